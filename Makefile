@@ -45,10 +45,11 @@ bench: wheels  ## measure beside Blender's own IK, in minutes; writes docs/bench
 	$(call env,core) tools/speed.py add
 
 .PHONY: test
-test: $(if $(BLENDER),test-real,test-core test-newest)  ## run the tests; BLENDER=… runs them in that real Blender
+test: override PYTEST := -m quick $(PYTEST)
+test: $(if $(BLENDER),test-real,test-core test-newest)  ## run each test once; BLENDER=… runs them in that real Blender
 
 .PHONY: test-all
-test-all: $(filter-out $(SKIP),test-core $(WHEELS:%=test-wheel-%))  ## run the tests on every supported Blender
+test-all: $(filter-out $(SKIP),test-core $(WHEELS:%=test-wheel-%))  ## run all tests on every supported Blender
 	@echo "All suites passed$(if $(SKIP), (without $(SKIP)))."
 
 .PHONY: test-core
@@ -61,7 +62,7 @@ test-compiled:  ## install each compiled wheel of the solver, and run all of its
 
 .PHONY: test-newest
 test-newest:
-	$(MAKE) --no-print-directory test-wheel-$$($(PYTHON) tools/environment.py newest)
+	$(MAKE) --no-print-directory test-wheel-$$($(PYTHON) tools/environment.py newest) PYTEST='$(PYTEST)'
 
 test-wheel-%:
 	$(call env,bpy-$*) -m pytest tests/blender $(parallel) $(PYTEST)

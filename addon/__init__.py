@@ -3,14 +3,14 @@
 import fabrik_solver
 
 SOLVER = "0.1.0"
-"""The version of the solver that this version of the extension is made for."""
+"""The solver version that this version of the extension requires."""
 
 
 def register() -> None:
     """Register the extension.
 
     Raises:
-        ImportError: If Blender still has the solver of another version in memory.
+        ImportError: If Blender still has another version of the solver in memory.
     """
     if fabrik_solver.__version__.partition("+")[0] != SOLVER:
         raise ImportError("FABRIK IK was updated: restart Blender, which still runs its old solver")

@@ -1,1 +1,1 @@
-"""Measurements of the extension beside Blender's own IK; `python benchmarks/run.py` runs them."""
+"""Measurements of the extension and Blender's own IK; `python benchmarks/run.py` runs them."""

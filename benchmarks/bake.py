@@ -35,7 +35,7 @@ with what was recorded, bit for bit, or else plays the range again without the c
 “difference” is the largest distance between the live and the baked motion, in metres."""
 
 LEAST = 3.0
-"""How many times as fast as Blender's bake ours is to be."""
+"""The least speed of our bake, relative to Blender's."""
 
 PLAYED = "playback alone has {share:.1f} times the rate, and a bake with proof plays all frames"
 
@@ -44,7 +44,7 @@ def bake(effort: Effort) -> Section:
     """Measure all rigs."""
     names = effort.of(list(RIGS), ["20 × 10"])
     frames = effort.of(FRAMES, 4)
-    found = {name: _measured(RIGS[name], name, frames, effort) for name in names}
+    results = {name: _measured(RIGS[name], name, frames, effort) for name in names}
     return Section(
         "Baking",
         [
@@ -60,7 +60,7 @@ def bake(effort: Effort) -> Section:
                     "without comparison",
                     "difference",
                 ),
-                [_row(name, speeds) for name, speeds in found.items()],
+                [_row(name, speeds) for name, speeds in results.items()],
             )
         ],
         goals=[
@@ -71,7 +71,7 @@ def bake(effort: Effort) -> Section:
                 PLAYED.format(share=speeds["playback"] / speeds["blender"]),
                 is_lower=True,
             )
-            for name, speeds in found.items()
+            for name, speeds in results.items()
         ],
     )
 
@@ -89,7 +89,7 @@ def _row(name: str, speeds: dict[str, float]) -> list[str]:
 
 def _measured(rig: Rig | None, name: str, frames: int, effort: Effort) -> dict[str, float]:
     """Return the frames per second of each kind of bake, and the error of ours."""
-    found: dict[str, list[float]] = {}
+    rates: dict[str, list[float]] = {}
     with temporary_folder() as folder:
         path = folder / f"{OURS}.blend"
         if rig is None:
@@ -99,12 +99,12 @@ def _measured(rig: Rig | None, name: str, frames: int, effort: Effort) -> dict[s
             more = _skin(effort) if "mesh" in name else None
             save_variants(rig, folder, more)
         for _ in range(effort.of(ROUNDS, 1)):
-            for way in (_play, _bake, _bake_as_blender):
+            for run in (_play, _bake, _bake_as_blender):
                 enable(True)
                 scene = open_file(path)
-                for kind, figure in way(scene, frames).items():
-                    found.setdefault(kind, []).append(figure)
-    return {kind: median(figures) for kind, figures in found.items()}
+                for kind, figure in run(scene, frames).items():
+                    rates.setdefault(kind, []).append(figure)
+    return {kind: median(figures) for kind, figures in rates.items()}
 
 
 def _skin(effort: Effort) -> Callable[[], None]:

@@ -22,7 +22,7 @@ from .playing import WARM_UP, Score, play, warm_up
 from .report import Bound, Section, Table, ms, times
 from .rigs import BLENDERS, OURS, link, make_armature, opened
 
-# How far limbs bend off their hinge as the pole moves around, compared with Blender's IK.
+# The angle by which limbs bend off their hinge as the pole moves, compared with Blender's IK.
 
 
 LEGS = 6
@@ -40,24 +40,24 @@ pole angle set in the rest pose."""
 
 
 def hinges(effort: Effort) -> Section:
-    """Measure all kinds, and Blender's IK on the first of them and on a longer one."""
+    """Measure all kinds, and Blender's IK with two and three bones."""
     rows: list[list[str]] = []
-    found: list[Bound] = []
+    goals: list[Bound] = []
     legs, places = effort.of(LEGS, 1), effort.of(PLACES, 1)
     for solver, bones in effort.of(KINDS, KINDS[:1]):
         name = f"{OURS}, {solver}, {bones} bones"
         off, missed = _hinges_measured(solver, bones, legs, places)
         rows.append([name, f"{off:.1e}", f"{missed:.1e}"])
-        found.append(Bound(f"{name}: joints off their hinge, in degrees", 0.1, off))
+        goals.append(Bound(f"{name}: joints off their hinge, in degrees", 0.1, off))
     for bones in effort.of((2, 3), (2,)):
         off, missed = _hinges_measured("", bones, legs, places)
         rows.append([f"{BLENDERS}, {bones} bones", f"{off:.1e}", f"{missed:.1e}"])
     meaning = HINGES_MEANING.format(legs=legs, places=places, around=AROUND)
-    return Section("Hinges", [Table(meaning, ("limb", "off hinge", "misses"), rows)], goals=found)
+    return Section("Hinges", [Table(meaning, ("limb", "off hinge", "misses"), rows)], goals=goals)
 
 
 def _hinges_measured(solver: str, bones: int, legs: int, places: int) -> tuple[float, float]:
-    """Return the largest angle off a hinge, and how far a target in reach is missed at most."""
+    """Return the largest angle off a hinge in degrees, and the largest miss within reach."""
     worst = missed = 0.0
     for number in range(legs):
         random = Random(number)
@@ -65,28 +65,28 @@ def _hinges_measured(solver: str, bones: int, legs: int, places: int) -> tuple[f
         target, pole = (link(bpy.data.objects.new(name, None)) for name in ("Target", "Pole"))
         _constrain(rig, bones, solver, target, pole)
         for _ in range(places):
-            share = random.uniform(0.4, 1.1)
-            goal = _direction(random) * size * share
+            reach_share = random.uniform(0.4, 1.1)
+            goal = _direction(random) * size * reach_share
             target.location = goal
-            for place in _around(goal, size):
-                pole.location = place
+            for pole_location in _around(goal, size):
+                pole.location = pole_location
                 bpy.context.view_layer.update()
                 shown = rig.evaluated_get(bpy.context.view_layer.depsgraph).pose.bones
                 worst = max(worst, _off_hinge(rig, shown))
-                if share < 0.9:
+                if reach_share < 0.9:
                     missed = max(missed, (shown[-1].tail - goal).length / size)
     return worst, missed
 
 
 def _leg(random: Random, count: int, is_ours: bool) -> tuple[Any, float]:
-    """Make a leg in a new file; return it with its length."""
+    """Make a leg in a new file; return it with its length in metres."""
     enable(is_ours)
     new_file()
     turn = Quaternion([random.gauss(0, 1) for _ in range(4)]).normalized()
     joints, angle = [Vector()], 0.0
     for _ in range(count):
-        way = Vector((0.0, sin(angle), cos(angle))) * random.uniform(0.6, 1.4)
-        joints.append(joints[-1] + turn @ way)
+        offset = Vector((0.0, sin(angle), cos(angle))) * random.uniform(0.6, 1.4)
+        joints.append(joints[-1] + turn @ offset)
         angle += random.uniform(0.3, 0.9)
     rig = make_armature(
         {
@@ -109,14 +109,14 @@ def _constrain(rig: Any, bones: int, solver: str, target: Any, pole: Any) -> Non
         return
     con = rig.pose.bones[tip].constraints.new("IK")
     con.target, con.pole_target = target, pole
-    # At this angle what the first bone turns to the pole is what points there at rest.
+    # At this angle the first bone turns the side to the pole that faces it at rest.
     root = rig.data.bones[0]
     end = rig.data.bones[tip].tail_local
     axis = end.normalized()
     knee = root.tail_local
     front = (knee - axis * knee.dot(axis)).normalized()
-    own = root.matrix_local.to_3x3().inverted() @ front
-    con.pole_angle = Vector((own.x, own.z)).angle_signed(Vector((1.0, 0.0)))
+    front_local = root.matrix_local.to_3x3().inverted() @ front
+    con.pole_angle = Vector((front_local.x, front_local.z)).angle_signed(Vector((1.0, 0.0)))
 
 
 def _around(goal: Vector, size: float) -> Iterator[Vector]:
@@ -131,22 +131,22 @@ def _direction(random: Random) -> Vector:
 
 
 def _off_hinge(rig: Any, shown: Any) -> float:
-    """Return the angle in degrees by which any joint is off the axis that it has at rest."""
+    """Return the largest angle in degrees between the hinge axes of neighbouring bones."""
     rest = [bone.matrix_local.to_3x3() for bone in rig.data.bones]
     normal = rest[0].col[1].cross(rest[1].col[1]).normalized()
-    now = [
+    hinge_axes = [
         bone.matrix.to_3x3() @ (axes.inverted() @ normal)
         for bone, axes in zip(shown, rest, strict=True)
     ]
-    # Vector.angle has no digits for so small ones.
-    return max(degrees(atan2(a.cross(b).length, a.dot(b))) for a, b in pairwise(now))
+    # Vector.angle is too imprecise for such small angles.
+    return max(degrees(atan2(a.cross(b).length, a.dot(b))) for a, b in pairwise(hinge_axes))
 
 
-# Whole bodies of the samples: what solving adds to a frame.
+# Whole bodies of the samples: the time that solving adds to a frame.
 
 
 BODIES = {"humanoid": 0.8, "hand": 1.0}
-"""The samples with constraints that share bones, and how many milliseconds they may add."""
+"""The samples whose constraints share bones, and the milliseconds they may add."""
 
 FK = "FK"
 BLOCKS = 4
@@ -160,18 +160,18 @@ REST = "the solver takes about a third; the rest is reading, writing and evaluat
 
 
 def bodies(effort: Effort) -> Section:
-    """Measure each sample with its constraints, and without."""
+    """Measure each sample with its constraints and without."""
     rows: list[list[str]] = []
-    found: list[Bound] = []
+    goals: list[Bound] = []
     for name, most in list(BODIES.items())[: effort.of(None, 1)]:
         times = _bodies_measured(name, effort)
         with_ours, without = (median(times[variant]) for variant in (OURS, FK))
         added = with_ours - without
         rows.append([name, ms(with_ours), ms(without), ms(added), f"{effort.of(BLOCKS, 1)}"])
         what = f"{name} (a sample): milliseconds that its constraints add to a frame"
-        found.append(Bound(what, most, 1e3 * added, REST))
+        goals.append(Bound(what, most, 1e3 * added, REST))
     headings = ("sample", "frame", "disabled", "added", "passes")
-    return Section("Bodies", [Table(BODIES_MEANING, headings, rows)], goals=found)
+    return Section("Bodies", [Table(BODIES_MEANING, headings, rows)], goals=goals)
 
 
 def _bodies_measured(name: str, effort: Effort) -> dict[str, list[float]]:
@@ -195,7 +195,7 @@ def _bodies_measured(name: str, effort: Effort) -> dict[str, list[float]]:
     return times
 
 
-# The human of Rigify with its limbs converted, beside the same rig with Blender's IK.
+# Rigify's human with converted limbs, compared with the same rig with Blender's IK.
 
 
 FRAMES = 80
@@ -218,7 +218,7 @@ Work = Callable[[bpy.types.Scene, range], list[float]]
 
 
 def rigify(effort: Effort) -> Section:
-    """Measure frames and posing."""
+    """Measure playback and posing."""
     kind = effort.of("human", "basic_human")
     with temporary_folder() as folder:
         generated = folder / "generated.blend"
@@ -226,23 +226,25 @@ def rigify(effort: Effort) -> Section:
             return Section("Rigify", [Table(WITHOUT, ("update",), [])])
         bones, count = _save_variants(generated, folder)
         rows: list[list[str]] = []
-        found: list[Bound] = []
+        goals: list[Bound] = []
         for update, work in (("frame", play), ("pose", _pose)):
             ours, blenders, handlers, evaluations = _rigify_measured(folder, work, effort)
-            own = handlers - evaluations
+            own_seconds = handlers - evaluations
             cells = (ms(ours), ms(blenders), times(ours / blenders))
-            rows.append([update, *cells, ms(handlers), ms(evaluations), ms(own)])
+            rows.append([update, *cells, ms(handlers), ms(evaluations), ms(own_seconds)])
             what = f"Rigify's {kind}, {update}: milliseconds in our handlers beyond evaluations"
-            found.append(Bound(what, MOST, 1e3 * own, WHY_NOT.format(count=count, bones=bones)))
+            goals.append(
+                Bound(what, MOST, 1e3 * own_seconds, WHY_NOT.format(count=count, bones=bones))
+            )
     headings = ("update", "ours", "Blender's IK", "ratio", "our handlers", "of that Blender's")
     meaning = RIGIFY_MEANING.format(kind=kind, bones=bones, count=count, block=BLOCK)
-    return Section("Rigify", [Table(meaning, (*headings, "own"), rows)], goals=found)
+    return Section("Rigify", [Table(meaning, (*headings, "own"), rows)], goals=goals)
 
 
 def generate(kind: str, path: str) -> bool:
-    """Generate a rig and save it; return False if there is no Rigify.
+    """Generate a rig and save it; return False without Rigify.
 
-    In a process of its own: with Rigify loaded, wheels of Blender 4 crash or hang at their end.
+    Call it in its own process: with Rigify loaded, wheels of Blender 4 crash or hang on exit.
     """
     import addon_utils  # type: ignore[import-not-found]
 
@@ -258,7 +260,7 @@ def generate(kind: str, path: str) -> bool:
 
 
 def _save_variants(generated: Path, folder: Path) -> tuple[int, int]:
-    """Save the rig as it is, and converted; return the numbers of bones and constraints."""
+    """Save the rig as generated and converted; return the numbers of bones and constraints."""
     enable(True)
     open_file(generated)
     bones = len(_rig().pose.bones)
@@ -312,19 +314,19 @@ def _rigify_measured(folder: Path, work: Work, effort: Effort) -> tuple[float, f
     return median(whole[OURS]), median(whole[BLENDERS]), handlers, evaluations
 
 
-def _pose(_scene: bpy.types.Scene, places: range) -> list[float]:
-    """Move the control to places that differ, and return the time of each update."""
+def _pose(_scene: bpy.types.Scene, steps: range) -> list[float]:
+    """Move the control to changing positions, and return the time of each update in seconds."""
     control, layer = _rig().pose.bones[CONTROL], bpy.context.view_layer
-    found: list[float] = []
-    for place in places:
-        control.location.x = 0.1 * sin(place)
+    seconds: list[float] = []
+    for step in steps:
+        control.location.x = 0.1 * sin(step)
         start = perf_counter()
         layer.update()
-        found.append(perf_counter() - start)
-    return found
+        seconds.append(perf_counter() - start)
+    return seconds
 
 
-# Holds of the same human, beside the same without any, and with Blender's Child Of.
+# Holds of the same human, compared with none and with Blender's Child Of.
 
 
 HELD, FREE, CHILD_OF = "held", "without holds", "Child Of"
@@ -381,11 +383,11 @@ def holds(effort: Effort) -> Section:
     count = props + len(CONTROLS)
     meaning = HOLDS_MEANING.format(kind=kind, props=props, count=count, block=BLOCK)
     what = f"Rigify's {kind} with {count} holds: times as long as without"
-    found = [
+    goals = [
         Bound(what, HOLDS_MOST, held.ratio(free), PRE_PASS),
         Bound(f"{what}, again", HOLDS_MOST, held.ratio_again(free), FOLLOWED),
     ]
-    return Section("Holds", [Table(meaning, headings, rows)], goals=found)
+    return Section("Holds", [Table(meaning, headings, rows)], goals=goals)
 
 
 def _save_held(generated: Path, file: Path, variant: str, count: int, last: int) -> None:
@@ -395,12 +397,12 @@ def _save_held(generated: Path, file: Path, variant: str, count: int, last: int)
     bpy.context.view_layer.objects.active = rig
     with quiet():
         operators.fabrik.convert_from_blender(which="ALL")
-    for place, name in enumerate(("torso", *CONTROLS)):
+    for index, name in enumerate(("torso", *CONTROLS)):
         control = rig.pose.bones[name]
         for frame in range(-WARM_UP, last, 5):
             control.location = (
-                0.05 * sin(frame + place),
-                0.1 * sin(0.3 * frame + place) - 0.1,
+                0.05 * sin(frame + index),
+                0.1 * sin(0.3 * frame + index) - 0.1,
                 0.05 * sin(0.7 * frame),
             )
             control.keyframe_insert("location", frame=frame)

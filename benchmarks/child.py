@@ -1,4 +1,4 @@
-"""Running a function of the benchmark in a process of its own."""
+"""Run a function of the benchmark in its own process."""
 
 from __future__ import annotations
 
@@ -18,16 +18,16 @@ MOST_SECONDS = 180.0
 
 
 class ChildError(Exception):
-    """The process failed; the message has the end of what it printed."""
+    """The process failed; the message contains the end of its output."""
 
 
 def in_child(function: Callable[..., Any], *arguments: Any, interpreted: bool = False) -> Any:
-    """Run a function in a process of its own, and return what it returns.
+    """Run a function in its own process, and return its result.
 
     Args:
         function: A function of a module of this package.
         arguments: Its arguments. They and its result are passed as JSON.
-        interpreted: Whether the solver runs from its source, even if this process has it compiled.
+        interpreted: Whether the solver runs from source, even if it is compiled in this process.
 
     Raises:
         ChildError: If the process fails or takes too long.
@@ -60,14 +60,14 @@ def in_child(function: Callable[..., Any], *arguments: Any, interpreted: bool = 
 
 def main(task: dict[str, Any]) -> None:
     """Run the function of a task, and write its result."""
-    here = str(Path(__file__).resolve().parent)
-    # Python puts it there; Blender's add-on of Rigify has the name of a module in it.
-    sys.path[:] = [str(ROOT), *(path for path in sys.path if path != here)]
+    folder = str(Path(__file__).resolve().parent)
+    # Python adds this folder, and the Rigify add-on has the same name as a module in it.
+    sys.path[:] = [str(ROOT), *(path for path in sys.path if path != folder)]
     if task["interpreted"]:
-        sys.path.insert(0, str(SOLVER))  # Before the compiled one on PYTHONPATH.
+        sys.path.insert(0, str(SOLVER))  # Before the compiled solver on PYTHONPATH.
     else:
         sys.path.append(str(SOLVER))
-    import bpy  # noqa: F401 - the wheel makes Blender's other modules known
+    import bpy  # noqa: F401 - makes the wheel's other modules importable
 
     from benchmarks import harness
     from fabrik_solver import COMPILED
@@ -75,10 +75,10 @@ def main(task: dict[str, Any]) -> None:
     assert not (task["interpreted"] and COMPILED)
     function = getattr(import_module(task["module"]), task["function"])
     try:
-        found = function(*task["arguments"])
+        outcome = function(*task["arguments"])
     finally:
         harness.enable(False)
-    Path(task["result"]).write_text(json.dumps(found), encoding="utf-8")
+    Path(task["result"]).write_text(json.dumps(outcome), encoding="utf-8")
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""Chains with joint limits solved frame by frame, and as a whole shot with Continuous."""
+"""Chains with joint limits, solved frame by frame, and as a whole shot with Continuous."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ PATHS = 10
 SEED = 16
 BONES = (3, 5, 10)
 JUMP = 0.1
-"""The largest movement of a joint per frame that is not a jump, as a fraction of the length."""
+"""The movement of a joint per frame above which it is a jump, as a fraction of the length."""
 
 MEANING = """\
 Chains of 1 m whose joints have limits; their targets follow the tip of a motion between poses \
@@ -63,7 +63,7 @@ class _Row:
 
 
 def continuous(effort: Effort) -> Section:
-    """Measure the solver alone, and simulating in Blender."""
+    """Measure the solver alone, and simulation in Blender."""
     paths, frames = effort.of(PATHS, 1), effort.of(FRAMES, 20)
     rows: list[list[str]] = []
     jumps, worst = 0, 0.0
@@ -111,16 +111,19 @@ def _measured(cases: Sequence[Case], frames: int) -> _Row:
         chain, path = _path(case, Random(number), frames)
         shot = [ChainInstant(chain, Goal(target)) for target in path]
         begin = perf_counter()
-        alone = [one.alone() for one in shot]
+        alone = [frame.alone() for frame in shot]
         middle = perf_counter()
         solved = solve_shot(shot)
         row.seconds_alone += middle - begin
         row.seconds_shot += perf_counter() - middle
-        here, whole = _step(chain, alone), _step(chain, solved)
-        row.jumps_alone += here > JUMP
-        row.jumps_shot += whole > JUMP
-        row.step_alone, row.step_shot = max(row.step_alone, here), max(row.step_shot, whole)
-        ends = [tip_of(case.rests, list(one.rotations)) for one in solved]
+        step_alone, step_shot = _step(chain, alone), _step(chain, solved)
+        row.jumps_alone += step_alone > JUMP
+        row.jumps_shot += step_shot > JUMP
+        row.step_alone, row.step_shot = (
+            max(row.step_alone, step_alone),
+            max(row.step_shot, step_shot),
+        )
+        ends = [tip_of(case.rests, list(frame.rotations)) for frame in solved]
         row.missed = max(row.missed, *map(dist, ends, path))
     return row
 
@@ -130,11 +133,11 @@ def _path(case: Case, random: Random, frames: int) -> tuple[ChainInput, list[Vec
     ends = [[(random.random(), random.random()) for _ in range(3)] for _ in case.rests]
     path: list[Vec] = []
     for frame in range(frames):
-        share = 0.5 - 0.5 * cos(pi * frame / (frames - 1))
+        blend = 0.5 - 0.5 * cos(pi * frame / (frames - 1))
         turns: list[Quat] = []
         for limit, ((a, b), (c, d), (e, f)) in zip(case.limits, ends, strict=True):
-            place = (a + (b - a) * share, c + (d - c) * share, e + (f - e) * share)
-            turns.append(limit.inside(place))
+            parameters = (a + (b - a) * blend, c + (d - c) * blend, e + (f - e) * blend)
+            turns.append(limit.inside(parameters))
         path.append(tip_of(case.rests, turns))
     return case.chain(), path
 
@@ -146,7 +149,7 @@ def _step(chain: ChainInput, poses: Sequence[Candidate]) -> float:
 
 
 def _simulated(rig: Rig, frames: int) -> list[str]:
-    """Return the times of simulating chains as a row."""
+    """Return the row of the times of simulating chains."""
     enable(True)
     build(rig)
     add_ours(rig)
@@ -165,6 +168,6 @@ def _simulated(rig: Rig, frames: int) -> list[str]:
 
 
 def _played(scene: bpy.types.Scene, frames: int) -> float:
-    """Return the mean time of a frame, each played for the first time."""
+    """Return the mean time of a frame on its first playback, in seconds."""
     scene.frame_set(1)
     return mean(play(scene, range(2, frames + 1)))

@@ -1,4 +1,4 @@
-"""Frames with much else in them: a skinned mesh, thousands of objects, hundreds of armatures."""
+"""Frames of heavy scenes: a skinned mesh, thousands of objects, hundreds of armatures."""
 
 from __future__ import annotations
 
@@ -53,14 +53,14 @@ OWN_TIME = "our own time, with code and data that the mesh has driven out of the
 
 
 def skinned(effort: Effort) -> Section:
-    """Measure the armatures."""
+    """Measure each way to animate the armature."""
     vertices = effort.of(VERTICES, 2_000)
-    ways: dict[str, list[Callable[[], None]]] = {
+    setups: dict[str, list[Callable[[], None]]] = {
         "still": [],
         "animated": [_animate],
         "keyed": [_animate, _key_posed],
     }
-    scores = {name: _skinned_measured(more, vertices, effort) for name, more in ways.items()}
+    scores = {name: _skinned_measured(more, vertices, effort) for name, more in setups.items()}
     heads = [f"{who} {when}" for who in ("ours", "Blender", "floor") for when in ("first", "later")]
     ratios = [(score[OURS], score[BLENDERS]) for score in scores.values()]
     return Section(
@@ -118,29 +118,29 @@ def _skinned_measured(
 
 def _row(name: str, scores: dict[str, Score]) -> list[str]:
     ours, blenders, floor = (scores[variant] for variant in (OURS, BLENDERS, FLOOR))
-    found = [
+    cells = [
         ms(value)
         for score in (ours, blenders, floor)
         for value in (score.typical, median(score.again))
     ]
-    return [name, *found, times(ours.ratio(blenders)), times(ours.ratio_again(blenders))]
+    return [name, *cells, times(ours.ratio(blenders)), times(ours.ratio_again(blenders))]
 
 
 def add_mesh(vertices: int) -> None:
     """Wrap each chain into a tube; all tubes are one mesh."""
     ob: Any = link(bpy.data.objects.new("Skin", bpy.data.meshes.new("Skin")))
     rings = vertices // SKINNED_RIG.chains // SIDES
-    places: list[tuple[float, float, float]] = []
+    points: list[tuple[float, float, float]] = []
     faces: list[tuple[int, int, int, int]] = []
-    hold: list[tuple[str, list[int], float]] = []
+    weights: list[tuple[str, list[int], float]] = []
     for chain in range(SKINNED_RIG.chains):
         for ring in range(rings):
-            start = len(places)
-            way = SKINNED_RIG.bones * ring / rings
-            places += _ring(chain, way)
-            hold += [
+            start = len(points)
+            position = SKINNED_RIG.bones * ring / rings
+            points += _ring(chain, position)
+            weights += [
                 (bone, list(range(start, start + SIDES)), weight)
-                for bone, weight in _weights(chain, way)
+                for bone, weight in _weights(chain, position)
             ]
             if ring:
                 faces += [
@@ -152,8 +152,8 @@ def add_mesh(vertices: int) -> None:
                     )
                     for i in range(SIDES)
                 ]
-    ob.data.from_pydata(places, [], faces)
-    for bone, indices, weight in hold:
+    ob.data.from_pydata(points, [], faces)
+    for bone, indices, weight in weights:
         group = ob.vertex_groups.get(bone) or ob.vertex_groups.new(name=bone)
         group.add(indices, weight, "REPLACE")
     ob.parent = armature()
@@ -161,25 +161,25 @@ def add_mesh(vertices: int) -> None:
     modifier.object = armature()
 
 
-def _ring(chain: int, way: float) -> list[tuple[float, float, float]]:
+def _ring(chain: int, position: float) -> list[tuple[float, float, float]]:
     joints = arc(SKINNED_RIG.bones, LENGTH)
-    bone = int(way)
-    share = way - bone
+    bone = int(position)
+    fraction = position - bone
     x, y, z = SKINNED_RIG.root(chain)
-    _, b, c = (p + (q - p) * share for p, q in zip(joints[bone], joints[bone + 1], strict=True))
+    _, b, c = (p + (q - p) * fraction for p, q in zip(joints[bone], joints[bone + 1], strict=True))
     turns = [2.0 * pi * i / SIDES for i in range(SIDES)]
     return [(x + RADIUS * cos(turn), y + b + RADIUS * sin(turn), z + c) for turn in turns]
 
 
-def _weights(chain: int, way: float) -> list[tuple[str, float]]:
-    """Return which bones hold a place along a chain, and how much: its own and the nearest."""
-    bone = int(way)
-    share = way - bone
-    other = bone - 1 if share < 0.5 else bone + 1
+def _weights(chain: int, position: float) -> list[tuple[str, float]]:
+    """Return the weights at a position along a chain, of its bone and of the nearest neighbour."""
+    bone = int(position)
+    fraction = position - bone
+    other = bone - 1 if fraction < 0.5 else bone + 1
     if not 0 <= other < SKINNED_RIG.bones:
         return [(SKINNED_RIG.bone(chain, bone), 1.0)]
-    own = 0.5 + min(share, 1.0 - share)
-    return [(SKINNED_RIG.bone(chain, bone), own), (SKINNED_RIG.bone(chain, other), 1.0 - own)]
+    weight = 0.5 + min(fraction, 1.0 - fraction)
+    return [(SKINNED_RIG.bone(chain, bone), weight), (SKINNED_RIG.bone(chain, other), 1.0 - weight)]
 
 
 def _animate() -> None:
@@ -201,14 +201,14 @@ def _key_posed() -> None:
     """Key the rotation of all posed bones."""
     bones = armature().pose.bones
     for chain in range(SKINNED_RIG.chains):
-        for place in range(SKINNED_RIG.bones):
+        for index in range(SKINNED_RIG.bones):
             for frame, angle in _keys():
-                bone = bones[SKINNED_RIG.bone(chain, place)]
-                _key_turn(bone, frame, 0.05 * sin(angle + chain + place))
+                bone = bones[SKINNED_RIG.bone(chain, index)]
+                _key_turn(bone, frame, 0.05 * sin(angle + chain + index))
 
 
 def _keys() -> list[tuple[int, float]]:
-    """Return the frames with keys, each with an angle that grows by a turn over all frames."""
+    """Return the frames with keys, each with an angle that makes one turn over all frames."""
     frames = range(1 - 2 * KEY_EVERY, FRAMES + 2 * KEY_EVERY, KEY_EVERY)
     return [(frame, 2.0 * pi * (frame - 1) / FRAMES) for frame in frames]
 
@@ -225,7 +225,7 @@ OBJECTS = 5_000
 CROWD_RIG = Rig(1, 3)
 FRAMES_TIMED = 60
 SIDE = 70
-"""The objects in a row."""
+"""The number of objects in a row."""
 
 CROWD_MEANING = """\
 Milliseconds of one `Scene.frame_set` of one chain of 3 bones among {count} other objects that an \
@@ -239,23 +239,23 @@ COLD = (
 
 
 def crowd(effort: Effort) -> Section:
-    """Measure with the armature at rest, and animated."""
+    """Measure with the armature still and animated."""
     count = effort.of(OBJECTS, 20)
     rows: list[list[str]] = []
-    found: list[Bound] = []
+    goals: list[Bound] = []
     for name in ("still", "animated"):
-        whole, own = _crowd_measured(partial(_crowd, count, name == "animated"), effort)
-        rows.append([name, ms(whole), ms(own)])
+        whole, own_seconds = _crowd_measured(partial(_crowd, count, name == "animated"), effort)
+        rows.append([name, ms(whole), ms(own_seconds)])
         what = f"One armature, {name}, among {count:,} moving objects: milliseconds in our handlers"
-        found.append(Bound(what, 1.0, 1e3 * own, COLD))
+        goals.append(Bound(what, 1.0, 1e3 * own_seconds, COLD))
     headings = ("armature", "frame", "our handlers")
     return Section(
-        "Crowd", [Table(CROWD_MEANING.format(count=f"{count:,}"), headings, rows)], goals=found
+        "Crowd", [Table(CROWD_MEANING.format(count=f"{count:,}"), headings, rows)], goals=goals
     )
 
 
 def _crowd(count: int, is_animated: bool) -> None:
-    """Add moving objects, and keys of the armature object."""
+    """Add moving objects, and optionally keys on the armature object."""
     first = link(bpy.data.objects.new("Bystander", None))
     _move(first)
     for i in range(1, count):
@@ -284,11 +284,11 @@ def _crowd_measured(more: Callable[[], None], effort: Effort) -> tuple[float, fl
                 whole.extend(play(scene, frames))
                 return whole
 
-            own = inside_our_handlers(play_all)
-    return median(whole), median(own)
+            own_seconds = inside_our_handlers(play_all)
+    return median(whole), median(own_seconds)
 
 
-# Many armatures: what each costs, the more there are.
+# Many armatures: the cost of each as their number grows.
 
 
 COUNTS = (10, 100, 500)
@@ -311,16 +311,16 @@ ALSO = (
 
 
 def armatures(effort: Effort) -> Section:
-    """Measure files with more and more armatures."""
+    """Measure files with increasing numbers of armatures."""
     rows: list[list[str]] = []
-    found: list[Bound] = []
+    goals: list[Bound] = []
     least, *more = effort.of(COUNTS, (1, 2))
     cases = [(f"{least}", least, int), (f"{least}, caches emptied", least, _emptying())]
     cases += [(f"{count}", count, int) for count in more]
     alone: dict[str, float] = {}
     theirs: dict[str, float] = {}
-    for name, count, before in cases:
-        scores = _armatures_measured(count, effort, before)
+    for name, count, empty_caches in cases:
+        scores = _armatures_measured(count, effort, empty_caches)
         ours, theirs[name], plain = (
             scores[variant].typical / count for variant in (OURS, BLENDERS, PLAIN)
         )
@@ -333,28 +333,28 @@ def armatures(effort: Effort) -> Section:
         also = ALSO.format(
             growth=theirs[name] / theirs[first], emptied=alone[emptied] / alone[first]
         )
-        found.append(Bound(what, 1.1, alone[name] / alone[first], also))
+        goals.append(Bound(what, 1.1, alone[name] / alone[first], also))
     headings = ("armatures", "ours", "Blender's IK", PLAIN, "ours alone", "growth")
     meaning = ARMATURES_MEANING.format(
         name=f"{ARMATURES_RIG.name} bones", count=least, megabytes=MEGABYTES
     )
-    return Section("Armatures", [Table(meaning, headings, rows)], goals=found)
+    return Section("Armatures", [Table(meaning, headings, rows)], goals=goals)
 
 
 def _emptying() -> Callable[[], object]:
-    """Return a function that reads more than the caches of a processor hold."""
-    elsewhere = b"x" * (MEGABYTES << 20)  # Zeros would all be the same page of memory.
+    """Return a function that reads more than a processor's caches hold."""
+    elsewhere = b"x" * (MEGABYTES << 20)  # Zeros would all share a page of memory.
     return lambda: elsewhere.count(b"y")
 
 
 def _armatures_measured(
-    count: int, effort: Effort, before: Callable[[], object]
+    count: int, effort: Effort, empty_caches: Callable[[], object]
 ) -> dict[str, Score]:
     with temporary_folder() as folder:
         _save_variants(count, folder)
         frames = effort.of(max(FRAMES // (count // 10 or 1), 24), 4)
         blocks = split(frames, max(frames // 2, 1))
-        return in_turns(folder, (OURS, BLENDERS, PLAIN), blocks, passes=1, before=before)
+        return in_turns(folder, (OURS, BLENDERS, PLAIN), blocks, passes=1, before=empty_caches)
 
 
 def _save_variants(count: int, folder: Path) -> None:

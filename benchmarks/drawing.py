@@ -1,4 +1,4 @@
-"""Drawing the plots with matplotlib."""
+"""Draw the plots with matplotlib."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ GREY = "#8a8f98"
 MARKERS = "osD^v"
 SIZE = (9.0, 4.4)
 SHARE = 0.8
-"""The share of the space of a name that its bars fill."""
+"""The share of a name's space that its bars fill."""
 
 
 def draw(plot: Plot, path: Path) -> None:
@@ -35,7 +35,7 @@ def draw(plot: Plot, path: Path) -> None:
     axes.set_axisbelow(True)
     axes.spines[["top", "right"]].set_visible(False)
     figure.legend(loc="outside lower center", frameon=False, fontsize=9, ncols=3)
-    # Without the version of matplotlib, the same figures give the same file.
+    # Omit the version of matplotlib, so that the same figures give the same file.
     figure.savefig(path, dpi=110, metadata={"Software": None})
     plt.close(figure)
 

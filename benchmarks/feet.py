@@ -1,4 +1,4 @@
-"""Feet on the ground and walks: their cost, how far feet slide, crowds and long shots."""
+"""Feet on the ground and walks: their cost, sliding feet, crowds and long shots."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from .playing import play, warm_up
 from .report import Bound, Section, Table, ms, percentile, small
 from .rigs import BoneRest, armature, link, make_armature
 
-# Feet on the ground: their cost, and how far they slide.
+# Feet on the ground: their cost, and their sliding.
 
 
 GROUND_MEANING = """\
@@ -54,7 +54,7 @@ it stands (Pražák 2011). “before” is the animation on its flat floor, “a
 hills. Heights are those of the ankle above where it stands."""
 
 DRIFT = 0.08
-"""The strength of the noise, in metres; half of it to each side."""
+"""The strength of the noise, in metres, half to each side."""
 
 LOW, FAST, NOTICED = 0.05, 0.5, 0.021
 """In metres, metres per second, and metres."""
@@ -66,7 +66,7 @@ def ground(effort: Effort) -> Section:
     scene = open_file(FOLDER / "hills.blend")
     rig: Any = bpy.data.objects["Rig"]
     frames = list(effort.of(range(1, scene.frame_end + 1), range(1, 13)))
-    times, share = _ground_played(rig, scene, frames, effort.of(ROUNDS, 1))
+    times, twice_share = _ground_played(rig, scene, frames, effort.of(ROUNDS, 1))
     slide = _slide(rig, scene, frames)
     begin = perf_counter()
     bpy.context.view_layer.objects.active = rig
@@ -99,23 +99,23 @@ def ground(effort: Effort) -> Section:
             ),
         ],
         goals=[
-            *_goals(times, share),
+            *_goals(times, twice_share),
             Bound("slide of a foot over a contact, in millimetres", 1.0, 1e3 * slide),
         ],
     )
 
 
-def _goals(times: Times, share: float) -> list[Bound]:
-    found: list[Bound] = []
+def _goals(times: Times, twice_share: float) -> list[Bound]:
+    goals: list[Bound] = []
     for has_skin in (True, False):
         for when, name in enumerate(("first played", "played again")):
             on, off = (median(times[is_on, has_skin][when]) for is_on in (True, False))
             what = f"a foot on the ground, with half the hip, {SKIN if has_skin else NO_SKIN}"
-            why_not = WHY_NOT.format(share=100.0 * share)
-            found.append(
+            why_not = WHY_NOT.format(share=100.0 * twice_share)
+            goals.append(
                 Bound(f"{what}, {name}: milliseconds a frame", MOST, 1e3 * (on - off) / 2, why_not)
             )
-    return found
+    return goals
 
 
 Times = dict[tuple[bool, bool], tuple[list[float], list[float]]]
@@ -132,10 +132,10 @@ def _ground_played(
     """
     skins = [ob for ob in bpy.data.objects if ob.find_armature() == rig]
     assert skins
-    ways = [(is_on, has_skin) for has_skin in (True, False) for is_on in (True, False)]
-    times: Times = {way: ([], []) for way in ways}
+    cases = [(is_on, has_skin) for has_skin in (True, False) for is_on in (True, False)]
+    times: Times = {case: ([], []) for case in cases}
     for _ in range(rounds):
-        for is_on, has_skin in ways:
+        for is_on, has_skin in cases:
             for ob in skins:
                 ob.hide_viewport = not has_skin
             _turn(rig, is_on)  # This discards caches.
@@ -168,18 +168,18 @@ def _skating(rig: Any, scene: bpy.types.Scene, frames: list[int]) -> list[list[s
     rows: list[list[str]] = []
     for name, is_on in (("before", False), ("after", True)):
         _turn(rig, is_on)
-        places = _places(rig, scene, frames, is_on)
-        skating = sum(_skates(way, scene.render.fps) for way in places.values())
+        tracks = _places(rig, scene, frames, is_on)
+        skating = sum(_skates(track, scene.render.fps) for track in tracks.values())
         slides = [
-            max((way[i][0] - way[first][0]).xy.length for i in range(first, last + 1))
-            for side, way in places.items()
+            max((track[i][0] - track[first][0]).xy.length for i in range(first, last + 1))
+            for side, track in tracks.items()
             for first, last in spans[side]
-            if last < len(way)
+            if last < len(track)
         ]
-        share = 100.0 * skating / sum(map(len, places.values()))
+        percent = 100.0 * skating / sum(map(len, tracks.values()))
         noticed = sum(slide > NOTICED for slide in slides)
         longest = 1e3 * max(slides, default=0.0)
-        cells = [name, f"{share:.1f} %", str(noticed), str(len(slides)), f"{longest:.1f} mm"]
+        cells = [name, f"{percent:.1f} %", str(noticed), str(len(slides)), f"{longest:.1f} mm"]
         rows.append(cells)
     return rows
 
@@ -187,30 +187,32 @@ def _skating(rig: Any, scene: bpy.types.Scene, frames: list[int]) -> list[list[s
 def _places(
     rig: Any, scene: bpy.types.Scene, frames: list[int], is_on: bool
 ) -> dict[str, list[tuple[Any, float]]]:
-    """Return the positions of the ankles at each frame, and their heights above that in stance."""
-    found: dict[str, list[tuple[Any, float]]] = {side: [] for side in SIDES}
+    """Return the ankles' positions at each frame, and their heights above stance, in metres."""
+    tracks: dict[str, list[tuple[Any, float]]] = {side: [] for side in SIDES}
     ground = bpy.data.objects["Hills"]
     for frame in frames:
         scene.frame_set(frame)
         posed = rig.evaluated_get(bpy.context.evaluated_depsgraph_get())
-        for side, way in found.items():
-            place = (posed.matrix_world @ posed.pose.bones[f"Foot.{side}"].head).copy()
-            height = place.z
+        for side, track in tracks.items():
+            position = (posed.matrix_world @ posed.pose.bones[f"Foot.{side}"].head).copy()
+            height = position.z
             if is_on:
-                above = ground.matrix_world.inverted() @ (place + Vector((0.0, 0.0, 2.0)))
+                above = ground.matrix_world.inverted() @ (position + Vector((0.0, 0.0, 2.0)))
                 _, hit, _, _ = ground.ray_cast(above, Vector((0.0, 0.0, -1.0)))
                 height -= (ground.matrix_world @ hit).z
-            way.append((place, height))
-    low = {side: min(height for _, height in way) for side, way in found.items()}
-    return {side: [(p, h - low[side]) for p, h in way] for side, way in found.items()}
+            track.append((position, height))
+    low = {side: min(height for _, height in track) for side, track in tracks.items()}
+    return {side: [(p, h - low[side]) for p, h in track] for side, track in tracks.items()}
 
 
-def _skates(way: list[tuple[Any, float]], rate: float) -> int:
+def _skates(track: list[tuple[Any, float]], rate: float) -> int:
     """Return the number of frames at which a foot skates."""
     count = 0
-    for i in range(2, len(way) - 2):
-        speed = sum((way[j + 1][0] - way[j][0]).xy.length for j in range(i - 2, i + 2)) * rate / 4.0
-        count += way[i][1] < LOW > way[i + 1][1] and speed > FAST
+    for i in range(2, len(track) - 2):
+        speed = (
+            sum((track[j + 1][0] - track[j][0]).xy.length for j in range(i - 2, i + 2)) * rate / 4.0
+        )
+        count += track[i][1] < LOW > track[i + 1][1] and speed > FAST
     return count
 
 
@@ -236,14 +238,14 @@ def _slide(rig: Any, scene: bpy.types.Scene, frames: list[int]) -> float:
         scene.frame_set(frame)
         posed = rig.evaluated_get(bpy.context.evaluated_depsgraph_get())
         for name, contacts in spans.items():
-            place = posed.matrix_world @ posed.pose.bones[f"Foot.{name}"].head
+            position = posed.matrix_world @ posed.pose.bones[f"Foot.{name}"].head
             for first in [first for first, last in contacts if first <= frame <= last]:
-                start = began.setdefault((name, first), place)
-                most = max(most, (place - start).length)
+                start = began.setdefault((name, first), position)
+                most = max(most, (position - start).length)
     return most
 
 
-# Walking legs: how long their steps take to be simulated, and what a frame of them costs.
+# Walking legs: the time to simulate their steps, and the cost of a frame.
 
 
 WALKING_FRAMES = 1000
@@ -260,10 +262,10 @@ stance from where it landed, both as a share of the leg's length."""
 
 
 def walking(effort: Effort) -> Section:
-    """Measure walks of few and many legs."""
+    """Measure walks with few and many legs."""
     frames = effort.of(WALKING_FRAMES, 40)
     rows: list[list[str]] = []
-    found: list[Bound] = []
+    goals: list[Bound] = []
     for legs in effort.of(list(WALKING_LEGS), [8]):
         took, steps, times, off, slides = _measured(legs, frames)
         rows.append(
@@ -278,7 +280,7 @@ def walking(effort: Effort) -> Section:
             ]
         )
         if legs == 8:
-            found += [
+            goals += [
                 Bound("8 walking legs: seconds to simulate 1,000 frames", 5.0, took),
                 Bound(
                     "8 walking legs: the share of its leg that a standing foot slides", 1e-3, slides
@@ -286,7 +288,7 @@ def walking(effort: Effort) -> Section:
             ]
     headings = ("legs", "simulate", "of that steps", "frame median", "p95", "off", "slides")
     return Section(
-        "Walking", [Table(WALKING_MEANING.format(frames=frames), headings, rows)], goals=found
+        "Walking", [Table(WALKING_MEANING.format(frames=frames), headings, rows)], goals=goals
     )
 
 
@@ -307,7 +309,7 @@ def _measured(legs: int, frames: int) -> tuple[float, float, list[float], float,
 
 
 class _Stopwatch:
-    """Adds up the time in which steps are found, rays and all."""
+    """Adds up the time to plan steps, including rays."""
 
     def __enter__(self) -> _Stopwatch:
         from fabrik_solver.motion.walking import StepPlanner
@@ -315,9 +317,9 @@ class _Stopwatch:
         self.spent = 0.0
         self._step = StepPlanner.step
 
-        def step(walk: Any, *rest: Any) -> None:
+        def step(walk: Any, *arguments: Any) -> None:
             start = perf_counter()
-            self._step(walk, *rest)
+            self._step(walk, *arguments)
             self.spent += perf_counter() - start
 
         setattr(StepPlanner, "step", step)  # noqa: B010 - not the same arguments
@@ -330,19 +332,19 @@ class _Stopwatch:
 
 
 def _walking_played(frames: int) -> tuple[list[float], float, float]:
-    """Return the time of each frame, and by how much feet miss and slide at most."""
+    """Return the time of each frame in seconds, and the largest miss and slide of a foot."""
     from addon.features.gait.sampling import stored_walk
     from addon.features.simulation import history
 
     scene: Any = bpy.context.scene
     rig: Any = armature()
     size = sum(bone.length for bone in rig.data.bones if bone.name.endswith(" 0"))
-    kept = history.data(rig, "fabrik.gaits[0]")
-    record = stored_walk(kept.blob) if kept else None
+    stored = history.data(rig, "fabrik.gaits[0]")
+    record = stored_walk(stored.blob) if stored else None
     assert record is not None
     times: list[float] = []
     off = slides = 0.0
-    stood: dict[tuple[int, int], Any] = {}
+    landings: dict[tuple[int, int], Any] = {}
     for frame in range(1, frames + 1):
         start = perf_counter()
         scene.frame_set(frame)
@@ -350,10 +352,10 @@ def _walking_played(frames: int) -> tuple[list[float], float, float]:
         bones = rig.evaluated_get(bpy.context.evaluated_depsgraph_get()).pose.bones
         for leg, falls in enumerate(record[0].falls):
             off = max(off, rig.fabrik.constraints[leg].error / size)
-            at = max(i for i, fall in enumerate(falls) if i == 0 or fall.lift <= frame)
-            if falls[at].land <= frame:
+            fall_index = max(i for i, fall in enumerate(falls) if i == 0 or fall.lift <= frame)
+            if falls[fall_index].land <= frame:
                 tip = bones[f"Foot {leg}"].tail.copy()
-                first = stood.setdefault((leg, at), tip)
+                first = landings.setdefault((leg, fall_index), tip)
                 slides = max(slides, (tip - first).length / size)
     return times, off, slides
 
@@ -363,7 +365,7 @@ def build(legs: int, frames: int) -> None:
 
     Args:
         legs: The number of its legs, even.
-        frames: The number of frames, in each of which it moves on by `SPEED`.
+        frames: The number of frames; it moves by `SPEED` in each.
     """
     scene = new_file()
     scene.frame_start, scene.frame_end = 1, frames
@@ -392,13 +394,13 @@ def build(legs: int, frames: int) -> None:
         item.name = item.bone = f"Foot {leg}"
         item.chain_count, item.target, item.swing = 3, target, 1.0
         gait.legs.add().constraint = item.name
-    for frame, way in ((1, 0.0), (frames, SPEED * frames)):
-        rig.pose.bones["Root"].location = (0.0, -way, 0.0)
+    for frame, distance in ((1, 0.0), (frames, SPEED * frames)):
+        rig.pose.bones["Root"].location = (0.0, -distance, 0.0)
         rig.pose.bones["Root"].keyframe_insert("location", frame=frame)
 
 
 def _floor(length: float) -> None:
-    """Make a mesh with waves along the way, of a length in metres."""
+    """Make a mesh with waves, of a length in metres."""
     wide, step = 16, 0.1
     long = round(length / step)
     points = [
@@ -424,7 +426,7 @@ LONG_SHOTS_LEGS = 8
 CREATURES = 100
 CROWD_FRAMES = 25
 ROW = 10
-"""The creatures side by side."""
+"""The number of creatures side by side."""
 
 LONG_SHOTS_FRAMES = 10_000
 PART = 1_000
@@ -475,7 +477,7 @@ def long_shots(effort: Effort) -> Section:
 
 
 def _crowd(count: int, frames: int) -> tuple[float, float]:
-    """Return the seconds that a frame takes to simulate, and afterward."""
+    """Return the seconds per frame of simulation, and of playback afterwards."""
     enable(True)
     build(LONG_SHOTS_LEGS, max(frames, ceil(count / ROW) * 30))
     bpy.context.scene.frame_end = frames
@@ -488,15 +490,15 @@ def _crowd(count: int, frames: int) -> tuple[float, float]:
 
 
 def _copy(number: int) -> None:
-    """Add a creature like the first one, with targets of its own, at another place."""
+    """Add a copy of the first creature with its own targets, at another position."""
     first: Any = armature()
     rig = link(first.copy())
-    place = (0.2 * (number % ROW), -1.0 * (number // ROW), 0.0)
-    rig.location = place
+    offset = (0.2 * (number % ROW), -1.0 * (number // ROW), 0.0)
+    rig.location = offset
     for item in getattr(rig, "fabrik").constraints:  # noqa: B009 - no stub has it
         item.target = link(item.target.copy())
         for axis in range(3):
-            item.target.location[axis] += place[axis]
+            item.target.location[axis] += offset[axis]
 
 
 def _simulate(rigs: list[Any]) -> float:
@@ -518,7 +520,7 @@ def _simulate(rigs: list[Any]) -> float:
 
 
 def _long(frames: int, part: int) -> tuple[float, float, float, list[float]]:
-    """Return seconds of a frame, simulated, first and last, and what memory that takes."""
+    """Return seconds per frame (simulated, first, last), and the growth of memory in megabytes."""
     enable(True)
     build(LONG_SHOTS_LEGS, frames)
     scene: Any = bpy.context.scene

@@ -29,10 +29,10 @@ RIGS = {
     "100 × 10": Rig(100, 10),
     "100 × 10, long": Rig(100, 10, key_every=20, length=3.0, turn=0.01, spacing=0.5),
 }
-"""The last one was measured by others: chains of 3 m, nearly straight at rest, and fast targets."""
+"""The last rig was measured by others: chains of 3 m, nearly straight at rest, and fast targets."""
 
 FRAME_COST_MOST = {name: 1.2 for name in ("1 × 2, two-bone", "1 × 2", "1 × 10", "1 × 100", "8 × 3")}
-"""How many times as long as with Blender's IK a frame may take; larger rigs `MOST_OF_LARGE`."""
+"""The largest time of a frame relative to Blender's IK; for larger rigs `MOST_OF_LARGE`."""
 
 MOST_OF_LARGE = 0.8
 
@@ -84,11 +84,11 @@ def frame_cost(effort: Effort) -> Section:
     names = effort.of(list(RIGS), ["1 × 2, two-bone", "8 × 3"])
     scores = {name: _frame_cost_measured(RIGS[name], effort) for name in names}
     frames = len(scores[names[0]][OURS].first)
-    others = effort.of(INTERPRETED, ("8 × 3",))
-    interpreted = in_child(times_of, others, effort.quick, interpreted=True)
+    subset = effort.of(INTERPRETED, ("8 × 3",))
+    interpreted = in_child(times_of, subset, effort.quick, interpreted=True)
     ratios = {
         name: (*interpreted[name], scores[name][OURS].ratio(scores[name][BLENDERS]))
-        for name in others
+        for name in subset
     }
     headings = ("chains × bones", "ours median", "p95", "Blender median", "p95", "floor median")
     return Section(
@@ -121,8 +121,8 @@ def frame_cost(effort: Effort) -> Section:
                     "compiled" if COMPILED else "this run",
                 ),
                 [
-                    [name, ms(ours), ms(blenders), times(ours / blenders), times(here)]
-                    for name, (ours, blenders, here) in ratios.items()
+                    [name, ms(ours), ms(blenders), times(ours / blenders), times(ratio)]
+                    for name, (ours, blenders, ratio) in ratios.items()
                 ],
             ),
         ],
@@ -157,19 +157,19 @@ def frame_cost(effort: Effort) -> Section:
                     f"{name}, interpreted: frame / frame with Blender's IK",
                     MOST_INTERPRETED,
                     ours / blenders,
-                    SLOWER.format(here=here),
+                    SLOWER.format(here=ratio),
                 )
-                for name, (ours, blenders, here) in ratios.items()
+                for name, (ours, blenders, ratio) in ratios.items()
             ],
         ],
     )
 
 
-def _then(found: tuple[float, float, float] | None) -> str:
-    """Return what the figures of the long rig say about that of others, if anything."""
-    if found is None or not COMPILED:
+def _then(figures: tuple[float, float, float] | None) -> str:
+    """Return the sentence on the ratio that others measured for the long rig, if it applies."""
+    if figures is None or not COMPILED:
         return ""
-    ours, blenders, compiled = found
+    ours, blenders, compiled = figures
     is_nearer = abs(ours / blenders - BY_OTHERS) < abs(compiled - BY_OTHERS)
     return INTERPRETED_THEN.format(others=BY_OTHERS) if is_nearer else ""
 
@@ -186,15 +186,15 @@ def _goals(name: str, scores: dict[str, Score]) -> list[Bound]:
 
 
 def times_of(names: Sequence[str], is_quick: bool) -> dict[str, tuple[float, float]]:
-    """Return the medians of a frame with ours and with Blender's IK, by rig, in seconds."""
-    found: dict[str, tuple[float, float]] = {}
+    """Return the median seconds of a frame with ours and with Blender's IK, by rig."""
+    medians: dict[str, tuple[float, float]] = {}
     blocks = Effort(is_quick).of(split(INTERPRETED_FRAMES, FRAME_COST_BLOCK), [range(1, 4)])
     for name in names:
         with temporary_folder() as folder:
             save_variants(RIGS[name], folder)
             scores = in_turns(folder, (OURS, BLENDERS), blocks, passes=1)
-        found[name] = (scores[OURS].typical, scores[BLENDERS].typical)
-    return found
+        medians[name] = (scores[OURS].typical, scores[BLENDERS].typical)
+    return medians
 
 
 def _frame_cost_measured(rig: Rig, effort: Effort) -> dict[str, Score]:
@@ -235,7 +235,7 @@ def _error_row(name: str, scores: dict[str, Score]) -> list[str]:
     ]
 
 
-# The cost of an update with anything to do, before the first chain.
+# The fixed cost of an update that affects our constraints, before the first chain.
 
 
 CHAINS = (1, 2, 4, 8, 16)
@@ -261,25 +261,25 @@ def fixed_cost(effort: Effort) -> Section:
     counts = effort.of(CHAINS, CHAINS[:2])
     blocks = effort.of(split(FRAMES, FIXED_COST_BLOCK), [range(1, 4)])
     rows: list[list[str]] = []
-    found: list[Bound] = []
+    goals: list[Bound] = []
     for name, is_keyed in (("frame", True), ("edit", False)):
-        own, evaluating = _fixed_cost_measured(counts, is_keyed, blocks)
-        for part, spent in (("own", own), ("evaluating", evaluating)):
+        own_seconds, evaluating = _fixed_cost_measured(counts, is_keyed, blocks)
+        for part, spent in (("own", own_seconds), ("evaluating", evaluating)):
             slope, fixed = linear_regression(counts, spent)
             rows.append([f"{name}, {part}", *map(us, spent), us(fixed), us(slope)])
             if part == "own":
                 what = f"fixed cost of an update with anything to do, {name}: own milliseconds"
-                found.append(Bound(what, FIXED_COST_MOST, 1e3 * fixed, WHY_NOT))
+                goals.append(Bound(what, FIXED_COST_MOST, 1e3 * fixed, WHY_NOT))
     headings = ("chains", *map(str, counts), "fixed", "each chain")
     meaning = MEANING.format(bones=BONES, block=len(blocks[0]))
-    return Section("Fixed cost", [Table(meaning, headings, rows)], goals=found)
+    return Section("Fixed cost", [Table(meaning, headings, rows)], goals=goals)
 
 
 def _fixed_cost_measured(
     counts: tuple[int, ...], is_keyed: bool, blocks: list[range]
 ) -> tuple[list[float], list[float]]:
-    """Return the median times of ourselves and of evaluations, by the number of chains."""
-    own: dict[int, list[float]] = {count: [] for count in counts}
+    """Return the median seconds of our own code and of evaluations, by number of chains."""
+    ours: dict[int, list[float]] = {count: [] for count in counts}
     evaluating: dict[int, list[float]] = {count: [] for count in counts}
     enable(True)
     with temporary_folder() as folder:
@@ -300,13 +300,15 @@ def _fixed_cost_measured(
                     for number in block:
                         update(number)
                         handlers, evaluations = clock.take()
-                        own[count].append(handlers - evaluations)
+                        ours[count].append(handlers - evaluations)
                         evaluating[count].append(evaluations)
-    return [median(own[count]) for count in counts], [median(evaluating[count]) for count in counts]
+    return [median(ours[count]) for count in counts], [
+        median(evaluating[count]) for count in counts
+    ]
 
 
 def _editing(count: int) -> Callable[[int], None]:
-    """Return a function that moves all targets and updates, differently by its number."""
+    """Return a function that moves all targets back or forth by its number, and updates."""
     targets = [bpy.data.objects[target_name(chain)] for chain in range(count)]
     layer = bpy.context.view_layer
 

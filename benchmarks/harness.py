@@ -1,4 +1,4 @@
-"""What every measurement needs: effort, the machine, files, and the extension on and off."""
+"""The basis of all measurements: effort, the machine, files, and the extension on and off."""
 
 from __future__ import annotations
 
@@ -45,16 +45,16 @@ class Effort:
 
 def about() -> str:
     """Return machine, versions and date in one sentence, without identifying the computer."""
-    way = "compiled" if COMPILED else "interpreted"
+    mode = "compiled" if COMPILED else "interpreted"
     return (
         f"Measured on {date.today().isoformat()} with Blender {bpy.app.version_string}, Python "
         f"{platform.python_version()}, on {_processor()}, {os.cpu_count()} cores, "
-        f"{platform.system()}; solver and motions ran {way}."
+        f"{platform.system()}; solver and motions ran {mode}."
     )
 
 
 def load() -> str:
-    """Return a warning if the machine is busy otherwise, or an empty string."""
+    """Return a warning if the machine is busy, or an empty string."""
     try:
         busy = os.getloadavg()[0]
     except (AttributeError, OSError):
@@ -114,14 +114,14 @@ def save_file(path: Path) -> None:
 
 @contextmanager
 def temporary_folder() -> Iterator[Path]:
-    """Give a folder that is deleted afterwards."""
+    """Yield a folder that is deleted afterwards."""
     with TemporaryDirectory() as name:
         yield Path(name)
 
 
 def _lists() -> dict[str, Any]:
     named = {name: getattr(bpy.app.handlers, name) for name in dir(bpy.app.handlers)}
-    return {name: found for name, found in named.items() if isinstance(found, list)}
+    return {name: handlers for name, handlers in named.items() if isinstance(handlers, list)}
 
 
 def _is_ours(handler: Callable[..., None]) -> bool:
@@ -136,23 +136,23 @@ def handlers_replaced(
 
     The rest of the extension stays, so that the same file can be timed with and without handlers.
     """
-    kept = {name: list(found) for name, found in _lists().items()}
+    originals = {name: list(handlers) for name, handlers in _lists().items()}
     try:
-        for found in _lists().values():
-            news = [by(one) if _is_ours(one) else one for one in found]
-            found[:] = [one for one in news if one is not None]
+        for handlers in _lists().values():
+            replaced = [by(handler) if _is_ours(handler) else handler for handler in handlers]
+            handlers[:] = [handler for handler in replaced if handler is not None]
         yield
     finally:
-        for name, found in _lists().items():
-            found[:] = kept[name]
+        for name, handlers in _lists().items():
+            handlers[:] = originals[name]
 
 
 @dataclass
 class Clock:
-    """Seconds of each call.
+    """The seconds of each call.
 
     Attributes:
-        handlers: Of our update handlers, evaluations that they cause included.
+        handlers: Of our update handlers, including the evaluations that they cause.
         evaluations: Of those evaluations.
     """
 
@@ -160,7 +160,7 @@ class Clock:
     evaluations: list[float] = field(default_factory=list)
 
     def take(self) -> tuple[float, float]:
-        """Return both sums since the last time, of handlers and of evaluations."""
+        """Return the sums since the last call, of handlers and of evaluations."""
         sums = sum(self.handlers), sum(self.evaluations)
         self.handlers.clear()
         self.evaluations.clear()
@@ -171,8 +171,8 @@ class Clock:
 def clocked() -> Iterator[Clock]:
     """Time our update handlers within a context.
 
-    What they call is replaced, and not the handlers: some of their work depends on being the last
-    ones in Blender's lists.
+    The functions that they call are replaced, not the handlers: some of their work depends on being
+    last in Blender's lists.
     """
     from addon.frame import handlers, update
 
@@ -183,13 +183,13 @@ def clocked() -> Iterator[Clock]:
         (handlers, "_update", clock.handlers),
         (update, "_update_quietly", clock.evaluations),
     )
-    kept = [getattr(module, name) for module, name, _ in parts]
-    for (module, name, spent), call in zip(parts, kept, strict=True):
+    originals = [getattr(module, name) for module, name, _ in parts]
+    for (module, name, spent), call in zip(parts, originals, strict=True):
         setattr(module, name, _timed(call, spent))
     try:
         yield clock
     finally:
-        for (module, name, _), call in zip(parts, kept, strict=True):
+        for (module, name, _), call in zip(parts, originals, strict=True):
             setattr(module, name, call)
 
 

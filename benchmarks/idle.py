@@ -1,4 +1,4 @@
-"""What the extension costs beside solving: at rest, in memory, and in its overlay."""
+"""The cost of the extension besides solving: at rest, in memory, and in its overlay."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ from .rigs import (
     save_variants,
 )
 
-# The cost of the extension when it has nothing to do.
+# The cost of the extension at rest.
 
 
 Work = Callable[[], list[float]]
@@ -55,7 +55,7 @@ BUSY = "the machine was busy or its clock slow: compare the time of the whole up
 def idle(effort: Effort) -> Section:
     """Measure updates and playback."""
     updates: list[list[str]] = []
-    found: list[Bound] = []
+    goals: list[Bound] = []
     playback: list[list[str]] = []
     rig = Rig(effort.of(100, 3), 3, keyed=False)
     with _files(rig) as folder:
@@ -64,7 +64,7 @@ def idle(effort: Effort) -> Section:
             figures = _update(effort)
             updates.append([f"{count} constraints", *map(us, figures)])
             what = f"Microseconds of our handlers in an update of no rig, {count} constraints"
-            found.append(Bound(what, 30.0 if count else 3.0, 1e6 * figures[0], BUSY))
+            goals.append(Bound(what, 30.0 if count else 3.0, 1e6 * figures[0], BUSY))
     for rig in effort.of((Rig(1, 10), Rig(8, 3), Rig(100, 3)), (Rig(1, 10),)):
         with _files(rig) as folder:
             _open(folder, FLOOR)
@@ -79,7 +79,7 @@ def idle(effort: Effort) -> Section:
             ),
             Table(PLAYBACK, ("chains × bones", "with", "without", "difference"), playback),
         ],
-        goals=found,
+        goals=goals,
     )
 
 
@@ -103,19 +103,19 @@ def _update(effort: Effort) -> list[float]:
     rounds, count = effort.of((100, 20), (1, 5))
 
     def updates() -> list[float]:
-        found: list[float] = []
+        seconds: list[float] = []
         for i in range(count):
             bystander.location.x = i % 2
             start = perf_counter()
             layer.update()
-            found.append(perf_counter() - start)
-        return found
+            seconds.append(perf_counter() - start)
+        return seconds
 
     updates()
-    own: list[float] = []
+    ours: list[float] = []
     for _ in range(rounds):
-        own += inside_our_handlers(updates)
-    return [median(own), percentile(own, 0.95), *_with_and_without([updates] * rounds)]
+        ours += inside_our_handlers(updates)
+    return [median(ours), percentile(ours, 0.95), *_with_and_without([updates] * rounds)]
 
 
 def inside_our_handlers(updates: Work) -> list[float]:
@@ -142,16 +142,16 @@ def _playback(effort: Effort) -> list[float]:
 
 def _with_and_without(works: list[Work]) -> list[float]:
     """Return the medians with our handlers and without, and the difference, in seconds."""
-    found: dict[bool, list[float]] = {True: [], False: []}
+    seconds: dict[bool, list[float]] = {True: [], False: []}
     gc.collect()
     for number, work in enumerate(works):
         for present in (True, False) if number % 2 == 0 else (False, True):
             if present:
-                found[True] += work()
+                seconds[True] += work()
             else:
                 with handlers_replaced(lambda _handler: None):
-                    found[False] += work()
-    with_them, without = (median(found[present]) for present in (True, False))
+                    seconds[False] += work()
+    with_them, without = (median(seconds[present]) for present in (True, False))
     return [with_them, without, with_them - without]
 
 
@@ -167,7 +167,7 @@ the {half} after those."""
 
 
 def memory(effort: Effort) -> Section:
-    """Play the same frames with our constraints, with Blender's, and without any."""
+    """Play the same frames with our constraints, with Blender's, and without IK."""
     if not sys.platform.startswith("linux"):
         return Section("Memory", [Table("Only measured on Linux.", ("variant",), [])])
     warm_up, half = effort.of((1000, 5000), (5, 5))
@@ -176,7 +176,7 @@ def memory(effort: Effort) -> Section:
         sizes = {v: _sizes(folder, v, warm_up, half) for v in (OURS, BLENDERS, FLOOR)}
     headings = ("variant", "after warm-up", f"next {half:,} frames", f"{half:,} after those")
     meaning = MEMORY_MEANING.format(loop=FRAMES, warm_up=warm_up, half=f"{half:,}")
-    rows = [_row(variant, found) for variant, found in sizes.items()]
+    rows = [_row(variant, megabytes) for variant, megabytes in sizes.items()]
     growth = sizes[OURS][-1] - sizes[OURS][-2]
     goal = Bound(f"Megabytes added by the last {half:,} frames", 0.1, growth)
     return Section("Memory", [Table(meaning, headings, rows)], goals=[goal])
@@ -194,21 +194,21 @@ def _sizes(folder: Path, variant: str, warm_up: int, half: int) -> list[float]:
 
 
 def _row(variant: str, sizes: list[float]) -> list[str]:
-    growth = [f"{after - before:+.2f}" for before, after in pairwise(sizes)]
+    growth = [f"{later - earlier:+.2f}" for earlier, later in pairwise(sizes)]
     return [variant, f"{sizes[0]:.1f}", *growth]
 
 
 def resident_megabytes() -> float:
-    """Return the memory of this process that is resident; on Linux only."""
+    """Return the resident memory of this process in megabytes; on Linux only."""
     pages = int(Path("/proc/self/statm").read_text(encoding="ascii").split()[1])
     return pages * os.sysconf("SC_PAGE_SIZE") / 1e6
 
 
-# The overlay in the viewport: gathering what it shows, and drawing it.
+# The overlay in the viewport: gathering its data, and drawing.
 
 
 OVERLAY_RIG = Rig(20, 10, length=5.0, spacing=1.0)
-"""So large that it fills the view of factory settings, which does not change without a window."""
+"""Large enough to fill the view of factory settings, which is fixed without a window."""
 
 SIZE = (1600, 900)
 OVERLAY_FRAMES = 100
@@ -226,11 +226,11 @@ SOFTWARE = "lines and points are put together in Python, and drawn by {renderer}
 
 
 def overlay(effort: Effort) -> Section:
-    """Measure both."""
+    """Measure gathering and drawing."""
     frames = effort.of(OVERLAY_FRAMES, 3)
     gathered = median(_gathered(frames))
     row = [OVERLAY_RIG.name, ms(gathered)]
-    found = [
+    goals = [
         Bound(
             f"overlay of {OVERLAY_RIG.chains} chains gathered: ms", GATHERED, 1e3 * gathered, READ
         )
@@ -245,7 +245,7 @@ def overlay(effort: Effort) -> Section:
         assert shown > 0.001, "nothing was drawn"
         row.append(ms(drawn))
         reason = SOFTWARE.format(renderer=renderer)
-        found.append(
+        goals.append(
             Bound(f"overlay of {OVERLAY_RIG.chains} chains drawn: ms", DRAWN, 1e3 * drawn, reason)
         )
     meaning = OVERLAY_MEANING.format(
@@ -255,12 +255,12 @@ def overlay(effort: Effort) -> Section:
         high=SIZE[1],
         renderer=f" by {renderer}" if renderer else "",
     )
-    return Section("Overlay", [Table(meaning, ("chains", "gathered", "drawn"), [row])], goals=found)
+    return Section("Overlay", [Table(meaning, ("chains", "gathered", "drawn"), [row])], goals=goals)
 
 
 @contextmanager
 def _viewport() -> Iterator[bpy.types.Context]:
-    """Open a new file with the chains, and have a 3D Viewport as the context."""
+    """Make the chains in a new file, with a 3D Viewport as the context."""
     enable(True)
     build(OVERLAY_RIG)
     add_ours(OVERLAY_RIG)
@@ -295,11 +295,11 @@ def _frames(context: bpy.types.Context, frames: int) -> Iterator[tuple[float, An
 
 
 def draw(frames: int) -> tuple[float, float, str]:
-    """Draw frames without a window, as Blender 5 can; to be called in a process of its own.
+    """Draw frames without a window, as Blender 5 can; to be called in its own process.
 
     Returns:
-        The median time in seconds, the share of pixels in which the last picture shows something,
-        and the name of what has drawn it.
+        The median time in seconds, the share of pixels that are drawn in the last picture, and the
+        name of the renderer.
     """
     import gpu
 
@@ -317,7 +317,7 @@ def draw(frames: int) -> tuple[float, float, str]:
             library.matrix.load_projection_matrix(view.window_matrix)
             for _, data in _frames(context, frames + 1):
                 buffer.clear(color=(0.0, 0.0, 0.0, 0.0))
-                buffer.read_color(0, 0, 1, 1, 4, 0, "UBYTE")  # Until it is cleared.
+                buffer.read_color(0, 0, 1, 1, 4, 0, "UBYTE")  # Wait until it is cleared.
                 start = perf_counter()
                 draw_world(context, data)
                 draw_pixels(context, data)
@@ -327,5 +327,5 @@ def draw(frames: int) -> tuple[float, float, str]:
         pixels.dimensions = 4 * SIZE[0] * SIZE[1]
         alphas = bytes(pixels)[3::4]
         shown = 1.0 - alphas.count(0) / len(alphas)
-        # The first one compiles the shaders.
+        # The first frame compiles the shaders.
         return median(times[1:]), shown, library.platform.renderer_get()

@@ -39,7 +39,7 @@ from .harness import Effort, enable, new_file
 from .report import Bars, Bound, Section, Table, small, us
 from .rigs import BLENDERS, OURS, link, make_armature
 
-# Chains with joint limits, targets that they can reach, and the violation of limits.
+# Chains with joint limits, targets within reach, and the violation of limits.
 #
 # Violations are measured independently of the solvers, by each system's own definition of limits.
 
@@ -82,7 +82,7 @@ class Case:
 
 
 def draw(kind: str, bones: int, count: int, seed: int) -> list[Case]:
-    """Return random cases, the same ones for the same seed."""
+    """Return random cases, the same for the same seed."""
     random = Random(f"{seed} {kind} {bones}")
     return [_case(random, kind, bones) for _ in range(count)]
 
@@ -125,7 +125,7 @@ def _allowed(random: Random, limit: Hinge | Cone) -> Quat:
 
 
 def tip_of(rests: Sequence[Quat], pose: Sequence[Quat]) -> Vec:
-    """Return the tip of a pose, given by rotations relative to rest."""
+    """Return the tip of a pose of rotations relative to rest."""
     axes: Quat = (1.0, 0.0, 0.0, 0.0)
     tip: Vec = (0.0, 0.0, 0.0)
     for rest, rotation in zip(rests, pose, strict=True):
@@ -134,11 +134,11 @@ def tip_of(rests: Sequence[Quat], pose: Sequence[Quat]) -> Vec:
     return tip
 
 
-# What is broken, in radians: a joint's limit, and its rotation relative to rest.
+# The violation of a joint's limit by its rotation relative to rest, in radians.
 
 
 def _of_hinge(limit: Hinge, rotation: Quat) -> float:
-    """Return the tilt of the axis or the excess of the angle about it, if larger, in radians."""
+    """Return the axis's tilt or the angle's excess over its range, if larger, in radians."""
     tilt = length(_least_turn(limit.axis, rotate(rotation, limit.axis)))
     # Y is at right angles to X and Z.
     image = rotate(rotation, Y)
@@ -147,12 +147,12 @@ def _of_hinge(limit: Hinge, rotation: Quat) -> float:
 
 
 def _of_cone(limit: Cone, rotation: Quat, half: bool) -> float:
-    """Return by how many radians the swing exceeds its ellipse, or the twist its range.
+    """Return the swing's excess over its ellipse or the twist's over its range, in radians.
 
     Args:
         limit: The limit.
         rotation: The rotation of the bone.
-        half: Whether the ellipse is one of the sines of half the angles.
+        half: Whether the ellipse is of the sines of half the angles.
     """
     swing = _least_turn(Y, rotate(rotation, Y))
     angle = length(swing)
@@ -167,7 +167,7 @@ def _of_cone(limit: Cone, rotation: Quat, half: bool) -> float:
 
 
 def _of_box(limit: Cone, rotation: Quat) -> float:
-    """Return by how much an Euler angle exceeds its range; the order is twist, Z, X."""
+    """Return an Euler angle's excess over its range, in radians; the order is twist, Z, X."""
     m = quat_matrix(rotation)
     x, y, z = atan2(m[7], m[4]), atan2(m[2], m[0]), asin(max(-1.0, min(1.0, -m[1])))
     ranges = (limit.swing_x, limit.twist, limit.swing_z)
@@ -183,7 +183,7 @@ CONES: dict[str, Callable[[Cone, Quat], float]] = {
 
 
 def broken(system: str, limit: Hinge | Cone, rotation: Quat) -> float:
-    """Return by how many radians a rotation exceeds a limit; all define hinges alike."""
+    """Return a rotation's excess over a limit, in radians; all systems define hinges alike."""
     if isinstance(limit, Hinge):
         return _of_hinge(limit, rotation)
     return CONES[system](limit, rotation)
@@ -197,7 +197,7 @@ def _least_turn(start: Vec, end: Vec) -> Vec:
 
 
 def _outside(angle: float, ends: tuple[float, float]) -> float:
-    """Return by how much an angle exceeds a range, modulo whole turns."""
+    """Return an angle's excess over a range, modulo whole turns, in radians."""
     return min(
         max(ends[0] - angle - turn, angle + turn - ends[1], 0.0)
         for turn in (-2.0 * pi, 0.0, 2.0 * pi)
@@ -248,12 +248,12 @@ def _by_us(case: Case) -> Answer:
 
 
 def blenders(cases: Sequence[Case]) -> list[Answer]:
-    """Solve with Blender's IK constraint, at its defaults; all chains have equally many bones."""
+    """Solve with Blender's IK constraint, at its defaults; all chains have the same bone count."""
     enable(False)
     new_file()
     target = link(bpy.data.objects.new("Target", None))
     names = [f"Bone {i}" for i in range(len(cases[0].rests))]
-    # Somewhere, so that they have a length: without one they would not stay.
+    # Any positions: bones of zero length would be removed.
     ob = make_armature(
         {
             name: ((0.0, i, 0.0), (0.0, i + 1.0, 0.0), names[i - 1] if i else "")
@@ -290,7 +290,7 @@ def _in_blender(case: Case, ob: Any, target: Any, names: Sequence[str]) -> Answe
 
 
 def _limited_limit(bone: Any, limit: Hinge | Cone) -> None:
-    """Lock the axes of a bone that cannot rotate, and limit the others."""
+    """Lock the fixed axes of a bone, and limit the others."""
     ranges = {"x": (0.0, 0.0), "y": (0.0, 0.0), "z": (0.0, 0.0)}
     if isinstance(limit, Hinge):
         ranges["x" if limit.axis == X else "z"] = limit.turn
@@ -322,7 +322,7 @@ def by_three(cases: Sequence[Case]) -> list[Answer]:
     """Solve with CCDIKSolver of three.js in Node.
 
     Raises:
-        MissingError: If it cannot run.
+        MissingError: If Node or three.js is missing, or fails.
     """
     try:
         folder = scripts()
@@ -343,10 +343,10 @@ def by_three(cases: Sequence[Case]) -> list[Answer]:
     if done.returncode:
         raise MissingError("Node is here, but could not run it.")
     answers: list[Answer] = []
-    for case, found in zip(cases, json.loads(done.stdout), strict=True):
-        rotations: list[Quat] = [(w, x, y, z) for w, x, y, z in found["rotations"]]
+    for case, solution in zip(cases, json.loads(done.stdout), strict=True):
+        rotations: list[Quat] = [(w, x, y, z) for w, x, y, z in solution["rotations"]]
         tip = tip_of(case.rests, rotations)
-        answers.append(_judged(THREE, case, rotations, tip, found["seconds"]))
+        answers.append(_judged(THREE, case, rotations, tip, solution["seconds"]))
     return answers
 
 
@@ -360,8 +360,8 @@ def _for_three(case: Case) -> list[dict[str, Any]]:
 def _angles(limit: Hinge | Cone) -> dict[str, Any]:
     """Return a limit as Euler angles.
 
-    The middle angle has a range of only half a turn. For a hinge that is Y, which does not rotate;
-    for a cone it is Z, so that Y, the twist, comes first. The other angles of a hinge are 0, which
+    The middle angle has a range of only half a turn. For a hinge that is Y, which does not rotate.
+    For a cone it is Z, so that Y, the twist, comes first. The other angles of a hinge are 0, which
     keeps its axis; an additional `limitation` would make fewer tips reach their targets.
     """
     if isinstance(limit, Hinge):
@@ -417,11 +417,11 @@ def limits(effort: Effort) -> Section:
     if effort.quick:
         del systems[THREE]
         missing = LEFT_OUT.format("this was a quick run.")
-    found: dict[Row, Found] = {}
+    results: dict[Row, Found] = {}
     for kind in KINDS:
         for bones in effort.of(BONES, BONES[:1]):
             cases = draw(kind, bones, count, SEED)
-            answers = found[kind, bones] = {}
+            answers = results[kind, bones] = {}
             for name in list(systems):
                 try:
                     answers[name] = systems[name](cases)
@@ -431,8 +431,8 @@ def limits(effort: Effort) -> Section:
     meaning = MEANING.format(count=count, seed=SEED, near=NEAR)
     parts = [meaning, REGIONS, SYSTEMS.format(iterations=ITERATIONS), missing]
     headings = ("chains", "system", "arrived", "median distance", "worst", "broken", "µs a solve")
-    table = Table(" ".join(filter(None, parts)), headings, _rows(found))
-    return Section("Joint limits", [table], [_plot(found, list(systems))], _goals(found))
+    table = Table(" ".join(filter(None, parts)), headings, _rows(results))
+    return Section("Joint limits", [table], [_plot(results, list(systems))], _goals(results))
 
 
 def _name(row: Row) -> str:
@@ -448,7 +448,7 @@ def _worst(answers: list[Answer]) -> float:
     return max(answer.broken for answer in answers)
 
 
-def _rows(found: dict[Row, Found]) -> list[list[str]]:
+def _rows(results: dict[Row, Found]) -> list[list[str]]:
     return [
         [
             _name(row),
@@ -459,27 +459,27 @@ def _rows(found: dict[Row, Found]) -> list[list[str]]:
             small(_worst(answers)),
             us(median(answer.seconds for answer in answers)),
         ]
-        for row, systems in found.items()
+        for row, systems in results.items()
         for system, answers in systems.items()
     ]
 
 
-def _plot(found: dict[Row, Found], systems: list[str]) -> Bars:
+def _plot(results: dict[Row, Found], systems: list[str]) -> Bars:
     return Bars(
         "limits.png",
         "Tips that arrive at targets that the joint limits let them reach",
         f"% within {NEAR:g} of the length",
-        [f"{kind}, {bones}" for kind, bones in found],
-        {name: [100.0 * _arrived(row[name]) for row in found.values()] for name in systems},
+        [f"{kind}, {bones}" for kind, bones in results],
+        {name: [100.0 * _arrived(row[name]) for row in results.values()] for name in systems},
     )
 
 
-def _goals(found: dict[Row, Found]) -> list[Bound]:
+def _goals(results: dict[Row, Found]) -> list[Bound]:
     missed = [
         Bound(
             f"{_name(row)}, limited: share of targets missed", 0.05, 1.0 - _arrived(systems[OURS])
         )
-        for row, systems in found.items()
+        for row, systems in results.items()
     ]
-    worst = max(_worst(systems[OURS]) for systems in found.values())
+    worst = max(_worst(systems[OURS]) for systems in results.values())
     return [*missed, Bound("limits: broken at most, in radians", BROKEN, worst)]

@@ -1,4 +1,4 @@
-"""Look-at, ropes and waves, compared with the same rig without them."""
+"""Look-at, ropes and waves, compared with the same rig without constraints."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ and “of that Blender's” the evaluations that they cause. “gaze” is the l
 by which an eye misses its target."""
 
 LOOK_AT_MOST = {"plain": 15.0, "damped": 40.0}
-"""The microseconds that a constraint may take."""
+"""The largest time of a constraint, in microseconds."""
 
 LOOK_AT_WHY_NOT = (
     "{again:.0f} of them are a second evaluation by Blender; the rest is mostly Python"
@@ -53,13 +53,13 @@ LOOK_AT_WHY_NOT = (
 
 
 def look_at(effort: Effort) -> Section:
-    """Measure with damping and without."""
+    """Measure with and without damping."""
     heads = effort.of(HEADS, 2)
     rows: list[list[str]] = []
-    found: list[Bound] = []
+    goals: list[Bound] = []
     for name, damping in (("plain", 0.0), ("damped", 0.2)):
-        scores, own, evaluations = _look_at_measured(heads, damping, effort)
-        each, again = 1e6 * own / (3 * heads), 1e6 * evaluations / (3 * heads)
+        scores, own_seconds, evaluations = _look_at_measured(heads, damping, effort)
+        each, again = 1e6 * own_seconds / (3 * heads), 1e6 * evaluations / (3 * heads)
         ours, blenders, floor = (scores[variant] for variant in (OURS, BLENDERS, FLOOR))
         rows.append(
             [
@@ -76,7 +76,7 @@ def look_at(effort: Effort) -> Section:
             ]
         )
         what = f"look-at, each of {3 * heads}, {name}: microseconds in our handlers"
-        found.append(Bound(what, LOOK_AT_MOST[name], each, LOOK_AT_WHY_NOT.format(again=again)))
+        goals.append(Bound(what, LOOK_AT_MOST[name], each, LOOK_AT_WHY_NOT.format(again=again)))
     headings = (
         "heads",
         "ours median",
@@ -96,7 +96,7 @@ def look_at(effort: Effort) -> Section:
                 rows,
             )
         ],
-        goals=found,
+        goals=goals,
     )
 
 
@@ -120,8 +120,8 @@ def _look_at_measured(
             for frame in range(1, blocks[-1].stop):
                 scene.frame_set(frame)
                 spent.append(clock.take())
-        own, evaluations = (median(column) for column in zip(*spent, strict=True))
-        return scores, own, evaluations
+        own_seconds, evaluations = (median(column) for column in zip(*spent, strict=True))
+        return scores, own_seconds, evaluations
 
 
 def _save_variants(heads: int, damping: float, folder: Path) -> None:
@@ -161,13 +161,13 @@ def _build(heads: int) -> None:
     bones: dict[str, BoneRest] = {}
     for head in range(heads):
         x = 0.5 * head
-        places = (
+        ends = (
             ((x, 0.02, 0.0), (x, 0.0, 0.1), ""),
             ((x, 0.0, 0.1), (x, 0.0, 0.35), "Neck"),
             ((x + 0.04, -0.08, 0.2), (x + 0.04, -0.11, 0.2), "Head"),
             ((x - 0.04, -0.08, 0.2), (x - 0.04, -0.11, 0.2), "Head"),
         )
-        for part, (start, end, parent) in zip(PARTS, places, strict=True):
+        for part, (start, end, parent) in zip(PARTS, ends, strict=True):
             bones[f"{part} {head}"] = (start, end, parent and f"{parent} {head}")
     make_armature(bones)
     for head in range(heads):
@@ -179,27 +179,27 @@ def _build(heads: int) -> None:
 
 
 def _misses(heads: int) -> list[float]:
-    """Return the angle by which each eye misses its target, as evaluated."""
+    """Return the angle by which each eye misses its target, in radians, as evaluated."""
     depsgraph = bpy.context.evaluated_depsgraph_get()
     ob = armature().evaluated_get(depsgraph)
-    found: list[float] = []
+    angles: list[float] = []
     for head in range(heads):
         target = bpy.data.objects[f"Target {head}"].evaluated_get(depsgraph)
         for part in PARTS[2:]:
             bone = ob.pose.bones[f"{part} {head}"]
-            way = (target.matrix_world.translation - bone.head).normalized()
+            to_target = (target.matrix_world.translation - bone.head).normalized()
             gaze = (bone.tail - bone.head).normalized()
-            found.append(2.0 * asin(min(1.0, 0.5 * (way - gaze).length)))
-    return found
+            angles.append(2.0 * asin(min(1.0, 0.5 * (to_target - gaze).length)))
+    return angles
 
 
-# Ropes and waves: the time that they add to a frame of the same rig.
+# Ropes and waves: the time they add to a frame of the same rig.
 
 
 WITHOUT = "without"
 
 ROPES_MOST = 1.0
-"""The milliseconds that a rope of 100 bones may add to a frame."""
+"""The largest time that a rope of 100 bones may add to a frame, in milliseconds."""
 
 ROPE = Rig(1, 100, solver="ROPE")
 TENTACLES = Rig(8, 16)
@@ -285,7 +285,7 @@ def _ropes_measured(rig: Rig, setting: Setting, effort: Effort) -> dict[str, Sco
         save_file(folder / f"{OURS}.blend")
         blocks = effort.of(split(200, 25), [range(1, 4)])
         scores = in_turns(folder, (OURS, WITHOUT, FLOOR), blocks, passes=1)
-        if setting is not _waving:  # On top of their chains, waves take the tips away.
+        if setting is not _waving:  # Waves on top of chains move the tips off their targets.
             judge(folder, OURS, rig, range(1, blocks[-1].stop, 3), scores[OURS])
     return scores
 

@@ -1,8 +1,8 @@
-"""Playing frames: the time that each takes, and the distance of the tips from their targets.
+"""Play frames: measure the time of each, and the distance of tips from their targets.
 
-A block opens the file again, plays some frames as warm-up, and then the frames of the block: once
-without help from caches of these frames, then again. The variants alternate block by block, so that
-a machine that is busy for a while slows down all of them.
+A block opens the file again, plays some frames as warm-up, and then the frames of the block: first
+without caches of these frames, then again. The variants alternate by block, so that a machine that
+is busy for a while slows down all of them.
 """
 
 from __future__ import annotations
@@ -26,10 +26,10 @@ class Score:
     """The results of playing a variant.
 
     Attributes:
-        first: Seconds of each frame, played for the first time.
-        again: Seconds of the same frames, played again.
-        errors: Distances of tips to targets as shares of the chain's length.
-        missed: How often the state of a chain was not REACHED.
+        first: The seconds of each frame, played for the first time.
+        again: The seconds of the same frames, played again.
+        errors: The distances of tips to targets, relative to the chain's length.
+        missed: The number of times that a chain's state was not REACHED.
     """
 
     first: list[float] = field(default_factory=list)
@@ -47,14 +47,14 @@ class Score:
         return self.typical / other.typical
 
     def ratio_again(self, other: Score) -> float:
-        """Return the ratio for frames that are played again."""
+        """Return the ratio of the times of frames that are played again."""
         return median(self.again) / median(other.again)
 
 
 def play(
     scene: bpy.types.Scene, frames: Iterable[int], before: Callable[[], object] = int
 ) -> list[float]:
-    """Return the time of each frame, in seconds, without that of a function called before it."""
+    """Return the seconds of each frame, excluding those of a function called before it."""
     times: list[float] = []
     for frame in frames:
         before()
@@ -65,7 +65,7 @@ def play(
 
 
 def warm_up(scene: bpy.types.Scene, first: int) -> None:
-    """Play some frames before the first to be timed, and collect garbage."""
+    """Play some frames before the first timed frame, and collect garbage."""
     play(scene, range(first - WARM_UP, first))
     gc.collect()
 
@@ -80,10 +80,10 @@ def in_turns(
     """Time blocks of frames of several variants alternately.
 
     Args:
-        folder: The folder in which `scenes.save_variants` saved them.
+        folder: The folder in which `rigs.save_variants` saved them.
         variants: Their names.
-        blocks: The frames; none twice, so that each is new in the first pass.
-        passes: How often a block is played.
+        blocks: The frames, without repeats, so that each is new in the first pass.
+        passes: The number of times to play a block.
         before: Called before each frame.
     """
     scores = {variant: Score() for variant in variants}
@@ -109,7 +109,7 @@ def judge(folder: Path, variant: str, rig: Rig, frames: Iterable[int], score: Sc
 
 
 def tip_errors(rig: Rig) -> list[float]:
-    """Return the distance of each tip to its target as evaluated, as a share of the length."""
+    """Return the evaluated distance of each tip to its target, relative to the length."""
     depsgraph = bpy.context.evaluated_depsgraph_get()
     ob = armature().evaluated_get(depsgraph)
     errors: list[float] = []
@@ -121,5 +121,5 @@ def tip_errors(rig: Rig) -> list[float]:
 
 
 def split(frames: int, size: int) -> list[range]:
-    """Return blocks of frames from frame 1 on."""
+    """Return blocks of frames, starting at frame 1."""
     return [range(start, start + size) for start in range(1, frames + 1, size)]

@@ -1,4 +1,4 @@
-"""Results of sections, formatted as text, and as Markdown with pictures."""
+"""The results of sections, formatted as text, and as Markdown with pictures."""
 
 from __future__ import annotations
 
@@ -18,8 +18,8 @@ class Table:
 
     Attributes:
         meaning: A description of what was measured and how to read it.
-        headings: One per column.
-        rows: One text per column; the first names what was measured.
+        headings: A heading per column.
+        rows: A text per column; the first names the measured case.
     """
 
     meaning: str
@@ -53,9 +53,9 @@ class Bound:
 
     Attributes:
         what: The name of the figure.
-        bound: The bound, an upper one.
+        bound: The bound, an upper bound by default.
         found: The measured value.
-        reason: Why it is not reached, if it is not.
+        reason: Why it is not reached, if so.
         is_lower: Whether it is a lower bound instead.
     """
 
@@ -67,10 +67,10 @@ class Bound:
 
     def row(self) -> list[str]:
         """Return the row of the table of goals."""
-        found = small(self.found) if 0.0 < self.found < 0.01 else f"{self.found:.2f}"
+        measured = small(self.found) if 0.0 < self.found < 0.01 else f"{self.found:.2f}"
         is_reached = self.found >= self.bound if self.is_lower else self.found <= self.bound
         verdict = "yes" if is_reached else f"no: {self.reason}" if self.reason else "no"
-        return [self.what, f"{'≥' if self.is_lower else '≤'} {self.bound:g}", found, verdict]
+        return [self.what, f"{'≥' if self.is_lower else '≤'} {self.bound:g}", measured, verdict]
 
 
 @dataclass(frozen=True)
@@ -102,7 +102,7 @@ Plot = Bars | Lines
 
 @dataclass(frozen=True)
 class Section:
-    """The results of one section of the benchmark."""
+    """The results of a section of the benchmark."""
 
     title: str
     tables: Sequence[Table]
@@ -128,9 +128,9 @@ def goals(sections: Sequence[Section]) -> Table:
     return Table(GOALS, ("figure", "goal", "measured", "reached"), rows)
 
 
-def percentile(values: Sequence[float], share: float) -> float:
-    """Return the smallest value that this share of all values does not exceed."""
-    return sorted(values)[max(0, ceil(share * len(values)) - 1)]
+def percentile(values: Sequence[float], fraction: float) -> float:
+    """Return the smallest value that this fraction of all values does not exceed."""
+    return sorted(values)[max(0, ceil(fraction * len(values)) - 1)]
 
 
 def ms(seconds: float) -> str:

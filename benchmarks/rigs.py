@@ -1,4 +1,4 @@
-"""Chains, targets and rigs that the sections share, with a file for each variant."""
+"""Chains, targets and rigs shared by the sections, with a file for each variant."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ import bpy
 
 from .harness import enable, new_file, open_file, save_file
 
-# Chains and targets that the sections share, without Blender.
+# Chains and targets shared by the sections, without Blender.
 #
 # The root of a chain is the origin, and it extends along Z, in metres.
 
@@ -45,19 +45,19 @@ def direction(random: Random) -> Point:
 
 
 def near_tip(tip: Point, away: float, reach: float, count: int, seed: int) -> list[Point]:
-    """Return random targets at one distance from the tip and less than ``reach`` from the root."""
+    """Return random targets at a distance from the tip and less than ``reach`` from the root."""
     random = Random(seed)
-    found: list[Point] = []
-    while len(found) < count:
+    targets: list[Point] = []
+    while len(targets) < count:
         x, y, z = direction(random)
         target = (tip[0] + away * x, tip[1] + away * y, tip[2] + away * z)
         if dist((0.0, 0.0, 0.0), target) < reach:
-            found.append(target)
-    return found
+            targets.append(target)
+    return targets
 
 
 def on_sphere(radius: float, count: int, seed: int) -> list[Point]:
-    """Return random targets at one distance from the root."""
+    """Return random targets at a distance from the root."""
     random = Random(seed)
     units = [direction(random) for _ in range(count)]
     return [(radius * x, radius * y, radius * z) for x, y, z in units]
@@ -67,13 +67,13 @@ def in_cube(half: float, count: int, seed: int) -> list[Point]:
     """Return random targets, uniform between −half and half on each axis."""
     random = Random(seed)
 
-    def place() -> float:
+    def coordinate() -> float:
         return random.uniform(-half, half)
 
-    return [(place(), place(), place()) for _ in range(count)]
+    return [(coordinate(), coordinate(), coordinate()) for _ in range(count)]
 
 
-# Rigs to measure, with a file for each variant and the same animated targets in all of them.
+# Rigs to measure, with a file for each variant and the same animated targets in all files.
 
 
 OURS = "FABRIK IK"
@@ -118,9 +118,9 @@ class Rig:
         return f"{self.chains} × {self.bones}"
 
     def root(self, chain: int) -> Point:
-        """Return the root of a chain; they form a square grid about the origin.
+        """Return the root of a chain; the roots form a square grid about the origin.
 
-        It is dense, so that positions in single precision are as precise as possible.
+        The grid is dense, so that positions in single precision are as precise as possible.
         """
         side = ceil(sqrt(self.chains))
         row, column = divmod(chain, side)
@@ -141,22 +141,22 @@ def target_name(chain: int) -> str:
 
 
 def armature() -> Any:
-    """Return the armature object of the open file; `Any`, as no stub knows our ``fabrik``."""
+    """Return the armature object of the open file; `Any`, as no stub has our ``fabrik``."""
     return bpy.data.objects["Rig"]
 
 
 def link(ob: bpy.types.Object) -> bpy.types.Object:
-    """Put an object into the scene."""
+    """Add an object to the scene."""
     bpy.context.scene.collection.objects.link(ob)
     return ob
 
 
 BoneRest = tuple[Sequence[float], Sequence[float], str]
-"""The head and the tail of a bone, and the name of its parent; empty for none."""
+"""The head and the tail of a bone, and the name of its parent; empty without one."""
 
 
 def make_armature(bones: Mapping[str, BoneRest]) -> Any:
-    """Make the armature object, of bones whose parents come first; return it."""
+    """Make and return the armature object; parents come first in the bones."""
     data: Any = bpy.data.armatures.new("Rig")
     ob = link(bpy.data.objects.new("Rig", data))
     bpy.context.view_layer.objects.active = ob
@@ -179,10 +179,10 @@ def build(rig: Rig) -> None:
     bones: dict[str, BoneRest] = {}
     for chain in range(rig.chains):
         x, y, z = rig.root(chain)
-        places = [(x + a, y + b, z + c) for a, b, c in joints]
+        positions = [(x + a, y + b, z + c) for a, b, c in joints]
         for i in range(rig.bones):
             parent = rig.bone(chain, i - 1) if i else ""
-            bones[rig.bone(chain, i)] = (places[i], places[i + 1], parent)
+            bones[rig.bone(chain, i)] = (positions[i], positions[i + 1], parent)
     make_armature(bones)
     for chain in range(rig.chains):
         _target(rig, chain)
@@ -190,12 +190,12 @@ def build(rig: Rig) -> None:
 
 def _target(rig: Rig, chain: int) -> None:
     empty = link(bpy.data.objects.new(target_name(chain), None))
-    way = _path(rig.root(chain), rig.length, Random(chain))
-    empty.location = way(0.0)
+    path = _path(rig.root(chain), rig.length, Random(chain))
+    empty.location = path(0.0)
     if rig.keyed:
         # Beyond both ends, so that there are frames for the warm-up.
         for frame in range(1 - 2 * rig.key_every, FRAMES + 2 * rig.key_every, rig.key_every):
-            empty.location = way(2.0 * pi * (frame - 1) / FRAMES)
+            empty.location = path(2.0 * pi * (frame - 1) / FRAMES)
             empty.keyframe_insert("location", frame=frame)
 
 
@@ -203,7 +203,7 @@ def _path(root: Point, length: float, random: Random) -> Callable[[float], Point
     """Return a closed smooth path around a root, at 0.35 to 0.85 of the reach."""
     first, second, third = (random.uniform(0.0, 2.0 * pi) for _ in range(3))
 
-    def place(angle: float) -> Point:
+    def position(angle: float) -> Point:
         distance = length * (0.6 + 0.25 * sin(2.0 * angle + first))
         tilt = 0.9 + 0.5 * sin(3.0 * angle + second)
         side = distance * sin(tilt)
@@ -213,7 +213,7 @@ def _path(root: Point, length: float, random: Random) -> Callable[[float], Point
             root[2] + distance * cos(tilt),
         )
 
-    return place
+    return position
 
 
 def save_variants(rig: Rig, folder: Path, more: Callable[[], None] | None = None) -> None:
@@ -222,7 +222,7 @@ def save_variants(rig: Rig, folder: Path, more: Callable[[], None] | None = None
     Args:
         rig: The rig.
         folder: The folder of the files.
-        more: Adds something to the scene.
+        more: Adds more to the scene.
     """
     enable(False)
     build(rig)
@@ -241,7 +241,7 @@ def save_variants(rig: Rig, folder: Path, more: Callable[[], None] | None = None
 
 
 def add_ours(rig: Rig) -> None:
-    """Give each chain of the open file a constraint of ours, at its defaults."""
+    """Add our constraint to each chain of the open file, with default settings."""
     ob = armature()
     for chain in range(rig.chains):
         item = ob.fabrik.constraints.add()
@@ -268,7 +268,7 @@ def opened(folder: Path, variant: str) -> Iterator[bpy.types.Scene]:
 
 
 def _writer() -> Callable[..., None]:
-    """Return a handler that only writes all rotations, with values that differ each time."""
+    """Return a handler that only writes all rotations, with alternating values."""
     ob = armature()
     bones = ob.pose.bones
     poses = [array("f", [cos(turn), sin(turn), 0.0, 0.0] * len(bones)) for turn in (0.001, 0.002)]

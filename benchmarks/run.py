@@ -21,7 +21,7 @@ from time import perf_counter
 ROOT = Path(__file__).resolve().parent.parent
 if __name__ == "__main__":
     sys.path.insert(0, str(ROOT))
-    sys.path.append(str(ROOT / "solver" / "src"))  # A real Blender has it nowhere else.
+    sys.path.append(str(ROOT / "solver" / "src"))  # A real Blender has it only here.
 
 from benchmarks import harness  # noqa: E402
 from benchmarks.report import Section, goals  # noqa: E402
@@ -55,7 +55,7 @@ SECTIONS = {
 
 
 def main(arguments: list[str]) -> None:
-    """Run the sections given on the command line."""
+    """Run the sections named on the command line."""
     parser = argparse.ArgumentParser(prog="benchmarks/run.py")
     parser.add_argument("sections", nargs="*", metavar="section", help=", ".join(SECTIONS))
     parser.add_argument(
@@ -77,7 +77,7 @@ def main(arguments: list[str]) -> None:
 
 
 def measured(names: Sequence[str], effort: harness.Effort) -> list[Section]:
-    """Run sections, print each as soon as it is done, and return them in the order of `SECTIONS`.
+    """Run sections, print each when it is done, and return them in the order of `SECTIONS`.
 
     Memory comes first: memory freed by other sections would hide its growth.
     """

@@ -32,12 +32,12 @@ from .rigs import (
 
 @dataclass
 class Runs:
-    """The results of solving, one value per target.
+    """The results of solving, a value per target.
 
     Attributes:
         iterations: The iterations of each solve.
         seconds: The duration of each solve.
-        residuals: Distances of the tip to the target as shares of the length.
+        residuals: The distances of the tip to the target, relative to the length.
         missed: The number of targets not reached within the tolerance.
     """
 
@@ -48,17 +48,17 @@ class Runs:
 
     @property
     def time(self) -> float:
-        """Seconds of a solve, median."""
+        """The median seconds of a solve."""
         return median(self.seconds)
 
     def arrived(self) -> str:
-        """Return how many of the targets tried were reached."""
+        """Return the number of targets reached, out of those tried."""
         return f"{len(self.iterations) - self.missed} of {len(self.iterations)}"
 
 
 @dataclass(frozen=True)
 class Task:
-    """A chain and its targets, and how to solve them.
+    """A chain, its targets, and the settings to solve them with.
 
     Attributes:
         bones: The number of bones of the chain, which are equal; it starts slightly bent.
@@ -98,7 +98,7 @@ class Task:
         return runs
 
 
-# Iterations and time that the solvers need, without Blender.
+# Iterations and time of the solvers, without Blender.
 
 
 SOLVERS = {"ours": "FABRIK", "textbook FABRIK": "TEXTBOOK", "CCD": "CCD"}
@@ -134,9 +134,9 @@ def iterations(effort: Effort) -> Section:
         rows = {f"{count} bones": runs for count, runs in finest.items()}
         tables.append(Table(meaning, _headings("chain"), _rows(rows)))
     edge = {
-        f"{count} bones, {share:g}": _edge(count, share, effort)
+        f"{count} bones, {fraction:g}": _edge(count, fraction, effort)
         for count in bones
-        for share in effort.of(SHARES, SHARES[:1])
+        for fraction in effort.of(SHARES, SHARES[:1])
     }
     tables.append(
         Table(EDGE.format(iterations=ITERATIONS), _headings("chain, share of reach"), _rows(edge))
@@ -145,12 +145,12 @@ def iterations(effort: Effort) -> Section:
 
 
 def _goals(finest: dict[int, dict[str, Runs]]) -> list[Bound]:
-    found: list[Bound] = []
+    goals: list[Bound] = []
     for count, runs in finest.items():
         iterations = runs["ours"].iterations
-        found.append(Bound(f"{count} bones: mean iterations to 1e-6", 5.0, mean(iterations)))
-        found.append(Bound(f"{count} bones: most iterations to 1e-6", 20.0, max(iterations)))
-    return found
+        goals.append(Bound(f"{count} bones: mean iterations to 1e-6", 5.0, mean(iterations)))
+        goals.append(Bound(f"{count} bones: most iterations to 1e-6", 20.0, max(iterations)))
+    return goals
 
 
 def _cold_meaning(effort: Effort) -> str:
@@ -178,8 +178,8 @@ def _cold(bones: int, residual: float, effort: Effort) -> dict[str, Runs]:
     return _solved(bones, targets, residual, _seconds(effort))
 
 
-def _edge(bones: int, share: float, effort: Effort) -> dict[str, Runs]:
-    targets = on_sphere(share * LENGTH, effort.of(100, 5), ITERATIONS_SEED)
+def _edge(bones: int, fraction: float, effort: Effort) -> dict[str, Runs]:
+    targets = on_sphere(fraction * LENGTH, effort.of(100, 5), ITERATIONS_SEED)
     return _solved(bones, targets, 1e-6, effort.of(1.0, 0.1))
 
 
@@ -194,7 +194,7 @@ def _headings(first: str) -> tuple[str, ...]:
     return (first, "solver", "mean", "median", "p99", "most", "µs a solve", "arrived")
 
 
-def _rows(found: dict[str, dict[str, Runs]]) -> list[list[str]]:
+def _rows(results: dict[str, dict[str, Runs]]) -> list[list[str]]:
     return [
         [
             chain,
@@ -206,7 +206,7 @@ def _rows(found: dict[str, dict[str, Runs]]) -> list[list[str]]:
             us(runs.time),
             runs.arrived(),
         ]
-        for chain, solvers in found.items()
+        for chain, solvers in results.items()
         for solver, runs in solvers.items()
     ]
 
@@ -232,7 +232,7 @@ def _plots(finest: dict[int, dict[str, Runs]]) -> list[Bars]:
 
 
 def figures(runs: Runs) -> dict[str, float]:
-    """Return what the pictures show."""
+    """Return the figures in the pictures."""
     return {"iterations": mean(runs.iterations), "time": 1e6 * runs.time}
 
 

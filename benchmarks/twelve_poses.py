@@ -2,9 +2,9 @@
 
 python benchmarks/twelve_poses.py FILE FOLDER [NAME ...]
 
-FILE is a .glb, .fbx or .blend with one character that stands and faces −Y. A sheet of pictures is
-written to FOLDER: above the whole body with pinned feet, below the same drags with Auto IK. It
-tells how far each drag missed, as a fraction of the character's size.
+FILE is a .glb, .fbx or .blend with a character that stands and faces −Y. A sheet of pictures is
+written to FOLDER: the whole body with pinned feet above, the same drags with Auto IK below. The
+error of each drag is printed, as a fraction of the character's size.
 """
 
 from __future__ import annotations
@@ -73,10 +73,11 @@ POSES: dict[str, list[Drag]] = {
     "wave": [DOWN[0], ("hand.R", (0.45, 0.2, 0.75))],
     "stretch both arms apart": [("hand.L", (0.9, 0.05, 0.6)), ("hand.R", (0.9, 0.05, 0.6))],
 }
-"""What is dragged to where: outward, forward and up. Hands from their shoulder in lengths of the
-arm, feet from their hip in lengths of the leg, the hips from between the feet in their height above
-these at rest, and the head from where it is, in lengths of the spine. The gaze is the head, which
-is not dragged but rotated with R, by degrees about the axes of the world."""
+"""The drags of each pose: outward, forward and up. Hands from their shoulder in lengths of the arm,
+feet from their hip in lengths of the leg. The hips from between the feet in their rest height above
+these, the head from its position in lengths of the spine. The gaze rotates the head with R instead
+of dragging it, by degrees about the world axes.
+"""
 
 STAYING = {
     "lean on a wall": ["hand.L"],
@@ -84,13 +85,13 @@ STAYING = {
     "pull": ["hand.L", "hand.R"],
     "kneel": ["foot.R"],
 }
-"""What is pinned by its location where it was dragged to."""
+"""The parts whose location is pinned after dragging them."""
 
 PIXELS = 300
 
 
 class Stage:
-    """A character in its rest pose, and what its bones are."""
+    """A character in its rest pose, with the roles of its bones."""
 
     def __init__(self, path: Path) -> None:
         OPS.wm.read_factory_settings(use_empty=True)
@@ -133,23 +134,23 @@ class Stage:
         shown = self.rig.evaluated_get(CONTEXT.evaluated_depsgraph_get())
         return shown.matrix_world @ shown.pose.bones[bone].head
 
-    def place(self, what: str, way: Way) -> tuple[str, Vector]:
-        """Return the bone that is dragged, and where to in world space."""
-        outward, forward, up = way
+    def place(self, what: str, offset: Way) -> tuple[str, Vector]:
+        """Return the dragged bone, and the goal in world space."""
+        outward, forward, up = offset
         side = -1.0 if what.endswith("R") else 1.0
-        there = Vector((side * outward, -forward, up))
+        goal_offset = Vector((side * outward, -forward, up))
         if what == "head":
             spine = (self.head(self.skull) - self.head(self.hips)).length
-            return self.skull, self.head(self.skull) + there * spine
+            return self.skull, self.head(self.skull) + goal_offset * spine
         if what == "hips":
             feet = [self.head(self.limbs[name][1]) for name in ("foot.L", "foot.R")]
-            return self.hips, (feet[0] + feet[1]) / 2 + there * self.height
+            return self.hips, (feet[0] + feet[1]) / 2 + goal_offset * self.height
         first, end = self.limbs[what]
         size = self.size_of(what)
-        return end, self.head(first) + there * size
+        return end, self.head(first) + goal_offset * size
 
     def size_of(self, what: str) -> float:
-        """Return the length of a limb, along its bones."""
+        """Return the length of a limb along its bones, in world space."""
         first, end = self.limbs[what]
         bones = self.rig.data.bones
         total, bone = 0.0, bones[end]
@@ -165,25 +166,25 @@ class Stage:
             OPS.transform.rotate(value=radians(angle), orient_axis=axis, orient_type="GLOBAL")
         CONTEXT.view_layer.update()
 
-    def drag(self, what: str, way: Way) -> float:
-        """Drag with the whole body; return by how much that missed."""
+    def drag(self, what: str, offset: Way) -> float:
+        """Drag with the whole body; return the error, relative to the character's size."""
         if what == "gaze":
-            self.look(way)
+            self.look(offset)
             return 0.0
-        bone, there = self.place(what, way)
-        OPS.fabrik.drag(bone=bone, value=there - self.head(bone))
+        bone, goal = self.place(what, offset)
+        OPS.fabrik.drag(bone=bone, value=goal - self.head(bone))
         CONTEXT.view_layer.update()
-        return (self.head(bone) - there).length / self.character.size
+        return (self.head(bone) - goal).length / self.character.size
 
-    def drag_alone(self, what: str, way: Way) -> None:
+    def drag_alone(self, what: str, offset: Way) -> None:
         """Drag with Blender's Auto IK."""
         if what == "gaze":
-            self.look(way)
+            self.look(offset)
             return
-        name, there = self.place(what, way)
+        name, goal = self.place(what, offset)
         self._select(name)
         self.rig.pose.use_auto_ik = True
-        OPS.transform.translate(value=there - self.head(name))
+        OPS.transform.translate(value=goal - self.head(name))
         CONTEXT.view_layer.update()
 
     def _select(self, name: str) -> None:
@@ -243,8 +244,8 @@ def sheet(path: Path, names: list[str]) -> Image.Image:
         for foot in ("foot.L", "foot.R"):
             OPS.fabrik.pin(bone=stage.limbs[foot][1], kind="BOTH")
         misses = []
-        for what, way in POSES[name]:
-            misses.append(stage.drag(what, way))
+        for what, offset in POSES[name]:
+            misses.append(stage.drag(what, offset))
             if what in STAYING.get(name, ()):
                 OPS.fabrik.pin(bone=stage.limbs[what][1], kind="LOCATION")
         print(f"{name}: missed by", *(f"{miss:.3f}" for miss in misses))
@@ -259,7 +260,7 @@ def sheet(path: Path, names: list[str]) -> Image.Image:
 
 
 def main() -> None:
-    """Draw the sheet that the command line asks for."""
+    """Draw the sheet for the command line's arguments."""
     path, folder, *names = sys.argv[1:]
     addon.register()
     picture = sheet(Path(path), names or list(POSES))

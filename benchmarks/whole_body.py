@@ -1,4 +1,4 @@
-"""Moves of the mouse while the whole body is dragged."""
+"""Mouse moves while dragging with the whole body."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def whole_body(effort: Effort) -> Section:
     """Measure the sample's figure in FK, and a generated Rigify human."""
     kind = effort.of("human", "basic_human")
     rows: list[list[str]] = []
-    found: list[Bound] = []
+    goals: list[Bound] = []
     with temporary_folder() as folder:
         generated = folder / "generated.blend"
         is_there = in_child(generate, kind, str(generated))
@@ -46,14 +46,14 @@ def whole_body(effort: Effort) -> Section:
         open_file(FOLDER / "humanoid.blend")
         for item in _rig().fabrik.constraints:
             item.enabled = False
-        rows += _measured("sample", SAMPLE, ("Foot.L", "Foot.R"), 8.0, effort, found)
+        rows += _measured("sample", SAMPLE, ("Foot.L", "Foot.R"), 8.0, effort, goals)
         if is_there:
             open_file(generated)
             feet = ("foot_ik.L", "foot_ik.R")
-            rows += _measured(f"Rigify's {kind}", GENERATED, feet, 16.0, effort, found)
+            rows += _measured(f"Rigify's {kind}", GENERATED, feet, 16.0, effort, goals)
     meaning = MEANING.format(moves=effort.of(MOVES, 2)) + ("" if is_there else f" {WITHOUT}")
     times = ("press", "in reach", "out of reach", "largest", "update", "rest")
-    return Section("Whole body", [Table(meaning, ("dragged", "bones", *times), rows)], goals=found)
+    return Section("Whole body", [Table(meaning, ("dragged", "bones", *times), rows)], goals=goals)
 
 
 def _measured(
@@ -62,7 +62,7 @@ def _measured(
     feet: tuple[str, ...],
     most: float,
     effort: Effort,
-    found: list[Bound],
+    goals: list[Bound],
 ) -> list[list[str]]:
     """Return a row for each dragged bone, and add the bounds of those in reach."""
     from addon.features.whole_body.starting import begin
@@ -80,26 +80,28 @@ def _measured(
     for bone in effort.of(dragged, dragged[:1]):
         times: dict[float, list[float]] = {0.1: [], 1.0: []}
         updates: list[float] = []
-        press = rest = 0.0
-        for far, own in times.items():
+        press = settling = 0.0
+        for extent, seconds in times.items():
             start = process_time()
             drag = begin(rig, bone, True)
             press = process_time() - start
             assert drag is not None
             count = effort.of(MOVES, 2)
             for move in range(1, count + 1):
-                way = WAY * (far * height * move / count)
-                own.append(_clocked(lambda way=way, drag=drag: drag.follow(tuple(way))))
+                offset = WAY * (extent * height * move / count)
+                seconds.append(
+                    _clocked(lambda offset=offset, drag=drag: drag.follow(tuple(offset)))
+                )
                 updates.append(_clocked(layer.update))
-            rest = max(rest, _clocked(drag.settle))
+            settling = max(settling, _clocked(drag.settle))
             drag.cancel()
             layer.update()
-        near, beyond = (median(own) for own in times.values())
+        near, beyond = (median(seconds) for seconds in times.values())
         largest, update = max(map(max, times.values())), median(updates)
-        cells = (press, near, beyond, largest, update, rest)
+        cells = (press, near, beyond, largest, update, settling)
         rows.append([f"{name}, {bone}", str(len(rig.data.bones)), *map(ms, cells)])
         what = f"Whole body, {name}, {bone} in reach: milliseconds of a move and its update"
-        found.append(Bound(what, most, 1e3 * (near + update), SLOW))
+        goals.append(Bound(what, most, 1e3 * (near + update), SLOW))
     operators.object.mode_set(mode="OBJECT")
     return rows
 

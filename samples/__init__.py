@@ -1,1 +1,1 @@
-"""Sample rigs, each made by the module of its name, and the demo that plays and measures them."""
+"""Sample rigs, each made by the module of its name, and a demo that plays and measures them."""

@@ -1,4 +1,4 @@
-"""A mannequin's arm of two bones, whose elbow faces a pole."""
+"""A mannequin's arm of two bones whose elbow faces a pole."""
 
 from __future__ import annotations
 
@@ -74,8 +74,8 @@ def _mannequin(rig) -> None:
     shapes.turned("Stand", (0, 0, 0), (0, 0, 1), foot, dark, sides=32)
 
 
-def _radius(way: float) -> float:
-    """Return the thickness of the arm: two muscles, thin at the joints."""
-    share = way * 2.0 % 1.0 if way < 1.0 else 1.0
-    belly = 4.0 * share * (1.0 - share)
-    return 0.046 + 0.02 * belly * (1.0 - 0.3 * way) - 0.008 * way
+def _radius(fraction: float) -> float:
+    """Return the arm's thickness at a fraction of its length: two muscles, thin at the joints."""
+    bone_fraction = fraction * 2.0 % 1.0 if fraction < 1.0 else 1.0
+    belly = 4.0 * bone_fraction * (1.0 - bone_fraction)
+    return 0.046 + 0.02 * belly * (1.0 - 0.3 * fraction) - 0.008 * fraction

@@ -1,8 +1,8 @@
-"""Build the sample .blend files: all of them, or those that are named.
+"""Build the sample .blend files: all, or those named.
 
 python samples/build.py [arm tentacle …]
 
-Made with the oldest Blender that is supported, so that all others can open them.
+Build them with the oldest supported Blender, so that all others can open them.
 """
 
 from __future__ import annotations
@@ -15,16 +15,16 @@ import bpy
 
 FOLDER = Path(__file__).resolve().parent
 NAMES = ("arm", "leg", "tentacle", "robot_arm", "weapon_grip", "puppet", "hand", "humanoid")
-"""What reaches."""
+"""Samples whose constraints all reach for targets."""
 
 MOTIONS = ("look", "rope_bridge", "octopus", "hills", "stairs", "spider", "quadruped", "cup")
-"""Those in which not all constraints reach, so that Blender's IK is nothing to compare with."""
+"""Samples in which not all constraints reach, so that they can't be compared with Blender's IK."""
 
 ALL = (*NAMES, *MOTIONS)
 
 
 def make(name: str) -> None:
-    """Make a sample in the open file, which is emptied before; its first frame is shown."""
+    """Empty the open file, make a sample in it, and show its first frame."""
     import_module(f"samples.{name}").build()
     bpy.context.scene.frame_set(1)
 
@@ -32,14 +32,14 @@ def make(name: str) -> None:
 def save(name: str) -> Path:
     """Write the open file as a sample."""
     path = FOLDER / f"{name}.blend"
-    bpy.context.preferences.filepaths.save_version = 0  # No backup of the one before.
-    # As a copy: otherwise the path that the sample was saved to would stand in the file.
+    bpy.context.preferences.filepaths.save_version = 0  # No backup of the previous file.
+    # As a copy, otherwise the file would contain the path that it was saved to.
     bpy.ops.wm.save_as_mainfile(filepath=str(path), compress=True, copy=True)
     return path
 
 
 def main(names: list[str]) -> None:
-    """Build samples with the extension registered, as it is while somebody makes a rig."""
+    """Build samples with the extension registered, as when a user makes a rig."""
     unknown = [name for name in names if name not in ALL]
     if unknown:
         sys.exit(f"build: there is no sample {', '.join(unknown)}; choose of {', '.join(ALL)}")

@@ -1,4 +1,4 @@
-"""A figure takes a cup, hands it over, drinks, puts it on a tray and pulls the tray along."""
+"""A figure takes a cup, hands it over, drinks, puts it on a tray and pulls the tray."""
 
 from __future__ import annotations
 
@@ -29,16 +29,17 @@ CUP = (0.42, -0.17, TABLE)
 TRAY = (0.40, 0.21, TABLE)
 
 ASIDE = 0.062
-"""How far a palm is from the axis of a cup that it holds."""
+"""The distance of a palm from the axis of the cup it holds."""
 
 BEHIND = 0.08
-"""How far a wrist is behind that."""
+"""The distance from the palm back to the wrist."""
 
 AHEAD = Vector((1.0, 0.0, 0.0))
 
 Way = tuple[tuple[int, Point, float, float], ...]
-"""Frames at which a hand is somewhere: where the axis of what it holds is, or would be, and how far
-it is tilted back and turned inwards, in degrees."""
+"""Keys of a hand: the frame, the position of the held object's axis, and the backward tilt and
+inward turn of the hand in degrees.
+"""
 
 RIGHT: Way = (
     (1, (0.24, -0.30, 1.04), 0, 0),
@@ -84,7 +85,7 @@ NODS = (
     (166, 22, 8),
     (LAST, 12, 0),
 )
-"""Frames, and how far the head bows and turns to the right there, in degrees."""
+"""Frames, with the head's bow and turn to the right in degrees."""
 
 
 def build() -> None:
@@ -93,8 +94,8 @@ def build() -> None:
     scene.frame_end = LAST
     rig = armature("Rig", *figure.bones(has_hands=True))
     figure.dress(rig)
-    for name, way in (("R", RIGHT), ("L", LEFT)):
-        _reach(rig, name, way)
+    for name, path in (("R", RIGHT), ("L", LEFT)):
+        _reach(rig, name, path)
     for frame, bow, turn in NODS:
         _turn(rig, "Chest", "Pelvis", frame, 0.22 * bow, 0.35 * turn)
         _turn(rig, "Head", "Chest", frame, 0.78 * bow, 0.65 * turn)
@@ -103,19 +104,19 @@ def build() -> None:
     _hold(rig, cup, tray)
     eye = Vector((2.5, -1.62, 1.70))
     camera(eye[:], (0.2, 0.04, 1.23), lens=50.0)
-    # The wall is behind what the camera sees.
+    # Turn the wall to face the camera.
     bpy.data.objects["Studio"].rotation_euler.z = atan2(eye.x, -eye.y)
 
 
-def _reach(rig: Any, side: str, way: Way) -> None:
-    """Let a hand go where its target goes."""
+def _reach(rig: Any, side: str, path: Way) -> None:
+    """Add a hand's constraint, and key its target along a path."""
     sign = 1.0 if side == "L" else -1.0
     goal = target(f"Target.{side}", (0, 0, 0), size=0.04, is_seen=False)
     goal.rotation_mode = "QUATERNION"
     rest = rig.data.bones[f"Hand.{side}"]
-    for frame, place, tilt, turn in way:
+    for frame, grip_point, tilt, turn in path:
         fingers, inwards = _palm(sign, radians(tilt), radians(turn))
-        wrist = Vector(place) - BEHIND * fingers - ASIDE * inwards
+        wrist = Vector(grip_point) - BEHIND * fingers - ASIDE * inwards
         goal.location = wrist
         goal.rotation_quaternion = _facing(rest, sign, fingers, inwards).to_quaternion()
         for channel in ("location", "rotation_quaternion"):
@@ -134,28 +135,28 @@ def _reach(rig: Any, side: str, way: Way) -> None:
 
 
 def _palm(sign: float, tilt: float, turn: float) -> tuple[Vector, Vector]:
-    """Return where fingers point, and to where the palm faces."""
+    """Return the directions of the fingers and of the palm, in world space."""
     inwards = Matrix.Rotation(-sign * turn, 3, "Z")
     back = Matrix.Rotation(-tilt, 3, "Y")
     return back @ inwards @ AHEAD, back @ inwards @ Vector((0.0, -sign, 0.0))
 
 
 def _facing(rest: Any, sign: float, fingers: Vector, inwards: Vector) -> Matrix:
-    """Return the axes of a hand whose fingers and palm face somewhere."""
+    """Return the axes of a hand with its fingers and palm in given directions."""
     along = (rest.tail_local - rest.head_local).normalized()
     palm = Vector((0.0, -sign, 0.0))
     palm = (palm - along * palm.dot(along)).normalized()
-    own, wanted = _axes(along, palm), _axes(fingers, inwards)
-    return wanted @ own.inverted() @ rest.matrix_local.to_3x3()
+    rest_axes, goal_axes = _axes(along, palm), _axes(fingers, inwards)
+    return goal_axes @ rest_axes.inverted() @ rest.matrix_local.to_3x3()
 
 
 def _axes(first: Any, second: Any) -> Matrix:
-    """Return axes of which two are given."""
+    """Return axes with the given first and second column."""
     return Matrix((first, second, first.cross(second))).transposed()
 
 
 def _turn(rig: Any, name: str, above: str, frame: int, bow: float, turn: float) -> None:
-    """Bow and turn a bone of the trunk, on top of the one below it."""
+    """Bow and turn a bone of the trunk, on top of the bone below it."""
     bone, below = rig.pose.bones[name], rig.pose.bones[above]
     bone.rotation_mode = "QUATERNION"
     turned = figure.about("Z", radians(-turn)) @ figure.about("Y", radians(bow))
@@ -173,7 +174,7 @@ def _table() -> None:
 
 
 def _cup() -> bpy.types.Object:
-    """Make a cup whose origin is in its middle."""
+    """Make a cup with its origin in its middle."""
     blue = material("Cup", (0.10, 0.30, 0.62), roughness=0.25)
     x, y, z = CUP
     outside = ((0.001, 0.0), (0.028, 0.0), (0.034, 0.006), (0.040, 0.10))
@@ -195,7 +196,7 @@ def _tray() -> bpy.types.Object:
 
 
 def _centred(ob: bpy.types.Object, origin: Point) -> bpy.types.Object:
-    """Put the origin of a mesh somewhere, without moving the mesh."""
+    """Move the origin of a mesh without moving the mesh."""
     shift: Any = Vector(origin) - ob.location
     data: Any = ob.data
     data.transform(Matrix.Translation(-shift))
@@ -204,7 +205,7 @@ def _centred(ob: bpy.types.Object, origin: Point) -> bpy.types.Object:
 
 
 def _hold(rig: Any, cup: bpy.types.Object, tray: bpy.types.Object) -> None:
-    """Let the hands and the tray hold what they hold, as an animator would."""
+    """Add the holds of cup and tray with the operators, as an animator would."""
     bpy.context.view_layer.objects.active = rig
     bpy.ops.object.mode_set(mode="POSE")
     hold: Any = bpy.ops.fabrik.hold  # type: ignore[attr-defined]

@@ -1,7 +1,7 @@
 """Play the samples, measure them beside Blender's own IK, and make pictures of them.
 
 python samples/demo.py             prints a table, writes build/demo/
-python samples/demo.py --pictures  writes the manual's pictures of them into docs/images/ as well
+python samples/demo.py --pictures  also writes the manual's pictures of them into docs/images/
 """
 
 from __future__ import annotations
@@ -34,11 +34,11 @@ STILLS = {
     "hand": 101,
     "humanoid": 91,
 }
-"""The frame at which each sample shows best what it is about."""
+"""The most characteristic frame of each sample."""
 
 
 FIRST = ("octopus", 50)
-"""The picture that is shown at once, and its frame."""
+"""The sample of the first picture, and its frame."""
 
 COMPILED_ONE = "The compiled solver runs, as in the extension that is installed."
 SOURCE = (
@@ -48,7 +48,7 @@ SOURCE = (
 
 
 def main(arguments: list[str]) -> None:
-    """Show what the extension does."""
+    """Run the demo."""
     if set(arguments) - {"--pictures"}:
         sys.exit(f"demo: only --pictures is understood, not {' '.join(arguments)}")
     import addon
@@ -69,7 +69,7 @@ def main(arguments: list[str]) -> None:
             step("\nDrawing the manual's pictures")
             draw_for_readme(rows)
     finally:
-        # The wheels crash, or hang, when they end with a handler registered.
+        # The wheels crash or hang if they exit with a handler registered.
         addon.unregister()
     step(f"Done in {perf_counter() - begin:.0f} s.")
 
@@ -86,7 +86,7 @@ process; a frame of a film lasts 42 ms"""
 
 
 def measured_rows() -> list[Row]:
-    """Measure all samples, and print the table line by line."""
+    """Measure all samples that reach, and print the table line by line."""
     for heading in HEADINGS:
         step(line(heading))
     step("-" * len(line(HEADINGS[-1])))
@@ -112,7 +112,7 @@ def line(cells: Sequence[str]) -> str:
 
 
 def draw_first() -> None:
-    """Write a picture of one posed rig."""
+    """Write a picture of a posed rig."""
     FOLDER.mkdir(parents=True, exist_ok=True)
     name, frame = FIRST
     path = FOLDER / f"{name}.png"
@@ -121,7 +121,7 @@ def draw_first() -> None:
 
 
 def draw_for_readme(rows: list[Row]) -> None:
-    """Write the pictures that README and manual show."""
+    """Write the pictures in README and manual."""
     folder = ROOT / "docs" / "images"
     folder.mkdir(parents=True, exist_ok=True)
     for name, frame in STILLS.items():
@@ -137,11 +137,11 @@ def draw_for_readme(rows: list[Row]) -> None:
 
 
 def draw_for_platform(folder: Path) -> None:
-    """Write the icon and the featured picture that extension platforms ask for."""
+    """Write the icon and the featured picture for extension platforms."""
     scene = open_sample("octopus")
     scene.frame_set(50)
     for ob in scene.objects:
-        if ob.type == "MESH":  # So large, the outline of what is round would have corners.
+        if ob.type == "MESH":  # At this size, round outlines would have corners.
             ob.modifiers.new("Smooth", "SUBSURF")
     square = pictures.picture_of(scene, (640, 640), 48)
     icon = square.crop((60, 110, 540, 590)).resize((256, 256))
@@ -153,7 +153,7 @@ def draw_for_platform(folder: Path) -> None:
 
 
 def draw_gif(rows: list[Row], path: Path, size: pictures.Size, every: int, samples: int) -> None:
-    """Write a GIF in which all samples move, and the table of their errors stands."""
+    """Write a GIF in which all samples move beside a still table of their errors."""
     frames = list(range(1, FRAMES + 1, every))
     films = []
     for name in NAMES:
@@ -171,13 +171,13 @@ def draw_gif(rows: list[Row], path: Path, size: pictures.Size, every: int, sampl
         ],
     )
     sheets = [pictures.sheet([*shots, card], columns=3) for shots in zip(*films, strict=True)]
-    # The speed of the file, 24 frames a second, in the hundredths of a second that GIFs count in.
+    # The file's 24 frames a second, in the hundredths of a second that GIFs use.
     pictures.save_gif(sheets, path, milliseconds=round(every * 100 / 24) * 10)
     _say(path)
 
 
 def draw_motion(name: str, path: Path) -> None:
-    """Write a GIF of one sample that moves by itself; those of the README are larger."""
+    """Write a GIF of a sample that moves by itself; README's are larger."""
     every = 3
     size = (480, 300) if name in ("hills", "stairs") else (288, 180)
     shots = pictures.shots(name, list(range(1, FRAMES + 1, every)), size, 16)
@@ -186,7 +186,7 @@ def draw_motion(name: str, path: Path) -> None:
 
 
 def step(text: str) -> None:
-    """Print at once what is done or was found."""
+    """Print a text at once."""
     print(text, flush=True)
 
 

@@ -1,4 +1,4 @@
-"""A figure that stands on the world's origin and faces along X."""
+"""A figure that stands at the world's origin and faces along X."""
 
 from __future__ import annotations
 
@@ -16,20 +16,20 @@ HIP, ANKLE = 0.91, 0.09
 """The heights of these joints."""
 
 FACE = (1.0, 0.0, 0.0)
-"""Where the figure looks and goes."""
+"""The direction in which the figure looks and walks."""
 
 ARMS = radians(18.0)
-"""How far its arms are away from the body: lower them by this much to let them hang."""
+"""The angle between arms and body in radians: lower the arms by it to let them hang."""
 
 
 def bones(has_toes: bool = False, has_hands: bool = False) -> tuple[Bones, dict[str, Point]]:
-    """Return the bones, and the side to which each bends.
+    """Return the bones, and the bend direction of each.
 
     Args:
-        has_toes: Whether the feet bend at their balls.
-        has_hands: Whether the arms bend at their wrists.
+        has_toes: Whether the feet bend at the ball.
+        has_hands: Whether the arms bend at the wrist.
     """
-    found: Bones = {
+    bone_ends: Bones = {
         "Root": ((0, 0, 0), (0.25, 0, 0), ""),
         "Pelvis": ((0, 0, HIP + 0.04), (0, 0, HIP + 0.16), "Root"),
         "Chest": ((0, 0, HIP + 0.16), (0, 0, 1.45), "Pelvis"),
@@ -38,23 +38,23 @@ def bones(has_toes: bool = False, has_hands: bool = False) -> tuple[Bones, dict[
     bends: dict[str, Point] = {}
     for side, y in (("L", 0.1), ("R", -0.1)):
         knee = (0.03, y, (HIP + ANKLE) / 2)
-        found[f"Thigh.{side}"] = ((0, y, HIP), knee, "Pelvis")
-        found[f"Shin.{side}"] = (knee, (0, y, ANKLE), f"Thigh.{side}")
+        bone_ends[f"Thigh.{side}"] = ((0, y, HIP), knee, "Pelvis")
+        bone_ends[f"Shin.{side}"] = (knee, (0, y, ANKLE), f"Thigh.{side}")
         ball = (0.12, y, 0.035) if has_toes else (0.17, y, 0.04)
-        found[f"Foot.{side}"] = ((0, y, ANKLE), ball, f"Shin.{side}")
+        bone_ends[f"Foot.{side}"] = ((0, y, ANKLE), ball, f"Shin.{side}")
         if has_toes:
-            found[f"Toe.{side}"] = (ball, (0.19, y, 0.03), f"Foot.{side}")
+            bone_ends[f"Toe.{side}"] = (ball, (0.19, y, 0.03), f"Foot.{side}")
         elbow, wrist = (-0.02, 3.0 * y, 1.15), (0.03, 3.9 * y, 0.92)
-        found[f"Upper arm.{side}"] = ((0, 1.9 * y, 1.39), elbow, "Chest")
-        found[f"Forearm.{side}"] = (elbow, wrist, f"Upper arm.{side}")
+        bone_ends[f"Upper arm.{side}"] = ((0, 1.9 * y, 1.39), elbow, "Chest")
+        bone_ends[f"Forearm.{side}"] = (elbow, wrist, f"Upper arm.{side}")
         bends[f"Upper arm.{side}"] = bends[f"Forearm.{side}"] = FACE
         if has_hands:
-            found[f"Hand.{side}"] = (wrist, (0.045, 4.2 * y, 0.84), f"Forearm.{side}")
-    return found, bends
+            bone_ends[f"Hand.{side}"] = (wrist, (0.045, 4.2 * y, 0.84), f"Forearm.{side}")
+    return bone_ends, bends
 
 
 def about(axis: Any, angle: float) -> Quaternion:
-    """Return the rotation about an axis of the world: X ahead, Y to the left, Z up."""
+    """Return the rotation about a world axis by an angle: X ahead, Y to the left, Z up."""
     return Matrix.Rotation(angle, 3, axis).to_quaternion()
 
 
@@ -63,15 +63,15 @@ def local(bone: Any, above: Quaternion, turn: Quaternion) -> Quaternion:
 
     Args:
         bone: The pose bone.
-        above: How its parent is turned from its rest pose, in armature space.
-        turn: How it is turned itself.
+        above: The rotation of its parent from its rest pose, in armature space.
+        turn: Its own rotation from its rest pose, in armature space.
     """
     rest = bone.bone.matrix_local.to_quaternion()
     return rest.inverted() @ above.inverted() @ turn @ rest
 
 
 def dress(rig: Any) -> None:
-    """Give the figure a body in shirt, trousers and shoes, with hair and eyes."""
+    """Make the figure's body in shirt, trousers and shoes, with hair and eyes."""
     rig.data.bones["Root"].use_deform = False
     tan = material("Skin", (0.80, 0.50, 0.35), roughness=0.55)
     shirt = material("Shirt", (0.85, 0.36, 0.12), roughness=0.8)
@@ -117,8 +117,8 @@ LIMBS = {
 
 
 def _flesh(rig: Any) -> list[Flesh]:
-    """Return what the body is made of."""
-    found = [
+    """Return the rods of which the body is made."""
+    flesh = [
         Flesh((-0.005, -0.055, 0.95), (-0.005, 0.055, 0.95), (0.105, 0.105)),
         Flesh((0.0, -0.045, 1.0), (0.005, -0.085, 1.34), (0.092, 0.094)),
         Flesh((0.0, 0.045, 1.0), (0.005, 0.085, 1.34), (0.092, 0.094)),
@@ -130,10 +130,10 @@ def _flesh(rig: Any) -> list[Flesh]:
     for bone in rig.data.bones:
         radii = LIMBS.get(bone.name.partition(".")[0])
         if radii is not None:
-            found.append(Flesh(bone.head_local[:], bone.tail_local[:], radii))
+            flesh.append(Flesh(bone.head_local[:], bone.tail_local[:], radii))
     for side in (1, -1):
         y = side * 0.1
-        found += [
+        flesh += [
             Flesh((0, 0.9 * y, 1.39), (0, 1.85 * y, 1.385), (0.062, 0.058)),
             Flesh((0.03, 3.93 * y, 0.91), (0.045, 4.2 * y, 0.84), (0.032, 0.026)),
             Flesh((0.05, 3.9 * y, 0.90), (0.085, 3.95 * y, 0.85), (0.016, 0.013)),
@@ -141,4 +141,4 @@ def _flesh(rig: Any) -> list[Flesh]:
             Flesh((-0.035, y, 0.045), (0.10, y, 0.036), (0.042, 0.038)),
             Flesh((0.01, side * 0.102, 1.60), (0.005, side * 0.106, 1.635), (0.016, 0.019)),
         ]
-    return found
+    return flesh

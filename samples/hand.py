@@ -38,7 +38,7 @@ ELBOW = (0.0, 0.0, 0.14)
 WRIST = (0.0, 0.0, 0.66)
 PALM_END = (0.0, 0.0, 1.02)
 TO_PALM = (0.0, -1.0, 0.0)
-"""The side to which the fingers bend."""
+"""The bend direction of the fingers."""
 
 FINGERS: dict[str, tuple[Point, Point, Point, float, Point]] = {
     # Knuckle, direction, lengths of the three bones, thickness at the knuckle, colour of the target
@@ -50,7 +50,7 @@ FINGERS: dict[str, tuple[Point, Point, Point, float, Point]] = {
 }
 
 CURVE = 8.0
-"""By how many degrees each bone of a finger is bent against the one before in the rest pose."""
+"""The angle between successive bones of a finger in the rest pose, in degrees."""
 
 
 def build() -> None:
@@ -68,7 +68,7 @@ def build() -> None:
 
 
 def _bones() -> tuple[Bones, dict[str, Point]]:
-    """Return the bones, and the side to which each bends."""
+    """Return the bones, and the bend direction of each."""
     bones: Bones = {"Forearm": (ELBOW, WRIST, ""), "Palm": (WRIST, PALM_END, "Forearm")}
     bends: dict[str, Point] = dict.fromkeys(bones, TO_PALM)
     for finger, (knuckle, direction, sizes, _, _) in FINGERS.items():
@@ -101,9 +101,9 @@ def _joints(rig: Any) -> None:
 
 
 def _goal(rig: Any, finger: str) -> bpy.types.Object:
-    """Make a target that moves as the finger's tip does while the hand is posed bone by bone.
+    """Make a target that moves with the finger's tip while the hand is posed bone by bone.
 
-    So there is a pose at every key in which all five fingers arrive.
+    So at every key there is a pose in which all five fingers reach their targets.
     """
     tip = rig.pose.bones[f"{finger} 3"]
     goal = target(f"{finger} target", tip.tail, size=0.047, color=FINGERS[finger][-1])
@@ -117,7 +117,7 @@ def _goal(rig: Any, finger: str) -> bpy.types.Object:
 
 
 def _hand(a: float) -> dict[str, Point]:
-    """Return how far bones are turned, in degrees: the hand closes, opens, leans and wiggles."""
+    """Return the rotation of bones in degrees: the hand closes, opens, leans and wiggles."""
     closed = [_swell(a, 0.27 + 0.015 * i, 0.24) for i in range(5)]
     leaning = _swell(a, 0.74, 0.26)
     turns: dict[str, Point] = {
@@ -126,7 +126,7 @@ def _hand(a: float) -> dict[str, Point]:
     }
     for i, finger in enumerate(FINGERS):
         wiggle = leaning * (0.5 - 0.5 * cos(3.0 * a - i))
-        # Never quite straight: a finger at full stretch is quick to bend.
+        # Never quite straight: a fully extended finger bends abruptly.
         curl = 0.08 + (0.5 if i == 0 else 0.68) * closed[4 - i] + 0.40 * wiggle
         # The thumb is the last to close, and lies over the others.
         bend, side = ((25.0, 40.0, 45.0), 0.0) if i == 0 else ((72.0, 85.0, 55.0), 6.0 * (i - 2.3))
@@ -137,13 +137,13 @@ def _hand(a: float) -> dict[str, Point]:
 
 
 def _swell(a: float, middle: float, half: float) -> float:
-    """Return 0, or more within ``half`` of the middle, where it is 1, in shares of the loop."""
+    """Return 1 at the middle, falling to 0 at ``half`` from it, in fractions of the loop."""
     away = abs((a / (2.0 * pi) - middle + 0.5) % 1.0 - 0.5)
     return 0.5 + 0.5 * cos(pi * away / half) if away < half else 0.0
 
 
 def _pose(rig: Any, turns: dict[str, Point]) -> None:
-    """Turn the bones that are named by so many degrees, and all others to rest."""
+    """Rotate the named bones by angles in degrees, and reset all others to rest."""
     for bone in rig.pose.bones:
         x, y, z = turns.get(bone.name, (0.0, 0.0, 0.0))
         bone.rotation_quaternion = Euler((radians(x), radians(y), radians(z))).to_quaternion()
@@ -151,7 +151,7 @@ def _pose(rig: Any, turns: dict[str, Point]) -> None:
 
 
 def _wood(rig: Any) -> None:
-    """Turn the hand of wood: a rod for each bone of a finger, a ball for each joint."""
+    """Make a wooden hand: a rod for each bone of a finger, a ball for each joint."""
     wood = material("Wood", (0.86, 0.58, 0.33))
     dark = material("Dark wood", (0.42, 0.22, 0.10))
     for finger, (_, _, _, thickness, _) in FINGERS.items():

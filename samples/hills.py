@@ -1,4 +1,4 @@
-"""A figure walks its flat cycle over hills: feet on the ground, and the hip over them."""
+"""A figure walks its flat cycle over hills: feet on the ground, and the hip above them."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ Bake to Targets makes ordinary keys of it, few enough to go on by hand.
 """
 
 CYCLE = 28
-"""Frames of a cycle, from one heel strike of the left foot to the next one."""
+"""Frames of a cycle, from one heel strike of the left foot to the next."""
 
 STEP = Stride(
     length=1.12,
@@ -42,18 +42,18 @@ STEP = Stride(
 """The cycle of a foot."""
 
 AHEAD = 0.28
-"""How far before the hip a foot lands."""
+"""The distance from the hip ahead to where a foot lands."""
 
 START = -2.35
 
 LOW = -0.023
-"""How much lower than in the rest pose, with its straight legs, the hip is on the average."""
+"""The mean height of the hip relative to the rest pose, in which the legs are straight."""
 
 OUTWARD = radians(6.0)
-"""How far toes point outward."""
+"""The outward rotation of toes, in radians."""
 
 SIDES = {"L": (0.06, 0), "R": (-0.06, CYCLE // 2)}
-"""How far to the left a foot stands, and by how many frames it is late."""
+"""The offset of each foot to the left, and its delay in frames."""
 
 
 def build() -> None:
@@ -81,17 +81,17 @@ def _leg(rig: Any, side: str, ground: bpy.types.Object) -> None:
     frames = range(1, 2 + CYCLE)
     left, late = SIDES[side]
     outward = about("Z", OUTWARD if side == "L" else -OUTWARD)
-    places, turns, toes = [], [], []
+    locations, rotations, toes = [], [], []
     for frame in frames:
         cycle, phase = divmod(frame - 1 - late, CYCLE)
         foot = STEP.foot(phase / CYCLE)
         struck = START + STEP.length * (cycle + late / CYCLE) + AHEAD
-        places.append(foot.ankle + Vector((struck, left, 0.0)))
-        turns.append(outward @ about("Y", foot.pitch) @ rest)
+        locations.append(foot.ankle + Vector((struck, left, 0.0)))
+        rotations.append(outward @ about("Y", foot.pitch) @ rest)
         bend = about("Y", foot.toes - foot.pitch)
         toes.append(local(rig.pose.bones[f"Toe.{side}"], Quaternion(), bend))
-    _key(goal, "location", places, frames)
-    _key(goal, "rotation_quaternion", turns, frames)
+    _key(goal, "location", locations, frames)
+    _key(goal, "rotation_quaternion", rotations, frames)
     _key(rig.pose.bones[f"Toe.{side}"], "rotation_quaternion", toes, frames)
     item = add_constraint(
         rig,
@@ -114,7 +114,7 @@ def _swing_body(rig: Any) -> None:
     poses = [_body(2.0 * pi * (frame - 1) / CYCLE) for frame in frames]
     pelvis = rig.pose.bones["Pelvis"]
     rest = pelvis.bone.matrix_local.to_quaternion()
-    _key(pelvis, "location", [rest.inverted() @ place for place, _ in poses], frames)
+    _key(pelvis, "location", [rest.inverted() @ offset for offset, _ in poses], frames)
     for name in poses[0][1]:
         bone = rig.pose.bones[name]
         turns = [
@@ -124,29 +124,29 @@ def _swing_body(rig: Any) -> None:
 
 
 def _body(a: float) -> tuple[Vector, dict[str, Quaternion]]:
-    """Return where the pelvis is from its rest, and how the bones above the legs are turned.
+    """Return the offset of the pelvis from rest, and the rotations of the bones above the legs.
 
     Args:
         a: The angle of the cycle, 0 as the left heel strikes the floor.
     """
-    # Lowest while both feet stand, and over the foot that stands alone.
-    place = Vector((0.0, 0.02 * sin(a + 0.2), LOW + 0.012 * cos(2.0 * (a - 2.0 * pi * 0.29))))
-    # The hip of the leg that lands is ahead, and that of the leg that swings hangs.
+    # Lowest in double support, and above the foot in single support.
+    offset = Vector((0.0, 0.02 * sin(a + 0.2), LOW + 0.012 * cos(2.0 * (a - 2.0 * pi * 0.29))))
+    # The hip of the landing leg is ahead, and that of the swinging leg drops.
     pelvis = about("Z", -0.09 * cos(a)) @ about("X", 0.07 * sin(a - 0.3))
     chest = about("Z", 0.1 * cos(a)) @ about("X", -0.02 * sin(a)) @ about("Y", 0.05)
     turns = {"Pelvis": pelvis, "Chest": chest, "Head": about("Z", 0.02 * cos(a))}
     for side, sign in (("L", 1.0), ("R", -1.0)):
-        # Each arm goes with the leg of the other side; the forearm swings on.
+        # Each arm swings with the opposite leg; the forearm follows through.
         swing = -sign * 0.4 * cos(a) - 0.04
         bend = 0.26 - sign * 0.17 * cos(a - 0.5)
         hanging = about("X", -sign * (ARMS - 0.07))
         turns[f"Upper arm.{side}"] = chest @ about("Y", -swing) @ hanging
         turns[f"Forearm.{side}"] = chest @ about("Y", -swing - bend) @ hanging
-    return place, turns
+    return offset, turns
 
 
 def _key(owner: Any, name: str, rows: Any, frames: Any, interpolation: str = "BEZIER") -> None:
-    """Key one cycle of a channel, which goes on and on from where it ends."""
+    """Key a cycle of a channel, which repeats with an offset."""
     for frame, row in zip(frames, rows, strict=True):
         setattr(owner, name, row)
         owner.keyframe_insert(name, frame=frame)
@@ -160,7 +160,7 @@ def _key(owner: Any, name: str, rows: Any, frames: Any, interpolation: str = "BE
 
 
 def height(x: float, y: float) -> float:
-    """Return how high the hills are."""
+    """Return the height of the hills at a position."""
     waves = (
         0.15 * sin(1.3 * x + 0.5 * y + 1.5) + 0.014 * sin(3.7 * x - 1.1 * y) + 0.03 * sin(2.4 * y)
     )

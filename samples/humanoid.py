@@ -1,4 +1,4 @@
-"""A wooden figure with both feet pinned: hands and head take the whole body along."""
+"""A wooden figure with both feet pinned: its hands and head move the whole body."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ def build() -> None:
 
 
 def _bones() -> tuple[Bones, dict[str, Point]]:
-    """Return the bones, and the side to which each bends."""
+    """Return the bones, and the bend direction of each."""
     bones: Bones = {
         "Pelvis": ((0, 0, 0.98), (0, 0, 1.10), ""),
         "Spine": ((0, 0, 1.10), (0, 0.02, 1.28), "Pelvis"),
@@ -73,7 +73,7 @@ def _bones() -> tuple[Bones, dict[str, Point]]:
         bones[f"Thigh.{side}"] = (hip, knee, "Pelvis")
         bones[f"Shin.{side}"] = (knee, ankle, f"Thigh.{side}")
         bones[f"Foot.{side}"] = (ankle, toes, f"Shin.{side}")
-        # Hinges bend in the plane in which the limb is bent already: knees forwards and outwards.
+        # Hinges bend in the plane of the limb's rest bend: knees forwards and outwards.
         elbow_side = Vector(elbow) - 0.5 * (Vector(shoulder) + Vector(wrist))
         knee_side = Vector(knee) - 0.5 * (Vector(hip) + Vector(ankle))
         for bone in ("Upper arm", "Forearm", "Hand"):
@@ -99,7 +99,7 @@ def _joints(rig: Any) -> None:
 
 
 def _effectors(rig: Any) -> None:
-    """Let the feet stand, and hands and head go where the work is."""
+    """Pin the feet, and key the targets of hands and head."""
     for side, reach in (("L", _left_hand), ("R", _right_hand)):
         sign = 1.0 if side == "L" else -1.0
         ankle = rig.data.bones[f"Shin.{side}"].tail_local
@@ -133,15 +133,15 @@ def _head(a: float) -> Point:
 
 
 def _blend(a: float, standing: Point, high: Point, low: Point) -> Point:
-    """Return a place on the way between that for standing, for reaching high and reaching low."""
+    """Return a blend of the positions for standing, reaching high and reaching low."""
     rise, stoop = _swell(a, 0.5 * pi), _swell(a, 1.5 * pi)
     stand = 1.0 - rise - stoop
-    places = zip(standing, high, low, strict=True)
-    return [stand * mid + rise * up + stoop * down for mid, up, down in places]
+    coordinates = zip(standing, high, low, strict=True)
+    return [stand * mid + rise * up + stoop * down for mid, up, down in coordinates]
 
 
 def _swell(a: float, middle: float) -> float:
-    """Return 1 in the middle, and 0 from a quarter of the loop away from it on."""
+    """Return 1 at the middle, falling to 0 at a quarter of the loop from it."""
     return max(0.0, cos(a - middle)) ** 2
 
 
@@ -192,9 +192,9 @@ def _garden() -> None:
     fork, top = (x + 0.01, y, z + 0.15), (x + 1.5, y, z + 0.31)
     shapes.capsule("Branch", fork, top, (0.018, 0.06), bark)
     for i, (along, up) in enumerate(((0.0, 0.06), (0.22, -0.05), (0.42, 0.13), (0.6, -0.02))):
-        place = Vector(fork).lerp(Vector(top), along) + Vector((0.0, 0.0, up))
-        tip = place + Vector((-0.10, -0.04, 0.4 * up))
-        shapes.capsule(f"Leaf {i + 1}", place[:], tip[:], (0.022, 0.032), leaf)
+        stem = Vector(fork).lerp(Vector(top), along) + Vector((0.0, 0.0, up))
+        tip = stem + Vector((-0.10, -0.04, 0.4 * up))
+        shapes.capsule(f"Leaf {i + 1}", stem[:], tip[:], (0.022, 0.032), leaf)
     x, y, _ = BASKET
     bowl = ((0.001, 0.0), (0.15, 0.0), (0.21, 0.28), (0.19, 0.28), (0.16, 0.13), (0.001, 0.13))
     shapes.turned("Basket", (x, y, 0.0), (x, y, 1.0), bowl, wicker, sides=32)

@@ -1,4 +1,4 @@
-"""A mannequin's leg with joints: a hip that swings in a cone, and a knee that is a hinge."""
+"""A mannequin's leg with joint limits: a cone at the hip, and a hinge at the knee."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ def _joints(rig: Any) -> None:
     hip.twist_min, hip.twist_max = radians(-30.0), radians(30.0)
     knee = rig.pose.bones["Shin"].fabrik_joint
     knee.limit_type = "HINGE"
-    # About its X axis the shin turns backwards, +Y, or forwards, as the bone happens to be rolled.
+    # The bone's roll determines whether the shin turns backwards, +Y, or forwards about its X axis.
     shin = rig.data.bones["Shin"].matrix_local.to_3x3()
     backwards = shin.col[0].cross(shin.col[1]).y > 0.0
     ends = (-5.0, 145.0) if backwards else (-145.0, 5.0)
@@ -82,9 +82,9 @@ def _mannequin(rig: Any) -> None:
     shapes.turned("Trunk", (0, 0, 0), (0, 0, 1), trunk, wood, sides=40)
 
 
-def _radius(way: float) -> float:
-    """Return the thickness of the leg: a thigh, and a calf that is thickest high up."""
-    if way < 1.0:
-        return 0.078 - 0.018 * way
-    share = way - 1.0
-    return 0.060 + 0.012 * sin(3.14 * min(1.0, 1.6 * share)) - 0.020 * share
+def _radius(bones_along: float) -> float:
+    """Return the leg's thickness along its bones: a thigh, and a calf thickest near the knee."""
+    if bones_along < 1.0:
+        return 0.078 - 0.018 * bones_along
+    along_shin = bones_along - 1.0
+    return 0.060 + 0.012 * sin(3.14 * min(1.0, 1.6 * along_shin)) - 0.020 * along_shin

@@ -21,12 +21,12 @@ EYE = 0.1
 """The radius of an eye."""
 
 EARS = 0.82
-"""How high a skull turns on its neck."""
+"""The height at which the skull turns on its neck."""
 
 SKIN = (0.93, 0.62, 0.44)
 
 AROUND, ABOVE = radians(58.0), radians(16.0)
-"""How far to the side, and how far above and below the eyes, the fly goes."""
+"""The largest angles of the fly to the side, and above or below the eyes."""
 
 
 def build() -> None:
@@ -65,14 +65,14 @@ def _bones() -> Bones:
 
 
 def _flight(a: float) -> tuple[float, float, float]:
-    """Return where the fly is: on a figure of eight before the face."""
+    """Return the position of the fly: on a figure of eight in front of the face."""
     turn, rise = AROUND * sin(a), ABOVE * sin(2.0 * a + 0.4)
     away = 1.05
     return away * sin(turn) * cos(rise), -away * cos(turn) * cos(rise), 0.95 + away * sin(rise)
 
 
 def _body(rig: Any) -> None:
-    """Turn chest, neck and head on a lathe, and put a face on."""
+    """Make chest, neck and head on a lathe, with a face."""
     shirt = material("Shirt", (0.16, 0.24, 0.52), roughness=0.8)
     skin = material("Skin", SKIN, roughness=0.5)
     hair = material("Hair", (0.22, 0.09, 0.04), roughness=0.8)
@@ -133,7 +133,7 @@ def _eyes(rig: Any) -> None:
         above = (x + 0.5 * x / abs(x), y + 0.7, z + 1.0)
         shapes.hang(shapes.turned(f"Lid.{side}", centre, above, lid, skin, 24), rig, "Head")
         for name, edge, look in (("Iris", 0.68, iris), ("Pupil", 0.36, pupil)):
-            # Shells on the ball, each a little farther out than the one below it.
+            # Shells on the ball, each a little above the previous.
             out = EYE * (1.012 if name == "Iris" else 1.024)
             rings = [edge * (1.0 - i / 5.0) + 0.004 for i in range(6)]
             profile = [(out * sin(t), out * cos(t)) for t in rings]

@@ -1,8 +1,8 @@
-"""How near the tips come and what a frame costs, and the same for Blender's own IK.
+"""Measure tip errors and the cost of a frame, with our constraints and with Blender's own IK.
 
-Both play the same frames of the same file in the same process, one right after the other, over and
-over: a machine that is busy for a while slows down both. What is timed is `Scene.frame_set`, which
-evaluates everything, meshes included; the median is told.
+Both play the same frames of the same file in the same process, in turn and repeatedly: a machine
+that is busy for a while slows down both. `Scene.frame_set` is timed, which evaluates everything,
+meshes included; the median is reported.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ ROUNDS = 3
 
 @dataclass(frozen=True)
 class Tip:
-    """Where a chain should arrive: a bone's tail, or head, at an object's origin."""
+    """A chain's tip, a bone's tail or head, and the object whose origin it should reach."""
 
     rig: str
     bone: str
@@ -41,11 +41,11 @@ class Tip:
 
 @dataclass
 class Score:
-    """What playing came to.
+    """The measurements of playing.
 
     Attributes:
-        errors: Distance of a tip to its target, in metres, for each frame and tip.
-        times: What a frame took, in seconds.
+        errors: The distance of each tip to its target at each frame, in metres.
+        times: The time of each frame, in seconds.
     """
 
     errors: list[float] = field(default_factory=list)
@@ -58,13 +58,13 @@ class Score:
 
     @property
     def median_ms(self) -> float:
-        """The time of a frame, in milliseconds."""
+        """The median time of a frame, in milliseconds."""
         return 1000.0 * median(self.times)
 
 
 @dataclass
 class Row:
-    """One sample, measured."""
+    """The measurements of a sample."""
 
     name: str
     chains: list[int]
@@ -74,13 +74,13 @@ class Row:
 
     @property
     def size(self) -> str:
-        """How many chains of how many bones."""
+        """The numbers of chains and of their bones."""
         kinds = sorted(set(self.chains))
         return ", ".join(f"{self.chains.count(bones)} × {bones}" for bones in kinds)
 
 
 def measured(name: str) -> Row:
-    """Play a sample with our constraints and with Blender's in their place."""
+    """Play a sample with our constraints, and with Blender's in place of them."""
     scene = open_sample(name)
     lengths = [_length(rig, item) for rig, item in _constraints()]
     row = Row(name, lengths, scene.frame_end - scene.frame_start + 1)
@@ -98,7 +98,7 @@ def measured(name: str) -> Row:
 
 def _play(tips: list[Tip], score: Score) -> None:
     scene = bpy.context.scene
-    scene.frame_set(scene.frame_end)  # What is made once is not what a frame costs.
+    scene.frame_set(scene.frame_end)  # Exclude one-time costs from the times of frames.
     for frame in range(scene.frame_start, scene.frame_end + 1):
         start = perf_counter()
         scene.frame_set(frame)
@@ -108,7 +108,7 @@ def _play(tips: list[Tip], score: Score) -> None:
 
 
 def use_blenders_ik() -> None:
-    """Give the open file Blender's own IK in the place of our constraints, at its defaults."""
+    """Replace our constraints in the open file by Blender's own IK, with default settings."""
     for rig, item in list(_constraints()):
         con = rig.pose.bones[item.bone].constraints.new("IK")
         con.chain_count, con.use_tail, con.target = item.chain_count, item.use_tail, item.target
@@ -116,7 +116,7 @@ def use_blenders_ik() -> None:
             con.pole_target = item.pole_target
             con.pole_angle = _pole_angle(rig, item)
         item.enabled = False
-    bpy.context.view_layer.update()  # With all of ours off, the bones have their FK pose back.
+    bpy.context.view_layer.update()  # Without our constraints, the bones return to their FK pose.
     for rig in {rig for rig, _ in _constraints()}:
         rig.fabrik.constraints.clear()
         rig.driver_remove('["fabrik_dependency"]')
@@ -137,9 +137,9 @@ def _length(rig: Any, item: Any) -> int:
 
 
 def _pole_angle(rig: Any, item: Any) -> float:
-    """Return the angle at which the bend of Blender's IK faces the pole.
+    """Return the angle at which the bend of Blender's IK faces the pole, in radians.
 
-    It is the angle about the root bone, in the rest pose, from the bone's X axis to the pole.
+    It is the angle about the root bone from the bone's X axis to the pole, in the rest pose.
     """
     last = rig.data.bones[item.bone]
     up = [last, *last.parent_recursive][0 if item.use_tail else 1 :]

@@ -53,22 +53,22 @@ def build() -> None:
 
 
 def _angle(n: int) -> float:
-    """Return in which direction a tentacle goes."""
+    """Return the direction of a tentacle, as an angle in radians."""
     return 2.0 * pi * (n + 0.5) / TENTACLES
 
 
 def _tentacles() -> Bones:
-    """Return the bones of the tentacles: up and down to the floor, or down and up.
+    """Return the bones of the tentacles: up and then down to the floor, or down and then up.
 
-    They end near where their targets are, so that reaching changes little of them.
+    They end near their targets, so that reaching changes little of their shape.
     """
     bones: Bones = {}
     for n in range(TENTACLES):
         along, across = cos(_angle(n)), sin(_angle(n))
         out, high = 0.2, HIGH
         for i in range(COUNT):
-            way = i / COUNT
-            slope = 0.8 - 2.2 * sin(pi * way) if n in FEET else 2.88 * way - 1.14
+            fraction = i / COUNT
+            slope = 0.8 - 2.2 * sin(pi * fraction) if n in FEET else 2.88 * fraction - 1.14
             start = (out * along, out * across, high)
             out, high = out + SIZE * cos(slope), high + SIZE * sin(slope)
             parent = f"Tentacle {n}.{i - 1:02}" if i else "Body"
@@ -77,7 +77,7 @@ def _tentacles() -> Bones:
 
 
 def _place(n: int, a: float) -> tuple[float, float, float]:
-    """Return where the target of a tentacle is, the angle running once around in the loop."""
+    """Return the position of a tentacle's target at an angle of the loop."""
     angle = _angle(n) + 0.12 * sin(a + 2.1 * n)
     if n in FEET:
         out = 1.69 + 0.06 * sin(a + 1.3 * n)
@@ -87,21 +87,21 @@ def _place(n: int, a: float) -> tuple[float, float, float]:
 
 
 def _wave(rig: Any, n: int, tip: str) -> None:
-    """Let a tentacle wave once in the loop of five seconds, each at another moment."""
+    """Add a wave to a tentacle, once per loop of five seconds, each with another phase."""
     item = add_constraint(rig, f"Wave {n}", bone=tip, chain_count=COUNT, solver="WAVE")
     wave = item.wave
     wave.amplitude, wave.wavelength, wave.speed = radians(13.0), 0.9, 0.2
     wave.phase, wave.falloff, wave.direction = 0.37 * n + 0.25, 0.4, radians(35.0 * (n % 3 - 1))
 
 
-def _radius(way: float) -> float:
-    """Return the thickness of a tentacle, round at its tip."""
-    taper = 0.022 + 0.095 * (1.0 - way) ** 1.1
-    return taper * sqrt(max(0.0, 1.0 - max(0.0, way - 0.97) / 0.0301))
+def _radius(fraction: float) -> float:
+    """Return the thickness of a tentacle at a fraction of its length, round at its tip."""
+    taper = 0.022 + 0.095 * (1.0 - fraction) ** 1.1
+    return taper * sqrt(max(0.0, 1.0 - max(0.0, fraction - 0.97) / 0.0301))
 
 
 def _body(rig: Any, skin: Any) -> None:
-    """Hang the head and the eyes on their bone."""
+    """Parent the head and the eyes to their bone."""
     profile = (
         *((0.001, -0.14), (0.20, -0.10), (0.30, 0.0), (0.29, 0.10), (0.25, 0.18), (0.27, 0.28)),
         *((0.37, 0.45), (0.42, 0.62), (0.40, 0.80), (0.30, 0.95), (0.15, 1.03), (0.001, 1.05)),

@@ -1,4 +1,4 @@
-"""Opening a sample, without what Blender has to say about it."""
+"""Open a sample, without Blender's own output."""
 
 from __future__ import annotations
 
@@ -15,18 +15,18 @@ FOLDER = Path(__file__).resolve().parent
 
 @contextmanager
 def quiet() -> Iterator[None]:
-    """Keep what Blender itself writes to the terminal from being seen."""
+    """Suppress what Blender itself writes to the terminal."""
     sys.stdout.flush()
-    kept = os.dup(1)
-    nowhere = os.open(os.devnull, os.O_WRONLY)
+    stdout = os.dup(1)
+    null = os.open(os.devnull, os.O_WRONLY)
     try:
-        os.dup2(nowhere, 1)
+        os.dup2(null, 1)
         yield
     finally:
         sys.stdout.flush()
-        os.dup2(kept, 1)
-        os.close(kept)
-        os.close(nowhere)
+        os.dup2(stdout, 1)
+        os.close(stdout)
+        os.close(null)
 
 
 def open_sample(name: str) -> bpy.types.Scene:

@@ -1,7 +1,7 @@
-"""What every sample needs: a stage to stand on, a rig, targets that move in a loop, words to read.
+"""Parts of every sample: a stage, a rig, targets that move in a loop, and a text to read.
 
-Space is world space in metres throughout; every armature stands at the world's origin, so that its
-own space is the same.
+All positions are in world space, in metres. Every armature is at the world's origin, so that
+armature space is world space.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from . import shapes
 from .shapes import Point, link
 
 FRAMES = 120
-"""Frames 1 to this one are played; the one after it would be the first again."""
+"""The last frame that is played; the frame after it equals frame 1."""
 
 KEY_EVERY = 10
 
@@ -30,12 +30,12 @@ Motion = Callable[[float], Sequence[float]]
 
 
 def stage(backdrop: Point, read_me: str) -> bpy.types.Scene:
-    """Start from an empty file: frames, light, a round studio wall, and what to read first."""
+    """Start from an empty file: frames, light, a round studio wall, and a text to read first."""
     bpy.ops.wm.read_homefile(use_empty=True, use_factory_startup=True)
     scene = bpy.context.scene
     scene.frame_start, scene.frame_end = 1, FRAMES
     scene.render.fps = 24
-    # Blender advises it wherever handlers write, as ours do at every frame.
+    # Blender recommends it if handlers write data, as ours do at every frame.
     scene.render.use_lock_interface = True
     scene.render.resolution_x, scene.render.resolution_y = 1280, 720
     scene.view_settings.view_transform = "Standard"
@@ -48,7 +48,7 @@ def stage(backdrop: Point, read_me: str) -> bpy.types.Scene:
 
 
 def _arrange(space: Any) -> None:
-    """Let the windows show the camera's view and the materials, and no folder of this machine."""
+    """Show the camera's view and the materials in all windows, and clear their folders."""
     if space.type == "VIEW_3D":
         space.shading.color_type = "MATERIAL"
         space.overlay.show_relationship_lines = False
@@ -61,7 +61,7 @@ def _arrange(space: Any) -> None:
 def material(
     name: str, color: Point, roughness: float = 0.45, metallic: float = 0.0, glow: float = 0.0
 ) -> bpy.types.Material:
-    """Return a material that looks alike in every engine, made at its first use."""
+    """Return a material that looks alike in every engine, made on first use."""
     made = bpy.data.materials.get(name)
     if made is not None:
         return made
@@ -79,16 +79,16 @@ def material(
 
 
 def _use_nodes(owner: bpy.types.Material | bpy.types.World) -> None:
-    if bpy.app.version < (5, 0, 0):  # From then on all have nodes.
+    if bpy.app.version < (5, 0, 0):  # From 5.0 on, all have nodes.
         owner.use_nodes = True
 
 
 def armature(name: str, bones: Bones, bends: Mapping[str, Point] | None = None) -> Any:
     """Make an armature from head, tail and parent (or '') of each bone.
 
-    Bones that begin where their parent ends are connected to it. Bones in ``bends`` are rolled so
-    that a turn about their X axis takes their tail to the side that is named there. Returned as
-    `Any`, because type checkers do not know the extension's ``fabrik``.
+    Bones that begin at their parent's tail are connected to it. Bones in ``bends`` are rolled so
+    that a rotation about X moves their tail in the direction given there. Returned as `Any`,
+    because type checkers do not know the extension's ``fabrik``.
     """
     rig = link(bpy.data.objects.new(name, bpy.data.armatures.new(name)))
     bpy.context.view_layer.objects.active = rig
@@ -112,13 +112,13 @@ def armature(name: str, bones: Bones, bends: Mapping[str, Point] | None = None) 
 def target(
     name: str, location: Point, size: float = 0.06, color: Point = ORANGE, is_seen: bool = True
 ) -> bpy.types.Object:
-    """Make an Empty to reach for, with a ball that is seen in pictures too, unless it is inside."""
+    """Make an Empty to reach for, with a ball that renders show if `is_seen`."""
     look = material(name, color, glow=0.4)
     return _marker(name, location, size, "SPHERE", look, is_seen)
 
 
 def pole(name: str, location: Point, size: float = 0.04, is_seen: bool = False) -> bpy.types.Object:
-    """Make an Empty for a bend to face, with a ball that pictures about it show as well."""
+    """Make an Empty for a pole, with a ball that renders show if `is_seen`."""
     return _marker(name, location, size, "PLAIN_AXES", material("Pole", BLUE, glow=0.3), is_seen)
 
 
@@ -142,7 +142,7 @@ def _marker(
 
 
 def add_constraint(rig: Any, name: str, **fields: Any) -> Any:
-    """Add one of the extension's constraints, as any script would."""
+    """Add a constraint of the extension, as any script would."""
     item = rig.fabrik.constraints.add()
     item.name = name
     for field, value in fields.items():
@@ -151,7 +151,7 @@ def add_constraint(rig: Any, name: str, **fields: Any) -> Any:
 
 
 def hinge(rig: Any, bone: str, least: float, most: float) -> None:
-    """Let a bone turn about its X axis only, between two angles in degrees from its rest pose."""
+    """Limit a bone to a hinge about its X axis, between two angles in degrees from rest."""
     joint = rig.pose.bones[bone].fabrik_joint
     joint.limit_type = "HINGE"
     joint.hinge_min, joint.hinge_max = radians(least), radians(most)
@@ -160,9 +160,9 @@ def hinge(rig: Any, bone: str, least: float, most: float) -> None:
 def cone(
     rig: Any, bone: str, swing_x: float, swing_z: float, twist: float, lean: float = 0.0
 ) -> None:
-    """Let a bone swing about its X and Z axes, and twist, by so many degrees to either side.
+    """Limit a bone's swing about its X and Z axes, and its twist, to angles in degrees.
 
-    Of the rest pose, or of that turned by ``lean`` about X.
+    They are to either side of the rest pose, rotated by ``lean`` degrees about X.
     """
     joint = rig.pose.bones[bone].fabrik_joint
     joint.limit_type = "CONE"
@@ -174,18 +174,18 @@ def cone(
 def keyed(
     owner: Any, channel: str, motion: Motion, every: int = KEY_EVERY, beyond: int = 1
 ) -> None:
-    """Key a channel so that it moves smoothly and without end.
+    """Key a channel so that it moves smoothly in an endless loop.
 
-    The keys reach some steps beyond both ends of the loop, so that its last frame leads into the
-    first with the same speed.
+    Keys extend beyond both ends of the loop, so that its last frame continues into the first at the
+    same speed.
 
     Args:
         owner: An object or a pose bone.
         channel: The name of its channel.
-        motion: Takes the angle that runs from 0 to 2π over the loop to the channel's values.
-        every: How many frames there are from key to key.
-        beyond: How many keys there are beyond each end; several where damping looks
-            back between keys, whose slopes depend on all others.
+        motion: Maps an angle that runs from 0 to 2π over the loop to the channel's values.
+        every: The number of frames between keys.
+        beyond: The number of keys beyond each end; several where damping looks back between keys,
+            whose slopes depend on all others.
     """
     steps = FRAMES // every
     for step in range(-beyond, steps + 1 + beyond):
@@ -195,13 +195,13 @@ def keyed(
 
 def curves_of(action: Any) -> Any:
     """Return the F-curves of an action."""
-    if bpy.app.version < (4, 4, 0):  # From then on actions have layers.
+    if bpy.app.version < (4, 4, 0):  # From 4.4 on, actions have layers.
         return action.fcurves
     return [c for s in action.layers[0].strips for bag in s.channelbags for c in bag.fcurves]
 
 
 def camera(location: Point, look_at: Point, lens: float = 50.0) -> None:
-    """Let the scene be seen from a place."""
+    """Add a camera at a position, and make it active."""
     data = bpy.data.cameras.new("Camera")
     data.lens = lens
     ob = link(bpy.data.objects.new("Camera", data))

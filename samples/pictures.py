@@ -1,7 +1,7 @@
-"""Pictures of the samples, drawn by Cycles on the processor, and a GIF of all of them.
+"""Pictures of the samples, rendered by Cycles on the processor, and a GIF of all of them.
 
-Cycles is the engine that needs neither a screen nor a graphics card. The poses come from the
-extension's handlers, which run in each render as they do in the viewport.
+Cycles needs neither a screen nor a graphics card. The poses come from the extension's handlers,
+which run in each render as they do in the viewport.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ def still(name: str, frame: int, size: Size, samples: int) -> Image.Image:
 
 
 def shots(name: str, frames: list[int], size: Size, samples: int) -> list[Image.Image]:
-    """Return pictures of a sample at some frames, each with so many samples a pixel."""
+    """Return pictures of a sample at some frames, with a number of samples per pixel."""
     scene = open_sample(name)
     pictures = []
     for frame in frames:
@@ -38,7 +38,7 @@ def shots(name: str, frames: list[int], size: Size, samples: int) -> list[Image.
 
 
 def picture_of(scene: bpy.types.Scene, size: Size, samples: int) -> Image.Image:
-    """Return a picture of a scene as it stands, with so many samples a pixel."""
+    """Return a picture of a scene at its current frame, with a number of samples per pixel."""
     _use_cycles(scene, size, samples)
     with TemporaryDirectory() as folder:
         path = Path(folder) / "picture.png"
@@ -59,7 +59,7 @@ def _use_cycles(scene: bpy.types.Scene, size: Size, samples: int) -> None:
     cycles.device = "CPU"
     cycles.samples = samples
     cycles.max_bounces = 2
-    # The same noise in every frame keeps still what stands still, and the GIF small.
+    # The same noise in every frame keeps unmoving parts still, and the GIF small.
     cycles.seed, cycles.use_animated_seed = 0, False
     cycles.use_denoising = True
     cycles.denoising_input_passes, cycles.denoising_prefilter = "RGB", "NONE"
@@ -76,7 +76,7 @@ def sheet(cells: list[Image.Image], columns: int) -> Image.Image:
 
 
 def labelled(picture: Image.Image, text: str) -> Image.Image:
-    """Write a picture's title into its corner."""
+    """Write a title into a picture's corner."""
     font = _font(picture.height * 0.085)
     corner = (picture.height * 0.05, picture.height * 0.96)
     ImageDraw.Draw(picture).text(corner, text, font=font, fill=INK, anchor="ls")
@@ -120,16 +120,16 @@ def save_gif(pictures: list[Image.Image], path: Path, milliseconds: int) -> None
 
 
 def _palette(pictures: list[Image.Image]) -> Image.Image:
-    """Return a picture with 256 colours, half of them for how much there is of each.
+    """Return a picture with 256 colours, half of them by area.
 
-    These go to the walls and their soft shades. The other half is for how many there are: without
-    it the small but bright targets would be grey.
+    These are the walls and their soft shades. The other half is by distinct colours, without which
+    the small but bright targets would be grey.
     """
     tall = sheet([picture.reduce(2) for picture in pictures], 1)
     coarse = tall.point([value & 0xF8 for value in range(256)] * 3)
-    found = coarse.getcolors(tall.width * tall.height) or []
-    row = Image.new("RGB", (len(found), 1))
-    row.putdata(sorted(color for _, color in found))  # type: ignore[type-var]
+    color_counts = coarse.getcolors(tall.width * tall.height) or []
+    row = Image.new("RGB", (len(color_counts), 1))
+    row.putdata(sorted(color for _, color in color_counts))  # type: ignore[type-var]
     palette = Image.new("P", (1, 1))
     halves = [image.quantize(128).getpalette() or [] for image in (tall, row)]
     palette.putpalette(halves[0][: 3 * 128] + halves[1][: 3 * 128])
@@ -137,6 +137,6 @@ def _palette(pictures: list[Image.Image]) -> Image.Image:
 
 
 def save_png(picture: Image.Image, path: Path) -> None:
-    """Write a picture with a palette of its own, which a third of the bytes will do for."""
+    """Write a picture with its own palette, which takes a third of the bytes."""
     small = picture.quantize(palette=_palette([picture]), dither=Image.Dither.FLOYDSTEINBERG)
     small.save(path, optimize=True)

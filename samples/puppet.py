@@ -1,4 +1,4 @@
-"""A flat puppet of card: everything moves in the XZ plane, and nothing ever leaves it."""
+"""A flat puppet of card that moves in the XZ plane only."""
 
 from __future__ import annotations
 
@@ -18,8 +18,9 @@ Hips and torso carry ordinary keys; the feet stay flat because their bones inher
 Outline = list[tuple[float, float]]
 
 BEND = 0.05
-"""How far elbows and knees are bent in the FK pose: Blender's own IK, with which the demo compares,
-cannot bend straight limbs, and is to have its chance."""
+"""The bend of elbows and knees in the FK pose: Blender's own IK, with which the demo compares,
+cannot bend straight limbs.
+"""
 
 
 def build() -> None:
@@ -39,7 +40,7 @@ def build() -> None:
 
 
 def _bones() -> Bones:
-    """Return bones along the axes of the world: rounding can hardly turn these out of the plane."""
+    """Return bones along the world axes: rounding can hardly rotate these out of the plane."""
     bones: Bones = {
         "Hips": ((0, 0, 1.0), (0, 0, 1.12), ""),
         "Torso": ((0, 0, 1.12), (0, 0, 1.6), "Hips"),
@@ -57,7 +58,7 @@ def _bones() -> Bones:
 
 def _limbs(rig: Any) -> None:
     for side, sign in (("L", 1.0), ("R", -1.0)):
-        # The right side does half a loop later what the left side does.
+        # The right side repeats the left side's motion half a loop later.
         late = 0.0 if side == "L" else pi
         hand = target(f"Hand target.{side}", (sign * 0.6, 0, 1.5), size=0.045)
         foot = target(f"Foot target.{side}", (sign * 0.25, 0, 0.12), size=0.045)
@@ -86,7 +87,7 @@ def _foot(a: float, sign: float) -> tuple[float, float, float]:
 
 
 def _card(rig: Any) -> None:
-    """Cut the figure out of coloured card, and rivet it together."""
+    """Cut the figure out of coloured card, and add rivets."""
     red = material("Red card", (0.80, 0.10, 0.10), roughness=0.8)
     blue = material("Blue card", (0.08, 0.20, 0.55), roughness=0.8)
     skin = material("Skin card", (0.98, 0.74, 0.55), roughness=0.8)

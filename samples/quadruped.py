@@ -1,7 +1,7 @@
 """A quadruped walks over uneven ground; its legs rest nearly straight.
 
-Only its root has keys, which lead it over a flat floor, and its head and tail have some of their
-own. Add Walk found its legs.
+Only its root, head and tail have keys; the root moves over a flat floor. Add Walk recognizes its
+legs.
 """
 
 from __future__ import annotations
@@ -28,13 +28,13 @@ Ground, or a setting, and press Simulate.
 """
 
 HIGH, ANKLE = 0.78, 0.06
-"""How high legs begin, and their ankles are."""
+"""The heights of legs' roots and of ankles."""
 
 EXTENSION = 0.975
-"""How far a leg is stretched at rest."""
+"""The extension of a leg at rest, as a fraction of its length."""
 
 LEG = 3
-"""The bones of a leg, without its paw."""
+"""The number of bones of a leg, without its paw."""
 
 START, WAY = -1.9, 3.8
 
@@ -87,21 +87,21 @@ def _bones() -> Bones:
 
 
 def _joints() -> list[tuple[float, float]]:
-    """Return the joints of a leg in a zigzag: along, and above the ground."""
+    """Return the joints of a leg in a zigzag: their offset ahead, and their height."""
     size = (HIGH - ANKLE) / LEG
     aside = size * sqrt(1.0 / EXTENSION**2 - 1.0)
     return [(aside * (i / LEG - i % 2), HIGH - size * i) for i in range(LEG + 1)]
 
 
 def _lead(rig: Any) -> None:
-    """Key the way of the root: ahead, in gentle turns."""
+    """Key the path of the root: ahead, in gentle turns."""
     root = rig.pose.bones["Root"]
     rest = root.bone.matrix_local.to_quaternion()
     for frame in range(-9, FRAMES + 20, 10):
-        share = (frame - 1) / FRAMES
-        place = Vector((START + WAY * share, _aside(share), 0.0))
-        slope = (_aside(share + 1e-3) - _aside(share - 1e-3)) / 2e-3 / WAY
-        root.location = rest.inverted() @ place
+        fraction = (frame - 1) / FRAMES
+        position = Vector((START + WAY * fraction, _aside(fraction), 0.0))
+        slope = (_aside(fraction + 1e-3) - _aside(fraction - 1e-3)) / 2e-3 / WAY
+        root.location = rest.inverted() @ position
         root.rotation_quaternion = (
             rest.inverted() @ Vector((1, 0, 0)).rotation_difference((1, slope, 0)) @ rest
         )
@@ -109,12 +109,12 @@ def _lead(rig: Any) -> None:
             root.keyframe_insert(channel, frame=frame)
 
 
-def _aside(share: float) -> float:
-    return 0.16 * sin(2.0 * pi * share)
+def _aside(fraction: float) -> float:
+    return 0.16 * sin(2.0 * pi * fraction)
 
 
 def _sway(rig: Any) -> None:
-    """Let the tail swing and the head look about."""
+    """Key the tail to swing and the head to look about."""
     for name, size, late in (
         *(("Tail 1", 0.22, 0.0), ("Tail 2", 0.3, 0.7), ("Tail 3", 0.34, 1.4)),
         *(("Neck", 0.1, 0.4), ("Head", 0.16, 0.9)),
@@ -129,7 +129,7 @@ def _sway(rig: Any) -> None:
 
 
 def _height(x: float, y: float) -> float:
-    """Return how high the ground is: bumps of two sizes."""
+    """Return the height of the ground: bumps of two sizes."""
     return (
         0.09
         + 0.04 * sin(1.9 * x + 0.8 * y)
@@ -145,7 +145,7 @@ def _ground() -> bpy.types.Object:
 
 
 def _follow() -> None:
-    """Let the camera go along."""
+    """Move the camera with the creature."""
     camera((START, -4.6, 1.9), (START + 0.05, 0.0, 0.62), lens=46.0)
     seen: Any = bpy.context.scene.camera
     for frame, ahead in ((1, 0.0), (1 + FRAMES, WAY)):
@@ -171,14 +171,14 @@ PARTS = {
     "Paw": (0.036, 0.038),
     "Toe": (0.036, 0.026),
 }
-"""How thick the flesh about each bone is, where it begins and where it ends."""
+"""The radii of the flesh at each bone's head and tail."""
 
 DARK = ("Paw", "Toe", "Tail 3", "Leg 3")
 """The bones with dark fur."""
 
 
 def _dress(rig: Any) -> None:
-    """Give the creature a body of one piece, with dark legs, ears and nose."""
+    """Make the creature's body in one piece, with dark legs, ears and nose."""
     rig.data.bones["Root"].use_deform = False
     fur = material("Fur", (0.72, 0.46, 0.24), roughness=0.8)
     dark = material("Dark fur", (0.30, 0.17, 0.09), roughness=0.8)
@@ -196,22 +196,22 @@ def _dress(rig: Any) -> None:
 
 
 def _flesh(rig: Any) -> list[Flesh]:
-    """Return what the body is made of."""
-    found = []
+    """Return the rods of which the body is made."""
+    flesh = []
     for bone in rig.data.bones:
         radii = PARTS.get(bone.name.partition(".")[0])
         if radii is not None:
-            found.append(Flesh(bone.head_local[:], bone.tail_local[:], radii))
+            flesh.append(Flesh(bone.head_local[:], bone.tail_local[:], radii))
     skull, brow, muzzle = (0.7, 0, HIGH + 0.35), (0.78, 0, HIGH + 0.345), (0.97, 0, HIGH + 0.275)
-    found += [
+    flesh += [
         Flesh(skull, brow, (0.085, 0.075)),
         Flesh(brow, muzzle, (0.06, 0.038)),
         Flesh((-0.2, 0, HIGH + 0.07), (0.46, 0, HIGH + 0.0), (0.1, 0.13)),
         Flesh((-0.54, 0, HIGH + 0.08), (-0.7, 0, HIGH + 0.03), (0.06, 0.04)),
     ]
     for across in (0.11, -0.11):
-        found += [
+        flesh += [
             Flesh((0.44, across, HIGH + 0.03), (0.42, across, HIGH - 0.1), (0.085, 0.07)),
             Flesh((-0.44, across, HIGH + 0.05), (-0.46, across, HIGH - 0.12), (0.1, 0.075)),
         ]
-    return found
+    return flesh

@@ -1,4 +1,4 @@
-"""A robot arm of five segments on a turntable, to compare the solvers on."""
+"""A robot arm of five segments on a turntable, for comparing the solvers."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A rope bridge to a raft that rides on the waves, and the rope that the raft is moored with."""
+"""A rope bridge to a raft on the waves, and the rope that moors the raft."""
 
 from __future__ import annotations
 
@@ -67,7 +67,7 @@ def build() -> None:
 
 
 def _lines() -> dict[str, tuple[float, float]]:
-    """Return where the ropes of the bridge begin: to which side and how high."""
+    """Return the Y and Z of the ropes of the bridge."""
     return {
         f"{kind}{side}": (y, z)
         for kind, z in (("Deck", DECK), ("Rail", RAIL))
@@ -76,7 +76,7 @@ def _lines() -> dict[str, tuple[float, float]]:
 
 
 def _ropes() -> Bones:
-    """Return the bones of the bridge's ropes, straight as they rest."""
+    """Return the bones of the bridge's ropes, straight at rest."""
     bones: Bones = {}
     for name, (y, z) in _lines().items():
         for i in range(COUNT):
@@ -86,7 +86,7 @@ def _ropes() -> Bones:
 
 
 def _mooring() -> Bones:
-    """Return the bones of the rope at the bollard, a fifth longer than the way to the raft."""
+    """Return the bones of the rope at the bollard, a fifth longer than its distance to the raft."""
     start = Vector(BOLLARD)
     step = (Vector(CLEAT) - start) * (1.2 / MOORING)
     bones: Bones = {}
@@ -97,7 +97,7 @@ def _mooring() -> Bones:
 
 
 def _raft(wood: bpy.types.Material) -> bpy.types.Object:
-    """Make what the far end of the bridge stands on: an Empty with logs and two posts."""
+    """Make the raft at the far end of the bridge: an Empty with logs and two posts."""
     raft = link(bpy.data.objects.new("Raft", None))
     raft.empty_display_size = 0.5
     x = START + SPAN
@@ -119,24 +119,24 @@ def _raft(wood: bpy.types.Material) -> bpy.types.Object:
 
 
 def _rock(stone: bpy.types.Material, wood: bpy.types.Material) -> None:
-    """Make what the near end stands on."""
+    """Make the rock at the near end of the bridge."""
     profile = ((1.0, 0.0), (0.92, 0.35), (0.80, 0.8), (0.72, DECK - 0.03), (0.001, DECK - 0.02))
     shapes.turned("Rock", (START - 0.66, 0, 0), (START - 0.66, 0, 1), profile, stone, sides=9)
     for side, y in SIDES.items():
         shapes.capsule(f"Post.{side}", (START, y, 0.9), (START, y, RAIL + 0.1), (0.07, 0.06), wood)
 
 
-def _hook(name: str, place: tuple[float, float, float], raft: bpy.types.Object) -> Any:
-    """Make an Empty on the raft that a rope is hooked on."""
+def _hook(name: str, location: tuple[float, float, float], raft: bpy.types.Object) -> Any:
+    """Make an Empty on the raft for the end of a rope."""
     hook = link(bpy.data.objects.new(name, None))
     hook.empty_display_size = 0.08
-    hook.location = place
+    hook.location = location
     hook.parent = raft
     return hook
 
 
 def _plank(rig: Any, i: int, wood: bpy.types.Material) -> None:
-    """Lay a plank across a bone of either rope of the deck."""
+    """Lay a plank across a bone of each deck rope."""
     x = START + LENGTH * (i + 0.5) / COUNT
     size = (0.72 * LENGTH / COUNT, 2.0 * WIDE + 0.1, 0.035)
     plank = shapes.box(f"Plank.{i:02}", (x, 0.0, DECK + 0.035), size, wood)
@@ -152,7 +152,7 @@ def _post(rig: Any, side: str, i: int, hemp: bpy.types.Material) -> None:
 
 
 def _skin(rig: Any, ob: bpy.types.Object, bone_at: Any) -> None:
-    """Let a mesh follow bones, each of its points the one at its place."""
+    """Skin a mesh to bones, each vertex to the bone at its position."""
     data: Any = ob.data
     for vertex in data.vertices:
         name = bone_at(ob.matrix_basis @ vertex.co)
@@ -164,7 +164,7 @@ def _skin(rig: Any, ob: bpy.types.Object, bone_at: Any) -> None:
 
 
 def _moor(rig: Any, raft: Any, hemp: bpy.types.Material, stone: bpy.types.Material) -> None:
-    """Let the mooring hang from its bollard to the raft, and rest on the floor."""
+    """Hang the mooring from its bollard to the raft, resting on the floor."""
     names = [f"Mooring.{i:02}" for i in range(MOORING)]
     shapes.tube("Mooring", rig, names, lambda _: 0.035, hemp, blend=1.0, rings=2, sides=8)
     x, y, z = BOLLARD

@@ -1,6 +1,6 @@
 """Meshes: bodies turned on a lathe, tubes skinned to bones, boxes, flat cut-outs.
 
-Their vertices are where they are to be seen in the rest pose, and the objects stand at the origin.
+Their vertices are at their rest positions in world space; the objects are at the origin.
 """
 
 from __future__ import annotations
@@ -13,23 +13,23 @@ import bpy
 from mathutils import Matrix, Vector
 
 SHARP = 0.7
-"""Edges with more than this angle in radians between their faces are not smoothed over."""
+"""The angle between faces above which their edge stays sharp, in radians."""
 
 Point = Sequence[float]
 Face = tuple[int, ...]
 Look = bpy.types.Material
 Profile = Sequence[tuple[float, float]]
-"""Radius and height of a turned body, from below upwards."""
+"""Radius and height of a turned body, from bottom to top."""
 
 
 def link(ob: bpy.types.Object) -> bpy.types.Object:
-    """Put an object into the scene."""
+    """Add an object to the scene."""
     bpy.context.scene.collection.objects.link(ob)
     return ob
 
 
 def mesh(name: str, points: Sequence[Any], faces: Sequence[Face], look: Look) -> bpy.types.Object:
-    """Make a mesh object that is smooth where it is round."""
+    """Make a mesh object, shaded smooth except at sharp edges."""
     data = bpy.data.meshes.new(name)
     data.from_pydata([tuple(point) for point in points], [], faces)
     data.materials.append(look)
@@ -39,10 +39,10 @@ def mesh(name: str, points: Sequence[Any], faces: Sequence[Face], look: Look) ->
 
 
 def hang(ob: bpy.types.Object, rig: bpy.types.Object, bone: str) -> bpy.types.Object:
-    """Parent an object to a bone, where it stands in the rest pose."""
+    """Parent an object to a bone, keeping its position in the rest pose."""
     data: Any = rig.data
     rest = data.bones[bone]
-    # Children of a bone hang on its tail.
+    # Children of a bone are parented to its tail.
     tail = rest.matrix_local @ Matrix.Translation((0.0, rest.length, 0.0))
     ob.parent, ob.parent_type, ob.parent_bone = rig, "BONE", bone
     ob.matrix_parent_inverse = tail.inverted()
@@ -50,7 +50,7 @@ def hang(ob: bpy.types.Object, rig: bpy.types.Object, bone: str) -> bpy.types.Ob
 
 
 def _rings(count: int, sides: int) -> list[Face]:
-    """Return the faces between rings of vertices, and those that close both ends."""
+    """Return the faces between rings of vertices, and the faces of both ends."""
     faces: list[Face] = []
     for ring in range(count - 1):
         low, high = ring * sides, (ring + 1) * sides
@@ -65,11 +65,11 @@ def _rings(count: int, sides: int) -> list[Face]:
 def turned(
     name: str, start: Point, end: Point, profile: Profile, look: Look, sides: int = 20
 ) -> bpy.types.Object:
-    """Turn a body about the line from ``start``, where its height is 0, towards ``end``."""
+    """Turn a profile about the line from ``start``, where its height is 0, towards ``end``."""
     axis = Vector(end) - Vector(start)
-    place = Matrix.Translation(start) @ axis.to_track_quat("Z", "Y").to_matrix().to_4x4()
+    to_world = Matrix.Translation(start) @ axis.to_track_quat("Z", "Y").to_matrix().to_4x4()
     points = [
-        place @ Vector((radius * cos(turn), radius * sin(turn), height))
+        to_world @ Vector((radius * cos(turn), radius * sin(turn), height))
         for radius, height in profile
         for turn in (2.0 * pi * i / sides for i in range(sides))
     ]
@@ -85,7 +85,7 @@ def ball(name: str, centre: Point, radius: float, look: Look) -> bpy.types.Objec
 def capsule(
     name: str, start: Point, end: Point, radii: tuple[float, float], look: Look
 ) -> bpy.types.Object:
-    """Make a rod with round ends, whose radius goes from the first to the second."""
+    """Make a rod with round ends, tapered from the first radius to the second."""
     size = (Vector(end) - Vector(start)).length
     return turned(name, start, end, _capsule(*radii, size), look)
 
@@ -99,7 +99,7 @@ def _capsule(first: float, second: float, size: float, steps: int = 6) -> Profil
 
 
 def box(name: str, centre: Point, size: Point, look: Look, bevel: float = 0.0) -> bpy.types.Object:
-    """Make a box, with its edges cut off by a modifier if ``bevel`` is their width."""
+    """Make a box, with its edges bevelled by a modifier if ``bevel`` is not 0."""
     corners = [
         [centre[i] + 0.5 * size[i] * signs[i] for i in range(3)]
         for signs in ((x, y, z) for z in (-1, 1) for x, y in ((-1, -1), (1, -1), (1, 1), (-1, 1)))
@@ -114,7 +114,7 @@ def box(name: str, centre: Point, size: Point, look: Look, bevel: float = 0.0) -
 def cutout(
     name: str, outline: Sequence[tuple[float, float]], depth: float, look: Look
 ) -> bpy.types.Object:
-    """Cut a flat figure out of the XZ plane; ``depth`` is its Y, by which figures overlap."""
+    """Cut a flat figure out of the XZ plane; ``depth`` is its Y, so that figures can overlap."""
     points = [(x, depth, z) for x, z in outline]
     return mesh(name, points, [tuple(range(len(points)))], look)
 
@@ -132,14 +132,14 @@ def tube(
     """Make a tube along connected bones and skin it to them.
 
     Args:
-        name: Of the object.
+        name: The object's name.
         rig: The armature.
-        bones: From the root on.
-        radius: Takes the share of the way along all bones, 0 to 1, to the tube's radius there.
+        bones: The names of the bones, root first.
+        radius: Maps the fraction of the length of all bones, 0 to 1, to the tube's radius.
         look: The material.
         blend: The part of a bone, 0 to 1, that shares its weight with a neighbour.
-        rings: How many rings of vertices a bone has.
-        sides: How many vertices a ring has.
+        rings: The number of rings of vertices per bone.
+        sides: The number of vertices per ring.
     """
     armature: Any = rig.data
     chain = [armature.bones[bone] for bone in bones]
@@ -148,15 +148,15 @@ def tube(
     for i, bone in enumerate(chain):
         last = i == len(chain) - 1
         for ring in range(rings + last):
-            share = ring / rings
-            size = radius((i + share) / len(chain))
+            fraction = ring / rings
+            size = radius((i + fraction) / len(chain))
             axes = bone.matrix_local.to_3x3()
-            centre = bone.head_local.lerp(bone.tail_local, share)
+            centre = bone.head_local.lerp(bone.tail_local, fraction)
             for turn in (2.0 * pi * k / sides for k in range(sides)):
-                # Against the sense of X to Z, so that faces look outwards.
+                # In order from Z to X, so that faces point outwards.
                 side = Vector((sin(turn), 0.0, cos(turn)))
                 points.append(centre + axes @ (side * size))
-                weights.append(_weights(bones, i, share, blend))
+                weights.append(_weights(bones, i, fraction, blend))
     ob = mesh(name, points, _rings(len(points) // sides, sides), look)
     for bone in bones:
         ob.vertex_groups.new(name=bone)
@@ -169,15 +169,15 @@ def tube(
     return ob
 
 
-def _weights(bones: Sequence[str], i: int, share: float, blend: float) -> dict[str, float]:
-    """Return a bone's weights: half at its ends, all from half of ``blend`` inwards."""
-    near_end = share > 0.5
+def _weights(bones: Sequence[str], i: int, fraction: float, blend: float) -> dict[str, float]:
+    """Return a bone's weights: half at its ends, full from half of ``blend`` inwards."""
+    near_end = fraction > 0.5
     other = i + 1 if near_end else i - 1
-    distance = 1.0 - share if near_end else share
-    own = min(1.0, 0.5 + distance / blend)
-    if not 0 <= other < len(bones) or own == 1.0:
+    distance = 1.0 - fraction if near_end else fraction
+    weight = min(1.0, 0.5 + distance / blend)
+    if not 0 <= other < len(bones) or weight == 1.0:
         return {bones[i]: 1.0}
-    return {bones[i]: own, bones[other]: 1.0 - own}
+    return {bones[i]: weight, bones[other]: 1.0 - weight}
 
 
 def land(
@@ -190,10 +190,10 @@ def land(
     """Make a block of ground over a grid, cut off at its sides.
 
     Args:
-        name: Of the object.
-        xs: The lines of the grid across X.
-        ys: Those across Y.
-        height: How high the ground is at a place.
+        name: The object's name.
+        xs: The X coordinates of the grid.
+        ys: The Y coordinates of the grid.
+        height: Maps X and Y to the height of the ground.
         look: The material.
     """
     wide = len(ys)

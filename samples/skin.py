@@ -1,4 +1,4 @@
-"""A clothed body over the bones of a rig: one mesh that bends with them."""
+"""A clothed body over the bones of a rig: one mesh, skinned to them."""
 
 from __future__ import annotations
 
@@ -16,16 +16,16 @@ VOXEL = 0.018
 """The size of the faces of a person, in metres."""
 
 SMOOTHING = 7
-"""How often the mesh is smoothed, so that its parts flow into each other."""
+"""The number of smoothing iterations, so that parts of the mesh blend together."""
 
 
 class Flesh(NamedTuple):
-    """A rod with round ends, of which a body is made.
+    """A rod with round ends, part of a body.
 
     Attributes:
-        start: Where it begins, in metres.
-        end: Where it ends.
-        radii: Its radius there and there.
+        start: Its start, in metres.
+        end: Its end.
+        radii: Its radii at start and end.
     """
 
     start: Point
@@ -34,12 +34,12 @@ class Flesh(NamedTuple):
 
 
 class Cloth(NamedTuple):
-    """What a bone wears.
+    """The clothing of a bone.
 
     Attributes:
-        bone: The bone: its faces are those that it moves most.
+        bone: The bone: its faces are those for which its weight is largest.
         look: The material.
-        hems: Where it ends: points of planes, and their normals to where it is worn.
+        hems: Where it ends: points of planes, and their normals towards the clothed side.
     """
 
     bone: str
@@ -55,14 +55,14 @@ def body(
     clothes: Sequence[Cloth],
     voxel: float = VOXEL,
 ) -> bpy.types.Object:
-    """Make a body of one piece, and let all deforming bones bend it.
+    """Make a body of one piece, and skin it to all deforming bones.
 
     Args:
-        name: Of the object.
+        name: The object's name.
         rig: The armature, in its rest pose.
-        flesh: What the body is made of.
-        look: The material where nothing is worn.
-        clothes: What is worn, the later ones over the earlier ones.
+        flesh: The rods of which the body is made.
+        look: The material without clothing.
+        clothes: The clothing, later items over earlier items.
         voxel: The size of its faces, in metres.
     """
     data = _fused(flesh, voxel)
@@ -76,7 +76,7 @@ def body(
 
 
 def _fused(flesh: Sequence[Flesh], voxel: float) -> bpy.types.Mesh:
-    """Return one closed mesh around all flesh."""
+    """Return a closed mesh around all flesh."""
     parts = bmesh.new()
     look = bpy.data.materials.new("Flesh")
     for part in flesh:
@@ -99,7 +99,7 @@ def _fused(flesh: Sequence[Flesh], voxel: float) -> bpy.types.Mesh:
 
 
 def _clothe(ob: bpy.types.Object, clothes: Sequence[Cloth]) -> None:
-    """Cut a mesh along hems, and give what is beyond them its material."""
+    """Cut a mesh along hems, and assign the material beyond them."""
     data: Any = ob.data
     cut = bmesh.new()
     cut.from_mesh(data)
@@ -118,16 +118,16 @@ def _clothe(ob: bpy.types.Object, clothes: Sequence[Cloth]) -> None:
         if slot < 0:
             data.materials.append(cloth.look)
             slot = len(data.materials) - 1
-        for place, normal in cloth.hems:
-            own: Any = [face for face in cut.faces if is_of(face, group)]
-            edges = {edge for face in own for edge in face.edges}
-            corners = {vertex for face in own for vertex in face.verts}
-            geometry = [*corners, *edges, *own]
-            bmesh.ops.bisect_plane(cut, geom=geometry, dist=1e-4, plane_co=place, plane_no=normal)
+        for point, normal in cloth.hems:
+            worn: Any = [face for face in cut.faces if is_of(face, group)]
+            edges = {edge for face in worn for edge in face.edges}
+            corners = {vertex for face in worn for vertex in face.verts}
+            geometry = [*corners, *edges, *worn]
+            bmesh.ops.bisect_plane(cut, geom=geometry, dist=1e-4, plane_co=point, plane_no=normal)
         for face in cut.faces:
             middle = face.calc_center_median()
             if is_of(face, group) and all(
-                (middle - Vector(place)).dot(Vector(normal)) > 0.0 for place, normal in cloth.hems
+                (middle - Vector(point)).dot(Vector(normal)) > 0.0 for point, normal in cloth.hems
             ):
                 face.material_index = slot
     cut.to_mesh(data)
@@ -135,7 +135,7 @@ def _clothe(ob: bpy.types.Object, clothes: Sequence[Cloth]) -> None:
 
 
 def _bind(ob: bpy.types.Object, rig: Any) -> None:
-    """Weight a mesh by bone heat, and keep its volume where it bends."""
+    """Skin a mesh with automatic weights, and preserve its volume where it bends."""
     layer: Any = bpy.context.view_layer
     for other in layer.objects:
         other.select_set(False)
@@ -144,10 +144,10 @@ def _bind(ob: bpy.types.Object, rig: Any) -> None:
     layer.objects.active = rig
     bpy.ops.object.parent_set(type="ARMATURE_AUTO")
     layer.objects.active = ob
-    # What can hardly be seen takes a third of the file.
+    # Barely visible weights take a third of the file.
     bpy.ops.object.vertex_group_clean(group_select_mode="ALL", limit=0.02)
     bpy.ops.object.vertex_group_normalize_all(lock_active=False)
     relaxed: Any = ob.modifiers.new("Relax", "CORRECTIVE_SMOOTH")
     relaxed.factor, relaxed.iterations = 0.5, 6
-    for one in (ob, rig):
-        one.select_set(False)
+    for selected in (ob, rig):
+        selected.select_set(False)

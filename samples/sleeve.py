@@ -1,6 +1,6 @@
-"""A picture of an arm in a sleeve while its pole goes round, with FABRIK IK and with Blender's IK.
+"""A picture of an arm in a sleeve while its pole moves around it, with FABRIK IK and Blender's IK.
 
-The dark seam runs along the outside of the elbow, about whose own axis the arm has to bend.
+The dark seam is along the outside of the elbow, which has to bend about its own axis.
 """
 
 from __future__ import annotations
@@ -30,19 +30,19 @@ def build(is_ours: bool) -> bpy.types.Object:
     cloth = material("Cloth", (0.80, 0.36, 0.22))
     seam = material("Seam", (0.10, 0.08, 0.10))
     sleeve = shapes.tube(
-        "Sleeve", rig, list(bones), lambda share: 0.105 - 0.03 * share, cloth, 0.7, 12, 28
+        "Sleeve", rig, list(bones), lambda fraction: 0.105 - 0.03 * fraction, cloth, 0.7, 12, 28
     )
-    # The faces on the outside of the elbow, where the rest pose bends to.
+    # The faces on the outside of the elbow, in the bend direction of the rest pose.
     mesh: Any = sleeve.data
     mesh.materials.append(seam)
     for face in mesh.polygons:
         bone = rig.data.bones["Upper" if face.center.x < ELBOW[0] else "Fore"]
         axis = bone.tail_local - bone.head_local
-        way = face.center - bone.head_local
-        off = way - axis * (way.dot(axis) / axis.length_squared)
+        from_head = face.center - bone.head_local
+        off_axis = from_head - axis * (from_head.dot(axis) / axis.length_squared)
         outside = Vector((-axis.y, axis.x, 0.0)).normalized()
         is_end = 1.01 * abs(face.normal.dot(axis)) > axis.length
-        face.material_index = int(not is_end and off.dot(outside) > 0.96 * off.length)
+        face.material_index = int(not is_end and off_axis.dot(outside) > 0.96 * off_axis.length)
     goal = target("Wrist", (0.66, 0.0, 1.2), size=0.03)
     ahead = pole("Pole", (0, 0, 0), size=0.03, is_seen=True)
     if is_ours:
@@ -64,7 +64,7 @@ def build(is_ours: bool) -> bpy.types.Object:
 
 
 def picture() -> Image.Image:
-    """Return the arm while its pole goes round, above with FABRIK IK and below with Blender's."""
+    """Return the arm while its pole moves around it: FABRIK IK above, Blender's IK below."""
     cells: list[Image.Image] = []
     for is_ours in (True, False):
         ahead = build(is_ours)

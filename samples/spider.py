@@ -1,4 +1,4 @@
-"""A spider: it crosses rocks and climbs a wall, and only the bone under its body was animated."""
+"""A spider crosses rocks and climbs a wall; only the bone below its body is animated."""
 
 from __future__ import annotations
 
@@ -23,20 +23,20 @@ Bake Steps turns the steps into ordinary keys on the targets of the feet.
 
 SIDES = ((-1.0, "R"), (1.0, "L"))
 FOOT = ((0.62, -0.72), (0.78, -0.26), (0.76, 0.26), (0.58, 0.76))
-"""Where the feet of the left side rest, from the front one on: across and along."""
+"""The rest positions of the left feet, front to back: across and along."""
 
 HIGH = 0.34
 START, WALL, BEND = -2.3, 1.45, 0.95
-"""Where the way begins, where it meets the wall's foot, and how round the corner is."""
+"""The start of the path, the foot of the wall, and the radius of the corner."""
 
 
 RADII = {"Femur": (0.045, 0.032), "Tibia": (0.032, 0.024), "Tarsus": (0.022, 0.008)}
-"""The bones of a leg from the root on, and how thick they are at both ends."""
+"""The bones of a leg, root first, and their radii at both ends."""
 
 KNEE = ((0.1, -1.1), (0.85, -0.75), (1.18, 0.0), (0.85, 0.75), (0.1, 1.1))
 
 EYES = ((0.035, 0.05, 0.026), (0.085, 0.055, 0.018), (0.06, 0.085, 0.015))
-"""Across, up, and the radius of the eyes of one side."""
+"""The eyes of one side: across, up, and radius."""
 
 
 def build() -> None:
@@ -97,14 +97,14 @@ def _legs(rig: Any) -> None:
 
 
 def _lead(rig: Any) -> None:
-    """Key the way of the root: over the ground, round the corner and up the wall."""
+    """Key the path of the root: over the ground, around the corner and up the wall."""
     root = rig.pose.bones["Root"]
     step = 5
     for frame in range(1 - step, FRAMES + 2 * step, step):
-        way = 5.0 * (frame - 1) / FRAMES
-        side = 0.22 * sin(2.2 * way)
-        turn = 0.3 * cos(2.2 * way)
-        x, z, tilt = _along(way)
+        distance = 5.0 * (frame - 1) / FRAMES
+        side = 0.22 * sin(2.2 * distance)
+        turn = 0.3 * cos(2.2 * distance)
+        x, z, tilt = _along(distance)
         root.location = (x, side, z)
         root.rotation_quaternion = Quaternion((0, 1, 0), -tilt) @ Quaternion(
             (0, 0, 1), 0.5 * pi + turn
@@ -113,19 +113,19 @@ def _lead(rig: Any) -> None:
             root.keyframe_insert(channel, frame=frame)
 
 
-def _along(way: float) -> tuple[float, float, float]:
-    """Return the place on the way, across and up, and how far it is turned up there."""
+def _along(distance: float) -> tuple[float, float, float]:
+    """Return the position at a distance along the path, across and up, and the upward tilt."""
     flat, bend = WALL - BEND - START, 0.5 * pi * BEND
-    if way <= flat:
-        return START + way, 0.0, 0.0
-    if way <= flat + bend:
-        tilt = (way - flat) / BEND
+    if distance <= flat:
+        return START + distance, 0.0, 0.0
+    if distance <= flat + bend:
+        tilt = (distance - flat) / BEND
         return WALL - BEND + BEND * sin(tilt), BEND - BEND * cos(tilt), tilt
-    return WALL, BEND + way - flat - bend, 0.5 * pi
+    return WALL, BEND + distance - flat - bend, 0.5 * pi
 
 
 def _height(x: float, y: float) -> float:
-    """Return how uneven rock is at a place; a sum of waves, the same on every machine."""
+    """Return the unevenness of rock at a position: a sum of waves, the same on every machine."""
     return (
         0.07 * sin(2.9 * x + 0.6 * y)
         + 0.05 * sin(4.3 * y - 1.7 * x + 1.0)
@@ -138,13 +138,13 @@ def _sheet(
     name: str,
     across: tuple[float, float],
     along: tuple[float, float],
-    place: Callable[[float, float], tuple[float, float, float]],
+    point_at: Callable[[float, float], tuple[float, float, float]],
     look: bpy.types.Material,
 ) -> bpy.types.Object:
     columns = round((across[1] - across[0]) / 0.14)
     rows = round((along[1] - along[0]) / 0.14)
     points = [
-        place(
+        point_at(
             across[0] + (across[1] - across[0]) * i / columns,
             along[0] + (along[1] - along[0]) * j / rows,
         )
@@ -167,7 +167,7 @@ def _ground() -> bpy.types.Object:
 
 
 def _floor(x: float, y: float) -> float:
-    """Return the height of the ground, which ends on the studio's floor."""
+    """Return the height of the ground, which falls to the studio's floor at its edges."""
     edge = min(x + 3.4, y + 1.8, 2.4 - y, 0.7) / 0.7
     return (0.17 + _height(x, y)) * edge - 0.01
 
@@ -175,17 +175,17 @@ def _floor(x: float, y: float) -> float:
 def _wall() -> bpy.types.Object:
     look = material("Rock", (0.36, 0.34, 0.34), roughness=0.95)
 
-    def place(y: float, z: float) -> tuple[float, float, float]:
+    def point_at(y: float, z: float) -> tuple[float, float, float]:
         return WALL + 0.8 * _height(z + 5.0, y), y, z
 
-    return _sheet("Wall", (-1.8, 2.4), (-0.3, 3.2), place, look)
+    return _sheet("Wall", (-1.8, 2.4), (-0.3, 3.2), point_at, look)
 
 
 BOULDERS = (
     *((-1.75, -0.42, 0.2), (-1.5, 0.5, 0.26), (-0.95, -0.05, 0.17), (-0.55, 0.62, 0.22)),
     *((-0.35, -0.55, 0.2), (0.15, 0.2, 0.16), (0.45, -0.5, 0.22), (-2.6, 0.9, 0.3)),
 )
-"""Across, along, and the radius of boulders."""
+"""The boulders: across, along, and radius."""
 
 
 def _boulders() -> list[bpy.types.Object]:
@@ -203,7 +203,7 @@ def _boulders() -> list[bpy.types.Object]:
 
 
 def _dress(rig: Any) -> None:
-    """Hang the parts of a spider on its bones."""
+    """Parent the parts of a spider to its bones."""
     hide = material("Hide", (0.12, 0.09, 0.08), roughness=0.55)
     band = material("Band", (0.78, 0.34, 0.06), roughness=0.5)
     eye = material("Eye", (0.02, 0.02, 0.02), roughness=0.1)
@@ -221,8 +221,8 @@ def _dress(rig: Any) -> None:
         ((0.035, 0.05, 0.026), (0.085, 0.055, 0.018), (0.06, 0.085, 0.015))
     ):
         for sign, side in SIDES:
-            place = (sign * x, -0.2 - sqrt(max(0.0, 0.0121 - x * x)) * 0.8, HIGH + z)
-            shapes.hang(shapes.ball(f"Eye {n}.{side}", place, size, eye), rig, "Body")
+            centre = (sign * x, -0.2 - sqrt(max(0.0, 0.0121 - x * x)) * 0.8, HIGH + z)
+            shapes.hang(shapes.ball(f"Eye {n}.{side}", centre, size, eye), rig, "Body")
     for bone in rig.data.bones:
         kind = bone.name.split()[0]
         radii = {"Femur": (0.045, 0.032), "Tibia": (0.032, 0.024), "Tarsus": (0.022, 0.008)}.get(

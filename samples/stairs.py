@@ -1,6 +1,6 @@
-"""A figure runs up and down stairs; what it brings along is a run on a flat floor.
+"""A figure runs up and down stairs; its own animation is a run on a flat floor.
 
-The run is made as captures are: keyed on the bones at every frame, a little too high, trembling.
+The run is keyed like a capture: on the bones at every frame, a little too high, trembling.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ Pull at the mesh Stairs, or move it: the feet follow. Press Simulate if the run 
 
 RATE = 24
 PERIOD = 0.7
-"""The seconds of a cycle."""
+"""The duration of a cycle, in seconds."""
 
 STEP = Stride(
     length=1.5,
@@ -45,26 +45,26 @@ STEP = Stride(
 """The cycle of a foot."""
 
 AHEAD = 0.15
-"""How far before the hip a foot lands."""
+"""The distance from the hip ahead to where a foot lands."""
 
 HIGH = 0.885 + 0.04
-"""How high the pelvis is on the average."""
+"""The mean height of the pelvis."""
 
 START = -5.3
 HOVER, TREMBLE, SHAKE = 0.03, 0.0008, radians(0.2)
-"""How far above the floor the run is, and by how much each frame is off."""
+"""The height of the run above the floor, and the noise of each frame."""
 
 SIDES = {"L": (0.1, 0.0), "R": (-0.1, 0.5)}
-"""How far to the left a hip is, and how much of a cycle its foot is late."""
+"""The offset of each hip to the left, and the delay of its foot as a fraction of a cycle."""
 
 RISE, DEPTH = 0.14, STEP.length / 4
-"""How high a step is, and how deep: every other one gets a foot."""
+"""The height and depth of a step: a foot lands on every other step."""
 
 UP, DOWN = START + 2.68, START + 5.62
-"""Where the stairs begin to rise, and to fall: with room for toes there, and for heels here."""
+"""The X at which the stairs begin to rise, and to fall, with room for toes and heels."""
 
 COUNT = 5
-"""How many steps there are on either side."""
+"""The number of steps on either side."""
 
 
 def build() -> None:
@@ -85,7 +85,7 @@ def build() -> None:
 
 
 def _leg(rig: Any, side: str) -> None:
-    """Add a constraint to a leg, with a target that is where the run has the foot."""
+    """Add a leg's constraint, with a target at the foot of the run."""
     goal = link(bpy.data.objects.new(f"Foot target.{side}", None))
     goal.empty_display_type, goal.empty_display_size = "ARROWS", 0.12
     goal.rotation_mode = "QUATERNION"
@@ -107,7 +107,7 @@ def _leg(rig: Any, side: str) -> None:
 def _key_run(rig: Any) -> None:
     """Key the run on the bones, at each frame."""
     noise = random.Random(7)
-    before: dict[str, Quaternion] = {}
+    previous_rotations: dict[str, Quaternion] = {}
     for frame in range(1, FRAMES + 1):
         seconds = (frame - 1) / RATE
         hips, turns = _pose(rig, seconds)
@@ -120,24 +120,24 @@ def _key_run(rig: Any) -> None:
             bone = rig.pose.bones[name]
             axis = Vector([noise.gauss(0.0, 1.0) for _ in range(3)])
             shake = Quaternion(axis, noise.gauss(0.0, SHAKE))
-            found = local(bone, turns.get(bone.parent.name, Quaternion()), turn) @ shake
-            found.make_compatible(before.get(name, found))
-            before[name] = bone.rotation_quaternion = found
+            rotation = local(bone, turns.get(bone.parent.name, Quaternion()), turn) @ shake
+            rotation.make_compatible(previous_rotations.get(name, rotation))
+            previous_rotations[name] = bone.rotation_quaternion = rotation
             bone.keyframe_insert("rotation_quaternion", frame=frame)
     for point in [p for c in curves_of(rig.animation_data.action) for p in c.keyframe_points]:
         point.interpolation = "LINEAR"
-        # The handles do nothing then; alike they take less room in the file.
+        # Linear keys ignore handles; equal handles take less space in the file.
         point.handle_left_type = point.handle_right_type = "FREE"
         point.handle_left = point.handle_right = point.co
 
 
 def _pose(rig: Any, seconds: float) -> tuple[Vector, dict[str, Quaternion]]:
-    """Return where the pelvis is, and how each bone is turned from its rest pose."""
+    """Return the position of the pelvis, and each bone's rotation from its rest pose."""
     phase = 2.0 * pi * seconds / PERIOD
     forward = START + STEP.length * seconds / PERIOD
     bob = -0.036 * cos(2.0 * (phase - 2.0 * pi * 0.18))
     hips = Vector((forward, 0.012 * sin(phase + 0.5), HIGH + bob + HOVER))
-    # The left thigh is ahead in the flight before the left foot lands, and the left arm behind.
+    # In flight before the left foot lands, the left thigh is ahead and the left arm behind.
     swung = cos(phase + 0.9)
     pelvis = about("Z", -0.1 * swung) @ about("Y", 0.08)
     chest = about("Z", 0.2 * swung) @ about("Y", 0.14)
@@ -160,15 +160,15 @@ def _pose(rig: Any, seconds: float) -> tuple[Vector, dict[str, Quaternion]]:
 
 
 def _bent(rig: Any, side: str, root: Vector, ankle: Vector, front: Vector) -> dict[str, Quaternion]:
-    """Return how thigh and shin are turned for the leg to end at its ankle, with its knee ahead."""
+    """Return the rotations of thigh and shin that bring the leg to its ankle, knee ahead."""
     names = f"Thigh.{side}", f"Shin.{side}"
     thigh, shin = (rig.data.bones[name] for name in names)
     a, b = thigh.length, shin.length
-    way = ankle - root
-    far = min(way.length, 0.999 * (a + b))
-    along = way.normalized()
+    to_ankle = ankle - root
+    distance = min(to_ankle.length, 0.999 * (a + b))
+    along = to_ankle.normalized()
     aside = (front - along * front.dot(along)).normalized()
-    angle = acos((a * a + far * far - b * b) / (2.0 * a * far))
+    angle = acos((a * a + distance * distance - b * b) / (2.0 * a * distance))
     knee = root + along * (a * cos(angle)) + aside * (a * sin(angle))
     across: Any = along.cross(aside)
     return {
@@ -177,15 +177,15 @@ def _bent(rig: Any, side: str, root: Vector, ankle: Vector, front: Vector) -> di
     }
 
 
-def _turned(bone: Any, way: Vector, across: Vector) -> Quaternion:
-    """Return what turns a bone of a leg that rests in the XZ plane to point some way."""
+def _turned(bone: Any, direction: Vector, across: Vector) -> Quaternion:
+    """Return the rotation of a leg bone, which rests in the XZ plane, to a direction."""
     sideways: Any = Vector((0.0, 0.0, -1.0)).cross(Vector(FACE))
     rest = _axes(bone.tail_local - bone.head_local, sideways)
-    return (_axes(way, across) @ rest.transposed()).to_quaternion()
+    return (_axes(direction, across) @ rest.transposed()).to_quaternion()
 
 
-def _axes(way: Vector, across: Vector) -> Matrix:
-    along, side = way.normalized(), across.normalized()
+def _axes(direction: Vector, across: Vector) -> Matrix:
+    along, side = direction.normalized(), across.normalized()
     columns: Any = along, side, along.cross(side)
     return Matrix(columns).transposed()
 
@@ -210,7 +210,7 @@ def _stairs() -> bpy.types.Object:
 
 
 def _follow() -> None:
-    """Let the camera go along with the run."""
+    """Move the camera with the run."""
     camera((START, -5.2, 1.6), (START + 0.25, 0.0, 0.95), lens=42.0)
     seen: Any = bpy.context.scene.camera
     height = seen.location.z

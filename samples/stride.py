@@ -1,6 +1,6 @@
-"""A foot through a cycle of walking or running: it lands on its heel, rolls over its ball, swings.
+"""A foot through a cycle of walking or running: heel strike, roll over the ball, swing.
 
-Figures are those of the analysis of gait: Perry and Burnfield, “Gait Analysis” (2010), and Winter,
+The numbers follow gait analysis: Perry and Burnfield, “Gait Analysis” (2010), and Winter,
 “Biomechanics and Motor Control of Human Movement” (2009).
 """
 
@@ -14,16 +14,16 @@ from mathutils import Matrix, Vector
 from .figure import ANKLE
 
 HEEL, BALL = Vector((-0.05, 0.0, -ANKLE)), Vector((0.12, 0.0, 0.035 - ANKLE))
-"""What a foot rolls about, seen from its ankle."""
+"""The points about which a foot rolls, relative to its ankle."""
 
 
 class Foot(NamedTuple):
     """A foot at a time of its cycle.
 
     Attributes:
-        ankle: Where its ankle is; it stands flat below the origin.
-        pitch: How far it points down, in radians.
-        toes: How far its toes do.
+        ankle: The position of its ankle, in metres; flat on the ground it is above the origin.
+        pitch: The downward rotation of the foot, in radians.
+        toes: The downward rotation of its toes, in radians.
     """
 
     ankle: Vector
@@ -32,17 +32,17 @@ class Foot(NamedTuple):
 
 
 class Stride(NamedTuple):
-    """The cycle of a foot, from one heel strike, at 0, to the next one, at 1.
+    """The cycle of a foot, from a heel strike at 0 to the next at 1.
 
     Attributes:
-        length: How far a cycle goes, in metres.
-        flat: Until when the foot lands.
-        heel_off: Until when it is flat.
-        toe_off: Until when it pushes off.
-        strike: How far its toes point down at heel strike, in radians; they point up.
-        push: How far they do at toe off.
-        kick: How far they do at most in the air.
-        lift: How much higher than on its straight way the ankle swings, in metres.
+        length: The length of a cycle, in metres.
+        flat: The time of foot flat.
+        heel_off: The time of heel off.
+        toe_off: The time of toe off.
+        strike: The downward rotation at heel strike, in radians; negative, as toes point up.
+        push: The downward rotation at toe off.
+        kick: The largest downward rotation during swing.
+        lift: The height that the ankle swings above its straight path, in metres.
     """
 
     length: float
@@ -60,12 +60,12 @@ class Stride(NamedTuple):
             return self._standing(u)
         small = 1e-4
         start, end = self._standing(self.toe_off), self._standing(0.0)
-        way = Vector((self.length, 0.0, 0.0)) + end.ankle - start.ankle
+        path = Vector((self.length, 0.0, 0.0)) + end.ankle - start.ankle
         swing = 1.0 - self.toe_off
         s = (u - self.toe_off) / swing
         off = (start.ankle - self._standing(self.toe_off - small).ankle) * (swing / small)
         on = (self._standing(small).ankle - end.ankle) * (swing / small)
-        ankle = start.ankle + way * (s * s * (3.0 - 2.0 * s))
+        ankle = start.ankle + path * (s * s * (3.0 - 2.0 * s))
         ankle += off * (s * (1.0 - s) ** 2) - on * (s * s * (1.0 - s))
         ankle.z += self.lift * s * s * (1.0 - s) ** 3 / 0.4**2 / 0.6**3
         kick = (self.kick - self.push) * sin(pi * min(1.0, 2.0 * s)) ** 2
@@ -73,7 +73,7 @@ class Stride(NamedTuple):
         return Foot(ankle, pitch, pitch * _eased(2.0 * s) if pitch > 0.0 else pitch)
 
     def _standing(self, u: float) -> Foot:
-        """Return a foot that rolls on its heel, stands, and rolls on its ball."""
+        """Return a foot in stance: it rolls on its heel, lies flat, and rolls on its ball."""
         if u < self.flat:
             pitch, pivot = self.strike * (1.0 - u / self.flat) ** 2, HEEL
         else:

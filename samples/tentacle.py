@@ -53,14 +53,14 @@ def build() -> None:
     camera((0.4, -5.2, 1.7), (0.0, 0.0, 0.98), lens=52.0)
 
 
-def _radius(way: float) -> float:
-    """Return the thickness of the tentacle, round at its tip."""
-    taper = 0.025 + 0.185 * (1.0 - way) ** 1.2
-    return taper * sqrt(max(0.0, 1.0 - max(0.0, way - 0.97) / 0.0301))
+def _radius(fraction: float) -> float:
+    """Return the thickness of the tentacle at a fraction of its length, round at its tip."""
+    taper = 0.025 + 0.185 * (1.0 - fraction) ** 1.2
+    return taper * sqrt(max(0.0, 1.0 - max(0.0, fraction - 0.97) / 0.0301))
 
 
 def _suckers(rig, names: list[str], look) -> None:
-    """Set two rows of suckers on the side that faces the camera in the rest pose."""
+    """Add two rows of suckers on the side that faces the camera in the rest pose."""
     for i, name in enumerate(names[1:-1], start=1):
         bone = rig.data.bones[name]
         size = _radius((i + 0.5) / COUNT)

@@ -1,4 +1,4 @@
-"""A figure with a sword in both hands: the left one reaches for what the right one holds."""
+"""A figure with a sword in both hands: the left hand reaches for the sword in the right."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ Chest and right hand carry ordinary keys, on which the solved arms hang.
 
 PALM = {"L": (0.54, -0.02, 1.02), "R": (-0.54, -0.02, 1.02)}
 GRIP = 0.18
-"""How far behind the right hand the left one holds the sword."""
+"""The distance from the right hand back to the left hand's grip."""
 
 
 def build() -> None:
@@ -44,7 +44,7 @@ def build() -> None:
     grip = target("Grip", (x, y + GRIP, z), size=0.046, color=GREEN, is_seen=False)
     grip.parent = sword
     goal = target("Target", (-0.05, -0.42, 1.2), size=0.046, is_seen=False)
-    # The left hand's constraint stands first: the order of the list does not matter.
+    # The left hand's constraint is first: the order of the list doesn't matter.
     for side, reached_for in (("L", grip), ("R", goal)):
         sign = 1.0 if side == "L" else -1.0
         add_constraint(
@@ -140,7 +140,7 @@ def _figure(rig: Any) -> None:
 
 
 def _sword(rig: Any) -> bpy.types.Object:
-    """Make a sword that lies in the right hand, forwards in the rest pose."""
+    """Make a sword in the right hand, pointing forwards in the rest pose."""
     x, y, z = PALM["R"]
     steel = material("Steel", (0.75, 0.80, 0.88), roughness=0.2, metallic=0.6)
     leather = material("Leather", (0.16, 0.07, 0.05))

@@ -1,8 +1,9 @@
-"""Check the links of README, CONTRIBUTING and the manual, without building the site.
+"""Check the links and words of README, CONTRIBUTING and the manual, without building the site.
 
-A link to a file, picture or heading that is not there fails, and so do a page that the navigation
-lacks, an entry without its page, and a picture that no page shows. `zensical build --strict`, which
-builds the site, says nothing about pictures and the navigation.
+A link to a missing file, picture or heading fails. So does a page missing from the navigation, an
+entry without its page, and a picture that no page shows. `zensical build --strict`, which builds
+the site, does not report pictures and the navigation. The worst turns of phrase fail too, in the
+manual and in the interface.
 """
 
 from __future__ import annotations
@@ -18,33 +19,60 @@ from typing import Any
 ROOT = Path(__file__).resolve().parent.parent
 DOCS = ROOT / "docs"
 PICTURES = DOCS / "images"
+MESSAGES = ROOT / "addon" / "translations" / "messages.pot"
+STYLE_GUIDE = DOCS / "style-guide.md"
 FENCE = re.compile(r"^ *```.*?^ *```$", re.MULTILINE | re.DOTALL)
 LINK = re.compile(r"!?\[(?:[^][]|\[[^]]*\])*\]\(([^)\s]+)\)")
+MESSAGE = re.compile(r'^msgid (?:".*"\n)+', re.MULTILINE)
+TURNS = (
+    "is no (?:active|bone|child|ground|hold|target|tip)",
+    "are (?:none|no children)",
+    "nothing tells",
+    "tells (?:an?|one|what|where|which)",
+    "(?:is|are) told",
+    "(?:goes|went) along",
+    "go along with (?:it|them|the)",
+    "goes over (?:from|in|to)",
+    "goes back to (?:its|their) own",
+    "hangs? on (?:a|an|it|the)",
+    "stays? where (?:it|they) (?:is|are|was|were)",
+    "where (?:its|their) (?:constraint has|own keys put) (?:it|them)",
+    "(?:is|are|was|were) there already",
+    "side (?:of the bend|to which)",
+    "means? (?:its|those)",
+    "said to be",
+    "has to be (?:done|found|looked|said)",
+    "shall",
+    "who (?:gives|lifts|needs|waves)",
+    "of then",
+)
+"""Turns of phrase that nobody who grew up with English writes; see the style guide."""
+TURN = re.compile(rf"\b(?:{'|'.join(TURNS)})\b".replace(" ", r"\s+"), re.IGNORECASE)
 
 
 def anchors_of(text: str) -> list[str]:
-    """Return the anchors that the headings of a page get in turn, as Python-Markdown makes them."""
-    found: list[str] = []
+    """Return the anchors of a page's headings in order, as Python-Markdown makes them."""
+    anchors: list[str] = []
     for heading in re.findall(r"^#+ (.+)$", FENCE.sub("", text), re.MULTILINE):
         plain = re.sub(r"\[([^]]*)\]\([^)]*\)", r"\1", heading).replace("`", "").replace("*", "")
         plain = unicodedata.normalize("NFKD", plain).encode("ascii", "ignore").decode()
         name = slug = re.sub(r"[-\s]+", "-", re.sub(r"[^\w\s-]", "", plain).strip().lower())
         count = 0
-        while name in found:
+        while name in anchors:
             count += 1
             name = f"{slug}_{count}"
-        found.append(name)
-    return found
+        anchors.append(name)
+    return anchors
 
 
 def links_of(page: Path) -> list[str]:
-    """Return the targets of a page's links and pictures; those of other sites are left out."""
+    """Return the targets of a page's links and pictures, except those on other sites."""
     text = re.sub(r"`[^`\n]*`", "", FENCE.sub("", page.read_text(encoding="utf-8")))
     return [link for link in LINK.findall(text) if "://" not in link and "mailto:" not in link]
 
 
 def broken_links(pages: list[Path]) -> Iterator[str]:
-    """Yield a sentence for each link to something that is not there."""
+    """Yield a sentence for each broken link."""
     for page in pages:
         for link in links_of(page):
             path, _, anchor = link.partition("#")
@@ -67,11 +95,29 @@ def entries(nav: Any) -> Iterator[str]:
             yield from entries(part)
 
 
+def turns_of_phrase(pages: list[Path]) -> Iterator[str]:
+    """Yield a sentence for each turn of phrase that should be rewritten, with its line."""
+    for page in pages:
+        text = page.read_text(encoding="utf-8")
+        for match in TURN.finditer(text):
+            yield _turn_at(page, text, match.start(), match[0])
+    text = MESSAGES.read_text(encoding="utf-8")
+    for message in MESSAGE.finditer(text):
+        for match in TURN.finditer("".join(re.findall(r'"(.*)"', message[0]))):
+            yield _turn_at(MESSAGES, text, message.start(), match[0])
+
+
+def _turn_at(page: Path, text: str, position: int, turn: str) -> str:
+    line = text.count("\n", 0, position) + 1
+    return f"{page.relative_to(ROOT)}:{line}: rewrite “{' '.join(turn.split())}”"
+
+
 def problems() -> Iterator[str]:
     """Yield a sentence for each problem."""
     manual = sorted(DOCS.rglob("*.md"))
     pages = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *manual]
     yield from broken_links(pages)
+    yield from turns_of_phrase([page for page in pages if page != STYLE_GUIDE])
     nav = tomllib.loads((ROOT / "zensical.toml").read_text(encoding="utf-8"))["project"]["nav"]
     listed = [DOCS / entry for entry in entries(nav)]
     for page in manual:
@@ -87,5 +133,5 @@ def problems() -> Iterator[str]:
 
 if __name__ == "__main__":
     found = list(problems())
-    print("\n".join(found) or "The links of the manual are whole.")
+    print("\n".join(found) or "The links of the manual are whole, and its words plain.")
     sys.exit(1 if found else 0)

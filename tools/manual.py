@@ -1,8 +1,8 @@
-"""Write the manual that the extension contains, in build/manual: pages for a browser, offline.
+"""Write the extension's offline manual in build/manual: pages for a browser.
 
-`make docs` builds the site; this is the same text without its scripts, and with stills instead of
-films, so that it is small. For each operator and property there is a page in `at` that leads to its
-place in the reference, since browsers that are called with a file often lose what follows a #.
+`make docs` builds the site. This is the same text without scripts, and with stills instead of
+films, so that it is small. Each operator and property has a page in `at` that redirects to its
+section of the reference. Browsers opened with a file often drop the part after a #.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ WIDEST = 1200
 """The greatest width of a picture, in pixels."""
 
 QUALITY = 80
-"""That of the pictures, from 0 to 100."""
+"""The quality of pictures, from 0 to 100."""
 
 PAGE = """<!DOCTYPE html>
 <html lang="en">
@@ -68,14 +68,14 @@ LEADING = """<!DOCTYPE html>
 <title>FABRIK IK</title>
 <a href="{url}">{url}</a>
 """
-"""A page that leads to another one."""
+"""A page that redirects to another."""
 
 LINK = re.compile(r'(<(?:a href|img src)=")([^":#]+)((?:#[^"]*)?")')
 ROW = re.compile(r"<tr>(\n<td[^>]*>.*?</td>\n<td[^>]*><code>(\w+)</code></td>)")
 
 
 class Manual:
-    """The manual while it is written."""
+    """Writes the manual."""
 
     def __init__(self) -> None:
         """Read the navigation."""
@@ -86,7 +86,7 @@ class Manual:
         self.pictures: set[Path] = set()
 
     def write(self) -> None:
-        """Write all pages, the pictures they show, and the pages that lead to places."""
+        """Write all pages, the pictures they show, and the redirects."""
         shutil.rmtree(FOLDER, ignore_errors=True)
         for page in sorted(DOCS.rglob("*.md")):
             path = page.relative_to(DOCS).with_suffix(".html")
@@ -108,20 +108,20 @@ class Manual:
             title=escape(_title(page)),
             top=top,
             navigation=self._navigation(name),
-            text=LINK.sub(lambda found: self._link(found, page), text),
+            text=LINK.sub(lambda match: self._link(match, page), text),
         )
 
-    def _link(self, found: re.Match[str], page: Path) -> str:
-        """Return a link to a page or picture as it is called here."""
-        target = page.parent / found[2]
+    def _link(self, match: re.Match[str], page: Path) -> str:
+        """Return a link to a page or picture under its name in this manual."""
+        target = page.parent / match[2]
         if target.suffix == ".md":
-            return f"{found[1]}{found[2][:-3]}.html{found[3]}"
+            return f"{match[1]}{match[2][:-3]}.html{match[3]}"
         self.pictures.add(target.resolve())
-        name = found[2] if target.suffix == ".svg" else f"{found[2].rpartition('.')[0]}.webp"
-        return f"{found[1]}{name}{found[3]}"
+        name = match[2] if target.suffix == ".svg" else f"{match[2].rpartition('.')[0]}.webp"
+        return f"{match[1]}{name}{match[3]}"
 
     def _with_places(self, text: str, name: str) -> str:
-        """Give each row of settings an anchor, and note it and those of operators."""
+        """Give each row of settings an anchor, and record the links of rows and operators."""
         parts = re.split(r'(?=<h2 id=")', text)
         for i, part in enumerate(parts[1:], 1):
             heading = re.match(r'<h2 id="([^"]*)">(.*?)</h2>', part)
@@ -131,16 +131,16 @@ class Manual:
                 self.places[owner] = f"{name}#{heading[1]}"
                 continue
 
-            def row(found: re.Match[str], owner: str = owner) -> str:
-                place = f"{owner}.{found[2]}".lower()
-                self.places[place] = f"{name}#{place}"
-                return f'<tr id="{place}">{found[1]}'
+            def row(match: re.Match[str], owner: str = owner) -> str:
+                anchor = f"{owner}.{match[2]}".lower()
+                self.places[anchor] = f"{name}#{anchor}"
+                return f'<tr id="{anchor}">{match[1]}'
 
             parts[i] = ROW.sub(row, part)
         return "".join(parts)
 
     def _navigation(self, name: str) -> str:
-        """Return the list of all pages, as links from one of them."""
+        """Return the list of all pages, as links relative to a page."""
         lines: list[str] = []
         for entry in self.nav:
             ((title, pages),) = entry.items()
@@ -149,8 +149,8 @@ class Manual:
             lines.append("<ul>")
             for page in pages if isinstance(pages, list) else [pages]:
                 url = relpath(page[:-3] + ".html", Path(name).parent.as_posix())
-                here = ' aria-current="page"' if page[:-3] + ".html" == name else ""
-                lines.append(f'<li><a href="{url}"{here}>{escape(_title(DOCS / page))}</a></li>')
+                current = ' aria-current="page"' if page[:-3] + ".html" == name else ""
+                lines.append(f'<li><a href="{url}"{current}>{escape(_title(DOCS / page))}</a></li>')
             lines.append("</ul>")
         return "\n".join(lines)
 
@@ -163,7 +163,7 @@ def _title(page: Path) -> str:
 def _with_anchors(text: str, anchors: list[str]) -> str:
     """Give the headings of a page their anchors."""
     remaining = iter(anchors)
-    return re.sub(r"<(h\d)>", lambda found: f'<{found[1]} id="{next(remaining)}">', text)
+    return re.sub(r"<(h\d)>", lambda match: f'<{match[1]} id="{next(remaining)}">', text)
 
 
 def _write(path: Path, text: str) -> None:
@@ -172,7 +172,7 @@ def _write(path: Path, text: str) -> None:
 
 
 def _write_picture(picture: Path) -> None:
-    """Write a picture, of a film the one in its middle; a diagram is small as it is."""
+    """Write a picture, shrunk and converted; of a film, its middle frame."""
     path = FOLDER / picture.relative_to(DOCS)
     path.parent.mkdir(parents=True, exist_ok=True)
     if picture.suffix == ".svg":

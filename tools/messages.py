@@ -1,6 +1,6 @@
-"""The manual's page of messages, from the texts of the source and the advice in `advice.toml`.
+"""The manual's page of messages, from the source's texts and the advice in `advice.toml`.
 
-`tools/reference.py` writes it: each message once, in the section of the module that shows it.
+`tools/reference.py` writes the page. It lists each message once, in the section of its module.
 """
 
 from __future__ import annotations
@@ -33,9 +33,9 @@ def messages_of(sections: list[dict[str, Any]]) -> list[list[str]]:
     """Return the messages of each section, in alphabetical order.
 
     Raises:
-        ValueError: If a module of a message belongs to no section.
+        ValueError: If the module of a message is not in any section.
     """
-    found: list[list[str]] = [[] for _ in sections]
+    lists: list[list[str]] = [[] for _ in sections]
     for message, module in texts.messages().items():
         beginnings = [
             (len(beginning), number)
@@ -45,12 +45,12 @@ def messages_of(sections: list[dict[str, Any]]) -> list[list[str]]:
         ]
         if not beginnings:
             raise ValueError(f"no section of {ADVICE.name} has the messages of {module}")
-        found[max(beginnings)[1]].append(message)
-    return [sorted(messages, key=lambda text: text.strip("“…” ").lower()) for messages in found]
+        lists[max(beginnings)[1]].append(message)
+    return [sorted(messages, key=lambda text: text.strip("“…” ").lower()) for messages in lists]
 
 
 def messages_page() -> str:
-    """Return the page: in each section first the messages with advice, then the others."""
+    """Return the page: in each section, messages with advice come first."""
     return "\n".join([HEAD, *_lines()])
 
 

@@ -1,9 +1,9 @@
 """Build the extension's zips with Blender's own tool, which validates them before and after.
 
 The tool is in the `bpy` wheel of the Python that runs this script; Blender itself is not started.
-Each platform for which `build/wheels` has compiled wheels of the solver gets a zip with these, and
-all others one with the wheel for any Python. The wheels are bundled as they are. Prints the paths
-of the zips.
+Each platform with compiled wheels of the solver in `build/wheels` gets a zip with these. All others
+get one with the wheel for any Python. The wheels are bundled unchanged. Prints the paths of the
+zips.
 """
 
 import json
@@ -30,7 +30,7 @@ PLATFORMS = {
     "windows-arm64": r"win_arm64\.whl$",
     "windows-x64": r"win_amd64\.whl$",
 }
-"""Blender's names of platforms, and how their wheels end."""
+"""Blender's names of platforms, and patterns of their wheels' names."""
 
 
 def blender_ext(*arguments: str | Path) -> None:
@@ -48,8 +48,8 @@ def stage(wheels: list[Path], platforms: Sequence[str]) -> None:
     """Lay out the package: the tool expects `__init__.py` next to the manifest.
 
     Args:
-        wheels: The wheels of the solver that the package contains, as they are.
-        platforms: Blender's names of the platforms that they are for; none if they are for all.
+        wheels: The wheels of the solver to bundle.
+        platforms: Blender's names of their platforms; empty for all.
     """
     shutil.rmtree(STAGE, ignore_errors=True)
     shutil.copytree(
@@ -74,36 +74,36 @@ def make_reproducible(package: Path) -> None:
         files = {name: archive.read(name) for name in sorted(archive.namelist())}
     with zipfile.ZipFile(package, "w", zipfile.ZIP_DEFLATED) as archive:
         for name, data in files.items():
-            entry = zipfile.ZipInfo(name)  # The default date is the earliest one, in 1980.
+            entry = zipfile.ZipInfo(name)  # The default date is the earliest, in 1980.
             entry.external_attr = 0o644 << 16
             archive.writestr(entry, data, compress_type=zipfile.ZIP_DEFLATED)
 
 
 def build(wheels: list[Path], platforms: Sequence[str]) -> None:
-    """Build the zips of a package, one for each of its platforms, and validate them."""
+    """Build and validate the zips of a package, one for each of its platforms."""
     stage(wheels, platforms)
     blender_ext("validate", STAGE)
-    before = {*DIST.glob("*.zip")}
+    existing = {*DIST.glob("*.zip")}
     split = ["--split-platforms"] if platforms else []
     blender_ext("build", "--source-dir", STAGE, "--output-dir", DIST, *split)
-    for package in sorted({*DIST.glob("*.zip")} - before):
+    for package in sorted({*DIST.glob("*.zip")} - existing):
         make_reproducible(package)
         blender_ext("validate", package)
         print(package.relative_to(ROOT))
 
 
 def main() -> None:
-    """Build a zip for each platform that there are compiled wheels for, and one for all others."""
+    """Build a zip for each platform with compiled wheels, and one for all others."""
     shutil.rmtree(DIST, ignore_errors=True)
     DIST.mkdir()
     wheels = sorted(WHEELS.glob("*.whl"))
     pure = [wheel for wheel in wheels if wheel.stem.endswith("-none-any")]
     compiled = [wheel for wheel in wheels if wheel not in pure]
-    found = [
+    platforms = [
         name for name, tag in PLATFORMS.items() if any(re.search(tag, w.name) for w in compiled)
     ]
-    if found:
-        build(compiled, found)
+    if platforms:
+        build(compiled, platforms)
     build(pure, ())
 
 

@@ -1,12 +1,12 @@
 #!/usr/bin/env python3
 """Find a real Blender, with its window, for the tests that the wheel `bpy` cannot run.
 
-    python3 tools/real_blender.py            prints the path of one, fetched if it has to be
+    python3 tools/real_blender.py            prints its path, after fetching it if needed
     python3 tools/real_blender.py packages   also installs pytest where tests/run.py looks for it
 
-It is the one that `BLENDER` names, of whatever version; otherwise one of the newest version that is
-on the PATH or where its installers put it; otherwise Debian's, which is put into a folder under
-`.venv/` of its own with the programs that show and use a window, and changes nothing else.
+`BLENDER` may name a Blender of any version. Otherwise one of the newest version is taken from the
+PATH or the folders of its installers. Otherwise Debian's is unpacked into its own folder under
+`.venv/`, with the programs that show and use a window; nothing else is changed.
 
 It needs only Python 3.8 and its standard library, so that it runs on a fresh machine.
 """
@@ -35,10 +35,10 @@ from environment import (
 
 WANTED = "5.2"
 SUITE = "sid"
-"""The one of Debian that has it."""
+"""The Debian suite that has this version."""
 
 PROGRAMS = ("Xvfb", "xdotool", "import", "convert", "ffmpeg")
-"""What shows and uses a window, and makes pictures and films of it."""
+"""Programs that show and use a window, and make pictures and films of it."""
 
 CONTENTS = (
     *("blender", "python3-numpy", "python3-requests", "python3-zstandard", "python3-cattr"),
@@ -78,7 +78,7 @@ exec chroot "$root" env -C "$place" LIBGL_ALWAYS_SOFTWARE=1 XDG_RUNTIME_DIR=/tmp
 def version_of(blender: str | Path) -> str | None:
     """Return the version of a Blender, such as ``5.2``; None if it does not start."""
     try:
-        told = subprocess.run(
+        output = subprocess.run(
             [str(blender), "--version"],
             stdout=subprocess.PIPE,
             stderr=subprocess.DEVNULL,
@@ -87,12 +87,12 @@ def version_of(blender: str | Path) -> str | None:
         ).stdout
     except OSError:
         return None
-    match = re.search(r"^Blender (\d+\.\d+)", told, re.MULTILINE)
+    match = re.search(r"^Blender (\d+\.\d+)", output, re.MULTILINE)
     return match and match[1]
 
 
 def installed() -> Iterator[str]:
-    """Yield the paths of what may be a Blender on this machine."""
+    """Yield the paths of possible Blenders on this machine."""
     on_path = shutil.which("blender")
     if on_path:
         yield on_path
@@ -106,31 +106,33 @@ def real_blender() -> str:
     """Return the path of a real Blender, fetched if needed.
 
     Raises:
-        SetupError: If there is none and none can be fetched.
+        SetupError: If none is installed and none can be fetched.
     """
-    given = os.environ.get("BLENDER")
-    if given:
-        if version_of(given) is None:
-            raise SetupError(f"{given}, which BLENDER names, could not be started as Blender.")
-        return given
-    others = []
+    chosen = os.environ.get("BLENDER")
+    if chosen:
+        if version_of(chosen) is None:
+            raise SetupError(f"{chosen}, which BLENDER names, could not be started as Blender.")
+        return chosen
+    rejected = []
     for path in installed():
         version = version_of(path)
         if version == WANTED:
             return path
-        others.append(f"{path} is {version}" if version else f"{path} does not start")
+        rejected.append(f"{path} is {version}" if version else f"{path} does not start")
     try:
         return str(fetched())
     except SetupError as error:
-        seen = f" ({', '.join(others)})" if others else ""
-        raise SetupError(f"no Blender {WANTED} here{seen}; {error} BLENDER=… names one.") from None
+        reasons = f" ({', '.join(rejected)})" if rejected else ""
+        raise SetupError(
+            f"no Blender {WANTED} here{reasons}; {error} BLENDER=… names one."
+        ) from None
 
 
 def fetched() -> Path:
-    """Return the command of Debian's Blender, which is fetched if it is not there yet.
+    """Return the command of Debian's Blender, fetched if needed.
 
     Raises:
-        SetupError: If this is not Debian, something fails, or its Blender is another one.
+        SetupError: If this is not Debian, a step fails, or its Blender has another version.
     """
     folder = FOLDER / f"blender-{WANTED}"
     command = folder / "bin" / "blender"
@@ -144,9 +146,9 @@ def fetched() -> Path:
             f"--include={','.join(CONTENTS)}",
             f"--keyring={keys}",
             '--aptopt=APT::Install-Recommends "false"',
-            # What a mirror of an earlier day has is as good.
+            # An outdated mirror will do.
             '--aptopt=Acquire::Check-Valid-Until "false"',
-            # Where the machine's folders are mounted; later the folder may belong to another user.
+            # Mount points of the machine's folders; later the folder may belong to another user.
             '--customize-hook=cd / && for folder in */; do mkdir -p "$1/$folder"; done',
         )
         run_logged(log_of(folder), mmdebstrap(folder), *options, SUITE, folder / "root", mirror)
@@ -164,10 +166,10 @@ def fetched() -> Path:
 
 
 def debian() -> tuple[str, Path]:
-    """Return where this machine gets Debian's packages from, and the keys that they are signed by.
+    """Return this machine's Debian mirror, and the path of the keys that sign its packages.
 
     Raises:
-        SetupError: If this is not Debian, or its lists of packages are missing.
+        SetupError: If this is not Debian, or its package lists are missing.
     """
     keys = Path("/usr/share/keyrings/debian-archive-keyring.gpg")
     if not shutil.which("apt-get") or not shutil.which("unshare") or not keys.exists():
@@ -184,7 +186,7 @@ def debian() -> tuple[str, Path]:
 
 
 def mmdebstrap(folder: Path) -> Path:
-    """Return the path of the program that unpacks a Debian; it comes with perl and apt alone."""
+    """Return the path of the program that unpacks a Debian; it needs only perl and apt."""
     present = shutil.which("mmdebstrap")
     if present:
         return Path(present)
@@ -199,8 +201,8 @@ def mmdebstrap(folder: Path) -> Path:
 def packages_for(blender: str) -> Path:
     """Install the test tools for the Python of a real Blender.
 
-    That Python may have no pip, and may see files under other paths, so that another Python
-    installs them for its version.
+    That Python may lack pip, and may see files under other paths. So another Python installs them
+    for its version.
 
     Raises:
         SetupError: If Blender cannot be started, or pip fails.

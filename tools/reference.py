@@ -2,8 +2,8 @@
 
     python tools/reference.py    writes docs/reference/ and docs/messages.md
 
-It runs in a `bpy` wheel, and writes the same in every version of Blender: what Blender itself adds
-to groups and operators is left out.
+It runs in a `bpy` wheel, and its output is the same in every version of Blender: properties that
+Blender itself adds to groups and operators are left out.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from tools import messages  # noqa: E402 (found only with the path above)
 
 FOLDER = ROOT / "docs" / "reference"
 HUGE = 1e6
-"""Limits beyond this are none: the last frame is a little more."""
+"""Limits beyond this are treated as unlimited: the last frame is slightly more."""
 
 OWNERS = ("Object", "PoseBone", "Bone", "Scene", "WindowManager")
 UNITS = {
@@ -42,7 +42,7 @@ PLACES = {
     "bone_constraint": "Properties › Bone Constraints",
     "bone": "Properties › Bone",
 }
-"""What the editors of our panels are called, by their type or context."""
+"""The names of the editors of our panels, by their type or context."""
 
 MENUS = {
     "VIEW3D_MT_pose_ik": "Pose › Inverse Kinematics",
@@ -53,55 +53,55 @@ MENUS = {
     "DATA_PT_motion_paths": "Properties › Object Data › Motion Paths",
     "OBJECT_PT_motion_paths": "Properties › Object › Motion Paths",
 }
-"""The menus that have our operators."""
+"""The menus with our operators."""
 
 
 class Recorder:
-    """A layout that notes which operators are drawn, and under which title."""
+    """A layout that records which operators are drawn, and under which title."""
 
-    def __init__(self, place: str, found: dict[str, list[str]]) -> None:
-        """Note operators in `found`, by their names, as drawn at this place."""
-        self.place = place
-        self.found = found
+    def __init__(self, title: str, titles: dict[str, list[str]]) -> None:
+        """Record operators in `titles`, by name, as drawn under this title."""
+        self.place = title
+        self.found = titles
         self.body: Recorder | None = None
 
     def __getattr__(self, _name: str) -> Any:
-        """Rows, columns and properties change nothing."""
+        """Return itself for rows, columns and properties."""
         return self
 
     def __call__(self, *_arguments: Any, **_named: Any) -> Recorder:
-        """Rows and columns belong to the same place."""
+        """Return itself: rows and columns belong to the same section."""
         return self
 
     def __len__(self) -> int:
-        """It counts as there, whatever was drawn."""
+        """Return a non-zero length, so that it is truthy."""
         return 1
 
     def __iter__(self) -> Iterator[Recorder]:
-        """Return header and body for those who unpack a panel."""
+        """Yield header and body when a panel is unpacked."""
         yield from (self, self)
 
     def panel(self, _name: str, **_named: Any) -> tuple[Recorder, Recorder]:
-        """Return the header and the body of a section, which is called as its label."""
+        """Return the header and the body of a section, which is titled by its label."""
         body = Recorder(self.place, self.found)
         header = Recorder(self.place, self.found)
         header.body = body
         return header, body
 
     def label(self, text: str = "", **_named: Any) -> None:
-        """Take the title of a section."""
+        """Use the label as the title of a section."""
         if self.body is not None and text:
             self.body.place = f"{self.place} › {text}"
 
     def operator(self, name: str, **_named: Any) -> Any:
-        """Note an operator."""
-        places = self.found.setdefault(name, [])
-        if self.place not in places:
-            places.append(self.place)
+        """Record an operator."""
+        titles = self.found.setdefault(name, [])
+        if self.place not in titles:
+            titles.append(self.place)
         return type("Settings", (), {})()
 
     def operator_menu_enum(self, name: str, *_arguments: Any, **_named: Any) -> None:
-        """Note an operator that is a menu of its choices."""
+        """Record an operator that is drawn as a menu of its choices."""
         self.operator(name)
 
 
@@ -112,8 +112,8 @@ def is_ours(kind: Any) -> bool:
 
 def kinds(base: Any) -> list[Any]:
     """Return our registered subclasses of one of Blender's types, by name."""
-    found = [kind for kind in base.__subclasses__() if is_ours(kind) and kind.is_registered]
-    return sorted(found, key=lambda kind: kind.__name__)
+    classes = [kind for kind in base.__subclasses__() if is_ours(kind) and kind.is_registered]
+    return sorted(classes, key=lambda kind: kind.__name__)
 
 
 def added_to(kind: Any) -> list[Any]:
@@ -122,13 +122,13 @@ def added_to(kind: Any) -> list[Any]:
     return [function for function in getattr(draw, "_draw_funcs", ()) if is_ours(function)]
 
 
-def menu_places(found: dict[str, list[str]]) -> None:
-    """Note what is in menus, Blender's and our own, and in Blender's panels."""
+def menu_places(titles: dict[str, list[str]]) -> None:
+    """Record the operators in menus, Blender's and ours, and in Blender's panels."""
     context = open_sample("arm")
-    for name, place in MENUS.items():
+    for name, title in MENUS.items():
         kind: Any = getattr(bpy.types, name)
         for draw in [kind.draw] if is_ours(kind) else added_to(kind):
-            shown = type("Shown", (), {"layout": Recorder(place, found)})()
+            shown = type("Shown", (), {"layout": Recorder(title, titles)})()
             draw(shown, context)
 
 
@@ -155,33 +155,33 @@ def open_sample(name: str) -> Any:
     return context_with(tip)
 
 
-def panel_places(found: dict[str, list[str]]) -> None:
-    """Note what is in our panels, with an armature as each sample has it."""
+def panel_places(titles: dict[str, list[str]]) -> None:
+    """Record the operators in our panels, with an armature from each sample."""
     for name in SAMPLES:
         context = open_sample(name)
         for kind in kinds(bpy.types.Panel):
-            # Lists of presets have no poll.
+            # Panels of presets have no poll.
             if hasattr(kind, "poll") and kind.poll(context):
-                place = PLACES[getattr(kind, "bl_context", kind.bl_space_type)]
-                layout = Recorder(f"{place} › {kind.bl_label}", found)
+                editor = PLACES[getattr(kind, "bl_context", kind.bl_space_type)]
+                layout = Recorder(f"{editor} › {kind.bl_label}", titles)
                 kind.draw(type("Panel", (), {"layout": layout})(), context)
 
 
 def places() -> dict[str, list[str]]:
-    """Return where each operator is on the screen."""
-    found: dict[str, list[str]] = {}
-    menu_places(found)
-    panel_places(found)
-    return found
+    """Return the places on the screen of each operator."""
+    by_operator: dict[str, list[str]] = {}
+    menu_places(by_operator)
+    panel_places(by_operator)
+    return by_operator
 
 
 def annotations_of(kind: Any) -> set[str]:
     """Return the names of the properties that our classes define."""
-    found: set[str] = set()
+    names: set[str] = set()
     for part in kind.__mro__:
         if is_ours(part):
-            found.update(get_annotations(part))
-    return found
+            names.update(get_annotations(part))
+    return names
 
 
 def number(prop: Any, value: float) -> str:
@@ -204,7 +204,7 @@ def range_of(prop: Any) -> str:
 
 
 def values_of(prop: Any) -> str:
-    """Return what a property can be."""
+    """Return the possible values of a property."""
     if prop.type == "BOOLEAN":
         return "on, off"
     if prop.type in ("INT", "FLOAT"):
@@ -256,14 +256,14 @@ def groups() -> Iterator[tuple[str, Any]]:
 
 
 def class_of(prop: Any) -> Any:
-    """Return the class of what a property points to."""
+    """Return the class that a property points to."""
     name = prop.fixed_type.identifier
-    found: list[Any] = bpy.types.PropertyGroup.__subclasses__()
-    return next((kind for kind in found if kind.bl_rna.identifier == name), None)
+    classes: list[Any] = bpy.types.PropertyGroup.__subclasses__()
+    return next((kind for kind in classes if kind.bl_rna.identifier == name), None)
 
 
 def groups_below(path: str, kind: Any) -> Iterator[tuple[str, Any]]:
-    """Yield a group and those in it."""
+    """Yield a group and its subgroups."""
     yield path, kind
     for prop in own_properties(kind):
         if prop.type in ("POINTER", "COLLECTION") and is_ours(class_of(prop)):
@@ -272,10 +272,10 @@ def groups_below(path: str, kind: Any) -> Iterator[tuple[str, Any]]:
 
 
 def own_properties(kind: Any) -> list[Any]:
-    """Return the properties of a group that are its own, in their order."""
-    found = {prop.identifier: prop for prop in kind.bl_rna.properties}
+    """Return the properties that a group itself defines, in order."""
+    by_name = {prop.identifier: prop for prop in kind.bl_rna.properties}
     blenders = {prop.description for prop in bpy.types.PropertyGroup.bl_rna.properties}
-    return [prop for prop in found.values() if prop.description not in blenders]
+    return [prop for prop in by_name.values() if prop.description not in blenders]
 
 
 NOTE = "<!-- Written by tools/reference.py: make docs -->"
@@ -313,18 +313,18 @@ def operators_page() -> str:
     operators: Any = bpy.ops
     for name in sorted(dir(operators.fabrik)):
         rna = getattr(operators.fabrik, name).get_rna_type()
-        own = annotations_of(getattr(bpy.types, f"FABRIK_OT_{name}"))
-        props = [p for p in rna.properties if p.identifier in own and not p.is_hidden]
+        own_names = annotations_of(getattr(bpy.types, f"FABRIK_OT_{name}"))
+        props = [p for p in rna.properties if p.identifier in own_names and not p.is_hidden]
         parts += [f"## {rna.name}: fabrik.{name}", f"{rna.description}."]
-        if there := where.get(f"fabrik.{name}"):
-            parts.append("In " + "; ".join(f"*{place}*" for place in there) + ".")
+        if titles := where.get(f"fabrik.{name}"):
+            parts.append("In " + "; ".join(f"*{title}*" for title in titles) + ".")
         if props:
             parts.append(table(props))
     return "\n\n".join(parts) + "\n"
 
 
 def pages() -> dict[Path, str]:
-    """Return the text of each page by its path; the extension is registered."""
+    """Return the text of each page by its path; the extension must be registered."""
     return {
         FOLDER / "properties.md": properties_page(),
         FOLDER / "operators.md": operators_page(),

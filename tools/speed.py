@@ -4,8 +4,8 @@
     python3 tools/speed.py       writes both tables
     python3 tools/speed.py add   first adds the run that docs/benchmarks/README.md shows
 
-The file has a line for each run and rig. After a change of speed, delete the runs before it: what
-they say does not hold any more.
+The file has a line for each run and rig. After a change that affects speed, delete the earlier
+runs: they no longer apply.
 """
 
 from __future__ import annotations
@@ -25,31 +25,31 @@ ERRORS = {"error": "error, ours", "error_of_blender": "error, Blender's"}
 COLUMNS = ("run", "rig", *RATIOS, *ERRORS)
 
 PRODUCTION = "Rigify's human, 706 bones"
-"""The rig of the section “Rigify”, which leads the tables."""
+"""The rig of the section “Rigify”, first in the tables."""
 
 SHORT = (PRODUCTION, "1 × 2, two-bone", "1 × 10", "8 × 3", "20 × 10", "100 × 10")
 """The rigs of the table in README."""
 
 TABLES = {ROOT / "README.md": SHORT, ROOT / "docs" / "speed.md": ()}
-"""The pages with a table, and the rigs it has; none for all."""
+"""The pages with a table, and the rigs in it; empty for all."""
 
 MARKED = re.compile(r"(<!-- speed: .*? -->\n).*?(<!-- end -->)", re.DOTALL)
 NUMBERS = ("one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten")
 
 Line = dict[str, str]
-"""What a run measured of a rig, by the names of `COLUMNS`."""
+"""The measurements of a rig in a run, by the names of `COLUMNS`."""
 
 
 def runs() -> list[Line]:
-    """Return what all runs measured, in the order of the file."""
+    """Return the measurements of all runs, in the order of the file."""
     with RUNS.open(encoding="utf-8", newline="") as file:
         return list(csv.DictReader(file))
 
 
 def run_of(page: str) -> list[Line]:
-    """Return what the run measured that the page of the benchmarks shows."""
+    """Return the measurements of the run on the page of benchmarks."""
     tables = _tables(page, "Frame cost")
-    times, errors, others = ({row.pop(FIRST): row for row in table} for table in tables)
+    times, errors, interpreted = ({row.pop(FIRST): row for row in table} for table in tables)
     day = re.findall(r"Measured on ([\d-]+) ", page)[0]
     (production,) = _tables(page, "Rigify")
     played = {row["update"]: row["ratio"].rstrip("×") for row in production}
@@ -61,7 +61,7 @@ def run_of(page: str) -> list[Line]:
                 "rig": rig,
                 "ratio": time["ours / Blender"].rstrip("×"),
                 "again": time["again"].rstrip("×"),
-                "interpreted": others.get(rig, {})
+                "interpreted": interpreted.get(rig, {})
                 .get("ours / Blender interpreted", "")
                 .rstrip("×"),
                 "error": errors[rig]["ours worst"],
@@ -76,7 +76,7 @@ FIRST = "chains × bones"
 
 
 def _tables(page: str, section: str) -> list[list[Line]]:
-    """Return the rows of the tables in a section of the benchmarks, up to its picture."""
+    """Return the rows of the tables in a section of the page, up to its picture."""
     text = page[page.index(f"\n## {section}\n") + 1 :].partition("\n## ")[0].partition("\n![")[0]
     return [_rows(table) for table in text.split("\n\n") if table.startswith("| ")]
 
@@ -88,33 +88,33 @@ def _rows(table: str) -> list[Line]:
 
 
 def add(lines: Iterable[Line]) -> None:
-    """Add a run to the file; the second one of a day, and those after it, get a number."""
-    known = {other["run"] for other in runs()}
+    """Add a run to the file, numbered if it is not the first of its day."""
+    names = {other["run"] for other in runs()}
     with RUNS.open("a", encoding="utf-8", newline="") as file:
         writer = csv.DictWriter(file, COLUMNS, lineterminator="\n")
         for measured in lines:
             name, count = measured["run"], 1
-            while name in known:
+            while name in names:
                 count += 1
                 name = f"{measured['run']} ({count})"
             writer.writerow({**measured, "run": name})
 
 
 def with_table(page: str, rigs: Iterable[str]) -> str:
-    """Return a page with its table as the runs have it.
+    """Return a page with its table updated from the runs.
 
     Args:
-        page: The page, which has marks around the table.
-        rigs: The rigs of the table; none for all.
+        page: The page, with marks around the table.
+        rigs: The rigs of the table; empty for all.
     """
     table = "\n".join(_table(runs(), tuple(rigs)))
-    text, count = MARKED.subn(lambda found: f"{found[1]}\n{table}\n\n{found[2]}", page)
+    text, count = MARKED.subn(lambda match: f"{match[1]}\n{table}\n\n{match[2]}", page)
     assert count == 1, "there is not one table with marks around it"
     return text
 
 
 def _table(lines: list[Line], rigs: tuple[str, ...]) -> Iterator[str]:
-    """Yield the lines of the table, after a sentence that tells of how many runs it is."""
+    """Yield the lines of the table, after a sentence on the number of runs."""
     rigs = rigs or tuple(dict.fromkeys(line["rig"] for line in lines))
     days = sorted({line["run"].partition(" ")[0] for line in lines})
     every = _count(line["run"] for line in lines)

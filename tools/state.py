@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
-"""Tell one state of the solver's source from another, also by how it is compiled.
+"""Identify a state of the solver's source, including how it is compiled.
 
-    python3 tools/state.py    prints the folder of the compiled solver, if it is of this source
+    python3 tools/state.py    prints the folder of the compiled solver, if it is up to date
 
 It needs only Python 3.8 and its standard library, so that it runs on a fresh machine.
 """
@@ -20,7 +20,7 @@ COMPILED = ROOT / "build" / "compiled"
 
 
 def sources() -> Iterator[Path]:
-    """Yield the files of which wheels are made, in a fixed order."""
+    """Yield the files in wheels, in a fixed order."""
     for name in ("pyproject.toml", "setup.py", "README.md", "LICENSE"):
         yield SOLVER / name
     yield PACKAGE / "py.typed"
@@ -28,26 +28,26 @@ def sources() -> Iterator[Path]:
 
 
 def digest() -> str:
-    """Return a digest of the files of which wheels are made, with the compiler's flags."""
-    found = sha256()
+    """Return a digest of the files in wheels and of the compiler's flags."""
+    state = sha256()
     for path in sources():
         contents = path.read_bytes()
         name = path.relative_to(SOLVER).as_posix()
-        found.update(f"{name} {len(contents)}\n".encode() + contents)
-    return found.hexdigest()[:12]
+        state.update(f"{name} {len(contents)}\n".encode() + contents)
+    return state.hexdigest()[:12]
 
 
 def marked(version: str, state: str) -> str:
-    """Return the text of the module with the version, with the state added to it."""
+    """Return the text of the module with the version, with the state appended to the version."""
     return re.sub(r'^(__version__ = "[^"]+)"$', rf'\1+{state}"', version, flags=re.MULTILINE)
 
 
 def compiled() -> Path | None:
-    """Return the folder of the compiled solver, None if there is none of this source."""
-    here, there = PACKAGE / "__init__.py", COMPILED / "fabrik_solver" / "__init__.py"
-    expected = marked(here.read_text(encoding="utf-8"), digest())
-    found = there.is_file() and there.read_text(encoding="utf-8") == expected
-    return COMPILED if found else None
+    """Return the folder of the compiled solver, None if it is missing or outdated."""
+    source_init, compiled_init = PACKAGE / "__init__.py", COMPILED / "fabrik_solver" / "__init__.py"
+    expected = marked(source_init.read_text(encoding="utf-8"), digest())
+    is_current = compiled_init.is_file() and compiled_init.read_text(encoding="utf-8") == expected
+    return COMPILED if is_current else None
 
 
 if __name__ == "__main__":

@@ -1,9 +1,9 @@
-"""Find all texts of the interface, for translation; needs `bpy`, in which the add-on is registered.
+"""Find all texts of the interface, for translation; needs `bpy`, which registers the add-on.
 
     python -m tools.texts FILE    writes them to a JSON file
 
-Texts are found in two ways: labels, tooltips and enum items are read from what is registered, and
-messages and the texts of layouts from the source. The command line speaks English only.
+Labels, tooltips and enum items are read from the registered classes. Messages and the texts of
+layouts are read from the source. The command line is in English only.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ MESSAGES = {
     "UntraceableError": (0,),
     "counted": (1, 2),
 }
-"""The functions that make messages, and which of their arguments are texts."""
+"""The functions that make messages, and the indices of arguments that are texts."""
 
 
 class Text(NamedTuple):
@@ -53,27 +53,27 @@ class Text(NamedTuple):
 
 
 def is_word(text: str) -> bool:
-    """Return whether there is anything to translate, as in “Copy” but not in “FABRIK” or “−X”."""
+    """Return whether a text needs translation, such as “Copy” but not “FABRIK” or “−X”."""
     return text == ", " or re.search(r"[^\W\d_][a-zß-ÿ]|\{.*\}", text) is not None
 
 
 def all_texts() -> list[Text]:
-    """Return all texts, each once for each place."""
-    found = [one for one in (*_source_texts(), *_registered_texts()) if is_word(one.text)]
-    return list(dict.fromkeys(found))
+    """Return all texts, each once per place."""
+    texts = [text for text in (*_source_texts(), *_registered_texts()) if is_word(text.text)]
+    return list(dict.fromkeys(texts))
 
 
 def hidden_texts() -> list[Text]:
-    """Return the texts of properties that are not shown."""
+    """Return the texts of hidden properties."""
     return list(_registered_texts(hidden=True))
 
 
-# What is registered
+# Registered classes
 
 
 def _classes(base: type) -> Iterator[Any]:
     """Yield the add-on's registered classes, by name."""
-    for cls in sorted(base.__subclasses__(), key=lambda one: one.__name__):
+    for cls in sorted(base.__subclasses__(), key=lambda subclass: subclass.__name__):
         if cls.__module__.split(".")[0] == "addon" and getattr(cls, "is_registered", False):
             yield cls
         yield from _classes(cls)
@@ -103,7 +103,7 @@ def _operator(idname: str) -> Any:
 
 
 def _class_texts(cls: Any, rna: Any) -> Iterator[Text]:
-    """Yield the label and the tooltip of a class, and the tab that it is in."""
+    """Yield the label, the tooltip and the tab of a class."""
     if issubclass(cls, bpy.types.Operator):
         yield Text(rna.translation_context, rna.name, cls.__name__)
         yield Text(DEFAULT, rna.description, cls.__name__)
@@ -115,7 +115,7 @@ def _class_texts(cls: Any, rna: Any) -> Iterator[Text]:
 
 
 def _label(cls: Any) -> str:
-    """Return the label of a class; in the source if Blender sets it to that of the last preset."""
+    """Return the label of a class; from the source if Blender sets it to the last preset's."""
     if not hasattr(cls, "preset_subdir"):
         return getattr(cls, "bl_label", "")
     lines = ast.parse(dedent(getsource(cls))).body[0].body  # type: ignore[attr-defined]
@@ -125,21 +125,21 @@ def _label(cls: Any) -> str:
 
 def _property_texts(rna: Any, owner: str, base: Any, hidden: bool) -> Iterator[Text]:
     for prop in rna.properties:
-        known = base.properties.get(prop.identifier)
-        if known is None or known.description != prop.description:
+        base_prop = base.properties.get(prop.identifier)
+        if base_prop is None or base_prop.description != prop.description:
             yield from _texts_of(prop, owner, hidden)
 
 
 def _texts_of(prop: Any, owner: str, hidden: bool) -> Iterator[Text]:
     if prop.is_hidden != hidden:
         return
-    place = f"{owner}.{prop.identifier}"
-    yield Text(prop.translation_context, prop.name, place)
-    yield Text(DEFAULT, prop.description, place)
+    owner_prop = f"{owner}.{prop.identifier}"
+    yield Text(prop.translation_context, prop.name, owner_prop)
+    yield Text(DEFAULT, prop.description, owner_prop)
     if prop.type == "ENUM":
         for item in prop.enum_items:
-            yield Text(prop.translation_context, item.name, place)
-            yield Text(DEFAULT, item.description, place)
+            yield Text(prop.translation_context, item.name, owner_prop)
+            yield Text(DEFAULT, item.description, owner_prop)
 
 
 # The source
@@ -158,28 +158,27 @@ NO_SENTENCES = {
     "… of the chain's length",
     "…° in the channels",
 }
-"""Labels, and parts of sentences, that begin as a sentence does."""
+"""Labels and parts of sentences that look like sentences."""
 
 
 def messages() -> dict[str, str]:
-    """Return the messages that are sentences, with “…” for each value, and the module of each.
+    """Return the messages that are sentences, with “…” for each value, and their modules.
 
-    Those that begin in lower case are values of others. Unlike `all_texts`, this includes the
-    command line.
+    Messages in lower case are values in others. Unlike `all_texts`, this includes the command line.
     """
-    found: dict[str, str] = {}
+    modules: dict[str, str] = {}
     for file in sorted(ADDON.rglob("*.py")):
         for node in ast.walk(ast.parse(file.read_text(encoding="utf-8"))):
             if isinstance(node, ast.Call):
                 for i in {**MESSAGES, "_print": (0,)}.get(_name_of(node.func), ()):
                     texts = _with_ellipses(node.args[i]) if i < len(node.args) else ()
                     for text in filter(_is_sentence, texts):
-                        found.setdefault(text, file.relative_to(ADDON).as_posix())
-    return found
+                        modules.setdefault(text, file.relative_to(ADDON).as_posix())
+    return modules
 
 
 def _with_ellipses(node: ast.expr) -> Iterator[str]:
-    """Yield the texts of an expression as readers of the manual look for them."""
+    """Yield the texts of an expression in the form that readers search for."""
     if isinstance(node, ast.JoinedStr):
         parts = [part.value if isinstance(part, ast.Constant) else "…" for part in node.values]
         yield "".join(map(str, parts)).strip(" .,;:")
@@ -188,7 +187,7 @@ def _with_ellipses(node: ast.expr) -> Iterator[str]:
 
 
 def _is_sentence(text: str) -> bool:
-    """Return whether a text begins as a sentence, and is no label, whose words are capitalized."""
+    """Return whether a text is a sentence, not a label, whose words are capitalized."""
     return (
         re.match("[A-Z“…-]", text) is not None
         and re.search(" [a-z]{2,}", text) is not None
@@ -224,7 +223,7 @@ def _texts_in(tree: ast.AST) -> Iterator[tuple[str, str]]:
 
 
 def _tool_texts(node: ast.ClassDef) -> Iterator[tuple[str, str]]:
-    """Yield the label and the tooltip of a tool, which is not registered in RNA."""
+    """Yield the label and the tooltip of a tool, which is not in RNA."""
     for line in node.body:
         if isinstance(line, ast.Assign):
             name = ast.unparse(line.targets[0])
@@ -242,7 +241,7 @@ def _name_of(function: ast.expr) -> str:
 
 
 def literals(node: ast.expr) -> Iterator[str]:
-    """Yield the strings that an expression may be, as far as they are literals."""
+    """Yield the literal strings that an expression may evaluate to."""
     if isinstance(node, ast.Constant) and isinstance(node.value, str):
         yield node.value
     elif isinstance(node, ast.IfExp):
@@ -251,7 +250,7 @@ def literals(node: ast.expr) -> Iterator[str]:
 
 
 def _layout_context(kind: str, call: ast.Call) -> str:
-    """Return the context in which Blender translates the text of a call of a layout."""
+    """Return the context in which Blender translates a text in a layout's call."""
     if any(keyword.arg in ("text_ctxt", "heading_ctxt") for keyword in call.keywords):
         return CONTEXT
     if kind not in ("operator", "operator_menu_enum", "prop", "prop_search"):
@@ -263,7 +262,7 @@ def _layout_context(kind: str, call: ast.Call) -> str:
 
 
 def _contexts() -> dict[str, str]:
-    """Return the contexts of the add-on's properties that have one."""
+    """Return the translation contexts of the add-on's properties, except the default."""
     rnas = [cls.bl_rna for cls in _classes(bpy.types.PropertyGroup)]
     props = [prop for rna in rnas for prop in rna.properties]
     return {p.identifier: p.translation_context for p in props if p.translation_context != DEFAULT}

@@ -1,11 +1,11 @@
-"""Bring the translations up to date with the texts of the interface.
+"""Update the translations from the texts of the interface.
 
     python tools/translations.py TEXTS.json [LOCALES]
 
-TEXTS.json is made by `tools/texts.py`. Writes `messages.pot`, and updates the .po files beside it:
-translations are kept, new texts are added without one, similar ones get that of the old text marked
-as fuzzy, and those that are not used any more go to the end of the file as obsolete. Blender's own
-translations in the folder LOCALES, of its catalogues, are filled in where a text has none.
+`tools/texts.py` makes TEXTS.json. Writes `messages.pot`, and updates the .po files beside it.
+Translations are kept, and new texts are added untranslated. Texts similar to an old one get its
+translation, marked as fuzzy. Unused ones move to the end of the file as obsolete. LOCALES is the
+folder of Blender's catalogues, whose translations fill in missing ones.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ LANGUAGES = {
 DEFAULT = "*"
 PLACEHOLDER = re.compile(r"\{\w+[^}]*\}")
 NO_DATE = datetime(2026, 1, 1, tzinfo=UTC)
-"""Stands for all dates, so that the same texts give the same files."""
+"""Replaces all dates, so that the same texts give the same files."""
 
 DEVELOPERS = "FABRIK IK developers"
 
@@ -43,27 +43,27 @@ HEADER = """\
 
 
 def template(texts: list[tuple[str, str, str]]) -> Catalog:
-    """Return the texts as a catalogue without translations, in the given order."""
+    """Return the texts as a catalogue without translations, in their order."""
     catalog = headed(Catalog(), "The")
-    for context, text, place in texts:
-        own = None if context == DEFAULT else context
-        catalog.add(text, context=own, locations=[(place, 0)])
+    for context, text, location in texts:
+        msgctxt = None if context == DEFAULT else context
+        catalog.add(text, context=msgctxt, locations=[(location, 0)])
     return catalog
 
 
 def read(name: str, language: str) -> Catalog:
-    """Return a translation, an empty one if it is not there yet."""
+    """Return a translation, empty if its file does not exist yet."""
     path = FOLDER / f"{name}.po"
     if path.exists():
         with path.open("rb") as file:
-            found = pofile.read_po(file, locale=babel_name(name))
+            catalog = pofile.read_po(file, locale=babel_name(name))
     else:
-        found = Catalog(locale=babel_name(name))
-    return headed(found, language)
+        catalog = Catalog(locale=babel_name(name))
+    return headed(catalog, language)
 
 
 def headed(catalog: Catalog, language: str) -> Catalog:
-    """Give a catalogue its header."""
+    """Set a catalogue's header, and return it."""
     catalog.header_comment = HEADER.format(language=language)
     catalog.project, catalog.version = "FABRIK IK", "extension"
     catalog.copyright_holder = catalog.msgid_bugs_address = DEVELOPERS
@@ -79,20 +79,20 @@ def babel_name(name: str) -> str:
 
 
 def fill_in(catalog: Catalog, path: Path) -> int:
-    """Fill in Blender's own translations, and return how many of the texts it has."""
+    """Fill in Blender's own translations, and return the number of texts it has."""
     with path.open("rb") as file:
         native = mofile.read_mo(file)
     count = 0
     for message in catalog:
-        known = native.get(message.id, message.context) if message.id else None
-        if known is not None and known.string:
+        blender_message = native.get(message.id, message.context) if message.id else None
+        if blender_message is not None and blender_message.string:
             count += 1
-            message.string = message.string or known.string
+            message.string = message.string or blender_message.string
     return count
 
 
 def write(path: Path, catalog: Catalog) -> None:
-    """Write a catalogue, without line numbers and with a placeholder's own flag only."""
+    """Write a catalogue without line numbers, with only the flag of placeholders."""
     for message in catalog:
         message.flags.discard("python-format")
         message.flags.discard("python-brace-format")
@@ -104,18 +104,18 @@ def write(path: Path, catalog: Catalog) -> None:
 
 def main(texts: Path, locales: Path | None) -> None:
     """Update all files."""
-    found = json.loads(texts.read_text(encoding="utf-8"))
+    rows = json.loads(texts.read_text(encoding="utf-8"))
     FOLDER.mkdir(exist_ok=True)
-    write(FOLDER / "messages.pot", template(found))
+    write(FOLDER / "messages.pot", template(rows))
     for name, language in LANGUAGES.items():
         catalog = read(name, language)
-        # Each has a template of its own, since Babel moves the new messages.
-        catalog.update(template(found), update_header_comment=False)
+        # Each needs a new template, since Babel moves the new messages.
+        catalog.update(template(rows), update_header_comment=False)
         catalog.creation_date = NO_DATE
         counts = ""
         if locales is not None:
-            known = fill_in(catalog, locales / name / "LC_MESSAGES" / "blender.mo")
-            counts = f", {known} in Blender's own catalogue"
+            native_count = fill_in(catalog, locales / name / "LC_MESSAGES" / "blender.mo")
+            counts = f", {native_count} in Blender's own catalogue"
         fuzzy = sum(message.fuzzy for message in catalog if message.id)
         done = sum(bool(message.string) for message in catalog if message.id) - fuzzy
         write(FOLDER / f"{name}.po", catalog)

@@ -1,15 +1,15 @@
-"""Build the wheels of the solver that this machine can build, as `solver/pyproject.toml` says.
+"""Build the solver's wheels that this machine can build, by `solver/pyproject.toml`.
 
     python tools/wheel.py         for all of Blender's Pythons
-    python tools/wheel.py test    for all of them, and test each in an environment of its own
+    python tools/wheel.py test    for all of them, and test each in its own environment
 
 The output is
 
-    build/wheels     one wheel for any Python, and the compiled ones
-    build/compiled   the compiled ones, unpacked, for PYTHONPATH
+    build/wheels     a wheel for any Python, and the compiled wheels
+    build/compiled   the compiled wheels, unpacked, for PYTHONPATH
 
-The commands are those of [tool.cibuildwheel], by which a release builds and tests the wheels on all
-platforms. A Python without an interpreter, headers or a C compiler here is skipped with a message.
+The commands come from [tool.cibuildwheel], with which a release builds and tests the wheels on all
+platforms. A Python without an interpreter, headers or a C compiler is skipped with a message.
 """
 
 import os
@@ -44,7 +44,7 @@ CONFIGURATION: dict[str, Any] = PROJECT["tool"]["cibuildwheel"]
 
 PYTHONS = [f"{name[2]}.{name[3:].removesuffix('-*')}" for name in CONFIGURATION["build"]]
 TOOLS = tuple(shlex.split(CONFIGURATION["before-build"])[2:])
-"""What `pip install` gets before the build."""
+"""The arguments of `pip install` before the build."""
 
 HEADERS_AND_COMPILER = """import os, shlex, shutil, sysconfig
 os.stat(os.path.join(sysconfig.get_path("include"), "Python.h"))
@@ -54,7 +54,7 @@ os.stat(shutil.which(shlex.split(compiler)[0]) or "")"""
 BUILD_WHEEL = """import logging, sys, setuptools.build_meta as backend
 logging.disable(logging.INFO)  # Every file is listed.
 backend.build_wheel(sys.argv[1])"""
-"""What `pip wheel --no-build-isolation` does; some systems have Pythons without pip."""
+"""The same as `pip wheel --no-build-isolation`; some systems have Pythons without pip."""
 
 
 def say(text: str) -> None:
@@ -63,27 +63,27 @@ def say(text: str) -> None:
 
 
 def with_path(folder: Path) -> dict[str, str]:
-    """Return this environment with a folder first on the PATH."""
+    """Return the environment variables with a folder first on the PATH."""
     return {**os.environ, "PATH": f"{folder}{os.pathsep}{os.environ['PATH']}"}
 
 
 def build_in(folder: Path, log: Path, python: str | Path, tools: Path, **environment: str) -> Path:
     """Build a wheel in a folder, and return its path.
 
-    The build has a copy of the source, as two of them at once would share its temporary files. In
-    the copy the version gets the state, since Blender does not unpack the same version again.
+    The build uses a copy of the source, as two builds at once would share its temporary files. The
+    copy's version gets the state, since Blender does not unpack the same version again.
     """
     copy = folder / "source"
     for path in sources():
-        there = copy / path.relative_to(SOLVER)
-        there.parent.mkdir(parents=True, exist_ok=True)
-        shutil.copy(path, there)
+        destination = copy / path.relative_to(SOLVER)
+        destination.parent.mkdir(parents=True, exist_ok=True)
+        shutil.copy(path, destination)
     version = copy / PACKAGE.relative_to(SOLVER) / "__init__.py"
     text = version.read_text(encoding="utf-8")
     version.write_text(marked(text, digest()), encoding="utf-8")
     # The date in the wheel, so that the same source gives the same wheel.
-    known = {"PYTHONPATH": str(tools), "SOURCE_DATE_EPOCH": "315532800"}
-    variables = {**os.environ, **known, **environment}
+    fixed_variables = {"PYTHONPATH": str(tools), "SOURCE_DATE_EPOCH": "315532800"}
+    variables = {**os.environ, **fixed_variables, **environment}
     run_logged(log, python, "-c", BUILD_WHEEL, folder, cwd=copy, env=variables)
     (wheel,) = folder.glob("*.whl")
     return wheel
@@ -124,7 +124,7 @@ def pure_wheel() -> Path:
     """Return the folder with the wheel for any Python."""
     folder = BUILD / "wheel-pure"
     python = python_of("core")
-    # What compiles is not needed; any Python can import the rest.
+    # The compiler is not needed; any Python can import the rest.
     tools = packages("build", "3.13", TOOLS)
 
     def fill() -> None:
@@ -136,12 +136,12 @@ def pure_wheel() -> Path:
 
 
 def build() -> None:
-    """Build the wheel for any Python, and the compiled ones.
+    """Build the wheel for any Python, and the compiled wheels.
 
     Raises:
         SetupError: If the source does not compile.
     """
-    # One after the other: each keeps all processors busy.
+    # In sequence: each keeps all processors busy.
     folders = [compiled_wheel(version) for version in PYTHONS]
     for folder in (WHEELS, COMPILED):
         shutil.rmtree(folder, ignore_errors=True)
@@ -156,7 +156,7 @@ def build() -> None:
 
 
 def test() -> None:
-    """Test each compiled wheel in an environment of its own, as cibuildwheel does.
+    """Test each compiled wheel in its own environment, as cibuildwheel does.
 
     Raises:
         SetupError: If a test fails.
@@ -177,7 +177,7 @@ def test() -> None:
         run_logged(log, inside, *PIP, wheel, *CONFIGURATION["test-requires"])
         command = shlex.split(CONFIGURATION["test-command"].format(package=SOLVER))
         variables = {**with_path(inside.parent), **CONFIGURATION["test-environment"]}
-        # Away from the source, which would be imported instead.
+        # Run elsewhere, as the source would be imported instead.
         if subprocess.run(command, cwd=folder, env=variables, check=False).returncode != 0:
             raise SetupError(f"the tests failed on the wheel for Python {version}")
 

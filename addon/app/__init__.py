@@ -1,4 +1,4 @@
-"""The list of features, and the order of registering."""
+"""The features of the extension, and the order in which they are registered."""
 
 from contextlib import ExitStack
 from types import ModuleType
@@ -73,7 +73,7 @@ PARTS: tuple[ModuleType, ...] = (
 
 
 def register() -> None:
-    """Add everything to Blender; nothing, if that fails: Blender does not undo what failed."""
+    """Add everything to Blender, or nothing if a part fails: Blender doesn't undo it."""
     with ExitStack() as added:
         registry.install([feature.FEATURE for feature in FEATURES if hasattr(feature, "FEATURE")])
         added.callback(registry.uninstall)

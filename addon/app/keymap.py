@@ -27,20 +27,20 @@ class Shortcut(NamedTuple):
     settings: Mapping[str, object] = {}
 
     def is_in(self, item: Any) -> bool:
-        """Return whether an item of a keymap does the same, whatever its key."""
+        """Return whether a keymap item calls the same operator with the same settings."""
         return item.idname == self.operator and all(
-            getattr(item.properties, name) == value for name, value in self.settings.items()
+            getattr(item.properties, setting) == value for setting, value in self.settings.items()
         )
 
 
 SHORTCUTS = (
     Shortcut("fabrik.limb_add", "I", ("ctrl", "shift")),
-    # Blender's own for Remove IK, which it still does where no bone with FABRIK IK is selected.
+    # Blender's shortcut for Remove IK. Still does that if no selected bone has FABRIK IK.
     Shortcut("fabrik.ik_clear", "I", ("ctrl", "alt")),
     Shortcut("fabrik.switch", "K", ("ctrl", "shift")),
     Shortcut("wm.call_menu_pie", "Q", ("shift",), {"name": PIE}),
 )
-"""The shortcuts. Those of Blender that they replace are named; the others were free."""
+"""The shortcuts. Those of Blender that they replace are named; the other keys were unused."""
 
 _items: list[tuple[Any, Any]] = []
 
@@ -49,19 +49,19 @@ def register() -> None:
     """Add the shortcuts."""
     manager: Any = bpy.context.window_manager
     config = manager.keyconfigs.addon if manager is not None else None
-    if config is None:  # Without a window there may be none.
+    if config is None:  # May be missing without a window.
         return
     keymap = config.keymaps.new(name="Pose")
     for operator, key, modifiers, settings in SHORTCUTS:
-        held = dict.fromkeys(modifiers, True)
-        item = keymap.keymap_items.new(operator, key, "PRESS", **held)
+        modifier_flags = dict.fromkeys(modifiers, True)
+        item = keymap.keymap_items.new(operator, key, "PRESS", **modifier_flags)
         for name, value in settings.items():
             setattr(item.properties, name, value)
         _items.append((keymap, item))
 
 
 def unregister() -> None:
-    """Remove them."""
+    """Remove the shortcuts."""
     while _items:
         keymap, item = _items.pop()
         keymap.keymap_items.remove(item)

@@ -1,6 +1,6 @@
-"""The translations of the interface: files in the folder `translations`, one for each language.
+"""Translations of the interface: a file per language in the folder `translations`.
 
-They are .po files as tools for translators write them, so that what is edited is what is shipped.
+They are .po files as translation tools write them, so the edited files are the shipped files.
 """
 
 from __future__ import annotations
@@ -20,14 +20,14 @@ ENTRY = re.compile(
     rf"^(#, .*\n(?:#\|.*\n)*)?(?:msgctxt ({STRING})\n)?msgid ({STRING})\nmsgstr ({STRING})$",
     re.MULTILINE,
 )
-"""The flags, context, text and translation of an entry; `#~` begins those that are obsolete."""
+"""Flags, context, text and translation of an entry; `#~` starts obsolete entries."""
 
 Catalog = dict[tuple[str, str], str]
-"""Translations by context and English text, as Blender wants them."""
+"""Translations by context and English text, in the form that Blender expects."""
 
 
 def read(contents: str) -> Catalog:
-    """Read the translations of a .po file, without missing ones and those marked as fuzzy."""
+    """Read the translations of a .po file, except missing ones and those marked as fuzzy."""
     return {
         (_string(context) if context else DEFAULT, _string(text)): _string(translation)
         for flags, context, text, translation in ENTRY.findall(contents)
@@ -36,13 +36,13 @@ def read(contents: str) -> Catalog:
 
 
 def _string(quoted: str) -> str:
-    """Join the lines of a string; its escapes are those of JSON."""
+    """Join the lines of a quoted string, whose escapes are those of JSON."""
     joined = quoted.replace('"\n"', "")
     return json.loads(joined) if "\\" in joined else joined[1:-1]
 
 
 def catalogs() -> dict[str, Catalog]:
-    """Return the translations by Blender's names of the languages."""
+    """Return the translations by Blender's language codes."""
     entries = sorted(files(PACKAGE).joinpath("translations").iterdir(), key=lambda file: file.name)
     return {
         file.name.removesuffix(".po"): read(file.read_text(encoding="utf-8"))
@@ -57,5 +57,5 @@ def register() -> None:
 
 
 def unregister() -> None:
-    """Remove them."""
+    """Remove the translations from Blender."""
     bpy.app.translations.unregister(PACKAGE)

@@ -1,4 +1,4 @@
-"""The manual in the extension's folder, which F1 opens at the setting or button under the mouse."""
+"""The offline manual in the extension's folder: F1 opens it at the setting under the mouse."""
 
 from __future__ import annotations
 
@@ -11,35 +11,35 @@ import bpy
 from ..editing.defaults import FabrikDefaults
 
 FOLDER = Path(__file__).resolve().parent.parent / "manual"
-"""The pages that tools/manual.py writes; a checkout has none."""
+"""The pages written by tools/manual.py; missing in a checkout."""
 
 OWNERS = {name.lower(): name for name in ("Object", "Bone", "Scene", "WindowManager")}
-"""The types with settings of ours, by how the names of the pages begin."""
+"""The types that have settings of the extension, by the first part of the page names."""
 
 ELSE = (
     ("bpy.ops.fabrik.*", "reference/operators.html"),
     ("bpy.types.*.fabrik*", "reference/properties.html"),
     ("bpy.types.fabrik*", "reference/properties.html"),
 )
-"""Pages for what has no place of its own: menus, panels, and what no panel shows."""
+"""Pages for whatever has no page to itself: menus, panels, and hidden settings."""
 
 
 def url(page: str = "index.html") -> str:
-    """Return the address of a page; empty if the manual is not there."""
+    """Return the address of a page; empty if the manual is missing."""
     return (FOLDER / page).as_uri() if (FOLDER / page).is_file() else ""
 
 
 def manual_map() -> tuple[str, tuple[tuple[str, str], ...]]:
-    """Return the address of the manual, and its pages by Blender's names in lower case."""
+    """Return the address of the manual, and its pages by Blender's lowercase names."""
     if not url():
         return "", ()
     names = sorted(page.stem for page in (FOLDER / "at").glob("*.html"))
-    places = [(pattern, f"at/{name}.html") for name in names for pattern in _patterns(name)]
-    return f"{FOLDER.as_uri()}/", (*places, *ELSE)
+    pages = [(pattern, f"at/{name}.html") for name in names for pattern in _patterns(name)]
+    return f"{FOLDER.as_uri()}/", (*pages, *ELSE)
 
 
 def _patterns(name: str) -> Iterator[str]:
-    """Yield what Blender calls the operators and settings that a page is about."""
+    """Yield Blender's names of the operators and settings that a page describes."""
     first, *path = name.split(".")
     if first == "fabrik":
         yield f"bpy.ops.{name}"
@@ -53,10 +53,10 @@ def _patterns(name: str) -> Iterator[str]:
 
 
 def register() -> None:
-    """Let F1 open the manual."""
+    """Register the manual, so that F1 opens it."""
     bpy.utils.register_manual_map(manual_map)
 
 
 def unregister() -> None:
-    """Undo that."""
+    """Unregister the manual."""
     bpy.utils.unregister_manual_map(manual_map)

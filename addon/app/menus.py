@@ -1,4 +1,4 @@
-"""The extension's entries in Blender's own menus and panels."""
+"""The extension's entries in Blender's menus and panels."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from .keymap import PIE
 
 
 class FABRIK_MT_motion(bpy.types.Menu):
-    """Constraints that move a chain by themselves, and walks."""
+    """Constraints that move a chain without a target, and walks."""
 
     bl_label = "Add Motion"
     bl_description = "Add a look-at, rope, free chain, wave or walk"
@@ -31,13 +31,13 @@ class FABRIK_MT_motion(bpy.types.Menu):
 
 
 class FABRIK_MT_pie(bpy.types.Menu):
-    """What is needed all the time, around the mouse."""
+    """The most used operators, around the mouse."""
 
     bl_label = "FABRIK IK"
     bl_description = "Add, switch, snap, drag, bake and remove IK, around the mouse"
 
     def draw(self, context: bpy.types.Context) -> None:  # type: ignore[override]
-        """Draw the operators: left, right, below, above, then the corners."""
+        """Draw the operators: left, right, bottom, top, then the corners."""
         layout: Any = self.layout
         pie = layout.menu_pie()
         pie.operator("fabrik.switch")
@@ -51,7 +51,7 @@ class FABRIK_MT_pie(bpy.types.Menu):
 
 
 def _snap_of(context: bpy.types.Context) -> str:
-    """Return the operator that snaps the side that is not shown to the one that is."""
+    """Return the operator that snaps the hidden pose (IK or FK) to the visible one."""
     armature = shown_armature(context)
     item = active_constraint(armature) if armature is not None else None
     is_in_fk = item is not None and not is_in_ik(item)
@@ -59,7 +59,7 @@ def _snap_of(context: bpy.types.Context) -> str:
 
 
 def draw_bone(menu: Any, context: bpy.types.Context) -> None:
-    """Draw the entries of the context menu of bones."""
+    """Draw the entries of the bone context menu."""
     armature = shown_armature(context)
     if armature is None or not settings(armature).constraints:
         return
@@ -97,7 +97,7 @@ def draw_ik(menu: Any, context: bpy.types.Context) -> None:
 
 
 def draw_animation(menu: Any, context: bpy.types.Context) -> None:
-    """Draw the entries of Pose > Animation, which is also Object > Animation."""
+    """Draw the entries of Pose > Animation, which is also used as Object > Animation."""
     if context.mode == "POSE":
         menu.layout.operator("fabrik.bake", text="Bake FABRIK IK…")
     if context.object is not None and context.object.type == "ARMATURE":
@@ -106,7 +106,7 @@ def draw_animation(menu: Any, context: bpy.types.Context) -> None:
 
 
 def draw_lock(panel: Any, context: bpy.types.Context) -> None:
-    """Ask for Lock Interface at the top of the render properties, if the scene needs it."""
+    """Draw Lock Interface at the top of the render properties, if the scene needs it."""
     scene: Any = context.scene
     if scene.render.use_lock_interface or not _has_constraints(scene):
         return
@@ -116,11 +116,11 @@ def draw_lock(panel: Any, context: bpy.types.Context) -> None:
 
 
 def _has_constraints(scene: bpy.types.Scene) -> bool:
-    known = planner.known()
-    rigs = known.rigs.values() if known is not None else ()
+    plan = planner.known()
+    rigs = plan.rigs.values() if plan is not None else ()
     try:
         return any(scene.objects.get(rig.object.name) == rig.object for rig in rigs)
-    except ReferenceError:  # One was removed since the last update.
+    except ReferenceError:  # An object was removed since the last update.
         return False
 
 
@@ -143,7 +143,7 @@ def register() -> None:
 
 
 def unregister() -> None:
-    """Remove them."""
+    """Remove the entries."""
     for menu, draw in reversed(_entries()):
         menu.remove(draw)
     bpy.utils.unregister_class(FABRIK_MT_pie)

@@ -1,4 +1,4 @@
-"""The page of the extension in Blender's preferences."""
+"""The extension's page in Blender's preferences."""
 
 from __future__ import annotations
 
@@ -19,10 +19,10 @@ from . import manual
 from .keymap import SHORTCUTS
 
 WEBSITE = ""
-"""The website in the manifest, with the manual and samples; empty while there is none."""
+"""The website in the manifest, with manual and samples; empty if there isn't one."""
 
 LINKS = ((msg("Manual"), "HELP", "index.html"), (msg("Sample Files"), "FILE_BLEND", "samples.html"))
-"""Labels, icons and pages of the manual, which is in the extension itself, or on the website."""
+"""Labels, icons and pages of the manual, in the extension itself or on the website."""
 
 PLACES = (
     (msg("Pose ▸ Inverse Kinematics"), msg("Add, remove, snap, bake")),
@@ -32,7 +32,7 @@ PLACES = (
     (msg("Toolbar (T) ▸ Drag Bones"), msg("Pose with the mouse")),
     (msg("Viewport Overlays"), msg("Show or hide the chains")),
 )
-"""The menus, panels and tools, and what is in them."""
+"""Menus, panels and tools, and what they contain."""
 
 
 class FabrikPreferences(bpy.types.AddonPreferences):
@@ -60,9 +60,9 @@ def _titled(layout: Layout, title: str) -> Layout:
 
 
 def _draw_places(layout: Layout) -> None:
-    for where, contents in PLACES:
+    for location, contents in PLACES:
         row = layout.split(factor=0.4)
-        row.label(text=shown(where), translate=False)
+        row.label(text=shown(location), translate=False)
         row.label(text=shown(contents), translate=False)
 
 
@@ -75,14 +75,14 @@ def _draw_links(layout: Layout) -> None:
 
 
 def _draw_shortcuts(layout: Layout, context: bpy.types.Context) -> None:
-    """Draw the shortcuts as Blender's own keymap editor does."""
+    """Draw the shortcuts as Blender's keymap editor does."""
     import rna_keymap_ui
 
     manager: Any = context.window_manager
     config = manager.keyconfigs.user
     keymap = config.keymaps.get("Pose")
-    known = keymap.keymap_items if keymap is not None else ()
-    items = [item for shortcut in SHORTCUTS for item in known if shortcut.is_in(item)]
+    keymap_items = keymap.keymap_items if keymap is not None else ()
+    items = [item for shortcut in SHORTCUTS for item in keymap_items if shortcut.is_in(item)]
     for item in items:
         column = layout.column()
         column.context_pointer_set("keymap", keymap)
@@ -115,19 +115,19 @@ def _draw_solver(layout: Layout) -> None:
     if fabrik_solver.COMPILED:
         layout.label(text="Compiled: the fast version is used", icon="CHECKMARK")
         return
-    here = f"Python {platform.python_version()}, {platform.system()} {platform.machine()}"
+    system = f"Python {platform.python_version()}, {platform.system()} {platform.machine()}"
     layout.label(text="Interpreted: the results are the same, but slower", icon="INFO")
-    missing = msg("No compiled version is installed for {platform}", platform=here)
+    missing = msg("No compiled version is installed for {platform}", platform=system)
     layout.label(text=shown(missing), translate=False)
 
 
 def register() -> None:
-    """Add the page."""
+    """Add the preferences page."""
     defaults.register()
     register_class(FabrikPreferences)
 
 
 def unregister() -> None:
-    """Remove it."""
+    """Remove the preferences page."""
     bpy.utils.unregister_class(FabrikPreferences)
     defaults.unregister()

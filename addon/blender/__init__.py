@@ -1,1 +1,1 @@
-"""Reading and writing Blender's data; nothing here knows our constraints."""
+"""Reading and writing Blender's data, independent of our constraints."""

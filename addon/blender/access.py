@@ -16,12 +16,12 @@ def frame_rate(scene: bpy.types.Scene | None) -> float:
 
 
 def quarter_second(rate: float) -> int:
-    """Return the number of frames in a quarter of a second at a rate, rounded, one at least."""
+    """Return a quarter of a second in frames at a frame rate, rounded, at least 1."""
     return max(1, round(0.25 * rate))
 
 
 def is_there(block: bpy.types.ID) -> bool:
-    """Return whether a data-block was not removed."""
+    """Return whether a data-block still exists."""
     try:
         return bool(block.session_uid)
     except ReferenceError:
@@ -30,7 +30,7 @@ def is_there(block: bpy.types.ID) -> bool:
 
 def pose_bones(armature: bpy.types.Object) -> bpy.types.bpy_prop_collection[Any]:
     """Return the pose bones of an armature object that has a pose."""
-    untyped: Any = armature  # Unlike `cast`, this costs nothing at each of many calls.
+    untyped: Any = armature  # Called very often: unlike `cast`, this takes no time.
     return untyped.pose.bones
 
 
@@ -43,7 +43,7 @@ def is_edited(armature: bpy.types.Object) -> bool:
 def has_pose_mode(armature: bpy.types.Object) -> bool:
     """Return whether Blender lets users pose an armature object.
 
-    It does not if that is linked, or a library override that is not for editing.
+    It doesn't if the object is linked, or a library override that isn't editable.
     """
     override = armature.override_library
     return armature.library is None and not (override and override.is_system_override)
@@ -52,8 +52,8 @@ def has_pose_mode(armature: bpy.types.Object) -> bool:
 def set_channel(armature: bpy.types.Object, name: str, numbers: array[Any]) -> None:
     """Set a channel of all pose bones.
 
-    `foreach_set` on the collection is fast, but skips the bones of linked armatures and of library
-    overrides that are not editable.
+    `foreach_set` on the collection is fast, but skips the bones of linked armatures and of
+    non-editable library overrides.
 
     Args:
         armature: The armature object.
@@ -73,15 +73,15 @@ def set_channel(armature: bpy.types.Object, name: str, numbers: array[Any]) -> N
 def rest_bone(armature: bpy.types.Object, name: str) -> bpy.types.Bone:
     """Return the rest bone of a pose bone, even if it was renamed in Edit Mode.
 
-    Up to 4.5, pose bones of an armature that was copied with its scene and is not shown do not
-    refer to their rest bones yet.
+    Up to 4.5, if an armature was copied with its scene and isn't shown, its pose bones don't refer
+    to their rest bones yet.
     """
     untyped: Any = armature
     return pose_bones(armature)[name].bone or untyped.data.bones[name]
 
 
 def session_uid(item: bpy.types.ID | None) -> int:
-    """Return the `session_uid` of a data-block, or of the original of an evaluated copy."""
+    """Return the `session_uid` of a data-block; of an evaluated copy, that of its original."""
     untyped: Any = item
     return untyped.original.session_uid
 

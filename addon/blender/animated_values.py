@@ -22,32 +22,32 @@ Flushed = dict[tuple[str, int], tuple[Any, Any]]
 def flush_to_original(evaluated: bpy.types.Object, original: bpy.types.Object) -> Flushed:
     """Copy the animated values of an evaluated object to its original.
 
-    Blender flushes those of the window's depsgraph alone. As soon as one channel is written in
-    another, though, it copies the whole original to the evaluated object again, without evaluating
-    its animation, and shows the values of the original.
+    Blender flushes them only in the window's depsgraph. In any other depsgraph, writing a channel
+    makes it copy the whole original to the evaluated object again. It doesn't evaluate the
+    animation then, and shows the original's values.
 
     Returns:
-        The values of the original, as far as they differ.
+        The values that differed.
     """
     flushed: Flushed = {}
     channels = animated(original)
     for path, index in channels.keyed | channels.driven:
         try:
-            was, now = _get(original, path, index), _get(evaluated, path, index)
-            if was != now:
-                _set(original, path, index, now)
-                flushed[path, index] = was, _get(original, path, index)
+            old_value, new_value = _get(original, path, index), _get(evaluated, path, index)
+            if old_value != new_value:
+                _set(original, path, index, new_value)
+                flushed[path, index] = old_value, _get(original, path, index)
         except (ValueError, KeyError, AttributeError):
             continue  # The property is missing or read-only.
     return flushed
 
 
 def take_back(ob: bpy.types.Object, flushed: Flushed) -> None:
-    """Restore the values from before a flush, unless they have changed since."""
-    for (path, index), (was, now) in flushed.items():
+    """Restore the values from before a flush, unless they have changed since then."""
+    for (path, index), (old_value, new_value) in flushed.items():
         try:
-            if _get(ob, path, index) == now:
-                _set(ob, path, index, was)
+            if _get(ob, path, index) == new_value:
+                _set(ob, path, index, old_value)
         except (ValueError, KeyError, AttributeError, TypeError):
             continue  # The property is missing or read-only.
 
@@ -65,7 +65,7 @@ def values(ob: bpy.types.Object) -> Values:
 
 
 def restore(ob: bpy.types.Object, values: Values) -> None:
-    """Restore those values of an object's animated properties that differ."""
+    """Restore the values of an object's animated properties where they differ."""
     for (path, index), value in values.items():
         try:
             _set(ob, path, index, value)
@@ -77,7 +77,7 @@ def _get(ob: bpy.types.Object, path: str, index: int) -> Any:
     """Return the value of a property, or of one component of an array property.
 
     Raises:
-        ValueError: If the property does not exist.
+        ValueError: If the property doesn't exist.
     """
     value: Any = ob.path_resolve(path)
     return value[index] if _is_array(value) else value
@@ -87,7 +87,7 @@ def _set(ob: bpy.types.Object, path: str, index: int, value: Any) -> None:
     """Set a property, or one component of an array property, if its value differs.
 
     Raises:
-        ValueError, KeyError, AttributeError: If the property does not exist, or is read-only.
+        ValueError, KeyError, AttributeError: If the property doesn't exist, or is read-only.
     """
     current: Any = ob.path_resolve(path)
     if _is_array(current):

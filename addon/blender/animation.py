@@ -21,7 +21,7 @@ from .rotation import channel_of, mode_of
 HAS_LAYERS = hasattr(bpy.types, "ActionLayer")
 """Whether actions have layers and slots.
 
-Before Blender 4.4 an action is a flat list of F-curves, and muting a group has an effect.
+Before Blender 4.4, an action is a flat list of F-curves, and muting a group takes effect.
 """
 
 
@@ -30,8 +30,8 @@ class Channels:
     """The animated channels of an object, as pairs of data path and array index.
 
     Attributes:
-        keyed: Those set by F-curves of the active action or the NLA.
-        driven: Those set by drivers.
+        keyed: The channels set by F-curves of the active action or the NLA.
+        driven: The channels set by drivers.
     """
 
     keyed: frozenset[tuple[str, int]]
@@ -54,16 +54,16 @@ class Channels:
 
 
 def actions(ob: bpy.types.Object) -> Iterator[bpy.types.Action]:
-    """Yield the active action and the actions of NLA strips, as often as they are used."""
+    """Yield the active action and the actions of NLA strips, once for each use."""
     for holder in holders(ob):
         if holder.action:
             yield holder.action
 
 
 def is_animated(ob: bpy.types.Object) -> bool:
-    """Return whether the object has an action, NLA tracks or drivers, except our dependency driver.
+    """Return whether the object has an action, NLA tracks or drivers other than our own.
 
-    Adding the first of them makes Blender rebuild relations.
+    Adding the first of these makes Blender rebuild relations.
     """
     data = ob.animation_data
     if data is None:
@@ -73,7 +73,7 @@ def is_animated(ob: bpy.types.Object) -> bool:
 
 
 def holders(ob: Any) -> Iterator[Any]:
-    """Yield what can hold an action: the animation data and all its NLA strips."""
+    """Yield the possible holders of an action: the animation data and all its NLA strips."""
     data = ob.animation_data
     if data is None:
         return
@@ -99,7 +99,7 @@ def _acting(ob: Any) -> Iterator[Any]:
     soloed = [track for track in tracks if track.is_solo]
     if not soloed:
         yield data
-    # Including muted and inactive strips, which set their channels to the defaults.
+    # Muted and inactive strips are included: they set their channels to the defaults.
     yield from strips(soloed or tracks)
 
 
@@ -118,7 +118,7 @@ def curve_lists(action: Any, slot: object) -> list[bpy.types.bpy_prop_collection
 
 
 def _bags(action: Any, slot: object) -> list[Any]:
-    """Return the channelbags of an action for a slot; before 4.4 the action itself."""
+    """Return the channelbags of an action for a slot; before 4.4, the action itself."""
     if not HAS_LAYERS:
         return [action] if action else []
     if slot is None:
@@ -136,34 +136,34 @@ def animated(ob: Any) -> Channels:
 
 
 def is_keyed(ob: Any, path: str) -> bool:
-    """Return whether the animation of a data-block currently sets a property of one number."""
+    """Return whether the animation of a data-block currently sets a scalar property."""
     matches = [curves.find(path) for curves in _acting_lists(ob)]
     return any(curve is not None and has_effect(curve) for curve in matches)
 
 
 def is_driven(ob: Any, path: str) -> bool:
-    """Return whether an unmuted driver sets a property of one number."""
+    """Return whether an unmuted driver sets a scalar property."""
     data = ob.animation_data
     curve = None if data is None else data.drivers.find(path)
     return curve is not None and not curve.mute
 
 
 def is_set(ob: Any, path: str) -> bool:
-    """Return whether a property of one number is keyed or driven."""
+    """Return whether a scalar property is keyed or driven."""
     return is_keyed(ob, path) or is_driven(ob, path)
 
 
 def has_effect(curve: bpy.types.FCurve) -> bool:
-    """Return whether an F-curve has an effect: it is neither empty nor muted."""
+    """Return whether an F-curve takes effect: it is neither empty nor muted."""
     if curve.mute or curve.is_empty:
         return False
     return HAS_LAYERS or curve.group is None or not curve.group.mute
 
 
 def frames_beyond_keys(curve: bpy.types.FCurve, start: int, end: int) -> tuple[int, ...]:
-    """Return the ends of a range at which an F-curve still changes outside of its keys.
+    """Return the ends of a range toward which an F-curve still changes outside of its keys.
 
-    Modifiers such as Cycles and Noise, and linear extrapolation, make it do so.
+    Linear extrapolation and modifiers such as Cycles and Noise cause this.
     """
     if not len(curve.modifiers) and curve.extrapolation == "CONSTANT":
         return ()
@@ -178,7 +178,7 @@ def frames_beyond_keys(curve: bpy.types.FCurve, start: int, end: int) -> tuple[i
 def curves_of(
     ob: bpy.types.Object, path: str, count: int, everywhere: bool
 ) -> list[dict[int, Any]]:
-    """Return the effective F-curves of a property by array index, for each action that has any.
+    """Return the effective F-curves of a property by array index, for each action with any.
 
     Args:
         ob: The object.
@@ -199,8 +199,10 @@ def curves_of(
         visited.add(key)
         lists: list[Any] = curve_lists(action, slot)
         for curves in lists:
-            found = ((i, curves.find(path, index=i)) for i in range(count))
-            of_object = {i: curve for i, curve in found if curve is not None and has_effect(curve)}
+            curves_by_index = ((i, curves.find(path, index=i)) for i in range(count))
+            of_object = {
+                i: curve for i, curve in curves_by_index if curve is not None and has_effect(curve)
+            }
             by_list += [of_object] if of_object else []
     return by_list
 
@@ -237,8 +239,8 @@ def channel_curves(lists: Sequence[Any], path: str, count: int) -> list[Any]:
 def is_only_user(ob: bpy.types.Object, bones: Iterable[int]) -> bool:
     """Return whether nothing else uses F-curves of bones in the active action of an object.
 
-    The users of a slot are data-blocks: Action constraints within the object add none. Each reads
-    the F-curves of its own bone.
+    A slot lists its users as data-blocks, so it doesn't count Action constraints within the object.
+    Each of these reads the F-curves of the bone it is on.
 
     Args:
         ob: The object.
@@ -264,7 +266,7 @@ def has_nla(ob: bpy.types.Object) -> bool:
 
 
 def mute(ob: bpy.types.Object, path: str) -> None:
-    """Mute the F-curve of the active action and the driver of a property of one number."""
+    """Mute a scalar property's F-curve in the active action, and its driver."""
     lists = active_lists(ob)
     if ob.animation_data is not None:
         lists.append(ob.animation_data.drivers)
@@ -275,7 +277,7 @@ def mute(ob: bpy.types.Object, path: str) -> None:
 def ensure_channelbag(ob: bpy.types.Object) -> Any:
     """Return the channelbag of the object's active action, created if needed.
 
-    Before 4.4 that is the action itself.
+    Before 4.4, this is the action itself.
     """
     data = ob.animation_data or ob.animation_data_create()
     assert data is not None
@@ -292,7 +294,7 @@ def ensure_channelbag(ob: bpy.types.Object) -> Any:
 
 
 def copy_action(ob: bpy.types.Object, name: str) -> None:
-    """Replace the active action of an object by a copy, or by a new one if it has none."""
+    """Replace an object's active action by a copy; without an action, create one."""
     data: Any = ob.animation_data or ob.animation_data_create()
     if data.action is None:
         data.action = bpy.data.actions.new(name)
@@ -308,7 +310,7 @@ def use_action(ob: bpy.types.Object, action: bpy.types.Action | None, slot: int)
     Args:
         ob: The object.
         action: The action; None unassigns.
-        slot: The handle of the slot; 0 for none. Ignored before 4.4.
+        slot: The handle of the slot; 0 without a slot. Ignored before 4.4.
     """
     data: Any = ob.animation_data
     data.action = action
@@ -334,7 +336,7 @@ def driven(ob: Any) -> frozenset[tuple[str, int]]:
 def has_driver(ob: bpy.types.Object, bone: bpy.types.PoseBone, channel: str) -> bool:
     """Return whether any component of a bone's channel is driven.
 
-    The channel ``rotation`` stands for that of the bone's rotation mode.
+    The channel ``rotation`` is that of the bone's rotation mode.
     """
     data = ob.animation_data
     if data is None or not data.drivers:
@@ -349,8 +351,8 @@ def has_driver(ob: bpy.types.Object, bone: bpy.types.PoseBone, channel: str) -> 
 def revive_drivers() -> None:
     """Revalidate the drivers that set or read properties of the extension.
 
-    While the extension is disabled, Blender cannot resolve them, marks them as invalid, and tries
-    again only when a file is loaded.
+    While the extension is disabled, Blender can't resolve their paths and marks them as invalid. It
+    tries again only when a file is loaded.
     """
     for block in bpy.data.user_map():
         data = getattr(block, "animation_data", None)
@@ -368,7 +370,7 @@ def _uses_extension(curve: Any) -> bool:
 
 
 def signature(ob: bpy.types.Object) -> tuple[object, ...]:
-    """Return a value, cheap to compute, that changes when other channels are animated."""
+    """Return a value that is cheap to compute and changes when other channels are animated."""
     data = ob.animation_data
     if data is None:
         return ()
@@ -383,53 +385,55 @@ def signature(ob: bpy.types.Object) -> tuple[object, ...]:
 
 
 def mute_flags(items: Any) -> list[bool]:
-    """Return which of some F-curves or groups are muted."""
+    """Return whether each of some F-curves or groups is muted."""
     flags = [False] * len(items)
     items.foreach_get("mute", flags)
     return flags
 
 
 def rewrite(
-    ob: bpy.types.Object, others: Iterable[bpy.types.Object], change: Callable[[Any], None]
+    ob: bpy.types.Object, other_objects: Iterable[bpy.types.Object], change: Callable[[Any], None]
 ) -> None:
     """Edit the drivers of an object, and its F-curves in all its actions.
 
     Args:
         ob: The object, not in the NLA's tweak mode.
-        others: Objects whose F-curves must not change. An action that is linked, or that one of
-            them uses with the same slot, is copied first.
+        other_objects: Objects whose F-curves must not change. If they use an action with the same
+            slot, or if it is linked, it is copied first.
         change: Edits a collection of F-curves in place.
     """
     data = ob.animation_data
     if data is None:
         return
     change(data.drivers)
-    rewrite_in(holders(ob), others, change)
+    rewrite_in(holders(ob), other_objects, change)
 
 
 def rewrite_in(
-    held: Iterable[Any], others: Iterable[bpy.types.Object], change: Callable[[Any], None]
+    action_holders: Iterable[Any],
+    other_objects: Iterable[bpy.types.Object],
+    change: Callable[[Any], None],
 ) -> None:
-    """Edit the F-curves of some of the holders of an object; see `rewrite`."""
-    shared = {_key(holder) for other in others for holder in holders(other)}
-    own_curves: dict[tuple[int, int], Any] = {}
-    for holder in held:
+    """Edit the F-curves of some of an object's holders of actions; see `rewrite`."""
+    shared = {_key(holder) for other in other_objects for holder in holders(other)}
+    editable_actions: dict[tuple[int, int], Any] = {}
+    for holder in action_holders:
         action, key = holder.action, _key(holder)
         if action is None:
             continue
-        if key not in own_curves:
+        if key not in editable_actions:
             can_edit = action.is_editable and key not in shared
-            own_curves[key] = action if can_edit else action.copy()
-            for curves in curve_lists_of(own_curves[key], key[1]):
+            editable_actions[key] = action if can_edit else action.copy()
+            for curves in curve_lists_of(editable_actions[key], key[1]):
                 change(curves)
-        if own_curves[key] != action:
-            holder.action = own_curves[key]
+        if editable_actions[key] != action:
+            holder.action = editable_actions[key]
             if key[1]:
-                holder.action_slot = _slot(own_curves[key], key[1])
+                holder.action_slot = _slot(editable_actions[key], key[1])
 
 
 def curve_lists_of(action: Any, handle: int) -> list[Any]:
-    """Return the F-curve collections of an action for the handle of a slot."""
+    """Return the F-curve collections of an action for a slot handle."""
     return curve_lists(action, _slot(action, handle))
 
 
@@ -449,7 +453,7 @@ KEY_COLUMNS = (
 
 
 def copy_curve(curve: Any, curves: Any, path: str) -> None:
-    """Copy the keys of an F-curve to another collection, unless that has one for the path."""
+    """Copy an F-curve's keys to another collection, unless that has an F-curve for the path."""
     if curves.find(path, index=curve.array_index) is not None:
         return
     copy = curves.new(path, index=curve.array_index)
@@ -476,7 +480,7 @@ def all_curves(ob: bpy.types.Object) -> list[Any]:
 
 
 def _key(holder: Any) -> tuple[int, int]:
-    """Return what identifies the F-curves of a holder: its action and slot."""
+    """Return the identity of a holder's F-curves: session UID of the action, and slot handle."""
     uid = holder.action.session_uid if holder.action else 0
     return uid, getattr(holder, "action_slot_handle", 0)
 

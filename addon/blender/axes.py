@@ -17,7 +17,7 @@ def axis_items(of: str, first: int = 0) -> tuple[tuple[str, str, str, int], ...]
 
     Args:
         of: The owner of the axes, for the tooltips, as in “the bone's”.
-        first: The number of X as stored in files and keys; those of the others follow.
+        first: The number that files and keys store for X; the other axes follow.
     """
     return tuple(
         (name, f"−{name[-1]}", f"Along {of} negative {name[-1]} axis", first + i)

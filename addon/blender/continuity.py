@@ -1,8 +1,8 @@
 """Making channels continuous from frame to frame without changing the pose at any frame.
 
-Each frame is solved by itself, so the same rotation may be represented by other values than at the
-frame before: a quaternion or its negative, angles that differ by whole turns, or the other one of
-two equivalent sets of Euler angles.
+Each frame is solved independently, so its values may represent the same rotation differently from
+those of the previous frame. A quaternion may be negated, angles may differ by whole turns, and
+Euler angles have a second, equivalent solution.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from .turns import Numbers
 TURN = 2.0 * np.pi
 
 CALM = 1.0
-"""The largest change per frame, in radians, up to which Euler angles count as continuous."""
+"""The largest change per frame, in radians, of continuous Euler angles."""
 
 NO_ROTATION = 1e-6
 """The angle, in radians, below which the axis of a rotation is undefined."""
@@ -27,7 +27,7 @@ def continuous(mode: int, numbers: Numbers, driven: Numbers) -> Numbers:
     Args:
         mode: The rotation mode, or the constant for locations or scales.
         numbers: The values in single precision, frames × bones × components.
-        driven: Whether a driver sets the component, which is then left alone, bones × components.
+        driven: Whether a driver sets the component, bones × components. Those stay unchanged.
     """
     if mode in (LOCATION, SCALE):
         return numbers
@@ -46,42 +46,42 @@ def continuous(mode: int, numbers: Numbers, driven: Numbers) -> Numbers:
 
 
 def _align_quaternions(column: Numbers) -> None:
-    """Negate quaternions so that each is in the same hemisphere as the one before."""
+    """Negate quaternions so that each is in the same hemisphere as its predecessor."""
     opposite = np.einsum("ij,ij->i", column[1:], column[:-1]) < 0.0
     column[1:][np.cumsum(opposite) % 2 == 1] *= -1.0
 
 
 def _align_axes(column: Numbers) -> None:
-    """Flip axes to the side of the one before, and shift angles to within half a turn of it."""
-    before = column[0].astype(np.float64)
+    """Flip axes to the side of the previous axis, and shift angles to within half a turn of it."""
+    previous = column[0].astype(np.float64)
     for row in column[1:]:
-        now = row.astype(np.float64)
-        if np.dot(now[1:], before[1:]) < 0.0:
-            now = -now
-        if abs(now[0]) < NO_ROTATION:
-            now[1:] = before[1:]
-        now[0] += TURN * np.round((before[0] - now[0]) / TURN)
-        row[:] = before = now
+        current = row.astype(np.float64)
+        if np.dot(current[1:], previous[1:]) < 0.0:
+            current = -current
+        if abs(current[0]) < NO_ROTATION:
+            current[1:] = previous[1:]
+        current[0] += TURN * np.round((previous[0] - current[0]) / TURN)
+        row[:] = previous = current
 
 
 def _align_eulers(column: Numbers, order: str, fixed: Numbers) -> None:
-    """Replace each set of Euler angles by the equivalent one nearest to the one before."""
+    """Replace each set of Euler angles by the equivalent set nearest to the previous one."""
     middle = "XYZ".index(order[1])
-    before = column[0].astype(np.float64)
+    previous = column[0].astype(np.float64)
     for row in column[1:]:
         raw = row.astype(np.float64)
-        now = _unwound(raw, before, fixed)
+        current = _unwound(raw, previous, fixed)
         if not fixed.any():
             other = raw + np.pi
             other[middle] = np.pi - raw[middle]
-            other = _unwound(other, before, fixed)
-            if np.abs(other - before).sum() < np.abs(now - before).sum():
-                now = other
-        row[:] = now
-        before = row.astype(np.float64)
+            other = _unwound(other, previous, fixed)
+            if np.abs(other - previous).sum() < np.abs(current - previous).sum():
+                current = other
+        row[:] = current
+        previous = row.astype(np.float64)
 
 
-def _unwound(angles: Numbers, before: Numbers, fixed: Numbers) -> Numbers:
-    """Return the angles, unless fixed, shifted by whole turns to be nearest to those before."""
-    turns = np.round((before - angles) / TURN)
+def _unwound(angles: Numbers, previous: Numbers, fixed: Numbers) -> Numbers:
+    """Return the angles shifted by whole turns toward the previous ones, except fixed angles."""
+    turns = np.round((previous - angles) / TURN)
     return angles + TURN * np.where(fixed, 0.0, turns)

@@ -1,4 +1,4 @@
-"""Evaluating the F-curves of an object at a frame, before Blender does."""
+"""Evaluation of an object's F-curves at a frame, before Blender evaluates them."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ import bpy
 from . import animation
 
 BONE_PATH = re.compile(r'pose\.bones\["((?:[^"\\]|\\.)*)"\]\.(.+)', re.DOTALL)
-"""Matches the data path of a pose bone's property: the bone's escaped name, and the rest."""
+"""Matches the data path of a pose bone's property: the bone's escaped name, and the remainder."""
 
 ITEM = "fabrik.constraints["
 """The prefix of the data paths of constraint settings."""
 
 MOST_KEPT = 2**18
-"""Maximum number of values that are kept of the F-curves of an object: 1 MB."""
+"""Maximum number of cached F-curve values of an object: 1 MB."""
 
 
 def split_bone_path(path: str) -> tuple[str, str]:
@@ -28,10 +28,10 @@ def split_bone_path(path: str) -> tuple[str, str]:
 
 
 class Curves:
-    """An index of the effective F-curves in the active action of an object, by data path.
+    """An index, by data path, of the effective F-curves in an object's active action.
 
-    It refers to F-curves by their index in their collection, since references to them become
-    invalid when one is removed.
+    It stores the indices of F-curves in their collections: references to F-curves become invalid
+    when one is removed.
 
     Attributes:
         object: The animated object.
@@ -39,8 +39,7 @@ class Curves:
         bone_places: For each channel of pose bones, tuples of bone, array index, collection, and
             index in it.
         settings: For each setting of constraints, tuples of a constraint's index and the data path.
-        values: The values of the F-curves in `bone_places`, by frame and channel, as far as they
-            were evaluated and there is room for them.
+        values: Cached values of the F-curves in `bone_places`, by frame and channel.
     """
 
     def __init__(
@@ -68,7 +67,7 @@ class Curves:
         self._room = MOST_KEPT
 
     def refresh(self) -> list[Any]:
-        """Return the F-curve collections, and index them again if they have changed."""
+        """Return the F-curve collections, indexed again if they have changed."""
         data = self._strip or self.object.animation_data
         action = data.action if data else None
         if data is None or action is None:
@@ -84,7 +83,7 @@ class Curves:
         return lists
 
     def restrict(self, only: Collection[tuple[str, int]]) -> None:
-        """Index other channels of bones from now on; the same object is taken as unchanged."""
+        """Index these channels of bones from now on, unless it is the same object as before."""
         if only is not self._only:
             self._only = only
             self.forget()
@@ -94,7 +93,7 @@ class Curves:
         self._key = ()
 
     def keep(self, frame: float, channel: str, values: array[float]) -> None:
-        """Keep the values of a channel at a frame until the F-curves change."""
+        """Cache the values of a channel at a frame until the F-curves change."""
         if len(values) <= self._room:
             self._room -= len(values)
             self.values[frame, channel] = values
@@ -114,11 +113,11 @@ class Curves:
                     continue
                 self.places.setdefault(path, []).append((index, nr, at))
                 if name in bones:
-                    places = self.bone_places.setdefault(channel, [])
-                    places.append((bones[name], index, nr, at))
+                    entries = self.bone_places.setdefault(channel, [])
+                    entries.append((bones[name], index, nr, at))
         for path in self.places:
             item, _, setting = path.removeprefix(ITEM).partition("].")
-            # Otherwise it is the name of an item that is gone, in a shot (`settings/shot_keys.py`).
+            # A name refers to a missing item, in a shot (`settings/shot_keys.py`).
             if path.startswith(ITEM) and item.isdigit():
                 self.settings.setdefault(setting, []).append((int(item), path))
 
@@ -126,7 +125,7 @@ class Curves:
 class Sampler:
     """The F-curves of an object, evaluated at a frame.
 
-    It holds references to F-curves, so it must not outlive the update.
+    It stores references to F-curves, so it must not outlive the update.
     """
 
     def __init__(self, curves: Curves, frame: float) -> None:
@@ -162,29 +161,29 @@ class Sampler:
             channel: The channel.
             size: The number of components per bone.
         """
-        places = self._curves.bone_places.get(channel)
-        if not places:
+        entries = self._curves.bone_places.get(channel)
+        if not entries:
             return
         lists, frame = self._lists, self._frame
         values = self._curves.values.get((frame, channel))
         if values is None:
-            values = array("f", [lists[nr][at].evaluate(frame) for _, _, nr, at in places])
+            values = array("f", [lists[nr][at].evaluate(frame) for _, _, nr, at in entries])
             self._curves.keep(frame, channel, values)
-        for (bone, index, _, _), value in zip(places, values, strict=True):
-            if index < size:  # Blender does not evaluate others.
+        for (bone, index, _, _), value in zip(entries, values, strict=True):
+            if index < size:  # Blender ignores other array indices.
                 yield bone * size + index, value
 
 
 class MutedCopy(NamedTuple):
-    """F-curves that are muted in a depsgraph's copy of an action, for one evaluation.
+    """F-curves that are muted in a depsgraph's copy of an action, for a single evaluation.
 
-    Blender makes the copy anew, without these mutes, whenever the action is edited or undone.
+    When the action is edited or undone, Blender replaces the copy by a new one without these mutes.
 
     Attributes:
         object: The animated object.
         depsgraph: The depsgraph.
-        before: The flags of all F-curves of the copy before.
-        muted: The same while they are muted.
+        before: The original mute flags of all F-curves of the copy.
+        muted: Their mute flags meanwhile.
     """
 
     object: bpy.types.Object
@@ -193,10 +192,10 @@ class MutedCopy(NamedTuple):
     muted: list[bool]
 
     def undo(self) -> None:
-        """Restore the flags, unless Blender has made the copy anew."""
+        """Restore the flags, unless Blender has replaced the copy."""
         layers = [layer for scene in bpy.data.scenes for layer in scene.view_layers]
         if all(layer.depsgraph != self.depsgraph for layer in layers):
-            return  # It was removed.
+            return  # The depsgraph was removed.
         curves = _copied_curves(self.object, self.depsgraph)
         if curves is not None and animation.mute_flags(curves) == self.muted:
             curves.foreach_set("mute", self.before)
@@ -210,28 +209,28 @@ def mute_copy(curves: Curves, depsgraph: bpy.types.Depsgraph) -> MutedCopy | Non
         depsgraph: A depsgraph that has evaluated their object.
 
     Returns:
-        What has to be undone after the evaluation; None if there is no such copy, or if something
-        else uses the F-curves, such as an Action constraint, and would stand still.
+        The mutes, to undo after the evaluation. None without such a copy, or if something else uses
+        the F-curves, such as an Action constraint, which would stop moving.
     """
     ob = curves.object
     lists = curves.refresh()
     copied = _copied_curves(ob, depsgraph)
-    bones = {bone for places in curves.bone_places.values() for bone, *_ in places}
+    bones = {bone for entries in curves.bone_places.values() for bone, *_ in entries}
     if copied is None or len(lists) != 1 or not animation.is_only_user(ob, bones):
         return None
-    before = animation.mute_flags(copied)
-    if len(before) != len(lists[0]):
+    original = animation.mute_flags(copied)
+    if len(original) != len(lists[0]):
         return None  # The copy is out of date.
-    muted = before[:]
-    for places in curves.bone_places.values():
-        for *_, at in places:
+    muted = original[:]
+    for entries in curves.bone_places.values():
+        for *_, at in entries:
             muted[at] = True
     copied.foreach_set("mute", muted)
-    return MutedCopy(ob, depsgraph, before, muted)
+    return MutedCopy(ob, depsgraph, original, muted)
 
 
 def _copied_curves(ob: bpy.types.Object, depsgraph: bpy.types.Depsgraph) -> Any | None:
-    """Return the F-curves of an object in a depsgraph's copy of its action, if there is one."""
+    """Return the F-curves of an object in a depsgraph's copy of its action; None without a copy."""
     data: Any = ob.evaluated_get(depsgraph).animation_data
     action = data.action if data else None
     if action is None or not action.is_evaluated:

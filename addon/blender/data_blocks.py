@@ -1,4 +1,4 @@
-"""The contents of data-blocks that affect motion, in forms that are the same in every session."""
+"""The motion-relevant contents of data-blocks, in forms that don't depend on the session."""
 
 from __future__ import annotations
 
@@ -20,13 +20,13 @@ SIZE = 16
 """The size of a digest, in bytes."""
 
 INTERFACE_ONLY = {"name", "active", "select", "is_active", "show_expanded", "show_in_editmode"}
-"""Properties that have no effect on motion."""
+"""Properties without effect on motion."""
 
 KEY_COLUMNS = [row for row in animation.KEY_COLUMNS if not row[0].endswith("_type")]
 """The properties of a keyframe: name, type code and size."""
 
 OWNER = re.compile(r'^(pose\.bones|fabrik\.\w+)\[("(?:[^"\\]|\\.)*"|\d+)\]')
-"""Matches the part of a data path that identifies a pose bone or an item of our collections."""
+"""Matches the prefix of a data path that identifies a pose bone or an item of our collections."""
 
 _cache: dict[tuple[int, int], Any] = {}
 """Digests of actions, meshes and shape keys, by `session_uid` and slot handle."""
@@ -54,31 +54,31 @@ def static_values(owner: Any, name: str, moving: Moving) -> object:
 def values(struct: Any, moving: Moving = frozenset()) -> list[tuple[str, object]]:
     """Return the names and values of properties that are neither animated nor at their defaults.
 
-    Defaults are left out so that properties added by a newer Blender make no difference.
+    Defaults are omitted so that new properties of a later Blender make no difference.
     """
     values_read: list[tuple[str, object]] = []
     for prop in struct.bl_rna.properties:
         name = prop.identifier
         if name in INTERFACE_ONLY or prop.type in ("COLLECTION", "POINTER") or prop.is_readonly:
-            continue  # Data that it refers to is digested separately.
+            continue  # The data it refers to is digested separately.
         value = plain(getattr(struct, name))
         if value != _default(prop):
             values_read.append((name, value))
     if moving and values_read:
         base = "" if isinstance(struct, bpy.types.ID) else f"{struct.path_from_id()}."
         animated = {path for path, _ in moving}
-        values_read = [one for one in values_read if base + one[0] not in animated]
+        values_read = [pair for pair in values_read if base + pair[0] not in animated]
     return values_read
 
 
 def plain(value: Any) -> object:
-    """Return a value in a form that is the same in every session."""
+    """Return a value in a form that doesn't depend on the session."""
     if isinstance(value, bpy.types.ID):
         return None
     if isinstance(value, set):
         return sorted(value)
     if hasattr(value, "__len__") and not isinstance(value, str):
-        return [plain(one) for one in value]
+        return [plain(component) for component in value]
     return value
 
 
@@ -111,7 +111,7 @@ def action_content(holder: Any) -> list[tuple[str, bytes]]:
 
 
 def curve_digest(curve: Any) -> bytes:
-    """Return the digest of an F-curve, except for its owner (`owner_in_path`)."""
+    """Return the digest of an F-curve, which excludes its owner (`owner_in_path`)."""
     group = not animation.HAS_LAYERS and curve.group is not None and curve.group.mute
     name = OWNER.sub("", curve.data_path)
     head = (name, curve.array_index, curve.mute or group, curve.extrapolation)
@@ -127,7 +127,7 @@ def curve_digest(curve: Any) -> bytes:
 
 @lru_cache(maxsize=4096)  # All actions of a character have the same paths.
 def owner_in_path(path: str) -> tuple[str, str]:
-    """Return the collection, and name or index, of a data path's owner; empty without one."""
+    """Return the collection, and name or index, of a data path's owner; empty without an owner."""
     match = OWNER.match(path)
     if match is None:
         return "", ""
@@ -172,7 +172,7 @@ def column(items: Any, name: str, kind: str, size: int) -> bytes:
     Args:
         items: The collection.
         name: The property.
-        kind: Its type code, of four bytes.
+        kind: The code of its four-byte type.
         size: Its number of components.
     """
     column = array(kind, bytes(4 * size * len(items)))

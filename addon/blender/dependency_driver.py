@@ -1,15 +1,15 @@
 """The dependency driver, which declares the dependencies of an armature to Blender.
 
-For Blender a pointer property is not a dependency: a target that is hidden, excluded from the view
-layer, or disabled in renders would not be evaluated, and a render would show the chain reaching for
-its old position. A driver on a dummy property makes it a dependency. Nothing but the same property
-of other armatures reads it, so it causes no evaluation of the pose. And since the armature is then
-part of each update of its targets, updates without our armatures can be ignored.
+Blender doesn't treat a pointer property as a dependency. It wouldn't evaluate a target that is
+hidden, excluded from the view layer, or disabled in renders, and a render would show the chain
+reaching for its old position. A driver on a dummy property makes the target a dependency. Only the
+same property of other armatures reads it, so it causes no evaluation of the pose. Each update of a
+target then includes the armature, so updates without our armatures can be ignored.
 
-The property has to be a custom property. With a driver on any other property of an object, Blender
-4.5 and later writes the values of all its drivers again while other drivers are being evaluated,
-and a driven bone is sometimes one frame late. A custom property also exists when the file is opened
-without the extension, where Blender would report an error for a registered one.
+The property must be a custom property. With a driver on another property of an object, Blender 4.5
+and later writes the values of all its drivers again while other drivers are being evaluated. A
+driven bone is then sometimes a frame late. A custom property also exists when the file is opened
+without the extension; Blender would report an error for a registered property.
 """
 
 from __future__ import annotations
@@ -23,14 +23,14 @@ NAME = "fabrik_dependency"
 PATH = f'["{NAME}"]'
 
 Source = tuple["bpy.types.Object", str]
-"""An object and the name of one of its bones, empty for the object itself."""
+"""An object and the name of its bone; empty for the object itself."""
 
 Read = tuple["bpy.types.Object", str, str]
-"""What a driver reads: an object, and the name of a bone or the path of a property, or neither."""
+"""An input of the driver: an object, and a bone's name, a property's path, or neither."""
 
 
 def declare(armature: bpy.types.Object, reads: Sequence[Read]) -> bool:
-    """Update the dependency driver of an armature; remove it if there are no dependencies.
+    """Update the dependency driver of an armature, or remove it if nothing is read.
 
     Returns:
         Whether it changed.
@@ -41,7 +41,7 @@ def declare(armature: bpy.types.Object, reads: Sequence[Read]) -> bool:
         if curve:
             # `driver_remove` would evaluate the animation, and unkeyed poses would be lost.
             cast(Any, animation).drivers.remove(curve)
-            # Blender finds drivers by their index in the evaluated copy of the list.
+            # Blender looks drivers up by their index in the evaluated copy of the list.
             armature.update_tag(refresh={"OBJECT"})
         if NAME in armature:
             del armature[NAME]
@@ -54,13 +54,13 @@ def declare(armature: bpy.types.Object, reads: Sequence[Read]) -> bool:
     if curve and curve.driver.is_valid and _declared(curve.driver) == [*reads]:
         return False
     driver = (curve or cast(Any, armature.driver_add(PATH))).driver
-    driver.type = "MIN"  # A sum would grow with each armature that reads that of another.
+    driver.type = "MIN"  # A sum would grow with each armature that reads another's property.
     driver.is_valid = True
     for variable in list(driver.variables):
         driver.variables.remove(variable)
     for i, (source, bone, path) in enumerate(reads):
         variable = driver.variables.new()
-        # Otherwise Blender would try all numbers to find a name for the next.
+        # Otherwise Blender would try all numbers to find a free name for the next variable.
         variable.name = f"source{i}"
         variable.type = "SINGLE_PROP" if path else "TRANSFORMS"
         target = variable.targets[0]
@@ -76,7 +76,7 @@ def _declared(driver: Any) -> list[Read]:
 def existing_bone(ob: bpy.types.Object | None, bone: str) -> str:
     """Return the name of a bone if it exists, otherwise an empty name.
 
-    Blender invalidates a driver that names a missing bone at each evaluation, and repairing it each
+    At each evaluation, Blender invalidates a driver that names a missing bone. Repairing it each
     time would evaluate the animation.
     """
     return bone if bone and ob and ob.pose and bone in ob.pose.bones else ""

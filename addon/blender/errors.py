@@ -1,4 +1,4 @@
-"""Error handling: expected errors become messages for the user, others are reported once."""
+"""Error handling: expected errors become messages, unexpected ones are reported once."""
 
 from __future__ import annotations
 
@@ -10,22 +10,22 @@ from .messages import COMMA, Message, enumerated, joined, msg
 
 
 class ProblemError(Exception):
-    """An expected error, with a message that tells the user what to do."""
+    """An expected error. Its message says what is wrong and what to do."""
 
     def __init__(self, template: str, /, **values: object) -> None:
-        """Make the message as `msg` does, unless it is one already."""
+        """Create the message as `msg` does, unless the template is a `Message` already."""
         super().__init__(template if isinstance(template, Message) else msg(template, **values))
 
 
 class ChoiceError(ProblemError):
-    """An error that another choice of an option solves.
+    """An error that disappears with another value of an option.
 
     Attributes:
-        choice: The options that would solve it, or one of several, by name.
+        choice: Values of options that would solve it, by name. Other values may solve it too.
     """
 
     def __init__(self, template: str, choice: Mapping[str, object], /, **values: object) -> None:
-        """Make the message as `msg` does."""
+        """Create the message as `msg` does."""
         super().__init__(template, **values)
         self.choice = choice
 
@@ -35,7 +35,7 @@ def listed(names: Sequence[str], more: int = 0) -> Message:
 
     Args:
         names: The names.
-        more: The number of those that are not named.
+        more: The number of further, unnamed items.
     """
     quoted = [msg("“{name}”", name=name) for name in names]
     if more:
@@ -83,11 +83,11 @@ def contained(failure: str) -> Iterator[None]:
 
 
 _interrupted = [0]
-"""How often a handler was interrupted: Blender prints that and goes on."""
+"""How often a handler was interrupted, which Blender prints before it continues."""
 
 
 def note_interrupt() -> None:
-    """Note that a handler was interrupted."""
+    """Count an interruption of a handler."""
     _interrupted[0] += 1
 
 
@@ -97,5 +97,5 @@ def interrupts() -> int:
 
 
 def forget_reported() -> None:
-    """Report errors again that were already printed."""
+    """Make errors that were already printed be reported again."""
     _reported.clear()

@@ -1,4 +1,4 @@
-"""Inserting keys: many at once, and by Auto Keying."""
+"""Inserting keys, in bulk and by Auto Keying."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ FREE, VECTOR, AUTO_CLAMPED = 0, 2, 4
 """Handle types, as Blender stores them."""
 
 NEAR = 1e-3
-"""The distance, in frames, up to which keys count as being at the same frame."""
+"""The largest distance, in frames, of keys that are treated as being at the same frame."""
 
 
 def set_keys(
@@ -38,7 +38,7 @@ def set_keys(
         owner: The owner of the property, such as a pose bone or an object.
         name: The property.
         frames: The frames of the keys, ascending; at least one.
-        rows: For each component of the property, its values at the frames.
+        rows: The values at the frames, for each component of the property.
         is_linear: Whether to interpolate linearly instead of smoothly.
     """
     curves, path = ActiveCurves(owner.id_data), owner.path_from_id(name)
@@ -61,12 +61,12 @@ class ActiveCurves:
     def at(self, path: str, index: int, group: str) -> Any:
         """Return the F-curve of a property, created if needed, and make it effective.
 
-        It is unmuted and unlocked, and its modifiers are disabled, so that new keys take effect.
+        It is unmuted and unlocked, and its modifiers are muted, so that new keys take effect.
 
         Args:
             path: The data path.
             index: The array index.
-            group: The name of the group for a new F-curve; empty for none.
+            group: The name of the group for a new F-curve; empty without a group.
         """
         curve = self._curves.get((path, index))
         if curve is None:
@@ -81,7 +81,7 @@ class ActiveCurves:
         return curve
 
     def _group(self, name: str) -> Any:
-        """Return an unmuted group of this name, created if needed."""
+        """Return an unmuted group with a name, created if needed."""
         group = self._groups.get(name) or self._bag.groups.get(name)
         if group is None or _mutes(group):
             group = self._bag.groups.new(name)
@@ -106,7 +106,7 @@ def put_keys(
         curve: The F-curve.
         times: The frames of the keys, ascending; at least one.
         values: The values at the frames.
-        slopes: The slopes at the frames, per frame, for a smooth curve; None for a linear one.
+        slopes: The slopes at the frames, per frame, for a smooth curve; None for a linear curve.
     """
     _clear(curve, times[0], times[-1])
     start = len(curve.keyframe_points)
@@ -123,7 +123,7 @@ def _set_handles(
     values: Sequence[float],
     slopes: Sequence[float],
 ) -> None:
-    """Set the handles of the last keys at a third of the distance, which makes time linear."""
+    """Set the handles of the last keys at a third of the distance, so that time is linear."""
     points = curve.keyframe_points
     spans = [(b - a) / 3.0 for a, b in pairwise(times)] or [1.0]
     for name, sign, lengths in (
@@ -154,10 +154,10 @@ def set_span(
         name: See `set_keys`.
         frames: See `set_keys`.
         rows: See `set_keys`.
-        guards: The last frame before the range and the first one after it, or none. They get keys.
-            The curve is constant from the first guard, and if there are two from the last frame of
-            the range, to the next key. Without guards it is smooth.
-        outside: The values at the guards of components without keys, by array index.
+        guards: The last frame before the range and the first frame after it; may be empty. They get
+            keys. From the first guard to the next key, the curve is constant. With two guards, it
+            is also constant from the last frame of the range. Without guards, it is smooth.
+        outside: For components without keys, their values at the guards, by array index.
     """
     path = owner.path_from_id(name)
     keyed = {i: c for i, c in animation.active_curves(owner.id_data, path).items() if _keys(c)}
@@ -189,18 +189,18 @@ def _keys(curve: Any) -> list[Any]:
 
 
 def pin(curve: Any, frame: float, value: float) -> None:
-    """Insert a key so that keys added on one side of it do not change the curve on the other."""
+    """Insert a key so that keys added on one side don't change the curve on the other side."""
     keys = _keys(curve)
-    before = [key for key in keys if key.co[0] < frame - NEAR]
-    after = [key for key in keys if key.co[0] > frame + NEAR]
-    for key in before[-1:] + after[:1]:
+    earlier = [key for key in keys if key.co[0] < frame - NEAR]
+    later = [key for key in keys if key.co[0] > frame + NEAR]
+    for key in earlier[-1:] + later[:1]:
         key.handle_left_type = key.handle_right_type = "FREE"
     key = curve.keyframe_points.insert(frame, value)
     key.handle_left_type = key.handle_right_type = "FREE"
 
 
 def _hold_from(curve: Any, frame: float) -> None:
-    """Make a curve constant from its key at a frame to the next key."""
+    """Make a curve constant between its key at a frame and the next key."""
     for key in _keys(curve):
         if abs(key.co[0] - frame) <= NEAR:
             key.interpolation = "CONSTANT"
@@ -209,8 +209,8 @@ def _hold_from(curve: Any, frame: float) -> None:
 def auto_key(owner: Any, name: str) -> None:
     """Key a property at the current frame if Auto Keying is on.
 
-    Like Blender's own tools, this respects the preferences and tool settings, such as Only Insert
-    Needed and Only Insert Available. Keying sets are ignored.
+    Like Blender's tools, it respects the preferences and tool settings, such as Only Insert Needed
+    and Only Insert Available. It ignores keying sets.
 
     Raises:
         ProblemError: If the action is linked.
@@ -244,7 +244,7 @@ def _group(owner: Any) -> str:
 
 
 def _clear(curve: Any, first: float, last: float) -> None:
-    """Remove the keys from one frame to another, inclusive."""
+    """Remove the keys between two frames, inclusive."""
     points = curve.keyframe_points
     if not points:
         return
@@ -262,7 +262,7 @@ def _append(curve: Any, frames: Sequence[float], values: Sequence[float], is_lin
     points.add(len(frames))
     _set_column(points, "co", _pairs(frames, values), start)
     handle = VECTOR if is_linear else AUTO_CLAMPED
-    # The preferences set these for new keys. Their type is always Keyframe.
+    # For new keys, the preferences set these. The key type is always Keyframe.
     properties = {
         "interpolation": LINEAR if is_linear else BEZIER,
         "handle_left_type": handle,
@@ -273,7 +273,7 @@ def _append(curve: Any, frames: Sequence[float], values: Sequence[float], is_lin
 
 
 def _pairs(frames: Sequence[float], values: Sequence[float]) -> array[float]:
-    """Interleave frames and values, as `co` and handles are stored."""
+    """Interleave frames and values, like `co` and the handles."""
     pairs = array("f", bytes(8 * len(frames)))
     pairs[::2] = array("f", frames)
     pairs[1::2] = array("f", values)
@@ -281,7 +281,7 @@ def _pairs(frames: Sequence[float], values: Sequence[float]) -> array[float]:
 
 
 def _set_column(points: Any, name: str, column: array[Any], start: int) -> None:
-    """Set a property of the keys of a curve from an index to the last one."""
+    """Set a property of a curve's keys from an index to the end."""
     if start:
         size = column.itemsize * (len(column) // (len(points) - start))
         all_keys = array(column.typecode, bytes(size * len(points)))

@@ -9,7 +9,7 @@ Parameters = ParamSpec("Parameters")
 
 
 class Listeners(Generic[Parameters]):
-    """Callbacks with the same parameters. Use it as a decorator to add one."""
+    """Callbacks with the same parameters. Use the instance as a decorator to add a callback."""
 
     def __init__(self) -> None:
         """Start without callbacks."""
@@ -29,12 +29,12 @@ class Listeners(Generic[Parameters]):
 on_invalidate = Listeners[[]]()
 """Called before and after loading a file, after undo and redo, and on unregister.
 
-By then all references to Blender's data are invalid: each cache of the file's data registers a
+All references to Blender's data are invalid then. Each cache of the file's data registers a
 function that clears it.
 """
 
 on_load = Listeners[[]]()
 """Called after loading a file, once all caches are cleared and before anything is evaluated.
 
-For what has to tell a new file, which is taken as it was saved, from undo and redo.
+For listeners that must distinguish a new file, which is used as it was saved, from undo and redo.
 """

@@ -1,4 +1,4 @@
-"""Which evaluated meshes are still what they were, as far as Blender lists what it evaluates."""
+"""Change tracking of evaluated meshes, from Blender's lists of updates."""
 
 from __future__ import annotations
 
@@ -7,28 +7,28 @@ import bpy
 from .updates import Updates, geometry_in
 
 MOST_WALKED = 500
-"""The number of updates from which on walking them takes longer than reading meshes again."""
+"""The number of updates above which iterating over them is slower than reading meshes again."""
 
 
 class Meshes:
-    """The session's evaluated meshes that something was made of.
+    """The session's evaluated meshes from which something was computed.
 
     Attributes:
-        is_asked: Whether any was asked for.
-        tokens: By the session UID of an object, what stands for its evaluated mesh until that
-            changes; None while changes may go unnoticed.
+        is_asked: Whether a token was requested.
+        tokens: The token of each evaluated mesh, by session UID of the object. A token is replaced
+            when the mesh changes. None while changes may go unnoticed.
     """
 
     def __init__(self) -> None:
-        """Start without any."""
+        """Start without meshes."""
         self.is_asked = False
         self.tokens: dict[int, object] | None = None
-        self._evaluated_in = 0  # The address of the depsgraph that was evaluated last.
+        self._evaluated_in = 0  # The address of the last evaluated depsgraph.
 
     def token_of(self, ob: bpy.types.Object, depsgraph: bpy.types.Depsgraph) -> object | None:
-        """Return what stands for the evaluated mesh of an object; None if changes go unnoticed.
+        """Return the token of an object's evaluated mesh; None if changes may go unnoticed.
 
-        As long as it is the same, the mesh is, bit for bit, in the object's space.
+        While the token stays the same, so does the mesh in object space, bit for bit.
         """
         self.is_asked = True
         if self.tokens is None or depsgraph.as_pointer() != self._evaluated_in:
@@ -42,8 +42,8 @@ class Meshes:
 
         Args:
             depsgraph: The depsgraph.
-            updates: What it has updated.
-            is_played: Whether nothing was edited, and no other extension was called.
+            updates: Its updates.
+            is_played: Whether nothing was edited and no other extension was called.
         """
         address = depsgraph.as_pointer()
         if not is_played:
@@ -55,7 +55,7 @@ class Meshes:
         self._evaluated_in = address
 
     def note_changes(self, updates: Updates) -> None:
-        """Forget the meshes among some updates whose geometry has changed."""
+        """Forget the meshes whose geometry has changed in some updates."""
         if self.tokens and updates.are_more_than(MOST_WALKED):
             self.tokens.clear()
         elif self.tokens:

@@ -1,8 +1,8 @@
-"""Messages for the user: English when they are made, in the user's language when they are shown.
+"""Messages for the user: created in English, shown in the user's language.
 
-A message is made with `msg` wherever the code finds something out. It is an ordinary English
-string, which can be compared, stored in the file and read by scripts whatever the language. Only
-what draws or reports it calls `shown`, so that nothing is translated unless it is seen.
+The code creates a message with `msg` where it detects a problem or a result. It is an ordinary
+English string: scripts can compare, store and read it in any language. Only code that draws or
+reports a message calls `shown`, so that no unseen message is translated.
 """
 
 from __future__ import annotations
@@ -12,13 +12,13 @@ from collections.abc import Sequence
 import bpy
 
 DEFAULT = bpy.app.translations.contexts.default
-"""Blender's own context of most texts."""
+"""Blender's default translation context, used for most texts."""
 
 CONTEXT = "FABRIK IK"
-"""The translation context of our labels that Blender's own catalogues translate in another sense.
+"""The translation context of labels that have another meaning in Blender's own catalogs.
 
-Blender looks a text up in its own catalogues first. Its Chain is a verb in Spanish, for instance,
-and its Weight is the word for Influence.
+Blender looks up a text in its own catalogs first. In Spanish, for instance, its Chain is a verb,
+and its Weight is translated like Influence.
 """
 
 OTHER_SENSE = frozenset(
@@ -46,20 +46,20 @@ OTHER_SENSE = frozenset(
         "Weight",
     }
 )
-"""The labels that have to be in `CONTEXT`."""
+"""The labels that require `CONTEXT`."""
 
 MOST_STORED = 4096
-"""The number of stored messages above which all of them are forgotten."""
+"""The maximum number of stored messages. At the limit, all of them are forgotten."""
 
 
 class Message(str):
-    """An English text that knows how it was made, so that it can be translated.
+    """An English text with its template and values, so that it can be translated.
 
-    `str(message)` and, of an error that was raised with it, `str(error)` are the message itself.
+    `str(message)` is the message itself. So is `str(error)` of an error raised with it.
 
     Attributes:
-        template: The text to translate, with a placeholder for each of the values.
-        values: The values by placeholder; messages among them are translated as well.
+        template: The text to translate, with a placeholder for each value.
+        values: The values by placeholder. Messages among them are translated as well.
     """
 
     __slots__ = ("template", "values")
@@ -75,59 +75,59 @@ class Message(str):
 
 
 def msg(template: str, /, **values: object) -> Message:
-    """Make a message.
+    """Create a message.
 
     Args:
-        template: The English text as a literal, which is how `make translations` finds it, with
-            placeholders such as ``{bone}`` or ``{angle:.1f}``.
+        template: The English text, with placeholders such as ``{bone}`` or ``{angle:.1f}``. It must
+            be a literal, so that `make translations` finds it.
         values: Strings, numbers and messages by placeholder.
     """
-    # Without values braces are ordinary characters.
+    # Without values, braces are ordinary characters.
     message = Message(template.format_map(values) if values else template)
     message.template = template
     message.values = values
     return message
 
 
-def counted(count: int, one: str, many: str) -> Message:
-    """Make a message from a count and templates for one and for several: 1 key, 2 keys."""
-    return msg(one if count == 1 else many, count=count)
+def counted(count: int, singular: str, plural: str) -> Message:
+    """Create a message from a count and templates for singular and plural: 1 key, 2 keys."""
+    return msg(singular if count == 1 else plural, count=count)
 
 
 def label(text: str) -> Message:
-    """Return the message of a text that is translated as the label of a property or enum item."""
+    """Return a message that is translated as the label of a property or enum item."""
     return msg(text)
 
 
 def joined(separator: str, parts: Sequence[str]) -> Message:
-    """Join strings; those that are messages, the separator too, remain translatable."""
+    """Join strings. Messages among them, including the separator, remain translatable."""
     values: dict[str, object] = {f"part{i}": part for i, part in enumerate(parts)}
     text = "{separator}".join(f"{{{name}}}" for name in values)
     return msg(text, separator=separator, **values) if values else msg("")
 
 
 COMMA = msg(", ")
-"""What separates the items of a list."""
+"""The separator of list items."""
 
 
 def enumerated(parts: Sequence[Message]) -> Message:
     """Join messages, at least one, for a sentence: A, B and C."""
-    *others, last = parts
-    return msg("{names} and {last}", names=joined(COMMA, others), last=last) if others else last
+    *leading, last = parts
+    return msg("{names} and {last}", names=joined(COMMA, leading), last=last) if leading else last
 
 
 def channel_name(channel: str) -> Message:
-    """Return the name of a channel for a message: rotation_quaternion is a rotation."""
+    """Return the name of a channel for a message, such as rotation for rotation_quaternion."""
     if channel == "location":
         return msg("location")
     return msg("scale") if channel == "scale" else msg("rotation")
 
 
 def shown(text: str) -> str:
-    """Return a message in the user's language; other strings are returned as they are.
+    """Return a message in the user's language; other strings stay unchanged.
 
     Args:
-        text: A message, or the text of a stored one.
+        text: A message, or the text of a stored message.
     """
     text = recalled(text)
     if not isinstance(text, Message):
@@ -143,7 +143,7 @@ def shown(text: str) -> str:
 
 
 def context_of(*labels: str) -> str:
-    """Return the translation context of labels that have the same one, as those of a property."""
+    """Return the translation context of labels that share it, such as those of a property."""
     return DEFAULT if OTHER_SENSE.isdisjoint(labels) else CONTEXT
 
 
@@ -159,7 +159,7 @@ _stored: dict[str, Message] = {}
 
 
 def store(text: str) -> None:
-    """Remember the message of a text that is written to a property, which only keeps the text."""
+    """Remember a message that is written to a property, which stores only its text."""
     if isinstance(text, Message):
         if len(_stored) >= MOST_STORED:
             _stored.clear()
@@ -167,5 +167,5 @@ def store(text: str) -> None:
 
 
 def recalled(text: str) -> str:
-    """Return the message that a text from a property was, the text itself if that is unknown."""
+    """Return the stored message of a property's text; the text itself if no message is stored."""
     return text if isinstance(text, Message) else _stored.get(text, text)

@@ -45,15 +45,14 @@ from .rotation import LOCATION, channel_of, channel_values, mode_of, quaternion
 from .skeleton import Point, Skeleton, matrix3, matrix_frame, vector
 
 LOCKED = 1e-5
-"""The relative error (absolute below 1) up to which a locked component counts as unchanged, in
-addition to rounding."""
+"""The largest error of an unchanged locked component, besides rounding. Relative above 1."""
 
 
 HOLDING: list[Callable[[Point], str | None]] = []
-"""What features know of what holds a target elsewhere than where its channels put it.
+"""Functions of features that check whether a hold displaces a target from its channels.
 
-Each returns None for a target that it knows nothing of, otherwise why its channels do not move it,
-which is empty if they do.
+Each returns None for a target that it never holds. Otherwise it returns why the target's channels
+don't move it, which is empty if they do.
 """
 
 
@@ -65,13 +64,13 @@ def owner_of(point: Point) -> Any:
 
 
 def channels_of(point: Point, turns: bool) -> list[str]:
-    """Return the channels that moving, and if ``turns`` rotating, a target sets."""
+    """Return the channels that are set when a target is moved and, if ``turns``, rotated."""
     names = [channel_of(LOCATION)[0]]
     return [*names, channel_of(mode_of(owner_of(point)))[0]] if turns else names
 
 
 def refuse_unmovable(point: Point, turns: bool) -> None:
-    """Refuse a target that cannot be moved, or if ``turns`` rotated.
+    """Refuse a target that can't be moved or, if ``turns``, rotated.
 
     Raises:
         ProblemError: With the reason.
@@ -108,22 +107,22 @@ def refuse_unmovable(point: Point, turns: bool) -> None:
 
 
 def refuse_held(point: Point) -> None:
-    """Refuse a target that something holds at this frame, so that its channels do not move it.
+    """Refuse a target that is held at the current frame, so that its channels don't move it.
 
     Raises:
-        ProblemError: With what to do.
+        ProblemError: With the solution.
     """
-    if said := _holding(point):
-        raise ProblemError(said)
+    if problem := _holding(point):
+        raise ProblemError(problem)
 
 
 def is_ever_held(point: Point) -> bool:
-    """Return whether something holds a target at any frame, so that it is posed by that."""
+    """Return whether a target is held at any frame, so that its channels don't pose it."""
     return _holding(point) is not None
 
 
 def _holding(point: Point) -> str | None:
-    return next((said for ask in HOLDING if (said := ask(point)) is not None), None)
+    return next((problem for ask in HOLDING if (problem := ask(point)) is not None), None)
 
 
 def place_of(depsgraph: bpy.types.Depsgraph, point: Point) -> Frame:
@@ -135,26 +134,26 @@ def place_of(depsgraph: bpy.types.Depsgraph, point: Point) -> Frame:
     return frame_in(world, matrix_frame(pose_bones(evaluated)[point.bone].matrix))
 
 
-def move_to(depsgraph: bpy.types.Depsgraph, point: Point, place: Vec, axes: Mat3 | None) -> None:
-    """Set the channels of a target so that it is at a place, with the given rotation.
+def move_to(depsgraph: bpy.types.Depsgraph, point: Point, position: Vec, axes: Mat3 | None) -> None:
+    """Set the channels of a target so that it has a position and rotation in world space.
 
-    Its scale is kept. If rotating changes its offset, or rounding errors are large, calling this
+    Its scale stays. If rotating changes its offset, or rounding errors are large, calling this
     again after an update refines the result.
 
     Args:
         depsgraph: The depsgraph, up to date.
         point: The target, accepted by `refuse_unmovable`.
-        place: The place in world space.
-        axes: The orthonormal axes to align with in world space, Y exactly and Z as nearly as
+        position: The position in world space.
+        axes: The orthonormal axes to align with in world space, Y exactly and Z as closely as
             possible; None keeps the rotation.
 
     Raises:
-        ProblemError: If its space has zero scale, or a component that has to change is locked.
+        ProblemError: If its space has zero scale, or a component that must change is locked.
     """
     owner = owner_of(point)
     try:
         to_channel = inverse((location_axes_world(depsgraph, point), ORIGIN))[0]
-        shift = mat_apply(to_channel, sub(place, place_of(depsgraph, point)[1]))
+        shift = mat_apply(to_channel, sub(position, place_of(depsgraph, point)[1]))
         turn = None if axes is None else _turn(*_rotation_axes(depsgraph, point), axes)
     except ValueError:
         raise ProblemError(
@@ -179,7 +178,7 @@ def location_axes_world(depsgraph: bpy.types.Depsgraph, point: Point) -> Mat3:
     evaluated = point.object.evaluated_get(depsgraph)
     world = matrix3(evaluated.matrix_world)
     if point.skeleton is None:
-        # Removing the own transform leaves that of the parent, whatever its type.
+        # Removing the object's basis matrix leaves the parent's transform, whatever its type.
         return mat_product(world, _inverse_axes(matrix3(evaluated.matrix_basis)))
     bone, parent = _bone_and_parent(evaluated, point)
     turned = mat_product(world, _turned_by_hold(evaluated, point))
@@ -196,8 +195,8 @@ def _rotation_axes(depsgraph: bpy.types.Depsgraph, point: Point) -> tuple[Mat3, 
     world = matrix3(evaluated.matrix_world)
     if point.skeleton is None:
         sizes = times(vector(evaluated.scale), vector(evaluated.delta_scale))
-        own_axes = scale_columns(quat_matrix(_rotation_of(evaluated)), sizes)
-        return mat_product(world, _inverse_axes(own_axes)), sizes
+        local_axes = scale_columns(quat_matrix(_rotation_of(evaluated)), sizes)
+        return mat_product(world, _inverse_axes(local_axes)), sizes
     bone, parent = _bone_and_parent(evaluated, point)
     inherited, post_scale = inherited_axes(bone, parent[0])
     posed = pose_bones(evaluated)[point.skeleton.names[point.bone]]
@@ -213,7 +212,7 @@ def _bone_and_parent(evaluated: bpy.types.Object, point: Point) -> tuple[Bone, F
 
 
 def _turned_by_hold(evaluated: bpy.types.Object, point: Point) -> Mat3:
-    """Return the axes, in armature space, to which what holds a bone turns those of its channels.
+    """Return the rotation, in armature space, that a hold adds to the axes of a bone's channels.
 
     Raises:
         ValueError: If the bone has zero scale.
@@ -223,9 +222,9 @@ def _turned_by_hold(evaluated: bpy.types.Object, point: Point) -> Mat3:
     bone, parent = _bone_and_parent(evaluated, point)
     owner = owner_of(point)
     local = Local(vector(owner.location), _rotation_of(owner), vector(owner.scale))
-    own = bone_frame(bone, local, parent)[0]
-    shown = matrix3(pose_bones(evaluated)[owner.name].matrix)
-    return mat_product(shown, _inverse_axes(own))
+    unheld_axes = bone_frame(bone, local, parent)[0]
+    held_axes = matrix3(pose_bones(evaluated)[owner.name].matrix)
+    return mat_product(held_axes, _inverse_axes(unheld_axes))
 
 
 def _inverse_axes(axes: Mat3) -> Mat3:
@@ -238,7 +237,7 @@ def _rotation_of(owner: Any) -> Quat:
 
 
 def _turn(inherited: Mat3, sizes: Vec, axes: Mat3) -> Quat:
-    """Return the local rotation that aligns Y and Z with the axes, considering negative scale.
+    """Return the local rotation that aligns Y and Z with the axes, allowing for negative scale.
 
     Raises:
         ValueError: If the inherited axes are degenerate.
@@ -255,7 +254,7 @@ def _turn(inherited: Mat3, sizes: Vec, axes: Mat3) -> Quat:
 
 
 def _set(owner: Any, name: str, values: Sequence[float], rounded: float) -> None:
-    """Set a channel, if its locked components change by no more than rounding errors.
+    """Set a channel, if its locked components change only by rounding errors.
 
     Args:
         owner: The object or pose bone.
@@ -264,7 +263,7 @@ def _set(owner: Any, name: str, values: Sequence[float], rounded: float) -> None
         rounded: The largest rounding error of the values, in the unit of the channel.
 
     Raises:
-        ProblemError: If a locked component would have to change.
+        ProblemError: If a locked component would change.
     """
     locks = _locks(owner, name)
     current = list(getattr(owner, name))

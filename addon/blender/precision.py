@@ -1,8 +1,8 @@
 """Rounding errors of locations and rotations in single precision.
 
-Blender stores numbers and evaluates matrices in single precision. The error depends on the
-intermediate values, not on the result: the child of a parent far from the world's origin is as
-imprecise as its parent, wherever it is.
+Blender stores numbers and evaluates matrices in single precision. The error depends on intermediate
+values, not on the result. If a parent is far from the world origin, its child is as imprecise as
+the parent, wherever the child is.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from .rotation import AXIS_ANGLE, QUATERNION, channel_of, mode_of
 from .skeleton import Point, matrix3, matrix_frame, vector
 
 UNIT = 2.0**-23
-"""The largest relative error of a number that is rounded when computed and when stored."""
+"""The largest relative error of a number that is rounded when computed and again when stored."""
 
 STEPS = 2.0
 """The error of a matrix product in multiples of `UNIT`: each element is a sum of three products."""
@@ -32,8 +32,8 @@ class Rounding(NamedTuple):
     """The largest rounding error of a transform.
 
     Attributes:
-        place: That of the location, in metres in world space.
-        turn: That of the rotation, in radians.
+        place: The error of the location, in meters in world space.
+        turn: The error of the rotation, in radians.
     """
 
     place: float
@@ -41,14 +41,14 @@ class Rounding(NamedTuple):
 
 
 class _Error(NamedTuple):
-    """The largest rounding error of a matrix: of its location and of its axes' components."""
+    """The largest rounding errors of a matrix: of its location, and of its axes' components."""
 
     place: float
     axes: float
 
 
 def rounding_of(depsgraph: bpy.types.Depsgraph, point: Point) -> Rounding:
-    """Return the rounding error of an object or a bone, including that of its channels.
+    """Return the rounding error of an object or bone, including the error of its channels.
 
     Args:
         depsgraph: The depsgraph, up to date.
@@ -69,10 +69,10 @@ def rounding_of(depsgraph: bpy.types.Depsgraph, point: Point) -> Rounding:
 def chain_rounding(
     depsgraph: bpy.types.Depsgraph, points: Iterable[Point], joints: Sequence[Vec], has_hand: bool
 ) -> float:
-    """Return the largest rounding error of a chain's joints, in metres in world space.
+    """Return the largest rounding error of a chain's joints, in meters in world space.
 
     A nearly straight chain amplifies errors: its joints move sideways by the square root of the
-    change in the distance from root to tip.
+    change in root-to-tip distance.
 
     Args:
         depsgraph: The depsgraph, up to date.
@@ -104,28 +104,28 @@ def _turn(owner: Any) -> float:
 
 
 def _object(ob: bpy.types.Object) -> _Error:
-    """Return the error of an evaluated object's world matrix."""
+    """Return the rounding error of an evaluated object's world matrix."""
     *above, top = [ob, *ancestors(ob)]
     error = _local(top)
-    for one in reversed(above):
-        error = _child(one, error)
+    for descendant in reversed(above):
+        error = _child(descendant, error)
     return error
 
 
 def _local(ob: bpy.types.Object) -> _Error:
-    """Return the error of the matrix of an object in the space of its parent."""
-    place, axes = ob.matrix_basis.translation.length, _size(matrix3(ob.matrix_basis))
-    return _Error(UNIT * place, STEPS * UNIT * axes)
+    """Return the rounding error of an object's matrix in parent space."""
+    distance, axes = ob.matrix_basis.translation.length, _size(matrix3(ob.matrix_basis))
+    return _Error(UNIT * distance, STEPS * UNIT * axes)
 
 
 def _child(ob: bpy.types.Object, parent_error: _Error) -> _Error:
-    """Return the error of the world matrix of an object with a parent, given that of the parent."""
+    """Return the rounding error of a child object's world matrix from its parent's error."""
     local, parent = _local(ob), cast("bpy.types.Object", ob.parent)
-    place, axes = ob.matrix_basis.translation.length, _size(matrix3(ob.matrix_basis))
+    distance, axes = ob.matrix_basis.translation.length, _size(matrix3(ob.matrix_basis))
     link = matrix_frame(ob.matrix_parent_inverse)
     size = _size(link[0])
-    place = length(link[1]) + size * place
-    local = _Error(size * local.place + UNIT * place, size * local.axes)
+    distance = length(link[1]) + size * distance
+    local = _Error(size * local.place + UNIT * distance, size * local.axes)
     world = matrix3(parent.matrix_world)
     if ob.parent_type == "BONE" and parent.pose and ob.parent_bone in pose_bones(parent):
         bone = pose_bones(parent)[ob.parent_bone]
@@ -133,38 +133,38 @@ def _child(ob: bpy.types.Object, parent_error: _Error) -> _Error:
         axes_size = _size(matrix3(bone.matrix))
         parent_error = _within(parent_error, world, pose, bone.tail.length, axes_size)
         world = matrix3(parent.matrix_world @ bone.matrix)
-    return _within(parent_error, world, local, place, size * axes)
+    return _within(parent_error, world, local, distance, size * axes)
 
 
-def _within(parent: _Error, world: Mat3, local: _Error, place: float, axes: float) -> _Error:
-    """Return the error of the product of a parent's matrix and a local one.
+def _within(parent: _Error, world: Mat3, local: _Error, distance: float, axes: float) -> _Error:
+    """Return the rounding error of the product of a parent's matrix and a local matrix.
 
     Args:
         parent: The error of the parent's matrix.
         world: The axes of the parent's matrix.
         local: The error of the local matrix.
-        place: The largest intermediate value of the local location.
+        distance: The largest intermediate value of the local location.
         axes: The size of the local axes.
     """
     size = _size(world)
     rounded = STEPS * UNIT * size
     return _Error(
-        parent.place + parent.axes * place + size * local.place + rounded * place,
+        parent.place + parent.axes * distance + size * local.place + rounded * distance,
         parent.axes * axes + size * local.axes + rounded * axes,
     )
 
 
 def _posed(bone: bpy.types.PoseBone) -> _Error:
-    """Return the error of an evaluated bone's pose matrix, including those of its parents."""
+    """Return the rounding error of an evaluated bone's pose matrix, including its ancestors'."""
     head = bone.head
-    place = axes = 0.0
+    distance = axes = 0.0
     ancestor: bpy.types.PoseBone | None = bone
     while ancestor is not None:
         size = _size(matrix3(ancestor.matrix))
-        place += ancestor.head.length + (head - ancestor.head).length + size * _offset(ancestor)
+        distance += ancestor.head.length + (head - ancestor.head).length + size * _offset(ancestor)
         axes += size
         ancestor = ancestor.parent
-    return _Error(STEPS * UNIT * place, STEPS * UNIT * axes)
+    return _Error(STEPS * UNIT * distance, STEPS * UNIT * axes)
 
 
 def _offset(bone: bpy.types.PoseBone) -> float:

@@ -1,7 +1,7 @@
 """Casting rays from a foot to the ground.
 
-The ground is read from the handler's depsgraph, so that moving and deforming ground is that of the
-current frame, in the viewport and in renders.
+The handler's depsgraph provides the ground, so that moving and deforming ground is at the current
+frame, in the viewport and in renders.
 """
 
 from __future__ import annotations
@@ -32,10 +32,10 @@ SOURCES: dict[Source, tuple[str, str]] = {
 """The sources of ground, with label and description."""
 
 SKIP = 1e-4
-"""The distance behind an ignored hit at which a ray continues, in metres."""
+"""The distance behind an ignored hit at which a ray continues, in meters."""
 
 MAX_IGNORED = 64
-"""The largest number of ignored hits of a ray."""
+"""The maximum number of ignored hits of a ray."""
 
 
 class Hit(NamedTuple):
@@ -44,8 +44,8 @@ class Hit(NamedTuple):
     Attributes:
         place: The hit point, in world space.
         normal: The unit normal in world space, on the side of the ray's origin.
-        ob: The original object that was hit.
-        face: The index of the face of its evaluated mesh.
+        ob: The original of the hit object.
+        face: The index of the hit face in its evaluated mesh.
     """
 
     place: Vec
@@ -55,13 +55,13 @@ class Hit(NamedTuple):
 
 
 Cast = Callable[[Vec, Vec, float], Hit | None]
-"""Casts a ray from an origin in a direction, a unit vector, over a distance, all in world space."""
+"""Casts a ray from an origin along a direction (a unit vector) for a length, in world space."""
 
 
 class Ground:
-    """Mesh objects that count as ground.
+    """Mesh objects that are ground.
 
-    Hidden objects count as well, unless they are excluded from the view layer or disabled in
+    Hidden objects are ground as well, unless they are excluded from the view layer or disabled in
     renders.
 
     Attributes:
@@ -75,28 +75,28 @@ class Ground:
     def cast(
         self, depsgraph: bpy.types.Depsgraph, origin: Vec, direction: Vec, distance: float
     ) -> Hit | None:
-        """Return the nearest hit of a ray, None if there is none.
+        """Return the nearest hit of a ray; None without a hit.
 
         Args:
             depsgraph: The depsgraph.
             origin: The origin of the ray, in world space.
             direction: Its direction, a unit vector in world space.
-            distance: Its length, in metres.
+            distance: Its length, in meters.
         """
         return self.caster(depsgraph)(origin, direction, distance)
 
     def caster(self, depsgraph: bpy.types.Depsgraph) -> Cast:
-        """Return a function that casts rays as `cast` does, until the next evaluation.
+        """Return a function that casts rays like `cast`, valid until the next evaluation.
 
-        Its objects are prepared once, at the first ray.
+        It prepares its objects once, at the first ray.
         """
         targets: list[_Target] | None = None
 
         def cast_ray(origin: Vec, direction: Vec, distance: float) -> Hit | None:
             nonlocal targets
             if targets is None:
-                shifted = (_target(ob, depsgraph) for ob in self.objects)
-                targets = [target for target in shifted if target is not None]
+                candidates = (_target(ob, depsgraph) for ob in self.objects)
+                targets = [target for target in candidates if target is not None]
             nearest = None
             start, along = Vector(origin), Vector(direction)
             for target in targets:
@@ -108,9 +108,9 @@ class Ground:
         return cast_ray
 
     def state(self, depsgraph: bpy.types.Depsgraph) -> tuple[object, ...] | None:
-        """Return what the hits of rays depend on; None if that is unknown.
+        """Return a state that determines the hits of all rays; None if it is unknown.
 
-        It is equal at another frame only if rays hit the same there, bit for bit.
+        If it is equal at two frames, rays hit the same there, bit for bit.
         """
         meshes = part(Meshes)
         tokens = [meshes.token_of(ob, depsgraph) for ob in self.objects]
@@ -120,18 +120,18 @@ class Ground:
         return tuple([_state(ob, depsgraph, token) for ob, token in pairs])
 
     def is_excluded(self, depsgraph: bpy.types.Depsgraph) -> bool:
-        """Return whether there is ground, but none of it can be hit by rays."""
+        """Return whether ground exists, but rays can't hit any of it."""
         return bool(self.objects) and not any(_is_evaluated(ob, depsgraph) for ob in self.objects)
 
 
 class SceneGround(Ground):
     """Everything visible in a scene, in the viewport and in renders, except the character."""
 
-    def __init__(self, own: bpy.types.Object, besides: Iterable[bpy.types.Object]) -> None:
-        """Exclude an armature and other objects, their descendants, and what they deform."""
-        self._own = {ob.session_uid for ob in (own, *besides)}
+    def __init__(self, armature: bpy.types.Object, excluded: Iterable[bpy.types.Object]) -> None:
+        """Exclude an armature and other objects, with their descendants and deformed meshes."""
+        self._own = {ob.session_uid for ob in (armature, *excluded)}
         self._own_cache: dict[int, bool] = {}
-        shown = dict.fromkeys(ob for scene in own.users_scene for ob in scene.objects)
+        shown = dict.fromkeys(ob for scene in armature.users_scene for ob in scene.objects)
         super().__init__(ob for ob in shown if not self._is_excluded(ob))
 
     def cast(
@@ -141,17 +141,17 @@ class SceneGround(Ground):
         scene = cast("bpy.types.Scene", depsgraph.scene)
         start, along = Vector(origin), Vector(direction)
         for _ in range(MAX_IGNORED):
-            is_hit, place, normal, face, ob, _ = cast(
+            is_hit, hit_position, normal, face, ob, _ = cast(
                 Any, scene.ray_cast(depsgraph, start, along, distance=distance)
             )
             if not is_hit:
                 return None
             if not self._is_excluded(ob):
-                return Hit(vector(place), _facing(normal, along), ob.original, face)
-            distance -= (place - start).length + SKIP
+                return Hit(vector(hit_position), _facing(normal, along), ob.original, face)
+            distance -= (hit_position - start).length + SKIP
             if distance <= 0.0:
                 return None
-            start = place + along * SKIP
+            start = hit_position + along * SKIP
         return None
 
     def caster(self, depsgraph: bpy.types.Depsgraph) -> Cast:
@@ -159,11 +159,11 @@ class SceneGround(Ground):
         return partial(self.cast, depsgraph)
 
     def state(self, depsgraph: bpy.types.Depsgraph) -> tuple[object, ...] | None:
-        """Return None: what is visible may change in more ways than updates tell."""
+        """Return None: visibility may change without an update."""
         return None
 
     def _is_excluded(self, ob: bpy.types.Object) -> bool:
-        # Objects that are disabled in renders would give other hits there.
+        # Hits on an object that is disabled in renders would differ there.
         return ob.hide_render or self._is_own(ob)
 
     def _is_own(self, ob: bpy.types.Object) -> bool:
@@ -177,25 +177,25 @@ def ground_of(
     source: Source,
     ob: bpy.types.Object | None,
     collection: bpy.types.Collection | None,
-    own: bpy.types.Object,
-    besides: Iterable[bpy.types.Object],
+    armature: bpy.types.Object,
+    excluded: Iterable[bpy.types.Object],
 ) -> Ground:
     """Return the ground.
 
-    It holds references to objects, so it must not outlive a plan.
+    It stores references to objects, so it must not outlive a plan.
 
     Args:
         source: The kind of source.
         ob: The object for the source `OBJECT`.
         collection: The collection for the source `COLLECTION`.
-        own: The armature of the character, which is excluded.
-        besides: Other objects to exclude for the source `SCENE`.
+        armature: The armature of the character, which is excluded.
+        excluded: Other objects to exclude for the source `SCENE`.
 
     Raises:
-        ProblemError: If the source is not set, or cannot be ground.
+        ProblemError: If the source isn't set, or can't be ground.
     """
     if source == "SCENE":
-        return SceneGround(own, besides)
+        return SceneGround(armature, excluded)
     if source == "COLLECTION":
         return _collection_ground(collection)
     if ob is None:
@@ -204,7 +204,7 @@ def ground_of(
         raise ProblemError(
             "“{object}” isn't a mesh: choose a mesh object as ground", object=ob.name
         )
-    if moves_with(ob, {own.session_uid}):
+    if moves_with(ob, {armature.session_uid}):
         raise ProblemError(
             "“{object}” moves with the armature and can't be its ground: choose another object",
             object=ob.name,
@@ -237,17 +237,17 @@ def source_items(numbers: Mapping[Source, int]) -> tuple[tuple[str, str, str, in
 def resolve_ground(
     names: Sequence[str], grounds: Sequence[bpy.types.Object]
 ) -> list[bpy.types.Object | None]:
-    """Find the ground objects that a simulation has stored by name.
+    """Return the ground objects whose names a simulation has stored.
 
-    They are looked up by name in the current ground; renamed objects, and copies made together with
-    the armature, by index.
+    They are looked up by name in the current ground. Renamed objects, and copies made together with
+    the armature, are looked up by index.
 
     Args:
-        names: The stored names: those of the ground, in order, then those of other objects.
+        names: The stored names: of the ground objects, in order, then of other objects.
         grounds: The current ground.
 
     Returns:
-        For each name its object, None if it is missing.
+        The object of each name; None if it is missing.
     """
     by_name = {ob.name: ob for ob in grounds}
 
@@ -264,22 +264,22 @@ def resolve_ground(
 def _state(
     ob: bpy.types.Object, depsgraph: bpy.types.Depsgraph, token: object
 ) -> tuple[object, ...] | None:
-    """Return where an object is, and its mesh; None if it is not evaluated."""
+    """Return the world frame of an object and its mesh's token; None if it isn't evaluated."""
     if not _is_evaluated(ob, depsgraph):
         return None
     return matrix_frame(ob.evaluated_get(depsgraph).matrix_world), token
 
 
 class _Target(NamedTuple):
-    """An object that rays are cast at.
+    """An object at which rays are cast.
 
     Attributes:
         ob: The object.
         evaluated: Its evaluated copy.
-        world: The transform of that.
-        local: The inverse of it.
-        turn: The part of the inverse that transforms directions.
-        normals: What transforms normals to world space.
+        world: The transform from object space to world space.
+        local: The inverse of `world`.
+        turn: The 3 × 3 part of `local`, which transforms directions.
+        normals: The matrix that transforms normals to world space.
     """
 
     ob: bpy.types.Object
@@ -291,7 +291,7 @@ class _Target(NamedTuple):
 
 
 def _target(ob: bpy.types.Object, depsgraph: bpy.types.Depsgraph) -> _Target | None:
-    """Prepare an object for rays, None if it is not evaluated."""
+    """Prepare an object for rays; None if it isn't evaluated."""
     if not _is_evaluated(ob, depsgraph):
         return None
     evaluated = ob.evaluated_get(depsgraph)
@@ -305,25 +305,27 @@ def _target(ob: bpy.types.Object, depsgraph: bpy.types.Depsgraph) -> _Target | N
 def _cast(
     target: _Target, start: Vector, along: Vector, distance: float
 ) -> tuple[float, Hit] | None:
-    """Return the distance in metres and the hit of a ray on an object, None if there is none."""
-    # Scales may be uneven: the length of the local direction converts the distance.
+    """Return the distance in meters and the hit of a ray on an object; None without a hit."""
+    # The scale may be uneven: the length of the local direction converts the distance.
     local = target.turn @ along
     reach = distance * local.length
     try:
-        is_hit, place, normal, face = cast(
+        is_hit, hit_position, normal, face = cast(
             Any, target.evaluated.ray_cast(target.local @ start, local, distance=reach)
         )
-    except RuntimeError:  # It was evaluated before, and is disabled now.
+    except RuntimeError:  # The object was evaluated earlier, and has been disabled since.
         return None
     if not is_hit:
         return None
-    place = target.world @ place
+    hit_position = target.world @ hit_position
     normal = target.normals @ normal
-    return (place - start).dot(along), Hit(vector(place), _facing(normal, along), target.ob, face)
+    return (hit_position - start).dot(along), Hit(
+        vector(hit_position), _facing(normal, along), target.ob, face
+    )
 
 
 def _is_evaluated(ob: bpy.types.Object, depsgraph: bpy.types.Depsgraph) -> bool:
-    """Return whether an object is evaluated: it may be excluded from the view layer."""
+    """Return whether an object is evaluated; it isn't if it is excluded from the view layer."""
     evaluated = ob.evaluated_get(depsgraph)
     if not evaluated.is_evaluated:
         return False
@@ -332,9 +334,9 @@ def _is_evaluated(ob: bpy.types.Object, depsgraph: bpy.types.Depsgraph) -> bool:
 
 
 def _ensure_mesh(evaluated: bpy.types.Object) -> None:
-    """Make Blender create the mesh of an object in Edit Mode, also if another user of it is.
+    """Make Blender create the mesh of an object if a user of the mesh is in Edit Mode.
 
-    Until the mesh is requested, only what Edit Mode draws exists.
+    Until the mesh is requested, only Edit Mode's drawing data exists.
     """
     mesh = evaluated.data
     if isinstance(mesh, bpy.types.Mesh) and mesh.is_editmode and not mesh.vertices:

@@ -1,7 +1,7 @@
-"""What constraints, drivers and shapes depend on, as Blender's own properties say.
+"""Dependencies of constraints, drivers and shapes, read from Blender's own properties.
 
-Data-blocks are found by following the pointers of any type, so that no types of constraints,
-modifiers and nodes are listed here.
+The code follows the pointers of any type. So it needs no list of the types of constraints,
+modifiers and nodes.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from .curves import split_bone_path
 from .relations import SHAPE, Node, node_of
 
 SHAPING = ("modifiers", "data", "particle_systems", "instance_collection")
-"""The properties of an object that decide on its shape, besides its parent."""
+"""The properties of an object that determine its shape, besides its parent."""
 
 UNRELATED = (bpy.types.Action, bpy.types.Image, bpy.types.Material, bpy.types.Scene)
 """Data-blocks that neither move nor shape anything."""
@@ -25,7 +25,7 @@ UNRELATED = (bpy.types.Action, bpy.types.Image, bpy.types.Material, bpy.types.Sc
 SKIPPED = ("rna_type", "animation_data")
 
 PARTS = (("target", "subtarget"), ("object", "subtarget"), ("object", "bone"))
-"""How to get from the name of a pointer to that of the property with a part of the object."""
+"""Replacements that turn a pointer's name into that of the property that names a part."""
 
 
 class Reference(NamedTuple):
@@ -34,7 +34,8 @@ class Reference(NamedTuple):
     Attributes:
         block: The data-block.
         name: The name of the property.
-        part: The bone or vertex group that is named along with it; None if that is not possible.
+        part: The bone or vertex group named with it; empty without a name. None if the type has no
+            such property.
     """
 
     block: bpy.types.ID
@@ -43,10 +44,10 @@ class Reference(NamedTuple):
 
 
 def constraint_sources(con: Any) -> list[Node]:
-    """Return what one of Blender's constraints depends on, but for what drives it."""
+    """Return the dependencies of one of Blender's constraints, except through its drivers."""
     has_space = "CUSTOM" in (con.owner_space, con.target_space)
-    found = [one for one in _references([con]) if isinstance(one.block, bpy.types.Object)]
-    return [_node(one) for one in found if has_space or one.name != "space_object"]
+    refs = [ref for ref in _references([con]) if isinstance(ref.block, bpy.types.Object)]
+    return [_node(ref) for ref in refs if has_space or ref.name != "space_object"]
 
 
 def driver_sources(driver: Any) -> Iterator[Node]:
@@ -55,18 +56,18 @@ def driver_sources(driver: Any) -> Iterator[Node]:
 
 
 def shape_sources(ob: bpy.types.Object) -> Iterator[Node]:
-    """Yield what the shape of an object depends on, besides its transform."""
+    """Yield the dependencies of an object's shape, besides its transform."""
     values = [getattr(ob, name) for name in SHAPING]
     blocks = [value for value in values if isinstance(value, bpy.types.ID)]
     parts = [part for value in values if value and value not in blocks for part in value]
     armatures: list[Any] = [ob.parent] if ob.parent and ob.parent_type == "ARMATURE" else []
-    for one in _references(parts):
-        if not isinstance(one.block, bpy.types.Object):
-            blocks.append(one.block)
-        elif one.part is None and one.block.pose is not None:
-            armatures.append(one.block)
+    for reference in _references(parts):
+        if not isinstance(reference.block, bpy.types.Object):
+            blocks.append(reference.block)
+        elif reference.part is None and reference.block.pose is not None:
+            armatures.append(reference.block)
         else:
-            yield _node(one)
+            yield _node(reference)
     for armature in armatures:
         names = ob.vertex_groups.keys() or armature.pose.bones.keys()
         yield from (node_of(armature, name) for name in names)
@@ -74,7 +75,7 @@ def shape_sources(ob: bpy.types.Object) -> Iterator[Node]:
 
 
 def shape_parent(ob: bpy.types.Object) -> bpy.types.Object | None:
-    """Return the parent of an object if its shape moves the object, not its transform alone."""
+    """Return an object's parent if the parent's shape moves the object too; otherwise None."""
     parent: Any = ob.parent
     if parent is None or not (
         ob.parent_type.startswith("VERTEX") or (parent.type == "CURVE" and parent.data.use_path)
@@ -84,17 +85,17 @@ def shape_parent(ob: bpy.types.Object) -> bpy.types.Object | None:
 
 
 def _sources(blocks: Iterable[bpy.types.ID], drivers: Iterable[Any]) -> Iterator[Node]:
-    """Yield the objects and bones on which drivers and data-blocks other than objects depend."""
+    """Yield the objects and bones that drivers, and data-blocks other than objects, depend on."""
     pending: list[bpy.types.ID] = [*blocks]
     seen, drivers = {*pending}, [*drivers]
     while pending or drivers:
-        found: list[bpy.types.ID] = []
-        for target in (t for driver in drivers for one in driver.variables for t in one.targets):
+        referenced: list[bpy.types.ID] = []
+        for target in (t for driver in drivers for var in driver.variables for t in var.targets):
             if isinstance(target.id, bpy.types.Object):
                 bone = target.bone_target or split_bone_path(target.data_path)[0]
                 yield node_of(target.id, bone)
             elif target.id is not None:
-                found.append(target.id)
+                referenced.append(target.id)
         drivers = []
         if pending:
             block: Any = pending.pop()
@@ -103,29 +104,31 @@ def _sources(blocks: Iterable[bpy.types.ID], drivers: Iterable[Any]) -> Iterator
                 continue
             data = getattr(block, "animation_data", None)
             drivers = [curve.driver for curve in data.drivers] if data else []
-            for one in _references([block]):
-                if isinstance(one.block, bpy.types.Object):
-                    yield _node(one)
+            for reference in _references([block]):
+                if isinstance(reference.block, bpy.types.Object):
+                    yield _node(reference)
                 else:
-                    found.append(one.block)
-        pending += [block for block in dict.fromkeys(found) if block not in seen]
-        seen.update(found)
+                    referenced.append(reference.block)
+        pending += [block for block in dict.fromkeys(referenced) if block not in seen]
+        seen.update(referenced)
 
 
-def _node(one: Reference) -> Node:
+def _node(reference: Reference) -> Node:
     """Return the node of a reference to an object.
 
-    Where a part can be named, and none is, the transform alone counts; elsewhere the shape does.
+    If a part could be named but isn't, only the transform matters; otherwise the shape does.
     """
-    ob: Any = one.block.original
+    ob: Any = reference.block.original
     if ob.pose is not None:
-        return node_of(ob, one.part or "")
-    names_none = one.part is not None and one.part not in getattr(ob, "vertex_groups", ())
+        return node_of(ob, reference.part or "")
+    names_none = reference.part is not None and reference.part not in getattr(
+        ob, "vertex_groups", ()
+    )
     return ob, -1 if names_none else SHAPE
 
 
 def _references(structs: Iterable[Any]) -> Iterator[Reference]:
-    """Yield the data-blocks that some structs and all parts of them point to."""
+    """Yield the data-blocks that some structs and all their parts point to."""
     pending = [*structs]
     seen: set[tuple[int, str]] = set()
     while pending:
@@ -139,7 +142,7 @@ def _references(structs: Iterable[Any]) -> Iterator[Reference]:
         values = [
             (getattr(struct, name), name, part and getattr(struct, part)) for name, part in pointers
         ]
-        with suppress(TypeError):  # What a modifier passes to its nodes, up to Blender 5.1.
+        with suppress(TypeError):  # The inputs of a modifier's nodes, up to Blender 5.1.
             values += [(value, "", None) for value in struct.values()]
         for value, name, part in values:
             if not isinstance(value, bpy.types.ID):
@@ -153,12 +156,12 @@ def _references(structs: Iterable[Any]) -> Iterator[Reference]:
 
 
 Properties = tuple[list[tuple[str, str | None]], list[str]]
-"""Pointers, each with the property that names a part of what it points to, and collections."""
+"""Pointers, each with the property that names a part of its data-block, and collections."""
 
 
 @cache
 def _properties(identifier: str) -> Properties | None:
-    """Return the properties of a type of Blender's that may lead to data-blocks."""
+    """Return the properties of a Blender type that may lead to data-blocks."""
     kind = getattr(bpy.types, identifier, None)
     return None if kind is None else _properties_of(kind.bl_rna)
 
@@ -172,20 +175,20 @@ def _properties_of(rna: Any) -> Properties:
             continue
         if prop.type == "COLLECTION":
             kind = prop.fixed_type
-            if _may_refer(kind.identifier) or "type" in kind.properties:  # It may have other types.
+            if _may_refer(kind.identifier) or "type" in kind.properties:  # Types may be derived.
                 collections.append(name)
         elif prop.type == "POINTER":
             parts = [name.replace(old, new) for old, new in PARTS if old in name]
-            named = [part for part in parts if part in rna.properties]
-            pointers.append((name, named[0] if named else None))
+            part_names = [part for part in parts if part in rna.properties]
+            pointers.append((name, part_names[0] if part_names else None))
     return pointers, collections
 
 
 @cache
 def _may_refer(identifier: str) -> bool:
-    """Return whether a type may point to data-blocks; those derived from another one may.
+    """Return whether a type may point to data-blocks; derived types may.
 
-    The parts of a mesh do not, of which there are very many.
+    The elements of a mesh, which are very many, don't.
     """
     pending, seen = [identifier], {identifier}
     while pending:

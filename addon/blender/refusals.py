@@ -1,4 +1,4 @@
-"""Reasons why an object or its animation cannot be changed, shared by all tools."""
+"""Reasons why an object or its animation can't be changed, shared by all tools."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ from .messages import msg
 
 
 def linked_problem(ob: bpy.types.Object) -> str:
-    """Return why an object cannot be changed, empty if it can."""
+    """Return why an object can't be changed; empty if it can."""
     if ob.is_editable:
         return ""
     return msg("“{object}” is linked: make a library override of it", object=ob.name)
 
 
 def joints_problem(ob: bpy.types.Object) -> str:
-    """Return why the joints of an armature object cannot be changed, empty if they can."""
+    """Return why the joints of an armature object can't be changed; empty if they can."""
     data = cast("bpy.types.Armature", ob.data)
     if data.is_editable:
         return ""
@@ -30,7 +30,7 @@ def joints_problem(ob: bpy.types.Object) -> str:
 
 
 def rest_problem(armature: bpy.types.Object) -> str:
-    """Return why an armature object does not show its pose, empty if it does."""
+    """Return why an armature object doesn't show its pose; empty if it does."""
     data = cast("bpy.types.Armature", armature.data)
     if armature.mode != "EDIT" and data.pose_position != "REST":
         return ""
@@ -42,7 +42,7 @@ def rest_problem(armature: bpy.types.Object) -> str:
 
 
 def tweak_problem(ob: bpy.types.Object) -> str:
-    """Return why tweak mode prevents changing an object's animation, empty if it does not."""
+    """Return why tweak mode prevents changing an object's animation; empty if it doesn't."""
     data = ob.animation_data
     if data is None or not data.use_tweak_mode:
         return ""
@@ -53,7 +53,7 @@ def tweak_problem(ob: bpy.types.Object) -> str:
 
 
 def action_problem(ob: bpy.types.Object) -> str:
-    """Return why an object's active action takes no keys, empty if it does or there is none."""
+    """Return why an object's active action takes no keys; empty if it does or is missing."""
     action = ob.animation_data.action if ob.animation_data is not None else None
     if action is None or action.is_editable:
         return ""
@@ -65,7 +65,7 @@ def action_problem(ob: bpy.types.Object) -> str:
 
 
 def refuse_unkeyable(ob: bpy.types.Object) -> None:
-    """Refuse an object on which new keys are impossible, or would not give the keyed pose.
+    """Refuse an object that can't be keyed, or wouldn't have the keyed pose.
 
     Raises:
         ProblemError: With the reason.

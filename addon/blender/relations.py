@@ -1,7 +1,7 @@
-"""Dependencies between objects and bones, and the one traversal of them.
+"""Dependencies between objects and bones, and their traversal.
 
-The functions that yield dependencies know Blender's own relations only. The callers of
-`walk_dependencies` choose which of them count, and add their own.
+The functions that yield dependencies cover only Blender's own relations. The callers of
+`walk_dependencies` choose among them and add others.
 """
 
 from __future__ import annotations
@@ -19,10 +19,10 @@ Node = tuple[bpy.types.Object, int]
 """An object and the index of one of its bones, -1 for the object itself."""
 
 SHAPE = -2
-"""In place of the index of a bone: the evaluated shape of an object, in the world."""
+"""Instead of a bone's index: the evaluated shape of an object, in world space."""
 
 AnyNode = TypeVar("AnyNode", bound=Hashable)
-"""A `Node`, or anything else that depends on others."""
+"""A `Node`, or anything else with dependencies."""
 
 
 def node_of(ob: bpy.types.Object, bone: str) -> Node:
@@ -38,16 +38,16 @@ def node_at(point: Point) -> Node:
 
 
 def parent_of(ob: bpy.types.Object) -> Node | None:
-    """Return the object or bone that an object is parented to, None if it has no parent."""
+    """Return the object or bone that an object is parented to; None without a parent."""
     if ob.parent is None:
         return None
     return node_of(ob.parent, ob.parent_bone if ob.parent_type == "BONE" else "")
 
 
 def ancestors(ob: bpy.types.Object) -> Iterator[bpy.types.Object]:
-    """Yield what an object hangs on by its parents, each once.
+    """Yield the parent of an object, that object's parent and so on, each once.
 
-    Joining armatures that hang on each other has Blender 4.2 parent an object to itself.
+    When joined armatures were parented to each other, Blender 4.2 parents an object to itself.
     """
     seen = {ob}
     above = ob.parent
@@ -87,18 +87,18 @@ def driver_inputs(driver: Any) -> Iterator[Node]:
 def walk_dependencies(
     starts: Iterable[AnyNode],
     relations: Callable[[AnyNode], Iterable[AnyNode]],
-    known: Container[AnyNode] = (),
+    skipped: Container[AnyNode] = (),
 ) -> Iterator[AnyNode]:
     """Yield the starts and their direct and indirect dependencies, each node once.
 
-    This is a depth-first traversal in postorder: a node comes after its dependencies, except where
-    these form a cycle.
+    This is a depth-first traversal in postorder: a node follows its dependencies, except in a
+    cycle.
 
     Args:
         starts: The nodes to begin with.
         relations: Returns the dependencies of a node. It is called once for each node, before any
-            of them is visited.
-        known: Nodes to skip, with their dependencies.
+            dependency is visited.
+        skipped: Nodes to skip, together with their dependencies.
     """
     visited: set[AnyNode] = set()
     path: list[AnyNode] = []
@@ -110,7 +110,7 @@ def walk_dependencies(
             pending.pop()
             if path:
                 yield path.pop()
-        elif node not in visited and node not in known:
+        elif node not in visited and node not in skipped:
             visited.add(node)
             path.append(node)
             pending.append(iter(relations(node)))
@@ -119,61 +119,59 @@ def walk_dependencies(
 def settle(
     starts: Iterable[AnyNode],
     relations: Callable[[AnyNode], Iterable[AnyNode]],
-    known: dict[AnyNode, Any],
+    results: dict[AnyNode, Any],
     result: Callable[[AnyNode], Any],
 ) -> None:
-    """Find out what depends on the same of direct dependencies, once for each node.
+    """Compute results that depend on those of direct dependencies, once for each node.
 
-    Where dependencies form a cycle, it is repeated until nothing changes.
+    For a cycle of dependencies, the computation is repeated until nothing changes.
 
     Args:
-        starts: The nodes of which to know it.
-        relations: Returns the dependencies of a node, the same ones each time.
-        known: What is known by node, which is added to.
-        result: Returns it of a node, from what is known of its dependencies.
+        starts: The nodes whose results are needed.
+        relations: Returns the dependencies of a node, the same each time.
+        results: The results by node. New ones are added.
+        result: Computes the result of a node from those of its dependencies in `results`.
     """
     nodes: list[AnyNode] = []
     is_circular = False
-    for node in walk_dependencies(starts, relations, known):
-        is_circular |= any([other not in known for other in relations(node)])
-        known[node] = result(node)
+    for node in walk_dependencies(starts, relations, results):
+        is_circular |= any([other not in results for other in relations(node)])
+        results[node] = result(node)
         nodes.append(node)
     while is_circular:
-        before = [known[node] for node in nodes]
+        previous = [results[node] for node in nodes]
         for node in nodes:
-            known[node] = result(node)
-        is_circular = before != [known[node] for node in nodes]
+            results[node] = result(node)
+        is_circular = previous != [results[node] for node in nodes]
 
 
 def components(needs: Mapping[AnyNode, Collection[AnyNode]]) -> list[list[AnyNode]]:
-    """Return nodes that depend on each other together, after those that they depend on.
+    """Return groups of nodes that depend on each other, each after the groups it depends on.
 
-    Kosaraju's algorithm, in time proportional to the number of nodes and dependencies.
+    Kosaraju's algorithm for strongly connected components, in linear time.
 
     Args:
-        needs: By node, those that it depends on; all of them are keys.
+        needs: The dependencies of each node. All of them are keys.
     """
     needing: dict[AnyNode, list[AnyNode]] = {node: [] for node in needs}
-    for node, others in needs.items():
-        for other in others:
+    for node, dependencies in needs.items():
+        for other in dependencies:
             needing[other].append(node)
     done: set[AnyNode] = set()
-    found: list[list[AnyNode]] = []
+    groups: list[list[AnyNode]] = []
     for node in reversed([*walk_dependencies(needing, needing.__getitem__)]):
         if node not in done:
-            found.append([*walk_dependencies([node], needs.__getitem__, done)])
-            done.update(found[-1])
-    return found
+            groups.append([*walk_dependencies([node], needs.__getitem__, done)])
+            done.update(groups[-1])
+    return groups
 
 
 def moves_with(ob: bpy.types.Object, carriers: Container[int]) -> bool:
-    """Return whether an object is one of some others, or is parented to or deformed by one.
-
-    Indirect relations count as well.
+    """Return whether an object is a carrier, or is parented to or deformed by one, even indirectly.
 
     Args:
         ob: The object, or an evaluated copy of it.
-        carriers: The `session_uid`s of the others.
+        carriers: The `session_uid`s of the carriers.
     """
 
     def relations(node: Node) -> Iterator[Node]:
@@ -190,10 +188,10 @@ def moves_with(ob: bpy.types.Object, carriers: Container[int]) -> bool:
 LOCAL_SPACES = ("LOCAL", "LOCAL_WITH_PARENT")
 
 SPACES = ("WORLD", "POSE", *LOCAL_SPACES)
-"""The spaces of constraints that depend on nothing else than a bone."""
+"""The spaces of constraints that depend only on a bone."""
 
 LIMITS = ("LIMIT_LOCATION", "LIMIT_ROTATION", "LIMIT_SCALE")
-"""The constraints without a target whose effect is known."""
+"""The constraints without a target whose effect can be computed."""
 
 CHILD_OF_PARTS = [
     f"use_{part}_{axis}" for part in ("location", "rotation", "scale") for axis in "xyz"
@@ -206,7 +204,7 @@ def active_constraints(owner: bpy.types.Object | bpy.types.PoseBone) -> list[Any
 
 
 def possible_constraints(owner: bpy.types.Object | bpy.types.PoseBone) -> list[Any]:
-    """Return the constraints that have an effect, or may get one as animation switches them."""
+    """Return the constraints that have an effect, or may get one because they are animated."""
     return [con for con in owner.constraints if _may(con, "mute") and _may(con, "influence")]
 
 
@@ -216,18 +214,18 @@ def _may(con: Any, switch: str) -> bool:
 
 
 def replaces_pose(con: Any) -> bool:
-    """Return whether nothing of a bone's own pose is left where this constraint acts."""
+    """Return whether a constraint replaces a bone's pose completely."""
     is_whole = con.type == "COPY_TRANSFORMS" and con.mix_mode == "REPLACE"
     return is_whole and con.influence == 1.0 and con.is_valid
 
 
 def constraint_point(con: Any) -> Point | None:
-    """Return the target of one of Blender's constraints, None if it has none."""
+    """Return the target of one of Blender's constraints; None without a target."""
     return target_point(getattr(con, "target", None), getattr(con, "subtarget", ""))
 
 
 def target_point(ob: Any, name: str) -> Point | None:
-    """Return an object, or the bone of it that has a name; None if there is no object."""
+    """Return an object, or its bone with a name; None without an object."""
     if ob is None:
         return None
     if name and ob.type == "ARMATURE" and ob.pose:
@@ -238,9 +236,9 @@ def target_point(ob: Any, name: str) -> Point | None:
 
 
 def is_predictable(con: Any, on_bone: bool) -> bool:
-    """Return whether the effect of a constraint of Blender's can be computed ahead of Blender.
+    """Return whether the effect of a Blender constraint can be computed before Blender does.
 
-    That of those on bones is, in each of `SPACES`, which a target has if it is a bone as well.
+    On bones, all `SPACES` are supported. A target that isn't a bone must use world space.
 
     Args:
         con: The constraint.
@@ -288,5 +286,5 @@ def _has_known_spaces(con: Any, on_bone: bool) -> bool:
 
 
 def limits_own_channels(con: Any) -> bool:
-    """Return whether a constraint limits what a bone does below its parent, wherever that is."""
+    """Return whether a constraint limits a bone relative to its parent, wherever that is."""
     return con.type.startswith("LIMIT_") and con.owner_space in LOCAL_SPACES

@@ -21,13 +21,13 @@ QUATERNION, AXIS_ANGLE = 0, -1
 EULER_ORDERS = ("XYZ", "XZY", "YXZ", "YZX", "ZXY", "ZYX")
 
 EULER_AXES = tuple(("XYZ".index(order[0]), "XYZ".index(order[1])) for order in EULER_ORDERS)
-"""The first two axes of each of them."""
+"""The first two axes of each order."""
 
 MODES = {name: i + 1 for i, name in enumerate(EULER_ORDERS)}
 MODES |= {"QUATERNION": QUATERNION, "AXIS_ANGLE": AXIS_ANGLE}
 
 LOCATION, SCALE = -2, -3
-"""Constants used instead of a rotation mode for the other channels."""
+"""Constants that replace a rotation mode for the other channels."""
 
 CHANNELS = {
     QUATERNION: ("rotation_quaternion", 4),
@@ -40,10 +40,10 @@ ALL_CHANNELS = tuple({*CHANNELS.values(), ("rotation_euler", 3)})
 """All channels of a bone, with their numbers of components."""
 
 KINDS = (QUATERNION, LOCATION, SCALE)
-"""The kinds of channels that are solved; `QUATERNION` stands for all rotation modes.
+"""The kinds of channels that are solved; `QUATERNION` represents all rotation modes.
 
-An armature of n bones has a slot for each bone and kind: those of bone i are i, n + i and 2n + i.
-If only rotations are solved, it has the first n only.
+An armature of n bones has a slot for each bone and kind: bone i has the slots i, n + i and 2n + i.
+If only rotations are solved, it has only the first n.
 """
 
 TURNS = ("rotation_euler", "rotation_quaternion", "rotation_axis_angle")
@@ -53,7 +53,7 @@ KIND_OF = {"location": LOCATION, "scale": SCALE} | dict.fromkeys(TURNS, QUATERNI
 
 
 def channel_of(mode: int) -> tuple[str, int]:
-    """Return the property of a mode, or of locations or scales, and its number of components."""
+    """Return the property of a rotation mode, locations or scales, and its number of components."""
     return CHANNELS.get(mode, ("rotation_euler", 3))
 
 
@@ -81,8 +81,8 @@ IndexRange = tuple[int, int, int]
 
 
 def ranges_of(bones: Sequence[int]) -> list[IndexRange]:
-    """Split a list of bones into ranges of consecutive ones."""
-    if bones and [*bones] == [*range(bones[0], bones[0] + len(bones))]:  # As mostly.
+    """Split a list of bones into ranges of consecutive bones."""
+    if bones and [*bones] == [*range(bones[0], bones[0] + len(bones))]:  # The usual case.
         return [(bones[0], bones[0] + len(bones), 0)]
     ranges: list[IndexRange] = []
     for i, bone in enumerate(bones):
@@ -109,11 +109,11 @@ def transfer(
 
     Args:
         source: The source array.
-        stride: The number of values per bone there.
-        first: The index of the range's first bone there.
+        stride: The number of values per bone in the source.
+        first: The index of the range's first bone in the source.
         to: The destination array.
-        size: The number of values per bone there.
-        span: The bones.
+        size: The number of values per bone in the destination.
+        span: The range of bones.
     """
     start, end, _ = span
     last = first + end - start
@@ -124,7 +124,7 @@ def transfer(
 
 
 SPARSE = 8
-"""The ratio of all bones to those needed above which bones are accessed individually."""
+"""The ratio of all bones to needed bones above which bones are accessed individually."""
 
 
 class Rows:
@@ -134,7 +134,7 @@ class Rows:
 
     Attributes:
         names: The names of all bones of the armature.
-        bones: The indices of the bones that are read, ascending.
+        bones: The indices of the bones to read, ascending.
         are_few: Whether they are accessed individually.
     """
 
@@ -146,13 +146,13 @@ class Rows:
         self._all = frozenset(self.bones)
 
     def __contains__(self, bone: int) -> bool:
-        """Return whether a bone is among those that are read."""
+        """Return whether a bone is read."""
         return bone in self._all
 
     def find(self, bones: bpy.types.bpy_prop_collection, bone: int) -> Any:
         """Return a pose bone of the armature.
 
-        Names that change in Edit Mode reach evaluated copies late; a bone that is not found by name
+        Names that change in Edit Mode reach evaluated copies late. If the name is missing, the bone
         is looked up by index.
         """
         pose_bone = bones.get(self.names[bone])
@@ -160,14 +160,14 @@ class Rows:
 
 
 class ChannelGroup(NamedTuple):
-    """Bones of which the same channel is posed.
+    """Bones whose same channel is posed.
 
     Attributes:
-        channel: Name of the property.
-        size: Length of the property.
-        first: Slot (see `KINDS`) of this channel of the armature's first bone.
+        channel: The name of the property.
+        size: Its number of components.
+        first: The slot (see `KINDS`) of this channel for the armature's first bone.
         bones: The bones, ascending.
-        ranges: The same as ranges of consecutive indices.
+        ranges: The bones as ranges of consecutive indices.
     """
 
     channel: str
@@ -177,9 +177,10 @@ class ChannelGroup(NamedTuple):
     ranges: Sequence[IndexRange]
 
     def of_slots(self, numbers: array[float]) -> bytes:
-        """Return the values of this group, given four numbers per slot of the armature."""
+        """Return the values of this group from an array of four numbers per slot."""
         ranges = [
-            (self.first + first, self.first + last, place) for first, last, place in self.ranges
+            (self.first + first, self.first + last, position)
+            for first, last, position in self.ranges
         ]
         values = gather(numbers, ranges, 4)
         if self.size == 4:
@@ -191,13 +192,13 @@ class ChannelGroup(NamedTuple):
         return threes.tobytes()
 
     def patched(self, values: bytes, patches: Iterable[tuple[int, float]]) -> bytes:
-        """Return values of this group, some replaced, given by index among those of all bones."""
-        found, size = [*patches], self.size
-        if not found:
+        """Return values of this group with replacements, whose flat indices count all bones."""
+        replacements, size = [*patches], self.size
+        if not replacements:
             return values
         numbers = array("f", values)
-        first = {bone: place * size for place, bone in enumerate(self.bones)}
-        for i, value in found:
+        first = {bone: position * size for position, bone in enumerate(self.bones)}
+        for i, value in replacements:
             if i // size in first:
                 numbers[first[i // size] + i % size] = value
         return numbers.tobytes()
@@ -206,8 +207,8 @@ class ChannelGroup(NamedTuple):
 class PoseChannels:
     """The channels of the bones of a pose, each read on first use.
 
-    A column holds the values of one channel of all bones. If only a few bones are needed, the
-    values of the others are zero.
+    A column contains a channel's values of all bones. If only a few bones are needed, the values of
+    the others are zero.
     """
 
     def __init__(self, bones: bpy.types.bpy_prop_collection, rows: Rows | None = None) -> None:
@@ -224,7 +225,7 @@ class PoseChannels:
 
     @cached_property
     def _few_bones(self) -> dict[int, Any]:
-        """The needed bones, if these are few, by index."""
+        """The needed bones by index, if these are few."""
         return {bone: self._owner(bone) for bone in self._rows.bones}
 
     def _owner(self, bone: int) -> Any:
@@ -263,7 +264,7 @@ class PoseChannels:
         return column
 
     def of(self, group: ChannelGroup) -> bytes:
-        """Return the values of a channel of some bones that are needed, as bytes."""
+        """Return the values of a channel of some needed bones, as bytes."""
         channel = group.channel
         if self._rows is None or channel in self.buffers:
             return gather(self.buffer(channel, group.size), group.ranges, group.size)
@@ -276,7 +277,7 @@ class PoseChannels:
         return [(name, len(column) // len(self.bones)) for name, column in self.buffers.items()]
 
     def has(self, bone: int) -> bool:
-        """Return whether columns hold the values of a bone."""
+        """Return whether columns contain the values of a bone."""
         return self._rows is None or bone in self._rows
 
     def mode(self, bone: int) -> int:
@@ -302,7 +303,7 @@ ZERO_QUATERNION: Quat = (0.0, 1.0, 0.0, 0.0)
 
 
 class PatchedRows(PoseChannels):
-    """The channels of the bones of a pose that are needed in columns, with some values replaced."""
+    """The channels of a pose's bones that are needed in columns, with some values replaced."""
 
     def __init__(
         self,
@@ -330,10 +331,10 @@ class PatchedRows(PoseChannels):
         return self._patched[channel]
 
     def of(self, group: ChannelGroup) -> bytes:
-        """Return the patched values of a channel of some bones that are needed, as bytes."""
+        """Return the patched values of a channel of some needed bones, as bytes."""
         values = super().of(group)
         if self._rows is None or group.channel in self.buffers:
-            return values  # Of the column, which is patched.
+            return values  # They are from the column, which is patched.
         return group.patched(values, self._patches(group.channel, group.size))
 
 
@@ -351,8 +352,8 @@ class PatchedChannels(PatchedRows):
         Args:
             bones: The pose bones of an original armature.
             patches: Returns the flat indices and values to replace, for a channel and its size.
-            rows: The bones whose rotation modes count; None for all. The column has those alone, as
-                that of `PoseChannels` does.
+            rows: The bones whose rotation modes are needed; None for all. The column has only
+                these, like that of `PoseChannels`.
         """
         super().__init__(bones, patches)
         self._counting = rows if rows is not None and rows.are_few else None
@@ -395,16 +396,16 @@ def channel_values(mode: int, rotation: Quat, near: Sequence[float]) -> list[flo
     if mode == QUATERNION:
         opposite = sum(a * b for a, b in zip(rotation, near, strict=True)) < 0.0
         return [-number if opposite else number for number in rotation]
-    # Blender's own conversions lose half of the digits next to no rotation and to gimbal lock.
+    # Blender's conversions lose half of the digits near the identity and near gimbal lock.
     if mode == AXIS_ANGLE:
         w, x, y, z = rotation
         sign = -1.0 if x * near[1] + y * near[2] + z * near[3] < 0.0 else 1.0
         size = hypot(x, y, z)
         if size == 0.0:
             x, y, z = near[1:4] if any(near[1:4]) else (0.0, 1.0, 0.0)
-        angle, share = 2.0 * atan2(size, w) * sign, sign / size if size > 0.0 else 1.0
+        angle, factor = 2.0 * atan2(size, w) * sign, sign / size if size > 0.0 else 1.0
         turns = round((near[0] - angle) / tau)
-        return [angle + tau * turns, x * share, y * share, z * share]
+        return [angle + tau * turns, x * factor, y * factor, z * factor]
     first, second = EULER_AXES[mode - 1]
     return [*euler_angles(rotation, first, second, (near[0], near[1], near[2]))]
 
@@ -414,7 +415,7 @@ def continuous(mode: int, rows: Sequence[Sequence[float]]) -> list[list[float]]:
 
     Args:
         mode: The rotation mode.
-        rows: The values of the channel at each frame, at least one; the first is kept.
+        rows: The values of the channel at each frame, at least one. The first row stays unchanged.
     """
     smooth = [list(rows[0])]
     for values in rows[1:]:

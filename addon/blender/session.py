@@ -1,7 +1,7 @@
-"""The session: all that is remembered of the open file between updates.
+"""The session: everything that is remembered about the open file between updates.
 
-Another file, undo and redo make references to Blender's data invalid. A new session begins then, so
-that nothing has to be forgotten piece by piece.
+Loading a file, undo and redo invalidate references to Blender's data. A new session begins then, so
+that nothing must be cleared piece by piece.
 """
 
 from __future__ import annotations
@@ -18,15 +18,15 @@ Result = TypeVar("Result")
 Parameters = ParamSpec("Parameters")
 
 _parts: dict[type, Any] = {}
-"""The parts of the present session, by their class."""
+"""The parts of the current session, by class."""
 
 
 def part(kind: type[Part]) -> Part:
-    """Return the session's part of a class, which is made without arguments when first needed."""
-    found = _parts.get(kind)
-    if found is None:
-        found = _parts[kind] = kind()
-    return found
+    """Return the session's instance of a class, created without arguments on first use."""
+    instance = _parts.get(kind)
+    if instance is None:
+        instance = _parts[kind] = kind()
+    return instance
 
 
 @on_invalidate

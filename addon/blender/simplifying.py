@@ -1,4 +1,4 @@
-"""Key reduction: choosing keys so that a smooth curve stays within an error at every frame."""
+"""Key reduction: choosing keys so that a smooth curve is within a tolerance at every frame."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ from .rotation import LOCATION, SCALE
 from .turns import Numbers, angles, quaternions
 
 ROUNDING = 1e-5
-"""The error of single precision in keys and handles, in radians."""
+"""The single-precision error of keys and handles, in radians."""
 
 
 def errors(mode: int, values: Numbers, other: Numbers, reach: float) -> Numbers:
     """Return the differences between values of a channel as angles, in radians.
 
-    A location counts as the rotation that moves the end of the chain as far, a scale as the
-    rotation that moves the end of the bone as far.
+    A location difference is converted to the rotation that moves the end of the chain as far, a
+    scale difference to the rotation that moves the end of the bone as far.
 
     Args:
         mode: The rotation mode, or the constant for locations or scales.
@@ -40,22 +40,22 @@ def slopes(column: Numbers) -> Numbers:
 
 
 def between(column: Numbers, slope: Numbers, first: int, last: int) -> Numbers:
-    """Return the cubic Hermite curve between two frames, evaluated at the frames between them."""
+    """Return the cubic Hermite curve between two frames, at the whole frames in between."""
     span = last - first
     t = (np.arange(1, span) / span)[:, None]
     a, b = column[first], column[last]
     u, v = slope[first] * span, slope[last] * span
-    rest = 1.0 - t
+    remaining = 1.0 - t
     return (
-        (1.0 + 2.0 * t) * rest * rest * a
-        + t * rest * rest * u
+        (1.0 + 2.0 * t) * remaining * remaining * a
+        + t * remaining * remaining * u
         + t * t * (3.0 - 2.0 * t) * b
-        - t * t * rest * v
+        - t * t * remaining * v
     )
 
 
 def knots(
-    places: Sequence[int],
+    key_frames: Sequence[int],
     errors_between: Callable[[int, int], Numbers],
     tolerance: float,
     required: Iterable[int],
@@ -65,43 +65,43 @@ def knots(
     The curve is split at its largest error until that is within the tolerance, or no frame is left.
 
     Args:
-        places: The frames that may have keys, ascending; the first and the last always do.
+        key_frames: The frames that may have keys, ascending. The first and the last always do.
         errors_between: Returns the errors of the curve at each frame between two keys.
         tolerance: The largest allowed error.
-        required: The indices in ``places`` that always have keys.
+        required: The indices in ``key_frames`` that always have keys.
     """
-    keyed = {0, len(places) - 1, *required}
+    keyed = {0, len(key_frames) - 1, *required}
     spans = [*pairwise(sorted(keyed))]
     while spans:
         low, high = spans.pop()
         if high - low < 2:
             continue
-        deviation = errors_between(places[low], places[high])
+        deviation = errors_between(key_frames[low], key_frames[high])
         if deviation.max() <= tolerance:
             continue
-        worst = places[low] + 1 + int(deviation.argmax())
-        middle = int(np.searchsorted(places, worst))
+        worst = key_frames[low] + 1 + int(deviation.argmax())
+        middle = int(np.searchsorted(key_frames, worst))
         middle = min(max(middle, low + 1), high - 1)
         keyed.add(middle)
         spans += [(low, middle), (middle, high)]
-    return [places[i] for i in sorted(keyed)]
+    return [key_frames[i] for i in sorted(keyed)]
 
 
 def simplified(
     mode: int,
     column: Numbers,
-    places: Sequence[int],
+    key_frames: Sequence[int],
     tolerance: float,
     reach: float,
     slope: Numbers | None = None,
     required: Iterable[int] = (),
 ) -> list[int]:
-    """Return the frames at which one bone's channel needs keys.
+    """Return the frames at which a bone's channel needs keys.
 
     Args:
         mode: See `errors`.
         column: The values of the channel, frames × components.
-        places: The frames that may have keys, counted from 0, ascending.
+        key_frames: The frames that may have keys, counted from 0, ascending.
         tolerance: The largest allowed error at a frame, in radians.
         reach: See `errors`.
         slope: The slopes of the column; None computes them by `slopes`.
@@ -114,4 +114,4 @@ def simplified(
         curve = between(column, slope, first, last)
         return errors(mode, column[first + 1 : last], curve, reach)
 
-    return knots(places, errors_between, tolerance, required)
+    return knots(key_frames, errors_between, tolerance, required)

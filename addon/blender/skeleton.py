@@ -24,14 +24,14 @@ from .session import part
 class Column(NamedTuple):
     """A channel of the bones of an armature.
 
-    Writing tags nothing. Setting a property, or from 4.3 on one of all bones by `foreach_set`,
-    would make Blender copy the armature again; `foreach_set` on the array of a single property does
-    not.
+    Writing doesn't tag the armature. Setting a property, or from 4.3 on using `foreach_set` on all
+    bones, would make Blender copy the armature again. `foreach_set` on the array of a single
+    property doesn't.
 
     Attributes:
-        values: The values of all bones, flat: what was read, and what is written.
-        readers: By bone, a function that reads its values.
-        writers: By bone, a function that writes them.
+        values: The values of all bones, flat: those read last, or those to write.
+        readers: For each bone, a function that reads its values.
+        writers: For each bone, a function that writes them.
     """
 
     values: array[float]
@@ -42,12 +42,12 @@ class Column(NamedTuple):
 class Skeleton:
     """The names, parents and rest pose of an armature object's bones, by index in its pose.
 
-    References to bones become invalid when Blender rebuilds the pose, which also rebuilds
-    relations.
+    References to bones become invalid when Blender rebuilds the pose. It then rebuilds relations
+    too.
     """
 
     def __init__(self, armature: bpy.types.Object) -> None:
-        """Read the hierarchy; rest poses are read on demand."""
+        """Read the hierarchy. Rest poses are read on demand."""
         self.object = armature
         self.uid: int = armature.session_uid
         bones = pose_bones(armature)
@@ -58,7 +58,7 @@ class Skeleton:
         self._recorded: dict[int, object] = {}
         self._missing: set[str] = set()
         self.renamed: dict[str, str] = {}
-        """The new names of renamed bones by their old names, for references that use these."""
+        """The new names of renamed bones by old name, for references that use the old names."""
         self._bones: dict[int, Bone] = {}
         self._rest_frames: dict[int, Frame] = {}
         self._columns: dict[tuple[str, Rows | None], Column] = {}
@@ -72,7 +72,7 @@ class Skeleton:
             world: The frame of the armature object in world space.
 
         Raises:
-            ProblemError: If it has zero scale, or is not finite.
+            ProblemError: If it has zero scale, or isn't finite.
         """
         if world != self._world_and_inverse[0]:
             try:
@@ -130,11 +130,11 @@ class Skeleton:
         Args:
             channel: The channel.
             size: Its number of components.
-            rows: The bones, if only a few are needed; None for all. The few are looked up by name,
-                as others may have been removed.
+            rows: The bones, if only a few are needed; None for all. They are looked up by name,
+                because other bones may have been removed.
 
         Raises:
-            KeyError: If one of the few is missing.
+            KeyError: If a bone of `rows` is missing.
         """
         column = self._columns.get((channel, rows))
         if column is None:
@@ -142,9 +142,9 @@ class Skeleton:
             few = [(i, bones[self.names[i]]) for i in rows.bones] if rows else enumerate(bones)
             view, readers, writers = memoryview(buffer), {}, {}
             for i, bone in few:
-                values, own = view[i * size : (i + 1) * size], bone.path_resolve(channel, False)
-                readers[i] = partial(own.foreach_get, values)
-                writers[i] = partial(own.foreach_set, values)
+                values, prop = view[i * size : (i + 1) * size], bone.path_resolve(channel, False)
+                readers[i] = partial(prop.foreach_get, values)
+                writers[i] = partial(prop.foreach_set, values)
             column = self._columns[channel, rows] = Column(buffer, readers, writers)
         return column
 
@@ -183,9 +183,9 @@ class Skeleton:
             return self._names_and_rests != _names_and_rests(self.object)
         if not self.has_same_names():
             return True
-        rests = [(i, known) for i, known in self._recorded.items() if known is not None]
+        rests = [(i, state) for i, state in self._recorded.items() if state is not None]
         return any(
-            [_rest_state(rest_bone(self.object, self.names[i])) != known for i, known in rests]
+            [_rest_state(rest_bone(self.object, self.names[i])) != state for i, state in rests]
         )
 
     def slot(self, kind: int, bone: int) -> int:
@@ -209,19 +209,19 @@ class Skeleton:
         return children
 
     def chain_up(self, tip: int) -> list[int]:
-        """Return a bone and its ancestors, topmost first."""
+        """Return a bone's ancestors and the bone itself, topmost first."""
         chain = [tip]
         while self.parents[chain[-1]] >= 0:
             chain.append(self.parents[chain[-1]])
         return chain[::-1]
 
     def trunk_above(self, limbs: Sequence[int]) -> list[int]:
-        """Return the bones that carry limbs and the rest of the body, topmost first.
+        """Return the shared ancestors of limbs and the remaining body, topmost first.
 
-        The lowest one moves the body with its limbs. That is not a pelvis which carries nothing but
-        legs, while the spine hangs on a bone above it, as in many characters. The rest of the body
-        is the line of bones with the longest way from their top beside the limbs: controls that
-        hang on a root are where the body leads by a longer way.
+        The lowest one moves the body with its limbs. In many characters it isn't the pelvis, which
+        carries only the legs while the spine is parented to a bone above it. The remaining body is
+        the longest line of bones beside the limbs, from the topmost bone down. Controls parented to
+        a root have shorter lines.
 
         Args:
             limbs: The first bone of each limb.
@@ -241,16 +241,16 @@ class Skeleton:
 
     def below(self, bones: set[int]) -> set[int]:
         """Return the bones and their descendants."""
-        found, pending = set(bones), [*bones]
+        bones_below, pending = set(bones), [*bones]
         while pending:
-            new = [child for child in self.children[pending.pop()] if child not in found]
-            found.update(new)
+            new = [child for child in self.children[pending.pop()] if child not in bones_below]
+            bones_below.update(new)
             pending += new
-        return found
+        return bones_below
 
 
 def _names_and_rests(armature: bpy.types.Object) -> tuple[object, ...]:
-    """Return the names and rest poses of all bones, which may change without new relations."""
+    """Return the names and rest poses of all bones. They may change without new relations."""
     rests = cast("bpy.types.Armature", armature.data).bones
     columns: list[object] = [pose_bones(armature).keys()]
     for name, kind, size in (
@@ -269,7 +269,7 @@ def _names_and_rests(armature: bpy.types.Object) -> tuple[object, ...]:
 
 
 def _rest_state(bone: bpy.types.Bone) -> object:
-    """Return the rest pose of one bone in a form that can be compared."""
+    """Return the rest pose of a bone in a comparable form."""
     numbers = array("f", bytes(64))
     cast(Any, bone).path_resolve("matrix_local", False).foreach_get(numbers)
     numbers.append(bone.length)
@@ -280,8 +280,8 @@ def _rest_state(bone: bpy.types.Bone) -> object:
 def rest_of(bone: bpy.types.Bone) -> Bone:
     """Return the rest pose of a bone in the form of the solver."""
     parent_matrix = bone.parent.matrix_local if bone.parent else Matrix.Identity(4)
-    # Blender's own arithmetic for the offset, so that ordinary bones have exactly no shear.
-    # A bone of 1e20 metres has a rest matrix without axes, which has no inverse.
+    # Blender's arithmetic computes the offset, so that ordinary bones have no shear at all.
+    # A bone of 1e20 meters has a rest matrix without axes, which has no inverse.
     offset = parent_matrix.inverted_safe() @ bone.matrix_local
     return Bone(
         rest=matrix3(offset),
@@ -301,10 +301,10 @@ def matrix3(matrix: Matrix) -> Mat3:
 
 
 def upright(matrix: Matrix) -> Quaternion:
-    """Return the rotation with the Y axis of a matrix, and its Z axis as nearly as possible.
+    """Return the rotation with the Y axis of a matrix, and its Z axis as closely as possible.
 
-    Unlike that of `Matrix.to_quaternion`, its Y and Z axes are not reversed if the matrix is
-    mirrored, nor turned by shear.
+    Unlike `Matrix.to_quaternion`, it doesn't reverse Y and Z if the matrix is mirrored, nor rotate
+    them with shear.
     """
     axes = orthonormalize(matrix3(matrix))
     return Quaternion() if axes is None else Quaternion(quat_of(axes))
@@ -317,17 +317,17 @@ def vector(values: Vector | Sequence[float]) -> Vec:
 
 def matrix_frame(matrix: Matrix) -> Frame:
     """Return a 4 × 4 matrix as a frame."""
-    # Rows by index take half as long as unpacking the matrix.
-    a, b, c, place = matrix[0], matrix[1], matrix[2], matrix.translation
+    # Indexing rows takes half as long as unpacking the matrix.
+    a, b, c, translation = matrix[0], matrix[1], matrix[2], matrix.translation
     axes = (a[0], a[1], a[2], b[0], b[1], b[2], c[0], c[1], c[2])
-    return axes, (place[0], place[1], place[2])
+    return axes, (translation[0], translation[1], translation[2])
 
 
 def _parents_of(armature: bpy.types.Object) -> list[str]:
-    """Return the names of the parents of an armature's pose bones; empty for those without.
+    """Return the parent's name of each of an armature's pose bones; empty without a parent.
 
-    In Edit Mode, Blender frees pose bones that are deleted or dissolved, and their children still
-    point to them. The armature itself has all bones until the mode is left.
+    In Edit Mode, Blender frees deleted and dissolved pose bones, but their children still point to
+    them. The armature data has all bones until Edit Mode is left.
     """
     bones = pose_bones(armature)
     if not is_edited(armature):
@@ -335,9 +335,9 @@ def _parents_of(armature: bpy.types.Object) -> list[str]:
     rests = cast("bpy.types.Armature", armature.data).bones
     names: list[str] = []
     for bone in bones:
-        rest: Any = rests.get(bone.name)
-        above = [parent.name for parent in rest.parent_recursive] if rest else []
-        names.append(next((parent for parent in above if parent in bones), ""))
+        data_bone: Any = rests.get(bone.name)
+        ancestor_names = [parent.name for parent in data_bone.parent_recursive] if data_bone else []
+        names.append(next((parent for parent in ancestor_names if parent in bones), ""))
     return names
 
 
@@ -347,8 +347,8 @@ class Point:
 
     Attributes:
         object: The object.
-        skeleton: Its bones, if the point is on one.
-        bone: The index of the bone, -1 for the object's origin.
+        skeleton: Its bones, if the point is the head of a bone.
+        bone: The index of the bone; -1 for the object's origin.
         uid: The `session_uid` of the object.
     """
 
@@ -373,8 +373,8 @@ def forget_skeletons(armatures: Collection[bpy.types.ID] | None = None) -> None:
         armatures: The armature data; None for all.
     """
     cached = part(Skeletons)
-    for uid, known in list(cached.items()):
-        if armatures is None or known.object.data in armatures:
+    for uid, skeleton in list(cached.items()):
+        if armatures is None or skeleton.object.data in armatures:
             del cached[uid]
 
 
@@ -385,32 +385,32 @@ def forget_bones() -> None:
 
 
 def have_bones_changed(armatures: Collection[bpy.types.ID] | None = None) -> bool:
-    """Return whether the names or the order of a cached armature's bones have changed.
+    """Return whether the names or order of a cached armature's bones have changed.
 
     Args:
         armatures: The armature data to check; None for all.
     """
     try:
-        return not all(known.has_same_bones() for known in _known_of(armatures))
+        return not all(skeleton.has_same_bones() for skeleton in _known_of(armatures))
     except ReferenceError:
-        return True  # It was removed, as all are when a file is loaded.
+        return True  # The armature was removed, like all when a file is loaded.
 
 
 def have_hidden_bones_changed(depsgraph: bpy.types.Depsgraph) -> bool:
-    """Return whether names have changed in a cached armature that a depsgraph does not evaluate.
+    """Return whether names have changed in a cached armature that a depsgraph doesn't evaluate.
 
-    There is no notification of these.
+    Blender doesn't notify about these.
     """
     hidden = [
-        known
-        for known in part(Skeletons).values()
-        if not known.object.evaluated_get(depsgraph).is_evaluated
+        skeleton
+        for skeleton in part(Skeletons).values()
+        if not skeleton.object.evaluated_get(depsgraph).is_evaluated
     ]
-    return not all([known.has_same_bones() for known in hidden])
+    return not all([skeleton.has_same_bones() for skeleton in hidden])
 
 
 def skeletons_by_name() -> dict[str, list[Skeleton]]:
-    """Return the cached skeletons by the names of their objects and of their armature data."""
+    """Return the cached skeletons by the names of their object and armature data."""
     by_name: dict[str, list[Skeleton]] = {}
     for skeleton in part(Skeletons).values():
         for block in (skeleton.object, cast("bpy.types.ID", skeleton.object.data)):
@@ -424,12 +424,14 @@ def have_skeletons_changed(armatures: Collection[bpy.types.ID] | None) -> bool:
     Args:
         armatures: The armature data whose recorded bones to check; None checks all bones of all.
     """
-    return any(known.has_changed(at_all=armatures is None) for known in _known_of(armatures))
+    return any(skeleton.has_changed(at_all=armatures is None) for skeleton in _known_of(armatures))
 
 
 def _known_of(armatures: Collection[bpy.types.ID] | None) -> list[Skeleton]:
-    known = part(Skeletons).values()
-    return [one for one in known if armatures is None or one.object.data in armatures]
+    cached = part(Skeletons).values()
+    return [
+        skeleton for skeleton in cached if armatures is None or skeleton.object.data in armatures
+    ]
 
 
 def skeleton_of(armature: bpy.types.Object) -> Skeleton:
@@ -443,8 +445,8 @@ def skeleton_of(armature: bpy.types.Object) -> Skeleton:
 def rebuild_poses() -> None:
     """Rebuild the poses of all armatures whose bones undo has replaced.
 
-    Blender only rebuilds those that it evaluates. Up to 4.5 other poses, as in a scene that is not
-    shown, may point to freed bones, and reading these crashes.
+    Blender only rebuilds the poses that it evaluates. Up to 4.5, other poses, such as those in a
+    hidden scene, may point to freed bones. Reading these crashes.
     """
     for ob in bpy.data.objects:
         if (

@@ -24,11 +24,11 @@ from .skeleton import vector
 class Shape:
     """A copy of a mesh in object space, independent of Blender's data.
 
-    As long as a mesh stays the same, `_shape_of` returns the same object.
+    While a mesh stays the same, `_shape_of` returns the same object.
 
     Attributes:
         contents: The positions and topology of the mesh as bytes.
-        tree: Its faces, for casting rays.
+        tree: The BVH tree of its faces, for casting rays.
         bounds: The minimum and maximum corners of its bounding box.
     """
 
@@ -67,8 +67,7 @@ class Surface(NamedTuple):
 
 
 _shapes: dict[int, tuple[object, Shape]] = {}
-"""By object, what stood for its mesh (see `Meshes`) when its shape was last compared with it, and
-the shape."""
+"""The shape of each object, with the mesh's token (see `Meshes`) at their last comparison."""
 
 
 def surface_of(depsgraph: bpy.types.Depsgraph, ob: bpy.types.Object, world: Frame) -> Surface:
@@ -100,10 +99,10 @@ def surface_of(depsgraph: bpy.types.Depsgraph, ob: bpy.types.Object, world: Fram
 def _evaluated(
     depsgraph: bpy.types.Depsgraph, ob: bpy.types.Object
 ) -> Iterator[bpy.types.Mesh | None]:
-    """Yield the evaluated mesh of an object, None if it is not evaluated.
+    """Yield the evaluated mesh of an object; None if it isn't evaluated.
 
-    In Edit Mode, of this object or another user of the mesh, Blender only keeps what Edit Mode
-    draws, so a temporary mesh is created.
+    If any user of the mesh is in Edit Mode, Blender only has Edit Mode's drawing data, so a
+    temporary mesh is created.
     """
     evaluated = ob.evaluated_get(depsgraph)
     mesh = cast("bpy.types.Mesh", evaluated.data)
@@ -119,11 +118,11 @@ def _evaluated(
 def _shape_of(depsgraph: bpy.types.Depsgraph, ob: bpy.types.Object, mesh: bpy.types.Mesh) -> Shape:
     """Return the cached shape of a mesh, created again if the mesh has changed."""
     token = part(Meshes).token_of(ob, depsgraph)
-    known, shape = _shapes.get(ob.session_uid, (None, None))
-    if shape is not None and token is not None and known is token:
+    compared_token, shape = _shapes.get(ob.session_uid, (None, None))
+    if shape is not None and token is not None and compared_token is token:
         return shape
     positions = _values(mesh, "position", "vector", "f", 3 * len(mesh.vertices))
-    # The edges of corners determine the order of corners in a face.
+    # The edges of the corners determine the corners' order in a face.
     topology = [
         _values(mesh, ".edge_verts", "value", "i", 2 * len(mesh.edges)),
         _values(mesh, ".corner_vert", "value", "i", len(mesh.loops)),
@@ -137,7 +136,7 @@ def _shape_of(depsgraph: bpy.types.Depsgraph, ob: bpy.types.Object, mesh: bpy.ty
 
 
 def _values(mesh: bpy.types.Mesh, name: str, key: str, code: str, count: int) -> array[Any]:
-    """Return an attribute of a mesh, flat: a hundred times as fast as by mesh elements."""
+    """Return an attribute of a mesh, flat. This is 100 times as fast as through mesh elements."""
     attribute: Any = mesh.attributes[name]
     values: array[Any] = array(code, bytes(4 * count))
     attribute.data.foreach_get(key, values)

@@ -1,4 +1,4 @@
-"""Rotations of many bones at many frames, as NumPy arrays of frames × bones × components."""
+"""Rotations of many bones at many frames, in NumPy arrays of frames × bones × components."""
 
 from __future__ import annotations
 
@@ -9,11 +9,11 @@ import numpy as np
 from .rotation import AXIS_ANGLE, EULER_ORDERS, QUATERNION, ZERO_QUATERNION
 
 Numbers = Any
-"""An array of numbers."""
+"""A NumPy array."""
 
 
 def quaternions(mode: int, numbers: Numbers) -> Numbers:
-    """Return the rotations of channel values, as unit quaternions.
+    """Return the rotations that channel values represent, as unit quaternions.
 
     Args:
         mode: The rotation mode.
@@ -23,7 +23,7 @@ def quaternions(mode: int, numbers: Numbers) -> Numbers:
     if mode == QUATERNION:
         return _unit(numbers)
     if mode == AXIS_ANGLE:
-        # Blender treats a zero axis as no rotation.
+        # Blender doesn't rotate about a zero axis.
         size = np.linalg.norm(numbers[..., 1:], axis=-1, keepdims=True)
         axis = numbers[..., 1:] / np.where(size > 0.0, size, 1.0)
         return _about(axis, np.where(size[..., 0] > 0.0, numbers[..., 0], 0.0))
@@ -47,7 +47,7 @@ def _about(axis: Numbers, angle: Numbers) -> Numbers:
 
 
 def product(a: Numbers, b: Numbers) -> Numbers:
-    """Return the products of quaternions: the rotations b followed by a."""
+    """Return the products of quaternions: rotation ``b`` followed by ``a``."""
     aw, ax, ay, az = np.moveaxis(a, -1, 0)
     bw, bx, by, bz = np.moveaxis(b, -1, 0)
     return np.stack(
@@ -62,16 +62,16 @@ def product(a: Numbers, b: Numbers) -> Numbers:
 
 
 def angles(a: Numbers, b: Numbers) -> Numbers:
-    """Return the angles between rotations given as unit quaternions, in radians."""
+    """Return the angles between rotations, both unit quaternions, in radians."""
     minus, plus = np.linalg.norm(a - b, axis=-1), np.linalg.norm(a + b, axis=-1)
     return 4.0 * np.arctan2(np.minimum(minus, plus), np.maximum(minus, plus))
 
 
 def matrix_angles(a: Numbers, b: Numbers) -> Numbers:
-    """Return the angles between the rotations of matrices, whatever their scale, in radians.
+    """Return the angles between the rotations of matrices, ignoring scale, in radians.
 
     Args:
-        a: Matrices along the last two axes; only their first three rows and columns are used.
+        a: Matrices along the last two axes. Only their first three rows and columns are used.
         b: Matrices to compare with.
     """
     chord = np.linalg.norm(_directions(a) - _directions(b), axis=(-2, -1))

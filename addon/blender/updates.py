@@ -1,4 +1,4 @@
-"""What an update has changed, read from `Depsgraph.updates`."""
+"""The changes of an update, read from `Depsgraph.updates`."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from itertools import islice
 from typing import Any, NamedTuple, cast
 
 import bpy
-from bpy.types import Armature, Object  # Looked up for each block they would take longer.
+from bpy.types import Armature, Object  # Looking them up for each block would take longer.
 
 from .access import session_uid
 
@@ -16,8 +16,8 @@ from .access import session_uid
 class Updates:
     """The data-blocks that a depsgraph has updated.
 
-    They are read at once, on first use, as tags add to the list and an evaluation clears it. It
-    holds references to them, so it must not outlive the update.
+    They are all read on first use, because tags extend the list and an evaluation clears it. The
+    instance stores references to them, so it must not outlive the update.
     """
 
     def __init__(self, depsgraph: bpy.types.Depsgraph) -> None:
@@ -35,7 +35,7 @@ class Updates:
         )
 
     def are_more_than(self, count: int) -> bool:
-        """Return whether there are more, without reading them or walking further."""
+        """Return whether there are more than a number, without reading them."""
         return next(islice(self._depsgraph.updates, count, None), None) is not None
 
     @property
@@ -45,7 +45,7 @@ class Updates:
 
     @property
     def geometry(self) -> list[bool]:
-        """Whether their geometry was updated, as that of posed armatures."""
+        """Whether their geometry was updated, as when an armature is posed."""
         return self._rows[1]
 
     @property
@@ -60,14 +60,14 @@ class Updates:
 
     @property
     def has_armatures(self) -> bool:
-        """Whether any is the data of an armature."""
+        """Whether armature data is among them."""
         return self._depsgraph.id_type_updated("ARMATURE")
 
 
 def has_new_relations(depsgraph: bpy.types.Depsgraph) -> bool:
     """Return whether Blender has rebuilt relations.
 
-    It then flags the scene, as after a selection, and the shading of all objects, unlike after a
+    It then flags the scene, like a selection does, and the shading of all objects, unlike a
     selection.
     """
     return depsgraph.id_type_updated("SCENE") and any(_column(depsgraph, "is_updated_shading"))
@@ -76,8 +76,8 @@ def has_new_relations(depsgraph: bpy.types.Depsgraph) -> bool:
 def changed_in(updates: Updates, is_rebuilt: bool) -> set[int]:
     """Return the `session_uid`s of the data-blocks that an update has changed.
 
-    Excluded are data-blocks that are only listed for their shading after new relations, and
-    armatures whose bones were only selected or renamed: their data is listed without a flag.
+    This excludes data-blocks that are listed only for their shading after new relations. It also
+    excludes armatures whose bones were only selected or renamed: their data is listed without flag.
 
     Args:
         updates: The update.
@@ -96,7 +96,7 @@ def changed_in(updates: Updates, is_rebuilt: bool) -> set[int]:
             unchanged.add(block.session_uid)
     clicked = {ob for ob in posed if ob.type == "ARMATURE" and session_uid(ob.data) in unchanged}
     changed |= {session_uid(ob) for ob in posed if ob not in clicked}
-    # Through Blender's drivers and constraints, other changes may affect these as well.
+    # Other changes may affect these as well, through Blender's drivers and constraints.
     return changed | {session_uid(ob) for ob in clicked} if changed else changed
 
 
@@ -105,9 +105,9 @@ class Armatures(NamedTuple):
 
     Attributes:
         changed: The armature data flagged as changed, by Edit Mode or by posing.
-        clicked: Other listed armature data: bones were selected or renamed.
-        moved: The `session_uid`s of objects flagged as moved, as they are when a bone constraint is
-            edited, but not when a bone is posed.
+        clicked: Other listed armature data, whose bones were selected or renamed.
+        moved: The `session_uid`s of objects flagged as moved. Editing a bone constraint sets this
+            flag, posing a bone doesn't.
     """
 
     changed: list[Armature]
@@ -132,7 +132,7 @@ def armatures_in(updates: Updates) -> Armatures:
 
 
 def geometry_in(updates: Updates) -> set[int]:
-    """Return the `session_uid`s of the data-blocks with updated geometry, as of posed armatures."""
+    """Return the `session_uid`s of data-blocks with updated geometry, including posed armatures."""
     if not any(updates.geometry):
         return set()
     pairs = zip(updates.blocks, updates.geometry, strict=True)
@@ -156,14 +156,14 @@ def graphs_of(*scenes: bpy.types.Scene) -> list[bpy.types.Depsgraph]:
 def tagged_in(graphs: Iterable[bpy.types.Depsgraph]) -> set[str]:
     """Return the names of the data-blocks that are tagged for the next evaluation.
 
-    Only names are safe to read: removed data-blocks are still listed, and accessing the original of
+    Only names are safe to read. Removed data-blocks are still listed, and accessing the original of
     such a copy crashes Blender.
     """
     return {cast("bpy.types.ID", update.id).name for graph in graphs for update in graph.updates}
 
 
 def tag_animation(depsgraph: bpy.types.Depsgraph) -> None:
-    """Have the next update play the animation of all data-blocks, as a change of the frame does."""
+    """Make the next update evaluate the animation of all data-blocks, as on a frame change."""
     for block in depsgraph.ids:
         if getattr(block, "animation_data", None) is not None:
             cast("bpy.types.ID", block.original).update_tag(refresh={"TIME"})

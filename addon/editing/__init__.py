@@ -1,1 +1,1 @@
-"""Editing the constraints of an armature, for operators and scripts."""
+"""Editing an armature's constraints, for operators and scripts."""

@@ -1,4 +1,4 @@
-"""The frames of the animation that moves bones and objects."""
+"""The frames of the animation that moves bones or objects."""
 
 from __future__ import annotations
 
@@ -16,38 +16,38 @@ from ..blender.skeleton import skeleton_of
 from .playing import go_to, returning, updated
 
 SAMPLES: Final = 9
-"""The number of frames at which the values of drivers are compared."""
+"""Number of frames at which driver values are compared."""
 
 Concerns = Callable[[str, Collection[str]], bool]
-"""Whether a data path matters of an object that moves something, given the names of its bones that
-do, with ``""`` for the object itself."""
+"""Whether a data path is relevant, from the path and the names of an object's bones that matter;
+``""`` is the object itself."""
 
 
 def animated_frames(
     starts: Iterable[Node], relations: Callable[[Node], Iterable[Node]], concerns: Concerns
 ) -> list[float]:
-    """Return the whole frames of the animation that moves bones or objects, empty for none.
+    """Return the whole frames of the animation that moves bones or objects; empty without any.
 
-    It may be in actions and in NLA strips. If drivers move them, or F-curves beyond their keys, the
-    frames are those of the scene as well.
+    Includes actions and NLA strips. If drivers move them, or F-curves extend beyond their keys, the
+    scene's frame range is included as well.
 
     Args:
         starts: The bones and objects.
-        relations: What these follow.
-        concerns: Which F-curves count.
+        relations: Returns what a bone or object follows.
+        concerns: Which F-curves are relevant.
     """
     moving: dict[bpy.types.Object, set[str]] = {}
     for ob, bone in walk_dependencies(starts, relations):
         moving.setdefault(ob, set()).add("" if bone < 0 else skeleton_of(ob).names[bone])
     scene = cast(bpy.types.Scene, bpy.context.scene)
-    ends = [end for ob, bones in moving.items() for end in _ends(scene, ob, bones, concerns)]
+    limits = [end for ob, bones in moving.items() for end in _ends(scene, ob, bones, concerns)]
     if _is_driven_over_time(scene, moving):
-        ends += [scene.frame_start, scene.frame_end]
-    return [float(i) for i in range(floor(min(ends)), ceil(max(ends)) + 1)] if ends else []
+        limits += [scene.frame_start, scene.frame_end]
+    return [float(i) for i in range(floor(min(limits)), ceil(max(limits)) + 1)] if limits else []
 
 
 def is_transform(path: str, bones: Collection[str]) -> bool:
-    """Return whether a path is that of a transform of bones or (``""``) of an object."""
+    """Return whether a path is a transform of a bone or, for ``""``, of an object."""
     bone, channel = split_bone_path(path)
     return bone in bones and (channel or path) in {name for name, _ in ALL_CHANNELS}
 
@@ -55,7 +55,7 @@ def is_transform(path: str, bones: Collection[str]) -> bool:
 def _is_driven_over_time(
     scene: bpy.types.Scene, moving: Mapping[bpy.types.Object, set[str]]
 ) -> bool:
-    """Return whether drivers change transforms of bones or objects in the scene's frame range."""
+    """Return whether drivers change transforms within the scene's frame range."""
     paths = [
         (ob, path, i)
         for ob, bones in moving.items()
@@ -79,10 +79,10 @@ def _is_driven_over_time(
 def _ends(
     scene: bpy.types.Scene, ob: bpy.types.Object, bones: set[str], concerns: Concerns
 ) -> Iterator[float]:
-    """Yield the frames of keys, and ends of strips, that concern bones or (``""``) an object.
+    """Yield the relevant frames of keys, and ends of strips, for bones or (``""``) an object.
 
-    Where an F-curve goes on beyond its keys, as one that is repeated does, these are the ends of
-    the scene as well.
+    If an F-curve extends beyond its keys, for example by repeating, the scene's start and end are
+    yielded as well.
     """
 
     def counts(curve: bpy.types.FCurve) -> bool:

@@ -1,4 +1,4 @@
-"""Joint limits relative to the axis about which a joint flexes."""
+"""Joint limits relative to a joint's axis of flexion."""
 
 from __future__ import annotations
 
@@ -24,14 +24,14 @@ from ..settings.properties import FabrikConstraint
 from .flexion import Flexion
 
 ALIGNED = 1e-3
-"""The largest angle, in radians, between a hinge axis and the axis of the bone that it is."""
+"""Maximum angle in radians between a hinge axis and a bone axis to be treated as equal."""
 
 ONE_WAY = 0.1
-"""The largest share of the flexion that a hinge which bends one way allows beyond straight."""
+"""Maximum range beyond straight of a hinge that bends one way, as a fraction of its flexion."""
 
 
 def hinge_values(axis: Vector, low: float, high: float) -> dict[str, Any]:
-    """Return the settings of a hinge; of one about the bone's X or Z axis by that name.
+    """Return the settings of a hinge, which name the bone's X or Z axis if it is the hinge axis.
 
     Args:
         axis: The unit vector of the axis, in the bone's rest space.
@@ -39,10 +39,10 @@ def hinge_values(axis: Vector, low: float, high: float) -> dict[str, Any]:
         high: The maximum angle, in radians.
     """
     for name, axis_vector in (("X", Vector((1.0, 0.0, 0.0))), ("Z", Vector((0.0, 0.0, 1.0)))):
-        along = axis.dot(axis_vector)
-        if abs(along) > 1.0 - 0.5 * ALIGNED * ALIGNED:
-            ends = (low, high) if along > 0.0 else (-high, -low)
-            return {"hinge_axis": name, "hinge_min": ends[0], "hinge_max": ends[1]}
+        cosine = axis.dot(axis_vector)
+        if abs(cosine) > 1.0 - 0.5 * ALIGNED * ALIGNED:
+            limits = (low, high) if cosine > 0.0 else (-high, -low)
+            return {"hinge_axis": name, "hinge_min": limits[0], "hinge_max": limits[1]}
     return {
         "hinge_axis": "FREE",
         "hinge_vector": vector(axis),
@@ -52,7 +52,7 @@ def hinge_values(axis: Vector, low: float, high: float) -> dict[str, Any]:
 
 
 def add_hinge(joint: FabrikJoint, axis: Vector, low: float, high: float) -> None:
-    """Limit a joint without a limit to a hinge, until the constraints that need it are removed.
+    """Limit an unlimited joint to a hinge, until the constraints that need it are removed.
 
     Args:
         joint: The joint.
@@ -60,18 +60,18 @@ def add_hinge(joint: FabrikJoint, axis: Vector, low: float, high: float) -> None
         low: The minimum angle, in radians.
         high: The maximum angle, in radians.
     """
-    before = _hinge_line(joint)
+    old_line = _hinge_line(joint)
     for name, value in hinge_values(axis, low, high).items():
         setattr(joint, name, value)
     joint.limit_type = "HINGE"
-    joint.found = f"{before}\n{_hinge_line(joint)}"
+    joint.found = f"{old_line}\n{_hinge_line(joint)}"
 
 
 def use_native_limits(armature: bpy.types.Object, item: FabrikConstraint) -> None:
-    """Let the joints of a chain without a limit use Blender's IK limits, where bones have any.
+    """Make unlimited joints of a chain use Blender's IK limits, if their bones have any.
 
-    They do until the constraints that need it are removed. Armature data that is linked is left as
-    it is; `native_limits_notes` says so.
+    This lasts until the constraints that need them are removed. Linked armature data isn't changed;
+    `native_limits_notes` reports it.
     """
     if joints_problem(armature):
         return
@@ -82,7 +82,7 @@ def use_native_limits(armature: bpy.types.Object, item: FabrikConstraint) -> Non
 
 
 def limited_bones(armature: bpy.types.Object, item: FabrikConstraint) -> list[str]:
-    """Return the bones that a constraint poses within limits, with the hand that it may orient."""
+    """Return the bones that a constraint poses within limits, including an oriented hand."""
     kind = kind_of(item.solver)
     if item.bone not in pose_bones(armature) or not (kind.reaches or kind.gaze):
         return []
@@ -91,7 +91,7 @@ def limited_bones(armature: bpy.types.Object, item: FabrikConstraint) -> list[st
 
 
 def native_limits_notes(armature: bpy.types.Object, items: Iterable[FabrikConstraint]) -> list[str]:
-    """Return notes on what becomes of the IK locks and limits of the bones of new chains."""
+    """Return notes on how Blender's IK locks and limits affect the bones of new chains."""
     by_type = _natively_limited(armature, items)
     notes = unused_limits_notes(armature, items)
     if "BLENDER" in by_type:
@@ -101,7 +101,7 @@ def native_limits_notes(armature: bpy.types.Object, items: Iterable[FabrikConstr
 
 
 def unused_limits_notes(armature: bpy.types.Object, items: Iterable[FabrikConstraint]) -> list[str]:
-    """Return notes on those that have no effect."""
+    """Return notes on Blender's IK limits that have no effect."""
     notes: list[str] = []
     for kind, names in _natively_limited(armature, items).items():
         if kind == "NONE":
@@ -122,7 +122,7 @@ def unused_limits_notes(armature: bpy.types.Object, items: Iterable[FabrikConstr
 def _natively_limited(
     armature: bpy.types.Object, items: Iterable[FabrikConstraint]
 ) -> dict[str, list[str]]:
-    """Return the bones of chains with native limits, by the type of their own limit."""
+    """Return the bones of chains with native limits, by the limit type of their joints."""
     by_type: dict[str, list[str]] = {}
     for name in dict.fromkeys(name for item in items for name in limited_bones(armature, item)):
         bone: Any = pose_bones(armature)[name]
@@ -132,27 +132,27 @@ def _natively_limited(
 
 
 def restore_limits(armature: bpy.types.Object, bones: Iterable[str]) -> None:
-    """Restore the joints of bones from before `add_hinge` and `use_native_limits`.
+    """Restore the joints of bones to their state before `add_hinge` and `use_native_limits`.
 
-    Those that were changed since stay.
+    Joints that have been changed since are kept.
     """
     for name in bones:
         joint: Any = cast(Any, pose_bones(armature)[name]).fabrik_joint
         if not joint.found:
             continue
-        before, _, found = joint.found.partition("\n")
+        old_line, _, added_line = joint.found.partition("\n")
         joint.found = ""
-        if before == joint.limit_type == "BLENDER":
+        if old_line == joint.limit_type == "BLENDER":
             joint.limit_type = "NONE"
-        if joint.limit_type != "HINGE" or _hinge_line(joint) != found:
+        if joint.limit_type != "HINGE" or _hinge_line(joint) != added_line:
             continue
         joint.limit_type = "NONE"
-        joint.hinge_axis, *numbers = before.split("\t")
+        joint.hinge_axis, *numbers = old_line.split("\t")
         *joint.hinge_vector, joint.hinge_min, joint.hinge_max = map(float, numbers)
 
 
 def _hinge_line(joint: FabrikJoint) -> str:
-    """Return the settings of a hinge as one line."""
+    """Return the settings of a hinge as a single line."""
     numbers = (*joint.hinge_vector, joint.hinge_min, joint.hinge_max)
     return "\t".join((joint.hinge_axis, *map(repr, numbers)))
 
@@ -160,15 +160,15 @@ def _hinge_line(joint: FabrikJoint) -> str:
 def rolled_cone(
     swing: tuple[float, float], twist: tuple[float, float], center: Matrix, roll: float
 ) -> dict[str, Any]:
-    """Return the settings of a cone that is turned about its bone.
+    """Return the settings of a cone that is rotated about its bone.
 
     Quarter turns swap the semi-axes of the ellipse; the remainder is added to the center and
     subtracted from the twist.
 
     Args:
         swing: The semi-axes about X and Z, in radians.
-        twist: Minimum and maximum of the twist, in radians.
-        center: The rotation to the center, turned already.
+        twist: The minimum and maximum twist, in radians.
+        center: The rotation to the center, already rotated.
         roll: The angle about the bone's Y axis, in radians.
     """
     semi_axes, (low, high) = list(swing), twist
@@ -181,46 +181,46 @@ def rolled_cone(
         semi_axes.reverse()
     if high - low < 2.0 * pi - ALIGNED:
         low, high = low - roll, high - roll
-    turn: Euler = (center @ Matrix.Rotation(roll, 3, "Y")).to_euler()
+    center_euler: Euler = (center @ Matrix.Rotation(roll, 3, "Y")).to_euler()
     is_centered = roll == 0.0 and center == Matrix.Identity(3)
     return {
         "swing_x": semi_axes[0],
         "swing_z": semi_axes[1],
-        "center": ORIGIN if is_centered else (turn.x, turn.y, turn.z),
+        "center": ORIGIN if is_centered else (center_euler.x, center_euler.y, center_euler.z),
         "twist_min": max(low, -pi),
         "twist_max": min(high, pi),
     }
 
 
 def needs_bend(joint: FabrikJoint) -> bool:
-    """Return whether a limit depends on the axis about which its joint bends."""
+    """Return whether a limit depends on the joint's bend axis."""
     if joint.limit_type == "CONE":
         return abs(joint.swing_x - joint.swing_z) >= ALIGNED
     return joint.limit_type == "HINGE"
 
 
 def turned_to(joint: FabrikJoint, bend: Flexion, is_across: bool = False) -> dict[str, Any]:
-    """Return the settings of a limit of a joint that flexes about X, for another axis of flexion.
+    """Return a joint limit's settings, converted from flexion about X to another axis of flexion.
 
     A hinge that bends one way is measured from the straight limb, others from the rest pose.
 
     Args:
         joint: The limit.
-        bend: How the joint flexes.
-        is_across: Whether a hinge swings the limb to the sides, about Z, instead of bending it.
+        bend: The flexion of the joint.
+        is_across: Whether the hinge swings the limb sideways, about Z, instead of bending it.
     """
     roll = atan2(-bend.axis.z, bend.axis.x)
     if joint.limit_type == "CONE":
         center = Euler(joint.center).to_matrix()
-        turn = Matrix.Rotation(roll, 3, "Y")
+        rotation = Matrix.Rotation(roll, 3, "Y")
         return rolled_cone(
             (joint.swing_x, joint.swing_z),
             (joint.twist_min, joint.twist_max),
-            turn @ center @ turn.transposed() if any(joint.center) else center,
+            rotation @ center @ rotation.transposed() if any(joint.center) else center,
             roll,
         )
     low, high = joint.hinge_min, joint.hinge_max
     if is_across:
         return hinge_values(Matrix.Rotation(roll, 3, "Y") @ Vector((0.0, 0.0, 1.0)), low, high)
-    rest = bend.angle if -low <= ONE_WAY * high else 0.0
-    return hinge_values(bend.axis, low - rest, high - rest)
+    rest_angle = bend.angle if -low <= ONE_WAY * high else 0.0
+    return hinge_values(bend.axis, low - rest_angle, high - rest_angle)

@@ -1,4 +1,4 @@
-"""Editing an armature's list of constraints, along with their animation."""
+"""Editing an armature's constraint list, including animation."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ from .placing import new_empty, pole_world, tip_world
 
 
 def active_constraint(armature: bpy.types.Object) -> FabrikConstraint | None:
-    """Return the active constraint; None if there is none."""
+    """Return the active constraint; None without one."""
     fabrik = settings(armature)
     if 0 <= fabrik.active_index < len(fabrik.constraints):
         return fabrik.constraints[fabrik.active_index]
@@ -47,22 +47,22 @@ def add(
     use_offset: bool = False,
     use_tail: bool = True,
 ) -> FabrikConstraint:
-    """Add a constraint and make it the active one.
+    """Add a constraint and make it active.
 
     Args:
         armature: The armature object.
         bone: The tip bone of the chain.
         target: The target; None adds an Empty at the tip, if the solver needs a target.
-        subtarget: The bone of the target.
-        chain_count: The number of bones, clamped to those up to the root; 0 for all, None for
-            those of the limb.
+        subtarget: The target's bone.
+        chain_count: The number of bones, clamped to those up to the root; 0 for all, None for those
+            of the limb.
         solver: The identifier of a solver, or ``'AUTO'``: Two Bone for two bones, FABRIK for more.
         use_offset: Whether to keep the tip's current offset from the target.
-        use_tail: Whether the tip bone is part of the chain, if that is what new constraints have.
+        use_tail: Whether the tip bone is part of the chain, if new constraints include it.
 
     Raises:
-        ProblemError: If the constraint could not work, or would break another one; then nothing
-            has changed.
+        ProblemError: If the constraint wouldn't work, or would break another one. Nothing is
+            changed in that case.
     """
     planner.discard_if_outdated()
     rig = skeleton_of(armature)
@@ -74,10 +74,10 @@ def add(
     known_problems = problems()
     empty = None
     if target is None and kind_of(solver).needs_target:
-        place, size = tip_world(armature, bone)
+        point, size = tip_world(armature, bone)
         size = beside_mesh(armature, bone, 0.25 * size)
         name = f"{common_name(bone)} Target"
-        empty = target = new_empty(armature, name, place, size, "CUBE")
+        empty = target = new_empty(armature, name, point, size, "CUBE")
     fabrik = settings(armature)
     item = fabrik.constraints.add()
     item.name = free_name(armature, common_name(bone))
@@ -86,7 +86,7 @@ def add(
     apply_defaults(item)
     if not use_tail:
         item.use_tail = False
-    # A limb bends about its hinge; a longer chain drags its bones along, so that it never jumps.
+    # A limb bends about its hinge; a longer chain drags its bones, so it never jumps.
     item.swing = 1.0 if (count or length) <= LIMB else 0.0
     if problem := new_problem(known_problems):
         fabrik.constraints.remove(len(fabrik.constraints) - 1)
@@ -104,46 +104,46 @@ def add(
 def remove(armature: bpy.types.Object, *indices: int) -> None:
     """Remove constraints with their animation, and update the paths of later ones.
 
-    The limits that their joints got go as well, unless they were changed, or another one poses
-    the bone: the pose, and so what fits it, may be another one since then.
+    Limits that were added to their joints are also removed, unless they were changed, or another
+    constraint poses the bone: the pose, and so the matching limit, may have changed since.
 
     Raises:
-        ProblemError: If one is inherited by a library override; the others may be removed.
+        ProblemError: If a library override inherits one; the others may have been removed.
     """
     items = settings(armature).constraints
     bones = {name for index in indices for name in limited_bones(armature, items[index])}
     remove_from(armature, "constraints", "active_index", *indices)
     if bones and cast(bpy.types.Armature, armature.data).is_editable:
-        others = {name for item in items for name in limited_bones(armature, item)}
-        restore_limits(armature, sorted(bones - others))
+        still_limited = {name for item in items for name in limited_bones(armature, item)}
+        restore_limits(armature, sorted(bones - still_limited))
 
 
 def remove_from(armature: bpy.types.Object, collection: str, active: str, *indices: int) -> None:
-    """Remove items of one of an armature's lists, with their animation.
+    """Remove items from one of an armature's lists, with their animation.
 
     Args:
         armature: The armature object.
         collection: The name of the list.
-        active: The name of the property with its active index; empty if it has none.
+        active: The name of its active index property; empty without one.
         indices: The indices in the list.
 
     Raises:
-        ProblemError: If one is inherited by a library override; the others may be removed.
+        ProblemError: If a library override inherits one; the others may have been removed.
     """
     items = getattr(settings(armature), collection)
-    places: dict[int, int | None] = {}
+    new_indices: dict[int, int | None] = {}
     count, name = len(items), ""
     try:
         for index in sorted(set(indices), reverse=True):
             name = items[index].name
             items.remove(index)
-            places[index] = None
-    except TypeError:  # Blender raises it for items that come from the library.
+            new_indices[index] = None
+    except TypeError:  # Blender raises it for items from the library.
         raise ProblemError(
             "“{name}” comes from a linked file: you can only disable it here", name=name
         ) from None
     finally:
-        _close_gaps(armature, collection, active, count, places)
+        _close_gaps(armature, collection, active, count, new_indices)
 
 
 def _close_gaps(
@@ -151,28 +151,28 @@ def _close_gaps(
     collection: str,
     active: str,
     count: int,
-    places: dict[int, int | None],
+    new_indices: dict[int, int | None],
 ) -> None:
-    """Move the animation of a list, and the index of its active item, after items were removed.
+    """Update a list's animation and active index after items were removed.
 
     Args:
         armature: The armature object.
         collection: The name of the list.
-        active: The name of the property with its active index; empty if it has none.
-        count: The number of items before.
-        places: The indices of those that were removed; those of the others are added.
+        active: The name of its active index property; empty without one.
+        count: The previous number of items.
+        new_indices: The removed indices, as keys; new indices of the others are added.
     """
-    if not places:
+    if not new_indices:
         return
-    removed = sorted(places)
-    kept = [index for index in range(count) if index not in places]
-    places |= {old: new for new, old in enumerate(kept) if old != new}
-    _reindex(armature, places, collection)
+    removed = sorted(new_indices)
+    remaining = [index for index in range(count) if index not in new_indices]
+    new_indices |= {old: new for new, old in enumerate(remaining) if old != new}
+    _reindex(armature, new_indices, collection)
     fabrik = settings(armature)
     if active:
-        shown = getattr(fabrik, active)
-        before = sum([index < shown for index in removed])
-        setattr(fabrik, active, max(0, min(shown - before, len(kept) - 1)))
+        active_index = getattr(fabrik, active)
+        removed_above = sum([index < active_index for index in removed])
+        setattr(fabrik, active, max(0, min(active_index - removed_above, len(remaining) - 1)))
     changed(armature)
 
 
@@ -188,19 +188,19 @@ def swap(armature: bpy.types.Object, index: int, other: int) -> None:
 def add_pole(
     depsgraph: bpy.types.Depsgraph, armature: bpy.types.Object, index: int
 ) -> bpy.types.Object:
-    """Add an Empty as a pole that does not change the pose.
+    """Add an Empty as a pole without changing the pose.
 
     Raises:
-        ProblemError: If the constraint is off, cannot work, or has nothing to bend, or the armature
-            is not evaluated.
+        ProblemError: If the constraint is off, can't work, or can't bend, or the armature is not
+            evaluated.
     """
     if not armature.evaluated_get(depsgraph).is_evaluated:
         raise ProblemError(
             "“{armature}” is hidden, so it isn't evaluated: show it first", armature=armature.name
         )
-    place, size = pole_world(*solve_constraint(depsgraph, armature, index))
+    point, size = pole_world(*solve_constraint(depsgraph, armature, index))
     item = settings(armature).constraints[index]
-    pole = new_empty(armature, f"{common_name(item.bone)} Pole", place, 0.1 * size, "SPHERE")
+    pole = new_empty(armature, f"{common_name(item.bone)} Pole", point, 0.1 * size, "SPHERE")
     item.pole_angle = 0.0
     item.pole_subtarget = ""
     item.pole_target = pole
@@ -208,10 +208,10 @@ def add_pole(
 
 
 def set_offset(armature: bpy.types.Object, index: int) -> None:
-    """Take a constraint's offset from the displayed pose.
+    """Set a constraint's offset to that of the displayed pose.
 
     Raises:
-        ProblemError: If there is no bone or target, or the target is scaled to zero.
+        ProblemError: If the bone or target is missing, or the target has zero scale.
     """
     item = settings(armature).constraints[index]
     offset.take(item)
@@ -220,10 +220,10 @@ def set_offset(armature: bpy.types.Object, index: int) -> None:
 
 
 def problems(with_lag: bool = False) -> dict[tuple[int, int], str]:
-    """Return the errors of the file's constraints, by armature (session UID) and index.
+    """Return the errors of the file's constraints, by the armature's session UID and the index.
 
     Args:
-        with_lag: Whether following other chains one update late is an error.
+        with_lag: Whether following other chains with a delay of one update is an error.
     """
     messages: dict[tuple[int, int], str] = {}
     for chain in planner.current().chains:
@@ -233,45 +233,45 @@ def problems(with_lag: bool = False) -> dict[tuple[int, int], str]:
     return messages
 
 
-def new_problem(known: Collection[tuple[int, int]], with_lag: bool = False) -> str:
-    """Return the first error that was not among earlier `problems`, empty if there is none."""
-    return next((problem for key, problem in problems(with_lag).items() if key not in known), "")
+def new_problem(old_keys: Collection[tuple[int, int]], with_lag: bool = False) -> str:
+    """Return the first error that isn't among earlier `problems`; empty without one."""
+    return next((problem for key, problem in problems(with_lag).items() if key not in old_keys), "")
 
 
 def changed(armature: bpy.types.Object) -> None:
-    """Update the armature after an edit of its list."""
+    """Update the armature after its constraint list was edited."""
     planner.discard()
     dependencies.declare([armature])
     armature.update_tag()
 
 
 def _reindex(
-    ob: bpy.types.Object, places: Mapping[int, int | None], collection: str = "constraints"
+    ob: bpy.types.Object, new_indices: Mapping[int, int | None], collection: str = "constraints"
 ) -> None:
     """Update the paths of F-curves and drivers to new indices in the list.
 
-    An action that is linked, or that other armatures with constraints use, is copied first.
+    An action that is linked, or used by other armatures with constraints, is copied first.
 
     Args:
         ob: The armature, not in the NLA's tweak mode.
-        places: The new index of each item by its old one; None if it was removed.
-        collection: The name of the list, if it is another one.
+        new_indices: The new index of each item by its old one; None if it was removed.
+        collection: The name of the list.
     """
-    # Reading settings that were never set would store empty ones.
-    owners = [one for one in bpy.data.objects if one != ob and one.is_property_set("fabrik")]
-    others = [one for one in owners if len(getattr(settings(one), collection))]
-    animation.rewrite(ob, others, lambda curves: _reindex_curves(curves, places, collection))
+    # Reading unset settings would store empty ones.
+    owners = [rig for rig in bpy.data.objects if rig != ob and rig.is_property_set("fabrik")]
+    rigs = [rig for rig in owners if len(getattr(settings(rig), collection))]
+    animation.rewrite(ob, rigs, lambda curves: _reindex_curves(curves, new_indices, collection))
     shot_keys.renew(ob)
 
 
-def _reindex_curves(curves: Any, places: Mapping[int, int | None], collection: str) -> None:
+def _reindex_curves(curves: Any, new_indices: Mapping[int, int | None], collection: str) -> None:
     for curve in list(curves):
         match = shot_keys.ITEM.fullmatch(curve.data_path)
         if match is None or match[1] != collection or match[2] is None:
             continue
-        if int(match[2]) not in places:
+        if int(match[2]) not in new_indices:
             continue
-        index = places[int(match[2])]
+        index = new_indices[int(match[2])]
         if index is None:
             curves.remove(curve)
         else:
@@ -284,12 +284,12 @@ def is_in_ik(item: FabrikConstraint) -> bool:
 
 
 def is_on(chain: ChainPlan) -> bool:
-    """Return the same of a resolved constraint."""
+    """Return whether a resolved constraint has an effect at the current frame."""
     return is_in_ik(settings(chain.rig.object).constraints[chain.item])
 
 
 def that_pose(armature: bpy.types.Object, bones: Collection[str]) -> list[int]:
-    """Return the indices of the constraints that pose any of the bones, or end at one."""
+    """Return the indices of the constraints that pose any of the bones, or end at any."""
     return sorted(
         chain.item
         for chain in chains_in(armature)

@@ -1,4 +1,4 @@
-"""Control bones, which replace the Empties that are targets and poles."""
+"""Control bones, which replace Empties as targets and poles."""
 
 from __future__ import annotations
 
@@ -34,22 +34,22 @@ COLOURS = {
     0: ((0.98, 0.85, 0.25), (1.0, 0.90, 0.45), (1.0, 0.96, 0.70)),
     -1: ((1.0, 0.64, 0.56), (1.0, 0.70, 0.62), (1.0, 0.82, 0.75)),
 }
-"""The colors of control bones by side: left is blue, the middle yellow, right red.
+"""The colors of control bones by side: blue on the left, yellow in the middle, red on the right.
 
-Each has one for bones as they are, selected bones, and the active bone. Blender draws the first one
-darker by 50 of 255, and the last one by 80 while the bone is not selected. Most sets of themes are
-hardly seen then on the gray of the viewport.
+They are for normal, selected and active bones. Blender darkens the first by 50 of 255, and the last
+by 80 while the bone isn't selected. Most color sets of themes would then be hard to see on the
+viewport's gray.
 """
 
 WIDTH = 2.0
-"""The width of the lines of control bones, in pixels."""
+"""Line width of control bones, in pixels."""
 
 ENDS_WITH_SIDE = re.compile(r"(.+?)([._ -](?:l|r|left|right)(?:\.\d+)?)", re.IGNORECASE)
-"""Splits a bone's name into the rest and its side."""
+"""Splits a bone's name into its base and its side."""
 
 
 class Control(NamedTuple):
-    """A control bone to be added.
+    """A control bone to add.
 
     Attributes:
         name: Its name.
@@ -63,7 +63,7 @@ class Control(NamedTuple):
 
 
 def uneditable_problem(armature: bpy.types.Object) -> str:
-    """Return why bones cannot be added to an armature, empty if they can."""
+    """Return why bones can't be added to an armature; empty if they can."""
     data = cast(bpy.types.Armature, armature.data)
     if data.library is None and data.override_library is None:
         return ""
@@ -75,7 +75,7 @@ def uneditable_problem(armature: bpy.types.Object) -> str:
 
 
 def refuse_uneditable(armature: bpy.types.Object) -> None:
-    """Refuse an armature that has no Edit Mode.
+    """Refuse an armature without Edit Mode.
 
     Raises:
         ChoiceError: If its data is linked or a library override.
@@ -86,17 +86,17 @@ def refuse_uneditable(armature: bpy.types.Object) -> None:
 
 @contextmanager
 def edit_mode(armature: bpy.types.Object) -> Iterator[Any]:
-    """Yield the edit bones of an armature; restore the active object and its mode afterwards.
+    """Yield an armature's edit bones, and restore the active object and its mode afterwards.
 
-    Either may be hidden.
+    Both objects may be hidden.
     """
     layer = cast(bpy.types.ViewLayer, bpy.context.view_layer)
     active = layer.objects.active
     mode = "OBJECT" if active is None else active.mode
     keep_bones(armature)
     hidden = [Shown(ob, layer) for ob in dict.fromkeys((armature, active or armature))]
-    for one in hidden:
-        one.show()
+    for shown in hidden:
+        shown.show()
     try:
         if mode != "OBJECT":
             bpy.ops.object.mode_set(mode="OBJECT")
@@ -110,12 +110,12 @@ def edit_mode(armature: bpy.types.Object) -> Iterator[Any]:
             if mode != "OBJECT":
                 bpy.ops.object.mode_set(mode=cast(Any, mode))
     finally:
-        for one in hidden[::-1]:
-            one.give_back()
+        for shown in hidden[::-1]:
+            shown.give_back()
 
 
 def new_armature(armature: bpy.types.Object) -> bpy.types.Object:
-    """Add an empty armature with the same transforms and in the same collection."""
+    """Add an empty armature with the same world transform, in the same collection."""
     name = f"{armature.name} Controls"
     controls = bpy.data.objects.new(name, bpy.data.armatures.new(name))
     controls.matrix_world = armature.matrix_world.copy()
@@ -126,14 +126,14 @@ def new_armature(armature: bpy.types.Object) -> bpy.types.Object:
 
 
 def control_name(bone: str, word: str, is_shared: bool) -> str:
-    """Return the name of the control of a bone, which Blender can flip if it can flip the bone's.
+    """Return the name of a bone's control, which Blender can flip if it can flip the bone's name.
 
-    It is what an animator calls the bone, without what rigs add to names.
+    It is based on the name that an animator uses, without a rig's prefixes and suffixes.
 
     Args:
         bone: The name of the bone.
-        word: What the control is, as in ``"hand IK.L"``.
-        is_shared: Whether others share it, so that it is on no side.
+        word: The purpose of the control, as in ``"hand IK.L"``.
+        is_shared: Whether several bones share it, so its name has no side.
     """
     bone = common_name(bone)
     match = ENDS_WITH_SIDE.fullmatch(bone)
@@ -149,14 +149,14 @@ def use_bones(
     word: str = "IK",
     only: Collection[bpy.types.Object] | None = None,
 ) -> list[str]:
-    """Replace the Empties that are targets and poles of constraints by new bones of an armature.
+    """Replace the Empties that are constraints' targets and poles with new bones of an armature.
 
     Args:
         armature: The armature of the constraints.
-        indices: The indices of the constraints, whose targets and poles are Empties of their own,
-            which they may share, or bones, which stay.
+        indices: The indices of the constraints. Their targets and poles are Empties that only they
+            use, or bones, which are kept.
         holder: The armature that gets the bones, which may be the same.
-        word: What the controls are, for their names.
+        word: The purpose of the controls, for their names.
         only: The Empties to replace; None for all.
 
     Returns:
@@ -172,14 +172,14 @@ def use_bones(
             (item.pole_target, item.pole_subtarget, True),
         ):
             if end is None or bone:
-                continue  # A bone is one already.
+                continue  # Bones are controls already.
             if (only is None or end in only) and end not in controls:
-                bones = [one.bone for one in items if end in (one.target, one.pole_target)]
+                bones = [con.bone for con in items if end in (con.target, con.pole_target)]
                 name = control_name(bones[0], "Pole" if is_pole else word, len(bones) > 1)
                 controls[end] = Control(name, end, sphere if is_pole else cube)
     names = dict(zip(controls, _add_bones(holder, [*controls.values()]), strict=True))
     _show_in_front(holder)
-    # Editing bones may have moved the settings.
+    # Editing bones may have moved the settings in memory.
     for item in [settings(armature).constraints[index] for index in indices]:
         if item.target in names:
             item.target, item.subtarget = holder, names[item.target]
@@ -192,16 +192,16 @@ def use_bones(
 
 
 def _add_bones(armature: bpy.types.Object, controls: Sequence[Control]) -> list[str]:
-    """Add control bones with the locations and rotations of Empties, and return their names."""
+    """Add control bones with Empties' locations and rotations, and return their names."""
     to_armature = armature.matrix_world.inverted_safe()
     names: list[str] = []
     with edit_mode(armature) as bones:
         for control in controls:
             bone = bones.new(control.name)
-            place = to_armature @ control.empty.matrix_world
+            matrix = to_armature @ control.empty.matrix_world
             size = control.empty.empty_display_size / max(armature.matrix_world.median_scale, 1e-9)
             bone.tail = (0.0, 4.0 * size, 0.0)
-            bone.matrix = Matrix.LocRotScale(cast(Any, place.translation), upright(place), None)
+            bone.matrix = Matrix.LocRotScale(cast(Any, matrix.translation), upright(matrix), None)
             bone.use_deform = False
             names.append(bone.name)
     mark_controls(armature, names)
@@ -219,7 +219,7 @@ def _add_bones(armature: bpy.types.Object, controls: Sequence[Control]) -> list[
 
 
 def mark_controls(armature: bpy.types.Object, names: Iterable[str]) -> None:
-    """Mark bones as control bones, which go with their constraints, and collect them."""
+    """Mark bones as controls, which are removed with their constraints, and collect them."""
     data: Any = armature.data
     collection = data.collections_all.get(COLLECTION) or data.collections.new(COLLECTION)
     for name in names:
@@ -228,10 +228,10 @@ def mark_controls(armature: bpy.types.Object, names: Iterable[str]) -> None:
 
 
 def _show_in_front(armature: bpy.types.Object) -> None:
-    """Draw an armature in front of its meshes, which controls are of no use behind.
+    """Draw an armature in front of its meshes, so that its controls are visible.
 
-    Importers of characters do so as well. That it was not is noted, and given back by
-    `remove_bones`.
+    Importers of characters also do so. If the setting was off, that is stored, so that
+    `remove_bones` can restore it.
     """
     if not armature.show_in_front and skins_of(armature):
         armature.show_in_front = True
@@ -239,7 +239,7 @@ def _show_in_front(armature: bpy.types.Object) -> None:
 
 
 def _give_front_back(armature: bpy.types.Object) -> None:
-    """Undo `_show_in_front`."""
+    """Restore the setting that `_show_in_front` changed."""
     fabrik = settings(armature)
     if fabrik.is_shown_in_front:
         armature.show_in_front = False
@@ -247,7 +247,7 @@ def _give_front_back(armature: bpy.types.Object) -> None:
 
 
 def remove_bones(armature: bpy.types.Object, names: Iterable[str]) -> None:
-    """Remove bones with their animation."""
+    """Remove bones and their animation."""
     removed = set(names)
 
     def drop(curves: Any) -> None:
@@ -255,8 +255,8 @@ def remove_bones(armature: bpy.types.Object, names: Iterable[str]) -> None:
             if split_bone_path(curve.data_path)[0] in removed:
                 curves.remove(curve)
 
-    others = [ob for ob in bpy.data.objects if ob != armature]
-    animation.rewrite(armature, others, drop)
+    other_objects = [ob for ob in bpy.data.objects if ob != armature]
+    animation.rewrite(armature, other_objects, drop)
     with edit_mode(armature) as bones:
         for name in removed & set(bones.keys()):
             bones.remove(bones[name])
@@ -268,7 +268,7 @@ def remove_bones(armature: bpy.types.Object, names: Iterable[str]) -> None:
 
 
 def remove_empty_action(ob: bpy.types.Object) -> None:
-    """Remove the active action of an object if it has no F-curves and no other users."""
+    """Remove an object's active action if it has no F-curves and no other users."""
     data = ob.animation_data
     action = data.action if data is not None else None
     if data is None or action is None:
@@ -280,7 +280,7 @@ def remove_empty_action(ob: bpy.types.Object) -> None:
 
 
 def new_shape(armature: bpy.types.Object, display: str) -> bpy.types.Object:
-    """Return an Empty, in no collection, to be the custom shape of control bones."""
+    """Return a new Empty outside all collections, for the custom shape of control bones."""
     shape = bpy.data.objects.new(f"{armature.name} {display.title()}", None)
     shape.empty_display_type = cast(Any, display)
     return shape

@@ -17,17 +17,17 @@ from . import constraints as editing
 from .flexion import remember
 
 IK_AXIS = ("lock_ik_", "use_ik_limit_", "ik_min_", "ik_max_", "ik_stiffness_")
-"""A bone's settings for Blender's IK, per axis."""
+"""Prefixes of a bone's settings for Blender's IK that exist per axis."""
 
 
 def set_values(group: bpy.types.PropertyGroup, values: dict[str, Any]) -> None:
-    """Set those properties of a group that differ from given values.
+    """Set the properties of a group that differ from the values.
 
-    An offset is set in any case, as enabling Use Offset before has overwritten it.
+    Offsets are always set, because enabling Use Offset has overwritten them.
     """
-    now = values_of(group)
+    current = values_of(group)
     for name, value in values.items():
-        if now[name] != value or name.startswith("offset_"):
+        if current[name] != value or name.startswith("offset_"):
             *path, last = name.split(".")
             setattr(group.path_resolve(path[0]) if path else group, last, value)
 
@@ -35,7 +35,7 @@ def set_values(group: bpy.types.PropertyGroup, values: dict[str, Any]) -> None:
 def copy_constraint(
     armature: bpy.types.Object, index: int, bones: Sequence[Any]
 ) -> tuple[list[str], list[str]]:
-    """Copy a constraint to other tip bones, with its target and without its animation.
+    """Copy a constraint to other tip bones, with its target but without its animation.
 
     The chain length is clamped to the bones up to the root.
 
@@ -45,16 +45,16 @@ def copy_constraint(
         bones: The tip bones, of any armature.
 
     Returns:
-        The names of the new constraints, and notes on bones that got none.
+        The names of the new constraints, and notes on bones that were skipped.
 
     Raises:
-        ProblemError: If none can be added; then nothing has changed.
+        ProblemError: If none can be added. Nothing is changed.
     """
     source = settings(armature).constraints[index]
     values, tip = values_of(source), (armature, source.bone)
     added: list[str] = []
     notes: list[str] = []
-    for owner, bone in [(one.id_data, one.name) for one in bones]:
+    for owner, bone in [(pb.id_data, pb.name) for pb in bones]:
         if (owner, bone) == tip:
             continue
         try:
@@ -78,10 +78,10 @@ def _add_copy(armature: bpy.types.Object, bone: str, values: dict[str, Any]) -> 
 
 
 def add_with(armature: bpy.types.Object, name: str, values: dict[str, Any]) -> FabrikConstraint:
-    """Add a constraint with given settings.
+    """Add a constraint with the settings in `values`.
 
     Raises:
-        ProblemError: If it could not work, or would break another one; then nothing has changed.
+        ProblemError: If it wouldn't work, or would break another one. Nothing is changed.
     """
     known_problems = editing.problems()
     items = settings(armature).constraints
@@ -96,15 +96,15 @@ def add_with(armature: bpy.types.Object, name: str, values: dict[str, Any]) -> F
 
 
 def copy_joint(source: Any, bones: Sequence[Any]) -> list[str]:
-    """Copy the joint of a pose bone to others, with its settings for Blender's IK.
+    """Copy a pose bone's joint to other bones, with its settings for Blender's IK.
 
     Returns:
-        The names of the bones, without the source.
+        The names of the other bones.
     """
-    others = [bone for bone in bones if bone != source]
-    for bone in others:
+    targets = [bone for bone in bones if bone != source]
+    for bone in targets:
         set_values(bone.fabrik_joint, values_of(source.fabrik_joint))
         for name in IK_AXIS if source.fabrik_joint.limit_type == "BLENDER" else ():
             for axis in "xyz":
                 setattr(bone, name + axis, getattr(source, name + axis))
-    return [bone.name for bone in others]
+    return [bone.name for bone in targets]

@@ -1,4 +1,4 @@
-"""The settings of new constraints, which the preferences store."""
+"""Settings of new constraints, stored in the preferences."""
 
 from __future__ import annotations
 
@@ -11,32 +11,32 @@ from ..settings.properties import FabrikConstraint
 from ..settings.values import default_of, settings_in
 
 PACKAGE = __name__.rpartition(".editing.")[0]
-"""The name under which Blender has the add-on, whether as an extension or not."""
+"""The add-on's module name in Blender, whether installed as an extension or not."""
 
 OF_THE_LIMB = {"solver", "chain_count", "swing", "use_rotation"}
-"""Settings that depend on the chain that a constraint is added to."""
+"""Settings that depend on the chain to which a constraint is added."""
 
 
 class FabrikDefaults(bpy.types.PropertyGroup):
-    """Settings of new constraints: those of constraints that presets contain, and the overlay.
+    """Settings of new constraints: the constraint settings that presets contain, and the overlay.
 
-    It has their definitions. A group with pointers, as that of constraints, cannot be in
-    preferences.
+    Their definitions are the same. Preferences can't contain the constraints' group itself, because
+    it has pointers.
     """
 
 
 def register() -> None:
-    """Register the group, after that of constraints."""
-    known = definitions_of(FabrikConstraint)
+    """Register the group, after the constraints' group."""
+    definitions = definitions_of(FabrikConstraint)
     names = [
         prop.identifier
         for prop in settings_in(FabrikConstraint)
-        if prop.identifier in known
+        if prop.identifier in definitions
         and prop.type != "POINTER"
         and not prop.is_skip_save
         and prop.identifier not in OF_THE_LIMB
     ]
-    register_class(FabrikDefaults, {name: known[name] for name in (*names, "show_overlay")})
+    register_class(FabrikDefaults, {name: definitions[name] for name in (*names, "show_overlay")})
 
 
 def unregister() -> None:
@@ -45,18 +45,18 @@ def unregister() -> None:
 
 
 def stored_defaults() -> FabrikDefaults | None:
-    """Return the settings of new constraints, None without preferences."""
+    """Return the settings of new constraints; None without preferences."""
     entry: Any = bpy.context.preferences.addons.get(PACKAGE)  # type: ignore[union-attr]
     return getattr(entry.preferences, "defaults", None) if entry is not None else None
 
 
 def names_of_defaults() -> list[str]:
-    """Return the names of the settings that are stored."""
+    """Return the names of the stored settings."""
     return [prop.identifier for prop in settings_in(FabrikDefaults)]
 
 
 def changed_defaults() -> dict[str, Any]:
-    """Return the settings of new constraints that differ from those of the extension."""
+    """Return the settings of new constraints that differ from the factory defaults."""
     stored = stored_defaults()
     if stored is None:
         return {}
@@ -66,26 +66,26 @@ def changed_defaults() -> dict[str, Any]:
 
 
 def apply_defaults(item: FabrikConstraint) -> None:
-    """Give a new constraint the stored settings."""
+    """Apply the stored settings to a new constraint."""
     for name, value in changed_defaults().items():
         setattr(item, name, value)
 
 
 def save_defaults(item: FabrikConstraint, stored: FabrikDefaults) -> None:
-    """Store the settings of a constraint for new ones."""
+    """Store a constraint's settings for new constraints."""
     for name in names_of_defaults():
         setattr(stored, name, getattr(item, name))
     _note_changed()
 
 
 def reset_defaults(stored: FabrikDefaults) -> None:
-    """Store the extension's own settings."""
+    """Restore the factory defaults."""
     for name in names_of_defaults():
         stored.property_unset(name)
     _note_changed()
 
 
 def _note_changed() -> None:
-    """Have Blender save the preferences with the others."""
+    """Mark the preferences as changed, so that Blender saves them."""
     preferences: Any = bpy.context.preferences
     preferences.is_dirty = True

@@ -1,4 +1,4 @@
-"""Bones of a rig that are not of the body: what deforms, what controls what, and what is seen."""
+"""Rig bones that aren't part of the body: which bones deform, control others, or are visible."""
 
 from __future__ import annotations
 
@@ -17,10 +17,10 @@ from ..settings.properties import settings
 
 
 def is_helper(armature: bpy.types.Object, bone: str) -> bool:
-    """Return whether neither a bone nor any below it deforms anything or carries an object.
+    """Return whether neither a bone nor its descendants deform a mesh or have a child object.
 
-    Without a mesh that tells, bones that are no deforming ones are helpers, those that are named as
-    controls, and those that stand alone.
+    Without a mesh, helpers are non-deforming bones, bones with a control's name, and bones without
+    parent and children.
     """
     below = _below(armature, bone)
     if any(ob.parent == armature and ob.parent_bone in below for ob in _by_bone()):
@@ -31,8 +31,8 @@ def is_helper(armature: bpy.types.Object, bone: str) -> bool:
         return not any(_has_weight(mesh, below & deforming) for mesh in meshes)
     bone_posed = pose_bones(armature)[bone]
     is_alone = bone_posed.parent is None and not bone_posed.children
-    line = [bone, *(parent.name for parent in bone_posed.parent_recursive)]
-    is_named = any(NOT_BODY & set(words_of(name)) for name in line)
+    names = [bone, *(parent.name for parent in bone_posed.parent_recursive)]
+    is_named = any(NOT_BODY & set(words_of(name)) for name in names)
     return is_alone or is_named or not below & deforming
 
 
@@ -42,13 +42,13 @@ def _by_bone() -> list[bpy.types.Object]:
 
 
 def _deforming(armature: bpy.types.Object) -> set[str]:
-    """Return the names of the deforming bones; those of all if there are none."""
+    """Return the names of the deforming bones, or of all bones if none deforms."""
     bones = cast(bpy.types.Armature, armature.data).bones
     return {bone.name for bone in bones if bone.use_deform} or set(bones.keys())
 
 
 def _has_weight(ob: bpy.types.Object, bones: Collection[str]) -> bool:
-    """Return whether an object has weights for any of some bones."""
+    """Return whether an object has weights for any of the bones."""
     groups = {group.index for group in ob.vertex_groups if group.name in bones}
     if not groups or not isinstance(ob.data, bpy.types.Mesh):
         return bool(groups)
@@ -60,20 +60,20 @@ def _has_weight(ob: bpy.types.Object, bones: Collection[str]) -> bool:
 
 
 def _below(armature: bpy.types.Object, bone: str) -> set[str]:
-    """Return the names of a bone and all below it."""
+    """Return the names of a bone and its descendants."""
     rig = skeleton_of(armature)
     return {rig.names[i] for i in rig.below({rig.index[bone]})}
 
 
 class Controls:
-    """Which bones of an armature follow which, by constraints, Blender's and ours, and drivers."""
+    """Which bones of an armature follow others by constraints (Blender's and ours) or drivers."""
 
     def __init__(self, armature: bpy.types.Object, is_active: bool = False) -> None:
-        """Read them.
+        """Read the relations.
 
         Args:
             armature: The armature.
-            is_active: Whether only constraints count that have an effect now.
+            is_active: Whether to ignore constraints that currently have no effect.
         """
         self._rig = skeleton_of(armature)
         self._followers: dict[str, set[str]] = {}
@@ -82,20 +82,20 @@ class Controls:
                 self._followers.setdefault(name, set()).add(bone)
 
     def has_any(self, bone: str) -> bool:
-        """Return whether anything follows a bone, or one below it."""
+        """Return whether anything follows a bone or its descendants."""
         rig = self._rig
         return any(rig.names[i] in self._followers for i in rig.below({rig.index[bone]}))
 
     def below(
         self, start: str, is_end: Callable[[str], bool] = lambda _bone: False
     ) -> Iterator[str]:
-        """Yield a bone and all that hang on it or follow it, directly or not.
+        """Yield a bone and everything parented to it or following it, directly or indirectly.
 
         Args:
             start: The bone.
-            is_end: Returns whether those are not asked for that follow a bone.
+            is_end: Returns whether to skip the children and followers of a bone.
         """
-        known, pending = {start}, [start]
+        visited, pending = {start}, [start]
         while pending:
             bone = pending.pop()
             yield bone
@@ -103,8 +103,8 @@ class Controls:
                 continue
             rig = self._rig
             children = {rig.names[i] for i in rig.children[rig.index[bone]]}
-            new = (children | self._followers.get(bone, set())) - known
-            known |= new
+            new = (children | self._followers.get(bone, set())) - visited
+            visited |= new
             pending += sorted(new)
 
 
@@ -113,10 +113,10 @@ def follows(armature: bpy.types.Object, is_active: bool) -> Iterator[tuple[str, 
 
     Args:
         armature: The armature.
-        is_active: Whether only constraints count that have an effect now.
+        is_active: Whether to ignore constraints that currently have no effect.
     """
-    shown = armature.evaluated_get(bpy.context.evaluated_depsgraph_get())
-    for bone in pose_bones(shown if is_active else armature):
+    evaluated = armature.evaluated_get(bpy.context.evaluated_depsgraph_get())
+    for bone in pose_bones(evaluated if is_active else armature):
         for con in active_constraints(bone) if is_active else bone.constraints:
             yield from ((bone.name, *target) for target in _inputs(con))
     for item in settings(armature).constraints:
@@ -130,7 +130,7 @@ def follows(armature: bpy.types.Object, is_active: bool) -> Iterator[tuple[str, 
 
 
 def _inputs(con: Any) -> Iterator[tuple[Any, str]]:
-    """Yield the objects and bones that a constraint follows."""
+    """Yield the objects and bones that a constraint depends on."""
     yield getattr(con, "target", None), getattr(con, "subtarget", "")
     yield getattr(con, "pole_target", None), getattr(con, "pole_subtarget", "")
     for target in getattr(con, "targets", ()):
@@ -138,9 +138,9 @@ def _inputs(con: Any) -> Iterator[tuple[Any, str]]:
 
 
 def is_seen(armature: bpy.types.Object, bones: Collection[str]) -> bool:
-    """Return whether anything that deforms, or any object, hangs on bones or follows them.
+    """Return whether deforming bones or objects are parented to bones or follow them.
 
-    In an armature without deforming bones all are seen.
+    In an armature without deforming bones, all bones are visible.
     """
     controls = Controls(armature, is_active=True)
     controls_below = {name for bone in bones for name in controls.below(bone)}
@@ -160,7 +160,7 @@ def is_seen(armature: bpy.types.Object, bones: Collection[str]) -> bool:
 
 
 def controller_of(armature: bpy.types.Object, bone: str) -> str:
-    """Return the bone of the same armature that a bone copies the rotation of; empty for none."""
+    """Return the bone of the same armature whose rotation a bone copies; empty without one."""
     for con in reversed(active_constraints(pose_bones(armature)[bone])):
         is_copy = con.type in ("COPY_TRANSFORMS", "COPY_ROTATION") and con.influence == 1.0
         if is_copy and con.target == armature and con.subtarget in pose_bones(armature):

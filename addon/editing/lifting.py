@@ -1,4 +1,4 @@
-"""How far the targets and poles of a chain go along with a body, as at the last update."""
+"""How far a chain's targets and poles are lifted with the body, at the last update."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from .playing import updated
 
 
 def lifts_of(depsgraph: bpy.types.Depsgraph, chain: ChainPlan) -> tuple[Vec, Vec]:
-    """Return how far the goal of a chain is from its target, and how far the pole counts from its.
+    """Return a chain's offset from target to goal, and from pole target to effective pole.
 
     Args:
         depsgraph: The depsgraph, up to date.
@@ -30,10 +30,10 @@ def lifts_of(depsgraph: bpy.types.Depsgraph, chain: ChainPlan) -> tuple[Vec, Vec
 
 
 def lift_to_goal(depsgraph: bpy.types.Depsgraph, chain: ChainPlan) -> Vec:
-    """Return how far the animated goal of a chain is from its target.
+    """Return the offset from a chain's target to its animated goal.
 
-    As `lifts_of`, but of a foot on the ground as well: its target is where the animation has the
-    foot, without the lift of the hip.
+    Like `lifts_of`, but also for a foot on the ground, whose target is at the animated foot without
+    the hip's lift.
     """
     if chain.goal_source is None:
         return lifts_of(depsgraph, chain)[0]
@@ -64,13 +64,13 @@ def set_down(
     indices: Iterable[int],
     new: Collection[tuple[bpy.types.Object, str]],
 ) -> None:
-    """Move new targets and poles to where they belong in the animation, so that the pose stays.
+    """Move new targets and poles to where the animation needs them, so that the pose is kept.
 
     Args:
         armature: The armature of the constraints.
         indices: The constraints.
-        new: The targets and poles that were added where the displayed pose needs them: objects, and
-            the names of their bones, empty for the object itself.
+        new: The targets and poles that were added for the displayed pose: objects, and the names of
+            their bones, empty for the object itself.
     """
     depsgraph = updated()
     wanted = set(indices)

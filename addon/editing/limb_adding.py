@@ -1,4 +1,4 @@
-"""Adding IK with target, pole and hinges to limbs."""
+"""Adds IK with target, pole and hinges to limbs."""
 
 from __future__ import annotations
 
@@ -40,11 +40,11 @@ from .transaction import all_or_nothing
 
 SAME_PLACE: Final = 1e-3
 SAME_TURN: Final = 1e-2
-"""The largest change of a bone's head relative to the limb, and of its axes in radians, that hinges
-may cause.
+"""Maximum change due to hinges: of a bone's head, relative to the limb length, and of its axes, in
+radians.
 
-Solvers stay well below it. Single precision bends a straight limb by half as much, and turns it
-about its own line by up to 0.5°.
+Solvers stay well below it. Single precision bends a straight limb by half as much, and twists it
+about its axis by up to 0.5°.
 """
 
 COMPATIBLE = {
@@ -55,7 +55,7 @@ COMPATIBLE = {
     "LIMIT_SCALE",
     "MAINTAIN_VOLUME",
 }
-"""Types of Blender's constraints that a chain may have: they adjust a pose, but do not set it."""
+"""Blender's constraints that a chain's bones may have: they adjust a pose, but don't set it."""
 
 
 class LimbOptions(NamedTuple):
@@ -63,10 +63,10 @@ class LimbOptions(NamedTuple):
 
     Attributes:
         is_oriented: Whether hands and feet copy the rotation of their targets.
-        bones: Whether targets and poles are bones of the armature, instead of Empties.
+        bones: Whether targets and poles are bones of the armature instead of Empties.
         poles: Whether to add pole targets.
-        hinges: Whether to limit inner joints to the axes about which they bend.
-        flip: Whether these bend to the side opposite to what is found.
+        hinges: Whether to limit inner joints to their bend axes.
+        flip: Whether to reverse the detected bend direction.
     """
 
     is_oriented: bool = True
@@ -82,10 +82,10 @@ def add_limbs(
     """Add IK to limbs, and keep the pose.
 
     Returns:
-        The indices of the constraints, and notes on hinges that could not be added.
+        The indices of the constraints, and notes on hinges that couldn't be added.
 
     Raises:
-        ProblemError: If that is impossible; then nothing has changed.
+        ProblemError: If it can't be added. Nothing is changed.
     """
     for limb in limbs:
         refuse_posed(armature, (*limb.bones, *filter(None, [limb.hand])))
@@ -112,7 +112,7 @@ def add_limbs(
 def _add_limbs(
     armature: bpy.types.Object, limbs: Sequence[Limb], options: LimbOptions
 ) -> tuple[list[int], list[str]]:
-    before = shown_pose(armature)
+    old_pose = shown_pose(armature)
     start = len(settings(armature).constraints)
     hinged: list[str] = []
     ends: list[str] = []
@@ -121,8 +121,8 @@ def _add_limbs(
         if options.flip:
             flip(armature, [name for limb in limbs for name in limb.bones[1:]])
         jointed = with_ends(armature, limbs)
-        ends += [one.hand for one in jointed if one.detached and one.hand != one.detached.tip]
-        notes = _build(armature, jointed, options, before, hinged)
+        ends += [part.hand for part in jointed if part.detached and part.hand != part.detached.tip]
+        notes = _build(armature, jointed, options, old_pose, hinged)
     except BaseException:
         restore_limits(armature, hinged)
         _remove_from(armature, start)
@@ -140,17 +140,17 @@ def _build(
     armature: bpy.types.Object,
     limbs: Sequence[Limb],
     options: LimbOptions,
-    before: dict[str, Matrix],
+    old_pose: dict[str, Matrix],
     hinged: list[str],
 ) -> list[str]:
-    """Add the constraints, poles, hinges and bones; return notes.
+    """Add the constraints, poles, hinges and bones, and return notes.
 
     Args:
         armature: The armature.
         limbs: The limbs.
         options: The options.
-        before: The displayed pose.
-        hinged: The list to append what `add_hinges` returns to.
+        old_pose: The displayed pose.
+        hinged: The list to which the result of `add_hinges` is appended.
     """
     start = len(settings(armature).constraints)
     for limb in limbs:
@@ -159,8 +159,8 @@ def _build(
             add_to_detached(armature, limb, limb.detached)
         else:
             add_limb(armature, tip, len(limb.bones), tip == limb.hand)
-    # A straight limb bends as its hinges let it, which is where its pole has to be.
-    notes = [_hinge(armature, limb, before, hinged) for limb in limbs if options.hinges]
+    # A straight limb bends about its hinges, so they come before its pole.
+    notes = [_hinge(armature, limb, old_pose, hinged) for limb in limbs if options.hinges]
     indices = range(start, start + len(limbs))
     for index, limb in zip(indices, limbs, strict=True):
         if options.poles and len(limb.bones) > 1:
@@ -175,9 +175,9 @@ def _build(
 
 
 def _hinge(
-    armature: bpy.types.Object, limb: Limb, before: dict[str, Matrix], hinged: list[str]
+    armature: bpy.types.Object, limb: Limb, old_pose: dict[str, Matrix], hinged: list[str]
 ) -> str:
-    """Add the hinges of a limb unless they would change its pose; return why there are none."""
+    """Add a limb's hinges unless they change its pose; return why it gets none."""
     added = add_hinges(armature, limb)
     hinged += added
     last = limb.bones[-1]
@@ -186,31 +186,31 @@ def _hinge(
         if any(bone.fabrik_joint.limit_type != "NONE" for bone in bones):
             return ""
         return msg("No hinge for “{bone}”: it's straight at rest, or animated", bone=last)
-    return keep_pose(armature, limb, before, added)
+    return keep_pose(armature, limb, old_pose, added)
 
 
 def keep_pose(
-    armature: bpy.types.Object, limb: Limb, before: dict[str, Matrix], added: Sequence[str]
+    armature: bpy.types.Object, limb: Limb, old_pose: dict[str, Matrix], added: Sequence[str]
 ) -> str:
-    """Remove hinges that change the pose of a limb; return why there are none.
+    """Remove hinges that change the pose of a limb; return why it gets none.
 
     Args:
         armature: The armature.
         limb: The limb.
-        before: The displayed pose before they were added (see `shown_pose`).
-        added: What `add_hinges` returned.
+        old_pose: The displayed pose without hinges (see `shown_pose`).
+        added: The result of `add_hinges`.
     """
-    if not added or not _differs(armature, limb, before):
+    if not added or not _differs(armature, limb, old_pose):
         return ""
     restore_limits(armature, added)
     return msg("No hinge for “{bone}”: its pose is outside the hinge's range", bone=limb.bones[-1])
 
 
 def refuse_unseen(armature: bpy.types.Object, limb: Limb) -> None:
-    """Refuse a limb that nothing follows that is seen.
+    """Refuse a limb that nothing visible follows.
 
     Raises:
-        ProblemError: If IK would pose what nothing shows.
+        ProblemError: If IK on the limb would have no visible effect.
     """
     if not is_seen(armature, limb.bones):
         raise ProblemError(
@@ -223,7 +223,7 @@ def refuse_unseen(armature: bpy.types.Object, limb: Limb) -> None:
 def refuse_posed(armature: bpy.types.Object, bones: Sequence[str]) -> None:
     """Refuse bones that Blender's constraints or drivers pose.
 
-    A driver may pose what carries the next bone at its joint: that is where Rigify curls fingers.
+    A driver may pose a bone whose child starts at the same joint, as Rigify does to curl fingers.
 
     Args:
         armature: The armature.
@@ -232,7 +232,7 @@ def refuse_posed(armature: bpy.types.Object, bones: Sequence[str]) -> None:
     Raises:
         ProblemError: With the reason.
     """
-    for name, after in zip(bones, (*bones[1:], ""), strict=True):
+    for name, child in zip(bones, (*bones[1:], ""), strict=True):
         for con in active_constraints(pose_bones(armature)[name]):
             if con.type == "IK" and con.target is not None:
                 raise ProblemError(
@@ -249,7 +249,7 @@ def refuse_posed(armature: bpy.types.Object, bones: Sequence[str]) -> None:
                     bone=name,
                     constraint=con.name,
                 )
-        if is_driven(armature, name) and not (after and _carries(armature, name, after)):
+        if is_driven(armature, name) and not (child and _carries(armature, name, child)):
             raise ProblemError(
                 "The rotation of “{bone}” has a driver: bake the animation and remove the driver "
                 "first, or set up other bones",
@@ -258,18 +258,18 @@ def refuse_posed(armature: bpy.types.Object, bones: Sequence[str]) -> None:
 
 
 def is_driven(armature: bpy.types.Object, bone: str) -> bool:
-    """Return whether the rotation of a bone has a driver, which it keeps in a chain."""
+    """Return whether a bone's rotation has a driver, which also applies within a chain."""
     return animation.has_driver(armature, pose_bones(armature)[bone], "rotation")
 
 
-def _carries(armature: bpy.types.Object, bone: str, after: str) -> bool:
-    """Return whether a bone carries another one at its joint, which is free to rotate there."""
-    here, there = (pose_bones(armature)[name].bone.head_local for name in (bone, after))
-    return (here - there).length == 0.0 and not is_driven(armature, after)
+def _carries(armature: bpy.types.Object, bone: str, child: str) -> bool:
+    """Return whether a bone starts at the joint of a child that is free to rotate there."""
+    head, child_head = (pose_bones(armature)[name].bone.head_local for name in (bone, child))
+    return (head - child_head).length == 0.0 and not is_driven(armature, child)
 
 
 def refuse_known(armature: bpy.types.Object, limb: Limb) -> None:
-    """Refuse a limb whose tip has a constraint of ours already.
+    """Refuse a limb whose tip already has a FABRIK IK constraint.
 
     Raises:
         ProblemError: With the name of the constraint.
@@ -286,23 +286,23 @@ def refuse_known(armature: bpy.types.Object, limb: Limb) -> None:
 
 
 def shown_pose(armature: bpy.types.Object) -> dict[str, Matrix]:
-    """Return the displayed matrices of the bones, in armature space, by name."""
+    """Return the bones' displayed matrices in armature space, by name."""
     evaluated = armature.evaluated_get(updated())
     return {bone.name: bone.matrix.copy() for bone in pose_bones(evaluated)}
 
 
-def _differs(armature: bpy.types.Object, limb: Limb, before: dict[str, Matrix]) -> bool:
-    """Return whether the bones of a limb are displayed differently than before."""
-    now = shown_pose(armature)
+def _differs(armature: bpy.types.Object, limb: Limb, old_pose: dict[str, Matrix]) -> bool:
+    """Return whether the displayed pose of a limb's bones has changed."""
+    pose = shown_pose(armature)
     names = (*limb.bones, *filter(None, [limb.hand]))
     # Tails may be anywhere.
-    size = sum((now[a].translation - now[b].translation).length for a, b in pairwise(names))
+    size = sum((pose[a].translation - pose[b].translation).length for a, b in pairwise(names))
     size += 0.0 if limb.hand else pose_bones(armature)[names[-1]].length
     for name in names:
-        turn = now[name].to_quaternion().rotation_difference(before[name].to_quaternion())
-        turned = 2.0 * Vector((turn.x, turn.y, turn.z)).length  # `angle` is off by as much.
-        moved = (now[name].translation - before[name].translation).length
-        if turned > SAME_TURN or moved > SAME_PLACE * size:
+        turn = pose[name].to_quaternion().rotation_difference(old_pose[name].to_quaternion())
+        angle = 2.0 * Vector((turn.x, turn.y, turn.z)).length  # `Quaternion.angle` is imprecise.
+        distance = (pose[name].translation - old_pose[name].translation).length
+        if angle > SAME_TURN or distance > SAME_PLACE * size:
             return True
     return False
 
@@ -333,7 +333,7 @@ def add_limb(
     evaluated = armature.evaluated_get(updated())
     tip = pose_bones(evaluated)[bone]
     world = evaluated.matrix_world @ tip.matrix
-    heads = [one.head for one in (tip, *tip.parent_recursive[:count])]
+    heads = [pb.head for pb in (tip, *tip.parent_recursive[:count])]
     length = sum((a - b).length for a, b in pairwise(heads)) * evaluated.matrix_world.median_scale
     name = f"{common_name(bone)} Target"
     size = beside_mesh(armature, bone, 0.1 * length)
@@ -351,7 +351,7 @@ def add_limb(
 
 
 def add_to_detached(armature: bpy.types.Object, limb: Limb, end: DetachedEnd) -> FabrikConstraint:
-    """Add a constraint to a limb whose hand or foot is no child of it, and is what it reaches for.
+    """Add a constraint to a limb whose separate hand or foot is the target.
 
     Args:
         armature: The armature object.
@@ -367,9 +367,9 @@ def add_to_detached(armature: bpy.types.Object, limb: Limb, end: DetachedEnd) ->
 
 
 def add_hinges(armature: bpy.types.Object, limb: Limb) -> list[str]:
-    """Limit the inner joints of a limb to their axes of flexion, unless animated or limited.
+    """Limit a limb's inner joints to their axes of flexion, unless animated or limited.
 
-    The joint within a bone that is split in order to twist is kept as it is at rest.
+    The joint within a bone that is split for twisting keeps its rest bend.
 
     Returns:
         The names of the limited bones, for `restore_limits`.
@@ -386,14 +386,14 @@ def add_hinges(armature: bpy.types.Object, limb: Limb) -> list[str]:
         if is_segment(limb.bones[k - 1 : k + 1], [vector(head) for head in heads[k - 1 : k + 2]])
     }
     if len(bones) - len(segments) < 2:
-        segments = set()  # Its two bones may have one name.
+        segments = set()  # Its two bones may share a name.
     added: list[str] = []
     for k in range(1, len(bones)):
         name = limb.bones[k]
         joint: Any = cast(Any, pose_bones(armature)[name]).fabrik_joint
         if joint.limit_type != "NONE" or name in keyed:
             continue
-        most = 0.0 if k in segments else pi  # Less would keep targets in reach from it.
+        max_bend = 0.0 if k in segments else pi  # Less could make reachable targets unreachable.
         bend = (
             _twist(rig, bones[k], heads[k + 1])
             if k in segments
@@ -401,16 +401,16 @@ def add_hinges(armature: bpy.types.Object, limb: Limb) -> list[str]:
         )
         if bend is None:
             continue
-        # A rest pose that is bent slightly backward is in range.
-        add_hinge(joint, bend.axis, min(0.0, -bend.angle), most - bend.angle)
+        # Keep a rest pose that is bent slightly backward in range.
+        add_hinge(joint, bend.axis, min(0.0, -bend.angle), max_bend - bend.angle)
         added.append(name)
     return added
 
 
 def _twist(rig: Skeleton, bone: int, end: Vector) -> Flexion | None:
-    """Return the axis along a bone; None if it has no length."""
+    """Return the axis along a bone; None if the bone has no length."""
     rest = rig.rest(bone)
-    along = end - rest.head_local
-    if along.length == 0.0:
+    axis = end - rest.head_local
+    if axis.length == 0.0:
         return None
-    return Flexion(rest.matrix_local.to_3x3().transposed() @ along.normalized(), 0.0, "REST")
+    return Flexion(rest.matrix_local.to_3x3().transposed() @ axis.normalized(), 0.0, "REST")

@@ -1,4 +1,4 @@
-"""Setting the offset of a tip from its target to the displayed one."""
+"""Setting a tip's offset from its target to the displayed offset."""
 
 from __future__ import annotations
 
@@ -32,28 +32,28 @@ from ..settings.properties import FabrikConstraint, settings
 from .lifting import lifts_of
 
 SOLVED = ("REACHED", "OUT_OF_REACH", "LIMITED")
-"""The states of a constraint that has posed its chain."""
+"""States of a constraint that has posed its chain."""
 
 NO_OFFSET = (*ORIGIN, *QUAT_IDENTITY)
 
 ROUNDING = 1e-6
-"""The relative difference up to which offsets differ only by rounding."""
+"""Maximum relative difference between offsets that is due to rounding."""
 
 _last_set: dict[tuple[int, str], tuple[float, ...]] = {}
-"""The offset last set here for each constraint, to recognize one set by the user."""
+"""The last offset set here for each constraint, to recognize offsets set by the user."""
 
 
 def take(item: FabrikConstraint) -> None:
-    """Set a constraint's offset to that of the displayed pose, in the space of the target.
+    """Set a constraint's offset to that of the displayed pose, in the target's space.
 
-    If the constraint has not posed its chain yet, the offset is that of the FK pose.
+    If the constraint hasn't posed its chain yet, the offset is that of the FK pose.
 
     Raises:
-        ProblemError: If there is no bone or target, or the target has zero scale.
+        ProblemError: If the bone or target is missing, or the target has zero scale.
     """
     is_enabled = item.enabled
     if item.state not in SOLVED:
-        item.enabled = False  # It must not move the tip before the offset is known.
+        item.enabled = False  # Don't move the tip before the offset is set.
     try:
         depsgraph = bpy.context.evaluated_depsgraph_get()
         tip, hand = _tip(item, depsgraph)
@@ -62,15 +62,15 @@ def take(item: FabrikConstraint) -> None:
         if item.enabled != is_enabled:
             item.enabled = is_enabled
     try:
-        place = point_in(inverse(target), tip)
+        location = point_in(inverse(target), tip)
     except ValueError:
         raise ProblemError(
             "The target has zero scale, so it can't have an offset: change its scale"
         ) from None
-    values = (*place, *_turn(target[0], hand))
-    present = (*item.offset_location, *item.offset_rotation)
-    size = 1.0 + max(abs(number) for number in place)
-    if max(abs(a - b) for a, b in zip(values, present, strict=True)) > ROUNDING * size:
+    values = (*location, *_turn(target[0], hand))
+    current = (*item.offset_location, *item.offset_rotation)
+    size = 1.0 + max(abs(number) for number in location)
+    if max(abs(a - b) for a, b in zip(values, current, strict=True)) > ROUNDING * size:
         item.offset_location = values[:3]
         item.offset_rotation = values[3:]
     _last_set[_key(item)] = (*item.offset_location, *item.offset_rotation)
@@ -80,18 +80,18 @@ def take(item: FabrikConstraint) -> None:
 def take_if_new(item: FabrikConstraint) -> None:
     """Set the offset of a constraint whose tip or target has been assigned.
 
-    Only if it has not posed its chain yet, and the user has not set an offset.
+    Only if it hasn't posed its chain yet, and the user hasn't set an offset.
     """
     if not item.use_offset or item.state in SOLVED:
         return
-    present = (*item.offset_location, *item.offset_rotation)
-    if present in (NO_OFFSET, _last_set.get(_key(item))):
+    current = (*item.offset_location, *item.offset_rotation)
+    if current in (NO_OFFSET, _last_set.get(_key(item))):
         take_if_possible(item)
 
 
 @notifications.offset
 def take_if_possible(item: FabrikConstraint) -> None:
-    """Set the offset, unless there is no bone or target yet."""
+    """Set the offset, unless the bone or target is missing."""
     try:
         take(item)
     except ProblemError:
@@ -103,7 +103,7 @@ def _key(item: FabrikConstraint) -> tuple[int, str]:
 
 
 def _tip(item: FabrikConstraint, depsgraph: bpy.types.Depsgraph) -> tuple[Vec, Mat3]:
-    """Return the displayed position of the tip and the axes of its bone, in world space."""
+    """Return the tip's displayed position and its bone's axes, in world space."""
     armature = cast(bpy.types.Object, item.id_data).evaluated_get(depsgraph)
     bone = pose_bones(armature).get(item.bone)
     if bone is None:
@@ -113,34 +113,34 @@ def _tip(item: FabrikConstraint, depsgraph: bpy.types.Depsgraph) -> tuple[Vec, M
     if not item.use_tail:
         return head, axes
     rig = skeleton_of(cast(bpy.types.Object, item.id_data))
-    after = -1 if item.use_rotation else next_joint(rig, rig.index[item.bone])
-    end = bone.tail if after < 0 else pose_bones(armature)[after].head
+    next_bone = -1 if item.use_rotation else next_joint(rig, rig.index[item.bone])
+    end = bone.tail if next_bone < 0 else pose_bones(armature)[next_bone].head
     return point_in(world, vector(end)), axes
 
 
 def _target_frame(item: FabrikConstraint, depsgraph: bpy.types.Depsgraph) -> Frame:
-    """Return the frame of the target in world space, as far up as a body that it belongs to is.
+    """Return the target's world-space frame, lifted with the body to which it belongs.
 
     Raises:
-        ProblemError: If there is no target.
+        ProblemError: If the target is missing.
     """
-    axes, place = place_of(depsgraph, _target(item))
-    return axes, add(place, _lift(item, depsgraph))
+    axes, location = place_of(depsgraph, _target(item))
+    return axes, add(location, _lift(item, depsgraph))
 
 
 def _lift(item: FabrikConstraint, depsgraph: bpy.types.Depsgraph) -> Vec:
-    """Return how far the goal of a constraint is from its target, as at the last update."""
+    """Return the offset from a constraint's target to its goal, at the last update."""
     armature = cast(bpy.types.Object, item.id_data)
     index = settings(armature).constraints.find(item.name)
-    found = [chain for chain in chains_in(armature) if chain.item == index]
-    return lifts_of(depsgraph, found[0])[0] if found else ORIGIN
+    chains = [chain for chain in chains_in(armature) if chain.item == index]
+    return lifts_of(depsgraph, chains[0])[0] if chains else ORIGIN
 
 
 def _target(item: FabrikConstraint) -> Point:
     """Return the target.
 
     Raises:
-        ProblemError: If there is none.
+        ProblemError: If it is missing.
     """
     if item.target is None:
         raise ProblemError("No target: choose an object or a bone")

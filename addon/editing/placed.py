@@ -1,4 +1,4 @@
-"""What places a chain elsewhere than at its target, as the ground or a walk does with a foot."""
+"""Chains that something other than their target places, such as the ground or a walk."""
 
 from __future__ import annotations
 
@@ -18,13 +18,13 @@ from .playing import updated
 
 
 class Placed(NamedTuple):
-    """A chain that something else than its target places.
+    """A chain that is placed by something other than its target.
 
     Attributes:
         chain: The chain.
         aim: The goal that its target defines.
-        goal: The goal that it has instead.
-        size: Its size in world space.
+        goal: Its actual goal.
+        size: Its length in world space.
     """
 
     chain: ChainPlan
@@ -33,10 +33,10 @@ class Placed(NamedTuple):
     size: float
 
     def is_beside(self, near: float) -> bool:
-        """Return whether it is beside its target, or turned.
+        """Return whether the goal differs from the target in location or rotation.
 
         Args:
-            near: The least distance in sizes of the chain, and the least angle in radians.
+            near: The minimum distance in chain lengths, and the minimum difference of a unit axis.
         """
         if dist(self.goal.place, self.aim.place) > near * self.size:
             return True
@@ -47,21 +47,21 @@ class Placed(NamedTuple):
 
 
 def placed_among(chains: Iterable[ChainPlan]) -> list[Placed]:
-    """Return those of some chains that something else than their target places at this frame."""
+    """Return the chains that something other than their target places at this frame."""
     sourced = [chain for chain in chains if chain.goal_source is not None and not chain.problem]
     if not sourced:
         return []
     solved = solve_armatures(updated(), [chain.rig.object for chain in sourced])
-    found: list[Placed] = []
+    placed_chains: list[Placed] = []
     for chain in sourced:
         try:
             aim = aim_of(solved, chain)
             goal = placed(solved, chain, aim)
         except ProblemError:
-            continue  # Nothing places it, as the constraint says.
+            continue  # Nothing places it; the constraint reports that.
         if goal is aim:
             continue
         rig, world = chain.rig, solved.world(chain.rig.object, chain.rig.uid)
         joints = [point_in(world, solved.frame(rig, bone)[1]) for bone in chain.bones]
-        found.append(Placed(chain, aim, goal, size_of([*joints, goal.place])))
-    return found
+        placed_chains.append(Placed(chain, aim, goal, size_of([*joints, goal.place])))
+    return placed_chains

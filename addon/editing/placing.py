@@ -1,4 +1,4 @@
-"""Positions of new targets and poles that do not change the pose, and adding Empties there."""
+"""Locations for new targets and poles that keep the pose, and adding Empties there."""
 
 from __future__ import annotations
 
@@ -33,22 +33,22 @@ from ..settings.properties import settings
 
 
 def tip_world(armature: bpy.types.Object, bone: str) -> tuple[Vec, float]:
-    """Return the current end of a bone, and its length, in world space."""
+    """Return the current end of a bone, and the bone's length, in world space."""
     rig = armature.evaluated_get(bpy.context.evaluated_depsgraph_get())
     skeleton, bones = skeleton_of(armature), pose_bones(rig)
-    after = next_joint(skeleton, skeleton.index[bone])
-    tip = rig.matrix_world @ (bones[bone].tail if after < 0 else bones[after].head)
+    next_bone = next_joint(skeleton, skeleton.index[bone])
+    tip = rig.matrix_world @ (bones[bone].tail if next_bone < 0 else bones[next_bone].head)
     return vector(tip), (tip - rig.matrix_world @ bones[bone].head).length
 
 
-def pole_world(given: ChainInput, posture: Posture, world: Frame) -> tuple[Vec, float]:
-    """Return a position of a pole that does not change a solved chain, and the chain's length.
+def pole_world(chain_input: ChainInput, posture: Posture, world: Frame) -> tuple[Vec, float]:
+    """Return a pole location that doesn't change a solved chain, and the chain's length.
 
-    It is at one chain length from the middle of the chain, on the side to which the joints bend
-    from the line from root to target.
+    It is one chain length from the middle of the chain, on the side of the line from root to target
+    toward which the joints bend.
 
     Args:
-        given: The chain under its FK pose.
+        chain_input: The chain in its FK pose.
         posture: The chain solved at full influence.
         world: The armature's frame in world space.
 
@@ -58,8 +58,8 @@ def pole_world(given: ChainInput, posture: Posture, world: Frame) -> tuple[Vec, 
     solved = [vector(joint) for joint in posture.solution.joints]
     if len(solved) < 3:
         raise ProblemError("A single bone can't bend: a pole needs a chain of at least two bones")
-    if given.limb is not None and len(given.joints) > len(solved):
-        given = given.limb  # With an oriented tip bone only the bones before it bend.
+    if chain_input.limb is not None and len(chain_input.joints) > len(solved):
+        chain_input = chain_input.limb  # An oriented tip bone doesn't bend.
     root, size = solved[0], size_of(solved)
     if size == 0.0:
         raise ProblemError(
@@ -67,19 +67,19 @@ def pole_world(given: ChainInput, posture: Posture, world: Frame) -> tuple[Vec, 
         )
     joints = in_lengths(solved)
     axis = unit(sub(vector(posture.goal.target), root)) or chain_axis(joints)
-    bend = _bend_of_solved(given.chain, solved, axis)
-    side, turn = unit(bend) or bend, aim_past(bend)
+    bend = _bend_of_solved(chain_input.chain, solved, axis)
+    side, angle = unit(bend) or bend, aim_past(bend)
     middle = scaled(sum_of(joints[1:-1]), 1.0 / (len(joints) - 2))
-    aside = scaled(rotate_about(side, axis, cos(turn), sin(turn)), dot(middle, side) + 1.0)
-    out = add(scaled(axis, dot(middle, axis)), aside)
+    sideways = scaled(rotate_about(side, axis, cos(angle), sin(angle)), dot(middle, side) + 1.0)
+    pole_offset = add(scaled(axis, dot(middle, axis)), sideways)
     root_world, pole, end = (
-        point_in(world, add(root, scaled(offset, size))) for offset in (ORIGIN, out, axis)
+        point_in(world, add(root, scaled(offset, size))) for offset in (ORIGIN, pole_offset, axis)
     )
     return pole, length(sub(end, root_world))
 
 
 def _bend_of_solved(chain: Chain, joints: Sequence[Vec], axis: Vec) -> Vec:
-    """Return the side to which a solved chain bends, or will bend if it is straight.
+    """Return the direction in which a solved chain bends, or will bend if straight.
 
     It is shorter the less clear it is.
 
@@ -96,18 +96,18 @@ def _bend_of_solved(chain: Chain, joints: Sequence[Vec], axis: Vec) -> Vec:
 
 
 def side_of_bend(chain: Chain) -> Vec:
-    """Return the unit vector to the side to which a chain bends, or would bend if straight."""
+    """Return the unit direction in which a chain bends, or would bend if straight."""
     bend, side, _ = chain.bending()
     return unit(bend) or side
 
 
 def aim_past(bend: Vec) -> float:
-    """Return the angle about its axis from the bend of a chain to a pole that it then faces.
+    """Return the angle about a chain's axis from its bend to a pole that keeps the bend.
 
-    A chain that bends to both sides, so that its bend is unclear, aims past its pole.
+    A chain that bends in both directions, so that its bend is unclear, aims past its pole.
 
     Args:
-        bend: The side to which it bends, shorter the less clear it is.
+        bend: The bend direction, shorter the less clear it is.
     """
     return -aimed_past(eased(length(bend) / UNCLEAR))
 
@@ -119,49 +119,49 @@ def in_lengths(joints: Sequence[Vec]) -> list[Vec]:
 
 
 def size_of(joints: Sequence[Vec]) -> float:
-    """Return the length of a chain, given its joints."""
+    """Return the length of a chain from its joints."""
     return sum(dist(a, b) for a, b in pairwise(joints))
 
 
 def new_empty(
     armature: bpy.types.Object,
     name: str,
-    place: Vec,
+    location_world: Vec,
     size: float,
     display: Literal["CUBE", "SPHERE"],
 ) -> bpy.types.Object:
-    """Add an Empty that is a control of an armature to its collection, at a place in the world."""
+    """Add an Empty as a control of an armature to its collection, at a world location."""
     empty = bpy.data.objects.new(name, None)
     empty.empty_display_type = display
     empty.empty_display_size = max(size, 1e-3)
     empty.show_in_front = True
-    empty.location = place
+    empty.location = location_world
     settings(empty).is_control = True
     link_beside(empty, armature)
     return empty
 
 
 def link_beside(ob: bpy.types.Object, other: bpy.types.Object) -> None:
-    """Link an object to the first editable collection that holds another object.
+    """Link an object to the first editable collection of another object.
 
-    It is one of the scene, and one that the view layer shows if there is any. Blender links nothing
-    to a collection that is linked or overrides one, though it calls the latter editable.
+    The collection must be in the scene, and should be visible in the view layer. Blender can't link
+    objects to linked or overriding collections, though it calls the latter editable.
     """
     scene = cast(bpy.types.Scene, bpy.context.scene)
-    mine = {scene.collection, *scene.collection.children_recursive}
-    homes = [home for home in other.users_collection if home in mine and _takes_objects(home)]
+    valid = {scene.collection, *scene.collection.children_recursive}
+    groups = [group for group in other.users_collection if group in valid and _takes_objects(group)]
     layer = cast(bpy.types.ViewLayer, bpy.context.view_layer)
-    shown = {one.collection for one in _shown_collections(layer.layer_collection)}
-    homes.sort(key=lambda home: home not in shown)
-    (homes[0] if homes else scene.collection).objects.link(ob)
+    visible = {child.collection for child in _shown_collections(layer.layer_collection)}
+    groups.sort(key=lambda group: group not in visible)
+    (groups[0] if groups else scene.collection).objects.link(ob)
 
 
-def _takes_objects(home: bpy.types.Collection) -> bool:
-    return home.is_editable and home.override_library is None
+def _takes_objects(group: bpy.types.Collection) -> bool:
+    return group.is_editable and group.override_library is None
 
 
 def _shown_collections(top: bpy.types.LayerCollection) -> Iterator[bpy.types.LayerCollection]:
-    """Yield a collection of a view layer and those in it, as far as they are shown."""
+    """Yield a view layer's collection and its descendants, as far as they are visible."""
     if not (top.exclude or top.hide_viewport or top.collection.hide_viewport):
         yield top
         for child in top.children:

@@ -1,4 +1,4 @@
-"""Playing the frames of a scene, and restoring the scene afterwards."""
+"""Playing a scene's frames, and restoring the scene afterwards."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from ..plan import planner
 from ..settings.properties import LISTS, settings
 
 CHEAP = {"EMPTY", "CAMERA", "LIGHT", "LIGHT_PROBE", "SPEAKER"}
-"""Types of objects whose evaluation costs next to nothing."""
+"""Types of objects whose evaluation is almost free."""
 
 
 T = TypeVar("T")
@@ -23,7 +23,7 @@ Frame = TypeVar("Frame", int, float)
 
 
 def finish(
-    work: Generator[float, None, T], tell: Callable[[float], object] = lambda _share: None
+    work: Generator[float, None, T], report: Callable[[float], object] = lambda _share: None
 ) -> T:
     """Run a generator of progress to its end, and return its result."""
     while True:
@@ -31,19 +31,19 @@ def finish(
             progress = next(work)
         except StopIteration as finished:
             return finished.value
-        tell(progress)
+        report(progress)
 
 
 def play(
     scene: bpy.types.Scene, frames: Sequence[Frame], look: Callable[[Frame], T]
 ) -> Generator[float, None, list[T]]:
-    """Play frames, and return the results of a function called at each of them.
+    """Play frames, and return the results of a function called at each frame.
 
     Yields:
         The progress from 0 to 1, after each frame.
 
     Raises:
-        ReferenceError: If a handler removes what the constraints need.
+        ReferenceError: If a handler removes data that the constraints need.
     """
     results: list[T] = []
     needed = Needed()
@@ -57,16 +57,16 @@ def play(
 
 
 class Needed:
-    """The objects and lists that the constraints of the file need."""
+    """The objects and lists that the file's constraints need."""
 
     def __init__(self) -> None:
-        """Take them as they are."""
+        """Store the current state."""
         plan = planner.current()
         self._objects = plan.examined
         self._lists = [(rig.object, _lengths(rig.object)) for rig in plan.rigs.values()]
 
     def are_there(self) -> bool:
-        """Return whether nothing of them was removed: handlers of others may do so."""
+        """Return whether all of them still exist: other add-ons' handlers may remove some."""
         return all([is_there(ob) for ob in self._objects]) and all(
             [is_there(ob) and _lengths(ob) == lengths for ob, lengths in self._lists]
         )
@@ -78,7 +78,7 @@ def _lengths(armature: bpy.types.Object) -> list[int]:
 
 
 def frame_of(scene: bpy.types.Scene, time: float) -> float:
-    """Return the frame of a scene at which keys at a time count, which it may remap."""
+    """Return the scene frame at which keys at a time apply, as the scene may remap time."""
     return time * scene.render.frame_map_new / scene.render.frame_map_old
 
 
@@ -103,8 +103,8 @@ def staged(
 ) -> Iterator[None]:
     """Evaluate only some armatures and their dependencies within a context.
 
-    Objects disabled in viewports are only evaluated if something visible depends on them: the
-    meshes of a character would otherwise cost more than everything else. Hidden armatures are
+    Other objects are disabled in viewports, and only evaluated if something visible depends on
+    them: a character's meshes would otherwise cost more than everything else. Hidden armatures are
     shown. Selection and visibility are restored afterwards.
 
     Args:
@@ -123,29 +123,29 @@ def staged(
 
 
 class Shown:
-    """An object that is shown for a while, however it is hidden, and as it was."""
+    """An object that is shown temporarily, however it is hidden."""
 
     def __init__(self, ob: bpy.types.Object, layer: bpy.types.ViewLayer) -> None:
-        """Take how it is."""
+        """Store the object's visibility."""
         self._object, self._layer = ob, layer
         self._is_hidden, self._is_disabled = ob.hide_get(view_layer=layer), ob.hide_viewport
         self._is_linked = False
 
     def show(self) -> None:
-        """Show it."""
+        """Show the object."""
         ob = self._object
         if self._is_hidden:
             ob.hide_set(False, view_layer=self._layer)
         if self._is_disabled:
             ob.hide_viewport = False
-        # Its collections may be hidden or excluded; that of the scene never is.
+        # Its collections may be hidden or excluded; the scene collection never is.
         top = _scene_of(self._layer).collection
         if not ob.visible_get(view_layer=self._layer) and top not in ob.users_collection:
             top.objects.link(ob)
             self._is_linked = True
 
     def give_back(self) -> None:
-        """Restore how it was, unless it was removed."""
+        """Restore the visibility, unless the object was removed."""
         ob = self._object
         if not is_there(ob):
             return
@@ -163,23 +163,23 @@ def _scene_of(layer: bpy.types.ViewLayer) -> bpy.types.Scene:
 
 
 class _Stage:
-    """The visibility of objects, changed so that only some are evaluated, and as it was."""
+    """Changes the visibility of objects so that only some are evaluated, and restores it."""
 
     def __init__(
         self,
         layer: bpy.types.ViewLayer,
         armatures: Sequence[bpy.types.Object],
-        kept: Collection[bpy.types.Object],
+        needed: Collection[bpy.types.Object],
     ) -> None:
         self._layer = layer
         self._shown = [Shown(ob, layer) for ob in armatures]
         self._selected = [ob for ob in layer.objects if ob.select_get(view_layer=layer)]
-        self._costly = [ob for ob in layer.objects if ob not in kept and _can_be_left_out(ob)]
+        self._costly = [ob for ob in layer.objects if ob not in needed and _can_be_left_out(ob)]
 
     def show(self) -> None:
-        """Show the armatures, and disable what costs."""
-        for one in self._shown:
-            one.show()
+        """Show the armatures, and disable expensive objects."""
+        for shown in self._shown:
+            shown.show()
         for ob in self._costly:
             ob.hide_viewport = True
 
@@ -188,8 +188,8 @@ class _Stage:
         layer = self._layer
         for ob in filter(is_there, self._costly):
             ob.hide_viewport = False
-        for one in self._shown:
-            one.give_back()
+        for shown in self._shown:
+            shown.give_back()
         for ob in filter(is_there, self._selected):
             if not ob.select_get(view_layer=layer):
                 ob.select_set(True, view_layer=layer)
@@ -197,7 +197,7 @@ class _Stage:
 
 @contextmanager
 def _saved_without(stage: _Stage) -> Iterator[None]:
-    """Give back what is staged while a file is saved, as from another window during a bake."""
+    """Restore visibility while a file is saved, for example from another window during a bake."""
 
     def before(*_: object) -> None:
         stage.give_back()
@@ -212,13 +212,13 @@ def _saved_without(stage: _Stage) -> Iterator[None]:
         (handlers.save_post_fail, after),
     ]
     try:
-        for listed, call in calls:
-            listed.append(call)
+        for functions, call in calls:
+            functions.append(call)
         yield
     finally:
-        for listed, call in calls:
-            if call in listed:  # Loading a file removes it.
-                listed.remove(call)
+        for functions, call in calls:
+            if call in functions:  # Loading a file removes handlers.
+                functions.remove(call)
 
 
 def _can_be_left_out(ob: bpy.types.Object) -> bool:
@@ -253,24 +253,24 @@ def returning(
 ) -> Iterator[None]:
     """Restore the current frame afterwards, and after an error also unkeyed values.
 
-    At a frame change Blender sets animated channels from their animation, and unkeyed changes to
-    them are lost.
+    At a frame change, Blender sets animated channels from their animation, so their unkeyed changes
+    are lost.
 
     Args:
         scene: The scene to play.
         layer: The view layer to evaluate.
-        in_any_case: Whether to restore unkeyed values without an error, too.
+        in_any_case: Whether to restore unkeyed values even without an error.
     """
     frame, subframe = scene.frame_current, scene.frame_subframe
     unkeyed = [(ob, animated_values.values(ob)) for ob in layer.objects if ob.animation_data]
-    posed = [_FkPose(rig.object) for rig in planner.current().rigs.values()]
+    poses = [_FkPose(rig.object) for rig in planner.current().rigs.values()]
 
     def give_back() -> None:
         scene.frame_set(frame, subframe=subframe)
         for ob, values in [(ob, values) for ob, values in unkeyed if is_there(ob)]:
             animated_values.restore(ob, values)
-        for one in posed:
-            one.restore()
+        for pose in poses:
+            pose.restore()
         planner.discard()
         layer.update()
 

@@ -1,4 +1,4 @@
-"""Posing a bone in FK: its joint limit and locks, and the rotation channel that keeps them."""
+"""Posing a bone in FK: its joint limit and locks, and the rotation channel that respects them."""
 
 from __future__ import annotations
 
@@ -23,13 +23,13 @@ FREE: Final = (-pi, pi)
 
 
 class PosedRotation:
-    """The rotation of a pose bone, from which posing starts.
+    """A pose bone's rotation at the start of posing.
 
     Locked and driven components are kept; the joint rotates about its remaining axes.
 
     Attributes:
         turn: The rotation at the start.
-        locks: The axes that the bone must not rotate about.
+        locks: The axes about which the bone must not rotate.
     """
 
     def __init__(self, bone: Any) -> None:
@@ -43,7 +43,7 @@ class PosedRotation:
 
     @property
     def is_fixed(self) -> bool:
-        """Whether the bone cannot rotate at all."""
+        """Whether the bone can't rotate at all."""
         return len(self.locks) == 3
 
     def _locked_axes(self) -> list[int]:
@@ -53,7 +53,7 @@ class PosedRotation:
         locks = [i for i in range(3) if bone.lock_rotation[i]]
         if not self._is_locked_by_number:
             return locks
-        # With W locked too, a quaternion is fixed, and so is the axis of an axis-angle rotation.
+        # Locking W as well fixes a quaternion, and the axis of an axis-angle rotation.
         is_locked = bone.lock_rotation_w or (locks and self._mode == AXIS_ANGLE)
         return [0, 1, 2] if is_locked else locks
 
@@ -63,7 +63,7 @@ class PosedRotation:
         return self._mode <= 0 and self._bone.lock_rotations_4d
 
     def limited(self, limit: Limit | None) -> Limit | None:
-        """Return the limit of the joint including its locks; it replaces partial locks."""
+        """Return the joint limit including its locks; it replaces partial locks."""
         return limited(limit, self.locks, self.turn)
 
     def write(self, turn: Quat) -> None:
@@ -71,7 +71,7 @@ class PosedRotation:
         setattr(self._bone, self.channel, self._values(turn))
 
     def restore(self) -> None:
-        """Set the rotation of the start."""
+        """Restore the rotation from the start."""
         setattr(self._bone, self.channel, self._start)
 
     def _values(self, turn: Quat) -> list[float]:
@@ -91,11 +91,11 @@ class PosedRotation:
 
 
 def limited(limit: Limit | None, locks: Sequence[int], turn: Quat) -> Limit | None:
-    """Return the limit of a joint including its locks; it replaces partial locks.
+    """Return a joint limit including locks; it replaces partial locks.
 
     Args:
-        limit: The limit without them.
-        locks: The axes that the bone must not rotate about.
+        limit: The limit without locks.
+        locks: The axes about which the bone must not rotate.
         turn: The rotation of the bone, which the locks keep.
     """
     if not locks or (limit is not None and len(locks) < 3):
@@ -115,11 +115,11 @@ def _with_locked(
     quaternion: list[float], start: Sequence[float], locks: Sequence[int]
 ) -> list[float]:
     """Return a quaternion with locked elements and the norm of ``start``."""
-    kept = [i + 1 for i in locks]
-    free = [i for i in range(4) if i not in kept]
-    room = sum(number * number for number in start) - sum(start[i] * start[i] for i in kept)
-    size = sum(quaternion[i] * quaternion[i] for i in free)
-    if size == 0.0:
+    locked = [i + 1 for i in locks]
+    free = [i for i in range(4) if i not in locked]
+    free_sq = sum(number * number for number in start) - sum(start[i] * start[i] for i in locked)
+    norm_sq = sum(quaternion[i] * quaternion[i] for i in free)
+    if norm_sq == 0.0:
         return [*start]
-    share = sqrt(max(room, 0.0) / size)
-    return [start[i] if i in kept else quaternion[i] * share for i in range(4)]
+    scale = sqrt(max(free_sq, 0.0) / norm_sq)
+    return [start[i] if i in locked else quaternion[i] * scale for i in range(4)]

@@ -1,4 +1,4 @@
-"""Switching limbs of generated Rigify rigs to their FK controls, without moving what is seen."""
+"""Switching limbs of generated Rigify rigs to FK without a visible change."""
 
 from __future__ import annotations
 
@@ -32,15 +32,15 @@ from .known_limbs import Body, Limb
 from .playing import go_to, returning, updated
 
 ROUNDED: Final = 1e-5
-"""The largest change of a rotation's or scale's value over time that counts as rounding."""
+"""Maximum change of a rotation or scale value over time that is due to rounding."""
 
 
 Channel = tuple[str, str]
-"""The names of a bone and of one of its channels."""
+"""The names of a bone and its channel."""
 
 
 class SwitchState(NamedTuple):
-    """What a limb was before it was switched.
+    """A limb's state before it was switched.
 
     Attributes:
         switch: The bone with the switch.
@@ -56,17 +56,17 @@ class SwitchState(NamedTuple):
 def limbs_to_fk(
     armature: bpy.types.Object, limbs: Iterable[Limb] | None = None, keeps_animation: bool = False
 ) -> list[SwitchState]:
-    """Switch limbs of a generated Rigify rig to FK as they are shown; return what they were.
+    """Switch a generated Rigify rig's limbs to FK in their displayed pose; return their old states.
 
     Args:
         armature: The armature.
         limbs: Limbs of the rig; None for all.
-        keeps_animation: Whether limbs that move get keys for FK that move them as before; otherwise
-            they are refused.
+        keeps_animation: Whether to key the FK controls of animated limbs so that their motion is
+            kept; otherwise they are refused.
 
     Raises:
-        ProblemError: If a switch is animated, or the limbs move and cannot be keyed; then nothing
-            has changed.
+        ProblemError: If a switch is animated, or the limbs are animated and can't be keyed. Nothing
+            is changed.
     """
     if limbs is None:
         limbs = [limb for _, limb in Body(armature).limbs] if original_bones(armature) else []
@@ -86,7 +86,7 @@ def limbs_to_fk(
 
 
 def restore_switch(armature: bpy.types.Object, state: SwitchState) -> None:
-    """Take back what `limbs_to_fk` did to a limb, except for keys."""
+    """Undo `limbs_to_fk` for a limb, except for keys."""
     bones: Any = pose_bones(armature)
     bones[state.switch][SWITCH] = state.value
     for name, matrix in state.poses.items():
@@ -95,7 +95,7 @@ def restore_switch(armature: bpy.types.Object, state: SwitchState) -> None:
 
 
 def _is_to_switch(armature: bpy.types.Object, limb: Limb) -> bool:
-    """Return whether a limb is not FK yet.
+    """Return whether a limb isn't in FK yet.
 
     Raises:
         ProblemError: If its switch is animated.
@@ -114,23 +114,23 @@ def _is_to_switch(armature: bpy.types.Object, limb: Limb) -> bool:
 
 
 def _controls(armature: bpy.types.Object, limb: Limb) -> dict[str, str]:
-    """Return the original bones that the FK controls of a limb carry, by control, root first.
+    """Return the original bones that a limb's FK controls move, by control, root first.
 
-    What carries a control at its joint keeps its pose: constraints set some of it. So do controls
-    that drivers turn.
+    Parents that start at a control's joint keep their pose, as constraints set part of it. So do
+    controls that drivers rotate.
     """
     originals = [bone.name for bone in original_bones(armature)]
     bones = pose_bones(armature)
-    found: dict[str, str] = {}
+    originals_by_control: dict[str, str] = {}
     carriers = [name for name in limb.bones if name.startswith(MECHANISM)]
     for name in (*limb.bones, limb.hand.removeprefix(MECHANISM)):
         is_control = name in bones and name not in carriers
         original = original_name(name, originals) if is_control else ""
         if original and not animation.has_driver(armature, bones[name], "rotation"):
-            found[name] = original
-    for end in [*found.values()][-1:]:
-        found.update(switched_below(armature, limb.switch, end))
-    return {name: ORIGINAL + original for name, original in found.items()}
+            originals_by_control[name] = original
+    for end in [*originals_by_control.values()][-1:]:
+        originals_by_control.update(switched_below(armature, limb.switch, end))
+    return {name: ORIGINAL + original for name, original in originals_by_control.items()}
 
 
 def _state(armature: bpy.types.Object, limb: Limb, controls: Iterable[str]) -> SwitchState:
@@ -140,7 +140,7 @@ def _state(armature: bpy.types.Object, limb: Limb, controls: Iterable[str]) -> S
 
 
 def _shown(armature: bpy.types.Object, controls: Mapping[str, str]) -> dict[str, Matrix]:
-    """Return the shown matrices of original bones, in armature space, by their controls."""
+    """Return the displayed matrices of original bones, in armature space, by control."""
     bones = pose_bones(armature.evaluated_get(updated()))
     return {name: bones[original].matrix.copy() for name, original in controls.items()}
 
@@ -159,41 +159,41 @@ def _animated_frames(armature: bpy.types.Object, limbs: Iterable[Limb]) -> list[
             yield from followed.get(pose_bones(armature)[bone].name, [])
 
     def concerns(path: str, bones: object) -> bool:
-        # A property of a control may choose what carries another one.
+        # A control's property may switch the parent of another control.
         bone = split_bone_path(path)[0]
         return bone in cast(Any, bones) or path.endswith('"]')
 
-    names = [one for limb in limbs for pair in _controls(armature, limb).items() for one in pair]
+    names = [item for limb in limbs for pair in _controls(armature, limb).items() for item in pair]
     return animated_frames((node_of(armature, name) for name in names), relations, concerns)
 
 
 def _switch(
     armature: bpy.types.Object, limbs: Sequence[Limb], frames: Sequence[float]
 ) -> list[SwitchState]:
-    """Switch limbs to FK, and key their FK controls at frames so that they move as before."""
+    """Switch limbs to FK, and key their FK controls at frames so that their motion is kept."""
     controls = [_controls(armature, limb) for limb in limbs]
-    states = [_state(armature, limb, own) for limb, own in zip(limbs, controls, strict=True)]
+    states = [_state(armature, limb, names) for limb, names in zip(limbs, controls, strict=True)]
     switches = [limb.switch for limb in limbs]
     scene = cast(bpy.types.Scene, bpy.context.scene)
     layer = cast(bpy.types.ViewLayer, bpy.context.view_layer)
-    now = [_shown(armature, own) for own in controls]
+    current = [_shown(armature, names) for names in controls]
     try:
-        # New keys make Blender evaluate the animation, which sets what was posed and not keyed.
+        # New keys make Blender evaluate the animation, which overwrites unkeyed poses.
         with returning(scene, layer, in_any_case=True) if frames else nullcontext():
-            shown = [now] * len(frames)
+            displayed = [current] * len(frames)
             for i, frame in enumerate(frames if len(frames) > 1 else []):
                 go_to(frame)
-                shown[i] = [_shown(armature, own) for own in controls]
+                displayed[i] = [_shown(armature, names) for names in controls]
             use_fk(armature, switches)
             rows: list[dict[Channel, list[float]]] = []
-            for frame, poses in zip(frames, shown, strict=True):
+            for frame, poses in zip(frames, displayed, strict=True):
                 go_to(frame)
                 rows.append(_posed(armature, poses))
             for name, channel in rows[0] if rows else {}:
                 column = [row[name, channel] for row in rows]
                 _key(pose_bones(armature)[name], channel, frames, column)
             updated()
-        _posed(armature, now)
+        _posed(armature, current)
     except BaseException:
         for state in states:
             restore_switch(armature, state)
@@ -204,12 +204,12 @@ def _switch(
 def _posed(
     armature: bpy.types.Object, limbs: Sequence[Mapping[str, Matrix]]
 ) -> dict[Channel, list[float]]:
-    """Turn and scale the controls of limbs, and return their channels; their joints stay.
+    """Rotate and scale the controls of limbs without moving joints, and return their channels.
 
     Args:
         armature: The armature.
-        limbs: The matrices of the controls of each limb in armature space, root first. Limbs do not
-            carry each other.
+        limbs: The matrices of each limb's controls in armature space, root first. No limb is
+            parented to another.
     """
     bones: Any = pose_bones(armature)
     for level in range(max(map(len, limbs))):
@@ -229,7 +229,7 @@ def _posed(
 
 
 def _key(bone: Any, channel: str, frames: Sequence[float], rows: Sequence[Sequence[float]]) -> None:
-    """Key a channel if it changes, or has keys already."""
+    """Key a channel if it changes, or already has keys."""
     if channel != channel_of(SCALE)[0]:
         rows = continuous(mode_of(bone), rows)
     columns = [*zip(*rows, strict=True)]

@@ -1,8 +1,8 @@
-"""All or nothing: what an operator has changed is taken back if it fails or is interrupted.
+"""All or nothing: an operator's changes are reverted if it fails or is interrupted.
 
-Blender's own undo cannot do that: within an operator it replaces the data that this uses. So what
-operators change is taken down before: settings, poses, animation, and what exists. Two things
-cannot be taken back, and wait for the end or are copied first: removed data, and edited bones.
+Blender's undo can't do that, because within an operator it replaces the data in use. Therefore
+everything operators change is stored first: settings, poses, animation, and which data exists. Two
+changes can't be reverted: data is removed at the end, and edited bones are copied first.
 """
 
 from __future__ import annotations
@@ -21,57 +21,57 @@ from ..plan import planner
 from ..settings.properties import settings
 
 KINDS = ("objects", "armatures", "actions", "meshes", "collections")
-"""The data that operators add."""
+"""Types of data that operators add."""
 
 OBJECT = (
     *("parent", "parent_type", "parent_bone", "matrix_parent_inverse", "rotation_mode"),
     *("location", "rotation_euler", "rotation_quaternion", "rotation_axis_angle", "scale"),
     *("hide_viewport", "show_in_front", "name"),
 )
-"""What operators set of an object; in this order, as setting a parent changes the inverse."""
+"""Object properties that operators set; ordered, as setting a parent changes the inverse."""
 
 BONE = (
     *("rotation_mode", "location", "rotation_quaternion", "rotation_euler"),
     *("rotation_axis_angle", "scale", "lock_location", "lock_rotation", "lock_rotation_w"),
     *("lock_rotations_4d", "lock_scale", "custom_shape", "custom_shape_scale_xyz"),
     *("use_custom_shape_bone_size", "custom_shape_wire_width"),
-    *(f"{what}_{axis}" for axis in "xyz" for what in ("lock_ik", "use_ik_limit", "ik_stiffness")),
+    *(f"{kind}_{axis}" for axis in "xyz" for kind in ("lock_ik", "use_ik_limit", "ik_stiffness")),
     *(f"ik_{end}_{axis}" for axis in "xyz" for end in ("min", "max")),
     "ik_stretch",
 )
-"""What operators set of a pose bone."""
+"""Pose bone properties that operators set."""
 
 State = dict[str, Any]
 """Values by name."""
 
 _now: list[_Before] = []
-"""What is taken back if the operator that runs fails; empty if none does."""
+"""The state to restore if the running operator fails; empty without one."""
 
 
 @contextmanager
 def all_or_nothing() -> Iterator[None]:
-    """Take back all that is changed within the block if it fails, however that is."""
-    if _now:  # It is part of a larger one.
+    """Revert all changes within the block if it fails for any reason."""
+    if _now:  # Part of a larger transaction.
         yield
         return
-    before = _Before()
+    old_state = _Before()
     try:
-        before.take()
-        _now.append(before)
-        known = interrupts()
+        old_state.take()
+        _now.append(old_state)
+        old_interrupts = interrupts()
         yield
-        if interrupts() != known:
+        if interrupts() != old_interrupts:
             raise KeyboardInterrupt
-        before.finish()
+        old_state.finish()
     except BaseException:
-        before.give_back()
+        old_state.give_back()
         raise
     finally:
         _now.clear()
 
 
 def at_the_end(remove: Callable[[], object]) -> None:
-    """Remove data for good once the operator that runs has succeeded; at once if none does."""
+    """Remove data once the running operator has succeeded; immediately without one."""
     if _now:
         _now[0].removals.append(remove)
     else:
@@ -79,7 +79,7 @@ def at_the_end(remove: Callable[[], object]) -> None:
 
 
 def keep_bones(armature: bpy.types.Object) -> None:
-    """Keep the bones of an armature as they are, before they are edited."""
+    """Copy an armature's bones before they are edited."""
     if _now:
         _now[0].keep_bones(cast(bpy.types.Armature, armature.data))
 
@@ -89,9 +89,9 @@ class _Animated(NamedTuple):
 
     Attributes:
         action: Its action.
-        slot: The handle of that one's slot.
-        copy: A copy of the action; None if it cannot be edited.
-        drivers: An object that keeps copies of its drivers; None if it has none of its own.
+        slot: The handle of its action slot.
+        copy: A copy of the action; None if it can't be edited.
+        drivers: An object with copies of its drivers; None without drivers.
     """
 
     action: bpy.types.Action | None
@@ -101,14 +101,14 @@ class _Animated(NamedTuple):
 
 
 class _Before:
-    """The file before an operator.
+    """The state of the file before an operator.
 
     Attributes:
-        removals: What is removed once it has succeeded.
+        removals: Removals to run once the operator has succeeded.
     """
 
     def __init__(self) -> None:
-        """Take nothing down yet."""
+        """Store nothing yet."""
         self.removals: list[Callable[[], object]] = []
         self._known: dict[str, set[int]] = {}
         self._bones: dict[bpy.types.Armature, bpy.types.Armature] = {}
@@ -117,7 +117,7 @@ class _Before:
         self._is_taken = False
 
     def take(self) -> None:
-        """Take down what operators change."""
+        """Store the state that operators can change."""
         self._scene = cast(bpy.types.Scene, bpy.context.scene)
         self._layer = layer = cast(bpy.types.ViewLayer, bpy.context.view_layer)
         self._frame = self._scene.frame_current, self._scene.frame_subframe
@@ -125,7 +125,7 @@ class _Before:
         self._active = layer.objects.active
         self._mode = "OBJECT" if self._active is None else self._active.mode
         self._selected = [ob for ob in layer.objects if ob.select_get(view_layer=layer)]
-        groups = [self._scene.collection, *(one for one in bpy.data.collections if one.is_editable)]
+        groups = [self._scene.collection, *(g for g in bpy.data.collections if g.is_editable)]
         self._groups = [(group, [*group.objects]) for group in groups]
         objects = [ob for ob in layer.objects if ob.is_editable]
         self._objects = [(ob, _taken(ob, OBJECT)) for ob in objects]
@@ -158,12 +158,12 @@ class _Before:
         return keeper
 
     def keep_bones(self, data: bpy.types.Armature) -> None:
-        """Keep the bones of armature data as they are."""
+        """Copy the bones of armature data."""
         if data.session_uid in self._known["armatures"] and data not in self._bones:
             self._bones[data] = cast(bpy.types.Armature, data.copy())
 
     def finish(self) -> None:
-        """Remove what has to go, and the copies."""
+        """Run the removals, and remove the copies."""
         bpy.data.batch_remove([*self._copies.values(), *self._bones.values(), *self._keepers])
         self._copies, self._bones, self._keepers = {}, {}, []
         while self.removals:
@@ -172,7 +172,7 @@ class _Before:
             del self.removals[0]
 
     def give_back(self) -> None:
-        """Take back what was changed since."""
+        """Revert all changes since `take`."""
         if not self._is_taken:
             self._remove_new()
             return
@@ -193,7 +193,7 @@ class _Before:
         self._show()
 
     def _give_animation_back(self) -> None:
-        """Give actions and drivers back."""
+        """Restore actions and drivers."""
         for ob, animated in self._there(self._animated):
             _give_animation_back(ob, animated)
         for action, copy in self._copies.items():
@@ -204,7 +204,7 @@ class _Before:
                 ob.animation_data_clear()
 
     def _show(self) -> None:
-        """Give frame, mode, selection and pose back, and let Blender show them."""
+        """Restore frame, mode, selection and pose, and update the view layer."""
         scene, layer = self._scene, self._layer
         planner.discard()
         if (scene.frame_current, scene.frame_subframe) != self._frame:
@@ -227,24 +227,24 @@ class _Before:
         layer.update()
 
     def _there(self, pairs: Iterable[tuple[bpy.types.ID, Any]]) -> Iterator[tuple[Any, Any]]:
-        """Yield those pairs whose objects exist."""
+        """Yield the pairs whose objects still exist."""
         yield from (pair for pair in pairs if is_there(pair[0]))
 
     def _remove_new(self) -> None:
-        """Remove what did not exist before, copies among it."""
+        """Remove data that did not exist before, including copies."""
         new = [
             block
-            for kind, known in self._known.items()
+            for kind, old_uids in self._known.items()
             for block in getattr(bpy.data, kind)
-            if block.session_uid not in known and not self._is_kept(block)
+            if block.session_uid not in old_uids and not self._is_kept(block)
         ]
         if new:
             bpy.data.batch_remove(new)
 
     def _is_kept(self, block: bpy.types.ID) -> bool:
-        """Return whether a copy has replaced what it was made of."""
-        made = {**self._copies, **self._bones}
-        return any(copy == block and not is_there(old) for old, copy in made.items())
+        """Return whether a copy has replaced its original."""
+        copies = {**self._copies, **self._bones}
+        return any(copy == block and not is_there(old) for old, copy in copies.items())
 
 
 def _uids(kind: str) -> set[int]:
@@ -252,7 +252,7 @@ def _uids(kind: str) -> set[int]:
 
 
 def _replace(old: Any, copy: Any) -> None:
-    """Let a copy take the place of what it was made of."""
+    """Replace a data-block with its copy."""
     name, is_kept = old.name, old.use_fake_user
     old.user_remap(copy)
     bpy.data.batch_remove([old])
@@ -260,7 +260,7 @@ def _replace(old: Any, copy: Any) -> None:
 
 
 def _bones_of(data: bpy.types.Armature) -> list[object]:
-    """Return what Edit Mode sets of bones, and their collections."""
+    """Return the bone properties that Edit Mode sets, and the bone collections."""
     groups = [(group.name, sorted(group.bones.keys())) for group in data.collections_all]
     bones = [
         (
@@ -273,15 +273,15 @@ def _bones_of(data: bpy.types.Armature) -> list[object]:
 
 
 def _drivers_of(ob: bpy.types.Object) -> list[Any]:
-    """Return the drivers of an object but the one that declares what it depends on."""
+    """Return an object's drivers, except the one that declares its dependencies."""
     drivers: Any = ob.animation_data.drivers if ob.animation_data else ()
-    return [one for one in drivers if one.data_path != dependency_driver.PATH]
+    return [curve for curve in drivers if curve.data_path != dependency_driver.PATH]
 
 
 def _driver_content(ob: bpy.types.Object | None) -> list[object]:
     drivers = [] if ob is None else _drivers_of(ob)
-    places = [(one.data_path, one.array_index, one.mute) for one in drivers]
-    return [*zip(places, [data_blocks.driver_content(one.driver) for one in drivers], strict=True)]
+    paths = [(fc.data_path, fc.array_index, fc.mute) for fc in drivers]
+    return [*zip(paths, [data_blocks.driver_content(fc.driver) for fc in drivers], strict=True)]
 
 
 def _content(action: Any) -> list[object]:
@@ -295,20 +295,20 @@ def _content(action: Any) -> list[object]:
     ]
 
 
-def _give_animation_back(ob: bpy.types.Object, before: _Animated) -> None:
+def _give_animation_back(ob: bpy.types.Object, old: _Animated) -> None:
     data: Any = ob.animation_data or ob.animation_data_create()
     slot = getattr(data, "action_slot_handle", 0)
-    if data.action != before.action or slot != before.slot:
-        animation.use_action(ob, before.action, before.slot)
-    if _driver_content(ob) != _driver_content(before.drivers):
+    if data.action != old.action or slot != old.slot:
+        animation.use_action(ob, old.action, old.slot)
+    if _driver_content(ob) != _driver_content(old.drivers):
         for driver in _drivers_of(ob):
             data.drivers.remove(driver)
-        for driver in [] if before.drivers is None else _drivers_of(before.drivers):
+        for driver in [] if old.drivers is None else _drivers_of(old.drivers):
             data.drivers.from_existing(src_driver=driver)
 
 
 def _taken(owner: Any, names: Sequence[str]) -> State:
-    """Return the values of some properties."""
+    """Return the values of properties."""
     return {name: _plain(getattr(owner, name)) for name in names if hasattr(owner, name)}
 
 
@@ -322,14 +322,21 @@ def _plain(value: Any) -> Any:
 
 
 def _give(owner: Any, state: State) -> None:
-    """Set those properties that differ."""
+    """Set the properties that differ."""
     for name, value in state.items():
-        if name in owner.bl_rna.properties and _plain(getattr(owner, name)) != value:
+        if name in owner.bl_rna.properties:
+            _set(owner, name, value)
+
+
+def _set(owner: Any, name: str, value: Any) -> None:
+    """Set a property that differs. An enum that a driver had set to no item keeps its new one."""
+    if _plain(getattr(owner, name)) != value:
+        with suppress(TypeError):
             setattr(owner, name, value)
 
 
 def _group(group: Any) -> State:
-    """Return all that is set in a group of settings, with lists and groups within."""
+    """Return all values set in a settings group, including nested lists and groups."""
     state: State = {}
     for prop in group.bl_rna.properties:
         name = prop.identifier
@@ -341,7 +348,7 @@ def _group(group: Any) -> State:
 
 
 def _is_set(group: Any, prop: Any) -> bool:
-    """Return whether a setting is set: one that is computed is none."""
+    """Return whether a setting is stored: computed settings aren't."""
     is_stored = not prop.is_readonly or prop.type in ("POINTER", "COLLECTION")
     return prop.is_runtime and is_stored and group.is_property_set(prop.identifier)
 
@@ -353,7 +360,7 @@ def _held(value: Any, kind: str) -> Any:
 
 
 def _give_group(group: Any, state: State) -> None:
-    """Set what differs in a group of settings, and unset what was not set."""
+    """Set the differing values of a settings group, and unset those that weren't set."""
     for prop in group.bl_rna.properties:
         name = prop.identifier
         if name in state or _is_set(group, prop):
@@ -362,25 +369,25 @@ def _give_group(group: Any, state: State) -> None:
 
 def _give_setting(group: Any, prop: Any, state: State) -> None:
     name = prop.identifier
-    value, before = getattr(group, name), state.get(name)
+    value, old = getattr(group, name), state.get(name)
     if prop.type == "COLLECTION":
-        items = before or []
+        items = old or []
         while len(value) > len(items):
             value.remove(len(value) - 1)
         while len(value) < len(items):
             value.add()
-        for item, one in zip(value, items, strict=True):
-            _give_group(item, one)
+        for item, old_item in zip(value, items, strict=True):
+            _give_group(item, old_item)
     elif isinstance(value, bpy.types.PropertyGroup):
-        _give_group(value, before or {})
+        _give_group(value, old or {})
     elif name not in state:
         group.property_unset(name)
-    elif _plain(value) != before:
-        setattr(group, name, before)
+    else:
+        _set(group, name, old)
 
 
 def _bone(bone: Any) -> State:
-    """Return what operators set of a bone."""
+    """Return the properties that operators set on a bone."""
     state = {"name": bone.name, "pose": _taken(bone, BONE), "group": {}, "rest": {}}
     for part, owner in (("group", bone), ("rest", bone.bone)):
         state[part] = _group_of_ours(owner)
@@ -394,7 +401,7 @@ def _selection(bone: Any) -> Any:
 
 
 def _group_of_ours(owner: Any) -> State:
-    """Return what is set of the properties that the extension has added to bones."""
+    """Return the values of the properties that the extension adds to bones."""
     return {
         prop.identifier: _held(getattr(owner, prop.identifier), prop.type)
         for prop in _ours(type(owner))

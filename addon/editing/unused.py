@@ -1,4 +1,4 @@
-"""Removing controls that were added with constraints, once nothing uses them any more."""
+"""Removing controls that were added with constraints, once they are unused."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from .transaction import at_the_end
 from .uses import Control, used_ones
 
 AFTER_REMOVAL: list[Callable[[bpy.types.Object], None]] = []
-"""Functions that forget what belonged to removed constraints, given the armature."""
+"""Functions that clean up after removed constraints, given the armature."""
 
 
 def remove_constraints(places: Iterable[tuple[bpy.types.Object, int]], keep_controls: bool) -> None:
@@ -30,9 +30,9 @@ def remove_constraints(places: Iterable[tuple[bpy.types.Object, int]], keep_cont
         keep_controls: Whether to keep the controls.
 
     Raises:
-        ProblemError: If one is inherited by a library override.
+        ProblemError: If a library override inherits one.
     """
-    ordered = sorted(places, key=lambda place: -place[1])
+    ordered = sorted(places, key=lambda entry: -entry[1])
     controls = [control for armature, index in ordered for control in _controls_of(armature, index)]
     armatures = [*dict.fromkeys(armature for armature, _ in ordered)]
     for armature in armatures:
@@ -45,7 +45,7 @@ def remove_constraints(places: Iterable[tuple[bpy.types.Object, int]], keep_cont
 
 
 def _controls_of(armature: bpy.types.Object, index: int) -> Iterator[Control]:
-    """Yield the target, pole and end of a constraint, if they were added with a constraint."""
+    """Yield a constraint's target, pole and end, if they were added with a constraint."""
     item = settings(armature).constraints[index]
     for ob, bone in (
         (armature, added_end(armature, item)),
@@ -64,18 +64,18 @@ def _is_ours(ob: bpy.types.Object, bone: str) -> bool:
 
 
 def remove_unused(controls: Iterable[Control]) -> None:
-    """Remove those of some controls that nothing uses but each other, with their animation.
+    """Remove the controls that only each other use, with their animation.
 
-    What cannot be removed is kept: what is linked, bones of armature data with several users, and
-    of armatures that are not in the view layer or cannot be shown.
+    Controls that can't be removed are kept: linked ones, bones of armature data with several users,
+    and of armatures that aren't in the view layer or can't be shown.
     """
-    left = {(ob, bone): None for ob, bone in controls if _is_removable(ob, bone)}
-    while used := used_ones(left):
-        left = {one: None for one in left if one not in used}
-    for ob, _ in [one for one in left if not one[1]]:
+    unused = {(ob, bone): None for ob, bone in controls if _is_removable(ob, bone)}
+    while used := used_ones(unused):
+        unused = {control: None for control in unused if control not in used}
+    for ob, _ in [control for control in unused if not control[1]]:
         remove_object(ob)
-    for holder in dict.fromkeys(ob for ob, bone in left if bone):
-        _remove_bones(holder, [name for ob, name in left if ob == holder])
+    for holder in dict.fromkeys(ob for ob, bone in unused if bone):
+        _remove_bones(holder, [name for ob, name in unused if ob == holder])
 
 
 def _is_removable(ob: bpy.types.Object, bone: str) -> bool:
@@ -92,7 +92,7 @@ def _is_removable(ob: bpy.types.Object, bone: str) -> bool:
 
 
 def _remove_bones(holder: bpy.types.Object, names: Collection[str]) -> None:
-    """Remove control bones, and their armature if it has no others and was added for them."""
+    """Remove control bones, and their armature if it was added for them and becomes empty."""
     shapes = {pose_bones(holder)[name].custom_shape for name in names}
     if is_control(holder) and len(names) == len(pose_bones(holder)):
         remove_object(holder)
@@ -109,7 +109,7 @@ def _remove_shape(shape: bpy.types.Object) -> None:
 
 
 def remove_object(ob: bpy.types.Object) -> None:
-    """Remove an object with its armature data and its actions, unless others use them."""
+    """Remove an object with its armature data and actions, unless they have other users."""
     for group in ob.users_collection:
         group.objects.unlink(ob)
     at_the_end(lambda: _remove(ob))

@@ -1,4 +1,4 @@
-"""Finding out what refers to an object or a bone: constraints, drivers, parents and settings."""
+"""Which constraints, drivers, parents and settings refer to an object or a bone."""
 
 from __future__ import annotations
 
@@ -12,22 +12,22 @@ from ..blender.curves import split_bone_path
 from ..settings.properties import settings
 
 Control = tuple[bpy.types.Object, str]
-"""An object and the name of its bone, empty for the object itself."""
+"""An object and the name of its bone; empty for the object itself."""
 
 PLACES = (bpy.types.Collection, bpy.types.Scene, bpy.types.Screen, bpy.types.WindowManager)
-"""Users that hold or show an object, and do not depend on it."""
+"""Users that contain or show an object, but don't depend on it."""
 
 NO_BONES = ("name", "message", "constraint")
-"""Texts of our settings that name no bone."""
+"""String settings of ours that don't contain a bone name."""
 
 POINTERS = ("custom_shape_transform", "bbone_custom_handle_start", "bbone_custom_handle_end")
-"""Properties of bones that point to other bones of their armature."""
+"""Bone properties that point to other bones of the armature."""
 
 
 def used_ones(controls: Collection[Control]) -> set[Control]:
-    """Return those of some controls that anything refers to that is not among them itself."""
+    """Return the controls that anything except themselves refers to."""
     objects = [ob for ob, bone in controls if not bone]
-    holders = {ob: {name for one, name in controls if one == ob} for ob, bone in controls if bone}
+    holders = {ob: {name for rig, name in controls if rig == ob} for ob, bone in controls if bone}
     wanted = {*objects, *holders, *[ob.data for ob in holders]}
     users: dict[Any, set[Any]] = bpy.data.user_map(subset=wanted)  # type: ignore[arg-type]
     used: set[Control] = {
@@ -46,7 +46,7 @@ def used_ones(controls: Collection[Control]) -> set[Control]:
 
 
 def _is_used_inside(holder: bpy.types.Object, name: str, among: Collection[str]) -> bool:
-    """Return whether other bones of its armature need a bone, or a skin does."""
+    """Return whether a skin or other bones of its armature need a bone."""
     bones: Any = holder.data.bones  # type: ignore[union-attr]
     if bones[name].use_deform or any(child.name not in among for child in bones[name].children):
         return True
@@ -54,12 +54,12 @@ def _is_used_inside(holder: bpy.types.Object, name: str, among: Collection[str])
         target is not None and target.name == name
         for bone in pose_bones(holder)
         if bone.name not in among
-        for target in (getattr(owner, to, None) for owner in (bone, bone.bone) for to in POINTERS)
+        for target in (getattr(owner, key, None) for owner in (bone, bone.bone) for key in POINTERS)
     )
 
 
 def _named_by(user: Any, holder: bpy.types.Object, names: Collection[str]) -> set[str]:
-    """Return which of some bones of an armature a data-block refers to, besides their own data."""
+    """Return the bones of an armature that a data-block refers to, ignoring the bones' own data."""
     bones = set(_driving(user, holder, names))
     if not isinstance(user, bpy.types.Object):
         return bones | (_texts(user, names) if user == holder.data else set())
@@ -67,12 +67,12 @@ def _named_by(user: Any, holder: bpy.types.Object, names: Collection[str]) -> se
         bones |= {user.parent_bone} & {*names}
     owners = [user.constraints, user.modifiers]
     if user.pose is not None:
-        others = [bone for bone in user.pose.bones if user != holder or bone.name not in names]
-        owners += [bone.constraints for bone in others]
+        other_bones = [bone for bone in user.pose.bones if user != holder or bone.name not in names]
+        owners += [bone.constraints for bone in other_bones]
         if user == holder:
-            for owner in (user, *others, *[bone.bone for bone in others]):
+            for owner in (user, *other_bones, *[bone.bone for bone in other_bones]):
                 bones |= _texts(owner, names)
-    for struct in (one for owner in owners for one in owner):
+    for struct in (item for owner in owners for item in owner):
         bones |= _named(struct, holder, names)
         for target in getattr(struct, "targets", ()):
             bones |= _named(target, holder, names)
@@ -88,32 +88,32 @@ def _named_by(user: Any, holder: bpy.types.Object, names: Collection[str]) -> se
 
 
 def _driving(user: Any, holder: bpy.types.Object, names: Collection[str]) -> Iterator[str]:
-    """Yield the bones that drivers of a data-block read, except for those of the bones."""
+    """Yield the bones that a data-block's drivers read, ignoring drivers of the bones."""
     for block in (user, getattr(user, "node_tree", None)):
         data = getattr(block, "animation_data", None)
         for curve in data.drivers if data is not None else ():
             if block == holder and split_bone_path(curve.data_path)[0] in names:
                 continue
-            for target in (one for variable in curve.driver.variables for one in variable.targets):
+            for target in (tgt for variable in curve.driver.variables for tgt in variable.targets):
                 if target.id in (holder, holder.data):
                     yield from (name for name in names if _reads(target, name))
 
 
 def _reads(target: Any, bone: str) -> bool:
-    """Return whether a target of a driver is a bone, or a property of it."""
+    """Return whether a driver target is a bone, or a property of it."""
     path = f'bones["{bpy.utils.escape_identifier(bone)}"]'
     return target.bone_target == bone or path in target.data_path
 
 
 def _named(struct: Any, holder: bpy.types.Object, names: Collection[str]) -> set[str]:
-    """Return the bones that texts of a struct name, if one of its pointers is the armature."""
+    """Return the bones that a struct's strings name, if one of its pointers is the armature."""
     named = {text for _, text in _strings(struct, names)}
     pointers = [prop.identifier for prop in struct.bl_rna.properties if prop.type == "POINTER"]
     return named if named and any(getattr(struct, name) == holder for name in pointers) else set()
 
 
 def _strings(struct: Any, names: Collection[str]) -> Iterator[tuple[str, str]]:
-    """Yield the properties of a struct that are one of some names."""
+    """Yield a struct's string properties whose value is one of the names."""
     for prop in struct.bl_rna.properties:
         if prop.type == "STRING" and prop.subtype != "BYTE_STRING":
             text = getattr(struct, prop.identifier)
@@ -122,20 +122,20 @@ def _strings(struct: Any, names: Collection[str]) -> Iterator[tuple[str, str]]:
 
 
 def _texts(owner: Any, names: Collection[str]) -> set[str]:
-    """Return which of some names the custom properties of a user are."""
+    """Return the names that occur in a data-block's or bone's custom properties."""
     texts = (owner.get(key) for key in owner.keys() if not key.startswith("fabrik"))  # noqa: SIM118
     return {text for text in texts if isinstance(text, str) and text in names}
 
 
 def _groups(group: bpy.types.PropertyGroup) -> Iterator[bpy.types.PropertyGroup]:
-    """Yield a property group of ours, and those in it."""
+    """Yield one of our property groups, and the groups in it."""
     yield group
     for prop in group.bl_rna.properties:
         is_group = prop.identifier != "rna_type" and prop.type in ("POINTER", "COLLECTION")
         if not is_group or not group.is_property_set(prop.identifier):
-            continue  # Reading one that was never set would store an empty one.
+            continue  # Reading an unset group would store an empty group.
         value: Any = getattr(group, prop.identifier)
         inner = value if prop.type == "COLLECTION" else [value]
-        for one in inner:
-            if isinstance(one, bpy.types.PropertyGroup):
-                yield from _groups(one)
+        for item in inner:
+            if isinstance(item, bpy.types.PropertyGroup):
+                yield from _groups(item)

@@ -1,7 +1,7 @@
-"""An armature as it is read: its FK pose and settings, from evaluated data or from F-curves.
+"""The FK pose and settings of an armature, read from evaluated data or from F-curves.
 
-The FK pose is what the animator posed, keyed or drove. Outside of Blender's evaluation the channels
-hold it.
+The FK pose is what the animator posed, keyed or drove. The channels hold it whenever Blender isn't
+evaluating.
 """
 
 from __future__ import annotations
@@ -45,23 +45,23 @@ from ..settings.properties import AnimatedSettings, settings, settings_form
 
 
 class FkPose(NamedTuple):
-    """The FK pose and settings of an armature, as read at one moment. Immutable.
+    """The FK pose and settings of an armature at one reading. Immutable.
 
     Attributes:
         rig: The armature.
         rows: The bones whose channels are read at each update.
-        settings: The settings of its constraints, in the order of the list.
-        joints: Native IK settings of the bones that use them as limits.
-        locations: Locations of the FK pose, or as evaluated; three numbers per bone.
-        scales: Scales, likewise.
+        settings: The settings of its constraints, in list order.
+        joints: By bone, the native IK settings that it uses as joint limits.
+        locations: Locations of the FK pose, or evaluated ones; three numbers per bone.
+        scales: Scales in the same form.
         inputs: The FK pose of the bones that chains pose, in the channel of their rotation mode;
             four numbers per slot (see `KINDS`).
-        modes: Modes, by slot.
-        groups: The slots, grouped by channel; empty if no chain poses anything.
-        has_only_quaternions: Whether all bones that chains rotate are in quaternion mode.
+        modes: Rotation modes, by slot.
+        groups: The slots, grouped by channel; empty if no chain poses a bone.
+        has_only_quaternions: Whether all bones that chains rotate use quaternions.
         stamp: Changes whenever the FK pose, a location, a scale or a joint may have changed.
-        known: Local channels that `posed` has returned with this stamp, by bone; None without any.
-        known_bits: What `bits_of` has returned for ranges with this stamp, without a tip bone.
+        known: Cache of `posed` for this stamp, by bone; None if nothing is cached.
+        known_bits: Cache of `bits_of` for this stamp, by ranges, without a tip bone.
     """
 
     rig: Skeleton
@@ -79,13 +79,13 @@ class FkPose(NamedTuple):
     known_bits: dict[tuple[IndexRange, ...], tuple[object, ...]] | None = None
 
     def posed(self, bone: int) -> Local:
-        """Return the local channels of a bone that a chain poses, in the FK pose."""
-        known = self.known
-        if known is None:
+        """Return the FK pose of a bone that a chain poses, as local channels."""
+        cache = self.known
+        if cache is None:
             return self.local(bone)
-        local = known.get(bone)
+        local = cache.get(bone)
         if local is None:
-            local = known[bone] = self.local(bone)
+            local = cache[bone] = self.local(bone)
         return local
 
     def local(self, bone: int, rotation: Quat | None = None) -> Local:
@@ -93,7 +93,7 @@ class FkPose(NamedTuple):
 
         Args:
             bone: The bone.
-            rotation: Its rotation; None for that of the FK pose, if a chain poses the bone.
+            rotation: Its rotation; None for the FK rotation of a bone that a chain poses.
         """
         if rotation is None:
             rotation = self.rotation(bone)
@@ -106,14 +106,14 @@ class FkPose(NamedTuple):
         return quaternion(self.modes[bone], self.inputs[bone * 4 : bone * 4 + 4])
 
     def numbers(self, bone: int) -> list[float]:
-        """Return the same as channel values of the bone's rotation mode."""
+        """Return the FK rotation of a bone as values of its rotation channel."""
         _, size = channel_of(self.modes[bone])
         return self.inputs[bone * 4 : bone * 4 + size].tolist()
 
     def bits_of(self, ranges: Sequence[IndexRange], tip_bone: int) -> tuple[object, ...]:
-        """Return the FK pose of a chain and the location of its tip bone, as bytes.
+        """Return the FK pose of a chain and its tip bone's location as bytes, to compare inputs.
 
-        All that a result depends on besides, in the channels of its bones, is part of it.
+        They cover every channel of these bones on which a result depends.
         """
         return (
             self.has_only_quaternions,
@@ -126,14 +126,13 @@ class FkPose(NamedTuple):
 
 
 class Varying(NamedTuple):
-    """What the animation of an armature changes, of all that is read of it.
+    """Which of the values read from an armature its animation changes.
 
     Attributes:
-        has_pose: Whether it changes the FK pose, or rotation modes.
-        has_channels: Whether it changes locations, scales or joints of bones that are read, besides
-            what belongs to the FK pose.
-        settings: The settings that it changes, of any constraint.
-        bones: By bone, the paths of the properties that it changes, relative to the bone.
+        has_pose: Whether it changes the FK pose or rotation modes.
+        has_channels: Whether it changes other locations, scales or joints that are read.
+        settings: The settings that it changes on any constraint.
+        bones: By bone, the paths of the properties it changes, relative to the bone.
     """
 
     has_pose: bool
@@ -143,22 +142,22 @@ class Varying(NamedTuple):
 
     @property
     def is_any(self) -> bool:
-        """Whether it changes anything that is read at each update."""
+        """Whether it changes any value that is read at each update."""
         return self.has_pose or self.has_channels or bool(self.settings)
 
 
 class FkReader:
     """Reads an armature at each update.
 
-    Derived values are cached, and computed again only if the values that were read differ.
+    Derived values are cached until the values they come from change.
 
     Attributes:
         rig: The armature.
         rows: The bones whose channels are read.
         slots: The slots (see `KINDS`) that chains pose, ascending.
-        last: The last FK pose; None before the first reading.
-        posed_channels: The channels that chains posed then, as property names and bones.
-        cached: What was made of the settings of constraints, until these are read again (see
+        last: The FK pose read last; None before the first reading.
+        posed_channels: The channels that chains posed then: property names and bones.
+        cached: Values derived from constraint settings, until these are read again (see
             `SceneSnapshot.cached`).
     """
 
@@ -170,7 +169,7 @@ class FkReader:
         Args:
             rig: The armature.
             slots: The slots that chains pose.
-            native_joints: Bones of chains that use their native IK settings as limits.
+            native_joints: Bones of chains that use their native IK settings as joint limits.
             tips: Bones whose heads are the tips of chains.
         """
         self.rig = rig
@@ -204,13 +203,13 @@ class FkReader:
         self._has_only_quaternions = False
 
     def varying(self) -> Varying:
-        """Return what the animation of the armature changes of all that is read."""
+        """Return which of the read values the armature's animation changes."""
         animated = animation.animated(self.rig.object)
         paths = {path for path, _ in animated.keyed | animated.driven}
         names = settings_form().names
-        found = {path.rpartition("].")[2] for path in paths if path.startswith(ITEM)}
-        # Others, as those of motions, are not in columns, but `cached` depends on them.
-        settings = [name for name in names if name in found] if found <= {*names} else names
+        varied = {path.rpartition("].")[2] for path in paths if path.startswith(ITEM)}
+        # Settings of motions aren't in columns, but `cached` depends on them.
+        settings = [name for name in names if name in varied] if varied <= {*names} else names
         by_bone: dict[int, list[str]] = {}
         for name, path in map(split_bone_path, paths):
             if name in self.rig.index:
@@ -227,14 +226,14 @@ class FkReader:
         return path == "rotation_mode" or (kind is not None and self.rig.slot(kind, bone) in slots)
 
     def _is_read(self, bone: int, path: str) -> bool:
-        """Return whether a property of a bone that is not posed is read."""
+        """Return whether a bone's property is read, if it isn't posed."""
         if path in ("location", "scale"):
             return bone in self.rows or not self.rows.are_few
         return path not in KIND_OF and bone in self._native_joints
 
     def read(
         self,
-        now: Evaluated,
+        evaluated: Evaluated,
         channels: PoseChannels,
         is_touched: bool,
         has_settings: bool | None = None,
@@ -243,44 +242,44 @@ class FkReader:
         """Read the armature.
 
         Args:
-            now: The armature, evaluated or about to be.
+            evaluated: The armature, evaluated or about to be.
             channels: The channels with the FK pose of the bones that chains pose.
             is_touched: Whether settings, locations, scales or joints may have changed. A changed FK
                 rotation is always noticed.
-            has_settings: The same for the settings alone; None if there is no difference.
+            has_settings: The same for only the settings; None to use `is_touched`.
             names: The settings that may have changed; None for all.
         """
         has_new_settings = False
         if (is_touched if has_settings is None else has_settings) or not self._columns:
-            has_new_settings = self._read_settings(now, names)
+            has_new_settings = self._read_settings(evaluated, names)
         last = self.last
         if not self.slots:
-            self._read_channels(now)
+            self._read_channels(evaluated)
         else:
             changed, is_all = self._read_fk(channels), is_touched or last is None
             if changed or is_all:
-                self._read_others(now if is_all else None, changed)
+                self._read_others(evaluated if is_all else None, changed)
             elif last is not None and not has_new_settings:
                 return last
         return self._renewed()
 
-    def read_played(self, now: Evaluated, channels: PoseChannels, varying: Varying) -> FkPose:
-        """Read what the animation changes, if nothing but frames was played since `read`."""
+    def read_played(self, evaluated: Evaluated, channels: PoseChannels, varying: Varying) -> FkPose:
+        """Read what the animation changes, if only playback happened since `read`."""
         names = varying.settings
-        return self.read(now, channels, varying.has_channels, bool(names), names)
+        return self.read(evaluated, channels, varying.has_channels, bool(names), names)
 
     def read_ahead(self, played: Sampler) -> FkPose:
-        """Return what `read` will, of an armature of which F-curves of posed channels set the rest.
+        """Return what `read` will, if only F-curves of posed channels change.
 
-        Nothing is read of its bones: what else has changed is noticed after the evaluation.
+        Its bones aren't read: other changes are noticed after the evaluation.
 
         Args:
-            played: These F-curves, at the coming frame.
+            played: These F-curves, at the frame about to be evaluated.
         """
         groups = zip(self._groups, self._last_values, strict=True)
         values = [
-            group.patched(before, played.bone_values(group.channel, group.size))
-            for group, before in groups
+            group.patched(old, played.bone_values(group.channel, group.size))
+            for group, old in groups
         ]
         changed = self._take_fk(values)
         if changed:
@@ -288,7 +287,7 @@ class FkReader:
         return self._renewed() if changed else cast(FkPose, self.last)
 
     def _renewed(self) -> FkPose:
-        """Return the FK pose as it was read now."""
+        """Make a new FK pose from the values read last, and return it."""
         self.last = FkPose(
             self.rig,
             self.rows,
@@ -306,29 +305,29 @@ class FkReader:
         )
         return self.last
 
-    def has_settings_of(self, now: Evaluated) -> bool:
-        """Return whether an evaluated armature has the settings that were read last."""
-        return self._override(now.columns()) == self._columns
+    def has_settings_of(self, evaluated: Evaluated) -> bool:
+        """Return whether an evaluated armature still has the settings read last."""
+        return self._override(evaluated.columns()) == self._columns
 
     def _override(self, columns: list[list[Any]]) -> list[list[Any]]:
         overrides = influence_overrides(self.rig.uid)
         if overrides:
             enabled, influences = map(settings_form().names.index, ("enabled", "influence"))
             counting = range(len(columns[enabled]))  # A script may have removed constraints.
-            for i, override in [(i, one) for i, one in overrides.items() if i in counting]:
+            for i, override in [(i, item) for i, item in overrides.items() if i in counting]:
                 if override.enabled is not None:
                     columns[enabled][i] = override.enabled
                 columns[influences][i] = override.influence
         return columns
 
-    def _read_settings(self, now: Evaluated, names: Sequence[str] | None) -> bool:
-        """Read settings, all if none are named; return whether any has changed."""
+    def _read_settings(self, evaluated: Evaluated, names: Sequence[str] | None) -> bool:
+        """Read the named settings, or all; return whether any has changed."""
         if names is None or not self._columns:
-            columns = now.columns()
+            columns = evaluated.columns()
         else:
             columns = self._columns[:]
             for name in names:
-                columns[settings_form().names.index(name)] = now.column(name)
+                columns[settings_form().names.index(name)] = evaluated.column(name)
         columns = self._override(columns)
         self.cached = {}
         if columns == self._columns:
@@ -337,36 +336,37 @@ class FkReader:
         self._settings = [*map(settings_form().within_limits, zip(*columns, strict=True))]
         return True
 
-    def _read_others(self, now: Evaluated | None, changed: int) -> None:
-        """Read what is not in posed slots, and note whether anything has changed.
+    def _read_others(self, evaluated: Evaluated | None, changed: int) -> None:
+        """Read the channels outside the posed slots, and renew the stamp if any changed.
 
         Args:
-            now: The armature, evaluated or about to be; None if only the FK pose may have changed.
-            changed: How many groups of the FK pose have changed.
+            evaluated: The armature, evaluated or about to be; None if only the FK pose may have
+                changed.
+            changed: How many groups of the FK pose changed.
         """
-        stamp = self._stamp[0] + changed, self._stamp[1] + self._read_channels(now)
+        stamp = self._stamp[0] + changed, self._stamp[1] + self._read_channels(evaluated)
         if stamp != self._stamp:
             self._stamp, self._known, self._known_bits = stamp, {}, {}
 
     def _read_fk(self, channels: PoseChannels) -> int:
-        """Read the FK pose from the channels; return the number of groups that changed."""
+        """Read the FK pose from the channels; return how many groups changed."""
         if channels.modes != self._rotation_modes:
             self._group_slots(channels.modes)
         return self._take_fk([channels.of(group) for group in self._groups])
 
     def _take_fk(self, values: list[bytes]) -> int:
-        """Take the values of the groups as the FK pose; return how many changed."""
+        """Set the FK pose to the values of the groups; return how many changed."""
         if values == self._last_values:
             return 0
         pairs = zip(self._groups, values, self._last_values, strict=True)
-        changed = [(group, now) for group, now, before in pairs if now != before]
+        changed = [(group, new_bits) for group, new_bits, old in pairs if new_bits != old]
         self._last_values = values
         self._inputs = self._inputs[:]
-        for group, now in changed:
-            numbers = array("f", now)
-            for first, last, place in group.ranges:
+        for group, new_bits in changed:
+            numbers = array("f", new_bits)
+            for first, last, start in group.ranges:
                 span = (group.first + first, group.first + last, 0)
-                transfer(numbers, group.size, place, self._inputs, 4, span)
+                transfer(numbers, group.size, start, self._inputs, 4, span)
         return len(changed)
 
     def _group_slots(self, rotation_modes: array[int]) -> None:
@@ -376,30 +376,30 @@ class FkReader:
             rotation_modes: The rotation modes, by bone.
         """
         self._rotation_modes = rotation_modes
-        self._modes = now = rotation_modes + self._other_modes
+        self._modes = modes = rotation_modes + self._other_modes
         grouped: dict[tuple[str, int, int], list[int]] = {}
         for slot in self.slots:
             bone = slot % self._count
-            grouped.setdefault((*channel_of(now[slot]), slot - bone), []).append(bone)
+            grouped.setdefault((*channel_of(modes[slot]), slot - bone), []).append(bone)
         self._groups = [
             ChannelGroup(*key, bones, ranges_of(bones)) for key, bones in grouped.items()
         ]
         posed = [(group.channel, bone) for group in self._groups for bone in group.bones]
         self.posed_channels = frozenset(posed)
         self._last_values = [b""] * len(self._groups)
-        turned = [slot for slot in self.slots if slot < self._count]
-        self._has_only_quaternions = all(now[bone] == QUATERNION for bone in turned)
+        rotated = [slot for slot in self.slots if slot < self._count]
+        self._has_only_quaternions = all(modes[bone] == QUATERNION for bone in rotated)
 
-    def _read_channels(self, now: Evaluated | None) -> bool:
-        """Read locations, scales and joints; return whether any of them changed.
+    def _read_channels(self, evaluated: Evaluated | None) -> bool:
+        """Read locations, scales and joints; return whether any changed.
 
         Args:
-            now: The armature, evaluated or about to be; None if only those that belong to the FK
-                pose may have.
+            evaluated: The armature, evaluated or about to be; None if only the FK pose may have
+                changed.
         """
-        if now is not None:
-            self._locations = now.channels.buffer("location", 3)[:]
-            self._scales = now.channels.buffer("scale", 3)[:]
+        if evaluated is not None:
+            self._locations = evaluated.channels.buffer("location", 3)[:]
+            self._scales = evaluated.channels.buffer("scale", 3)[:]
         else:
             self._locations, self._scales = self._locations[:], self._scales[:]
         if not self.slots:
@@ -410,9 +410,10 @@ class FkReader:
                 transfer(self._inputs, 4, first + span[0], buffer, 3, span)
         bits = self._locations.tobytes() + self._scales.tobytes()
         is_new = bits != self._last_bits
-        if now is not None and self._native_joints:
+        if evaluated is not None and self._native_joints:
             joints = {
-                bone: ik_settings(self.rows.find(now.bones, bone)) for bone in self._native_joints
+                bone: ik_settings(self.rows.find(evaluated.bones, bone))
+                for bone in self._native_joints
             }
             is_new = is_new or joints != self._joints
             self._joints = joints
@@ -421,11 +422,11 @@ class FkReader:
 
 
 class Evaluated:
-    """An evaluated armature, read lazily.
+    """An evaluated armature, read on demand.
 
     Attributes:
         object: The evaluated copy.
-        has_animated_bones: Whether F-curves animate its bones that Blender has yet to evaluate.
+        has_animated_bones: Whether Blender has yet to evaluate F-curves of its bones.
     """
 
     has_animated_bones = False
@@ -451,7 +452,7 @@ class Evaluated:
         return PoseChannels(self.bones, self._rows)
 
     def has_played(self, _evaluated: PoseChannels, _posed: Collection[int]) -> bool:
-        """Return whether evaluated channels have the values of these F-curves."""
+        """Return whether evaluated channels match the F-curves; see `Unevaluated`."""
         return True
 
     @cached_property
@@ -467,7 +468,7 @@ class Evaluated:
     def _constraints(self) -> bpy.types.bpy_prop_collection[Any]:
         items: Any = settings(self.object).constraints
         present: Any = settings(cast("bpy.types.Object", self.object.original)).constraints
-        # The copy may predate an added or removed constraint.
+        # The copy may be older than an added or removed constraint.
         return items if len(items) == len(present) else present
 
     def column(self, name: str) -> list[Any]:
@@ -478,24 +479,24 @@ class Evaluated:
         return column
 
     def columns(self) -> list[list[Any]]:
-        """Return the settings of all constraints: one list per setting of `settings_form`."""
+        """Return the settings of all constraints, one list per setting of `settings_form`."""
         return [self.column(name) for name in settings_form().names]
 
     def frame(self, bone: int) -> Frame:
-        """Return the evaluated frame of a bone, in armature space."""
+        """Return a bone's evaluated frame in armature space."""
         rows = self._rows
         if rows is not None and rows.are_few:
             return matrix_frame(rows.find(self.bones, bone).matrix)
-        m = self._matrices[bone * 16 : bone * 16 + 16]  # In column-major order.
+        m = self._matrices[bone * 16 : bone * 16 + 16]  # Column-major.
         return (m[0], m[4], m[8], m[1], m[5], m[9], m[2], m[6], m[10]), (m[12], m[13], m[14])
 
 
 class Unevaluated(Evaluated):
-    """An armature as Blender will evaluate it.
+    """An armature in the state that Blender will evaluate.
 
     Attributes:
         has_animated_bones: Whether F-curves animate its bones.
-        patched: How channels are read that F-curves set.
+        patched: The class that reads channels with F-curve values in place.
     """
 
     patched: type[PatchedRows] = PatchedChannels
@@ -506,7 +507,7 @@ class Unevaluated(Evaluated):
         Args:
             rig: The armature.
             rows: The bones that are read at each update.
-            played: Its F-curves at the frame; None if the channels already have their values.
+            played: Its F-curves at the frame; None if the channels already hold their values.
         """
         super().__init__(rig.object, rows)
         self._rig = rig
@@ -517,17 +518,17 @@ class Unevaluated(Evaluated):
                 self.channels = self.patched(self.bones, played.bone_values, rows)
 
     def has_played(self, evaluated: PoseChannels, posed: Collection[int]) -> bool:
-        """Return whether evaluated channels have the values of the F-curves.
+        """Return whether evaluated channels match the F-curves.
 
         Args:
             evaluated: The channels.
-            posed: Slots that are left out, as they show the solution.
+            posed: Slots to skip, as they show the solution.
         """
         played = cast(Sampler, self._played)
         for name, size in self.channels.names():
-            there, first = evaluated.buffer(name, size), self._rig.slot(KIND_OF[name], 0)
-            for place, number in played.bone_values(name, size):
-                if there[place] != number and first + place // size not in posed:
+            numbers, first = evaluated.buffer(name, size), self._rig.slot(KIND_OF[name], 0)
+            for i, number in played.bone_values(name, size):
+                if numbers[i] != number and first + i // size not in posed:
                     return False
         return True
 
@@ -541,22 +542,22 @@ class Unevaluated(Evaluated):
         return column
 
     def frame(self, bone: int) -> Frame:
-        """Return the rest frame of a bone, in armature space."""
+        """Return a bone's rest frame in armature space."""
         return matrix_frame(rest_bone(self.object, self._rig.names[bone]).matrix_local)
 
 
 class UnevaluatedRows(Unevaluated):
-    """An armature as Blender will evaluate it, of which only what is read at each update counts."""
+    """The same for only the bones that are read at each update."""
 
     patched = PatchedRows
 
 
 ALMOST_ONE = 1.0 - 2.0**-23
-"""Values of an F-curve above this set a boolean to true."""
+"""F-curve values above this set a boolean to true."""
 
 
 def _as_property(prop: Any, number: float) -> Any:
-    """Return the value that a property gets from an F-curve, as Blender converts it."""
+    """Return an F-curve's value converted to a property's type, as Blender does it."""
     if prop.type == "BOOLEAN":
         return number > ALMOST_ONE
     if prop.type == "ENUM":
@@ -568,26 +569,26 @@ def _as_property(prop: Any, number: float) -> Any:
 def animated_from(
     evaluated: PoseChannels, ob: bpy.types.Object, original: PoseChannels
 ) -> PoseChannels:
-    """Return original channels, with animated ones as in an evaluated copy."""
-    found = animation.animated(ob)
-    animated = found.keyed | found.driven
+    """Return original channels, with animated ones taken from an evaluated copy."""
+    animation_of = animation.animated(ob)
+    animated = animation_of.keyed | animation_of.driven
     if not animated:
         return original
     bones = original.bones
     bone_index = {name: i for i, name in enumerate(bones.keys())}
-    places: dict[str, list[tuple[int, int]]] = {}
+    indices: dict[str, list[tuple[int, int]]] = {}
     for path, index in animated:
         bone, channel = split_bone_path(path)
         if bone in bone_index and evaluated.has(bone_index[bone]):
-            places.setdefault(channel, []).append((bone_index[bone], index))
+            indices.setdefault(channel, []).append((bone_index[bone], index))
 
     def patches(name: str, size: int) -> Iterator[tuple[int, float]]:
-        numbers = evaluated.buffer(name, size) if name in places else None
-        for bone, index in places.get(name, ()):
+        numbers = evaluated.buffer(name, size) if name in indices else None
+        for bone, index in indices.get(name, ()):
             if numbers is not None:
                 yield bone * size + index, numbers[bone * size + index]
 
     patched = PatchedChannels(bones, patches)
-    if found.has_modes:
+    if animation_of.has_modes:
         patched.modes = evaluated.modes
     return patched

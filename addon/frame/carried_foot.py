@@ -1,7 +1,6 @@
-"""Feet that are no children of their legs, but the targets that these reach for.
+"""Feet that aren't children of their legs, but the legs' targets.
 
-Games have them whose IK was baked. On the ground and in walks such a foot goes where the leg's goal
-is.
+Game rigs with baked IK have them. On the ground and in walks such a foot follows the leg's goal.
 """
 
 from __future__ import annotations
@@ -26,14 +25,14 @@ from .chain import aim_of, placed
 
 
 class FootInput(NamedTuple):
-    """All that the pose of a foot depends on, exactly.
+    """All inputs of a foot's pose, compared exactly.
 
     Attributes:
         channels: The results of `FkPose.bits_of` and, for a layer, `SolvedPose.beneath`.
-        parent: The frame of its parent, in armature space.
-        world: The transform of the armature in world space.
-        place: Where its joint goes, in world space.
-        axes: Its orientation there.
+        parent: The frame of its parent in armature space.
+        world: The frame of the armature in world space.
+        place: The goal of its joint in world space.
+        axes: Its goal orientation in world space.
     """
 
     channels: tuple[object, ...]
@@ -45,34 +44,34 @@ class FootInput(NamedTuple):
 
 @dataclass(eq=False)
 class CarriedFoot(PrePassBone):
-    """A foot that goes where the goal of its leg is.
+    """A foot that follows the goal of its leg.
 
-    It is solved after the leg, which is read from where the foot is animated.
+    It is solved after the leg, whose goal is read from the foot's animation.
     """
 
     is_known_ahead: ClassVar[bool] = True
 
     def needs(self) -> list[Point]:
-        """Return the end of its leg."""
+        """Return the last bone of its leg."""
         [leg] = self.chains
         return [Point(self.rig.object, self.rig, leg.bones[-1])]
 
     def read(self, snapshot: Snapshot) -> FootInput | None:
-        """Return where it goes, None if it stays.
+        """Return the inputs of its pose; None if it keeps its animation.
 
         Raises:
-            ProblemError: If there is no valid goal.
+            ProblemError: If the goal is invalid.
         """
         [leg] = self.chains
         pose = snapshot.poses[self.rig.uid]
         settings = pose.settings[leg.item]
         if leg.problem or not settings.enabled or settings.influence == 0.0:
             return None
-        given = aim_of(snapshot, leg)
-        goal = placed(snapshot, leg, given)
-        if goal is given:
+        animated = aim_of(snapshot, leg)
+        goal = placed(snapshot, leg, animated)
+        if goal is animated:
             return None
-        goal = given.toward(goal, settings.influence)
+        goal = animated.toward(goal, settings.influence)
         if goal.axes is None:
             return None
         beneath = pose.beneath(self.bones) if self.is_layered else None
@@ -100,26 +99,26 @@ class CarriedFoot(PrePassBone):
 
 
 def find_foot(chain: ChainPlan) -> None:
-    """Set the foot of a leg that is its target, and part of the character.
+    """Set a leg's foot to its target, if that is part of the character.
 
-    Controls are no feet: what follows them is.
+    Controls aren't feet; the bones that follow them are.
 
     Raises:
-        ProblemError: If the foot cannot be moved.
+        ProblemError: If the foot can't be moved.
     """
     target, rig = chain.target, chain.rig
     if target is None or target.object != rig.object or target.bone < 0:
         return
     foot = target.bone
-    is_own = chain.bones[0] in rig.chain_up(foot) or foot in rig.chain_up(chain.bones[0])
+    is_linked = chain.bones[0] in rig.chain_up(foot) or foot in rig.chain_up(chain.bones[0])
     deforms = any(rig.rest(bone).use_deform for bone in rig.below({foot}))
-    if chain.has_hand or chain.offset is not None or is_own or not deforms:
+    if chain.has_hand or chain.offset is not None or is_linked or not deforms:
         return
     posed: Any = pose_bones(rig.object)[rig.names[foot]]
     is_fixed = foot in rig.connected and rig.parents[foot] >= 0
     if is_fixed or any(active_constraints(posed)):
         if NOT_BODY & set(words_of(rig.names[foot])):
-            return  # It deforms as it was not told otherwise.
+            return  # A control that deforms by default.
         raise ProblemError(
             "“{bone}” isn't parented to the leg and would be left behind: mute its constraints, "
             "and disable Connected in Edit Mode",

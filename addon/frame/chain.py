@@ -1,4 +1,4 @@
-"""Reading the inputs of a chain, and solving it."""
+"""Read the inputs of a chain, and solve it."""
 
 from __future__ import annotations
 
@@ -60,16 +60,16 @@ from ..settings.properties import AnimatedSettings, settings_form
 from .solved_scene import SolvedPose, SolvedScene
 
 REGULAR = 1e-9
-"""The share of the largest possible determinant from which on axes count as regular."""
+"""Axes are regular if their determinant exceeds this share of its largest possible value."""
 
 
 class FkState(NamedTuple):
-    """All inputs of a chain in its FK pose besides its parent; compared bit for bit.
+    """All inputs of a chain's FK pose besides its parent; compared bit for bit.
 
     Attributes:
         channels: `FkPose.bits_of` its bones and its tip bone.
         beneath: `SolvedPose.beneath` of its bones, for a layer.
-        joints: The native IK settings of the bones that use them as limits.
+        joints: The native IK settings of the bones that use them as joint limits.
         bias: The constraint's Bias.
     """
 
@@ -83,17 +83,17 @@ class SolveInput(NamedTuple):
     """All inputs of a chain's solution; equal inputs give the same solution bit for bit.
 
     Attributes:
-        parent: Frame of the root bone's parent, in armature space.
+        parent: The frame of the root bone's parent in armature space.
         fk_state: Its FK state.
         settings: The settings of the constraint.
-        world: Frame of the armature in world space.
+        world: The frame of the armature in world space.
         target: The goal of the tip in world space.
-        pole: The pole in world space, if there is one.
-        axes: The goal orientation of the tip bone in world space, if there is one.
-        note: The note to report.
-        motion: What its motion has read, if one poses it.
+        pole: The pole in world space; None without a pole.
+        axes: The goal orientation of the tip bone in world space; None if it is free.
+        note: A note to report; empty without one.
+        motion: The inputs of its motion, if a motion poses it.
         start: The pose to solve from instead of the FK pose, if it is continuous.
-        facing: Where it bends if it is nearly straight and has no pole (see `Aim`).
+        facing: The bend direction if it is nearly straight and has no pole (see `Aim`).
     """
 
     parent: Frame
@@ -119,7 +119,7 @@ class ChainUnit(Unit):
 
         Args:
             plan: The constraint.
-            is_member: Whether it belongs to a tree, which then has the start pose.
+            is_member: Whether it belongs to a tree; then the tree has the start pose.
         """
         super().__init__(plan)
         self._is_member = is_member
@@ -182,7 +182,7 @@ class ChainUnit(Unit):
         )
 
     def read_motion(self, scene: SolvedScene) -> object:
-        """Return what the chain's motion reads besides."""
+        """Return the additional inputs of the chain's motion."""
         return None
 
     def check(self, settings: AnimatedSettings) -> None:
@@ -205,26 +205,26 @@ class ChainUnit(Unit):
             )
 
     def _read_fk_state(self, pose: SolvedPose, bias: float) -> FkState:
-        """Return the FK state of the chain, the same object if nothing has changed."""
-        chain, before = self.plan, self._fk_state
-        if before is None or pose.fk.stamp != self._stamp:
+        """Return the FK state of the chain: the same object if nothing changed."""
+        chain, last = self.plan, self._fk_state
+        if last is None or pose.fk.stamp != self._stamp:
             joints = tuple([pose.fk.joints[bone] for _, bone in chain.joints.native])
             channels = pose.fk.bits_of(chain.ranges, chain.tip_bone)
         else:
-            channels, joints = before.channels, before.joints
+            channels, joints = last.channels, last.joints
         beneath = pose.beneath(chain.bones) if chain.is_layered else None
-        now = FkState(channels, beneath, joints, bias)
+        fk_state = FkState(channels, beneath, joints, bias)
         self._stamp = pose.fk.stamp
-        if before is not None and now == before:
-            return before
-        self._given, self._fk_state = None, now
-        return now
+        if last is not None and fk_state == last:
+            return last
+        self._given, self._fk_state = None, fk_state
+        return fk_state
 
     def solve(self, scene: SolvedScene, inputs: SolveInput) -> SolveResult:
         """Return the solution.
 
         Raises:
-            ProblemError: If an input is not finite, or overflows.
+            ProblemError: If an input isn't finite, or overflows.
         """
         chain = self.plan
         posed = self.posed(scene.poses[chain.rig.uid], inputs)
@@ -239,10 +239,10 @@ class ChainUnit(Unit):
 
         Args:
             pose: Its armature.
-            inputs: The inputs that were read last.
+            inputs: The inputs read last.
 
         Raises:
-            ProblemError: If an input is not finite, or overflows.
+            ProblemError: If an input isn't finite, or overflows.
         """
         self._to_armature = to_armature = self.plan.rig.from_world(inputs.world)
         try:
@@ -254,18 +254,18 @@ class ChainUnit(Unit):
     def measured(
         self, inputs: SolveInput, result: SolveResult, turns: Sequence[Quat], rounding: float
     ) -> tuple[Report, ...]:
-        """Return the report of the constraint, with what is measured of the pose as written.
+        """Return the report of the constraint, measured on the written pose.
 
-        With a partial influence, its state is that of the pose that the chain has at 1.
+        With a partial influence, its state is that of the pose at influence 1.
         """
-        given, posed, measure = self._given, self._posed, self.plan.kind.measure
-        if measure is None or given is None or posed is None:
+        chain, posed, measure = self._given, self._posed, self.plan.kind.measure
+        if measure is None or chain is None or posed is None:
             return result.reports
         posture, settings = posed.posture, inputs.settings
         written = Written(turns, posture.scales, posed.location, rounding)
         spaces = inputs.world, self._to_armature
         tolerance = settings.tolerance
-        error, is_on = measure(given, written, spaces, inputs.target, tolerance, inputs.motion)
+        error, is_on = measure(chain, written, spaces, inputs.target, tolerance, inputs.motion)
         state, message = posture.state, posed.report.message
         if settings.influence == 1.0:
             state = judged(state, is_on, posture.has_orientation_error)
@@ -277,21 +277,21 @@ class ChainUnit(Unit):
     def beneath(
         self, scene: SolvedScene, reports: tuple[Report, ...], layer: Unit
     ) -> tuple[Report, ...]:
-        """Return its report after a layer has posed some of its bones as well."""
+        """Return its report after a layer also posed some of its bones."""
         inputs = None if self.last is None else cast(SolveInput, self.last.inputs)
         return (moved_report(scene, self.plan, inputs, reports[0], moved_note(layer)),)
 
     @abstractmethod
-    def solve_given(self, given: ChainInput, to_armature: Frame, inputs: SolveInput) -> ChainPose:
+    def solve_given(self, chain: ChainInput, to_armature: Frame, inputs: SolveInput) -> ChainPose:
         """Return the solved pose of the chain.
 
         Args:
-            given: The chain in its FK pose.
-            to_armature: From world to armature space.
+            chain: The chain in its FK pose.
+            to_armature: The frame that maps world space to armature space.
             inputs: The inputs.
 
         Raises:
-            ValueError: If an input is not finite.
+            ValueError: If an input isn't finite.
             ArithmeticError: If it overflows.
         """
 
@@ -308,22 +308,22 @@ class ChainUnit(Unit):
 
         Args:
             pose: Its armature.
-            inputs: The inputs that were read last.
+            inputs: The inputs read last.
 
         Raises:
-            ValueError: If an input is not finite.
-            ProblemError: If it stretches and has no length.
+            ValueError: If an input isn't finite.
+            ProblemError: If it stretches and has zero length.
         """
-        chain, given, parent = self.plan, self._given, inputs.parent
-        if given is not None and given.parent == parent:
-            return given
-        if given is not None and given.hand is None:
-            given = given.carried(parent)  # Nothing else has changed.
+        chain, chain_input, parent = self.plan, self._given, inputs.parent
+        if chain_input is not None and chain_input.parent == parent:
+            return chain_input
+        if chain_input is not None and chain_input.hand is None:
+            chain_input = chain_input.carried(parent)  # Only its parent has moved.
         else:
             bones = [chain.rig.bone(bone) for bone in chain.bones]
             locals_ = [pose.posed_local(bone) for bone in chain.bones]
             limits, stiffness = chain.joints.now(inputs.fk_state.joints)
-            given = ChainInput(
+            chain_input = ChainInput(
                 bones,
                 locals_,
                 tip_of(chain, pose),
@@ -335,31 +335,31 @@ class ChainUnit(Unit):
                 chain.limb_bend,
                 inputs.settings.chain_bias,
             )
-        if chain.stretches and given.chain.scale == 0.0:
+        if chain.stretches and chain_input.chain.scale == 0.0:
             raise ProblemError(
                 "The chain from “{name}” on has zero length and can't stretch: change its bones' "
                 "scale, or disable Stretch",
                 name=chain.rig.names[chain.bones[0]],
             )
-        self._given = given
-        return given
+        self._given = chain_input
+        return chain_input
 
     def has_length(self, inputs: SolveInput) -> bool:
-        """Return whether the chain is known to have a length.
+        """Return whether the chain certainly has a length, without reading its bones.
 
-        It is, if it had one, and only its parent has moved since.
+        It has, if it had one when it was read and only its parent has moved since.
         """
-        known, parent = self._given, inputs.parent
-        if known is None or known.parent == parent:
-            return known is not None
-        return _is_regular(known.parent[0]) and _is_regular(parent[0])
+        last, parent = self._given, inputs.parent
+        if last is None or last.parent == parent:
+            return last is not None
+        return _is_regular(last.parent[0]) and _is_regular(parent[0])
 
 
 class ReachingChain(ChainUnit):
-    """A chain whose tip reaches for a target, by one of the solver's methods."""
+    """A chain whose tip reaches for a target with one of the solver's methods."""
 
     def check(self, settings: AnimatedSettings) -> None:
-        """Refuse settings also if the method is not for so many bones."""
+        """Refuse settings, also if the method needs another number of bones."""
         super().check(settings)
         if settings.weight <= 0.0:
             raise ProblemError(
@@ -369,7 +369,8 @@ class ReachingChain(ChainUnit):
         method = SOLVERS[SOLVER_NAMES[settings.solver]]
         if method.bones == 0:
             return
-        # A hand whose tail is the tip is one bone more, or one of them with a Rotation Weight of 0.
+        # A hand whose tail is the tip is one more bone. With a Rotation Weight of 0 it may be one
+        # of the required bones.
         chain, required = self.plan, method.bones
         count = len(chain.bones)
         if chain.has_hand and chain.tip_bone >= 0:
@@ -385,11 +386,11 @@ class ReachingChain(ChainUnit):
                 count=count,
             )
 
-    def solve_given(self, given: ChainInput, to_armature: Frame, inputs: SolveInput) -> ChainPose:
+    def solve_given(self, chain: ChainInput, to_armature: Frame, inputs: SolveInput) -> ChainPose:
         """Return the solved pose of the chain."""
         settings, start = inputs.settings, inputs.start
         posture, _ = pose_in_world(
-            given,
+            chain,
             (inputs.world, to_armature),
             goal_of(inputs),
             SOLVER_NAMES[settings.solver],
@@ -418,16 +419,16 @@ class MovedChain(ChainUnit):
         self._motion = cast(Motion, plan.kind)
 
     def read_motion(self, scene: SolvedScene) -> object:
-        """Return what the motion reads."""
+        """Return the inputs of the motion."""
         return self._motion.read(scene, self.plan)
 
-    def solve_given(self, given: ChainInput, to_armature: Frame, inputs: SolveInput) -> ChainPose:
-        """Return the pose that the motion gives."""
+    def solve_given(self, chain: ChainInput, to_armature: Frame, inputs: SolveInput) -> ChainPose:
+        """Return the pose from the motion."""
         settings = inputs.settings
         context = MotionContext(
             inputs.world, to_armature, inputs.target, settings.influence, settings.tolerance
         )
-        posed = self._motion.pose(given, context, inputs.motion)
+        posed = self._motion.pose(chain, context, inputs.motion)
         if self.plan.note:
             posed.report = posed.report._replace(message=self.plan.note)
         return posed
@@ -439,11 +440,11 @@ def moved_report(
     """Return the report of a chain whose tip a layer may have moved.
 
     Args:
-        scene: The scene, with the result of the layer.
+        scene: The scene with the result of the layer.
         chain: The chain.
         inputs: Its inputs; None if it is off.
-        report: Its report before that.
-        note: What to say if it has.
+        report: Its report without the layer.
+        note: The message to report if the layer moved it.
     """
     if inputs is None or not chain.kind.places_tip:
         return report
@@ -459,36 +460,36 @@ def moved_report(
 
 
 def moved_note(layer: Unit) -> str:
-    """Return what a constraint says whose tip a layer moves."""
+    """Return the message of a constraint whose tip a layer moves."""
     return msg(
-        "Afterwards {layer} moves the tip: move this constraint below it in the list",
+        "{layer} moves the tip afterward: move this constraint below it in the list",
         layer=layer.label,
     )
 
 
 def placed(scene: Snapshot, chain: ChainPlan, aim: Aim) -> Aim:
-    """Return the goal of a chain where something else than its target places it.
+    """Return the goal of a chain, if its goal source and not only its target defines it.
 
     Args:
         scene: The scene.
         chain: The chain.
-        aim: The goal that its target defines; the same object is returned if nothing else does.
+        aim: The goal from its target; returned unchanged if no goal source applies.
 
     Raises:
-        ProblemError: If there is no valid goal.
+        ProblemError: If the goal is invalid.
     """
-    share = chain.placed_share(scene.time, scene.frame_rate)
-    if chain.goal_source is None or share == 0.0:
+    influence = chain.placed_share(scene.time, scene.frame_rate)
+    if chain.goal_source is None or influence == 0.0:
         return aim
     goal = chain.goal_source.goal(scene, chain, aim)
-    return goal if goal is aim else aim.toward(goal, share)
+    return goal if goal is aim else aim.toward(goal, influence)
 
 
 def aim_of(scene: Snapshot, chain: ChainPlan) -> Aim:
-    """Return the goal that the target of a chain defines; without one, the armature's origin.
+    """Return the goal from a chain's target; without a target, the armature's origin.
 
     Raises:
-        ProblemError: If the orientation of the target is needed, and it has zero scale.
+        ProblemError: If the target's orientation is needed, and the target has zero scale.
     """
     if chain.target is None:
         return Aim(scene.world(chain.rig.object, chain.rig.uid)[1], None)
@@ -500,7 +501,7 @@ def aim_of(scene: Snapshot, chain: ChainPlan) -> Aim:
 
 
 def _animated_foot(scene: Snapshot, chain: ChainPlan) -> Frame:
-    """Return where a foot that is its leg's target is animated, in world space."""
+    """Return the animated frame of a foot that is its leg's target, in world space."""
     rig, foot = chain.rig, chain.foot
     parent = WHOLE if rig.parents[foot] < 0 else scene.frame(rig, rig.parents[foot])
     local = scene.poses[rig.uid].fk_local(foot)
@@ -508,9 +509,9 @@ def _animated_foot(scene: Snapshot, chain: ChainPlan) -> Frame:
 
 
 def _aim(chain: ChainPlan, target: Point, frame: Frame) -> Aim:
-    place = frame[1] if chain.offset is None else point_in(frame, chain.offset[1])
+    tip_world = frame[1] if chain.offset is None else point_in(frame, chain.offset[1])
     if not chain.has_foot:
-        return Aim(place, None)
+        return Aim(tip_world, None)
     axes = orthonormalize(frame[0])
     if axes is None:
         name = target.object.name if target.skeleton is None else target.skeleton.names[target.bone]
@@ -521,19 +522,19 @@ def _aim(chain: ChainPlan, target: Point, frame: Frame) -> Aim:
         )
     if chain.offset is not None:
         axes = mat_product(axes, offset_turn(chain.offset, frame[0]))
-    return Aim(place, axes)
+    return Aim(tip_world, axes)
 
 
 def has_iterations(settings: AnimatedSettings) -> bool:
-    """Return whether more iterations bring the solver closer to the target."""
+    """Return whether more iterations can bring the tip closer to the target."""
     return not SOLVERS[SOLVER_NAMES[settings.solver]].is_exact
 
 
 def not_finite_error(chain: ChainPlan, inputs: SolveInput, to_armature: Frame) -> ProblemError:
-    """Return the error for inputs that are not finite."""
-    for place, source in ((inputs.target, chain.target), (inputs.pole, chain.pole)):
-        if place is not None and source is not None:
-            x, y, z = point_in(to_armature, place)
+    """Return the error for inputs that aren't finite."""
+    for location, source in ((inputs.target, chain.target), (inputs.pole, chain.pole)):
+        if location is not None and source is not None:
+            x, y, z = point_in(to_armature, location)
             if not isfinite(x + y + z):
                 name = source.object.name
                 return ProblemError(
@@ -546,12 +547,12 @@ def not_finite_error(chain: ChainPlan, inputs: SolveInput, to_armature: Frame) -
 
 
 def goal_of(inputs: SolveInput) -> Goal:
-    """Return the goal in world space, without the pole if the start pose faces it already."""
+    """Return the goal in world space, without the pole if the start pose already faces it."""
     settings = inputs.settings
     has_start = inputs.start is not None and len(inputs.start.rotations) > 0
     if inputs.facing is not None and inputs.pole is None and not has_start:
-        hint, weight = inputs.facing
-        return Goal(inputs.target, hint, 0.0, weight, settings.softness, settings.swing, True)
+        pole, weight = inputs.facing
+        return Goal(inputs.target, pole, 0.0, weight, settings.softness, settings.swing, True)
     return Goal(
         inputs.target,
         None if has_start else inputs.pole,
@@ -563,16 +564,16 @@ def goal_of(inputs: SolveInput) -> Goal:
 
 
 def stretch_of(chain: ChainPlan, settings: AnimatedSettings) -> Stretch:
-    """Return how far the bones of a chain may stretch."""
+    """Return the stretch settings of a chain's bones."""
     return Stretch(settings.stretch_max, settings.use_volume, chain.uneven >= 0)
 
 
 def volume_note(chain: ChainPlan, settings: AnimatedSettings) -> str:
-    """Return why the bones of a chain don't keep their volume though they should; else nothing."""
+    """Return why a chain's bones can't keep their volume; empty if they do."""
     if chain.uneven < 0 or not settings.use_volume:
         return ""
     return msg(
-        "Keep Volume has no effect, as it would shear “{bone}”: set its Inherit Scale to Full",
+        "Keep Volume has no effect, because it would shear “{bone}”: set its Inherit Scale to Full",
         bone=chain.rig.names[chain.uneven],
     )
 
@@ -583,7 +584,7 @@ def orientation_of(inputs: SolveInput, axes: Mat3) -> Tip:
 
 
 def tip_of(chain: ChainPlan, pose: Pose) -> Vec:
-    """Return the location of the tip in the space of the chain's last bone."""
+    """Return the tip in the space of the chain's last bone."""
     if chain.tip_bone >= 0 and chain.has_hand:
         return ORIGIN
     if chain.tip_bone >= 0:
@@ -592,6 +593,6 @@ def tip_of(chain: ChainPlan, pose: Pose) -> Vec:
 
 
 def _is_regular(axes: Mat3) -> bool:
-    """Return whether axes are far from giving any vector zero length; False if not finite."""
+    """Return whether axes are clearly invertible; False if they aren't finite."""
     largest = max(map(abs, axes))
     return REGULAR * largest * largest * largest < abs(mat_determinant(axes)) < inf

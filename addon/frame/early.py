@@ -1,7 +1,7 @@
-"""Which armatures are solved ahead of Blender's evaluation, and writing their poses for it.
+"""Choose the armatures to solve ahead of Blender's evaluation, and write their poses for it.
 
-What *can* be solved ahead, and what is *worth* it at a frame, is planned (see `plan.lookahead`).
-Here that is narrowed to what the coming evaluation affects, and can be known of it.
+The plan says what *can* be solved ahead, and what is *worth* it at a frame (see `plan.lookahead`).
+This narrows it to what the coming evaluation affects and whose inputs are certain.
 """
 
 from __future__ import annotations
@@ -28,15 +28,15 @@ class Coming(NamedTuple):
     """An evaluation that Blender is about to do.
 
     Attributes:
-        plan: The plan by which it can be known what it needs.
+        plan: The plan.
         scene: The scene.
         graphs: The depsgraphs of its view layers.
         frame: The new frame; None if the frame did not change.
-        tagged: The names of the data-blocks that are tagged for update.
-        may_be_rebuilt: Whether Blender may rebuild its relations, and so outdate the plan, or
+        tagged: The names of the data-blocks tagged for update.
+        may_be_rebuilt: Whether Blender may rebuild its relations, which outdates the plan, or
             change the frame.
-        flushed: The depsgraph in which F-curves of posed channels may be muted for it, as Blender
-            flushes its animation to the original data; None if there is none.
+        flushed: The depsgraph whose animation Blender flushes to the original data, so that
+            F-curves of posed channels may be muted in it; None otherwise.
     """
 
     plan: Plan
@@ -49,14 +49,15 @@ class Coming(NamedTuple):
 
 
 class Early:
-    """What the session has solved ahead of the present evaluation.
+    """What the session solved ahead of the current evaluation.
 
     Attributes:
-        plan: The plan by which all was tried that could be known; None if it was not.
-        solved: The result; None if there is none.
-        seen: By the source of a goal, what it had read of meshes ahead of the last frame.
-        written: The armatures that were written ahead.
-        differing: By depsgraph, the armatures in it that the original data shows in another pose.
+        plan: The plan, if everything that could be solved ahead was tried; else None.
+        solved: The result; None if nothing was solved.
+        seen: By goal source, what it read of meshes ahead of the last frame.
+        written: The armatures written ahead.
+        differing: By depsgraph, the armatures that have another pose in it than in the original
+            data.
     """
 
     def __init__(self) -> None:
@@ -68,14 +69,14 @@ class Early:
         self.differing: dict[bpy.types.Depsgraph, set[int]] = {}
 
     def note_differing(self, coming: Coming, copied: Set[int]) -> None:
-        """Note which armatures the depsgraphs show in another pose than the original data.
+        """Note the armatures whose pose in a depsgraph differs from the original data.
 
-        Blender flushes the pose of the depsgraph that it evaluated last. After selecting or hiding
-        bones, or changing the mode, it copies that pose, and does not evaluate it.
+        Blender flushes the pose of the depsgraph that it evaluated last. After bones are selected
+        or hidden, or the mode changes, it copies that pose without evaluating it.
 
         Args:
             coming: The evaluation.
-            copied: The armatures that are copied for it.
+            copied: The armatures that it copies.
         """
         if len(coming.graphs) == 1 == len(bpy.data.scenes):
             return
@@ -83,38 +84,38 @@ class Early:
         for graph in coming.graphs:
             for uid in copied:
                 ob = plan.rigs[uid].object
-                there = ob.evaluated_get(graph)
-                if there.is_evaluated and _matrices(there) != _matrices(ob):
+                copy = ob.evaluated_get(graph)
+                if copy.is_evaluated and _matrices(copy) != _matrices(ob):
                     self.differing.setdefault(graph, set()).add(uid)
 
     def look_at_meshes(
         self, rigs: Set[int], plan: Plan, depsgraph: bpy.types.Depsgraph | None
     ) -> tuple[set[int], dict[GoalSource, object]]:
-        """Return which armatures cannot be solved ahead now because of meshes that may change.
+        """Return the armatures that can't be solved ahead, as meshes they use may change.
 
-        A mesh that has changed since the last frame is taken to change again. This only saves work:
-        what was seen is compared with what is evaluated.
+        A mesh that changed since the last frame is expected to change again. This only saves work:
+        the evaluated meshes are compared afterwards.
 
         Args:
             rigs: Armatures.
             plan: The plan.
-            depsgraph: The depsgraph that will be evaluated at a new frame; None if it is another
-                evaluation, or if anything is edited.
+            depsgraph: The depsgraph to evaluate at a new frame; None for another evaluation, or
+                after an edit.
 
         Returns:
-            These armatures, and what the goals of the others have seen of their meshes.
+            These armatures, and what the goals of the others read of their meshes.
         """
         meshes = plan.lookahead.meshes
         if not meshes:
             return set(), {}
-        found = {source for uid in meshes.keys() & rigs for source in meshes[uid]}
+        goal_sources = {source for uid in meshes.keys() & rigs for source in meshes[uid]}
         last, self.seen = self.seen, {}
         if depsgraph is not None:
-            self.seen = {source: source.seen(depsgraph) for source in found}
+            self.seen = {source: source.seen(depsgraph) for source in goal_sources}
         same = {
-            source: now
-            for source, now in self.seen.items()
-            if now is not None and now == last.get(source)
+            source: current
+            for source, current in self.seen.items()
+            if current is not None and current == last.get(source)
         }
         blind = {uid for uid in meshes.keys() & rigs if not same.keys() >= {*meshes[uid]}}
         return blind, same
@@ -125,14 +126,14 @@ def _matrices(armature: bpy.types.Object) -> array[float]:
 
 
 class Choice(NamedTuple):
-    """What is done ahead of an evaluation.
+    """What to do ahead of an evaluation.
 
     Attributes:
-        snapshot: What is solved, as it will be evaluated; None if nothing is.
-        is_tried: Whether everything was that could be known.
-        unknown: The armatures whose inputs cannot be known yet, or need not be read, as nothing
-            was edited since the frame was played before. Their last result, or that of the same
-            frame, is written: if it is still valid, one evaluation is enough.
+        snapshot: The armatures to solve, as they will be evaluated; None without any.
+        is_tried: Whether this covers everything that can be solved ahead.
+        unknown: The armatures whose inputs aren't certain yet, or needn't be read, as nothing was
+            edited since the frame was last played. Their last result, or that of the same frame, is
+            written: if it is still valid, one evaluation is enough.
     """
 
     snapshot: ChannelSnapshot | None
@@ -141,7 +142,7 @@ class Choice(NamedTuple):
 
 
 def chosen(runs: Runs, early: Early, coming: Coming) -> Choice:
-    """Return what is worth solving ahead, of what the coming evaluation affects."""
+    """Return what is worth solving ahead of a coming evaluation."""
     plan = runs.plan
     lookahead = plan.lookahead
     unknown = plan.rigs.keys() - lookahead.known
@@ -184,7 +185,7 @@ def chosen(runs: Runs, early: Early, coming: Coming) -> Choice:
 
 
 def _evaluated_in(coming: Coming, rigs: set[int]) -> set[int]:
-    """Return the armatures that are evaluated: of the others there is no notification."""
+    """Return the armatures that are evaluated; the others send no notification."""
     objects = [(uid, coming.plan.rigs[uid].object) for uid in rigs]
     return {
         uid
@@ -197,32 +198,32 @@ def _evaluated_in(coming: Coming, rigs: set[int]) -> set[int]:
 def compose_cached(
     runs: Runs, rigs: Iterable[int], frame: float, is_edited: bool
 ) -> dict[int, bool]:
-    """Compose the cached results of a frame for armatures that cannot be solved ahead.
+    """Compose the cached results of a frame for armatures that can't be solved ahead.
 
     Args:
-        runs: What is kept of them.
+        runs: The session's runs.
         rigs: The armatures.
         frame: The frame.
         is_edited: Whether anything was edited since the last evaluation.
 
     Returns:
-        The armatures that have any, and whether their values differ from the last ones.
+        By armature with cached results, whether its values differ from the last ones.
     """
-    found: dict[int, bool] = {}
+    composed: dict[int, bool] = {}
     results: dict[int, list[SolveResult | None]] = {}
     for unit in runs.units_at(frame):
         results.setdefault(unit.plan.rig.uid, []).append(unit.results.get(frame))
     for uid in rigs:
         pose = _cached_pose(runs, uid, results.get(uid, []), frame, is_edited)
         if pose is not None:
-            found[uid] = runs.writers[uid].compose(pose)
-    return found
+            composed[uid] = runs.writers[uid].compose(pose)
+    return composed
 
 
 def _cached_pose(
     runs: Runs, uid: int, results: Sequence[SolveResult | None], frame: float, is_edited: bool
 ) -> SolvedPose | None:
-    """Return the pose of an armature by the cached results of a frame, if it has all of them."""
+    """Return the pose from the cached results of a frame; None if any is missing."""
     plan, reader = runs.plan, runs.readers[uid]
     fk, varying = reader.last, runs.played.varying.get(uid)
     if fk is None or not fk.groups or None in results:
@@ -236,7 +237,7 @@ def _cached_pose(
             coming = UnevaluatedRows(reader.rig, reader.rows, played)
             fk = reader.read(coming, coming.channels, is_touched=True, has_settings=False)
             if reader.posed_channels is not posed:
-                return None  # Rotation modes were edited, so that other F-curves count.
+                return None  # Rotation modes were edited, so other F-curves apply.
         else:
             fk = reader.read_ahead(played)
     pose = SolvedPose(fk, Evaluated(plan.rigs[uid].object))
@@ -246,13 +247,13 @@ def _cached_pose(
 
 
 def write_early(runs: Runs, uid: int, is_foreseen: bool, coming: Coming) -> None:
-    """Write the composed values of an armature, as far as its animation does not overwrite them.
+    """Write the composed values of an armature that its animation doesn't overwrite.
 
-    At a frame F-curves of posed slots are muted; what they give was read. An edit evaluates the
-    animation only in rare cases, which are found out afterwards.
+    At a frame, F-curves of posed slots are muted; their values have been read. An edit rarely
+    evaluates the animation, and this is noticed afterwards.
 
     Args:
-        runs: What is kept of it.
+        runs: The session's runs.
         uid: The armature.
         is_foreseen: Whether the values were composed for this evaluation.
         coming: The evaluation.

@@ -1,4 +1,4 @@
-"""Bones that follow something solved, through Blender's own constraints."""
+"""Bones that follow something solved through Blender's own constraints."""
 
 from __future__ import annotations
 
@@ -41,21 +41,21 @@ from ..blender.rotation import EULER_AXES, EULER_ORDERS, KIND_OF
 from ..blender.skeleton import Point, Skeleton, vector
 
 COPY_ROTATION = "COPY_ROTATION"
-"""Of this constraint Blender's axes are taken where they are unforeseen, as the head stays."""
+"""The constraint type that leaves the head alone: if unpredictable, Blender's axes are used."""
 
 MODE = "rotation_mode"
 
 
 class Step(NamedTuple):
-    """A constraint of a bone that follows something solved.
+    """A native constraint of a bone that follows something solved.
 
     Attributes:
-        constraint: The constraint; None if it is unforeseen, and Blender's axes are taken.
-        owner_space: The space in which it sees the bone.
-        target: Its target; None if it has none.
-        target_space: The space in which it sees that.
-        moving: The bones that move it, if it is an Armature constraint.
-        influence: The share of its effect.
+        constraint: The constraint; None if it is unpredictable, so that Blender's axes are used.
+        owner_space: The owner space.
+        target: Its target; None without one.
+        target_space: The target space.
+        moving: The target bones of an Armature constraint.
+        influence: Its influence.
     """
 
     constraint: Constraint | None
@@ -70,9 +70,9 @@ class Follower(NamedTuple):
     """A bone that follows something solved.
 
     Attributes:
-        steps: What its constraints make of it.
-        is_shown: Whether they act on what Blender shows, and not on its channels.
-        local: Its channels; None if they may change from frame to frame.
+        steps: Its constraints, in order.
+        is_shown: Whether they act on the pose that Blender shows, and not on its channels.
+        local: Its local channels; None if they may change between frames.
     """
 
     steps: Sequence[Step]
@@ -81,12 +81,12 @@ class Follower(NamedTuple):
 
 
 class Followers:
-    """The bones of an armature that follow something solved, while nothing but frames is played.
+    """The bones of an armature that follow something solved, cached during playback.
 
-    Only what animation sets of them is read again.
+    Only their animated properties are read again.
 
     Attributes:
-        bones: Those whose frames follow from those of other bones of the armature, by index.
+        bones: By index, those whose frames depend only on other bones of the armature.
     """
 
     def __init__(self, rig: Skeleton, animated: Mapping[int, Sequence[str]]) -> None:
@@ -94,7 +94,7 @@ class Followers:
 
         Args:
             rig: The armature.
-            animated: By bone, the paths of its animated properties, relative to it.
+            animated: By bone, the paths of its animated properties, relative to the bone.
         """
         self.bones: dict[int, FollowingBone] = {}
         self._rig = rig
@@ -105,18 +105,18 @@ class Followers:
         for bone, paths in animated.items():
             if any([path in KIND_OF or path == MODE for path in paths]):
                 self._moving.add(bone)
-            others = [path for path in paths if path.startswith("constraints[") or path == MODE]
-            if others:
-                self._switched[bone] = others
+            switched = [path for path in paths if path.startswith("constraints[") or path == MODE]
+            if switched:
+                self._switched[bone] = switched
 
     def refresh(self, owner_of: Callable[[int], Any]) -> None:
-        """Forget the bones whose constraints animation has changed.
+        """Forget bones whose constraints animation changed.
 
         Args:
             owner_of: Returns an evaluated bone.
         """
-        for bone, before in [*self._values.items()]:
-            if self._values_of(bone, owner_of(bone)) != before:
+        for bone, old_values in [*self._values.items()]:
+            if self._values_of(bone, owner_of(bone)) != old_values:
                 del self._values[bone], self._known[bone]
                 self.bones.pop(bone, None)
 
@@ -133,11 +133,11 @@ class Followers:
             bone: Its index.
             owner_of: Returns the evaluated bone.
             local_of: Returns its channels.
-            is_pulled: Whether native IK poses it together with solved ones.
+            is_pulled: Whether native IK poses it together with solved bones.
         """
-        known = self._known.get(bone)
-        if known is not None:
-            return known
+        cached = self._known.get(bone)
+        if cached is not None:
+            return cached
         owner = owner_of(bone)
         if bone in self._switched:
             self._values[bone] = self._values_of(bone, owner)
@@ -152,16 +152,16 @@ class Followers:
         return [_value(owner, path) for path in self._switched[bone]]
 
     def _add(self, bone: int, follower: Follower) -> None:
-        """Add a bone to those whose frames follow from those of others, if it is one."""
-        found: list[BoneConstraint] = []
+        """Add a bone to `bones`, if its frame depends only on other bones of the armature."""
+        constraints: list[BoneConstraint] = []
         for con, space, target, target_space, moving, influence in follower.steps:
             is_inside = target is None or (target.bone >= 0 and target.uid == self._rig.uid)
             if con is None or moving or not is_inside:
                 return
-            there = None if target is None else self._bone_of(target.bone)
-            found.append(BoneConstraint(con, space, there, target_space, influence))
+            target_bone = None if target is None else self._bone_of(target.bone)
+            constraints.append(BoneConstraint(con, space, target_bone, target_space, influence))
         if follower.local is not None:
-            self.bones[bone] = FollowingBone(self._bone_of(bone), follower.local, found)
+            self.bones[bone] = FollowingBone(self._bone_of(bone), follower.local, constraints)
 
     def _bone_of(self, bone: int) -> BoneOf:
         rig = self._rig
@@ -169,33 +169,33 @@ class Followers:
 
 
 def _value(owner: Any, path: str) -> object:
-    """Return a property of a bone in a form that can be compared; None if there is none."""
+    """Return a bone's property in a comparable form; None if it doesn't exist."""
     try:
         value = owner.path_resolve(path)
-    except ValueError:  # Animation of a constraint that was removed stays.
+    except ValueError:  # Animation of a removed constraint remains.
         return None
     return value if isinstance(value, str | float | int) else tuple(value)
 
 
 def follower_of(owner: Any, is_pulled: bool) -> Follower:
-    """Return what the constraints of an evaluated bone make of it.
+    """Return the constraints that act on an evaluated bone.
 
     Args:
         owner: The bone.
-        is_pulled: Whether native IK poses it together with solved ones.
+        is_pulled: Whether native IK poses it together with solved bones.
     """
     constraints = active_constraints(owner)
-    if is_pulled:  # Blender applies it to the solution.
+    if is_pulled:  # Blender applies native IK to the solution.
         constraints = [con for con in constraints if con.type != "IK"]
-    foreseen = [is_predictable(con, True) for con in constraints]
-    # What comes before an unforeseen constraint is part of what Blender has made of it.
+    predictable = [is_predictable(con, True) for con in constraints]
+    # Blender's pose already includes everything up to the last unpredictable constraint.
     last = -1
     for i, con in enumerate(constraints):
-        if not foreseen[i] and con.type != COPY_ROTATION:
+        if not predictable[i] and con.type != COPY_ROTATION:
             last = i
     steps: list[Step] = []
-    for con, is_foreseen in zip(constraints[last + 1 :], foreseen[last + 1 :], strict=True):
-        if not is_foreseen:
+    for con, is_known_ahead in zip(constraints[last + 1 :], predictable[last + 1 :], strict=True):
+        if not is_known_ahead:
             steps.append(Step(None))
             continue
         if con.type == "ARMATURE":
@@ -203,7 +203,7 @@ def follower_of(owner: Any, is_pulled: bool) -> Follower:
             steps.append(Step(armature, con.owner_space, moving=moving, influence=con.influence))
             continue
         point, has_target = constraint_point(con), con.type not in LIMITS
-        if point is not None or not has_target:  # Without a target it does nothing.
+        if point is not None or not has_target:  # Without a target it has no effect.
             space = con.target_space if has_target else "WORLD"
             read = read_constraint(con, owner)
             steps.append(Step(read, con.owner_space, point, space, influence=con.influence))
@@ -211,7 +211,7 @@ def follower_of(owner: Any, is_pulled: bool) -> Follower:
 
 
 def read_constraint(con: Any, owner: Any) -> Constraint:
-    """Return a constraint of Blender's that `is_predictable`, and is no Child Of or Armature.
+    """Return a native constraint that `is_predictable` and isn't a Child Of or Armature.
 
     Args:
         con: The constraint.
@@ -238,9 +238,9 @@ def read_constraint(con: Any, owner: Any) -> Constraint:
 
 
 def read_armature(con: Any, owner: Any) -> tuple[Armature, list[Point]]:
-    """Return an Armature constraint, and the bones that it follows.
+    """Return an Armature constraint and its target bones.
 
-    It follows none, and does nothing, if a target with a weight is missing.
+    Without any it has no effect, as when a target with a weight is missing.
 
     Args:
         con: The constraint.
@@ -264,7 +264,7 @@ def read_armature(con: Any, owner: Any) -> tuple[Armature, list[Point]]:
 
 
 def _order(con: Any, owner: Any) -> Order:
-    """Return the order of a constraint's Euler angles, for that of its owner if it has none."""
+    """Return the Euler order of a constraint, or of its owner if set to Default."""
     name = owner.rotation_mode if con.euler_order == "AUTO" else con.euler_order
     return EULER_AXES[EULER_ORDERS.index(name) if name in EULER_ORDERS else 0]
 
@@ -279,7 +279,7 @@ def _signs(con: Any) -> Vec:
 
 
 def range_of(con: Any) -> Range:
-    """Return what a Limit Location or Limit Scale constraint allows."""
+    """Return the range of a Limit Location or Limit Scale constraint."""
     least = (
         con.min_x if con.use_min_x else -inf,
         con.min_y if con.use_min_y else -inf,

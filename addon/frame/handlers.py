@@ -1,8 +1,8 @@
-"""Application handlers, the entry points of the update loop.
+"""Application handlers: the entry points of the update loop.
 
 Results are written over the FK pose ahead of an evaluation, and the FK pose is restored after it.
-Handlers of others always find the FK pose: ours that write are called after them, and ours that
-restore before them. A handler must never raise.
+Handlers of other add-ons always see the FK pose: ours write after theirs and restore before theirs.
+A handler must never raise.
 """
 
 from __future__ import annotations
@@ -51,21 +51,20 @@ from .update import (
 
 
 class Events:
-    """What handlers of the session have to know of each other.
+    """State that the handlers of the session share.
 
     Attributes:
-        runs: What is kept from update to update.
-        early: What is done ahead of an evaluation.
+        runs: The session's runs.
+        early: What was solved ahead of an evaluation.
         timing: How long updates take.
-        is_inside: Whether one is running: nested updates belong to it.
-        is_undone: Whether the next update is that of an undo or redo.
-        may_shots_differ: Whether keys of library overrides have to be looked at.
-        tagged: Names of the data-blocks that were tagged for the current update; None before it
-            was asked.
+        is_inside: Whether a handler is running; nested updates belong to it.
+        is_undone: Whether the next update follows an undo or redo.
+        may_shots_differ: Whether keys of library overrides must be checked.
+        tagged: Names of the data-blocks tagged for the current update; None until they are read.
     """
 
     def __init__(self) -> None:
-        """Start outside of all."""
+        """Start with no handler running."""
         self.runs = part(Runs)
         self.early = part(Early)
         self.timing = part(Timing)
@@ -83,18 +82,18 @@ def _before(scene: bpy.types.Scene, is_frame_change: bool) -> None:
     events.tagged = None
     if not is_frame_change:
         _before_edit(events, scene)
-        plan = runs.planner.plan  # It may be outdated now.
+        plan = runs.planner.plan  # The edit may have discarded it.
     if plan is not None and not plan.rigs:
         return
     try:
-        if runs.overwritten.is_any:  # As renders and failed updates leave it.
+        if runs.overwritten.is_any:  # Left by a render or a failed update.
             runs.overwritten.restore(has_new_bones=True)
-        before, after = EVENTS[is_frame_change]
-        _take_ends(after)
+        pre, post = EVENTS[is_frame_change]
+        _take_ends(post)
         graphs = graphs_of(scene)
         _keep_data(events, graphs, is_frame_change)
-        if getattr(bpy.app.handlers, before)[-1:] != [LAST[before]]:
-            return  # What handlers after ours do is not known, and they need the FK pose as well.
+        if getattr(bpy.app.handlers, pre)[-1:] != [LAST[pre]]:
+            return  # Handlers after ours may do anything, and also need the FK pose.
         events.tagged = tagged_in(graphs)
         if plan is not None:
             coming = _coming(runs, scene, graphs, is_frame_change, events.tagged)
@@ -110,11 +109,11 @@ def _before(scene: bpy.types.Scene, is_frame_change: bool) -> None:
 
 
 def _keep_data(events: Events, graphs: list[bpy.types.Depsgraph], is_frame_change: bool) -> None:
-    """Declare dependencies, and keep keys of shots, before the keys of one item set another.
+    """Declare dependencies and keep keys of shots, before keys can end up on another item.
 
-    A render in a thread of its own calls this too, while the window reads what would be written.
+    A render in another thread also calls this, while the window reads the data to write.
     """
-    kinds = "SCENE", "ACTION"  # As a library is reloaded, and keys are added.
+    kinds = "SCENE", "ACTION"  # Tagged when a library is reloaded or a key is added.
     if any([graph.id_type_updated(kind) for graph in graphs for kind in kinds]):
         events.may_shots_differ = True
     pending = events.runs.planner.pending
@@ -137,14 +136,14 @@ def _coming(
     """Return the evaluation that Blender is about to do."""
     plan = runs.follow()
     may_be_rebuilt = any([graph.id_type_updated("SCENE") for graph in graphs])
-    if may_be_rebuilt:  # As bones are where an override is reset.
+    if may_be_rebuilt:  # Resetting an override recreates bones.
         forget_bones()
     has_new_curves = any([graph.id_type_updated("ACTION") for graph in graphs])
     if may_be_rebuilt or has_new_curves or plan.has_new_drivers():
         runs.planner.look_at_animation()
         plan = runs.follow()
-    # While a render runs in another thread, the window may be evaluated meanwhile. An edited
-    # action is copied, with its F-curves as they are.
+    # While a render runs in another thread, the window may be evaluated too. An edited action is
+    # copied with its current F-curves.
     needs_graph = plan.lookahead.replaced or plan.lookahead.meshes
     may_mute = is_frame_change and needs_graph and not (may_be_rebuilt or has_new_curves)
     flushed = None
@@ -156,7 +155,7 @@ def _coming(
 
 
 def _is_rendering_beside() -> bool:
-    """Return whether a render runs beside a window, in another thread or in this one."""
+    """Return whether a render job is running, in this thread or another."""
     return bpy.app.is_job_running("RENDER")
 
 
@@ -169,34 +168,34 @@ def _give_up() -> None:
 
 
 def _interrupt() -> None:
-    """Give the FK pose back, and let the operator that evaluates know: Blender does not tell it."""
+    """Restore the FK pose, and notify the evaluating operator, as Blender doesn't."""
     note_interrupt()
     _give_up()
 
 
 def _take_ends(*names: str) -> None:
-    """Make ours the first and last handlers of events, which must not be running.
+    """Make our handlers the first and last of some events, which must not be running.
 
-    That which is called last also evaluates what others have changed. Evaluating again clears the
-    depsgraph's list of updates, which others may read. If others have cleared the list, ours are
-    added again: nothing may be written ahead of an evaluation that nothing restores.
+    The last handler also evaluates changes by other handlers. Evaluating again clears the
+    depsgraph's list of updates, which others may read. If another add-on cleared the handlers, ours
+    are added again: nothing may be written ahead unless a handler will restore it.
     """
     for name in names:
         handlers = getattr(bpy.app.handlers, name)
         if handlers != OURS[name]:
-            theirs = [handler for handler in handlers if handler not in OURS[name]]
+            others_handlers = [handler for handler in handlers if handler not in OURS[name]]
             split = 1 if name in FIRST else 0
-            arranged = OURS[name][:split] + theirs + OURS[name][split:]
+            arranged = OURS[name][:split] + others_handlers + OURS[name][split:]
             if handlers != arranged:
                 handlers[:] = arranged
 
 
 _added: list[tuple[str, Callable[..., None]]] = []
-"""The handlers of the extension, each with the name of its event."""
+"""The extension's handlers, each with the name of its event."""
 
 
 def add(*handlers: tuple[str, Callable[..., None]]) -> None:
-    """Add handlers, each with the name of its event, to the lists of these, for good."""
+    """Add handlers, each with the name of its event, and keep them added."""
     _added.extend(handlers)
     add_missing()
 
@@ -206,11 +205,11 @@ def remove(*handlers: tuple[str, Callable[..., None]]) -> None:
     for name, handler in handlers:
         _added.remove((name, handler))
         present = getattr(bpy.app.handlers, name)
-        present[:] = [one for one in present if one != handler]
+        present[:] = [other for other in present if other != handler]
 
 
 def add_missing() -> None:
-    """Add the handlers that are not in the lists of their events, as others clear these."""
+    """Add handlers again that other add-ons removed by clearing the lists."""
     for name, handler in _added:
         handlers = getattr(bpy.app.handlers, name)
         if handler not in handlers:
@@ -227,7 +226,7 @@ def _are_missing() -> bool:
 
 
 def _restore(depsgraph: bpy.types.Depsgraph, is_frame_change: bool) -> None:
-    """Give the FK pose back once what was written ahead is evaluated."""
+    """Restore the FK pose once the values written ahead are evaluated."""
     events = part(Events)
     overwritten = events.runs.overwritten
     if events.is_inside or not overwritten.is_any:
@@ -245,12 +244,12 @@ def _restore(depsgraph: bpy.types.Depsgraph, is_frame_change: bool) -> None:
 def _update(
     depsgraph: bpy.types.Depsgraph, is_frame_change: bool, has_edits_of_others: bool = True
 ) -> None:
-    """Follow an evaluation.
+    """Pose the armatures that an evaluation affects.
 
     Args:
         depsgraph: The depsgraph.
         is_frame_change: Whether the frame changed.
-        has_edits_of_others: Whether what handlers of others have edited is still to be evaluated.
+        has_edits_of_others: Whether edits by other handlers may still need evaluation.
     """
     events = part(Events)
     plan = events.runs.planner.plan
@@ -259,22 +258,23 @@ def _update(
         return
     if plan is not None and not (plan.rigs or has_new_relations(depsgraph)):
         return
-    _, after = EVENTS[is_frame_change]
-    has_others = getattr(bpy.app.handlers, after) != OURS[after]
+    _, post = EVENTS[is_frame_change]
+    has_others = getattr(bpy.app.handlers, post) != OURS[post]
+    has_edits_of_others &= has_others and plan is not None and bool(plan.rigs)
     try:
-        if has_others and has_edits_of_others and depsgraph.mode != "RENDER":
+        if has_edits_of_others and depsgraph.mode != "RENDER":
             follow = partial(_update, depsgraph, is_frame_change, has_edits_of_others=False)
             after_edits_of_others(events.runs, depsgraph, follow)
             return
         events.is_inside = True
         _take_ends("depsgraph_update_pre", "frame_change_pre")
-        if depsgraph.mode == "RENDER":  # It leaves results in the channels until it calls these.
+        if depsgraph.mode == "RENDER":  # Until these, results stay in the channels.
             _take_ends("render_post", "render_cancel")
         try:
             first = uncollected(_follow) if plan is None else _follow
             first(events, depsgraph, is_frame_change, has_others)
         except ReferenceError:
-            # Something was removed without notice, because it was not evaluated anywhere.
+            # Something was removed without notice, as it wasn't evaluated anywhere.
             _give_up()
             _follow(events, depsgraph, is_frame_change, has_others)
     except KeyboardInterrupt:
@@ -291,12 +291,11 @@ def _update(
 def _follow(
     events: Events, depsgraph: bpy.types.Depsgraph, is_frame_change: bool, has_others: bool
 ) -> None:
-    """Bring the plan up to date, and solve what an evaluation affects."""
+    """Update the plan, and solve the armatures that an evaluation affects."""
     runs, plan_of = events.runs, events.runs.planner
     is_rebuilt = has_new_relations(depsgraph)
-    # What is edited is tagged, and Blender lists that before the evaluation: nothing if the frame
-    # is played. Then `Depsgraph.updates` need not be walked, which takes milliseconds in large
-    # scenes.
+    # Blender lists tagged edits before the evaluation; none during playback. Then
+    # `Depsgraph.updates` needn't be walked, which takes milliseconds in large scenes.
     is_played = (
         is_frame_change
         and not (is_rebuilt or has_others or events.tagged or events.tagged is None)
@@ -308,10 +307,10 @@ def _follow(
     edited, clicked, moved = NO_ARMATURES if is_played else armatures_in(updates)
     if is_rebuilt:
         forget_bones()
-        # Edits may be tagged in other scenes only, as when this one is rendered first.
+        # Edits may be tagged only in other scenes, as when this scene is rendered first.
         scene = cast("bpy.types.Scene", depsgraph.scene).original
-        others = [other for other in bpy.data.scenes if other != scene]
-        tagged = (events.tagged or set()) | tagged_in(graphs_of(*others))
+        other_scenes = [other for other in bpy.data.scenes if other != scene]
+        tagged = (events.tagged or set()) | tagged_in(graphs_of(*other_scenes))
         plan_of.revise(tagged, edited + clicked)
         forget_removed_layers()
     elif plan_of.is_switched() if is_played else plan_of.is_outdated(edited, clicked, moved):
@@ -358,19 +357,19 @@ def before_frame_change(scene: bpy.types.Scene, _unused: object = None) -> None:
 
 @persistent
 def before_depsgraph_update(scene: bpy.types.Scene, _unused: object = None) -> None:
-    """Solve an edit ahead, after what is joined has come along."""
+    """Solve an edit ahead, after following joined armatures."""
     _before(scene, is_frame_change=False)
 
 
 @persistent
 def after_frame_change(_scene: bpy.types.Scene, depsgraph: bpy.types.Depsgraph) -> None:
-    """Restore the FK pose after a frame was evaluated."""
+    """Restore the FK pose after evaluating a frame."""
     _restore(depsgraph, is_frame_change=True)
 
 
 @persistent
 def after_depsgraph_update(_scene: bpy.types.Scene, depsgraph: bpy.types.Depsgraph) -> None:
-    """Restore the FK pose after an edit was evaluated."""
+    """Restore the FK pose after evaluating an edit."""
     _restore(depsgraph, is_frame_change=False)
 
 
@@ -388,14 +387,14 @@ def on_depsgraph_update(_scene: bpy.types.Scene, depsgraph: bpy.types.Depsgraph)
 
 @persistent
 def on_restore(_unused: object = None, _unused_too: object = None) -> None:
-    """Restore the FK pose, after a render and before undo."""
+    """Restore the FK pose after a render, and before saving, loading and undo."""
     if not part(Events).is_inside:
         part(Runs).overwritten.restore(has_new_bones=True)
 
 
 @persistent
 def before_saving(_path: str, _unused: object = None) -> None:
-    """Restore the FK pose, and have library overrides keep their settings and keys."""
+    """Restore the FK pose, and make library overrides keep their settings and keys."""
     on_restore()
     _keep_shots()
     complete_references()
@@ -403,7 +402,7 @@ def before_saving(_path: str, _unused: object = None) -> None:
 
 @persistent
 def before_load(_path: str, _unused: object = None) -> None:
-    """Forget the open file: Blender reads our properties while it opens the next one."""
+    """Forget the open file; Blender reads our properties while it opens the next."""
     add_missing()
     on_restore()
     on_invalidate.notify()
@@ -411,7 +410,7 @@ def before_load(_path: str, _unused: object = None) -> None:
 
 @persistent
 def after_load(_path: str, _unused: object = None) -> None:
-    """Forget the previous file, and pose the armatures of this one."""
+    """Forget the previous file, and pose the armatures of the new one."""
     on_invalidate.notify()
     on_load.notify()
     forget_reported()
@@ -432,7 +431,7 @@ def _before_edit(events: Events, scene: bpy.types.Scene) -> None:
     add_missing()
     plan = events.runs.planner.plan
     if (plan is not None and not plan.rigs) or current_thread() is not main_thread():
-        return  # A render beside a window: nothing is joined there, and the window reads the data.
+        return  # A render beside a window: nothing can be joined, and the window reads the data.
     try:
         joining.follow_joins(graphs_of(scene), events.is_undone)
     except Exception:
@@ -452,12 +451,12 @@ def refresh(is_loaded: bool = False) -> None:
     """Solve all armatures of the file in one update.
 
     Args:
-        is_loaded: Whether the file has just been loaded. Then Blender plays its animation in the
-            first update, but not if there has been one before.
+        is_loaded: Whether the file was just loaded. Blender evaluates its animation in the first
+            update, unless another update came earlier.
     """
     layer = bpy.context.view_layer
     if layer is not None and layer.depsgraph is None:
-        layer.update()  # The first update of a new depsgraph calls no handler.
+        layer.update()  # The first update of a new depsgraph doesn't call handlers.
     if layer is not None and is_loaded:
         tag_animation(cast("bpy.types.Depsgraph", layer.depsgraph))
     plan = part(Planner).current_after_writes()
@@ -471,7 +470,7 @@ def refresh(is_loaded: bool = False) -> None:
 def solve_in(scene: bpy.types.Scene, layer: bpy.types.ViewLayer) -> None:
     """Schedule solving the armatures that a view layer shows for the first time.
 
-    Nothing can be evaluated while Blender draws. Others may have cleared the lists of handlers.
+    Blender can't evaluate while it draws. Other add-ons may have cleared the handlers.
     """
     is_due = unseen(scene, layer) or _are_missing()
     if is_due and not bpy.app.timers.is_registered(_solve_in_windows):
@@ -499,7 +498,7 @@ def start() -> None:
 
 
 def _declare_dependencies() -> set[int]:
-    """Declare the dependencies of all armatures; return those whose dependencies changed."""
+    """Declare the dependencies of all armatures; return the armatures that changed."""
     plan_of = part(Planner)
     plan = plan_of.current()
     plan_of.is_declared = True
@@ -513,7 +512,7 @@ EVENTS = (
     ("depsgraph_update_pre", "depsgraph_update_post"),
     ("frame_change_pre", "frame_change_post"),
 )
-"""The events before and after the evaluation of an edit, and of a frame."""
+"""The events before and after evaluating an edit, and a frame."""
 
 FIRST: dict[str, Callable[..., None]] = {
     "depsgraph_update_post": after_depsgraph_update,
@@ -521,7 +520,7 @@ FIRST: dict[str, Callable[..., None]] = {
     "render_post": on_restore,
     "render_cancel": on_restore,
 }
-"""The handlers that are called before those of others, by the name of their event."""
+"""The handlers called before those of other add-ons, by event name."""
 
 LAST: dict[str, Callable[..., None]] = {
     "depsgraph_update_pre": before_depsgraph_update,
@@ -529,10 +528,10 @@ LAST: dict[str, Callable[..., None]] = {
     "frame_change_pre": before_frame_change,
     "frame_change_post": on_frame_change,
 }
-"""Those that are called after them."""
+"""The handlers called after those of other add-ons, by event name."""
 
 OURS = {name: [ends[name] for ends in (FIRST, LAST) if name in ends] for name in (*FIRST, *LAST)}
-"""All of them, by the name of their event."""
+"""All of our handlers, by event name."""
 
 HANDLERS: tuple[tuple[str, Callable[..., None]], ...] = (
     *FIRST.items(),
@@ -550,7 +549,7 @@ HANDLERS: tuple[tuple[str, Callable[..., None]], ...] = (
 def register() -> None:
     """Add the handlers, and schedule solving the open file.
 
-    Blender's data cannot be accessed while an extension registers. Timers never run in background
+    Blender's data can't be accessed while an extension registers. Timers never run in background
     mode, and the 4.2 wheel crashes at exit if one was pending when a file was loaded.
     """
     add(*HANDLERS)

@@ -1,6 +1,6 @@
-"""Reading the scene into an immutable snapshot.
+"""Read the scene into an immutable snapshot.
 
-Armatures are read at once, transforms of objects on demand; the scene does not change meanwhile.
+Armatures are read at once, object transforms on demand; the scene doesn't change meanwhile.
 """
 
 from __future__ import annotations
@@ -39,20 +39,20 @@ from .following import Followers
 T = TypeVar("T")
 
 PRECISION = 1e-5
-"""Tolerance of single precision: for locations relative to the largest coordinate of the object and
-its parents, for axes relative to their length."""
+"""Tolerance of single precision. For locations, relative to the largest coordinate of the object
+and its parents; for axes, relative to their length."""
 
 
 class Played:
-    """What is kept of a scene while nothing but frames is played; any edit ends that.
+    """Values cached during playback; any edit discards them.
 
     Attributes:
-        varying: By armature that was read meanwhile, what its animation changes.
-        followers: By armature, what is kept of bones that follow something solved.
-        still: The frames in world space of objects that no frame moves.
+        varying: By armature read during playback, what its animation changes.
+        followers: By armature, its bones that follow something solved.
+        still: The frames in world space of objects that animation doesn't move.
         frames: The frames at which all armatures were solved.
-        copies: The armatures, as `depsgraph` has evaluated them.
-        depsgraph: The depsgraph that was evaluated last.
+        copies: The armatures evaluated by `depsgraph`.
+        depsgraph: The depsgraph evaluated last.
     """
 
     def __init__(self) -> None:
@@ -66,7 +66,7 @@ class Played:
 
 
 class SceneSnapshot(ABC):
-    """The state of armatures and objects at one moment.
+    """The state of armatures and objects in one update.
 
     Attributes:
         plan: The plan.
@@ -76,9 +76,9 @@ class SceneSnapshot(ABC):
         time: Its frame.
         evaluated: By armature, its evaluated data.
         poses: By armature, its FK pose.
-        failed: Armatures that could not be read because of an unexpected error.
-        locations: World locations of objects that were read.
-        played: What is kept, if nothing but a frame is played; else None.
+        failed: Armatures that couldn't be read because of an unexpected error.
+        locations: World locations of the objects read so far.
+        played: The playback cache, if nothing was edited; else None.
     """
 
     evaluated: Mapping[int, Evaluated]
@@ -94,9 +94,9 @@ class SceneSnapshot(ABC):
         rigs: Mapping[int, bpy.types.Object],
         played: Played | None,
     ) -> None:
-        """Read nothing yet."""
+        """Start without reading."""
         self.plan = plan
-        untyped: Any = depsgraph  # Nothing reads it if there is none.
+        untyped: Any = depsgraph  # Never read if it is None.
         self.depsgraph: bpy.types.Depsgraph = untyped
         self.scene = scene
         self.time = scene.frame_current_final
@@ -106,7 +106,7 @@ class SceneSnapshot(ABC):
         self._readers = readers
 
     def _read_all(self, touched: Collection[int]) -> None:
-        """Read all armatures, those that were touched in full."""
+        """Read all armatures; the touched ones in full."""
         evaluated: dict[int, Evaluated] = {}
         poses: dict[int, FkPose] = {}
         failed: tuple[int, ...] = ()
@@ -125,41 +125,41 @@ class SceneSnapshot(ABC):
 
     def _read(self, uid: int, reader: FkReader, is_touched: bool) -> tuple[Evaluated, FkPose]:
         """Read an armature."""
-        now, played = self._opened(uid, reader), self.played
+        current, played = self._opened(uid, reader), self.played
         if played is not None and is_touched:
             played.varying.pop(uid, None)
             played.followers.pop(uid, None)
         if played is None or is_touched:
-            return now, reader.read(now, self._fk_channels(now, reader), is_touched)
+            return current, reader.read(current, self._fk_channels(current, reader), is_touched)
         varying = played.varying.get(uid)
         if varying is not None and not varying.is_any and reader.last is not None:
-            return now, reader.last
+            return current, reader.last
         varying = varying or reader.varying()
-        fk = reader.read_played(now, self._fk_channels(now, reader), varying)
+        fk = reader.read_played(current, self._fk_channels(current, reader), varying)
         played.varying[uid] = varying
-        return now, fk
+        return current, fk
 
     @abstractmethod
     def _opened(self, uid: int, reader: FkReader) -> Evaluated:
         """Return an armature."""
 
-    def _fk_channels(self, now: Evaluated, _reader: FkReader) -> PoseChannels:
-        """Return the channels with the FK pose of an armature."""
-        return now.channels
+    def _fk_channels(self, evaluated: Evaluated, _reader: FkReader) -> PoseChannels:
+        """Return the channels that hold the FK pose of an armature."""
+        return evaluated.channels
 
     def followers(self, _rig: Skeleton) -> Followers | None:
-        """Return what is kept of bones that follow something solved; None if nothing is."""
+        """Return the cached bones that follow something solved; None without a cache."""
         return None
 
     def item(self, chain: ChainPlan) -> FabrikConstraint:
         """Return an evaluated constraint."""
         items = settings(self.rigs[chain.rig.uid]).constraints
-        if chain.item >= len(items):  # The copy predates the constraint.
+        if chain.item >= len(items):  # The copy is older than the constraint.
             items = settings(chain.rig.object).constraints
         return items[chain.item]
 
     def cached(self, chain: ChainPlan, make: Callable[[FabrikConstraint], T]) -> T:
-        """Return what a function makes of an evaluated constraint.
+        """Return a value that a function derives from an evaluated constraint.
 
         It is called again whenever the settings of the armature are read again.
         """
@@ -171,7 +171,7 @@ class SceneSnapshot(ABC):
 
     @abstractmethod
     def unsolved(self, rig: Skeleton, rows: Rows) -> Evaluated:
-        """Return an armature that is not being solved."""
+        """Return an armature that isn't being solved."""
 
     @abstractmethod
     def moved(self, rig: Skeleton) -> Collection[int]:
@@ -179,7 +179,7 @@ class SceneSnapshot(ABC):
 
     @abstractmethod
     def copy(self, ob: bpy.types.Object) -> bpy.types.Object:
-        """Return the object that is read."""
+        """Return the object to read."""
 
     @abstractmethod
     def location(self, ob: bpy.types.Object, uid: int) -> Vec | None:
@@ -194,12 +194,12 @@ class SceneSnapshot(ABC):
         """Return the frame of an object in the space of its parent, if it has one."""
 
     def came_true(self, _depsgraph: bpy.types.Depsgraph, _worlds: Mapping[int, Frame]) -> bool:
-        """Return whether a depsgraph has evaluated what was read (see `ChannelSnapshot`)."""
+        """Return whether a depsgraph evaluated what was read (see `ChannelSnapshot`)."""
         return True
 
 
 class EvaluatedSnapshot(SceneSnapshot):
-    """What a depsgraph has evaluated."""
+    """A snapshot of the data that a depsgraph evaluated."""
 
     def __init__(
         self,
@@ -217,12 +217,12 @@ class EvaluatedSnapshot(SceneSnapshot):
             plan: The plan.
             readers: By armature, what reads it.
             depsgraph: The depsgraph to read.
-            rigs: The armatures to solve, as it has evaluated them.
-            touched: Those whose own channels or settings may have changed since the last reading.
-            has_foreign_animation: Whether it has evaluated animation that Blender does not flush
-                to the original data, as in a render.
-            played: What is kept, if nothing but animation may have changed the other armatures;
-                else None.
+            rigs: The armatures to solve, as evaluated by it.
+            touched: Those whose channels or settings may have changed since the last reading.
+            has_foreign_animation: Whether Blender doesn't flush the evaluated animation to the
+                original data, as in a render.
+            played: The playback cache, if only animation may have changed the other armatures; else
+                None.
         """
         scene = cast("bpy.types.Scene", depsgraph.scene)
         super().__init__(plan, readers, depsgraph, scene, rigs, played)
@@ -232,29 +232,29 @@ class EvaluatedSnapshot(SceneSnapshot):
     def _opened(self, uid: int, reader: FkReader) -> Evaluated:
         return Evaluated(self.rigs[uid], reader.rows)
 
-    def _fk_channels(self, now: Evaluated, reader: FkReader) -> PoseChannels:
+    def _fk_channels(self, evaluated: Evaluated, reader: FkReader) -> PoseChannels:
         channels = PoseChannels(pose_bones(reader.rig.object), reader.rows)
         if self._has_foreign_animation:
-            channels = animated_from(now.channels, reader.rig.object, channels)
+            channels = animated_from(evaluated.channels, reader.rig.object, channels)
         return channels
 
     def followers(self, rig: Skeleton) -> Followers | None:
-        """Return what is kept of bones that follow something solved; None if nothing is."""
+        """Return the cached bones that follow something solved; None without a cache."""
         played = self.played
         varying = None if played is None else played.varying.get(rig.uid)
         if played is None or varying is None or rig.uid not in self.rigs:
             return None
-        kept = played.followers.get(rig.uid)
-        if kept is None:
-            kept = played.followers[rig.uid] = Followers(rig, varying.bones)
-        return kept
+        followers = played.followers.get(rig.uid)
+        if followers is None:
+            followers = played.followers[rig.uid] = Followers(rig, varying.bones)
+        return followers
 
     def unsolved(self, rig: Skeleton, rows: Rows) -> Evaluated:
-        """Return an armature that is not being solved."""
+        """Return an armature that isn't being solved."""
         return Evaluated(self.copy(rig.object), rows)
 
     def moved(self, rig: Skeleton) -> Collection[int]:
-        """Return the bones that are posed, and those below them."""
+        """Return the posed bones, and those below them."""
         return self.plan.moved[rig.uid] if rig.uid in self.rigs else ()
 
     def copy(self, ob: bpy.types.Object) -> bpy.types.Object:
@@ -263,12 +263,12 @@ class EvaluatedSnapshot(SceneSnapshot):
 
     def location(self, ob: bpy.types.Object, uid: int) -> Vec | None:
         """Return the world location of an object; None if it must be computed."""
-        place = self.locations.get(uid)
-        if place is None and uid not in self.plan.carried:
+        location = self.locations.get(uid)
+        if location is None and uid not in self.plan.carried:
             untyped: Any = ob
             world = untyped.evaluated_get(self.depsgraph).matrix_world
-            place = self.locations[uid] = world.translation.to_tuple()
-        return place
+            location = self.locations[uid] = world.translation.to_tuple()
+        return location
 
     def world(self, ob: bpy.types.Object, uid: int) -> Frame | None:
         """Return the frame of an object in world space; None if it must be computed."""
@@ -280,14 +280,14 @@ class EvaluatedSnapshot(SceneSnapshot):
 
 
 class ChannelSnapshot(SceneSnapshot):
-    """What follows from channels and F-curves, where they are all that counts (see `lookahead`).
+    """A snapshot from channels and F-curves alone, where they are enough (see `lookahead`).
 
-    It can be read ahead of an evaluation, and is the same after it.
+    It can be read ahead of an evaluation, and gives the same values after it.
 
     Attributes:
-        seen: By the source of a goal, what it reads of evaluated meshes.
+        seen: By goal source, what it reads of evaluated meshes.
         objects: Objects whose transforms were computed, by session UID.
-        locations: World locations of those without a parent.
+        locations: World locations of objects without a parent.
     """
 
     def __init__(
@@ -310,12 +310,11 @@ class ChannelSnapshot(SceneSnapshot):
             scene: The scene.
             rigs: The armatures to solve.
             touched: Those that were edited since the last reading.
-            frame: The frame that will be evaluated; None if the channels already have its values.
-            depsgraph: The depsgraph. After its evaluation it has the same transforms of objects
-                without a parent.
-            seen: What the sources of goals read of its meshes, if it will be evaluated now; None if
-                that has happened.
-            played: What is kept, if nothing but animation may have changed anything; else None.
+            frame: The frame to be evaluated; None if the channels already hold its values.
+            depsgraph: The depsgraph. After evaluation it has the same transforms of objects without
+                a parent.
+            seen: What goal sources read of its meshes ahead of its evaluation; None after it.
+            played: The playback cache, if only animation may have changed anything; else None.
         """
         objects = {uid: plan.rigs[uid].object for uid in rigs}
         super().__init__(plan, readers, depsgraph, scene, objects, played)
@@ -332,7 +331,7 @@ class ChannelSnapshot(SceneSnapshot):
         return Unevaluated(reader.rig, reader.rows, played)
 
     def _curves(self, uid: int) -> Sampler | None:
-        """Return the F-curves of an object at the coming frame; None if it has none."""
+        """Return the F-curves of an object at the coming frame; None without any."""
         if uid not in self._samplers:
             curves, frame = self.plan.lookahead.curves.get(uid), self._frame_ahead
             sampler = None if curves is None or frame is None else Sampler(curves, frame)
@@ -340,7 +339,7 @@ class ChannelSnapshot(SceneSnapshot):
         return self._samplers[uid]
 
     def unsolved(self, rig: Skeleton, rows: Rows) -> Evaluated:
-        """Return an armature that is not solved."""
+        """Return an armature that isn't being solved."""
         return Unevaluated(rig, rows, self._curves(rig.uid))
 
     def moved(self, rig: Skeleton) -> Collection[int]:
@@ -353,21 +352,21 @@ class ChannelSnapshot(SceneSnapshot):
 
     def location(self, ob: bpy.types.Object, uid: int) -> Vec | None:
         """Return the coming world location of an object; None if it must be computed."""
-        place = self.locations.get(uid)
-        if place is not None or ob.parent is not None:
-            return place
-        untyped: Any = ob  # Unlike `cast`, this costs nothing at each of many calls.
+        location = self.locations.get(uid)
+        if location is not None or ob.parent is not None:
+            return location
+        untyped: Any = ob  # Unlike `cast`, this is free, and called very often.
         if self._seen_in is not None:
-            place = untyped.evaluated_get(self._seen_in).matrix_world.translation.to_tuple()
+            location = untyped.evaluated_get(self._seen_in).matrix_world.translation.to_tuple()
         else:
             self.objects[uid] = ob
             played = self._curves(uid) if uid in self.plan.lookahead.placed else None
             if played is None:
-                place = untyped.matrix_basis.translation.to_tuple()
+                location = untyped.matrix_basis.translation.to_tuple()
             else:
-                place = object_place(ob, played)
-        self.locations[uid] = place
-        return place
+                location = object_place(ob, played)
+        self.locations[uid] = location
+        return location
 
     def world(self, ob: bpy.types.Object, uid: int) -> Frame | None:
         """Return the coming frame of an object in world space; None if it must be computed."""
@@ -387,13 +386,13 @@ class ChannelSnapshot(SceneSnapshot):
         return object_frame(ob, self._curves(uid), uid in self.plan.lookahead.turned)
 
     def came_true(self, depsgraph: bpy.types.Depsgraph, worlds: Mapping[int, Frame]) -> bool:
-        """Return whether a depsgraph has evaluated what was expected.
+        """Return whether a depsgraph evaluated what was expected.
 
-        That is transforms to single precision, and meshes exactly.
+        Transforms are compared to single precision, meshes exactly.
 
         Args:
             depsgraph: The depsgraph.
-            worlds: The frames of objects in world space that were computed from the snapshot.
+            worlds: The frames of objects in world space, as computed from the snapshot.
         """
         for source, seen in self.seen.items():
             if source.seen(depsgraph) != seen:
@@ -405,11 +404,11 @@ class ChannelSnapshot(SceneSnapshot):
                 largest = _extent(ob, worlds, extents)
                 if not self._has_expected_transform(uid, copy, worlds, largest):
                     return False
-        for uid, now in self.evaluated.items():
-            if now.has_animated_bones:
+        for uid, read in self.evaluated.items():
+            if read.has_animated_bones:
                 copy = self.rigs[uid].evaluated_get(depsgraph)
                 posed = self.plan.lookahead.animated[uid]
-                if copy.is_evaluated and not now.has_played(PoseChannels(pose_bones(copy)), posed):
+                if copy.is_evaluated and not read.has_played(PoseChannels(pose_bones(copy)), posed):
                     return False
         return True
 
@@ -422,11 +421,11 @@ class ChannelSnapshot(SceneSnapshot):
     ) -> bool:
         """Return whether an object was evaluated with the expected transform."""
         world = worlds.get(uid)
-        place = world[1] if world is not None else self.locations.get(uid)
-        if place is None or uid in self.plan.carried:
+        location = world[1] if world is not None else self.locations.get(uid)
+        if location is None or uid in self.plan.carried:
             return True  # It follows a solved bone.
-        there = copy.matrix_world.translation.to_tuple()
-        if not dist(there, place) <= PRECISION * max(largest, *map(abs, place)):
+        evaluated = copy.matrix_world.translation.to_tuple()
+        if not dist(evaluated, location) <= PRECISION * max(largest, *map(abs, location)):
             return False
         if world is None:
             return True
@@ -435,24 +434,24 @@ class ChannelSnapshot(SceneSnapshot):
         return all([abs(a - b) <= near for a, b in axes])
 
 
-def _extent(ob: bpy.types.Object, worlds: Mapping[int, Frame], known: dict[int, float]) -> float:
-    """Return the largest coordinate in world space of an object and its parents.
+def _extent(ob: bpy.types.Object, worlds: Mapping[int, Frame], extents: dict[int, float]) -> float:
+    """Return the largest absolute world coordinate of an object and its parents.
 
     Args:
         ob: The object.
         worlds: The frames of objects in world space.
-        known: The results so far, which are added to.
+        extents: Cache of results, extended here.
     """
-    path: list[int] = []
+    uids: list[int] = []
     above: bpy.types.Object | None = ob
-    while above is not None and above.session_uid not in known:
-        path.append(above.session_uid)
-        known[path[-1]] = 0.0  # Blender 4.2 may parent objects in a circle.
+    while above is not None and above.session_uid not in extents:
+        uids.append(above.session_uid)
+        extents[uids[-1]] = 0.0  # Blender 4.2 allows parent cycles.
         above = above.parent
-    largest = 0.0 if above is None else known[above.session_uid]
-    for uid in reversed(path):
+    largest = 0.0 if above is None else extents[above.session_uid]
+    for uid in reversed(uids):
         world = worlds.get(uid)
-        largest = known[uid] = max(largest, *map(abs, world[1])) if world else largest
+        largest = extents[uid] = max(largest, *map(abs, world[1])) if world else largest
     return largest
 
 
@@ -461,12 +460,12 @@ def object_place(ob: bpy.types.Object, played: Sampler | None) -> Vec:
 
     Args:
         ob: The object.
-        played: Its F-curves at the frame; None if the channels already have their values.
+        played: Its F-curves at the frame; None if the channels already hold their values.
     """
-    place = _vec(_channel(ob, played, "location"))
+    location = _vec(_channel(ob, played, "location"))
     delta = _vec(_channel(ob, played, "delta_location"))
     # Blender adds them in single precision.
-    return place if delta == ORIGIN else _vec(array("f", add(place, delta)))
+    return location if delta == ORIGIN else _vec(array("f", add(location, delta)))
 
 
 def object_frame(ob: bpy.types.Object, played: Sampler | None, turns: bool) -> Frame:
@@ -482,7 +481,7 @@ def object_frame(ob: bpy.types.Object, played: Sampler | None, turns: bool) -> F
     mode = mode_of(ob)
     name, _ = channel_of(mode)
     turn = _matrix(mode, _channel(ob, played, name))
-    if name != "rotation_axis_angle":  # RNA does not expose its delta.
+    if name != "rotation_axis_angle":  # RNA doesn't expose its delta.
         turn = mat_product(_matrix(mode, _channel(ob, played, f"delta_{name}")), turn)
     scale = _vec(_channel(ob, played, "scale"))
     size = times(scale, _vec(_channel(ob, played, "delta_scale")))

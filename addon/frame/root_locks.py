@@ -1,4 +1,4 @@
-"""Where a root that may move is free to: Blender's locks of its channels, and Limit Location."""
+"""Locks of a root that may move: Blender's channel locks, and Limit Location constraints."""
 
 from __future__ import annotations
 
@@ -41,16 +41,16 @@ FIXED = (0.0, 0.0)
 AXES: list[Vec] = [*mat_columns(IDENTITY)]
 
 Ranges = tuple[tuple[float, float], ...]
-"""The least and the greatest value of each coordinate of a location."""
+"""The minimum and maximum of each coordinate of a location."""
 
 
 class RootLocks(NamedTuple):
-    """The locks of a bone, as inputs of a solution; there is no notification of their changes.
+    """The locks of a bone, as inputs of a solution; Blender doesn't notify of their changes.
 
     Attributes:
-        location: Which components of its location are locked.
-        rotation: W, X, Y and Z of its rotation.
-        by_number: Whether those are of the four numbers of its channel, and not of Euler angles.
+        location: Whether X, Y and Z of its location are locked.
+        rotation: Whether W, X, Y and Z of its rotation are locked.
+        by_number: Whether these lock the four numbers of its channel, and not Euler angles.
         mode: Its rotation mode.
         limits: Space and ranges of its Limit Location constraints.
     """
@@ -61,36 +61,36 @@ class RootLocks(NamedTuple):
     mode: int
     limits: tuple[tuple[str, Ranges], ...]
 
-    def joint(self, limit: Limit | None, turn: Quat) -> Limit | None:
-        """Return a joint limit with the locks of the rotation, which keep that of the FK pose."""
-        lock = self._lock(turn)
+    def joint(self, limit: Limit | None, fk_rotation: Quat) -> Limit | None:
+        """Return a joint limit combined with the rotation locks, which keep the FK rotation."""
+        lock = self._lock(fk_rotation)
         if lock is None or limit is None:
             return lock or limit
         return LimitedLock(limit, lock)
 
-    def _lock(self, turn: Quat) -> Limit | None:
+    def _lock(self, fk_rotation: Quat) -> Limit | None:
         locked = [*self.rotation]
         is_axis_fixed = self.by_number and self.mode == AXIS_ANGLE and any(locked[1:])
         if not any(locked if self.by_number else locked[1:]):
             return None
         if is_axis_fixed or all(locked[1:]):
-            return Cone(FIXED, FIXED, FIXED, turn)
+            return Cone(FIXED, FIXED, FIXED, fk_rotation)
         if self.by_number:
-            return LockedNumbers(turn, locked)
+            return LockedNumbers(fk_rotation, locked)
         # For other modes, Blender's locks apply to XYZ Euler angles.
         order = EULER_AXES[max(self.mode, 1) - 1]
-        return LockedAngles(euler_angles(turn, *order, ORIGIN), order, locked[1:])
+        return LockedAngles(euler_angles(fk_rotation, *order, ORIGIN), order, locked[1:])
 
     def kept(self, location: Vec, fk: Vec) -> Vec:
-        """Return a location with the locked components of the FK pose, bit for bit."""
+        """Return a location with locked components taken from the FK pose, bit for bit."""
         x, y, z = [
-            before if lock else now
-            for lock, now, before in zip(self.location, location, fk, strict=True)
+            fk_value if lock else solved
+            for lock, solved, fk_value in zip(self.location, location, fk, strict=True)
         ]
         return (x, y, z)
 
     def slabs(self, bone: Bone, local: Local, spaces: ConstraintSpaces) -> list[Slab]:
-        """Return what the bone's head may move within, in armature space.
+        """Return the limits of the bone's head in armature space.
 
         Args:
             bone: The bone.
@@ -98,32 +98,32 @@ class RootLocks(NamedTuple):
             spaces: The spaces of its constraints.
         """
         head = point_in(spaces.parent, head_in_parent(bone, local))
-        found: list[Slab] = []
+        slabs: list[Slab] = []
         locks: list[tuple[float, float]] = []
         for value, lock in zip(local.location, self.location, strict=True):
             locks.append((value, value) if lock else (-inf, inf))
         for space, ranges in (("LOCAL", tuple(locks)), *self.limits):
             try:
-                found += _slabs(spaces, space, ranges, head)
+                slabs += _slabs(spaces, space, ranges, head)
             except ValueError:  # The space has zero scale.
                 continue
-        return found
+        return slabs
 
 
 def _slabs(spaces: ConstraintSpaces, space: str, ranges: Ranges, head: Vec) -> list[Slab]:
-    """Return the slabs of ranges of a location in a space, which is affine in the bone's head."""
+    """Return the slabs of location ranges in a space that is affine in the bone's head."""
 
-    def seen(place: Vec) -> Vec:
-        return spaces.seen((IDENTITY, place), space)[1]
+    def seen(location: Vec) -> Vec:
+        return spaces.seen((IDENTITY, location), space)[1]
 
-    here = seen(head)
-    columns = [sub(seen(add(head, axis)), here) for axis in AXES]
+    seen_head = seen(head)
+    columns = [sub(seen(add(head, axis)), seen_head) for axis in AXES]
     gradients = mat_columns(mat_transposed(mat_from_columns(*columns)))
     return [
-        one
-        for value, (least, most), gradient in zip(here, ranges, gradients, strict=True)
+        part
+        for value, (least, most), gradient in zip(seen_head, ranges, gradients, strict=True)
         if least > -inf or most < inf
-        for one in slab(gradient, least - value, most - value)
+        for part in slab(gradient, least - value, most - value)
     ]
 
 

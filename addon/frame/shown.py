@@ -1,6 +1,6 @@
-"""What is reported of chains whose bones Blender poses on, by drivers or constraints of their own.
+"""Reports of chains whose bones drivers or native constraints move after the solve.
 
-These come after the solution, so that only Blender's evaluation tells where the tip is.
+Only Blender's evaluation then has the final location of the tip.
 """
 
 from __future__ import annotations
@@ -21,10 +21,10 @@ from .solving import Runs
 
 
 def measure_shown(runs: Runs, depsgraph: bpy.types.Depsgraph, rigs: Collection[int]) -> None:
-    """Replace what was solved of such chains by what is shown, in what will be reported.
+    """Measure the reports of such chains again, on the pose that is shown.
 
     Args:
-        runs: What is kept of the plan.
+        runs: The session's runs.
         depsgraph: The depsgraph, which shows the solutions.
         rigs: The armatures that were updated.
     """
@@ -39,7 +39,7 @@ def measure_shown(runs: Runs, depsgraph: bpy.types.Depsgraph, rigs: Collection[i
 
 
 def inputs_of(unit: Unit) -> Collection[SolveInput | None]:
-    """Return the last inputs of the chains of a unit; None of one that is not solved."""
+    """Return the last inputs of a unit's chains; None for a chain that isn't solved."""
     inputs: Any = None if unit.last is None else unit.last.inputs
     return [inputs] if isinstance(inputs, SolveInput) else inputs.chains
 
@@ -56,7 +56,7 @@ def _measured(
     tip = world @ chain.posed_tip(bones)
     miss = sum([(a - b) ** 2 for a, b in zip(vector(tip), inputs.target, strict=True)]) ** 0.5
     size = sum([(b - a).length for a, b in pairwise([*joints, tip])])
-    # With a partial influence, the state is that of the whole solution.
+    # With a partial influence, the state is that of the pose at influence 1.
     is_missed = settings.influence == 1.0 and miss > settings.tolerance * size
     state = "LIMITED" if is_missed and report.state == "REACHED" else report.state
     return report._replace(state=state, error=round(miss, 6))

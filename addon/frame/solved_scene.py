@@ -1,8 +1,8 @@
 """Poses of armatures, and transforms of bones and objects, during a solve.
 
-Blender's transforms of whatever follows a solved chain are still those of the previous pose, and
-ahead of an evaluation all edited or animated transforms are outdated. They are computed here from
-local channels instead, which also makes them independent of the previous pose, bit for bit.
+Blender's transforms of anything that follows a solved chain still show the previous pose. Ahead of
+an evaluation, all edited or animated transforms are outdated as well. They are computed here from
+local channels instead, so they don't depend on the previous pose, bit for bit.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ from .read import SceneSnapshot
 
 
 class SolvedPose:
-    """The FK pose of an armature and the results that were solved so far.
+    """The FK pose of an armature and the results solved so far.
 
     Attributes:
         fk: The FK pose.
@@ -50,7 +50,7 @@ class SolvedPose:
         reports: The reports of each unit, by the indices of its constraints.
         locations: Solved local locations, by bone.
         scales: Solved local scales, by bone.
-        lifts: How far results lift bodies in world space, by their first bone.
+        lifts: By first bone of a body, the world-space vector by which results lift it.
     """
 
     __slots__ = (
@@ -65,10 +65,10 @@ class SolvedPose:
         "scales",
     )
 
-    def __init__(self, fk: FkPose, now: Evaluated) -> None:
+    def __init__(self, fk: FkPose, evaluated: Evaluated) -> None:
         """Start from the FK pose."""
         self.fk = fk
-        self.now = now
+        self.now = evaluated
         self.results: list[SolveResult] = []
         self.reports: dict[tuple[int, ...], tuple[Report, ...]] = {}
         self.locations: dict[int, Vec] = {}
@@ -80,8 +80,8 @@ class SolvedPose:
     def add(self, result: SolveResult) -> None:
         """Add a result.
 
-        Its scales and locations are in the planned slots. Blender ignores the location of a
-        connected bone.
+        Its scales and locations are in planned slots. Blender ignores the location of a connected
+        bone.
         """
         self.results.append(result)
         if result.scales:
@@ -92,7 +92,7 @@ class SolvedPose:
             self.lifts[result.bones[0]] = result.lift
 
     def rotation(self, bone: int) -> Quat | None:
-        """Return the solved local rotation of a bone; None if it has none yet."""
+        """Return the solved local rotation of a bone; None if it isn't solved yet."""
         while self._indexed < len(self.results):
             posed = self.results[self._indexed]
             self._posed_by.update(dict.fromkeys(posed.bones, posed))
@@ -101,7 +101,7 @@ class SolvedPose:
         if result is None:
             return None
         bones = result.bones
-        i = bone - bones[0]  # Mostly the bones of a chain are consecutive.
+        i = bone - bones[0]  # The bones of a chain are usually consecutive.
         if not 0 <= i < len(bones) or bones[i] != bone:
             i = bones.index(bone)
         w, x, y, z = result.rotations[4 * i : 4 * i + 4]
@@ -109,21 +109,21 @@ class SolvedPose:
 
     @property
     def settings(self) -> Sequence[AnimatedSettings]:
-        """The settings of the constraints, in the order of the list."""
+        """The settings of the constraints, in list order."""
         return self.fk.settings
 
     def fk_bits(self, ranges: Sequence[IndexRange]) -> tuple[object, ...]:
         """Return the FK pose of some bones, as bytes."""
-        known, key = self.fk.known_bits, tuple(ranges)
-        bits = None if known is None else known.get(key)
+        cache, key = self.fk.known_bits, tuple(ranges)
+        bits = None if cache is None else cache.get(key)
         if bits is None:
             bits = self.fk.bits_of(ranges, -1)
-            if known is not None:
-                known[key] = bits
+            if cache is not None:
+                cache[key] = bits
         return bits
 
     def beneath(self, bones: Sequence[int]) -> tuple[object, ...]:
-        """Return the solved channels of some bones, which a layer starts from."""
+        """Return the solved channels of some bones, from which a layer starts."""
         rotation, locations, scales = self.rotation, self.locations, self.scales
         return tuple([(rotation(b), locations.get(b), scales.get(b)) for b in bones])
 
@@ -143,7 +143,7 @@ class SolvedPose:
         return Local(ORIGIN if bone in fk.rig.connected else (x, y, z), rotation, (sx, sy, sz))
 
     def fk_local(self, bone: int) -> Local:
-        """Return the channels of the FK pose of a bone that a unit poses."""
+        """Return the FK pose of a bone that a unit poses, as local channels."""
         return self.fk.posed(bone)
 
     def posed_local(self, bone: int) -> Local:
@@ -162,10 +162,9 @@ T = TypeVar("T")
 
 
 class SolvedScene:
-    """A snapshot with the results that were solved so far.
+    """A snapshot with the results solved so far.
 
-    Only `solving.Runs` changes it. To all others it is read-only, and the result of the
-    solve.
+    Only `solving.Runs` changes it. For all other code it is read-only, and the result of the solve.
 
     Attributes:
         snapshot: The snapshot.
@@ -193,7 +192,7 @@ class SolvedScene:
 
     @property
     def scene(self) -> bpy.types.Scene:
-        """The scene, as far as its settings are concerned."""
+        """The scene, for its settings."""
         return self.snapshot.scene
 
     @property
@@ -205,7 +204,7 @@ class SolvedScene:
 
     @property
     def depsgraph(self) -> bpy.types.Depsgraph:
-        """The depsgraph that is read."""
+        """The depsgraph to read."""
         return self.snapshot.depsgraph
 
     def add(self, unit: UnitPlan, result: SolveResult) -> None:
@@ -214,7 +213,7 @@ class SolvedScene:
         pose.reports[unit.items] = result.reports
         if result.bones:
             pose.add(result)
-        # A call less for each unit of each frame.
+        # Saves a call for each unit of each frame.
         bones, objects = self.plan.moves.get(unit) or self.plan.moved_by(unit)
         for uid, moved in bones.items():
             frames = self._frames.get(uid) or {}
@@ -224,7 +223,7 @@ class SolvedScene:
             self.worlds.pop(uid, None)
 
     def with_pose(self, pose: SolvedPose) -> SolvedScene:
-        """Return a copy with another pose of an armature."""
+        """Return a copy with one armature in another pose."""
         other = SolvedScene(self.snapshot)
         other.poses = {**self.poses, pose.fk.rig.uid: pose}
         other.failed = self.failed
@@ -241,8 +240,8 @@ class SolvedScene:
     def point(self, point: Point) -> Vec:
         """Return the location of a target or pole in world space."""
         if point.skeleton is None:
-            place = self.snapshot.location(point.object, point.uid)
-            return self.world(point.object, point.uid)[1] if place is None else place
+            location = self.snapshot.location(point.object, point.uid)
+            return self.world(point.object, point.uid)[1] if location is None else location
         world = self.world(point.object, point.uid)
         return point_in(world, self.frame(point.skeleton, point.bone)[1])
 
@@ -256,15 +255,15 @@ class SolvedScene:
     def frame(self, rig: Skeleton, bone: int) -> Frame:
         """Return the frame of a bone in armature space."""
         frames = self._frames.get(rig.uid)
-        known = None if frames is None else frames.get(bone)
-        if known is not None:
-            return known
+        cached = None if frames is None else frames.get(bone)
+        if cached is not None:
+            return cached
         pose = self.poses.get(rig.uid)
         if pose is None:
             rows = Rows(rig.names, ())
-            now = self.snapshot.unsolved(rig, rows)
-            pose = self.poses[rig.uid] = SolvedPose(FkPose(rig, rows), now)
-        if pose.now.is_at_rest:  # In Rest Position solved poses are not shown.
+            evaluated = self.snapshot.unsolved(rig, rows)
+            pose = self.poses[rig.uid] = SolvedPose(FkPose(rig, rows), evaluated)
+        if pose.now.is_at_rest:  # Rest Position doesn't show solved poses.
             return pose.now.frame(bone)
         followers = self.snapshot.followers(rig)
         if frames is None:
@@ -278,8 +277,8 @@ class SolvedScene:
         return self._computed_frame(pose, bone, frames)
 
     def _computed_frame(self, pose: SolvedPose, bone: int, frames: dict[int, Frame]) -> Frame:
-        """Return the frame of a bone that is not known, and add it to those that are."""
-        rig, now = pose.fk.rig, pose.now
+        """Compute the frame of a bone, and add it to the cached ones."""
+        rig, evaluated = pose.fk.rig, pose.now
         moved = self.snapshot.moved(rig)
         # A chain may have more bones than Python's recursion limit.
         path: list[int] = []
@@ -289,7 +288,7 @@ class SolvedScene:
         frame = WHOLE
         if bone >= 0:
             if bone not in frames:
-                frames[bone] = now.frame(bone)
+                frames[bone] = evaluated.frame(bone)
             frame = frames[bone]
         posed = self.plan.posed[rig.uid] if rig.uid in self.rigs else ()
         for bone in reversed(path):
@@ -301,7 +300,7 @@ class SolvedScene:
         return frame
 
     def _carried_frame(self, pose: SolvedPose, bone: int, parent: Frame) -> Frame:
-        """Return the frame of a bone that no chain poses, given that of its parent."""
+        """Return the frame of a bone that no chain poses, from its parent's frame."""
         rig = pose.fk.rig
         followers = self.snapshot.followers(rig)
         is_pulled = bone in self.plan.pulled.get(rig.uid, ())
@@ -327,24 +326,24 @@ class SolvedScene:
                     source = self._motion(con, moving, bound)
                 else:
                     source = WHOLE if target is None else self._source(rig, target, target_space)
-            except ValueError:  # It has zero scale.
+            except ValueError:  # Something has zero scale.
                 continue
             frame = spaces.constrained(con, owner_space, frame, source, influence)
         return frame
 
     def _shown_frame(self, pose: SolvedPose, bone: int, parent: Frame) -> Frame | None:
-        """Return where a bone's parent carries it as Blender has posed it; None if unknown."""
+        """Return a bone's frame with its shown offset from its parent; None if singular."""
         above = pose.fk.rig.parents[bone]
-        before = WHOLE if above < 0 else pose.now.frame(above)
-        if mat_determinant(before[0]) == 0.0:
+        shown_parent = WHOLE if above < 0 else pose.now.frame(above)
+        if mat_determinant(shown_parent[0]) == 0.0:
             return None
-        return frame_in(parent, frame_in(inverse(before), pose.now.frame(bone)))
+        return frame_in(parent, frame_in(inverse(shown_parent), pose.now.frame(bone)))
 
     def _source(self, rig: Skeleton, point: Point, space: str) -> Frame:
-        """Return the frame of a constraint's target in the space in which it sees that.
+        """Return the frame of a constraint's target in its target space.
 
         Raises:
-            ValueError: If that has zero scale.
+            ValueError: If that space has zero scale.
         """
         if space == "WORLD" or point.skeleton is None:
             return self.place(point)
@@ -356,7 +355,7 @@ class SolvedScene:
         return spaces.seen(self.frame(rig, bone), space)
 
     def _motion(self, con: Armature, moving: Sequence[Point], point: Vec) -> Frame:
-        """Return how bones move what an Armature constraint has at a point, in world space.
+        """Return the world-space motion of an Armature constraint's targets at a point.
 
         Raises:
             ValueError: If an armature has zero scale.
@@ -372,7 +371,7 @@ class SolvedScene:
         if uid not in self.worlds:
             world = self.snapshot.world(ob, uid)
             if world is None:
-                # In a circle of objects that carry each other, this is where Blender has it.
+                # In a cycle of objects that carry each other, this is Blender's transform.
                 self.worlds[uid] = matrix_frame(self.snapshot.copy(ob).matrix_world)
                 world = self._carried_world(ob, uid)
             self.worlds[uid] = world
@@ -383,7 +382,7 @@ class SolvedScene:
         return self.snapshot.basis(ob, uid)
 
     def lift(self, chain: ChainPlan, tie: Tie) -> Vec:
-        """Return how far a target or pole goes along with the body of a chain, in world space."""
+        """Return the world-space lift of a target or pole that follows the body of a chain."""
         lifts = self.poses[chain.rig.uid].lifts
         lift = sum_of([lifts[bone] for bone in tie.bones if bone in lifts])
         for hold in tie.holds if lift != ORIGIN else ():
@@ -394,7 +393,7 @@ class SolvedScene:
         return lift
 
     def _carried_world(self, ob: bpy.types.Object, uid: int) -> Frame:
-        """Compute the frame of an object that follows a solved bone, as Blender will."""
+        """Compute the world frame of an object that follows a solved bone, as Blender will."""
         copy = self.snapshot.copy(ob)
         if shape_parent(ob) is not None:
             return matrix_frame(copy.matrix_world)
@@ -409,8 +408,8 @@ class SolvedScene:
             if not is_predictable(con, False):
                 return matrix_frame(copy.matrix_world)
             with suppress(ValueError):  # Something has zero scale.
-                after = self._constrained_world(con, copy, world)
-                world = influenced(world, after, con.influence)
+                constrained = self._constrained_world(con, copy, world)
+                world = influenced(world, constrained, con.influence)
         return world
 
     def _constrained_world(self, con: Any, copy: bpy.types.Object, world: Frame) -> Frame:

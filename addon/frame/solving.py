@@ -1,4 +1,4 @@
-"""Solving a snapshot, unit by unit, each on top of those before it."""
+"""Solve a snapshot unit by unit, each on top of those before it."""
 
 from __future__ import annotations
 
@@ -32,19 +32,19 @@ MOST_CACHED = 250_000
 
 
 class Runs:
-    """What is kept of the armatures and units of a plan from update to update.
+    """The readers, writers and units of a plan, kept between updates.
 
     Attributes:
-        planner: What makes the plan.
+        planner: The planner.
         plan: The plan.
-        readers: By armature, what reads it.
-        writers: By armature, what writes it.
+        readers: By armature, its reader.
+        writers: By armature, its writer.
         units: All units.
-        disturbed: Those with chains whose bones Blender moves after they are solved.
+        disturbed: The units with chains whose bones Blender moves after they are solved.
         is_solved: Whether an update was solved with the plan.
-        overwritten: What is overwritten for an evaluation.
-        meshes: The evaluated meshes that something was made of.
-        played: What is kept while nothing but frames is played.
+        overwritten: The channels overwritten for an evaluation.
+        meshes: The evaluated meshes from which data was derived.
+        played: The playback cache.
     """
 
     def __init__(self) -> None:
@@ -64,36 +64,36 @@ class Runs:
         self._cached = 0  # Number of bones in cached results.
 
     def follow(self) -> Plan:
-        """Keep what is still valid in the present plan, and return that."""
-        plan, before = self.planner.plan or self.planner.current(), self.plan
-        if plan is before:
+        """Move to the current plan, keep what is still valid, and return the plan."""
+        plan, old_plan = self.planner.plan or self.planner.current(), self.plan
+        if plan is old_plan:
             return plan
         self.plan = plan
         self.played = Played()
-        kept, self._armatures = self._armatures, dict(self.planner.armatures)
-        for uid in kept.keys() - self._armatures.keys():
+        old_armatures, self._armatures = self._armatures, dict(self.planner.armatures)
+        for uid in old_armatures.keys() - self._armatures.keys():
             del self.readers[uid], self.writers[uid]
         for uid, armature in self._armatures.items():
-            if kept.get(uid) is not armature:
+            if old_armatures.get(uid) is not armature:
                 rig, slots = armature.rig, armature.slots
                 reader = FkReader(rig, slots, armature.native_joints, armature.tips)
                 self.readers[uid] = reader
                 self.writers[uid] = PoseWriter(rig, reader.rows, bool(slots))
-        if self.plan.units is not before.units:
-            known = self._units
-            self._units = {unit: known.get(unit) or _unit_of(unit) for unit in plan.units}
+        if self.plan.units is not old_plan.units:
+            old_units = self._units
+            self._units = {unit: old_units.get(unit) or _unit_of(unit) for unit in plan.units}
             self.units = [*self._units.values()]
             self.disturbed = [
                 unit
                 for unit in self.units
                 if any([chain.is_disturbed for chain in unit.plan.members])
             ]
-            self._cached = sum([len(one.plan.bones) * len(one.results) for one in self.units])
+            self._cached = sum([len(run.plan.bones) * len(run.results) for run in self.units])
             self.is_solved = False
         return plan
 
     def played_copies(self, depsgraph: bpy.types.Depsgraph) -> dict[int, bpy.types.Object]:
-        """Return the evaluated copies of all armatures; they stay while frames are played."""
+        """Return the evaluated copies of all armatures; cached during playback."""
         played = self.played
         if played.depsgraph != depsgraph:
             played.copies = evaluated_copies(self.plan, depsgraph, {*self.plan.rigs})
@@ -113,7 +113,7 @@ class Runs:
         Each unit is read from the snapshot with the results of those before it.
 
         Args:
-            snapshot: The snapshot, which is not changed.
+            snapshot: The snapshot, which isn't changed.
             frame: The new frame; None if the frame did not change.
         """
         solved = SolvedScene(snapshot)
@@ -131,7 +131,7 @@ class Runs:
         return [*map(self.unit, self.plan.sequences.at(time).units)]
 
     def solve_next(self, solved: SolvedScene, unit: Unit, frame: float | None) -> None:
-        """Solve a unit, and add its result for the following ones."""
+        """Solve a unit, and add its result for the following units."""
         result = _result(solved, unit, frame)
         if not result.bones:
             unit.last = None
@@ -146,7 +146,7 @@ class Runs:
 
 
 def present_runs() -> Runs:
-    """Return the session's runs, of the present plan."""
+    """Return the session's runs, moved to the current plan."""
     runs = part(Runs)
     runs.follow()
     return runs
@@ -161,7 +161,7 @@ def _chain_unit(chain: ChainPlan) -> Unit:
 
 
 UNITS: dict[type, Callable[[Any], Unit]] = {ChainPlan: _chain_unit, TreePlan: TreeUnit}
-"""What is made of a unit's plan, by its class. All others are pre-pass bones of features."""
+"""The unit for a plan of each class. All other plans are pre-pass bones of features."""
 
 
 def _result(solved: SolvedScene, unit: Unit, frame: float | None) -> SolveResult:
@@ -172,12 +172,12 @@ def _result(solved: SolvedScene, unit: Unit, frame: float | None) -> SolveResult
         inputs = unit.read(solved)
         if inputs is None:
             return unit.unposed(Report("DISABLED"))
-        # Equal inputs give the same result: the last one, or the cached one of a frame.
-        known = unit.last
-        if known is None or known.inputs != inputs:
-            known = unit.results.get(frame) if frame is not None else None
-        if known is not None and known.inputs == inputs:
-            return known
+        # Equal inputs give an equal result: the last one, or the cached one of a frame.
+        cached = unit.last
+        if cached is None or cached.inputs != inputs:
+            cached = unit.results.get(frame) if frame is not None else None
+        if cached is not None and cached.inputs == inputs:
+            return cached
         result = unit.solve(solved, inputs)
         if result.locations:
             _refuse_far(result.locations)
@@ -185,7 +185,7 @@ def _result(solved: SolvedScene, unit: Unit, frame: float | None) -> SolveResult
             return result
         values, turns, rounding = channels_of(solved.poses[unit.plan.rig.uid].fk, result)
         reports = unit.measured(inputs, result, turns, rounding)
-        # Unlike `_replace`, this makes no dictionary.
+        # Unlike `_replace`, this doesn't make a dictionary.
         _, bones, rotations, _, scales, locations, lift, _ = result
         return SolveResult(inputs, bones, rotations, reports, scales, locations, lift, values)
     except ProblemError as problem:
@@ -199,7 +199,7 @@ def _result(solved: SolvedScene, unit: Unit, frame: float | None) -> SolveResult
 
 
 def _measure_beneath(solved: SolvedScene, units: Sequence[Unit]) -> None:
-    """Measure the constraints again whose bones layers have posed after them.
+    """Measure constraints again, after layers have posed their bones too.
 
     All is solved, so that the first of these layers stands for those after it.
     """
@@ -218,12 +218,12 @@ def _measure_beneath(solved: SolvedScene, units: Sequence[Unit]) -> None:
 
 
 def _refuse_failed(solved: SolvedScene, unit: UnitPlan) -> None:
-    """Refuse a unit whose armature could not be read, or one that depends on one that failed.
+    """Refuse a unit that failed, depends on a failed one, or whose armature couldn't be read.
 
     Raises:
-        ProblemError: If it is one.
+        ProblemError: If the unit is refused.
     """
-    if any(one in solved.failed for one in (unit.rig.uid, *unit.members)):
+    if any(part in solved.failed for part in (unit.rig.uid, *unit.members)):
         raise ProblemError(INTERNAL_ERROR)
 
 
@@ -231,7 +231,7 @@ def _refuse_far(locations: Mapping[int, Vec]) -> None:
     """Refuse locations that overflow in Blender.
 
     Raises:
-        ProblemError: If there is one.
+        ProblemError: If any location is too far.
     """
     if any(map(is_far, locations.values())):
         raise ProblemError("A target is too far away (single precision overflows): move it closer")
@@ -240,11 +240,11 @@ def _refuse_far(locations: Mapping[int, Vec]) -> None:
 def solve_armatures(
     depsgraph: bpy.types.Depsgraph, armatures: Iterable[bpy.types.Object]
 ) -> SolvedScene:
-    """Solve armatures as the last update of a depsgraph did, and write nothing.
+    """Solve armatures as the last update of a depsgraph did, without writing.
 
     Args:
         depsgraph: The evaluated depsgraph.
-        armatures: The armatures; all that are solved together with them are included.
+        armatures: The armatures; all solved together with them are included.
     """
     runs = present_runs()
     return runs.solve(_snapshot(runs, depsgraph, armatures), None)
@@ -253,10 +253,10 @@ def solve_armatures(
 def solve_constraint(
     depsgraph: bpy.types.Depsgraph, armature: bpy.types.Object, index: int
 ) -> tuple[ChainInput, Posture, Frame]:
-    """Solve a constraint as the last update of a depsgraph did, and write nothing.
+    """Solve a constraint as the last update of a depsgraph did, without writing.
 
     Returns:
-        The chain under its FK pose, the solved one, and the armature's frame in world space.
+        The chain in its FK pose, the solved chain, and the armature's frame in world space.
 
     Raises:
         ProblemError: If the constraint is off or invalid.
@@ -274,7 +274,7 @@ def solve_constraint(
 def _snapshot(
     runs: Runs, depsgraph: bpy.types.Depsgraph, armatures: Iterable[bpy.types.Object]
 ) -> EvaluatedSnapshot:
-    """Read armatures, and all that are solved together with them."""
+    """Read armatures, and all solved together with them."""
     plan = runs.plan
     groups = [plan.groups.get(session_uid(armature), ()) for armature in armatures]
     rigs = evaluated_copies(plan, depsgraph, {uid for group in groups for uid in group})
@@ -284,10 +284,10 @@ def _snapshot(
 def evaluated_copies(
     plan: Plan, depsgraph: bpy.types.Depsgraph, rigs: set[int]
 ) -> dict[int, bpy.types.Object]:
-    """Return the evaluated copies of armatures, as far as they are in the depsgraph.
+    """Return the evaluated copies of the armatures that are in the depsgraph.
 
-    Armatures in Edit Mode are left out: Blender evaluates no pose of them, and evaluating one with
-    renamed bones would disable their drivers for good.
+    Armatures in Edit Mode are left out: Blender doesn't evaluate their pose, and evaluating one
+    with renamed bones would disable their drivers for good.
     """
     objects: dict[int, Any] = {uid: plan.rigs[uid].object for uid in rigs}
     objects = {uid: ob for uid, ob in objects.items() if not ob.data.is_editmode}

@@ -1,6 +1,6 @@
 """The duration of updates, measured only while it is displayed.
 
-Each display requests the measurement of the next update, so that measuring stops with it.
+Each redraw requests the measurement of the next update, so measuring stops with the display.
 """
 
 from __future__ import annotations
@@ -14,8 +14,8 @@ class Timing:
     """The session's measurement.
 
     Attributes:
-        is_asked: Whether the next update that poses an armature is measured.
-        seconds: The duration of the last measured update; None if none was measured yet.
+        is_asked: Whether to measure the next update that poses an armature.
+        seconds: The duration of the last measured update; None before the first.
     """
 
     def __init__(self) -> None:
@@ -24,7 +24,7 @@ class Timing:
         self.seconds: float | None = None
 
     def note(self, started: float) -> None:
-        """Record a requested measurement, given its start by `perf_counter`."""
+        """Record a requested measurement that started at a time of `perf_counter`."""
         self.is_asked = False
         self.seconds = perf_counter() - started
 
@@ -32,7 +32,7 @@ class Timing:
 def last() -> float | None:
     """Return the duration of the last measured update in seconds, and request the next.
 
-    None if none was measured yet.
+    It is None before the first measurement.
     """
     timing = part(Timing)
     timing.is_asked = True

@@ -1,4 +1,4 @@
-"""Trees: chains that share bones or may move their root, read and solved together."""
+"""Trees: chains that share bones or may move their root, solved together."""
 
 from __future__ import annotations
 
@@ -55,17 +55,17 @@ from .root_locks import RootLocks, root_locks
 from .solved_scene import SolvedPose, SolvedScene
 
 Bends = tuple[list[RestBend | None], list[RestBend | None]]
-"""The rest bend of a chain from each of its bones on, with and without its hand."""
+"""The rest bend of a chain's remainder from each of its bones, with and without its hand."""
 
 
 class TreeInput(NamedTuple):
     """All inputs of a tree's solution; equal inputs give the same solution bit for bit.
 
     Attributes:
-        parent: Frame of the first bone's parent, in armature space.
+        parent: The frame of the first bone's parent in armature space.
         channels: `FkPose.bits_of` and, for a layer, `SolvedPose.beneath` of the bones.
-        chains: The inputs of each chain; None if it is not solved.
-        refused: Its report then.
+        chains: The inputs of each chain; None if it isn't solved.
+        refused: The report of each chain that isn't solved.
         start: The pose to solve from instead of the FK pose, if the chain is continuous.
         locks: The locks of the first bone, if it may move.
     """
@@ -89,7 +89,7 @@ class TreeUnit(Unit):
         self._members = [ReachingChain(chain, is_member=True) for chain in plan.chains]
         self._bits: tuple[object, ...] = ()
         self._stamp: tuple[int, int] | None = None
-        self._body: tuple[object, BodyInput] | None = None  # After what it was made from.
+        self._body: tuple[object, BodyInput] | None = None  # With the inputs it was made from.
         self._posed: tuple[BodyInput, BodyPosture] | None = None
 
     @cached_property
@@ -115,16 +115,16 @@ class TreeUnit(Unit):
     def _root_locks(self, chains: Sequence[SolveInput | None]) -> RootLocks | None:
         """Return the locks of the first bone, if an active chain may move it."""
         tree = self.plan
-        for chain, own in zip(tree.chains, chains, strict=True):
-            if own is not None and chain.is_root_free and chain.bones[0] == tree.bones[0]:
+        for chain, solve_input in zip(tree.chains, chains, strict=True):
+            if solve_input is not None and chain.is_root_free and chain.bones[0] == tree.bones[0]:
                 bone = pose_bones(tree.rig.object)[tree.rig.names[tree.bones[0]]]
                 return root_locks(bone, chain.root_limits)
         return None
 
     def solve(self, scene: SolvedScene, inputs: TreeInput) -> SolveResult:
-        """Return the solution; what concerns the whole tree is in the reports of its chains."""
+        """Return the solution; problems of the whole tree are in the reports of its chains."""
         tree = self.plan
-        working = [i for i, own in enumerate(inputs.chains) if own is not None]
+        working = [i for i, solve_input in enumerate(inputs.chains) if solve_input is not None]
         if not working:
             return _unposed(inputs, Report("DISABLED"))
         try:
@@ -132,8 +132,8 @@ class TreeUnit(Unit):
         except ProblemError as problem:
             return _unposed(inputs, Report("INVALID", message=str(problem)))
         bones = {bone for i in working for bone in tree.chains[i].bones}
-        places = [place for place, bone in enumerate(tree.bones) if bone in bones]
-        rotations = [number for place in places for number in posture.rotations[place]]
+        tree_indices = [index for index, bone in enumerate(tree.bones) if bone in bones]
+        rotations = [number for index in tree_indices for number in posture.rotations[index]]
         reports = (Report("DISABLED"),) * len(tree.chains)
         scales = {
             bone: posture.scales[tree.bones.index(bone)]
@@ -145,13 +145,13 @@ class TreeUnit(Unit):
         if inputs.locks is not None:
             fk = scene.poses[tree.rig.uid].posed_local(tree.bones[0]).location
             locations[tree.bones[0]] = inputs.locks.kept(posture.location, fk)
-        posed = [tree.bones[place] for place in places]
+        posed = [tree.bones[index] for index in tree_indices]
         return SolveResult(inputs, posed, rotations, reports, scales, locations)
 
     def measured(
         self, inputs: TreeInput, result: SolveResult, turns: Sequence[Quat], rounding: float
     ) -> tuple[Report, ...]:
-        """Return the reports of its chains, with what is measured of the pose as written."""
+        """Return the reports of its chains, measured on the written pose."""
         if self._posed is None:
             return result.reports
         tree, (body, posture) = self.plan, self._posed
@@ -162,9 +162,9 @@ class TreeUnit(Unit):
             posture.outcomes,
         )
         for bone, turn in zip(result.bones, turns, strict=True):
-            place = tree.bones.index(bone)
-            written.rotations[place] = turn
-            written.scales[place] = result.scales.get(bone, written.scales[place])
+            index = tree.bones.index(bone)
+            written.rotations[index] = turn
+            written.scales[index] = result.scales.get(bone, written.scales[index])
         frames = body.frames(written)
         reports: list[Report] = []
         for i, member in enumerate(body.members):
@@ -175,11 +175,11 @@ class TreeUnit(Unit):
     def beneath(
         self, scene: SolvedScene, reports: tuple[Report, ...], layer: Unit
     ) -> tuple[Report, ...]:
-        """Return the reports of its chains after a layer has posed some of its bones as well."""
+        """Return the reports of its chains after a layer also posed some of its bones."""
         if self.last is None:
             return reports
         inputs = cast(TreeInput, self.last.inputs)
-        # A note of one of them names the layer already, if it stands between them.
+        # If the layer is between the chains in the list, a note already names it.
         note = "" if any([chain.note for chain in self.plan.chains]) else moved_note(layer)
         read = zip(self.plan.chains, inputs.chains, reports, strict=True)
         return tuple([moved_report(scene, *chain, note) for chain in read])
@@ -187,61 +187,71 @@ class TreeUnit(Unit):
     def _posture(self, pose: SolvedPose, inputs: TreeInput) -> BodyPosture:
         tree, start = self.plan, inputs.start
         try:
-            given, pulls = self.given(pose, inputs)
+            body, pulls = self.given(pose, inputs)
             if start is not None and start.rotations:
-                given = given.started(start.rotations, start.location)
-            posture = pose_body(given, pulls)
-            self._posed = given, posture
+                body = body.started(start.rotations, start.location)
+            posture = pose_body(body, pulls)
+            self._posed = body, posture
             return posture
         except (ValueError, ArithmeticError):
-            own = next(filter(None, inputs.chains))
-            raise not_finite_error(tree.chains[0], own, tree.rig.from_world(own.world)) from None
+            solve_input = next(filter(None, inputs.chains))
+            raise not_finite_error(
+                tree.chains[0], solve_input, tree.rig.from_world(solve_input.world)
+            ) from None
 
     def given(self, pose: SolvedPose, inputs: TreeInput) -> tuple[BodyInput, list[Pull | None]]:
-        """Return the tree in its FK pose, and each chain's goal and settings; None if it is off."""
+        """Return the tree in its FK pose, and each chain's goal and settings; None if off."""
         tree = self.plan
         has_start = inputs.start is not None and len(inputs.start.rotations) > 0
         pulls: list[Pull | None] = []
-        for chain, own in zip(tree.chains, inputs.chains, strict=True):
-            if own is not None and has_start:
-                own = own._replace(pole=None)  # The start pose faces the pole already.
-            pulls.append(None if own is None else _pull_of(tree, chain, own))
-        key = inputs.channels, [own and own.fk_state for own in inputs.chains], inputs.locks
+        for chain, solve_input in zip(tree.chains, inputs.chains, strict=True):
+            if solve_input is not None and has_start:
+                # The start pose faces the pole already.
+                solve_input = solve_input._replace(pole=None)
+            pulls.append(None if solve_input is None else _pull_of(tree, chain, solve_input))
+        key = (
+            inputs.channels,
+            [solve_input and solve_input.fk_state for solve_input in inputs.chains],
+            inputs.locks,
+        )
         if self._body is None or self._body[0] != key:
             self._body = key, self._read_body(pose, inputs)
         body = self._body[1]
-        # Mostly only its parent has moved.
+        # Usually only its parent has moved.
         return body.carried(inputs.parent, self._slabs(body, inputs)), pulls
 
     def _slabs(self, body: BodyInput, inputs: TreeInput) -> list[Slab]:
-        """Return what the head of the first bone may move within."""
+        """Return the limits of the first bone's head, in armature space."""
         if inputs.locks is None:
             return []
-        rest, own = self.plan.rig.rest_frame(self.plan.bones[0]), next(filter(None, inputs.chains))
-        spaces = ConstraintSpaces(body.bones[0], rest, inputs.parent, own.world)
+        rest, chain = (
+            self.plan.rig.rest_frame(self.plan.bones[0]),
+            next(filter(None, inputs.chains)),
+        )
+        spaces = ConstraintSpaces(body.bones[0], rest, inputs.parent, chain.world)
         return inputs.locks.slabs(body.bones[0], body.locals[0], spaces)
 
     def _read_body(self, pose: SolvedPose, inputs: TreeInput) -> BodyInput:
         tree = self.plan
-        places = {bone: place for place, bone in enumerate(tree.bones)}
-        limits: list[Limit | None] = [None] * len(places)
-        stiffness = [0.0] * len(places)
+        index_of = {bone: index for index, bone in enumerate(tree.bones)}
+        limits: list[Limit | None] = [None] * len(index_of)
+        stiffness = [0.0] * len(index_of)
         members: list[Member] = []
-        for chain, own, bends in zip(tree.chains, inputs.chains, self._bends, strict=True):
-            bones = [places[bone] for bone in chain.bones]
+        for chain, solve_input, bends in zip(tree.chains, inputs.chains, self._bends, strict=True):
+            bones = [index_of[bone] for bone in chain.bones]
             members.append(Member(bones, tip_of(chain, pose), *bends, chain.has_hand))
-            if own is not None:
-                for place, limit, stiff in zip(
-                    bones, *chain.joints.now(own.fk_state.joints), strict=False
+            if solve_input is not None:
+                for index, limit, stiff in zip(
+                    bones, *chain.joints.now(solve_input.fk_state.joints), strict=False
                 ):
-                    limits[place], stiffness[place] = limit, stiff
+                    limits[index], stiffness[index] = limit, stiff
         locals_ = [pose.posed_local(bone) for bone in tree.bones]
         if inputs.locks is not None:
             limits[0] = inputs.locks.joint(limits[0], locals_[0].rotation)
         return BodyInput(
             [tree.rig.bone(bone) for bone in tree.bones],
             locals_,
-            [places.get(tree.rig.parents[bone], -1) for bone in tree.bones],
+            [index_of.get(tree.rig.parents[bone], -1) for bone in tree.bones],
             inputs.parent,
             members,
             limits,
@@ -255,31 +265,31 @@ class TreeUnit(Unit):
             ProblemError: If the constraint is off or invalid, or shares all of its bones.
         """
         inputs = self.read(scene)
-        place = self.plan.items.index(item)
-        own = inputs.chains[place]
-        if own is None:
-            report = inputs.refused[place]
+        index = self.plan.items.index(item)
+        solve_input = inputs.chains[index]
+        if solve_input is None:
+            report = inputs.refused[index]
             raise ProblemError((report and report.message) or OFF)
-        outcome = self._posture(scene.poses[self.plan.rig.uid], inputs).outcomes[place]
+        outcome = self._posture(scene.poses[self.plan.rig.uid], inputs).outcomes[index]
         if outcome is None or outcome.given is None or outcome.posture is None:
             raise ProblemError(
                 "Other constraints share all its bones, so none is free to bend: increase Chain "
                 "Length"
             )
-        return outcome.given, outcome.posture, own.world
+        return outcome.given, outcome.posture, solve_input.world
 
 
 def _member_input(
     scene: SolvedScene, member: ReachingChain
 ) -> tuple[SolveInput | None, Report | None]:
-    """Return the inputs of a chain, or its report if it is not solved."""
+    """Return the inputs of a chain, or its report if it isn't solved."""
     chain = member.plan
     try:
         inputs = member.read(scene)
         if inputs is None:
             return None, Report("DISABLED")
-        places = (*inputs.target, *(inputs.pole or ()))
-        if not all(isfinite(number) for number in places):
+        coordinates = (*inputs.target, *(inputs.pole or ()))
+        if not all(isfinite(number) for number in coordinates):
             raise not_finite_error(chain, inputs, chain.rig.from_world(inputs.world))
         if chain.stretches and not member.has_length(inputs):
             member.given(scene.poses[chain.rig.uid], inputs)  # Raises if it cannot stretch.
@@ -289,7 +299,7 @@ def _member_input(
 
 
 def _unposed(inputs: TreeInput, report: Report) -> SolveResult:
-    """Return a result without bones, with a report for the chains that have none yet."""
+    """Return a result without bones, and with a report for each chain that lacks one."""
     reports = tuple([refused or report for refused in inputs.refused])
     return SolveResult(inputs, (), (), reports, NOTHING, NOTHING)
 
@@ -325,55 +335,55 @@ def _report(
     joints: Sequence[Vec],
     rounding: float,
 ) -> Report:
-    """Return the report of a chain, given its joints in the written pose, in armature space."""
-    own = inputs.chains[i]
-    if own is None or outcome is None:
+    """Return the report of a chain from its joints in the written pose, in armature space."""
+    solve_input = inputs.chains[i]
+    if solve_input is None or outcome is None:
         return cast(Report, inputs.refused[i])
-    error = dist(point_in(own.world, joints[-1]), own.target)
+    error = dist(point_in(solve_input.world, joints[-1]), solve_input.target)
     state: str = outcome.state
-    if own.settings.influence == 1.0:
-        target = point_in(tree.rig.from_world(own.world), own.target)
-        is_on = is_on_target(joints, target, own.settings.tolerance, rounding)
+    if solve_input.settings.influence == 1.0:
+        target = point_in(tree.rig.from_world(solve_input.world), solve_input.target)
+        is_on = is_on_target(joints, target, solve_input.settings.tolerance, rounding)
         posture = outcome.posture
         state = judged(outcome.state, is_on, posture is not None and posture.has_orientation_error)
     start = "" if inputs.start is None else inputs.start.note
-    message = own.note or start or _reason(tree, i, inputs, outcome, state)
+    message = solve_input.note or start or _reason(tree, i, inputs, outcome, state)
     return Report(state, round(error, 6), outcome.iterations_used, message)
 
 
 def _reason(tree: TreePlan, i: int, inputs: TreeInput, outcome: MemberOutcome, state: str) -> str:
-    """Return why the tip of a chain is not on its target, or why it does not keep its volume."""
+    """Return why a chain's tip isn't on its target, or why it doesn't keep its volume."""
     if state == "REACHED":
         return volume_note(tree.chains[i], cast(SolveInput, inputs.chains[i]).settings)
     posture, bones = outcome.posture, set(tree.chains[i].bones)
     if state == "LIMITED":
         return explanation(posture, False) if posture and posture.has_orientation_error else LIMITED
-    others = [
+    sharing = [
         chain.name
-        for chain, own in zip(tree.chains, inputs.chains, strict=True)
-        if own is not None and chain is not tree.chains[i] and bones & set(chain.bones)
+        for chain, solve_input in zip(tree.chains, inputs.chains, strict=True)
+        if solve_input is not None and chain is not tree.chains[i] and bones & set(chain.bones)
     ]
-    if not others and outcome.state == "REACHED":
+    if not sharing and outcome.state == "REACHED":
         return MISSED
-    if not others and posture is not None:
-        own = cast(SolveInput, inputs.chains[i])
-        return explanation(posture, tree.chains[i].stretches, has_iterations(own.settings))
+    if not sharing and posture is not None:
+        solve_input = cast(SolveInput, inputs.chains[i])
+        return explanation(posture, tree.chains[i].stretches, has_iterations(solve_input.settings))
     return msg(
         "It shares bones with {others}, and not all targets can be reached: increase "
         "its Weight, or move a target",
-        others=listed(others),
+        others=listed(sharing),
     )
 
 
 def _bends(chain: ChainPlan) -> Bends:
-    """Return the rest bend of a chain from each of its bones on."""
+    """Return the rest bend of a chain's remainder from each of its bones."""
     rig, bones = chain.rig, chain.bones
-    places = range(len(bones))
+    starts = range(len(bones))
     if not chain.has_hand:
-        whole = [bend_side(rig, bones[start:], chain.tip_bone) for start in places]
+        whole = [bend_side(rig, bones[start:], chain.tip_bone) for start in starts]
         return whole, whole
     limb, hand = bones[:-1], bones[-1]
-    before = [bend_side(rig, limb[start:], hand) if limb[start:] else None for start in places]
+    limb_bends = [bend_side(rig, limb[start:], hand) if limb[start:] else None for start in starts]
     if chain.tip_bone >= 0:
-        return before, before  # Only the head of the hand reaches.
-    return [bend_side(rig, bones[start:], -1) for start in places], before
+        return limb_bends, limb_bends  # Only the head of the hand reaches the target.
+    return [bend_side(rig, bones[start:], -1) for start in starts], limb_bends

@@ -1,8 +1,8 @@
 """One update: read → solve → write.
 
-Ahead of an evaluation by Blender, what is worth it is solved from channels, so that one evaluation
-is enough. After it, whatever does not show the right pose is solved, and evaluated again. The
-handlers restore the FK pose before and after both.
+Ahead of Blender's evaluation, what is worth it is solved from channels, so that one evaluation is
+enough. After it, armatures with a wrong pose are solved and evaluated again. The handlers restore
+the FK pose before and after both.
 """
 
 from __future__ import annotations
@@ -30,10 +30,10 @@ from .write import SavedPose, on_report, write_reports
 
 
 def update(runs: Runs, scene: SceneSnapshot, frame: float | None) -> tuple[SolvedScene, set[int]]:
-    """Solve the armatures that were read, and compose what is written of them.
+    """Solve the armatures of a snapshot, and compose their channel values.
 
     Returns:
-        The solved scene, and the armatures whose channel values differ from the last ones.
+        The solved scene, and the armatures whose channel values changed.
     """
     solved = runs.solve(scene, frame)
     changed: set[int] = set()
@@ -50,25 +50,25 @@ def update(runs: Runs, scene: SceneSnapshot, frame: float | None) -> tuple[Solve
 
 
 def before_evaluation(runs: Runs, early: Early, coming: Coming) -> None:
-    """Solve what the coming evaluation affects, as far as it is known already, and write it.
+    """Solve and write what the coming evaluation affects, as far as the inputs are certain.
 
     Args:
-        runs: What is kept from update to update.
-        early: What is done, to be verified after the evaluation.
+        runs: The session's runs.
+        early: Records the result, to be verified after the evaluation.
         coming: The evaluation.
     """
     plan = coming.plan
     early.differing.clear()
     early.written = set()
     if not (coming.tagged or coming.may_be_rebuilt or plan.lookahead.is_early):
-        early.plan = plan  # All was tried, as there is nothing to try.
+        early.plan = plan  # Nothing to try counts as tried.
         return
     copied: set[int] = set()
     if coming.tagged:
         copied = plan.copied_with(coming.tagged)
         early.note_differing(coming, copied)
         if not plan.has_same_names(coming.tagged):
-            return  # F-curves already use the new bone names, the plan the old ones.
+            return  # F-curves already use the new bone names, the plan still the old ones.
     choice = chosen(runs, early, coming)
     foreseen: set[int] = set()
     changed: set[int] = set()
@@ -92,14 +92,14 @@ def before_evaluation(runs: Runs, early: Early, coming: Coming) -> None:
 
 
 def after_evaluation(runs: Runs, early: Early, done: Update) -> bool:
-    """Pose all armatures that an evaluation affects; return whether there are any.
+    """Pose all armatures that an evaluation affects; return whether any was.
 
-    Results that were solved ahead and are still valid are kept. All others are read, solved and
-    written, and Blender evaluates them again.
+    Results solved ahead are kept if still valid. All others are read, solved and written, and
+    Blender evaluates them again.
 
     Args:
-        runs: What is kept from update to update.
-        early: What was done ahead of the evaluation.
+        runs: The session's runs.
+        early: The results solved ahead of the evaluation.
         done: The evaluation.
     """
     if not done.is_played:
@@ -113,28 +113,28 @@ def after_evaluation(runs: Runs, early: Early, done: Update) -> bool:
     if not affected.evaluated and not released:
         return False
     if released:
-        # Other chains would be solved from bones that still show a pose that is gone.
-        others = affected.evaluated.keys() - released.keys()
-        _evaluate_again(affected, set(), others, released.values())
-        # That has cleared the list of updates.
+        # Otherwise chains would be solved from bones that still show an outdated pose.
+        unaffected = affected.evaluated.keys() - released.keys()
+        _evaluate_again(affected, set(), unaffected, released.values())
+        # This cleared the list of updates.
         done = done._replace(updates=Updates(done.depsgraph))
         affected = affected._replace(update=done, new=set(affected.evaluated))
     may_differ = done.is_undo or done.has_others or not was_tried
     right = set() if may_differ else _confirmed(affected, solved)
     wrong = _wrong(affected, right, differing)
     changed: set[int] = _read_and_solve(affected, wrong) if wrong else set()
-    # What differs from the last pose is not shown yet, unless it was written ahead.
+    # A changed pose isn't shown yet, unless it was written ahead.
     sure = changed - early.written
     again = sure | {uid for uid in wrong - sure if not affected.is_shown(uid)}
     again |= (affected.evaluated.keys() & done.redeclared) | differing
-    # Blender evaluates what is tagged for any view layer, or shares armature data with these.
-    others = affected.evaluated.keys() - again if done.redeclared else set()
-    if again or others:
-        _evaluate_again(affected, again, others)
+    # Blender evaluates armatures tagged for any view layer, and those sharing their data.
+    unaffected = affected.evaluated.keys() - again if done.redeclared else set()
+    if again or unaffected:
+        _evaluate_again(affected, again, unaffected)
     if runs.disturbed and done.depsgraph.mode != "RENDER":
         measure_shown(runs, done.depsgraph, affected.evaluated.keys())
     has_news = any([write_reports(runs.writers[uid]) for uid in affected.evaluated])
-    # At another frame Blender redraws panels itself. Renders may run in another thread.
+    # On a frame change Blender redraws panels itself. Renders may run in another thread.
     if has_news and done.frame is None and done.depsgraph.mode == "VIEWPORT":
         on_report.notify()
     runs.is_solved = True
@@ -144,12 +144,12 @@ def after_evaluation(runs: Runs, early: Early, done: Update) -> bool:
 
 
 def _wrong(affected: Affected, right: set[int], differing: set[int]) -> set[int]:
-    """Return the armatures that may show a wrong pose, with all that are solved with them.
+    """Return the armatures that may show a wrong pose, and all solved with them.
 
     Args:
         affected: The affected armatures.
-        right: Those of them that are known to show the right one.
-        differing: Those that may show that of another depsgraph.
+        right: Those that certainly show the right pose.
+        differing: Those that may show the pose of another depsgraph.
     """
     done, groups = affected.update, affected.runs.plan.groups
     if done.frame is None and not done.is_undo:
@@ -161,7 +161,7 @@ def _wrong(affected: Affected, right: set[int], differing: set[int]) -> set[int]
 
 
 def _confirmed(affected: Affected, early: SolvedScene | None) -> set[int]:
-    """Return the armatures that show what was solved ahead, and were evaluated as foreseen."""
+    """Return the armatures that show the pose solved ahead, from confirmed inputs."""
     evaluated, lookahead = affected.evaluated.keys(), affected.runs.plan.lookahead
     right: set[int] = set()
     foreseen: set[int] = set()
@@ -170,31 +170,30 @@ def _confirmed(affected: Affected, early: SolvedScene | None) -> set[int]:
         scene, depsgraph = early.snapshot, affected.update.depsgraph
         if scene.came_true(depsgraph, early.worlds):
             right |= foreseen
-    if affected.update.frame is not None:  # No input of the others has changed then.
+    if affected.update.frame is not None:  # A frame change doesn't affect the inputs of these.
         right |= evaluated & lookahead.still - foreseen
     return {uid for uid in right if affected.is_shown(uid)}
 
 
 def _read_and_solve(affected: Affected, rigs: set[int]) -> set[int]:
-    """Read and solve armatures; return those whose channel values differ from the last ones.
+    """Read and solve armatures; return those whose channel values changed.
 
-    Those that follow from channels are read from them, as ahead of an evaluation, so that the
-    result is the same bit for bit. If the evaluation differs from that, they are read from it like
-    the others.
+    Those that channels determine are read from channels, as ahead of an evaluation, for the same
+    result bit for bit. If the evaluation differs, they are read from it like the others.
     """
     done, runs, plan = affected.update, affected.runs, affected.runs.plan
     touched = affected.touched()
-    known = rigs & plan.lookahead.known
+    from_channels = rigs & plan.lookahead.known
     changed: set[int] = set()
-    if known:
-        scene = _channels(affected, known, touched)
+    if from_channels:
+        scene = _channels(affected, from_channels, touched)
         solved, changed = update(runs, scene, done.frame)
         if not scene.came_true(done.depsgraph, solved.worlds):
-            known = set()
-    others = rigs - known
-    if others:
+            from_channels = set()
+    from_evaluated = rigs - from_channels
+    if from_evaluated:
         touched |= plan.lookahead.known
-        _, more = update(runs, _evaluated(affected, others, touched), done.frame)
+        _, more = update(runs, _evaluated(affected, from_evaluated, touched), done.frame)
         changed |= more
     return changed
 
@@ -226,26 +225,26 @@ def _evaluated(affected: Affected, rigs: set[int], touched: set[int]) -> Evaluat
 
 
 TRIES = 2
-"""Maximum number of evaluations. After undo, and where a script sets the frame, Blender evaluates
-the animation again in the first one, which resets animated channels."""
+"""Maximum number of evaluations. After undo, and if a script sets the frame, the first one also
+evaluates the animation, which resets animated channels."""
 
 
 def _evaluate_again(
     affected: Affected,
     again: Set[int],
-    others: Set[int] = frozenset(),
+    optional: Set[int] = frozenset(),
     released: Iterable[bpy.types.Object] = (),
 ) -> None:
-    """Write results and have Blender evaluate them.
+    """Write results, and let Blender evaluate them.
 
-    In a render Blender does so by itself after the handlers; doing it here would hide the changes
+    In a render Blender itself evaluates after the handlers; evaluating here would hide the changes
     from the renderer. The next handler restores the FK pose.
 
     Args:
-        affected: What the update affects.
-        again: The armatures that have to be evaluated.
-        others: Those that may be evaluated as well.
-        released: Those with bones that no chain poses any more.
+        affected: The affected armatures.
+        again: The armatures that must be evaluated.
+        optional: Armatures that Blender may also evaluate.
+        released: Armatures with bones that no chain poses any more.
     """
     released = [armature for armature in released if _exists(armature) and not is_edited(armature)]
     for armature in released:
@@ -256,15 +255,15 @@ def _evaluate_again(
         return
     may_be_rebuilt = depsgraph.id_type_updated("SCENE")
     if may_be_rebuilt:
-        # Without this, Blender up to 4.5 crashes later, because the view layer lacks its bases.
+        # Otherwise Blender up to 4.5 crashes later, because the view layer lacks its bases.
         cast(Any, depsgraph.scene).original.update_tag()
-    kept: list[SavedPose] = []
-    # The channels may get animation from another depsgraph, or from another frame.
+    saved: list[SavedPose] = []
+    # The evaluation may flush animation of another depsgraph or frame to the channels.
     if affected.update.is_foreign or may_be_rebuilt:
-        moving = (again | others) & runs.plan.animated
+        moving = (again | optional) & runs.plan.animated
         rigs = [*(runs.plan.rigs[uid] for uid in moving), *map(skeleton_of, released)]
-        kept = [SavedPose(rig) for rig in rigs]
-    for uid in others:
+        saved = [SavedPose(rig) for rig in rigs]
+    for uid in optional:
         runs.overwritten.write(runs.writers[uid], is_quiet=True)
     animated = runs.plan.lookahead.animated
     try:
@@ -273,16 +272,16 @@ def _evaluate_again(
             try:
                 _update_quietly(depsgraph, [_note_changes] if runs.meshes.tokens else [])
             finally:
-                # Taking flushed values back would tag the armature: Blender would copy it once
-                # more after this handler. The next one does.
+                # Restoring flushed values would tag the armature, and Blender would copy it once
+                # more after this handler. The next handler restores them.
                 runs.overwritten.restore_channels(has_new_bones=may_be_rebuilt)
             # Only animation can have changed the channels meanwhile.
-            written = again | others
+            written = again | optional
             again = {uid for uid in written if animated[uid] and not affected.is_shown(uid)}
             if not again:
                 break
     finally:
-        for pose in kept:
+        for pose in saved:
             pose.restore()
 
 
@@ -301,30 +300,30 @@ def _write(affected: Affected, rigs: Iterable[int]) -> None:
             flushed = flush_to_original(affected.evaluated[uid], writer.rig.object)
             overwritten.keep_flushed(writer.rig, flushed)
         overwritten.write(writer)
-        # The object's own data is not tagged: it would be copied and evaluated once more.
+        # The armature data isn't tagged: it would be copied and evaluated once more.
         writer.rig.object.update_tag(refresh={"OBJECT"})
 
 
 def after_edits_of_others(
     runs: Runs, depsgraph: bpy.types.Depsgraph, follow: Callable[[], None]
 ) -> None:
-    """Evaluate what handlers of others have edited, as Blender would after ours, and follow then.
+    """Evaluate edits by other handlers, as Blender would after ours, and then follow.
 
     Args:
-        runs: What is kept from update to update.
-        depsgraph: The evaluated depsgraph, not that of a render.
-        follow: What reads it, and must not raise. It finds the updates of both evaluations.
+        runs: The session's runs.
+        depsgraph: The evaluated depsgraph; never that of a render.
+        follow: Reads the depsgraph, and must not raise. It sees the updates of both evaluations.
     """
     tagged, overwritten = tagged_in([depsgraph]), runs.overwritten
     objects = [(rig, rig.object) for rig in runs.plan.rigs.values()]
     rigs = [rig for rig, ob in objects if _exists(ob) and ob.name in tagged]
-    kept = [SavedPose(rig) for rig in rigs] if is_foreign(depsgraph) else []
-    for rig in rigs:  # They may show the right pose.
+    original_poses = [SavedPose(rig) for rig in rigs] if is_foreign(depsgraph) else []
+    for rig in rigs:  # These may already show the right pose.
         overwritten.write(runs.writers[rig.uid], is_quiet=True)
 
     def restore_and_follow(*_unused: object) -> None:
         overwritten.restore_channels(has_new_bones=depsgraph.id_type_updated("SCENE"))
-        for pose in kept:
+        for pose in original_poses:
             pose.restore()
         follow()
 
@@ -332,26 +331,26 @@ def after_edits_of_others(
 
 
 def _update_quietly(depsgraph: bpy.types.Depsgraph, handlers: list[Callable[..., None]]) -> None:
-    """Evaluate with other update handlers, as Blender does without any what handlers have changed.
+    """Evaluate with only these update handlers, as Blender uses none after handlers.
 
-    They see what is evaluated: the updates are not listed any more afterwards.
+    They see the updates, which aren't listed any more afterwards.
     """
-    before: list[Any] = bpy.app.handlers.depsgraph_update_pre
-    after: list[Any] = bpy.app.handlers.depsgraph_update_post
-    kept = before[:], after[:]
-    before.clear()
-    after[:] = handlers
+    pre: list[Any] = bpy.app.handlers.depsgraph_update_pre
+    post: list[Any] = bpy.app.handlers.depsgraph_update_post
+    saved = pre[:], post[:]
+    pre.clear()
+    post[:] = handlers
     try:
         depsgraph.update()
     finally:
-        before[:], after[:] = kept
+        pre[:], post[:] = saved
 
 
 def _note_changes(_scene: bpy.types.Scene, depsgraph: bpy.types.Depsgraph) -> None:
     part(Runs).meshes.note_changes(Updates(depsgraph))
 
 
-# Which armatures an evaluation affects.
+# The armatures that an evaluation affects.
 
 
 class Update(NamedTuple):
@@ -359,16 +358,16 @@ class Update(NamedTuple):
 
     Attributes:
         depsgraph: The evaluated depsgraph.
-        updates: What it has updated.
+        updates: The data-blocks that it updated.
         frame: The new frame, if its animation was evaluated; else None.
-        is_played: Whether it was evaluated for nothing else: no data-block was edited.
+        is_played: Whether only the frame changed, and no data-block was edited.
         is_rebuilt: Whether its relations were rebuilt.
         is_undo: Whether it follows an undo or redo.
-        is_foreign: Whether Blender does not flush its animation to the original data.
+        is_foreign: Whether Blender doesn't flush its animation to the original data.
         has_new_curves: Whether F-curves may have been edited.
-        redeclared: Armatures whose dependencies were just declared, so that Blender evaluates them
-            again in any case.
-        has_others: Whether handlers of others ran before, which may have set anything.
+        redeclared: Armatures whose dependencies were just declared, so Blender evaluates them again
+            anyway.
+        has_others: Whether other handlers ran first, which may have set anything.
     """
 
     depsgraph: bpy.types.Depsgraph
@@ -388,9 +387,9 @@ class Affected(NamedTuple):
 
     Attributes:
         update: The update.
-        runs: What is kept of them.
+        runs: The session's runs.
         evaluated: The affected armatures, evaluated.
-        new: Those that this view layer has not shown yet, or whose lists a script changed.
+        new: Those that this view layer hasn't shown yet, or whose lists a script changed.
     """
 
     update: Update
@@ -406,16 +405,17 @@ class Affected(NamedTuple):
         return writer.is_shown(Evaluated(self.evaluated[uid], writer.rows).channels)
 
     def touched(self) -> set[int]:
-        """Return those whose own channels or settings may have changed; see also `Varying`."""
-        found = set(self.new)
+        """Return those whose channels or settings may have changed; see also `Varying`."""
+        uids = set(self.new)
         if not self.update.is_played:
-            found |= geometry_in(self.update.updates) | self.runs.plan.animated
-        return found | self.evaluated.keys() if self.update.is_foreign else found
+            uids |= geometry_in(self.update.updates) | self.runs.plan.animated
+        return uids | self.evaluated.keys() if self.update.is_foreign else uids
 
     def unchanged(self) -> set[int]:
-        """Return those of which an edit changed no input, so that they show the right pose.
+        """Return those whose inputs an edit didn't change, so they show the right pose.
 
-        Blender lists all objects after rebuilding relations, and armatures whose selection changed.
+        Blender lists all objects after rebuilding relations, and armatures with a changed
+        selection.
         """
         update, runs = self.update, self.runs
         plan, depsgraph = runs.plan, update.depsgraph
@@ -426,20 +426,20 @@ class Affected(NamedTuple):
         affected = self.new | update.redeclared | plan.driven | changed
         affected |= _depending(plan, changed, depsgraph.id_type_updated("SCENE"))
         affected = affected.union(*[plan.sources[uid] for uid in plan.sources.keys() & changed])
-        others = {uid for uid in self.evaluated if affected.isdisjoint(plan.groups[uid])}
-        return {uid for uid in others if self.is_shown(uid) and self._has_known_settings(uid)}
+        independent = {uid for uid in self.evaluated if affected.isdisjoint(plan.groups[uid])}
+        return {uid for uid in independent if self.is_shown(uid) and self._has_known_settings(uid)}
 
     def _has_known_settings(self, uid: int) -> bool:
-        """Return whether the settings are those that were read last; they may be driven."""
+        """Return whether the settings are those read last; they may be driven."""
         return self.runs.readers[uid].has_settings_of(Evaluated(self.evaluated[uid]))
 
 
 def affected_by(runs: Runs, update: Update) -> Affected:
     """Return the armatures that an update affects.
 
-    These are the updated ones, those that depend on something updated or on the frame, and those
-    that this view layer has not shown yet, each with all that are solved with it. If dependencies
-    changed, all armatures are affected.
+    They are updated, depend on something updated or on the frame, or weren't shown by this view
+    layer yet. All armatures solved with them are included. If dependencies changed, all armatures
+    are affected.
     """
     depsgraph, redeclared = update.depsgraph, update.redeclared
     is_frame_change = update.frame is not None
@@ -455,7 +455,7 @@ def affected_by(runs: Runs, update: Update) -> Affected:
     every = set(plan.rigs)
     affected = every if updated is None else updated | _depending(plan, updated, is_timed)
     unseen: set[int] = set() if is_frame_change else _take_unseen(depsgraph)
-    # Scripts change lists without a notification, so all that will be solved is checked.
+    # Blender doesn't notify of lists changed by scripts, so all armatures to be solved are checked.
     is_all = is_frame_change or redeclared
     asked = plan.rigs.keys() if is_all else _solved_with(plan, affected | unseen)
     new = runs.planner.with_changed_lists(asked)
@@ -469,7 +469,7 @@ def affected_by(runs: Runs, update: Update) -> Affected:
     new |= unseen
     affected |= new
     if redeclared:
-        # Blender rebuilds its relations, and may evaluate any armature for that.
+        # Blender rebuilds its relations, and may then evaluate any armature.
         affected |= plan.rigs.keys()
     is_every = affected >= plan.rigs.keys()
     rigs = set(plan.rigs) if is_every else _solved_with(plan, affected)
@@ -489,22 +489,22 @@ def _updated(update: Update, most: int | None = None) -> set[int] | None:
 
 
 def _solved_with(plan: Plan, affected: Set[int]) -> set[int]:
-    """Return the armatures among some data-blocks, each with all that are solved with it."""
+    """Return the armatures among some data-blocks, each with all solved with it."""
     return {uid for rig in plan.rigs.keys() & affected for uid in plan.groups[rig]}
 
 
 def _depending(plan: Plan, updated: set[int], is_timed: bool) -> set[int]:
     """Return the armatures that depend on the frame, if it changed, or on updated objects."""
-    found: set[int] = set(plan.timed) if is_timed else set()
-    return found.union(*[plan.watched[uid] for uid in plan.watched.keys() & updated])
+    uids: set[int] = set(plan.timed) if is_timed else set()
+    return uids.union(*[plan.watched[uid] for uid in plan.watched.keys() & updated])
 
 
 class SeenArmatures(dict[tuple[int, str], set[int]]):
-    """By view layer of the session, the armatures that were solved for it or are not in it."""
+    """By view layer, the armatures that were solved for it or aren't in it."""
 
 
 def forget_removed_layers() -> None:
-    """Forget view layers that were removed: another one of that name has shown nothing yet."""
+    """Forget removed view layers: a new one of that name hasn't shown anything yet."""
     seen = part(SeenArmatures)
     present = {
         (session_uid(scene), layer.name) for scene in bpy.data.scenes for layer in scene.view_layers
@@ -514,9 +514,9 @@ def forget_removed_layers() -> None:
 
 
 def unseen(scene: bpy.types.Scene, layer: bpy.types.ViewLayer) -> set[int]:
-    """Return the armatures of a view layer that were not solved for it yet.
+    """Return the armatures of a view layer that weren't solved for it yet.
 
-    Blender calls no handler at the first update of a view layer.
+    Blender doesn't call handlers at the first update of a view layer.
     """
     plan = planner.known()
     if plan is None:
@@ -524,9 +524,9 @@ def unseen(scene: bpy.types.Scene, layer: bpy.types.ViewLayer) -> set[int]:
     seen = part(SeenArmatures).setdefault((session_uid(scene), layer.name), set())
     new = plan.rigs.keys() - seen
     names = {*layer.objects.keys()} if new else ()  # Blender looks each name up among all.
-    found = {uid for uid in new if plan.rigs[uid].object.name in names}
-    seen |= new - found
-    return found
+    shown = {uid for uid in new if plan.rigs[uid].object.name in names}
+    seen |= new - shown
+    return shown
 
 
 def _take_unseen(depsgraph: bpy.types.Depsgraph) -> set[int]:
@@ -534,12 +534,12 @@ def _take_unseen(depsgraph: bpy.types.Depsgraph) -> set[int]:
     scene, layer = depsgraph.scene, depsgraph.view_layer
     if depsgraph.mode == "RENDER" or scene is None or layer is None:
         return set()
-    found = unseen(scene, layer)
-    part(SeenArmatures).setdefault((session_uid(scene), layer.name), set()).update(found)
-    return found
+    uids = unseen(scene, layer)
+    part(SeenArmatures).setdefault((session_uid(scene), layer.name), set()).update(uids)
+    return uids
 
 
 def is_foreign(depsgraph: bpy.types.Depsgraph) -> bool:
-    """Return whether Blender does not flush this depsgraph's animation to the original data."""
+    """Return whether Blender doesn't flush this depsgraph's animation to the original data."""
     layer = bpy.context.view_layer
     return depsgraph.mode == "RENDER" or layer is None or layer.depsgraph != depsgraph

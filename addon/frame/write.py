@@ -1,7 +1,6 @@
-"""What is written of an armature: channel values of its solved pose for an evaluation, and reports.
+"""Write an armature's solved pose to its channels for an evaluation, and its reports.
 
-The channels belong to the animator: outside of an evaluation they hold the FK pose, which is
-restored after it.
+The channels belong to the animator: they hold the FK pose, which is restored after each evaluation.
 """
 
 from __future__ import annotations
@@ -47,10 +46,10 @@ class PoseWriter:
     Attributes:
         rig: The armature.
         rows: The bones whose channels are read and written.
-        poses_any: Whether chains pose any bone of it.
+        poses_any: Whether chains pose any of its bones.
         composed: The channels and their composed values; empty before the first `compose`.
         reports: The reports of its constraints, as in `SolvedPose`.
-        shown: The reports that its constraints show.
+        shown: The reports last written to its constraints.
     """
 
     def __init__(self, rig: Skeleton, rows: Rows, poses_any: bool) -> None:
@@ -67,7 +66,7 @@ class PoseWriter:
     def compose(self, pose: SolvedPose) -> bool:
         """Compose the channel values of a solved pose; return whether they changed.
 
-        An unchanged FK pose and results of unchanged inputs are the same objects as before.
+        An unchanged FK pose, and results of unchanged inputs, are the same objects as last time.
         """
         self.reports = pose.reports or self.reports
         fk, results = pose.fk, pose.results
@@ -78,9 +77,9 @@ class PoseWriter:
         for result in results:
             for first, values in result.values:
                 numbers[first : first + len(values)] = values
-        before = self.composed
+        last = self.composed
         self.composed = [(group, group.of_slots(numbers)) for group in fk.groups]
-        return self.composed != before
+        return self.composed != last
 
     def is_shown(self, evaluated: PoseChannels) -> bool:
         """Return whether evaluated channels have the composed values."""
@@ -95,63 +94,63 @@ def channels_of(
 ) -> tuple[list[tuple[int, array[float]]], list[Quat], float]:
     """Return a result as channel values (see `SolveResult.values`).
 
-    They depend on nothing of the FK pose but what `FkPose.bits_of` the bones has.
+    Of the FK pose they depend only on `FkPose.bits_of` the bones.
 
     Returns:
-        The values; the rotations that they represent, and the largest rounding error of these.
+        The values, the rotations that they represent, and the largest rounding error of these.
     """
-    found: list[tuple[int, array[float]]] = []
+    slot_values: list[tuple[int, array[float]]] = []
     turns: list[Quat] = []
     rounding = ROUNDED
     if fk.has_only_quaternions:
-        # Their signs are compatible with the FK pose already.
+        # Their signs already match the FK pose.
         numbers = array("f", result.rotations)
         turns = unit_rotations(numbers)
-        for first, last, place in ranges_of(result.bones):
-            found.append((first * 4, numbers[place * 4 : (place + last - first) * 4]))
+        for first, last, position in ranges_of(result.bones):
+            slot_values.append((first * 4, numbers[position * 4 : (position + last - first) * 4]))
     else:
         for i, bone in enumerate(result.bones):
             w, x, y, z = result.rotations[4 * i : 4 * i + 4]
-            values = given = fk.numbers(bone)
+            values = fk_values = fk.numbers(bone)
             if (w, x, y, z) != fk.rotation(bone):  # An unchanged rotation keeps its values.
-                values = channel_values(fk.modes[bone], (w, x, y, z), given)
+                values = channel_values(fk.modes[bone], (w, x, y, z), fk_values)
             single = array("f", values)
-            found.append((bone * 4, single))
+            slot_values.append((bone * 4, single))
             turns.append(quaternion(fk.modes[bone], single))
             rounding = max(rounding, UNIT * sum(map(abs, single)))
     for kind, solved in ((LOCATION, result.locations), (SCALE, result.scales)):
-        for bone, place in solved.items():
-            found.append((fk.rig.slot(kind, bone) * 4, array("f", place)))
-    return found, turns, rounding
+        for bone, position in solved.items():
+            slot_values.append((fk.rig.slot(kind, bone) * 4, array("f", position)))
+    return slot_values, turns, rounding
 
 
 on_report = Listeners[[]]()
-"""Called after an update that has changed what constraints report.
+"""Called after an update that changed reports of constraints.
 
-Blender does not redraw panels for it, as handlers do not notify its editors.
+Blender doesn't redraw panels then, as handlers don't notify its editors.
 """
 
 
 def write_reports(writer: PoseWriter) -> bool:
     """Write the reports of an armature's constraints, for the panel.
 
-    Properties are set one by one, as setting them all at once would tag the armature.
+    Properties are set one at a time, as setting them in bulk would tag the armature.
 
     Returns:
-        Whether any has changed.
+        Whether any changed.
     """
     reports, shown = writer.reports, writer.shown
     if reports == shown:
         return False
     writer.shown = reports
     items = settings(writer.rig.object).constraints
-    for indices, now in reports.items():
-        before = shown.get(indices) or [_shown_by(items[i]) for i in indices]
-        for i, report, was in zip(indices, now, before, strict=True):
+    for indices, current in reports.items():
+        old = shown.get(indices) or [_shown_by(items[i]) for i in indices]
+        for i, report, old_report in zip(indices, current, old, strict=True):
             if report.message:
                 store(report.message)
-            if report != was:
-                _write_report(items[i], report, was)
+            if report != old_report:
+                _write_report(items[i], report, old_report)
     return True
 
 
@@ -160,19 +159,19 @@ def _shown_by(item: FabrikConstraint) -> Report:
 
 
 def _write_report(item: FabrikConstraint, report: Report, shown: Report) -> None:
-    for name, value, before in zip(Report._fields, report, shown, strict=True):
-        if value != before:
+    for name, value, old in zip(Report._fields, report, shown, strict=True):
+        if value != old:
             setattr(item, name, value)
 
 
 MOST_SINGLY = 32
-"""The number of bones up to which setting each takes less time than setting those of a pose."""
+"""Up to this many bones, setting them one at a time is faster than setting a whole pose."""
 
 
 class ChannelBuffer:
     """Access to one channel of some bones of an armature.
 
-    References to the bones become invalid when Blender recreates them, and must be refreshed then.
+    References to the bones become invalid when Blender recreates them; call `refresh` then.
     """
 
     def __init__(
@@ -182,9 +181,9 @@ class ChannelBuffer:
 
         Args:
             rig: The armature.
-            rows: The bones that are read and written.
-            group: The channel, and the bones that have it.
-            bones: The bones among them to access.
+            rows: The bones whose channels are read and written.
+            group: The channel, and its bones.
+            bones: Those of the group's bones to access.
         """
         self.rig, self.channel, self.size, self.bones = rig, group.channel, group.size, bones
         self.ranges = group.ranges if bones is group.bones else ranges_of(bones)
@@ -202,13 +201,13 @@ class ChannelBuffer:
         return True
 
     def components_of(self, curves: Curves) -> list[int]:
-        """Return the indices of the values that F-curves set, which have their index."""
-        places = {bone: place for place, bone in enumerate(self.bones)}
+        """Return the indices of the values that F-curves set; refresh these first."""
+        positions = {bone: i for i, bone in enumerate(self.bones)}
         keyed = curves.bone_places.get(self.channel, ())
         return [
-            places[bone] * self.size + index
+            positions[bone] * self.size + index
             for bone, index, *_ in keyed
-            if bone in places and index < self.size
+            if bone in positions and index < self.size
         ]
 
     def read(self) -> array[float]:
@@ -219,7 +218,7 @@ class ChannelBuffer:
             for bone in self.bones:
                 readers[bone]()
         else:
-            untyped: Any = self.rig.object  # Each played frame asks.
+            untyped: Any = self.rig.object  # Called at each played frame.
             untyped.pose.bones.foreach_get(self.channel, values)
         if len(self.ranges) == 1:
             first, end, _ = self.ranges[0]
@@ -227,7 +226,7 @@ class ChannelBuffer:
         return array("f", gather(values, self.ranges, size))
 
     def write(self, numbers: array[float], is_quiet: bool) -> None:
-        """Set all values in the fastest way; call `read` first.
+        """Set all values as fast as possible; call `read` first.
 
         Args:
             numbers: The values.
@@ -235,8 +234,8 @@ class ChannelBuffer:
         """
         size = self.size
         values, _, writers = self.rig.column(self.channel, size, self._few)
-        for first, end, place in self.ranges:
-            values[first * size : end * size] = numbers[place * size : (place + end - first) * size]
+        for first, end, start in self.ranges:
+            values[first * size : end * size] = numbers[start * size : (start + end - first) * size]
         if not is_quiet and self._few is None and len(self.bones) > MOST_SINGLY:
             set_channel(self.rig.object, self.channel, values)
             return
@@ -249,11 +248,10 @@ class Overwrite(NamedTuple):
 
     Attributes:
         buffer: The channel.
-        before: Its values before.
-        played: Its values after the evaluation of the frame that they were written ahead of, if
-            F-curves that are muted meanwhile would have changed them.
+        before: Its values before they were overwritten.
+        played: Its values with the muted F-curves of the new frame; `before` without any.
         written: The values that were written.
-        curves: F-curves that overwrite them if the evaluation includes the animation.
+        curves: F-curves that overwrite them if the evaluation includes animation.
     """
 
     buffer: ChannelBuffer
@@ -264,7 +262,7 @@ class Overwrite(NamedTuple):
 
 
 class Overwritten:
-    """What is overwritten for the present evaluation, to be restored after it.
+    """The channels overwritten for the current evaluation, to be restored after it.
 
     Attributes:
         is_any: Whether there is anything to restore.
@@ -275,7 +273,7 @@ class Overwritten:
         self.is_any = False
         self._channels: list[Overwrite] = []
         self._muted: list[MutedCopy] = []
-        # Armatures with values that the animation of another depsgraph has replaced.
+        # Armatures with values that animation of another depsgraph replaced.
         self._flushed: list[tuple[Skeleton, Flushed]] = []
 
     def write_ahead(
@@ -290,10 +288,10 @@ class Overwritten:
 
         Args:
             writer: The armature.
-            animated: Slots that are skipped, as animation would overwrite them.
-            curves: F-curves that overwrite others if the evaluation includes the animation.
-            muted: These, if they are muted for the evaluation.
-            fk: The FK pose that they would give.
+            animated: Slots to skip, as animation would overwrite them.
+            curves: F-curves that overwrite other slots if the evaluation includes animation.
+            muted: These F-curves, if they are muted for the evaluation.
+            fk: The FK pose with the values of the muted F-curves.
         """
         if muted is not None:
             self._muted.append(muted)
@@ -305,7 +303,7 @@ class Overwritten:
             self._write(writer, group, composed, bones, curves, fk)
 
     def write(self, writer: PoseWriter, is_quiet: bool = False) -> None:
-        """Write the composed values over the FK pose, if there are any.
+        """Write the composed values, if any, over the FK pose.
 
         Args:
             writer: The armature.
@@ -327,24 +325,24 @@ class Overwritten:
         if not bones:
             return
         buffer = ChannelBuffer(writer.rig, writer.rows, group, bones)
-        before, written, size = buffer.read(), array("f", composed), group.size
+        fk_values, written, size = buffer.read(), array("f", composed), group.size
         if len(bones) != len(group.bones):
-            places = [group.bones.index(bone) for bone in bones]
-            written = array("f", [x for at in places for x in written[at * size : (at + 1) * size]])
-        played = before
+            positions = [group.bones.index(bone) for bone in bones]
+            written = array("f", [x for k in positions for x in written[k * size : (k + 1) * size]])
+        played = fk_values
         if fk is not None and curves is not None and group.channel in curves.bone_places:
-            played, values = before[:], array("f", group.of_slots(fk.inputs))
+            played, values = fk_values[:], array("f", group.of_slots(fk.inputs))
             for i in buffer.components_of(curves):
                 played[i] = values[i]
-        if written == before == played:
+        if written == fk_values == played:
             return
         self.is_any = True
-        counting = curves if fk is None else None  # Those that are muted change nothing.
-        self._channels.append(Overwrite(buffer, before, played, written, counting))
+        overwriting = curves if fk is None else None  # Muted F-curves don't overwrite.
+        self._channels.append(Overwrite(buffer, fk_values, played, written, overwriting))
         buffer.write(written, is_quiet)
 
     def keep_flushed(self, rig: Skeleton, flushed: Flushed) -> None:
-        """Have `restore` also restore the values from before a flush to the original data."""
+        """Make `restore` also restore values replaced by a flush to the original data."""
         if flushed:
             self._flushed.append((rig, flushed))
             self.is_any = True
@@ -352,12 +350,12 @@ class Overwritten:
     def restore(self, has_new_bones: bool, is_played: bool = False) -> None:
         """Restore the values of all overwritten channels, and undo flushes and mutes.
 
-        Values that another extension has set meanwhile are kept.
+        Values set by another extension meanwhile are kept.
 
         Args:
             has_new_bones: Whether Blender may have recreated the bones of an armature.
-            is_played: Whether the frame that was solved ahead has been evaluated, and Blender
-                flushes its animation to the original data.
+            is_played: Whether the frame solved ahead was evaluated, with its animation flushed to
+                the original data.
         """
         self.restore_channels(has_new_bones, is_played)
         while self._flushed:
@@ -367,7 +365,7 @@ class Overwritten:
         self.is_any = False
 
     def restore_channels(self, has_new_bones: bool, is_played: bool = False) -> None:
-        """Restore the same, except for flushed values. It tags nothing."""
+        """Restore all but flushed values, without tagging anything."""
         if has_new_bones and self._channels:
             forget_bones()
         while self._channels:
@@ -389,13 +387,13 @@ class Overwritten:
 
 
 def _merged(over: Overwrite, present: array[float], fk: array[float]) -> array[float]:
-    """Return the FK pose, except for values that were changed since they were written.
+    """Return the FK pose, except for values changed since they were written.
 
-    If F-curves have changed any, they count as having set all of theirs: a value that happens to be
-    the same as what was written is one of them as well.
+    If F-curves changed any value, they set all of theirs, even those that happen to equal the
+    written ones.
     """
     pairs = zip(present, over.written, fk, strict=True)
-    merged = array("f", [given if now == was else now for now, was, given in pairs])
+    merged = array("f", [fk_value if value == old else value for value, old, fk_value in pairs])
     keyed: list[int] = []
     if over.curves is not None:
         over.curves.refresh()
@@ -407,20 +405,20 @@ def _merged(over: Overwrite, present: array[float], fk: array[float]) -> array[f
 
 
 def _restore_by_name(over: Overwrite, fk: array[float]) -> None:
-    """Restore bones by name, after the bones of an armature or their order changed."""
+    """Restore bones by name, after an armature's bones or their order changed."""
     buffer, size = over.buffer, over.buffer.size
     bones = pose_bones(buffer.rig.object)
-    found = [bones.get(buffer.rig.names[i]) for i in buffer.bones]
+    existing = [bones.get(buffer.rig.names[i]) for i in buffer.bones]
     present = over.written[:]
-    for place, bone in enumerate(found):
+    for position, bone in enumerate(existing):
         if bone is not None:
             values = array("f", getattr(bone, buffer.channel))
-            present[place * size : (place + 1) * size] = values
+            present[position * size : (position + 1) * size] = values
     merged = _merged(over, present, fk)
-    for place, bone in enumerate(found):
+    for position, bone in enumerate(existing):
         if bone is not None:
             setter = bone.path_resolve(buffer.channel, False)
-            setter.foreach_set(merged[place * size : (place + 1) * size])
+            setter.foreach_set(merged[position * size : (position + 1) * size])
 
 
 class SavedPose:
@@ -437,16 +435,16 @@ class SavedPose:
         bones = pose_bones(self._rig.object)
         if not self._rig.has_same_bones():
             return
-        for name, size, before in self._columns:
+        for name, size, saved in self._columns:
             present = floats(bones, name, size)
-            if present != before:
+            if present != saved:
                 changed = [
                     bone
                     for bone in range(len(bones))
                     if present[bone * size : (bone + 1) * size]
-                    != before[bone * size : (bone + 1) * size]
+                    != saved[bone * size : (bone + 1) * size]
                 ]
                 values, _, writers = self._rig.column(name, size)
-                values[:] = before
+                values[:] = saved
                 for bone in changed:
                     writers[bone]()

@@ -1,1 +1,1 @@
-"""The plan: what stays the same from frame to frame, resolved and ordered."""
+"""The plan: everything that stays the same between frames, resolved and ordered."""

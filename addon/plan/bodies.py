@@ -1,7 +1,7 @@
-"""Which targets and poles belong to a body that is lifted as a whole, as by the ground.
+"""Tie targets and poles to a body that is lifted as a whole, as by the ground.
 
-Its own bones are carried along. What its chains reach for is not, but was animated together with
-them: targets and poles go along, unless they are held by something else or placed in the world.
+The body's bones follow by parenting. Its targets and poles don't, though they were animated with
+it: they follow the lift, unless something else holds them or they were placed in the world.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ MOVING = {*KIND_OF, "delta_location", "delta_rotation_euler", "delta_rotation_qu
 
 
 def tie_to_bodies(units: Iterable[UnitPlan], chains: Iterable[ChainPlan]) -> None:
-    """Set which targets and poles of chains belong to a body that a unit lifts."""
+    """Set how targets and poles of chains belong to a body that a unit lifts."""
     lifting = [unit for unit in units if unit.lifts_body]
     hips: dict[Skeleton, dict[int, set[int]]] = {}
     for unit in lifting:
@@ -35,40 +35,40 @@ def tie_to_bodies(units: Iterable[UnitPlan], chains: Iterable[ChainPlan]) -> Non
             continue
         above = {hip: below for hip, below in hips[chain.rig].items() if chain.bones[-1] in below}
         body = _Body(chain.rig, above)
-        # What stands on the ground is placed there.
+        # Ground places these targets.
         chain.target_tie = body.tie(chain.target) if chain.goal_source is None else None
         chain.pole_tie = body.tie(chain.pole)
 
 
 class _Body:
-    """An armature with the bones that lift a chain of it, and all bones below each of them."""
+    """An armature, with the bones that lift one of its chains and all bones below each."""
 
     def __init__(self, rig: Skeleton, hips: dict[int, set[int]]) -> None:
         self._rig = rig
         self._hips = hips
 
     def tie(self, point: Point | None) -> Tie | None:
-        """Return how a target or pole belongs to the body; None if it does not, or is part of it.
+        """Return how a target or pole belongs to the body; None if it doesn't, or is part of it.
 
-        Its parents and those of Blender's constraints that have a target are followed up to the
-        armature, or to objects that were added as controls: these only if they are animated as the
-        body is, else they were placed in the world.
+        The search follows its parents and native constraint targets up to the armature, or to
+        objects added as controls. Controls belong to it only if animated as the body is; otherwise
+        they were placed in the world.
         """
         if point is None or not self._hips:
             return None
-        found: dict[int, tuple[Hold, ...]] = {}
+        holds_by_hip: dict[int, tuple[Hold, ...]] = {}
         for hip, below in self._hips.items():
             holds = self._holds(node_at(point), below)
             if holds is not None:
-                found[hip] = holds
-        if not found:
+                holds_by_hip[hip] = holds
+        if not holds_by_hip:
             return None
-        return Tie(tuple(found), next(iter(found.values())))
+        return Tie(tuple(holds_by_hip), next(iter(holds_by_hip.values())))
 
     def _holds(self, start: Node, below: Collection[int]) -> tuple[Hold, ...] | None:
-        """Return what holds a target, None if it moves with some bones or is not of the body."""
+        """Return a target's holds; None if it moves with some bones or isn't part of the body."""
         body = self._rig.object
-        found: dict[Node, tuple[Hold, ...] | None] = {}
+        holds_by_node: dict[Node, tuple[Hold, ...] | None] = {}
 
         def relations(node: Node) -> Iterator[Node]:
             if node != (body, -1):
@@ -77,36 +77,42 @@ class _Body:
 
         for node in walk_dependencies([start], relations):
             if node == (body, -1):
-                found[node] = ()
+                holds_by_node[node] = ()
             elif node[0] is body and node[1] in below:
-                found[node] = None
+                holds_by_node[node] = None
             else:
-                found[node] = self._holds_of(node, found)
-        if (body, -1) in found or found[start] is None or any(map(_moves, found)):
-            return found[start]
+                holds_by_node[node] = self._holds_of(node, holds_by_node)
+        if (
+            (body, -1) in holds_by_node
+            or holds_by_node[start] is None
+            or any(map(_moves, holds_by_node))
+        ):
+            return holds_by_node[start]
         hips = [(body, bone) for bone in self._hips]
-        return None if any(map(_moves, walk_dependencies(hips, parents))) else found[start]
+        return None if any(map(_moves, walk_dependencies(hips, parents))) else holds_by_node[start]
 
     def _holds_of(
-        self, node: Node, found: dict[Node, tuple[Hold, ...] | None]
+        self, node: Node, holds_by_node: dict[Node, tuple[Hold, ...] | None]
     ) -> tuple[Hold, ...] | None:
         ob, bone = node
-        above = [found.get(parent) for parent in parents(node)]
+        above = [holds_by_node.get(parent) for parent in parents(node)]
         if not above and not is_control(ob):
             return None
         name = skeleton_of(ob).names[bone] if bone >= 0 else ""
         holds = [
-            Hold(ob, name, con.name) for con, source in _tethers(node) if found.get(source) != ()
+            Hold(ob, name, con.name)
+            for con, source in _tethers(node)
+            if holds_by_node.get(source) != ()
         ]
-        for one in above:
-            if one is None:
+        for inherited in above:
+            if inherited is None:
                 return None
-            holds += one
+            holds += inherited
         return tuple(dict.fromkeys(holds))
 
 
 def _tethers(node: Node) -> list[tuple[Any, Node]]:
-    """Return Blender's constraints of a node that have a target, each with it."""
+    """Return a node's native constraints that have a target, each with its target."""
     ob, bone = node
     owner: Any = ob if bone < 0 else pose_bones(ob)[skeleton_of(ob).names[bone]]
     tethers = [con for con in owner.constraints if not con.mute]

@@ -36,11 +36,11 @@ Measure = Callable[
 
 
 class PlanView(Protocol):
-    """What motions may ask of the plan."""
+    """The part of the plan that motions may use."""
 
     @property
     def moved(self) -> Mapping[int, Collection[int]]:
-        """By armature, the bones that are posed by constraints and their descendants."""
+        """By armature, the bones that constraints pose, and their descendants."""
         ...
 
     @property
@@ -50,13 +50,13 @@ class PlanView(Protocol):
 
 
 class Report(NamedTuple):
-    """What a constraint reports of its last evaluation.
+    """The report of a constraint on its last evaluation.
 
     Attributes:
-        state: One of the constraint's states (see `STATE_ITEMS`).
+        state: The state, one of `STATE_ITEMS`.
         error: Distance from tip to target in world space, in metres.
         iterations_used: Number of iterations of the solver.
-        message: The problem and its solution; empty if there is none.
+        message: The problem and its solution; empty without a problem.
     """
 
     state: str
@@ -70,7 +70,7 @@ class Pose(Protocol):
 
     @property
     def settings(self) -> Sequence[AnimatedSettings]:
-        """The settings of the constraints, in the order of the list."""
+        """The settings of the constraints, in list order."""
         ...
 
     def fk_bits(self, ranges: Sequence[IndexRange]) -> tuple[object, ...]:
@@ -78,7 +78,7 @@ class Pose(Protocol):
         ...
 
     def beneath(self, bones: Sequence[int]) -> tuple[object, ...]:
-        """Return the solved channels of some bones, which a layer starts from."""
+        """Return the solved channels of some bones, from which a layer starts."""
         ...
 
     def local(self, bone: int) -> Local:
@@ -86,7 +86,7 @@ class Pose(Protocol):
         ...
 
     def fk_local(self, bone: int) -> Local:
-        """Return the channels of the FK pose of a bone that a unit poses."""
+        """Return the FK pose of a bone that a unit poses, as local channels."""
         ...
 
     def posed_local(self, bone: int) -> Local:
@@ -97,7 +97,7 @@ class Pose(Protocol):
 class Snapshot(Protocol):
     """Read access to a scene during a solve (see `solved_scene.SolvedScene`).
 
-    Transforms include everything that was solved so far.
+    Transforms include everything solved so far.
     """
 
     @property
@@ -117,7 +117,7 @@ class Snapshot(Protocol):
 
     @property
     def depsgraph(self) -> bpy.types.Depsgraph:
-        """The depsgraph that is read."""
+        """The depsgraph to read."""
         ...
 
     @property
@@ -127,7 +127,7 @@ class Snapshot(Protocol):
 
     @property
     def rigs(self) -> Mapping[int, bpy.types.Object]:
-        """The evaluated armatures that are being solved."""
+        """The evaluated armatures being solved."""
         ...
 
     @property
@@ -140,7 +140,7 @@ class Snapshot(Protocol):
         ...
 
     def cached(self, chain: ChainPlan, make: Callable[[FabrikConstraint], T]) -> T:
-        """Return what a function makes of an evaluated constraint, cached with its settings."""
+        """Return a value that a function derives from a constraint, cached with its settings."""
         ...
 
     def point(self, point: Point) -> Vec:
@@ -164,20 +164,20 @@ class Snapshot(Protocol):
         ...
 
     def lift(self, chain: ChainPlan, tie: Tie) -> Vec:
-        """Return how far a target or pole goes along with the body of a chain, in world space."""
+        """Return the world-space lift of a target or pole that follows the body of a chain."""
         ...
 
 
-@dataclass(eq=False, slots=True)  # Not a named tuple, which takes twice as long to make.
+@dataclass(eq=False, slots=True)  # Not a named tuple: these take twice as long to make.
 class MotionContext:
     """The inputs that all motions share.
 
     Attributes:
-        world: Frame of the armature in world space.
-        to_armature: Its inverse, from world to armature space.
-        target: The target in world space; the armature's origin if there is none.
+        world: The frame of the armature in world space.
+        to_armature: Its inverse, which maps world space to armature space.
+        target: The target in world space; without one, the armature's origin.
         influence: Blend from the FK pose (0) to the solved pose (1).
-        tolerance: Distance that counts as reached, as a fraction of the chain length.
+        tolerance: The distance at which the target is reached, as a fraction of the chain length.
     """
 
     world: Frame
@@ -194,7 +194,7 @@ class ChainPose:
     Attributes:
         posture: The posed chain.
         report: The report.
-        location: Local location of the first bone; None if it is not moved.
+        location: Local location of the first bone; None if it isn't moved.
     """
 
     posture: Posture
@@ -204,22 +204,24 @@ class ChainPose:
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class ChainKind:
-    """What a constraint does with its chain, selected by its Solver setting.
+    """What a constraint does with its chain, as set by Solver.
 
     Attributes:
-        reaches: Whether a method of the solver bends the chain until the tip is on the target.
+        reaches: Whether one of the solver's methods bends the chain so that its tip reaches a
+            target.
         resolve: Completes the plan of a chain from its constraint; raises `ProblemError` if the
             constraint is invalid.
         needs_target: Whether it requires a target.
         places_tip: Whether it moves the tip to a goal.
-        doing: Status text while it works normally, where there is no goal.
-        measure: Returns how far a written pose misses its target in world space, and whether it
-            is on it, as `measured_tip` does; with what the motion has read. None if it has none.
-        gaze: Returns the axis of the last bone that points at the target, for a look-at.
-        mirrored: Returns the mirrored values of settings that differ, by name, and a note on what
-            cannot be mirrored; given the constraint and the matrix between the tip bones' axes.
-        is_known_ahead: Whether a motion reads the same ahead of an evaluation, as it needs nothing
-            but settings, the frame and the target (see `lookahead`).
+        doing: Status text in normal operation, for kinds without a goal.
+        measure: Returns a written pose's distance to its target in world space, and whether it
+            reaches it, as `measured_tip` does; also takes what the motion read. None without a
+            target to measure.
+        gaze: For a look-at, returns the axis of the last bone that points at the target.
+        mirrored: Takes the constraint and the matrix between the tip bones' axes. Returns by name
+            the mirrored values of settings that differ, and a note on what can't be mirrored.
+        is_known_ahead: Whether a motion reads the same ahead of an evaluation, as it needs only
+            settings, the frame and the target (see `lookahead`).
     """
 
     reaches: ClassVar[bool] = True
@@ -240,9 +242,10 @@ class Motion(ChainKind):
 
     Attributes:
         solver: Its item of the Solver enum.
-        read: Returns the further inputs of the solution: evaluated settings, times, places. They
+        read: Returns additional inputs of the solution: evaluated settings, times, locations. They
             are compared with ``==``.
-        pose: Returns the posed chain, given its input, the context and what `read` returned.
+        pose: Takes the chain's input, the context and what `read` returned; returns the posed
+            chain.
     """
 
     reaches: ClassVar[bool] = False
@@ -258,9 +261,9 @@ class Aim(NamedTuple):
     Attributes:
         place: The location of the tip.
         axes: The orientation of the tip bone; None if it is free.
-        note: A note for the user; empty if there is none.
-        facing: A point in world space to which a limb without a pole bends that is nearly
-            straight, and its weight; None if there is none.
+        note: A note for the user; empty without one.
+        facing: For a nearly straight limb without a pole, a point in world space toward which it
+            bends, and its weight; else None.
     """
 
     place: Vec
@@ -268,62 +271,62 @@ class Aim(NamedTuple):
     note: str = ""
     facing: tuple[Vec, float] | None = None
 
-    def toward(self, goal: Aim, share: float) -> Aim:
-        """Return the goal on the way to another one, given the share of that."""
-        if share == 1.0:
+    def toward(self, goal: Aim, factor: float) -> Aim:
+        """Return the goal blended toward another by a factor."""
+        if factor == 1.0:
             return goal
         axes = goal.axes
         if self.axes is not None and axes is not None:
-            axes = quat_matrix(slerp(quat_of(self.axes), quat_of(axes), share))
-        facing = None if goal.facing is None else (goal.facing[0], share * goal.facing[1])
-        return Aim(mix(self.place, goal.place, share), axes, goal.note, facing)
+            axes = quat_matrix(slerp(quat_of(self.axes), quat_of(axes), factor))
+        facing = None if goal.facing is None else (goal.facing[0], factor * goal.facing[1])
+        return Aim(mix(self.place, goal.place, factor), axes, goal.note, facing)
 
 
 class GoalSource(Protocol):
-    """Changes the goal of a chain, such as a foot on the ground."""
+    """Changes the goal of a chain, as for a foot on the ground."""
 
     @property
     def replaces_target(self) -> bool:
-        """Whether the last goal did not depend on where the target was."""
+        """Whether the last goal was independent of the target's location."""
         ...
 
     @property
     def is_known_ahead(self) -> bool:
-        """Whether `goal` returns the same ahead of an evaluation that does not change `seen`.
+        """Whether `goal` returns the same ahead of an evaluation that doesn't change `seen`.
 
-        It needs nothing else but settings, the frame, the target, bones of the armature, and the
-        transforms of what the chain watches (see `lookahead`).
+        It then needs only settings, the frame, the target, bones of the armature, and the
+        transforms of objects that the chain watches (see `lookahead`).
         """
         ...
 
     def seen(self, depsgraph: bpy.types.Depsgraph) -> object | None:
-        """Return what stands for the evaluated meshes that the chain watches; None if unknown.
+        """Return a token of the evaluated meshes that the chain watches; None if unknown.
 
-        It is the same for all goals of chains that watch the same objects.
+        It is equal for all goals of chains that watch the same objects.
         """
         ...
 
     def goal(self, snapshot: Snapshot, chain: ChainPlan, aim: Aim) -> Aim:
-        """Return the goal to solve for: the same object if it changes nothing.
+        """Return the goal to solve for; ``aim`` itself if it doesn't change.
 
         Args:
             snapshot: The scene.
             chain: The chain.
-            aim: The goal that the constraint's target defines.
+            aim: The goal from the constraint's target.
 
         Raises:
-            ProblemError: If there is no valid goal.
+            ProblemError: If the goal is invalid.
         """
         ...
 
 
 class StartPose(NamedTuple):
-    """The pose that a continuous chain or tree is solved from.
+    """The pose from which a continuous chain or tree is solved.
 
     Attributes:
         rotations: Local rotations of its bones; empty to start from the FK pose.
         location: Local location of its first bone.
-        note: A note for the user; empty if there is none.
+        note: A note for the user; empty without one.
     """
 
     rotations: tuple[Quat, ...]
@@ -332,20 +335,20 @@ class StartPose(NamedTuple):
 
 
 class StartSource(Protocol):
-    """Gives the start poses of a continuous chain or tree."""
+    """Provides the start poses of a continuous chain or tree."""
 
     def start_pose(self, time: float, bones: int) -> StartPose | None:
         """Return the start pose; None while it is being simulated.
 
         Args:
-            time: In frames.
+            time: The time in frames.
             bones: The number of posed bones.
         """
         ...
 
 
 class Hold(NamedTuple):
-    """One of Blender's constraints that ties a target to something outside of the body.
+    """A native constraint that holds a target to something outside the body.
 
     Attributes:
         owner: The object.
@@ -362,8 +365,8 @@ class Tie(NamedTuple):
     """How a target or pole belongs to a body that is lifted.
 
     Attributes:
-        bones: The bones whose lift it takes part in (see `SolveResult`).
-        holds: What keeps it where it is, as far as it has influence.
+        bones: The bones whose lift it follows (see `SolveResult`).
+        holds: Native constraints that reduce the lift by their influence.
     """
 
     bones: tuple[int, ...]
@@ -371,20 +374,20 @@ class Tie(NamedTuple):
 
 
 class UnitPlan:
-    """What is solved at once: a chain, a tree of chains that share bones, or a pre-pass bone.
+    """A unit, solved at once: a chain, a tree of chains that share bones, or a pre-pass bone.
 
     Attributes:
         rig: The armature.
         items: The indices of the constraints that it solves.
-        bones: The posed bones; empty if it cannot be solved.
-        ranges: The same as ranges of consecutive indices.
-        root_parent: The parent of the first bone, -1 if it has none.
+        bones: The posed bones; empty if it can't be solved.
+        ranges: The posed bones as ranges of consecutive indices.
+        root_parent: The parent of the first bone; -1 without one.
         is_layered: Whether a unit earlier in the list poses some of its bones.
-        is_known_ahead: Whether it reads the same ahead of an evaluation as far as its chains can be
+        is_known_ahead: Whether it reads the same ahead of an evaluation, if its chains can be
             solved ahead.
         lifts_body: Whether its results may have a `lift`, which the targets of the body follow.
-        batch: What solves several of its kind and armature at once, none of which needs another;
-            None if it is solved by itself. Only for units that have states.
+        batch: Makes one unit that solves several of its kind and armature at once, if none needs
+            another; None if each is solved alone. Only for units with states.
     """
 
     __slots__ = ()
@@ -407,34 +410,34 @@ class UnitPlan:
 
     @property
     def parts(self) -> Sequence[UnitPart]:
-        """Its parts with dependencies of their own."""
+        """Its parts, each with separate dependencies."""
         raise NotImplementedError
 
     def needs_by_state(self) -> Sequence[Sequence[Point]]:
-        """Return the points that must be final while it is in each of its states, if it has any.
+        """Return, for each of its states, the points that must be final before it is solved.
 
-        These are besides those that it always needs.
+        They come on top of the points that it always needs; empty without states.
         """
         return ()
 
     def state_at(self, _time: float) -> int:
-        """Return the state that it is in at a frame, if what it needs changes over time."""
+        """Return its state at a frame, if its needs change over time."""
         return 0
 
     def channels_of(self) -> Sequence[bpy.types.Object]:
-        """Return objects of which it reads the channels alone, whatever they hang on."""
+        """Return the objects from which it reads only channels, independent of their parents."""
         return ()
 
 
 class UnitPart(UnitPlan):
-    """A chain or a pre-pass bone: a unit, or a part of one, with dependencies of its own.
+    """A chain or a pre-pass bone: a unit, or a part of one, with separate dependencies.
 
     Attributes:
         more: Slots (see `KINDS`) that it poses besides rotations.
         note: A note for the user.
-        is_late: Whether the note says that it lags one update behind.
+        is_late: Whether the note says that it is one update late.
         is_timed: Whether its solution depends on the frame itself.
-        watched: Objects that it depends on besides those that it needs.
+        watched: Further objects that it depends on, besides its needs.
     """
 
     __slots__ = ()
@@ -447,7 +450,7 @@ class UnitPart(UnitPlan):
 
     @property
     def parts(self) -> Sequence[UnitPart]:
-        """The part alone."""
+        """Only this part."""
         return (self,)
 
     def needs(self) -> list[Point]:
@@ -456,7 +459,7 @@ class UnitPart(UnitPlan):
 
 
 def wholly(_time: float, _frame_rate: float) -> float:
-    """Return that something counts in full at a frame."""
+    """Return full influence at any frame."""
     return 1.0
 
 
@@ -466,43 +469,43 @@ class ChainPlan(UnitPart):
 
     Attributes:
         rig: The armature.
-        item: Index of the constraint in the armature's list.
+        item: The index of the constraint in the armature's list.
         kind: What it does with the chain.
-        items: The item alone, as all units have them.
+        items: Only this item, as units have a tuple.
         bones: The posed bones, root first; empty if the constraint is invalid.
         tip_bone: The bone whose head is the tip; -1 if the tip is the last bone's tail.
         has_hand: Whether the last bone copies the target's rotation.
         limb_bend: The ``rest_bend`` of the bones before the hand, if the tip is the hand's tail.
-        offset: Frame of the tip in the target's space; None without Keep Offset.
+        offset: The frame of the tip in the target's space; None without Keep Offset.
         target: The target.
-        foot: The bone that is both the target and the foot of the chain, which then goes where the
-            chain's goal is; -1 if there is none.
-        pole: The pole target, if there is one.
-        target_tie: How the target belongs to a body that is lifted, if it does.
+        foot: The bone that is both the target and the foot of the chain, and follows its goal; -1
+            without one.
+        pole: The pole target; None without one.
+        target_tie: How the target belongs to a lifted body; None if it doesn't.
         pole_tie: The same for the pole.
-        rest_bend: How it bends where its pose does not tell; None if nothing else does.
+        rest_bend: Its bend direction for a straight pose; None if undefined.
         problem: Why the constraint is invalid; empty if it is valid.
         note: A note on a valid constraint.
-        is_disturbed: Whether it says that Blender moves its bones after they are solved.
-        is_late: Whether the note says that it lags one update behind.
+        is_disturbed: Whether the note says that Blender moves its bones after they are solved.
+        is_late: Whether the note says that it is one update late.
         stretches: Whether its bones may stretch.
-        uneven: A bone on it that doesn't inherit its parent's axes unchanged and would be sheared
-            relative to a parent that is only longer, so that it stretches uniformly; -1 for none.
+        uneven: A bone that doesn't inherit its parent's axes unchanged; -1 for none. A parent
+            scaled only along its length would shear it, so the chain stretches uniformly.
         more: Slots (see `KINDS`) that it poses besides rotations.
         ranges: The bones as ranges of consecutive indices.
-        root_parent: The parent of the first bone, -1 if it has none.
+        root_parent: The parent of the first bone; -1 without one.
         is_root_free: Whether its first bone may move.
-        root_limits: The names of the Limit Location constraints within which it does.
+        root_limits: The names of the Limit Location constraints that limit the first bone's motion.
         is_layered: Whether a constraint earlier in the list poses some of its bones.
         is_timed: Whether its solution depends on the frame itself.
-        watched: Objects besides target and pole that it depends on.
-        places: Those of them whose transform must be final before it is solved.
-        goal_source: Changes its goal before it is solved, if anything does.
-        placed_share: Returns how much `goal_source` counts at a frame, given the frame rate, from 0
-            to 1: not at all while something holds its target.
-        start_source: Gives the pose to solve from, if it is continuous.
+        watched: Further objects that it depends on, besides target and pole.
+        places: Those watched objects whose transform must be final before it is solved.
+        goal_source: Changes its goal before it is solved; None if nothing does.
+        placed_share: Takes a frame and the frame rate; returns the influence of `goal_source`, from
+            0 to 1: 0 while something holds its target.
+        start_source: Provides the pose to solve from, if it is continuous.
         joints: The limits of its joints.
-        driven: Those of its bones whose rotations have drivers, which they keep.
+        driven: Its bones with driven rotations, which the solution keeps.
     """
 
     rig: Skeleton
@@ -548,7 +551,7 @@ class ChainPlan(UnitPart):
 
     @property
     def members(self) -> Sequence[ChainPlan]:
-        """The chain alone."""
+        """Only this chain."""
         return (self,)
 
     def __post_init__(self) -> None:
@@ -556,7 +559,7 @@ class ChainPlan(UnitPart):
         self.items = (self.item,)
 
     def is_held_at(self, time: float) -> bool:
-        """Return whether something holds its target at a frame, so that nothing else places it."""
+        """Return whether something holds its target at a frame, so `goal_source` isn't used."""
         return self.placed_share(time, 1.0) == 0.0
 
     @property
@@ -565,7 +568,7 @@ class ChainPlan(UnitPart):
         return self.has_hand or self.foot >= 0
 
     def aimed_at(self) -> Point | None:
-        """Return what its goal is read from: its target, or what carries that if it is its foot."""
+        """Return the source of its goal: its target, or the parent of a foot that is its target."""
         if self.foot < 0:
             return self.target
         parent = self.rig.parents[self.foot]
@@ -630,8 +633,7 @@ def refuse_connected(rig: Skeleton, bone: int, instead: str) -> None:
 def offset_turn(offset: Frame, target: Mat3) -> Mat3:
     """Return the rotation of an offset in the right-handed axes of a target.
 
-    It is set in the target's own axes. If these are mirrored, the X axis of `orthonormalize` is the
-    opposite of theirs.
+    It is stored in the target's axes. If these are mirrored, `orthonormalize` flips their X axis.
 
     Args:
         offset: The offset.

@@ -1,7 +1,7 @@
 """Deferred writes of planning: followed renames, keys and unique names of constraints.
 
-Planning itself writes nothing, because renders and draw handlers may need a plan. The writes are
-collected here and applied in the next update of a viewport.
+Planning itself doesn't write, because renders and draw handlers may need a plan. The writes are
+collected here and applied in the next viewport update.
 """
 
 from __future__ import annotations
@@ -23,9 +23,9 @@ class DeferredWrites:
     """The session's deferred writes.
 
     Attributes:
-        noted: By data-block, RNA path of the owner and name of the setting: the block, and the old
-            and new value. References to the owners could become invalid.
-        new: The armatures that were planned since the last write.
+        noted: By data-block, RNA path of the owner and name of the setting: the block, the old and
+            the new value. Owners aren't referenced, as references may become invalid.
+        new: The armatures planned since the last write.
         followed: The armatures whose settings followed renames in the last writes.
     """
 
@@ -37,27 +37,27 @@ class DeferredWrites:
 
     def note(self, owner: Any, name: str, value: object) -> None:
         """Set a property of a bone or property group in the next update."""
-        before = getattr(owner, name)
-        if before != value:
+        old = getattr(owner, name)
+        if old != value:
             block = owner.id_data
-            self.noted[block.session_uid, owner.path_from_id(), name] = block, before, value
+            self.noted[block.session_uid, owner.path_from_id(), name] = block, old, value
 
     def note_new(self, armature: bpy.types.Object) -> None:
         """Assign keys and unique names in the lists of an armature in the next update."""
         self.new[armature.session_uid] = armature
 
     def apply(self) -> set[int]:
-        """Apply them; return the armatures with renamed list items."""
+        """Apply the writes; return the armatures with renamed list items."""
         renamed: set[int] = set()
         with notifications.following() as followed:
             while self.noted:
-                (_, path, name), (block, before, value) = self.noted.popitem()
-                with suppress(ReferenceError, ValueError):  # It was removed.
+                (_, path, name), (block, old, value) = self.noted.popitem()
+                with suppress(ReferenceError, ValueError):  # The owner was removed.
                     owner: Any = block.path_resolve(path)
-                    if getattr(owner, name) == before:
+                    if getattr(owner, name) == old:
                         setattr(owner, name, value)
                         if name == "fabrik_name":
-                            _follow_in_lists(block, before, value)
+                            _follow_in_lists(block, old, value)
             while self.new:
                 uid, armature = self.new.popitem()
                 with suppress(ReferenceError):
@@ -89,41 +89,41 @@ def _assign_keys(armature: bpy.types.Object) -> None:
 def _make_names_unique(armature: bpy.types.Object) -> bool:
     """Store unique names of all list items; return whether any was renamed.
 
-    Library overrides identify list items by name alone, and up to 4.5 Blender only finds items by
-    names that were set.
+    Library overrides identify list items only by name, and Blender up to 4.5 only finds items whose
+    name was set.
     """
     if armature.library is not None or armature.override_library is not None:
         return False
-    found = False
+    is_any_renamed = False
     for collection in ("constraints", *LISTS):
         items = getattr(settings(armature), collection)
         names = [item.name for item in items]
         for item, name, free in zip(items, names, made_unique(names), strict=True):
             if free != name or not item.is_property_set("name"):
                 item.name = free
-            found |= free != name
-    return found
+            is_any_renamed |= free != name
+    return is_any_renamed
 
 
-def _follow_in_lists(armature: Any, before: object, name: object) -> None:
-    """Have list items that planning does not resolve follow a bone that forgets its last name."""
-    if before in pose_bones(armature):
+def _follow_in_lists(armature: Any, old_name: object, name: object) -> None:
+    """Make list items that planning doesn't resolve follow a bone that forgets its old name."""
+    if old_name in pose_bones(armature):
         return
     for collection in LISTS:
         for item in getattr(settings(armature), collection):
-            if before and getattr(item, "bone", None) == before:
+            if old_name and getattr(item, "bone", None) == old_name:
                 item.bone = name
 
 
 def has_copied_names(armature: bpy.types.Object) -> bool:
-    """Return whether bones have known names of others, as duplicated and pasted ones do."""
+    """Return whether bones stored names of other bones, as duplicated and pasted ones do."""
     bones = pose_bones(armature)
-    others = [bone.fabrik_name for bone in bones if bone.fabrik_name not in ("", bone.name)]
-    return bool(others) and not {*others}.isdisjoint(bones.keys())
+    foreign = [bone.fabrik_name for bone in bones if bone.fabrik_name not in ("", bone.name)]
+    return bool(foreign) and not {*foreign}.isdisjoint(bones.keys())
 
 
 def _correct_copied_names(armature: bpy.types.Object) -> None:
-    """Correct the known name of bones to which that of another was copied."""
+    """Correct the stored name of bones to which another bone's was copied."""
     bones = pose_bones(armature)
     for bone in bones:
         if bone.fabrik_name != bone.name and bone.fabrik_name in bones:

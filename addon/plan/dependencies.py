@@ -1,4 +1,4 @@
-"""The dependencies of armatures on targets, and declaring them to Blender."""
+"""Find the dependencies of armatures on targets, and declare them to Blender."""
 
 from __future__ import annotations
 
@@ -20,35 +20,40 @@ from ..settings.values import pointed
 def declare(armatures: Iterable[bpy.types.Object]) -> set[int]:
     """Declare the dependencies of armatures to Blender; return those that changed, by UID.
 
-    Those of armatures among them are declared as well: Blender evaluates what is not shown only for
-    something that is, and the pose of such an armature does not depend on its own targets. The
-    driver of each reads those of the ones that it depends on. If some depend on each other, that of
-    the first has the dependencies of all of them, and the others read it.
+    Dependencies of the armatures that they depend on are declared too: Blender evaluates hidden
+    objects only for visible ones, and a hidden armature's pose doesn't depend on its targets by
+    itself. The driver of each armature reads the drivers of those that it depends on. If some
+    depend on each other, the first one's driver has the dependencies of all, and the others read
+    it.
     """
     direct = _sources_by_armature(armatures)
-    needs = {ob: [one for one, _ in found if one in direct] for ob, found in direct.items()}
-    reads: dict[bpy.types.Object, list[Read]] = {}  # What declares the dependencies of each.
+    needs = {
+        ob: [source for source, _ in wanted if source in direct] for ob, wanted in direct.items()
+    }
+    reads: dict[bpy.types.Object, list[Read]] = {}  # The drivers to read for each armature.
     changed: set[int] = set()
     for members in components(needs):
         together = {*members}
         members.sort(key=lambda ob: ob.name_full)
         for ob in members:
             among = members if ob == members[0] else [ob]
-            others = [other for one in among for other in needs[one] if other not in together]
-            found: list[Read] = [(one, bone, "") for a in among for one, bone in direct[a]]
-            for other in [*others, *members[:1]]:
-                found += reads.get(other, ())
-            # An armature needs no dependency on itself.
-            found = [read for read in dict.fromkeys(found) if read[0] != ob]
+            outside = [
+                other for source in among for other in needs[source] if other not in together
+            ]
+            wanted: list[Read] = [(source, bone, "") for a in among for source, bone in direct[a]]
+            for other in [*outside, *members[:1]]:
+                wanted += reads.get(other, ())
+            # An armature doesn't need a dependency on itself.
+            wanted = [read for read in dict.fromkeys(wanted) if read[0] != ob]
             is_linked = ob.library is not None
-            reads[ob] = found if is_linked or not found else [(ob, "", dependency_driver.PATH)]
-            if not is_linked and dependency_driver.declare(ob, found):
+            reads[ob] = wanted if is_linked or not wanted else [(ob, "", dependency_driver.PATH)]
+            if not is_linked and dependency_driver.declare(ob, wanted):
                 changed.add(ob.session_uid)
     return changed
 
 
 class PendingDeclarations:
-    """The armatures of the session whose dependencies will be declared before the next update.
+    """The session's armatures whose dependencies will be declared before the next update.
 
     Attributes:
         armatures: The armatures.
@@ -57,7 +62,7 @@ class PendingDeclarations:
     def __init__(self) -> None:
         """Start without any."""
         self.armatures: dict[int, bpy.types.Object] = {}
-        self._scenes: list[int] = []  # Those that windows showed when the last one was added.
+        self._scenes: list[int] = []  # Shown in windows when the last armature was added.
 
     def add(self, armature: bpy.types.Object) -> None:
         """Declare the dependencies of an armature before the next update."""
@@ -67,9 +72,9 @@ class PendingDeclarations:
     def declare(self, is_frame_change: bool) -> None:
         """Declare them.
 
-        A window that switches to another scene changes its frame. The depsgraph has been built anew
-        then and is not evaluated yet, where building it once more crashes Blender 4.2: what is
-        declared has to wait until it is.
+        A window that switches to another scene changes its frame. Its depsgraph was then just
+        rebuilt and isn't evaluated yet, and rebuilding it again crashes Blender 4.2. Declaring has
+        to wait for the evaluation.
         """
         if is_frame_change and self._scenes != _shown_scenes():
             return
@@ -92,35 +97,35 @@ def _shown_scenes() -> list[int]:
 
 def sources(armature: bpy.types.Object) -> list[Source]:
     """Return the objects and bones that the constraints and walks of an armature use."""
-    found: dict[tuple[bpy.types.Object | None, str], None] = {}
+    used: dict[tuple[bpy.types.Object | None, str], None] = {}
     for item in settings(armature).constraints:
         target, pole = pointed(item, "target"), pointed(item, "pole_target")
-        found[target, existing_bone(target, item.subtarget)] = None
-        found[pole, existing_bone(pole, item.pole_subtarget)] = None
+        used[target, existing_bone(target, item.subtarget)] = None
+        used[pole, existing_bone(pole, item.pole_subtarget)] = None
     for block in _used_blocks(armature):
         objects = [block] if isinstance(block, bpy.types.Object) else block.all_objects
-        found |= dict.fromkeys((ob, "") for ob in objects)
-    found |= dict.fromkeys(_used_bones(armature))
-    # An armature needs no dependency on itself.
-    return [(ob, bone) for ob, bone in found if ob is not None and ob != armature]
+        used |= dict.fromkeys((ob, "") for ob in objects)
+    used |= dict.fromkeys(_used_bones(armature))
+    # An armature doesn't need a dependency on itself.
+    return [(ob, bone) for ob, bone in used if ob is not None and ob != armature]
 
 
 def _sources_by_armature(
     armatures: Iterable[bpy.types.Object],
 ) -> dict[bpy.types.Object, list[Source]]:
-    """Return the sources of some armatures, and of the armatures among these, and so on."""
-    found: dict[bpy.types.Object, list[Source]] = {}
+    """Return the sources of some armatures and, recursively, of the armatures among these."""
+    by_armature: dict[bpy.types.Object, list[Source]] = {}
     new = [*armatures]
     while new:
         armature = new.pop()
-        if armature not in found:
-            found[armature] = sources(armature)
-            new += [ob for ob, _ in found[armature] if ob.type == "ARMATURE"]
-    return found
+        if armature not in by_armature:
+            by_armature[armature] = sources(armature)
+            new += [ob for ob, _ in by_armature[armature] if ob.type == "ARMATURE"]
+    return by_armature
 
 
 def _dependents(armatures: Iterable[bpy.types.Object]) -> Iterator[bpy.types.Object]:
-    """Return some armatures, and those whose dependencies contain one of them."""
+    """Return some armatures, and all that depend on any of them."""
     using: dict[bpy.types.Object, list[bpy.types.Object]] = {}
     for ob in bpy.data.objects:
         if ob.type == "ARMATURE" and (ob.library is not None or dependency_driver.NAME in ob):
@@ -135,7 +140,7 @@ def collections(armature: bpy.types.Object) -> list[bpy.types.Collection]:
 
 
 def _used_blocks(armature: bpy.types.Object) -> Iterator[bpy.types.Object | bpy.types.Collection]:
-    """Yield the objects and collections that are used besides targets and poles."""
+    """Yield the objects and collections used besides targets and poles."""
     for item in settings(armature).constraints:
         for group in _groups(type(item)):
             if item.is_property_set(group):
@@ -146,14 +151,14 @@ def _used_blocks(armature: bpy.types.Object) -> Iterator[bpy.types.Object | bpy.
 
 
 def _used_bones(armature: bpy.types.Object) -> Iterator[Source]:
-    """Yield the bones, and objects, that lists within the items of further lists name."""
+    """Yield the bones, and their objects, named by lists inside items of further lists."""
     for name in LISTS:
         for item in getattr(settings(armature), name):
             for inner in _inner_lists(type(item)):
-                for one in getattr(item, inner):
-                    ob = pointed(one, "object")
+                for entry in getattr(item, inner):
+                    ob = pointed(entry, "object")
                     if ob is not None:
-                        yield ob, existing_bone(ob, one.bone)
+                        yield ob, existing_bone(ob, entry.bone)
 
 
 def _blocks(
@@ -165,14 +170,14 @@ def _blocks(
 @cache
 def _groups(kind: type[bpy.types.PropertyGroup]) -> list[str]:
     """Return the nested property groups of a class."""
-    own = bpy.types.PropertyGroup.bl_rna
+    base = bpy.types.PropertyGroup.bl_rna
     pointers = [prop for prop in cast(Any, kind).bl_rna.properties if prop.type == "POINTER"]
-    return [prop.identifier for prop in pointers if prop.fixed_type.base == own]
+    return [prop.identifier for prop in pointers if prop.fixed_type.base == base]
 
 
 @cache
 def _inner_lists(kind: type[bpy.types.PropertyGroup]) -> list[str]:
-    """Return the lists of a property group whose items name an object and a bone of it."""
+    """Return the lists of a property group whose items name an object and one of its bones."""
     lists = [prop for prop in cast(Any, kind).bl_rna.properties if prop.type == "COLLECTION"]
     return [prop.identifier for prop in lists if "object" in prop.fixed_type.properties]
 

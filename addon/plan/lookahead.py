@@ -1,12 +1,12 @@
-"""Which armatures can be solved ahead of Blender's evaluation, and which of them are worth it.
+"""Find the armatures that can be solved ahead of Blender's evaluation, and are worth it.
 
-That is possible where all inputs are known in advance: channels, F-curves and parents, but not
-Blender's constraints, drivers, physics and NLA strips, nor simulations. Only relations decide,
-never values, so that an armature is read in the same way at every frame. Meshes are expected to be
-as they were evaluated last, if they already were so at the frame before.
+It is possible where all inputs follow from channels, F-curves and parents, but not where Blender's
+constraints, drivers, physics, NLA strips or simulations take part. Only relations decide, never
+values, so an armature is read in the same way at every frame. A mesh that was the same in the last
+two frames is expected not to change.
 
-F-curves of posed channels would overwrite what is written ahead. They are muted for the evaluation,
-in the depsgraph's copy of the action; what they give is the FK pose.
+F-curves of posed channels would overwrite values written ahead. They are muted for the evaluation,
+in the depsgraph's copy of the action; their values are the FK pose.
 """
 
 from __future__ import annotations
@@ -40,18 +40,18 @@ SWITCHES = (".influence", ".mute", ".enabled", ".rotation_mode")
 """Suffixes of RNA paths that enable or disable a native constraint, or drivers of a rotation."""
 
 CROWD = 32
-"""The ratio of all objects to animated inputs above which a second evaluation takes longer than
-reading the F-curves of these: it visits everything in the scene."""
+"""Above this ratio of all objects to animated inputs, a second evaluation takes longer than reading
+the inputs' F-curves: it visits everything in the scene."""
 
 PARENTS = ("OBJECT", "ARMATURE", "BONE")
-"""The parent types whose result can be computed."""
+"""The parent types that can be computed."""
 
 
 def lookahead_of(plan: Plan) -> Lookahead:
-    """Find out which armatures can be solved ahead, and what is animated of their poses.
+    """Find the armatures that can be solved ahead, and the animated channels of their poses.
 
     Args:
-        plan: A plan that is complete besides.
+        plan: A plan that is complete except for its lookahead.
     """
     lookahead = Lookahead()
     for uid, rig in plan.rigs.items():
@@ -72,7 +72,7 @@ def lookahead_of(plan: Plan) -> Lookahead:
     for uid, group in plan.groups.items():
         if uid not in done:
             done |= group
-            units = [unit for one in group for unit in plan.units_of[one]]
+            units = [unit for key in group for unit in plan.units_of[key]]
             _look_at_group(lookahead, group, units, objects)
     lookahead.still = lookahead.known - lookahead.timed
     lookahead.is_early = bool(lookahead.worth) or lookahead.known < plan.rigs.keys()
@@ -83,7 +83,7 @@ def lookahead_of(plan: Plan) -> Lookahead:
 def _look_at_group(
     lookahead: Lookahead, group: set[int], units: list[UnitPlan], objects: int
 ) -> None:
-    """Find out whether armatures that are evaluated together can be solved ahead."""
+    """Find whether armatures that are evaluated together can be solved ahead."""
     walk = _DependencyWalk(lookahead)
     is_known = False
     with contained("could not look ahead"):
@@ -111,12 +111,12 @@ def _look_at_group(
 
 
 def _is_worth_solving_early(group: set[int], walk: _DependencyWalk, objects: int) -> bool:
-    """Return whether to solve armatures ahead of each frame, which are known ahead.
+    """Return whether to solve armatures ahead of each frame, if they can be.
 
-    It is worth it where it saves Blender an evaluation that takes longer than reading F-curves: if
-    Blender evaluates the armatures in any case, as their own channels or settings are animated; if
-    they depend on meshes, which it would evaluate twice; and if the scene is crowded. Otherwise
-    they are read after the evaluation, and evaluated once more, alone.
+    It is worth it where it saves Blender an evaluation that takes longer than reading F-curves.
+    This is so if Blender evaluates the armatures anyway, as their channels or settings are
+    animated; if they depend on meshes, which it would evaluate twice; or if the scene is crowded.
+    Otherwise they are read after the evaluation, and evaluated alone once more.
     """
     is_crowded = objects > CROWD * len(walk.curves)
     is_evaluated = not group.isdisjoint(walk.curves)
@@ -134,7 +134,7 @@ def _slots_of(rig: Skeleton, channels: Iterable[tuple[str, int]]) -> set[int]:
 
 
 def _replaced(ob: bpy.types.Object) -> Curves | None:
-    """Return an armature's F-curves; None if it has NLA strips or several strips of an action."""
+    """Return an armature's F-curves; None with NLA strips or several strips of an action."""
     data = ob.animation_data
     if data is None or data.nla_tracks:
         return None
@@ -142,13 +142,13 @@ def _replaced(ob: bpy.types.Object) -> Curves | None:
     return curves if len(curves.refresh()) == 1 else None
 
 
-def _switched(rig: Skeleton, found: animation.Channels) -> set[tuple[int, str]]:
+def _switched(rig: Skeleton, animated: animation.Channels) -> set[tuple[int, str]]:
     """Return the bones with native constraints or drivers that animation switches."""
-    paths = [path for path, _ in found.keyed | found.driven if path.endswith(SWITCHES)]
+    paths = [path for path, _ in animated.keyed | animated.driven if path.endswith(SWITCHES)]
     bones = [
         name
-        for name, rest in map(split_bone_path, paths)
-        if rest.startswith(("constraints[", "rotation_mode"))
+        for name, property_path in map(split_bone_path, paths)
+        if property_path.startswith(("constraints[", "rotation_mode"))
     ]
     return {(rig.uid, name) for name in bones}
 
@@ -167,26 +167,26 @@ class _DependencyWalk:
         self._unpredictable: dict[int, set[str]] = {}
 
     def knows(self, units: Iterable[UnitPlan]) -> bool:
-        """Return whether all inputs of some units are known ahead."""
-        found: list[bool] = []
+        """Return whether all inputs of some units can be computed ahead."""
+        are_known: list[bool] = []
         starts: list[Node] = []
         for unit in units:
-            found.append(unit.is_known_ahead and self._knows_writing(unit.rig))
-            found += [self._knows_object(ob) for ob in unit.channels_of()]
+            are_known.append(unit.is_known_ahead and self._knows_writing(unit.rig))
+            are_known += [self._knows_object(ob) for ob in unit.channels_of()]
             starts += [node_at(point) for points in unit.needs_by_state() for point in points]
-            if not unit.members:  # A pre-pass bone, whose chains are units of their own.
+            if not unit.members:  # A pre-pass bone, whose chains are separate units.
                 starts.append((unit.rig.object, unit.bones[0]))
             for chain in unit.members:
-                found.append(self._knows_chain(chain))
-                starts += _starts(chain) if found[-1] else ()
+                are_known.append(self._knows_chain(chain))
+                starts += _starts(chain) if are_known[-1] else ()
 
         def relations(node: Node) -> Iterable[Node]:
-            found.append(self._knows(node))
-            return parents(node) if found[-1] else ()
+            are_known.append(self._knows(node))
+            return parents(node) if are_known[-1] else ()
 
         for _ in walk_dependencies(starts, relations):
             pass
-        return all(found)
+        return all(are_known)
 
     def _knows_writing(self, rig: Skeleton) -> bool:
         """Return whether the channels of an armature can be read and written ahead."""
@@ -195,7 +195,7 @@ class _DependencyWalk:
             return False
         if rig.uid in lookahead.mode_animated:
             return False
-        # Otherwise animation would overwrite what is written ahead.
+        # Otherwise animation would overwrite values written ahead.
         return not lookahead.animated[rig.uid] or rig.uid in lookahead.replaced
 
     def _knows_chain(self, chain: ChainPlan) -> bool:
@@ -225,16 +225,16 @@ class _DependencyWalk:
 
     def _knows_motion(self, chain: ChainPlan) -> bool:
         if chain.kind.reaches:
-            return True  # Its goal is all it needs.
+            return True  # It needs only its goal.
         item = settings(chain.rig.object).constraints[chain.item]
         return chain.kind.is_known_ahead(item) and not self._has_keyed_groups(chain)
 
     def _has_keyed_groups(self, chain: ChainPlan) -> bool:
-        """Return whether F-curves set settings in groups of a constraint, which are not sampled."""
-        own = settings(chain.rig.object).constraints[chain.item].path_from_id() + "."
+        """Return whether F-curves set settings in groups of a constraint, which aren't sampled."""
+        prefix = settings(chain.rig.object).constraints[chain.item].path_from_id() + "."
         curves = self.curves.get(chain.rig.uid)
         paths = curves.places if curves else ()
-        return any(path.startswith(own) and "." in path[len(own) :] for path in paths)
+        return any(path.startswith(prefix) and "." in path[len(prefix) :] for path in paths)
 
     def _has_plain_settings(self, ob: bpy.types.Object) -> bool:
         data = ob.animation_data
@@ -242,7 +242,7 @@ class _DependencyWalk:
         return not any(curve.data_path.startswith("fabrik.") for curve in drivers)
 
     def _knows(self, node: Node) -> bool:
-        """Return whether the transform of a node relative to its parent is known ahead."""
+        """Return whether a node's transform relative to its parent can be computed ahead."""
         ob, bone = node
         if not self._knows_object(ob):
             return False
@@ -284,7 +284,7 @@ class _DependencyWalk:
         return all(con.mute for con in constraints) and name not in self._unpredictable_bones(ob)
 
     def _unpredictable_bones(self, ob: bpy.types.Object) -> set[str]:
-        """Return the bones that native IK, drivers or unknown F-curves move."""
+        """Return the bones that native IK, drivers or unsupported F-curves move."""
         uid = ob.session_uid
         if uid not in self._unpredictable:
             rig = skeleton_of(ob)
@@ -294,16 +294,18 @@ class _DependencyWalk:
         return self._unpredictable[uid]
 
     def _posed_by_animation(self, ob: bpy.types.Object) -> set[str]:
-        """Return the bones with drivers, or with F-curves of anything but transform channels."""
+        """Return the bones with drivers, or with F-curves of other than transform channels."""
         bones = pose_bones(ob).keys()
-        rests = animation.all_curves(cast(Any, ob.data))
-        if any(c.data_path.startswith("bones[") and not HIDES.search(c.data_path) for c in rests):
+        rest_curves = animation.all_curves(cast(Any, ob.data))
+        if any(
+            c.data_path.startswith("bones[") and not HIDES.search(c.data_path) for c in rest_curves
+        ):
             return set(bones)
         data = ob.animation_data
         curves = self.curves.get(ob.session_uid)
         driven = [split_bone_path(curve.data_path) for curve in (data.drivers if data else ())]
         keyed = [split_bone_path(path) for path in (curves.places if curves else ())]
-        other = [(name, rest) for name, rest in keyed if rest not in KIND_OF]
+        other = [(name, channel) for name, channel in keyed if channel not in KIND_OF]
         return {name for name, _ in (*driven, *other)} & set(bones)
 
 
@@ -312,7 +314,7 @@ def _parents_of(ob: bpy.types.Object) -> list[bpy.types.Object]:
 
 
 def _starts(chain: ChainPlan) -> list[Node]:
-    """Return the nodes that a chain depends on."""
+    """Return the nodes on which a chain depends."""
     if chain.problem:
         return [(chain.rig.object, -1)]
     bones = (*chain.bones, chain.tip_bone, *([chain.foot] if chain.foot >= 0 else ()))

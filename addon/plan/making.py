@@ -1,4 +1,4 @@
-"""Making the plan of a file from the plans of its armatures."""
+"""Make the plan of a file from the plans of its armatures."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from .sequences import Sequences
 
 
 def make_plan(armatures: Mapping[int, ArmaturePlan]) -> Plan:
-    """Return the plan of the file, given that of each armature with constraints or walks."""
+    """Return the plan of the file, from the plan of each armature with constraints or walks."""
     orphaned = [ob for ob in bpy.data.objects if is_orphaned(ob)]
     plan = Plan(orphaned=orphaned)
     for uid, armature in armatures.items():
@@ -63,14 +63,14 @@ def make_plan(armatures: Mapping[int, ArmaturePlan]) -> Plan:
 
 
 def _examined(plan: Plan, order: Order) -> list[bpy.types.Object]:
-    found = [*order.visited, *(ob for ob, _ in plan.lookahead.signatures), *plan.orphaned]
+    objects = [*order.visited, *(ob for ob, _ in plan.lookahead.signatures), *plan.orphaned]
     for rig in plan.rigs.values():
-        found += [rig.object, *(source for source, _ in dependencies.sources(rig.object))]
-    return [*dict.fromkeys(found)]
+        objects += [rig.object, *(source for source, _ in dependencies.sources(rig.object))]
+    return [*dict.fromkeys(objects)]
 
 
 def _is_driven(ob: bpy.types.Object) -> bool:
-    """Return whether drivers set properties of the extension that are not read at each frame."""
+    """Return whether drivers set properties of the extension that aren't read at each frame."""
     data = ob.animation_data
     paths = [curve.data_path for curve in data.drivers] if data else []
     ours = [path for path in paths if "fabrik" in path and path != dependency_driver.PATH]
@@ -80,28 +80,28 @@ def _is_driven(ob: bpy.types.Object) -> bool:
 
 
 def is_orphaned(ob: bpy.types.Object) -> bool:
-    """Return whether an armature has no constraints any more, and still a dependency driver."""
+    """Return whether an armature without constraints still has a dependency driver."""
     return ob.type == "ARMATURE" and dependency_driver.NAME in ob and not has_settings(ob)
 
 
 def _all_disturbed(plan: Plan, order: Order) -> list[tuple[Skeleton, list[Disturbed]]]:
-    """Return the bones with native constraints or drivers that matter to the plan."""
-    counting = {uid: set(bones) for uid, bones in plan.posed.items()}
+    """Return the bones with native constraints or drivers that affect the plan."""
+    relevant = {uid: set(bones) for uid, bones in plan.posed.items()}
     for uid, bone in order.constrained:
-        if uid in counting and bone >= 0:
-            counting[uid].add(bone)
-    for chain in plan.chains:  # Those that cannot be solved pose nothing, perhaps for this reason.
-        counting[chain.rig.uid].update(chain.bones)
-    found: list[tuple[Skeleton, list[Disturbed]]] = []
+        if uid in relevant and bone >= 0:
+            relevant[uid].add(bone)
+    for chain in plan.chains:  # Invalid chains don't pose bones, but these may be the cause.
+        relevant[chain.rig.uid].update(chain.bones)
+    result: list[tuple[Skeleton, list[Disturbed]]] = []
     for uid, rig in plan.rigs.items():
-        poses = [pose_bones(rig.object)[rig.names[bone]] for bone in counting[uid]]
+        poses = [pose_bones(rig.object)[rig.names[bone]] for bone in relevant[uid]]
         paths = [split_bone_path(path) for path, _ in animation.driven(rig.object)]
-        turned = {name for name, channel in paths if channel in TURNS}
+        driven = {name for name, channel in paths if channel in TURNS}
         disturbed = [
-            Disturbed(bone.name, active_in(bone), bone.rotation_mode if bone.name in turned else "")
+            Disturbed(bone.name, active_in(bone), bone.rotation_mode if bone.name in driven else "")
             for bone in poses
-            if bone.name in turned or bone.constraints
+            if bone.name in driven or bone.constraints
         ]
         if disturbed:
-            found.append((rig, disturbed))
-    return found
+            result.append((rig, disturbed))
+    return result

@@ -1,4 +1,4 @@
-"""The order in which units are solved, and the objects that follow them."""
+"""The order of solving units, and the objects that follow them."""
 
 from __future__ import annotations
 
@@ -39,16 +39,16 @@ from .tree_plan import TreePlan
 
 
 class RefusedError(Exception):
-    """Some chains cannot be ordered; their problem is set, and ordering starts again."""
+    """Some chains can't be ordered; their problem is set, and ordering starts again."""
 
 
 class Late(NamedTuple):
-    """Something that is right one update late.
+    """An input that is correct one update late.
 
     Attributes:
-        name: What it is.
-        note: A note on it.
-        behind: What it depends on, if that does not count for the order of solving.
+        name: The name of its object or bone.
+        note: A note for the user.
+        behind: The units it depends on that don't affect the order of solving.
     """
 
     name: str
@@ -57,12 +57,12 @@ class Late(NamedTuple):
 
 
 class Trace(NamedTuple):
-    """What comes of a node's dependencies.
+    """What follows from a node's dependencies.
 
     Attributes:
         is_moving: Whether it follows a solved chain.
-        units: The units that it follows, but for those that they need themselves.
-        late: What it depends on one update late.
+        units: The units that it follows, without those these need anyway.
+        late: The inputs on which it depends one update late.
     """
 
     is_moving: bool = False
@@ -71,7 +71,7 @@ class Trace(NamedTuple):
 
 
 class Order:
-    """The dependencies between units, found by walking up from targets, poles and roots."""
+    """The dependencies between units, traced up from targets, poles and roots."""
 
     def __init__(
         self,
@@ -86,7 +86,7 @@ class Order:
 
         Args:
             pre_pass: The pre-pass bones.
-            chains: All constraints, in the order of the lists.
+            chains: All constraints, in list order.
             posed: By armature, the bones that units pose.
             moved: By armature, the posed bones and their descendants.
         """
@@ -99,7 +99,7 @@ class Order:
         self._drivers: dict[int, dict[str, list[Any]]] = {}
         self._read: dict[Node, list[Node]] = {}
         self.switched: set[bpy.types.Object] = set()
-        """Objects with constraints that animation switches, if all at once would be a cycle."""
+        """Objects with constraints that animation switches, if all together form a cycle."""
         self._switching: set[bpy.types.Object] = set()
         self._pulling: dict[bpy.types.Object, dict[int, list[Any]]] = {}
         while True:
@@ -118,12 +118,12 @@ class Order:
         self.carried: set[int] = set()
         self._native: dict[Node, list[tuple[Any, list[Node]]]] = {}
         self._behind: dict[Node, frozenset[UnitPlan]] = {}
-        """What is solved before something is right, in whatever way it depends on it."""
+        """The units on which a node depends in any way, also late."""
         self._traces: dict[Node, Trace] = {}
         self._sources: dict[Node, list[Node]] = {}
         self._all_sources: dict[Node, list[Node]] = {}
         self.late: dict[UnitPart, dict[str, set[UnitPlan]]] = {}
-        """By member, what it reads one update late, and what that depends on."""
+        """By member, its inputs that are one update late, and the units these depend on."""
         chains = [chain for chain in self.chains if not chain.problem]
         self.units: list[UnitPlan] = [*self.pre_pass, *self._merge_sharing(chains)]
         self.posing: dict[tuple[int, int], list[UnitPlan]] = {}
@@ -136,7 +136,7 @@ class Order:
         layers = [unit for unit in self.units if self.beneath[unit]]
         self._stacked = {*layers}.union(*[self.beneath[unit] for unit in layers])
         self._alone = {
-            place: units[0] for place, units in self.posing.items() if units[0] not in self._stacked
+            key: units[0] for key, units in self.posing.items() if units[0] not in self._stacked
         }
         self.unit_of = {member: unit for unit in self.units for member in unit.parts}
         # The dependencies of each chain, and of its unit.
@@ -145,7 +145,7 @@ class Order:
             unit: self.beneath[unit].union(*[self.own[member] for member in unit.parts])
             for unit in self.units
         }
-        # What those need that are in different states over time.
+        # The needs of units with states, by state.
         self.by_state: dict[UnitPlan, list[set[UnitPlan]]] = {
             bone: [self._posing(map(node_at, points), bone) for points in bone.needs_by_state()]
             for bone in self.pre_pass
@@ -177,9 +177,9 @@ class Order:
 
         for i, chain in enumerate(chains):
             for bone in chain.bones if chain.kind.reaches else ():
-                other = leader_of(first.setdefault((chain.rig.uid, bone), i))
-                own = leader_of(i)
-                leader[max(own, other)] = min(own, other)
+                first_leader = leader_of(first.setdefault((chain.rig.uid, bone), i))
+                leader_index = leader_of(i)
+                leader[max(leader_index, first_leader)] = min(leader_index, first_leader)
         groups: dict[int, list[ChainPlan]] = {}
         for i, chain in enumerate(chains):
             groups.setdefault(leader_of(i), []).append(chain)
@@ -189,16 +189,16 @@ class Order:
         ]
 
     def _units_beneath(self, unit: UnitPlan) -> set[UnitPlan]:
-        """Return the units beneath one: those earlier in the list that pose some of its bones.
+        """Return the units earlier in the list that pose some of a unit's bones.
 
-        Those in turn beneath them are included; they have been found already.
+        Those beneath these are included, as earlier calls determined them.
         """
-        sharing = {o for bone in unit.bones for o in self.posing[unit.rig.uid, bone]}
+        sharing = {posing for bone in unit.bones for posing in self.posing[unit.rig.uid, bone]}
         below = sharing & self.beneath.keys()
         return below.union(*[self.beneath[other] for other in below])
 
     def _note_layer_order(self, tree: UnitPlan) -> None:
-        """Note on chains of a tree that are solved before a layer earlier in the list."""
+        """Add notes to chains of a tree that are solved before a layer earlier in the list."""
         first, is_stacked = tree.members[:1], tree in self._stacked
         above = [unit for unit in self.units if is_stacked and tree in self.beneath[unit]]
         for chain in tree.members[1:]:
@@ -216,10 +216,10 @@ class Order:
         return [*self.sequence, *(chain for chain in self.chains if chain not in self.unit_of)]
 
     def groups(self) -> dict[int, set[int]]:
-        """Return by armature those that must be evaluated together with it.
+        """Return, by armature, the armatures that must be evaluated together with it.
 
-        If only one of two dependent armatures were evaluated, transforms would come from our own
-        arithmetic in one update and from Blender's in another, and differ in the last bits.
+        Otherwise transforms would come from our arithmetic in one update and from Blender's in
+        another, and differ in the last bits.
         """
         together: dict[int, set[int]] = {uid: set() for uid in self.posed}
         for unit, needs in self.needs.items():
@@ -231,15 +231,15 @@ class Order:
 
     def _report_cycles(self) -> None:
         """Set the problem of one chain in each dependency cycle."""
-        place = {unit: i for i, unit in enumerate(self.units)}
+        position = {unit: i for i, unit in enumerate(self.units)}
         for cycle in components(self.needs):
             if len(cycle) > 1 or cycle[0] in self.needs[cycle[0]]:
-                self._report_cycle(sorted(cycle, key=place.__getitem__))
+                self._report_cycle(sorted(cycle, key=position.__getitem__))
 
     def _report_cycle(self, cycle: list[UnitPlan]) -> None:
         units = {*cycle}
         chains = [chain for unit in cycle for chain in unit.members if self.own[chain] & units]
-        if not chains:  # Bones that are held, and the objects that these carry.
+        if not chains:  # A cycle of held bones and the objects that they carry.
             self.pre_pass = [bone for bone in self.pre_pass if bone is not cycle[0]]
             return
         first = next((chain for chain in cycle[0].members if chain in chains), chains[0])
@@ -253,7 +253,7 @@ class Order:
         """Return the dependencies of a member.
 
         Raises:
-            RefusedError: If they cannot be determined.
+            RefusedError: If they can't be determined.
         """
         try:
             return self._needs(member, unit)
@@ -268,7 +268,7 @@ class Order:
 
     def _needs(self, chain: UnitPart, unit: UnitPlan) -> set[UnitPlan]:
         """Return the units that must be solved before a member."""
-        # A layer on top may pose the parent as well, but is solved later.
+        # A layer on top may also pose the parent, but is solved later.
         carrying = self._posing([(chain.rig.object, unit.root_parent)], chain)
         carrying = {other for other in carrying if unit not in self.beneath[other]}
         needs = carrying | self._posing(map(node_at, chain.needs()), chain)
@@ -277,9 +277,9 @@ class Order:
         return needs
 
     def _posing(self, starts: Iterable[Node], chain: UnitPart) -> set[UnitPlan]:
-        """Return the units that some nodes follow, but for those that these need in any case.
+        """Return the units that some nodes follow, without those these need anyway.
 
-        The chain gets notes if it lags one update behind.
+        The chain gets notes if it is one update late.
         """
         nodes = [*starts]
         settle(nodes, self._sources_of, self._traces, self._trace)
@@ -289,14 +289,14 @@ class Order:
         return {unit for node in nodes for unit in self._traces[node].units}
 
     def _sources_of(self, node: Node) -> list[Node]:
-        """Return what a node depends on, as far as that counts for the order of solving."""
-        found = self._sources.get(node)
-        if found is None:
+        """Return the nodes on which a node depends for the order of solving."""
+        upstream = self._sources.get(node)
+        if upstream is None:
             self._note_visit(node)
             sources = [source for _, sources in self._constraints(node) for source in sources]
-            found = [*parents(node), *(source for source in sources if source[1] != SHAPE)]
-            self._sources[node] = found
-        return found
+            upstream = [*parents(node), *(source for source in sources if source[1] != SHAPE)]
+            self._sources[node] = upstream
+        return upstream
 
     def _note_visit(self, node: Node) -> None:
         ob, bone = node
@@ -305,7 +305,7 @@ class Order:
             skeleton_of(ob).record(bone)
 
     def _trace(self, node: Node) -> Trace:
-        """Return what follows from the traces of what a node depends on."""
+        """Return a node's trace, from the traces of its sources."""
         ob, bone = node
         sources, traces = self._sources_of(node), self._traces
         above = [traces[source] for source in sources if source in traces]
@@ -317,13 +317,13 @@ class Order:
         for trace in above:
             late |= dict.fromkeys(trace.late)
         late |= dict.fromkeys(self._late_at(node, is_carried))
-        known = [traces[one].units for one in self._counted(node, sources) if one in traces]
-        return Trace(is_moving, self._united(node, known), tuple(late))
+        units = [traces[src].units for src in self._counted(node, sources) if src in traces]
+        return Trace(is_moving, self._united(node, units), tuple(late))
 
     def _counted(self, node: Node, sources: list[Node]) -> list[Node]:
-        """Return those sources of a node of which the units count besides those that pose it.
+        """Return those sources of a node whose units it follows besides those that pose it.
 
-        What a unit hangs on as a whole, it needs itself.
+        The parents of a whole unit are already among that unit's needs.
         """
         ob, bone = node
         unit = self._alone.get((ob.session_uid, bone))
@@ -333,33 +333,33 @@ class Order:
         return [] if parent in (-1, unit.root_parent) else [(ob, parent)]
 
     def _united(self, node: Node, units: Iterable[frozenset[UnitPlan]]) -> frozenset[UnitPlan]:
-        """Return the units that pose a node, and others; the same set where it is one of these."""
+        """Return the union of the units that pose a node and others, sharing sets if possible."""
         posing = frozenset(self.posing.get((node[0].session_uid, node[1]), ()))
-        found = {one for one in (posing, *units) if one}
-        return found.pop() if len(found) == 1 else frozenset[UnitPlan]().union(*found)
+        distinct = {group for group in (posing, *units) if group}
+        return distinct.pop() if len(distinct) == 1 else frozenset[UnitPlan]().union(*distinct)
 
     def following(self) -> dict[tuple[int, int], list[Node]]:
-        """Return by first bone of a unit the objects, and bones with constraints, that follow it.
+        """Return, by a unit's first bone, the objects and constrained bones that follow it.
 
-        What follows another unit that needs it is left out.
+        Followers of another unit that needs it are left out.
         """
-        found: dict[tuple[int, int], list[Node]] = {}
+        followers: dict[tuple[int, int], list[Node]] = {}
         for node, trace in self._traces.items():
             is_free = not self._is_posed(node) and (node[1] < 0 or self._constraints(node))
             for unit in trace.units if is_free else ():
-                found.setdefault((unit.rig.uid, unit.bones[0]), []).append(node)
-        return found
+                followers.setdefault((unit.rig.uid, unit.bones[0]), []).append(node)
+        return followers
 
     def _is_posed(self, node: Node) -> bool:
         return (node[0].session_uid, node[1]) in self.posing
 
     def _constraints(self, node: Node) -> list[tuple[Any, list[Node]]]:
-        """Return the native constraints of a node that is not solved, each with its sources."""
+        """Return the native constraints of an unsolved node, each with its sources."""
         if self._is_posed(node) or node[1] == SHAPE:
             return []
         if node not in self._native:
-            found = dict.fromkeys([*self._acting_on(node), *self._native_ik_of(node)])
-            self._native[node] = [(con, constraint_sources(con)) for con in found]
+            constraints = dict.fromkeys([*self._acting_on(node), *self._native_ik_of(node)])
+            self._native[node] = [(con, constraint_sources(con)) for con in constraints]
         return self._native[node]
 
     def _acting_on(self, node: Node) -> list[Any]:
@@ -374,7 +374,7 @@ class Order:
         return active if self.switched else possible
 
     def _native_ik_of(self, node: Node) -> list[Any]:
-        """Return the native IK constraints that pose a bone, mostly of one below it."""
+        """Return the native IK constraints that pose a bone, usually on a bone below it."""
         ob, bone = node
         if bone < 0:
             return []
@@ -387,7 +387,7 @@ class Order:
         return pulling.get(bone, [])
 
     def _late_at(self, node: Node, is_carried: bool) -> Iterator[Late]:
-        """Yield what makes a node follow a solved chain late.
+        """Yield the inputs through which a node follows a solved chain late.
 
         Args:
             node: The node.
@@ -408,9 +408,9 @@ class Order:
             yield Late(node[0].name, note, behind)
 
     def _late_constraints(self, node: Node, is_carried: bool) -> Iterator[Late]:
-        """Yield the native constraints of a node whose result cannot be computed ahead of Blender.
+        """Yield the native constraints of a node that can't be computed ahead of Blender.
 
-        A bone that is constrained in world space changes its pose when its armature is moved.
+        A bone constrained in world space changes its pose when its armature moves.
         """
         constraints = self._constraints(node)
         if not constraints:
@@ -438,27 +438,27 @@ class Order:
     def _is_carried_along(
         self, con: Any, source_moves: bool, sources: list[Node], node: Node
     ) -> bool:
-        """Return whether a constraint of a bone does the same wherever a solved bone carries it.
+        """Return whether a bone's constraint has the same effect wherever a solved bone moves it.
 
-        A solved bone that carries a bone and what it follows moves both alike, and does not change
-        a scale.
+        A solved bone above both the bone and its constraint's targets moves them alike, and doesn't
+        change a scale.
         """
         if node[1] < 0:
             return False
         if (con.type == "COPY_SCALE" and not source_moves) or limits_own_channels(con):
             return True
-        carriers = {self._carrier(one) for one in (node, *sources)}
+        carriers = {self._carrier(related) for related in (node, *sources)}
         return bool(sources) and len(carriers) == 1 and None not in carriers
 
     def _carrier(self, node: Node) -> Node | None:
-        """Return the solved bone that carries a bone, None if there is none."""
+        """Return the solved bone above a bone; None without one."""
         ob, bone = node
         posed = self.posed.get(ob.session_uid, ())
-        way = skeleton_of(ob).chain_up(bone)[:-1] if bone >= 0 else []
-        return next(((ob, above) for above in reversed(way) if above in posed), None)
+        path = skeleton_of(ob).chain_up(bone)[:-1] if bone >= 0 else []
+        return next(((ob, above) for above in reversed(path) if above in posed), None)
 
     def _late_drivers(self, node: Node) -> Iterator[Late]:
-        """Yield a node if something solved drives it."""
+        """Yield a node's late input if something solved drives it."""
         behind = self._units_behind(self._driving(node))
         if behind:
             name = _owner(node).name
@@ -475,16 +475,16 @@ class Order:
         self.late.setdefault(chain, {}).setdefault(late.name, set()).update(late.behind)
 
     def _note_late_inputs(self, chain: ChainPlan) -> None:
-        """Note on what a chain reads besides target, pole and root, if that follows a solved one.
+        """Add notes for further inputs of a chain that follow a solved chain.
 
-        That is where its ground is, or the shape that it collides with, and what drives its bones.
+        These are its ground, the shapes it collides with, and the drivers of its bones.
         """
         for ob in chain.watched:
             behind = self._units_behind([(ob, SHAPE)])
             if behind:
                 note = msg(
-                    "“{object}” is moved or deformed by a solved chain, and is met one update "
-                    "late: choose an object that no chain moves",
+                    "“{object}” is one update late, because a solved chain moves or deforms it: "
+                    "choose another object",
                     object=ob.name,
                 )
                 self._note_late(chain, Late(ob.name, note, behind))
@@ -493,7 +493,7 @@ class Order:
                 self._note_late(chain, late)
 
     def _note_late_cycles(self) -> None:
-        """Note on chains that depend on themselves through something that is late."""
+        """Add notes to chains that depend on themselves through a late input."""
         waits = {unit: {*needs} for unit, needs in self.needs.items()}
         for member, read in self.late.items():
             waits[self.unit_of[member]].update(*read.values())
@@ -504,7 +504,7 @@ class Order:
                 if not behind.isdisjoint(cycle_of[self.unit_of[member]]):
                     member.note = msg(
                         "Dependency cycle: “{owner}” follows the chain itself, one update late. "
-                        "Let it follow something else",
+                        "Make it follow something else",
                         owner=name,
                     )
 
@@ -516,13 +516,13 @@ class Order:
                 self._drivers[ob.session_uid] = _drivers_by_bone(ob)
             name = skeleton_of(ob).names[bone] if bone >= 0 else ""
             drivers = self._drivers[ob.session_uid].get(name, ())
-            self._read[node] = [read for driver in drivers for read in driver_sources(driver)]
+            self._read[node] = [source for driver in drivers for source in driver_sources(driver)]
         return self._read[node]
 
     def _units_behind(self, nodes: Sequence[Node]) -> frozenset[UnitPlan]:
-        """Return what is solved before nodes are right, in whatever way they depend on it.
+        """Return the units on which nodes depend in any way, also late.
 
-        What those units need themselves in any case is left out.
+        Units that these need anyway are left out.
         """
         if not nodes:
             return frozenset()
@@ -536,11 +536,11 @@ class Order:
         )
 
     def _all_sources_of(self, node: Node) -> list[Node]:
-        """Return all that a node depends on, in whatever way, but for what its unit needs."""
-        found = self._all_sources.get(node)
-        if found is None:
-            found = self._all_sources[node] = [*self._find_all_sources(node)]
-        return found
+        """Return all nodes on which a node depends in any way, except for its unit's needs."""
+        node_sources = self._all_sources.get(node)
+        if node_sources is None:
+            node_sources = self._all_sources[node] = [*self._find_all_sources(node)]
+        return node_sources
 
     def _find_all_sources(self, node: Node) -> Iterator[Node]:
         ob, bone = node
@@ -564,12 +564,12 @@ def _owner(node: Node) -> Any:
 
 
 def _drivers_by_bone(ob: bpy.types.Object) -> dict[str, list[Any]]:
-    """Return the drivers of an object by the name of the bone that they set, empty for none."""
-    found: dict[str, list[Any]] = {}
+    """Return the drivers of an object by the bone name that they set; empty for the object."""
+    by_bone: dict[str, list[Any]] = {}
     for curve in ob.animation_data.drivers if ob.animation_data else ():
         path = curve.data_path
         name, _ = split_bone_path(path)
-        # Custom properties do not move anything.
+        # Custom properties don't move anything.
         if name or not (path == dependency_driver.PATH or path.startswith("pose.bones")):
-            found.setdefault(name, []).append(curve.driver)
-    return found
+            by_bone.setdefault(name, []).append(curve.driver)
+    return by_bone

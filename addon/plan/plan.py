@@ -1,7 +1,7 @@
 """The plan: all constraints, their dependencies and the order of solving.
 
-It holds what does not change from frame to frame (see `planner` for how long it is valid). Each
-armature has a part of its own. Nothing changes a plan once it is made.
+It holds everything that doesn't change between frames (see `planner` for how long it is valid).
+Each armature has a separate part. A plan never changes once it is made.
 """
 
 from __future__ import annotations
@@ -37,22 +37,22 @@ class ArmaturePlan:
 
     Attributes:
         rig: The armature.
-        keys: The keys of its constraints, in the order of the list.
+        keys: The keys of its constraints, in list order.
         lists: Signatures of its other lists, by name (see `Feature`).
-        chains: Its constraints, in the order of the list.
+        chains: Its constraints, in list order.
         pre_pass: Its pre-pass bones.
         slots: The posed slots (see `KINDS`).
         posed: The posed bones.
         pulled: Bones that native IK poses together with posed ones.
-        moved: Both, and their descendants.
-        names: The posed channels: names of bones, each with an index in `KINDS`.
+        moved: Posed and pulled bones, those that follow them, and all bones below these.
+        names: The posed channels: bone names, each with an index in `KINDS`.
         is_animated: Whether Blender may change its channels and settings at any frame.
-        native_joints: Bones of chains that use their native IK settings as limits.
+        native_joints: Bones of chains that use their native IK settings as joint limits.
         tips: Bones whose heads are the tips of chains.
         blocks: The names of the object and its data.
-        uids: Session UIDs of both, known even after their removal.
+        uids: Session UIDs of both, kept for after their removal.
         sources: The objects that its constraints and walks use.
-        collections: The collections that they use.
+        collections: The collections that its constraints and walks use.
     """
 
     rig: Skeleton
@@ -75,7 +75,7 @@ class ArmaturePlan:
     _own_messages: list[tuple[str, str]] = field(init=False)
 
     def __post_init__(self) -> None:
-        """Collect what they pose and use."""
+        """Collect the posed channels and used data-blocks."""
         rig, ob = self.rig, self.rig.object
         members = (*self.pre_pass, *self.chains)
         self.slots = {slot for member in members for slot in (*member.bones, *member.more)}
@@ -92,22 +92,22 @@ class ArmaturePlan:
         self.uids = (rig.uid, data.session_uid)
         self.sources = {source.session_uid for source, _ in dependencies.sources(ob)}
         self.collections = dependencies.collections(ob)
-        # After resolving, which may have followed renames.
+        # Read after resolving, which may have followed renames.
         _, self.lists = _lists_of(settings(ob))
         self._own_messages = [(chain.problem, chain.note) for chain in self.chains]
 
     def has_changed_lists(self) -> bool:
-        """Return whether a script changed a list, for which there is no notification."""
-        untyped: Any = self.rig.object  # Each played frame asks.
+        """Return whether a script changed a list; Blender doesn't notify of this."""
+        untyped: Any = self.rig.object  # Called at each played frame.
         keys, lists = _lists_of(untyped.fabrik)
         return keys != self.keys or lists != self.lists
 
     def reread_lists(self) -> None:
-        """Accept the lists as changed by deferred writes."""
+        """Read the lists again after deferred writes."""
         self.keys[:], self.lists = _lists_of(settings(self.rig.object))
 
     def reset_messages(self) -> None:
-        """Reset problems and notes to those that concern this armature alone."""
+        """Reset problems and notes to those from this armature only."""
         for chain, (problem, note) in zip(self.chains, self._own_messages, strict=True):
             chain.problem, chain.note, chain.is_late = problem, note, False
         for bone in self.pre_pass:
@@ -117,47 +117,47 @@ class ArmaturePlan:
 def _pulled(rig: Skeleton, posed: set[int]) -> set[int]:
     """Return the bones that native IK poses together with posed ones.
 
-    Blender's pose of these depends on the solution, so a chain that was solved from it would have
-    another solution at each update.
+    Blender's pose of these depends on the solution. A chain solved from it would have a different
+    solution at each update.
     """
     chains = [chain for _, chain in native_ik_chains(rig, ("IK",))]
-    found, count = set(posed), -1
-    while count < len(found):  # Blender solves chains that share bones together.
-        count = len(found)
-        found.update(*[chain for chain in chains if not found.isdisjoint(chain)])
-    return found - posed
+    pulled, count = set(posed), -1
+    while count < len(pulled):  # Blender solves chains that share bones together.
+        count = len(pulled)
+        pulled.update(*[chain for chain in chains if not pulled.isdisjoint(chain)])
+    return pulled - posed
 
 
 def native_ik_chains(rig: Skeleton, kinds: Collection[str]) -> list[tuple[Any, list[int]]]:
-    """Return the native IK constraints of some types of an armature, each with its bones."""
+    """Return an armature's native IK constraints of some types, each with its bones."""
     chains: list[tuple[Any, list[int]]] = []
     for bone in pose_bones(rig.object):
         for con in bone.constraints:
             if con.type in kinds and not con.mute:
-                way = rig.chain_up(rig.index[bone.name])
+                path = rig.chain_up(rig.index[bone.name])
                 uses_tail = con.type != "IK" or con.use_tail
-                chains.append((con, (way if uses_tail else way[:-1])[-con.chain_count :]))
+                chains.append((con, (path if uses_tail else path[:-1])[-con.chain_count :]))
     return chains
 
 
 def _moved(rig: Skeleton, posed: set[int]) -> set[int]:
-    """Return posed bones, those that follow them by foreseen constraints, and all below them."""
+    """Return posed bones, those that follow them by predictable constraints, and all below."""
     following: dict[int, set[int]] = {}
     for bone in pose_bones(rig.object):
         constraints = possible_constraints(bone) if bone.constraints else ()
         if constraints and all([is_predictable(con, on_bone=True) for con in constraints]):
             sources = [source for con in constraints for source in constraint_sources(con)]
             following[rig.index[bone.name]] = {i for ob, i in sources if ob == rig.object}
-    found, count = rig.below(posed), -1
-    while count < len(found):
-        count = len(found)
-        more = {bone for bone, sources in following.items() if not found.isdisjoint(sources)}
-        found = rig.below(found | more) if more - found else found
-    return found
+    moved, count = rig.below(posed), -1
+    while count < len(moved):
+        count = len(moved)
+        more = {bone for bone, sources in following.items() if not moved.isdisjoint(sources)}
+        moved = rig.below(moved | more) if more - moved else moved
+    return moved
 
 
 def has_settings(ob: bpy.types.Object) -> bool:
-    """Return whether an object has constraints, walks or others that the plan uses."""
+    """Return whether an object has constraints, walks or other lists that the plan uses."""
     if ob.type != "ARMATURE" or ob.pose is None:
         return False
     fabrik = settings(ob)
@@ -165,7 +165,7 @@ def has_settings(ob: bpy.types.Object) -> bool:
 
 
 def keys_of(fabrik: FabrikSettings) -> list[int]:
-    """Return the keys of an armature's constraints, in the order of the list."""
+    """Return the keys of an armature's constraints, in list order."""
     constraints = fabrik.constraints
     keys = [0] * len(constraints)
     constraints.foreach_get("key", keys)
@@ -179,13 +179,13 @@ def _lists_of(fabrik: FabrikSettings) -> tuple[list[int], dict[str, object]]:
 
 
 class Disturbed(NamedTuple):
-    """A bone with native constraints or drivers, as it was when the plan was made.
+    """The state of a bone with native constraints or drivers, when the plan was made.
 
     Attributes:
         name: Its name.
-        active: Its active native constraints: name, and whether it `replaces_pose`.
-        mode: Its rotation mode, on which it depends whether drivers of its rotation have an effect;
-            empty if there are none.
+        active: Its active native constraints: each name, and whether it `replaces_pose`.
+        mode: Its rotation mode, which decides whether its rotation drivers have an effect; empty
+            without such drivers.
     """
 
     name: str
@@ -193,7 +193,7 @@ class Disturbed(NamedTuple):
     mode: str
 
     def has_switched(self, bone: bpy.types.PoseBone) -> bool:
-        """Return whether something else is active now."""
+        """Return whether other constraints or drivers are active now."""
         return active_in(bone) != self.active or (
             bool(self.mode) and bone.rotation_mode != self.mode
         )
@@ -213,28 +213,28 @@ class Moved(NamedTuple):
 
 @dataclass(eq=False, slots=True)
 class Lookahead:
-    """What is known about the armatures of a plan ahead of an evaluation.
+    """The facts about a plan's armatures that decide on solving ahead of an evaluation.
 
     Attributes:
-        known: Those that can be solved ahead.
-        timed: Those of them whose inputs may change with the frame.
-        worth: Those of them that are worth solving ahead of a frame. The inputs of the others are
-            cheaper to read after the evaluation.
+        known: The armatures that can be solved ahead.
+        timed: Those of the known armatures whose inputs may change with the frame.
+        worth: Those worth solving ahead of a frame. The inputs of the others are cheaper to read
+            after the evaluation.
         sources: By name of a data-block, the armatures that depend on it or use it.
-        meshes: By armature, the goals of all that are solved with it that depend on evaluated
-            meshes: one for all that watch the same objects.
-        curves: F-curves of animated objects that the known armatures depend on.
-        replaced: By armature with animated posed slots, its F-curves, if those of the slots can be
-            muted while Blender evaluates the solution in their place.
-        placed: Those objects whose transform F-curves set.
-        turned: Those of them whose rotation or scale F-curves set.
-        switched: Armature and name of bones whose native constraints are switched by animation.
+        meshes: By armature, the goal sources solved with it that depend on evaluated meshes; each
+            stands for all that watch the same objects.
+        curves: F-curves of animated objects on which the known armatures depend.
+        replaced: By armature with animated posed slots, its F-curves, if they can be muted so that
+            Blender evaluates the solution instead.
+        placed: Those of these objects whose transform F-curves set.
+        turned: Those of these objects whose rotation or scale F-curves set.
+        switched: Armature and name of bones whose native constraints animation switches.
         animated: By armature, the posed slots (see `KINDS`) that F-curves or drivers set.
         mode_animated: Armatures with an animated rotation mode.
         drivers: By armature, its number of drivers.
-        signatures: All objects that were examined, with a signature of their animation.
-        still: Known armatures whose inputs are the same at every frame.
-        is_early: Whether anything is solved or written ahead of a frame at which nothing is edited.
+        signatures: All examined objects, each with a signature of its animation.
+        still: Armatures that can be solved ahead and whose inputs never change with the frame.
+        is_early: Whether anything is solved or written ahead of a frame without edits.
         is_timed: Whether the frame may change inputs of all armatures.
     """
 
@@ -257,13 +257,13 @@ class Lookahead:
     is_timed: bool = False
 
     def affected(self, tagged: Iterable[str], is_frame_change: bool) -> set[int]:
-        """Return the known armatures that tagged data-blocks (by name) or the frame affect."""
-        found: set[int] = set(self.worth) if is_frame_change else set()
-        return found.union(*[self.sources[name] for name in tagged if name in self.sources])
+        """Return the armatures to solve ahead for tagged data-blocks (by name) or a new frame."""
+        rigs: set[int] = set(self.worth) if is_frame_change else set()
+        return rigs.union(*[self.sources[name] for name in tagged if name in self.sources])
 
     def is_outdated(self) -> bool:
-        """Return whether the set of animated channels of an object has changed."""
-        return any(animation.signature(ob) != known for ob, known in self.signatures)
+        """Return whether the set of animated channels of any object changed."""
+        return any(animation.signature(ob) != signature for ob, signature in self.signatures)
 
 
 @dataclass(eq=False, slots=True)
@@ -273,37 +273,37 @@ class Plan:
     Armatures and objects are identified by their session UIDs.
 
     Attributes:
-        units: All units, in solving order; of those that have states, as if they were in none.
-        needs: By unit, those that must be solved before it.
-        by_state: By unit that has states, what it needs besides in each of them.
-        units_of: The same, by armature.
+        units: All units in solving order, where units with states count as being in none.
+        needs: By unit, the units that must be solved before it.
+        by_state: By unit with states, its additional needs in each state.
+        units_of: The units by armature, in solving order.
         sequences: The order of solving at each frame.
         chains: All constraints.
         rigs: The armatures with constraints or walks.
         slots: By armature, the posed slots (see `KINDS`).
         posed: By armature, the posed bones.
         pulled: By armature, the bones that native IK poses together with posed ones.
-        moved: By armature, both and their descendants.
+        moved: By armature, `ArmaturePlan.moved`.
         carried: Objects that follow a moved bone.
-        following: By armature and first bone of a unit, the objects, and the bones with native
-            constraints, that follow it, but for what follows another one that needs it.
-        moves: By unit, what it moves, but for what another one that needs it does.
-        groups: By armature, all that are evaluated together with it.
-        keys: By armature, the keys of its constraints, in the order of the list.
+        following: By armature and first bone of a unit, the objects and constrained bones that
+            follow it. Followers of another unit that needs it are left out.
+        moves: By unit, what it moves, except for what another unit that needs it moves.
+        groups: By armature, all armatures evaluated together with it.
+        keys: By armature, the keys of its constraints, in list order.
         animated: Armatures whose channels and settings Blender may change at any frame.
         timed: Armatures whose solutions depend on the frame itself.
-        driven: Armatures with drivers on settings that are not read at each frame; there is no
-            notification of their changes.
-        sources: By object that constraints or walks use, the armatures that depend on it.
-        watched: The same for objects besides targets and poles.
-        lookahead: What is known of the armatures ahead of an evaluation.
-        read: All skeletons that were read, by the names of their objects and data.
-        copied: By name of an object or data-block, the armatures that are copied with it.
+        driven: Armatures with drivers on settings that aren't read at each frame; Blender doesn't
+            notify of their changes.
+        sources: By object used by constraints or walks, the armatures that depend on it.
+        watched: The same for further objects, besides targets and poles.
+        lookahead: Which armatures can be solved ahead of an evaluation.
+        read: All skeletons read, by the names of their objects and data.
+        copied: By name of an object or data-block, the armatures that Blender copies with it.
         orphaned: Armatures without constraints that still have a dependency driver.
-        disturbed: By armature, the bones with native constraints or drivers that matter.
-        switched: Objects whose native constraints animation switches, which decides on the order,
-            each with the active ones.
-        examined: All objects that it was made from.
+        disturbed: By armature, the bones with native constraints or drivers that affect the plan.
+        switched: Objects whose native constraints animation switches, which affects the order, each
+            with the active ones.
+        examined: All objects from which it was made.
     """
 
     units: list[UnitPlan] = field(default_factory=list)
@@ -340,7 +340,7 @@ class Plan:
 
         Args:
             constrained: Armatures whose bone constraints may have been edited.
-            posed: Armature data whose bones may have been posed, and got other rotation modes.
+            posed: Armature data whose bones may have been posed, which may set rotation modes.
                 Elsewhere only animation can have switched anything.
         """
         if any([active_in(ob) != active for ob, active in self.switched]):
@@ -352,30 +352,30 @@ class Plan:
             if rig.uid not in constrained:
                 is_posed = bool(posed) and rig.object.data in posed
                 disturbed = [
-                    one
-                    for one in disturbed
-                    if (one.mode and is_posed) or (rig.uid, one.name) in animated
+                    state
+                    for state in disturbed
+                    if (state.mode and is_posed) or (rig.uid, state.name) in animated
                 ]
             bones = pose_bones(rig.object) if disturbed else None
-            if bones and any([one.has_switched(bones[one.name]) for one in disturbed]):
+            if bones and any([state.has_switched(bones[state.name]) for state in disturbed]):
                 return True
         return False
 
     def moved_by(self, unit: UnitPlan) -> Moved:
-        """Return what a unit moves, and keep it in `moves`."""
+        """Return what a unit moves, and cache it in `moves`."""
         rig = unit.rig
-        nodes = [one for bone in unit.bones for one in self.following.get((rig.uid, bone), ())]
+        nodes = [node for bone in unit.bones for node in self.following.get((rig.uid, bone), ())]
         tops = {rig.object: {*unit.bones}}
         for ob, bone in nodes:
             if bone >= 0:
                 tops.setdefault(ob, set()).add(bone)
         bones = {ob.session_uid: skeleton_of(ob).below(top) for ob, top in tops.items()}
-        found = Moved(bones, [ob.session_uid for ob, bone in nodes if bone < 0])
-        self.moves[unit] = found
-        return found
+        moved = Moved(bones, [ob.session_uid for ob, bone in nodes if bone < 0])
+        self.moves[unit] = moved
+        return moved
 
     def copied_with(self, tagged: Set[str]) -> set[int]:
-        """Return the armatures that are copied because of tagged data-blocks, by name."""
+        """Return the armatures that Blender copies for tagged data-blocks, by name."""
         return {uid for name in self.copied.keys() & tagged for uid in self.copied[name]}
 
     def has_same_names(self, tagged: Set[str]) -> bool:
@@ -384,11 +384,11 @@ class Plan:
         Args:
             tagged: The names of tagged data-blocks.
         """
-        found = [rig for name in tagged if name in self.read for rig in self.read[name]]
-        return all([rig.has_same_names() for rig in dict.fromkeys(found)])
+        rigs = [rig for name in tagged if name in self.read for rig in self.read[name]]
+        return all([rig.has_same_names() for rig in dict.fromkeys(rigs)])
 
     def has_new_drivers(self) -> bool:
-        """Return whether drivers were added or removed, for which there is no notification."""
+        """Return whether drivers were added or removed; Blender doesn't notify of this."""
         count = self.lookahead.drivers
         for uid, rig in self.rigs.items():
             data = rig.object.animation_data

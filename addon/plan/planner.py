@@ -1,8 +1,7 @@
-"""When the plan is made, and how long it is valid.
+"""Make the plan on demand, and discard it once it is outdated.
 
-It is discarded when a setting changes that it uses, when Blender rebuilds relations that it uses,
-and with the session (load, undo), and made again on demand. Only the plans of those armatures are
-made again whose inputs have changed.
+It is discarded when a setting or relation that it uses changes, and with the session (load, undo).
+Only armatures with changed inputs are planned again.
 """
 
 from __future__ import annotations
@@ -36,14 +35,14 @@ from .resolving import plan_chain
 
 
 class Planner:
-    """The session's plan, and what it was made from.
+    """The session's plan, and its inputs.
 
     Attributes:
         plan: The plan; None until it is needed.
         armatures: The plan of each armature.
-        released: Armatures with bones that a previous plan posed and this one does not.
-        pending: The declarations that are due.
-        deferred: What planning has to write later.
+        released: Armatures with bones that a previous plan posed and this one doesn't.
+        pending: The dependencies to be declared.
+        deferred: The deferred writes of planning.
         is_declared: Whether the dependencies of the plan were declared to Blender.
     """
 
@@ -61,9 +60,9 @@ class Planner:
         self._posed: dict[int, tuple[bpy.types.Object, set[tuple[str, int]]]] = {}
 
     def current(self) -> Plan:
-        """Return the plan; make it if there is none."""
+        """Return the plan; make it if necessary."""
         if self.plan is None:
-            if have_bones_changed():  # There is no notification for hidden armatures.
+            if have_bones_changed():  # Blender doesn't notify of hidden armatures.
                 self.discard(skeletons=True)
             self.plan = self._make()
         return self.plan
@@ -94,8 +93,8 @@ class Planner:
         For updates of viewports only, not for renders and draw handlers.
 
         Args:
-            edited: Armature data whose bones may have got known names of others, as pasting a pose
-                copies them. Once a bone is renamed, it is too late to tell.
+            edited: Armature data whose bones may have stored names of others, as pasting a pose
+                copies these. Once a bone is renamed, this can't be detected.
         """
         plan, deferred = self.plan or self.current(), self.deferred
         for rig in {rig for data in edited for rig in plan.read.get(data.name, ())}:
@@ -103,19 +102,19 @@ class Planner:
                 deferred.note_new(rig.object)
         if not (deferred.noted or deferred.new):
             return plan
-        known = {uid: self.armatures[uid] for uid in deferred.new.keys() & self.armatures.keys()}
-        outdated = {uid for uid, one in known.items() if one.has_changed_lists()}
-        outdated |= deferred.apply() & known.keys()
-        for uid in known.keys() - outdated:
-            known[uid].reread_lists()
+        planned = {uid: self.armatures[uid] for uid in deferred.new.keys() & self.armatures.keys()}
+        outdated = {uid for uid, armature in planned.items() if armature.has_changed_lists()}
+        outdated |= deferred.apply() & planned.keys()
+        for uid in planned.keys() - outdated:
+            planned[uid].reread_lists()
         if outdated:  # Problems may contain names of other constraints.
             self._discard(outdated)
         return self.current()
 
     def look_at_animation(self) -> None:
-        """Update the lookahead, if the set of animated channels has changed."""
+        """Update the lookahead, if the set of animated channels changed."""
         plan = self.current()
-        # Where a script has changed a list as well, the plan is soon discarded for that.
+        # If a script also changed a list, the plan is soon discarded anyway.
         if plan.lookahead.is_outdated() and not (
             have_bones_changed() or self.with_changed_lists(plan.rigs)
         ):
@@ -125,7 +124,7 @@ class Planner:
             curves.forget()
 
     def discard(self, skeletons: bool = False) -> None:
-        """Discard the plan, and skeletons as well if they may have changed or become invalid."""
+        """Discard the plan, and also skeletons if they may have changed or become invalid."""
         self._discard(list(self.armatures))
         if skeletons:
             forget_skeletons()
@@ -134,75 +133,77 @@ class Planner:
     def discard_of(self, block: bpy.types.ID) -> None:
         """Discard the plans of an armature object, or of all objects that use armature data."""
         uid = block.session_uid
-        self._discard([key for key, one in self.armatures.items() if uid in one.uids])
+        self._discard([key for key, armature in self.armatures.items() if uid in armature.uids])
 
     def _discard(self, rigs: Iterable[int]) -> None:
         for uid in rigs:
             armature = self.armatures.pop(uid)
-            before = self._posed.get(uid, (armature.rig.object, set()))[1]
-            self._posed[uid] = armature.rig.object, before | armature.names
+            names = self._posed.get(uid, (armature.rig.object, set()))[1]
+            self._posed[uid] = armature.rig.object, names | armature.names
         self.plan = None
 
     def revise(self, tagged: Set[str], armatures: Collection[bpy.types.ID]) -> None:
-        """Discard what is no longer valid after Blender has rebuilt its relations.
+        """Discard what is no longer valid after Blender rebuilt its relations.
 
-        Many such edits do not affect the plan. Blender tags what was edited, except for removed
+        Many such edits don't affect the plan. Blender tags edited data-blocks, except for removed
         drivers, first keys, and pointers to removed objects.
 
         Args:
-            tagged: The names of the data-blocks that were tagged.
+            tagged: The names of the tagged data-blocks.
             armatures: Updated armature data, which may have been in Edit Mode.
         """
         try:
             forget_skeletons(armatures)
             changed = {
                 ob.session_uid
-                for ob, was in self._signatures
-                for now in [self._signature(ob)]
-                if now != was or not tagged.isdisjoint(now[:2]) or ob.data in armatures
+                for ob, old in self._signatures
+                for new in [self._signature(ob)]
+                if new != old or not tagged.isdisjoint(new[:2]) or ob.data in armatures
             }
-            changed_lists = {uid for uid, one in self.armatures.items() if one.has_changed_lists()}
+            changed_lists = {
+                uid for uid, plan in self.armatures.items() if plan.has_changed_lists()
+            }
         except ReferenceError:  # Something was removed.
             self.discard(skeletons=True)
             return
-        if have_bones_changed():  # Of an armature that was hidden until now.
+        if have_bones_changed():  # Of a formerly hidden armature.
             self.discard(skeletons=True)
             return
         sources = self.armatures.items()
-        outdated = changed_lists | {uid for uid, one in sources if changed & {uid, *one.sources}}
+        outdated = changed_lists | {uid for uid, plan in sources if changed & {uid, *plan.sources}}
         if changed or outdated or self._has_new_armatures():
             self._discard(outdated)
 
     def _has_new_armatures(self) -> bool:
         """Return whether armatures with constraints were added to the file."""
-        before, self._objects = self._objects, _objects_of_file()
-        if before == self._objects:
+        old_uids, self._objects = self._objects, _objects_of_file()
+        if old_uids == self._objects:
             return False
-        known, objects = set(before), bpy.data.objects
-        new = [ob for ob, uid in zip(objects, self._objects, strict=True) if uid not in known]
+        old_set, objects = set(old_uids), bpy.data.objects
+        new = [ob for ob, uid in zip(objects, self._objects, strict=True) if uid not in old_set]
         return any(map(has_settings, new))
 
     def _signature(self, ob: bpy.types.Object) -> tuple[str, str, object]:
-        """Return the names of an object and its data, and states of which there is no notice."""
+        """Return an object's name, its data's name, and states of which Blender doesn't notify."""
         data = ob.animation_data
         animation = (len(data.drivers), data.action is None, len(data.nla_tracks)) if data else ()
         armature = self.armatures.get(ob.session_uid)
         ours: object = None
         if armature is not None:
             groups = [group.all_objects for group in armature.collections]
-            within = [[one.session_uid for one in group] for group in groups]
+            within = [[ob_within.session_uid for ob_within in group] for group in groups]
             ours = settings(ob).constraints.keys(), within, is_edited(ob)
         return ob.name, ob.data.name if isinstance(ob.data, bpy.types.ID) else "", (animation, ours)
 
     def is_switched(self) -> bool:
-        """Return whether animation has switched a native constraint, or a bone's rotation mode."""
+        """Return whether animation switched a native constraint or a bone's rotation mode."""
         plan = self.plan
         if plan is None or not (plan.lookahead.switched or plan.switched):
             return False
         return plan.has_switched((), ())
 
     def with_changed_lists(self, among: Iterable[int]) -> set[int]:
-        """Return the armatures whose lists a script has changed, without a notification."""
+        """Return the armatures whose lists a script changed; Blender doesn't notify of this."""
         return {uid for uid in among if self.armatures[uid].has_changed_lists()}
 
     def is_outdated(
@@ -211,11 +212,11 @@ class Planner:
         renamed: Collection[bpy.types.ID] = (),
         moved: Collection[int] | None = None,
     ) -> bool:
-        """Return whether an armature has changed since the plan was made.
+        """Return whether an armature changed since the plan was made.
 
         Args:
-            edited: Armature data that may have changed, of which only relied-on bones are compared;
-                None to compare all bones of all armatures.
+            edited: Armature data that may have changed, where only bones in use are compared; None
+                to compare all bones of all armatures.
             renamed: Armature data in which only names of bones may have changed.
             moved: Armatures whose bone constraints may have been edited; None for all.
         """
@@ -237,8 +238,8 @@ def _plan_armature(armature: bpy.types.Object) -> ArmaturePlan:
     part(DeferredWrites).note_new(armature)
     rig, keys = skeleton_of(armature), keys_of(settings(armature))
     chains = [plan_chain(rig, index) for index in range(len(keys))]
-    # Its rest bones keep their names until Edit Mode is left, so that no body is recognized. Nor is
-    # it posed.
+    # In Edit Mode, rest bones keep their old names, so bodies can't be recognized, and the armature
+    # isn't posed.
     pre_pass = () if is_edited(armature) else pre_pass_of(rig, chains)
     return ArmaturePlan(rig, keys, chains, pre_pass)
 
@@ -251,20 +252,20 @@ def _objects_of_file() -> array[int]:
 
 
 def current() -> Plan:
-    """Return the plan; make it if there is none."""
+    """Return the plan; make it if necessary."""
     return part(Planner).current()
 
 
 def known() -> Plan | None:
-    """Return the plan if there is one.
+    """Return the plan; None if it isn't made yet.
 
-    It makes no plan, so that draw handlers can call it.
+    It never makes a plan, so draw handlers can call it.
     """
     return part(Planner).plan
 
 
 def chains_in(armature: bpy.types.Object) -> list[ChainPlan]:
-    """Return the constraints of an armature, in the order of its list."""
+    """Return the constraints of an armature, in list order."""
     current()
     plan = part(Planner).armatures.get(session_uid(armature))
     return [] if plan is None else plan.chains
@@ -276,7 +277,7 @@ def discard() -> None:
 
 
 def discard_if_outdated() -> None:
-    """Discard the plan if it is outdated; updates do not check it without constraints."""
+    """Discard the plan if it is outdated; without constraints, updates don't check it."""
     if part(Planner).is_outdated():
         part(Planner).discard(skeletons=True)
 
@@ -287,12 +288,12 @@ def _discard_of(block: bpy.types.ID) -> None:
 
 
 def is_used() -> bool:
-    """Return whether the file has anything for a plan, which need not have been made."""
+    """Return whether the file has anything to plan, without making a plan."""
     return any(has_settings(ob) or is_orphaned(ob) for ob in bpy.data.objects)
 
 
 def partners(armature: bpy.types.Object, index: int) -> list[str]:
-    """Return the names of the constraints that one is solved together with, if there is a plan."""
+    """Return the names of constraints solved together with another; empty without a plan."""
     plan = known()
     for unit in plan.units if plan else ():
         if unit.rig.uid == armature.session_uid and index in unit.items:

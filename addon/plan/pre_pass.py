@@ -1,4 +1,4 @@
-"""Bones that are posed before the chains of their children, such as the hip over its feet."""
+"""Bones posed before the chains below them, such as the hips above feet."""
 
 from __future__ import annotations
 
@@ -22,26 +22,26 @@ if TYPE_CHECKING:
 
 @dataclass(eq=False)
 class PrePassBone(UnitPart, ABC):
-    """A bone that is posed on top of its FK pose before the chains that depend on it.
+    """A bone posed on top of its FK pose, before the chains that depend on it.
 
-    It is not in the list of constraints: its problems are reported by the chains that it serves,
-    and it is off while all of them are disabled.
+    It isn't in the list of constraints: the chains that it serves report its problems, and it is
+    off while all of them are disabled.
 
     Attributes:
         rig: The armature.
-        bone: The bone; of a body, its first one.
+        bone: The bone; for a body, its first bone.
         chains: The chains that it serves.
         more: Slots (see `KINDS`) that it poses besides its rotation.
-        items: Empty, as it reports for no constraint.
+        items: Empty, as it doesn't report for a constraint.
         note: As for chains; not shown.
         is_late: As for chains.
-        bones: The bone, as units have it; of a body, all that it poses.
-        ranges: The same as ranges of indices.
-        root_parent: The parent of the bone, -1 if it has none.
-        is_layered: Whether an earlier unit poses the bone as well.
+        bones: The posed bones: only the bone, or all those of a body.
+        ranges: The posed bones as ranges of indices.
+        root_parent: The parent of the bone; -1 without one.
+        is_layered: Whether an earlier unit also poses the bone.
         is_timed: Whether it depends on the frame itself.
-        watched: Objects besides those of its chains that it depends on.
-        states: By state that it can be in, what it needs (see `needs_by_state`).
+        watched: Further objects that it depends on, besides those of its chains.
+        states: Its needs, by state (see `needs_by_state`).
     """
 
     is_known_ahead: ClassVar[bool] = False
@@ -62,14 +62,14 @@ class PrePassBone(UnitPart, ABC):
     states: Sequence[Sequence[Point]] = ()
 
     def __post_init__(self) -> None:
-        """Set what all units have."""
+        """Set the attributes that all units have."""
         self.bones = [self.bone]
         self.ranges = ranges_of(self.bones)
         self.root_parent = self.rig.parents[self.bone]
 
     @property
     def members(self) -> Sequence[ChainPlan]:
-        """None: it poses no bone of the chains that it serves."""
+        """Empty: it doesn't pose the chains that it serves."""
         return ()
 
     def needs_by_state(self) -> Sequence[Sequence[Point]]:
@@ -77,7 +77,7 @@ class PrePassBone(UnitPart, ABC):
         return self.states
 
     def groups(self) -> Sequence[str]:
-        """Return the paths of the settings besides its chains that pose it, from the armature."""
+        """Return the paths, from the armature, of settings besides its chains that pose it."""
         return ()
 
     @abstractmethod
@@ -88,34 +88,34 @@ class PrePassBone(UnitPart, ABC):
         """Return the inputs of its solution, compared with ``==``; None if it is off.
 
         Raises:
-            ProblemError: If it cannot be solved.
+            ProblemError: If it can't be solved.
         """
-        raise NotImplementedError  # One that has a `batch` is solved by that.
+        raise NotImplementedError  # Bones with a `batch` are solved by it.
 
     def solve(self, snapshot: Snapshot, inputs: object) -> SolveResult:
         """Return its solution.
 
         Raises:
-            ProblemError: If there is none.
+            ProblemError: If it has no solution.
         """
         raise NotImplementedError
 
     def rotation_to(self, axes: Mat3, parent: Frame, local: Local) -> Quat:
-        """Return the local rotation of the bone that gives it some axes.
+        """Return the local rotation that gives the bone some axes.
 
         Args:
-            axes: The axes, in armature space.
-            parent: The frame of its parent, in armature space.
-            local: Its channels, whose rotation the result is compatible with.
+            axes: The axes in armature space.
+            parent: The frame of its parent in armature space.
+            local: Its local channels; the result is compatible with their rotation.
         """
         return rotation_to(self.rig.bone(self.bone), axes, parent[0], local)
 
     def location_to(self, head: Vec, parent: Frame) -> Vec:
-        """Return the local location of the bone that puts its head at a place.
+        """Return the local location that puts the bone's head at a point.
 
         Args:
-            head: The place, in armature space.
-            parent: The frame of its parent, in armature space.
+            head: The point in armature space.
+            parent: The frame of its parent in armature space.
 
         Raises:
             ProblemError: If the parent has zero scale.
@@ -126,6 +126,6 @@ class PrePassBone(UnitPart, ABC):
             raise self.zero_scale() from None
 
     def zero_scale(self) -> ProblemError:
-        """Return the problem of a bone whose parent has no size."""
+        """Return the problem of a bone whose parent has zero scale."""
         name = self.rig.names[self.bone]
         return ProblemError("“{name}” is parented to a bone with zero scale", name=name)

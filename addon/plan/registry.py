@@ -1,6 +1,6 @@
 """The registry of features: their settings, motions, and hooks into planning and solving.
 
-Neither plan nor frame imports a feature; they use what the installed ones register here.
+Neither plan nor frame imports a feature; they use what installed features register here.
 """
 
 from __future__ import annotations
@@ -24,16 +24,15 @@ class Feature:
     """A feature's contributions to planning and solving.
 
     Attributes:
-        groups: Its property groups, each after those that it contains.
+        groups: Its property groups, each after the groups that it contains.
         constraint: Definitions to add to constraints, by name.
         armature: Definitions to add to the settings of an armature, by name.
-        motion: Its motion, if it has one.
+        motion: Its motion; None without one.
         resolve: Completes the plan of a chain that reaches a target; raises `ProblemError` if the
             constraint is invalid.
-        pre_pass: Returns the pre-pass bones of an armature, given all of its chains, which it may
-            change.
-        lists: By name of a further list of an armature, a function that returns a signature of
-            what the plan uses of it.
+        pre_pass: Takes all chains of an armature, which it may change; returns the pre-pass bones.
+        lists: By name of a further list of an armature, a function returning a signature of the
+            parts that the plan uses.
         on_update: Called at each update, except for frame changes.
     """
 
@@ -95,22 +94,22 @@ def _resolve_reach(chain: ChainPlan, item: FabrikConstraint) -> None:
 
 
 REACH = ChainKind(resolve=_resolve_reach)
-"""A chain that one of the solver's methods bends to its target."""
+"""The kind of chains that one of the solver's methods bends to a target."""
 
 
 def kind_of(solver: str) -> ChainKind:
-    """Return what constraints do with their chains, by item of the Solver enum."""
+    """Return the kind of chain for an item of the Solver enum."""
     return _motions.get(solver, REACH)
 
 
 def pre_pass_of(rig: Skeleton, chains: Sequence[ChainPlan]) -> list[PrePassBone]:
-    """Return the pre-pass bones of an armature, given its chains, which features may change."""
-    found: list[PrePassBone] = []
+    """Return the pre-pass bones of an armature; features may change its chains."""
+    bones: list[PrePassBone] = []
     for feature in _installed:
         if feature.pre_pass is not None:
             with contained(f"could not plan the pre-pass bones of “{rig.object.name}”"):
-                found += feature.pre_pass(rig, chains)
-    return found
+                bones += feature.pre_pass(rig, chains)
+    return bones
 
 
 def note_update(depsgraph: bpy.types.Depsgraph) -> None:

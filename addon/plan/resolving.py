@@ -1,4 +1,4 @@
-"""Resolving the names in a constraint to bones and objects."""
+"""Resolve the names in a constraint to bones and objects."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ from .registry import kind_of
 
 
 def plan_chain(rig: Skeleton, index: int) -> ChainPlan:
-    """Return the plan of a constraint of an armature, with its problem if it is invalid."""
+    """Return the plan of an armature's constraint, with its problem if it is invalid."""
     item = settings(rig.object).constraints[index]
     chain = ChainPlan(rig, index, kind_of(item.solver))
     try:
@@ -95,11 +95,11 @@ def _resolve_tip(chain: ChainPlan, item: FabrikConstraint) -> None:
 
 
 def _root_limits(chain: ChainPlan) -> list[str]:
-    """Return the names of the Limit Location constraints that can be kept by the first bone."""
+    """Return the names of the Limit Location constraints that the solver can keep."""
     armature = chain.rig.object
     bone = pose_bones(armature)[chain.rig.names[chain.bones[0]]]
-    found = animation.animated(armature)
-    animated = [path for path, _ in found.keyed | found.driven]
+    animation_of = animation.animated(armature)
+    animated = [path for path, _ in animation_of.keyed | animation_of.driven]
     return [
         con.name
         for con in active_constraints(bone)
@@ -141,7 +141,7 @@ def _resolve_joints(chain: ChainPlan) -> None:
         if problem:
             raise ProblemError(problem)
     if chain.kind.reaches:
-        # A driver has the last word on what it sets, so that the others have to do what is left.
+        # Drivers override the solution, so the other bones must do the rest.
         chain.driven = [
             index
             for index, bone in zip(chain.bones, bones, strict=True)
@@ -158,12 +158,12 @@ def _is_above(chain: ChainPlan, bone: int, point: Point | None) -> bool:
 
 
 def _note_of_disturbance(chain: ChainPlan) -> str:
-    """Return a note on drivers and native constraints that are applied after the solve."""
+    """Return a note on drivers and native constraints that apply after the solve."""
     bones = pose_bones(chain.rig.object)
     count = len(chain.rig.names)
     driven = chain.driven
     reaching = chain.bones[:-1] if chain.has_hand else chain.bones
-    # One bone alone reaches only what is as far away as its tip, and a hand has to be free to copy.
+    # A single free bone only reaches targets at its length, and a hand must be free to copy.
     is_stuck = driven and (len({*reaching} - {*driven}) < 2 or not {*driven} <= {*reaching})
     if is_stuck:
         return msg(
@@ -173,8 +173,8 @@ def _note_of_disturbance(chain: ChainPlan) -> str:
         )
     for i in chain.bones:
         bone = bones[chain.rig.names[i]]
-        others = [channel_of(KINDS[slot // count])[0] for slot in chain.more if slot % count == i]
-        for channel in others if chain.kind.reaches else ("rotation", *others):
+        channels = [channel_of(KINDS[slot // count])[0] for slot in chain.more if slot % count == i]
+        for channel in channels if chain.kind.reaches else ("rotation", *channels):
             if animation.has_driver(chain.rig.object, bone, channel):
                 return msg(
                     "The driven {channel} of “{bone}” applies after the solver and can move the "
@@ -184,9 +184,9 @@ def _note_of_disturbance(chain: ChainPlan) -> str:
                 )
         for con in active_constraints(bone):
             if con.type == "COPY_SCALE" and _is_above(chain, i, constraint_point(con)):
-                continue  # It has that scale anyway.
+                continue  # Its parent already gives it that scale.
             if i == chain.bones[0] and con.name in chain.root_limits:
-                continue  # Its location is within it.
+                continue  # The solver keeps it.
             return msg(
                 "The constraint “{constraint}” of “{bone}” applies after the solver and can move "
                 "the tip off its target: mute it, or move it to another bone",
@@ -200,7 +200,7 @@ def _refuse_posed_bones(chain: ChainPlan) -> None:
     """Refuse bones whose solved pose another constraint would replace.
 
     Raises:
-        ProblemError: If there is one.
+        ProblemError: If a native constraint would.
     """
     bones = pose_bones(chain.rig.object)
     for bone in [bones[chain.rig.names[i]] for i in chain.bones]:
@@ -232,12 +232,12 @@ def _point(item: FabrikConstraint, pointer: str, bone_name: str) -> Point | None
 def bone_index(rig: Skeleton, owner: bpy.types.PropertyGroup, field_name: str) -> int:
     """Return the index of the bone that a setting names, following renames.
 
-    Each bone stores the name by which settings refer to it. If no bone has the name any more, the
-    one that stored it was renamed. Names that were swapped are not followed: Paste Pose Flipped
-    swaps what bones store as well.
+    Each bone stores the name by which settings refer to it. If no bone has a name any more, the
+    bone that stored it was renamed. Swapped names aren't followed: Paste Pose Flipped also swaps
+    the stored names.
 
     Raises:
-        ProblemError: If there is no such bone.
+        ProblemError: If the bone doesn't exist.
     """
     name = getattr(owner, field_name)
     bones = pose_bones(rig.object)

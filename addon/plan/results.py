@@ -1,4 +1,4 @@
-"""Results of solving: what is written to bones, and what the panel reports."""
+"""Results of solving: the values written to bones, and the reports in the panel."""
 
 from __future__ import annotations
 
@@ -15,18 +15,19 @@ from .chain_plan import Report
 
 
 class SolveResult(NamedTuple):
-    """The solution of a unit, and the inputs that it was computed from.
+    """The solution of a unit, and the inputs from which it was computed.
 
     Attributes:
         inputs: All inputs of the solution.
-        bones: The bones that were solved.
+        bones: The solved bones.
         rotations: Local rotations of the bones, four numbers per bone.
         reports: One report per constraint of the unit.
         scales: Solved local scales, by bone.
         locations: Solved local locations, by bone.
-        lift: How far it moves its bones, and all that belongs to their body, in world space.
-        values: All of it as channel values in the rotation modes of the bones: of consecutive ones
-            or of one, after the index of the first value among those of all slots, four for each.
+        lift: The world-space vector by which it moves its bones and everything tied to their body.
+        values: The solution as channel values, in the rotation modes of the bones. Each array, of
+            one or several consecutive bones, follows the index of its first value in an array with
+            four values per slot.
     """
 
     inputs: object
@@ -43,7 +44,7 @@ NOTHING: Mapping[int, Vec] = {}
 """No solved locations or scales."""
 
 FARTHEST = 1e30
-"""The largest local location of a bone; beyond it Blender's single precision overflows."""
+"""The largest local coordinate of a bone; beyond it Blender's single precision overflows."""
 
 
 def is_far(location: Vec) -> bool:
@@ -54,20 +55,18 @@ def is_far(location: Vec) -> bool:
 
 OFF = msg("The constraint is disabled, or its influence is 0: enable it, and increase Influence")
 
-MISSED = msg(
-    "The solver missed its target: choose another Solver, and report this as a bug with the file"
-)
+MISSED = msg("The solver missed its target: choose another Solver, and report a bug with this file")
 
 LIMITED = msg("Joint limits keep the tip from the target: widen the limits, or move the target")
 
 
 def explanation(posture: Posture, stretches: bool, has_iterations: bool = True) -> str:
-    """Return why the tip is not on the target in the written pose, and what to do about it.
+    """Return why the written tip isn't on the target, and what to do about it.
 
     Args:
-        posture: The solved chain, with the state that its solver believes.
+        posture: The solved chain, with the state according to its solver.
         stretches: Whether its bones may stretch.
-        has_iterations: Whether more iterations bring its solver closer to the target.
+        has_iterations: Whether more iterations can bring the tip closer to the target.
     """
     solution = posture.solution
     if posture.state == "LIMITED" and posture.has_orientation_error:
@@ -95,10 +94,10 @@ def explanation(posture: Posture, stretches: bool, has_iterations: bool = True) 
 
 
 def _unconverged(solution: Solution, has_iterations: bool) -> str:
-    """Return why a solver misses what is in reach of the chain."""
+    """Return why a solver misses a target within reach."""
     if has_iterations:
         return msg("Not converged: increase Iterations or Tolerance")
-    if solution.chain.lengths is None:  # They are what they are in the FK pose.
+    if solution.chain.lengths is None:  # The lengths are those of the FK pose.
         return MISSED
     return msg(
         "Its bones change length as they rotate, because their scale isn't uniform: scale them "

@@ -1,4 +1,4 @@
-"""The order of solving at a frame, where what holds what changes over time."""
+"""The order of solving at a frame, if dependencies such as held bones change over time."""
 
 from __future__ import annotations
 
@@ -8,37 +8,37 @@ from heapq import heappop, heappush
 from typing import Any, NamedTuple
 
 Unit = Any
-"""One of `chain_plan`, which this does not import: the plan of the file contains its orders."""
+"""A unit of `chain_plan`, which isn't imported here: the file's plan contains its sequences."""
 
 Needs = Mapping[Unit, set[Unit]]
-"""By unit, those that must be solved before it."""
+"""By unit, the units that must be solved before it."""
 
 
 def in_order(units: Sequence[Unit], needs: Needs) -> list[Unit]:
-    """Return units, each after its dependencies and otherwise as they are.
+    """Return units with each after its dependencies, and otherwise in the same order.
 
     Raises:
         CycleError: If there is a cycle.
     """
     sorter = TopologicalSorter(needs)
     sorter.prepare()
-    place = {unit: i for i, unit in enumerate(units)}
+    position = {unit: i for i, unit in enumerate(units)}
     ready: list[int] = []
-    found: list[Unit] = []
+    ordered: list[Unit] = []
     while sorter.is_active():
         for unit in sorter.get_ready():
-            heappush(ready, place[unit])
-        found.append(units[heappop(ready)])
-        sorter.done(found[-1])
-    return found
+            heappush(ready, position[unit])
+        ordered.append(units[heappop(ready)])
+        sorter.done(ordered[-1])
+    return ordered
 
 
 class Sequenced(NamedTuple):
     """An order of solving.
 
     Attributes:
-        units: What is solved, in this order: units, and batches of them (see `UnitPlan.batch`).
-        refused: Units that depend on themselves in their state: they are not solved.
+        units: The units and batches of units (see `UnitPlan.batch`), in solving order.
+        refused: Units that depend on themselves in their state, and aren't solved.
     """
 
     units: list[Unit]
@@ -46,9 +46,9 @@ class Sequenced(NamedTuple):
 
 
 class Sequences:
-    """The orders of the units of a plan, one for each combination of their states.
+    """The orders of a plan's units, one for each combination of their states.
 
-    A dependency cycle over the whole of a shot need not be one at any of its frames.
+    A dependency cycle over a whole shot needn't be a cycle at any of its frames.
     """
 
     def __init__(
@@ -60,9 +60,9 @@ class Sequences:
         """Start without any.
 
         Args:
-            units: All units, in the order in which they are solved if none is in a state.
-            needs: What those that can be solved always need.
-            by_state: What those that have states need besides in each of them.
+            units: All units, in solving order without any states.
+            needs: By valid unit, the units that it always needs.
+            by_state: By unit with states, its additional needs in each state.
         """
         self._units, self._needs, self._by_state = units, needs, by_state
         self._known: dict[tuple[int, ...], Sequenced] = {}
@@ -76,35 +76,35 @@ class Sequences:
         return self._known[states]
 
     def _ordered(self, states: Sequence[int]) -> Sequenced:
-        now = {
+        by_unit = {
             unit: needed[state]
             for (unit, needed), state in zip(self._by_state.items(), states, strict=True)
         }
         solved = [unit for unit in self._units if unit in self._needs]
-        others = [unit for unit in self._units if unit not in self._needs]
+        invalid = [unit for unit in self._units if unit not in self._needs]
         refused: set[Any] = set()
         while True:
             needs = dict(self._needs)
-            for unit, needed in now.items():
+            for unit, needed in by_unit.items():
                 needs[unit] = needs[unit] | needed
             try:
                 ordered = [unit for unit in in_order(solved, needs) if unit not in refused]
-                return Sequenced([*self._in_batches(ordered, needs), *others], refused)
+                return Sequenced([*self._in_batches(ordered, needs), *invalid], refused)
             except CycleError as error:
                 cycle: list[Unit] = error.args[1]
-                unit = next(one for one in now if one in cycle)
+                unit = next(candidate for candidate in by_unit if candidate in cycle)
                 refused.add(unit)
-                del now[unit]
+                del by_unit[unit]
 
     def _in_batches(self, ordered: Sequence[Unit], needs: Needs) -> Iterator[Unit]:
-        """Yield units in an order, each as early as the last batch that it can be solved in."""
+        """Yield units in an order, each as part of the last batch that can include it."""
         steps: list[list[Unit]] = []
         step_of: dict[Unit, int] = {}
         last: dict[object, int] = {}
         for unit in ordered:
             kind = unit.batch, unit.rig.uid
             step = last.get(kind, -1) if unit.batch else -1
-            # What it needs must be solved before the batch.
+            # Its needs must be solved before the batch.
             if any([step_of[need] >= step for need in needs[unit] if need in step_of]):
                 step = -1
             if step < 0:

@@ -17,14 +17,14 @@ class TreePlan(UnitPlan):
     """Chains of an armature that are solved together because they share bones.
 
     Attributes:
-        chains: The chains, in the order of the list.
+        chains: The chains, in list order.
         rig: The armature.
         items: The indices of the constraints.
         bones: All bones, each after its parent.
-        ranges: The same as ranges of consecutive indices.
-        root_parent: The parent of the first bone, -1 if it has none.
+        ranges: The bones as ranges of consecutive indices.
+        root_parent: The parent of the first bone; -1 without one.
         is_layered: Whether a constraint earlier in the list poses some of its bones.
-        start_source: Gives the pose to solve from, if any of the chains is continuous.
+        start_source: Provides the pose to solve from, if any of the chains is continuous.
     """
 
     chains: list[ChainPlan]
@@ -71,12 +71,12 @@ class TreePlan(UnitPlan):
                 root=names[self.bones[0]],
             )
         hand = chain.bones[-1]
-        others = [other for other in self.chains if other is not chain and hand in other.bones]
-        if chain.has_hand and others:
+        also_posing = [other for other in self.chains if other is not chain and hand in other.bones]
+        if chain.has_hand and also_posing:
             return msg(
                 "“{hand}” can't copy the target's rotation, because {others} also poses it: "
                 "shorten that chain, or disable Copy Target Rotation",
                 hand=names[hand],
-                others=listed([o.name for o in others]),
+                others=listed([o.name for o in also_posing]),
             )
         return ""

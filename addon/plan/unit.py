@@ -1,4 +1,4 @@
-"""Units: what is solved at once, and what is kept of it from update to update."""
+"""Units: chains, trees and pre-pass bones, with their results kept between updates."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ from .results import NOTHING, SolveResult
 
 
 class Unit(ABC):
-    """A chain, a tree of chains or a pre-pass bone, as it is solved at each update.
+    """A chain, a tree of chains or a pre-pass bone, solved at each update.
 
-    Each has its own kind of plan and of input. It is no generic class: the cache of `typing` would
-    keep its modules, and with them Blender's classes, until after Blender has ended.
+    Each kind has a different plan and input. The class isn't generic: the cache of `typing` would
+    keep its modules, and with them Blender's classes, until after Blender has quit.
 
     Attributes:
-        plan: What it poses, and what it needs for that.
+        plan: Its plan.
         last: The result of the last update.
         results: Cached results, by frame.
     """
@@ -38,7 +38,7 @@ class Unit(ABC):
         """Return all inputs of the solution, compared with ``==``; None if it is off.
 
         Raises:
-            ProblemError: If it cannot be solved.
+            ProblemError: If it can't be solved.
         """
 
     @abstractmethod
@@ -46,32 +46,32 @@ class Unit(ABC):
         """Return the solution.
 
         Raises:
-            ProblemError: If there is none.
+            ProblemError: If it has no solution.
         """
 
     def measured(
         self, inputs: Any, result: SolveResult, turns: Sequence[Quat], rounding: float
     ) -> tuple[Report, ...]:
-        """Return the reports of its constraints, with what is measured of the pose as written.
+        """Return the reports of its constraints, measured on the written pose.
 
         Args:
             inputs: The inputs of the solution.
-            result: The solution that `solve` has just returned.
-            turns: The rotations of its bones as they are written.
+            result: The solution that `solve` just returned.
+            turns: The rotations of its bones as written.
             rounding: The largest rounding error of these, in radians.
         """
         return result.reports
 
     def beneath(self, scene: Any, reports: tuple[Report, ...], layer: Unit) -> tuple[Report, ...]:
-        """Return its reports after a layer has posed some of its bones as well."""
+        """Return its reports after a layer also posed some of its bones."""
         return reports
 
     def constraint(self, scene: Any, item: int) -> tuple[ChainInput, Posture, Frame]:
         """Solve one of its constraints; see `solving.solve_constraint`."""
-        raise NotImplementedError  # A pre-pass bone has none.
+        raise NotImplementedError  # A pre-pass bone has no constraint.
 
     def unposed(self, report: Report) -> SolveResult:
-        """Return the result of posing nothing."""
+        """Return a result without bones."""
         return SolveResult(None, (), (), (report,) * len(self.plan.items), NOTHING, NOTHING)
 
     @property
@@ -82,7 +82,7 @@ class Unit(ABC):
 
     @property
     def dependent(self) -> Sequence[object]:
-        """The chains that cannot be solved if it fails."""
+        """The chains that can't be solved if it fails."""
         return ()
 
 

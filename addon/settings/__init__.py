@@ -1,1 +1,1 @@
-"""Settings: their definitions, their values, and notifications of their changes."""
+"""Settings: definitions, values, and change notifications."""

@@ -1,7 +1,7 @@
-"""Definitions of settings: those that can be animated, and those that the plan depends on.
+"""Definitions of settings: animatable ones, and those that the plan depends on.
 
-A definition is the only place that lists a setting; everything that iterates over settings uses it
-through RNA (see `values`).
+Each setting is listed only in its definition. All code that iterates over settings reads the
+definitions through RNA (see `values`).
 """
 
 from __future__ import annotations
@@ -31,17 +31,17 @@ if TYPE_CHECKING:
     ItemList = bpy.types.bpy_prop_collection_idprop
 else:
     ItemList = list
-"""The type of a list of groups."""
+"""The type of a collection of property groups."""
 
 KEYABLE = {"ANIMATABLE"}
 FIXED: set[str] = set()
 BROWSING = {"LIBRARY_EDITABLE"}
-"""Which item of a list is shown; of linked armatures too, whose settings Blender greys."""
+"""Lets users browse a list, also in linked armatures, whose settings are grayed out."""
 
 OVERRIDABLE = {"LIBRARY_OVERRIDABLE"}
 FACTOR: dict[str, Any] = {"min": 0.0, "max": 1.0, "subtype": "FACTOR"}
 NOT_IN_PRESETS = {"SKIP_SAVE"}
-"""Only a mark: files store such properties as well. Enums do not support SKIP_PRESET."""
+"""Only a marker: files store such properties as well. Enums don't support SKIP_PRESET."""
 
 
 def value_changed(item: bpy.types.PropertyGroup, _context: bpy.types.Context) -> None:
@@ -52,45 +52,45 @@ def value_changed(item: bpy.types.PropertyGroup, _context: bpy.types.Context) ->
 
 
 def structure_changed(item: bpy.types.PropertyGroup, _context: bpy.types.Context) -> None:
-    """Discard the plan of the armature, and tag it for update."""
+    """Discard the armature's plan, and tag the armature for update."""
     armature = cast("bpy.types.Object | None", item.id_data)
     if armature is None:  # In the preferences.
         return
     if notifications.note_followed(armature):
-        return  # Planning does the rest.
+        return  # Planning handles the rest.
     notifications.structure.notify(armature)
     armature.update_tag()
 
 
 @dataclass(frozen=True, eq=False)
 class Definition:
-    """The definition of a property, the value of an annotated name of a class.
+    """The definition of a property, assigned to an annotated name of a class.
 
     As in ``swing: float = animated("Swing First", ...)``. Blender's property hides it in instances.
 
     Attributes:
-        keywords: The arguments of the function of `bpy.props`, which the annotation tells.
+        keywords: The arguments of the `bpy.props` function. The annotation determines the function.
     """
 
     keywords: Mapping[str, Any]
 
     def property(self, kind: Any) -> Any:
-        """Return the property as Blender registers it.
+        """Return the property for Blender to register.
 
         Args:
-            kind: The type of its value.
+            kind: The type of its value, from the annotation.
         """
-        given = {**self.keywords}
-        if callable(given.get("items")):
-            given["items"] = given["items"]()
-        labels = [item[1] for item in given.get("items", ())]
-        context = context_of(given["name"], *labels)
-        make, more = _maker(kind, given)
-        return make(**{"translation_context": context, **more, **given})
+        arguments = {**self.keywords}
+        if callable(arguments.get("items")):
+            arguments["items"] = arguments["items"]()
+        labels = [item[1] for item in arguments.get("items", ())]
+        context = context_of(arguments["name"], *labels)
+        make, more = _maker(kind, arguments)
+        return make(**{"translation_context": context, **more, **arguments})
 
 
 def _maker(kind: Any, keywords: Mapping[str, Any]) -> tuple[Callable[..., Any], dict[str, Any]]:
-    """Return the function of `bpy.props` for a type, with the arguments that the type tells."""
+    """Return the `bpy.props` function for a type, with the arguments that the type implies."""
     if "items" in keywords:
         return EnumProperty, {}
     if kind in SIMPLE:
@@ -100,7 +100,7 @@ def _maker(kind: Any, keywords: Mapping[str, Any]) -> tuple[Callable[..., Any], 
         return FloatVectorProperty, {"size": len(parts)}
     if origin is ItemList:
         return CollectionProperty, {"type": parts[0]}
-    # Pointers to data-blocks may be None, those to groups are not.
+    # A pointer to a data-block may be None, a pointer to a group may not.
     return PointerProperty, {"type": parts[0] if parts else kind}
 
 
@@ -111,11 +111,11 @@ SIMPLE: dict[Any, tuple[Callable[..., Any], dict[str, Any]]] = {
     str: (StringProperty, {}),
     bytes: (StringProperty, {"subtype": "BYTE_STRING"}),
 }
-"""The functions of `bpy.props` by type, and what they need besides definitions."""
+"""The `bpy.props` function of each type, with the arguments that it adds to the definition."""
 
 
 TypedDefinition = tuple[Any, Definition]
-"""The type of a property's value, and its definition."""
+"""The type of a property's value, and the property's definition."""
 
 
 def defined(name: str, description: str, **more: object) -> Any:
@@ -124,20 +124,20 @@ def defined(name: str, description: str, **more: object) -> Any:
     Args:
         name: The label.
         description: The tooltip.
-        more: Further arguments of the function of `bpy.props`: default, range etc. If ``items`` is
-            a function, it is called when the property is registered.
+        more: Further arguments of the `bpy.props` function: default, range etc. If ``items`` is a
+            function, it is called when the property is registered.
     """
     return Definition({"name": name, "description": description, **more})
 
 
 def animated(name: str, description: str, in_presets: bool = True, **more: object) -> Any:
-    """Define a setting that can be animated.
+    """Define an animatable setting.
 
     Args:
         name: The label.
         description: The tooltip.
         in_presets: Whether presets contain it.
-        more: Further arguments of the function of `bpy.props`: default, range etc.
+        more: Further arguments of the `bpy.props` function: default, range etc.
     """
     options = KEYABLE if in_presets else KEYABLE | NOT_IN_PRESETS
     shared = {"options": options, "override": OVERRIDABLE, "update": value_changed}
@@ -145,31 +145,31 @@ def animated(name: str, description: str, in_presets: bool = True, **more: objec
 
 
 def fixed(name: str, description: str, in_presets: bool = True, **more: object) -> Any:
-    """Define a setting that the plan depends on, which cannot be animated; see `animated`."""
+    """Define a setting that the plan depends on. It can't be animated; see `animated`."""
     options = FIXED if in_presets else FIXED | NOT_IN_PRESETS
     shared = {"options": options, "override": OVERRIDABLE, "update": structure_changed}
     return defined(name, description, **{**shared, **more})
 
 
 def stored(name: str, description: str) -> Any:
-    """Define a hidden property of bytes for internal data."""
+    """Define a hidden bytes property for internal data."""
     return defined(name, description, options={"HIDDEN"}, override=OVERRIDABLE)
 
 
 def group(name: str, description: str) -> Any:
-    """Define a property group within another one."""
+    """Define a nested property group."""
     return defined(name, description, override=OVERRIDABLE)
 
 
 _taken: dict[tuple[str, str], dict[str, Definition]] = {}
-"""The definitions of each class, by its module and name.
+"""The definitions of each class, by module and qualified name.
 
-Blender 4.2 crashes at exit if they are attributes of a registered class.
+Blender 4.2 crashes at exit if a registered class has them as attributes.
 """
 
 
 def definitions_of(cls: type[Any]) -> dict[str, TypedDefinition]:
-    """Return the properties that a class defines, by name: the type of the value, and the rest."""
+    """Return the properties that a class defines, by name: value type and definition."""
     taken = _taken.setdefault((cls.__module__, cls.__qualname__), {})
     for name, value in [*vars(cls).items()]:
         if isinstance(value, Definition):
@@ -189,22 +189,22 @@ def definitions_of(cls: type[Any]) -> dict[str, TypedDefinition]:
 def register_class(
     cls: type[Any], further: Mapping[str, TypedDefinition] = MappingProxyType({})
 ) -> None:
-    """Register a class of Blender's with the properties that it and its bases define.
+    """Register a Blender class with the properties that it and its bases define.
 
     Args:
         cls: The class.
-        further: Definitions that features add, by name.
+        further: Definitions added by features, by name.
     """
     by_base = {base: definitions_of(base) for base in cls.__mro__}
     by_base[cls] = {**by_base[cls], **further}
-    before = {base: vars(base).get("__annotations__", {}) for base in by_base if by_base[base]}
+    original = {base: vars(base).get("__annotations__", {}) for base in by_base if by_base[base]}
     try:
-        for base in before:
+        for base in original:
             base.__annotations__ = {
-                n: one.property(kind) for n, (kind, one) in by_base[base].items()
+                n: definition.property(kind) for n, (kind, definition) in by_base[base].items()
             }
         bpy.utils.register_class(cls)
     finally:
-        # Blender 4.2 crashes at exit if deferred properties with callbacks are kept.
-        for base, annotations in before.items():
+        # Blender 4.2 crashes at exit if the class still has deferred properties with callbacks.
+        for base, annotations in original.items():
             base.__annotations__ = annotations

@@ -1,9 +1,9 @@
-"""What armatures have that are joined into another one goes along, as Blender's own constraints do.
+"""Transfer of settings when armatures are joined, so that they survive as Blender's constraints do.
 
-Blender moves bones with their constraints and drivers, and frees the joined object, and all that it
-has of ours. Its evaluated copy still has that when Blender tells of the update, before it builds
-the dependency graph anew: see `_note`. Blender has stored the undo step of the join by then, so
-that what is done here is done again after an undo to that step: see `_follow_all`.
+Blender moves bones with their constraints and drivers, but frees the joined object and with it our
+settings. Its evaluated copy still has them at the update handler, before Blender rebuilds the
+dependency graph: see `_note`. Blender has pushed the undo step of the join by then. So the transfer
+is repeated after an undo to that step: see `_follow_all`.
 """
 
 from __future__ import annotations
@@ -28,23 +28,23 @@ BONE_OF = {
     "object": "bone",
     "pole": "pole_bone",
 }
-"""The setting that names a bone of what another setting of the group points to."""
+"""Pointer settings, each with the setting of the same group that names a bone of its object."""
 
 Renamed = Mapping[str, Mapping[str, str]]
-"""The new names of the bones of joined armatures, by the name of the armature."""
+"""The new names of the joined armatures' bones, by armature name and old bone name."""
 
 Curves = tuple[int, int]
-"""The session UID of an action, 0 for none, and the handle of its slot."""
+"""The session UID of an action (0 without an action), and the handle of its slot."""
 
 
 def _by_uid(blocks: Any, uid: int) -> Any:
-    """Return the data-block with a session UID; None if there is none any more."""
-    return next((one for one in blocks if one.session_uid == uid), None)
+    """Return the data-block with a session UID; None if it no longer exists."""
+    return next((block for block in blocks if block.session_uid == uid), None)
 
 
 @dataclass(frozen=True)
 class BlockPointer:
-    """A data-block that a setting points to; the session UID stays the same through undo.
+    """A data-block that a setting points to. Undo doesn't change its session UID.
 
     Attributes:
         kind: The type of the data-block.
@@ -65,13 +65,13 @@ class JoinedArmature:
     """An armature that was joined into another one.
 
     Attributes:
-        uid: Its session UID if the object still exists, as something uses it; otherwise 0.
+        uid: Its session UID if the object still exists because something uses it; otherwise 0.
         name: Its name.
-        bones: The names of its bones in the other one, by their names.
-        values: All that its settings store, with the new names of bones.
-        drivers: The number of its drivers, which Blender appends to those of the other one.
-        read: The driver, variable and target of each driver's targets that were armatures that
-            were joined, with the name of that.
+        bones: The new names of its bones, by their old names.
+        values: All stored settings, with the new bone names.
+        drivers: The number of its drivers, which Blender appends to those of the other armature.
+        read: The driver targets that were joined armatures: indices of driver, variable and target,
+            and the armature's name.
         tracks: The number of its NLA tracks, which Blender appends as well.
         action: Its active action.
     """
@@ -88,19 +88,19 @@ class JoinedArmature:
 
 @dataclass(frozen=True)
 class Join:
-    """Armatures that were joined into another one.
+    """A join of armatures into the active armature.
 
     Attributes:
-        name: Identifies the join in the settings of the armature, once it is followed.
-        armature: The session UID of the armature.
-        drivers: The number of its drivers before.
-        tracks: The number of its NLA tracks before.
-        action: Its active action before.
-        is_bare: Whether nothing but our driver animated it, which keeps Blender from giving it the
-            action of what is joined.
-        parts: What was joined into it, in Blender's order.
-        ends: Settings that pointed to an armature that was joined: session UID of the object, path
-            of the group, names of the settings of the object and of the bone, and the bone.
+        name: Identifies the join in the armature's settings, once these were transferred.
+        armature: The session UID of the active armature.
+        drivers: The number of its drivers before the join.
+        tracks: The number of its NLA tracks before the join.
+        action: Its active action before the join.
+        is_bare: Whether only our driver animated it. Because of that driver, Blender doesn't give
+            it the action of a joined armature.
+        parts: The armatures joined into it, in Blender's order.
+        ends: Settings that pointed to a joined armature: session UID of the object, path of the
+            group, names of the pointer and of the bone setting, and the new bone name.
     """
 
     name: str
@@ -113,7 +113,7 @@ class Join:
     ends: list[tuple[int, str, str, str, str]]
 
     def is_seen(self, ob: bpy.types.Object) -> bool:
-        """Return whether an armature is as Blender leaves it after this join."""
+        """Return whether an armature is in the state in which Blender leaves it after this join."""
         bones = cast("bpy.types.Armature", ob.data).bones
         return (
             self.name not in settings(ob).joined.split()
@@ -123,7 +123,7 @@ class Join:
 
 
 _joins: list[Join] = []
-"""All joins since the file was opened, which undo and redo may lead back to."""
+"""All joins since the file was opened. Undo and redo may return to them."""
 
 
 @on_load
@@ -132,13 +132,13 @@ def _forget() -> None:
 
 
 def follow_joins(graphs: list[bpy.types.Depsgraph], is_undone: bool) -> None:
-    """Give armatures what those had that were joined into them since the last evaluation.
+    """Transfer the settings of armatures that were joined since the last evaluation.
 
     Args:
-        graphs: The dependency graphs of the scene, before they are brought up to date.
-        is_undone: Whether the file has become another one by undo or redo.
+        graphs: The dependency graphs of the scene, before they are updated.
+        is_undone: Whether undo or redo has replaced the data of the file.
     """
-    kinds = "ARMATURE", "SCENE"  # Both are tagged by a join, and hardly by anything else.
+    kinds = "ARMATURE", "SCENE"  # A join tags both; hardly anything else does.
     is_noted = any([all([*map(graph.id_type_updated, kinds)]) for graph in graphs])
     if is_noted and not is_undone:
         _note(graphs)
@@ -147,19 +147,19 @@ def follow_joins(graphs: list[bpy.types.Depsgraph], is_undone: bool) -> None:
 
 
 def _note(graphs: Iterable[bpy.types.Depsgraph]) -> None:
-    """Note which armatures were joined since an evaluation, before the next one."""
-    found: dict[str, Join] = {}
+    """Record which armatures were joined since the last evaluation."""
+    joins_by_name: dict[str, Join] = {}
     for graph in graphs:
-        ids = [one for one in graph.ids if isinstance(one, bpy.types.Object)]
+        ids = [block for block in graph.ids if isinstance(block, bpy.types.Object)]
         copies = {ob.name: ob for ob in ids if ob.type == "ARMATURE" and ob.library is None}
         gone = [copy for name, copy in copies.items() if not _is_in_use(name)]
         for name, copy in copies.items() if gone else ():
             ob = bpy.data.objects.get(name)
-            if ob is not None and copy not in gone and name not in found:
+            if ob is not None and copy not in gone and name not in joins_by_name:
                 matched = _matched(ob, copy, gone)
                 if matched:
-                    found[name] = _join(ob, copy, matched, copies)
-    _joins.extend(found.values())
+                    joins_by_name[name] = _join(ob, copy, matched, copies)
+    _joins.extend(joins_by_name.values())
 
 
 def _is_in_use(name: str) -> bool:
@@ -168,24 +168,24 @@ def _is_in_use(name: str) -> bool:
 
 
 def _matched(ob: bpy.types.Object, copy: Any, gone: list[Any]) -> list[tuple[Any, dict[str, str]]]:
-    """Return which armatures were joined into one, with the names that their bones have there.
+    """Return the evaluated copies of the joined armatures, each with its new bone names.
 
-    Blender appends the bones of one after those of another, and numbers names that exist.
+    Blender appends the bones of one armature after those of another, and numbers duplicate names.
     """
-    known = {bone.name for bone in copy.data.bones}
-    new = [bone for bone in cast("bpy.types.Armature", ob.data).bones if bone.name not in known]
-    found: list[tuple[Any, dict[str, str]]] = []
-    left = [one for one in gone if len(one.data.bones)]
+    old_names = {bone.name for bone in copy.data.bones}
+    new = [bone for bone in cast("bpy.types.Armature", ob.data).bones if bone.name not in old_names]
+    matches: list[tuple[Any, dict[str, str]]] = []
+    left = [candidate for candidate in gone if len(candidate.data.bones)]
     while new:
-        fitting = [one for one in left if _fits(one.data.bones, new)]
+        fitting = [candidate for candidate in left if _fits(candidate.data.bones, new)]
         if not fitting:
             break
-        one = min(fitting, key=lambda other: _distance(other, ob, new))
-        left.remove(one)
-        bones = one.data.bones
-        found.append((one, {a.name: b.name for a, b in zip(bones, new, strict=False)}))
+        candidate = min(fitting, key=lambda other: _distance(other, ob, new))
+        left.remove(candidate)
+        bones = candidate.data.bones
+        matches.append((candidate, {a.name: b.name for a, b in zip(bones, new, strict=False)}))
         new = new[len(bones) :]
-    return found
+    return matches
 
 
 def _fits(bones: Any, new: list[Any]) -> bool:
@@ -199,10 +199,10 @@ def _stem(name: str) -> str:
 
 
 def _distance(copy: Any, ob: bpy.types.Object, new: list[Any]) -> float:
-    """Return how far the bones of an armature were from where others are now, in the world."""
+    """Return the summed world-space distance between the bone heads of a copy and new bones."""
     pairs = zip(copy.data.bones, new, strict=False)
-    before, now = copy.matrix_world, ob.matrix_world
-    return sum([(before @ a.head_local - now @ b.head_local).length for a, b in pairs])
+    old_matrix, new_matrix = copy.matrix_world, ob.matrix_world
+    return sum([(old_matrix @ a.head_local - new_matrix @ b.head_local).length for a, b in pairs])
 
 
 def _join(
@@ -211,7 +211,7 @@ def _join(
     matched: list[tuple[Any, dict[str, str]]],
     copies: Mapping[str, Any],
 ) -> Join:
-    renamed = {one.name: bones for one, bones in matched}
+    renamed = {joined_copy.name: bones for joined_copy, bones in matched}
     data = copy.animation_data
     ends: list[tuple[int, str, str, str, str]] = []
     for name, its in copies.items():
@@ -225,7 +225,7 @@ def _join(
         tracks=len(data.nla_tracks) if data else 0,
         action=_action(data),
         is_bare=not animation.is_animated(copy),
-        parts=[_part(one, bones, renamed, ob) for one, bones in matched],
+        parts=[_part(joined_copy, bones, renamed, ob) for joined_copy, bones in matched],
         ends=ends,
     )
 
@@ -278,12 +278,12 @@ def _set_in(group: Any) -> Iterator[Any]:
 def _stored(
     group: Any, bones: Mapping[str, str], renamed: Renamed, armature: bpy.types.Object
 ) -> dict[str, Any]:
-    """Return all that a group stores, as it is to be in the armature that it was joined into."""
+    """Return the stored values of a group, adapted to the armature that it was joined into."""
     values: dict[str, Any] = {}
     for prop in _set_in(group):
         name, value = prop.identifier, getattr(group, prop.identifier)
         if prop.type == "COLLECTION":
-            values[name] = [_stored(one, bones, renamed, armature) for one in value]
+            values[name] = [_stored(item, bones, renamed, armature) for item in value]
         elif isinstance(value, bpy.types.PropertyGroup):
             values[name] = _stored(value, bones, renamed, armature)
         elif prop.type == "POINTER":
@@ -310,7 +310,7 @@ def _pointer(value: Any, renamed: Renamed, armature: bpy.types.Object) -> BlockP
 def _bones_named_by(
     group: Any, name: str, bones: Mapping[str, str], renamed: Renamed
 ) -> Mapping[str, str]:
-    """Return the new names of the bones that a setting may name, by their names."""
+    """Return the new names of the bones that a setting may name, by old name."""
     for pointer, bone in BONE_OF.items():
         if bone == name and pointer in group.bl_rna.properties:
             block = getattr(group, pointer) if group.is_property_set(pointer) else None
@@ -319,12 +319,12 @@ def _bones_named_by(
 
 
 def _ends(group: Any, path: str, renamed: Renamed) -> Iterator[tuple[str, str, str, str]]:
-    """Yield the settings in a group that point to armatures that were joined."""
+    """Yield the settings in a group that point to joined armatures; see `Join.ends`."""
     for prop in _set_in(group):
         name, value = prop.identifier, getattr(group, prop.identifier)
         if prop.type == "COLLECTION":
-            for i, one in enumerate(value):
-                yield from _ends(one, f"{path}.{name}[{i}]", renamed)
+            for i, item in enumerate(value):
+                yield from _ends(item, f"{path}.{name}[{i}]", renamed)
         elif isinstance(value, bpy.types.PropertyGroup):
             yield from _ends(value, f"{path}.{name}", renamed)
         elif isinstance(value, bpy.types.Object) and value.name in renamed and not value.library:
@@ -334,9 +334,9 @@ def _ends(group: Any, path: str, renamed: Renamed) -> Iterator[tuple[str, str, s
 
 
 def _follow_all() -> None:
-    """Give armatures what those had that were joined into them, if they do not have it yet."""
+    """Transfer the settings of all joined armatures, unless this was done already."""
     done: set[int] = set()
-    for join in reversed(_joins):  # One that was undone and made again is noted twice.
+    for join in reversed(_joins):  # A join that was undone and repeated is recorded twice.
         ob = BlockPointer("OBJECT", join.armature).block()
         if isinstance(ob, bpy.types.Object) and join.armature not in done and join.is_seen(ob):
             done.add(join.armature)
@@ -350,7 +350,7 @@ def _follow(ob: bpy.types.Object, join: Join) -> None:
     drivers = [*ob.animation_data.drivers] if ob.animation_data else []
     tracks = [*ob.animation_data.nla_tracks] if ob.animation_data else []
     with notifications.following():
-        places = {part.name: _add(ob, part.values) for part in join.parts}
+        first_items = {part.name: _add(ob, part.values) for part in join.parts}
         for uid, path, name, bone, renamed in join.ends:
             owner = BlockPointer("OBJECT", uid).block()
             if owner is None or (owner == ob and name == "controls"):
@@ -363,42 +363,46 @@ def _follow(ob: bpy.types.Object, join: Join) -> None:
             notifications.structure.notify(owner)
         fabrik.joined = " ".join([*fabrik.joined.split(), join.name])
     for part in join.parts:
-        own = places[part.name]
-        _move_drivers(ob, drivers[driver : driver + part.drivers], part, places)
-        held = [*animation.strips(tracks[track : track + part.tracks])]
+        offsets = first_items[part.name]
+        _move_drivers(ob, drivers[driver : driver + part.drivers], part, first_items)
+        holders = [*animation.strips(tracks[track : track + part.tracks])]
         if part.action[0] and _takes_action(ob, join, part):
-            held.append(ob.animation_data)
+            holders.append(ob.animation_data)
         elif part.action[0]:
-            _copy_keys(ob, part.action, own)
-        others = [one for one in bpy.data.objects if one != ob and one.is_property_set("fabrik")]
-        animation.rewrite_in(held, others, lambda curves, own=own: _move(curves, own))
+            _copy_keys(ob, part.action, offsets)
+        other_objects = [
+            other for other in bpy.data.objects if other != ob and other.is_property_set("fabrik")
+        ]
+        animation.rewrite_in(
+            holders, other_objects, lambda curves, offsets=offsets: _move(curves, offsets)
+        )
         driver += part.drivers
         track += part.tracks
     for part in join.parts:
         left = BlockPointer("OBJECT", part.uid).block() if part.uid else None
         if left is not None:
-            left.property_unset("fabrik")  # It may be what kept the object.
+            left.property_unset("fabrik")  # These settings may be the object's last user.
             if left.users == 0:
                 bpy.data.objects.remove(cast(Any, left))
     notifications.structure.notify(ob)
     ob.update_tag()
 
 
-def _keep_slot(ob: bpy.types.Object, before: Curves) -> None:
-    """Assign the slot of an action again that Blender takes from an armature.
+def _keep_slot(ob: bpy.types.Object, old_action: Curves) -> None:
+    """Assign the slot of an armature's action again, which Blender may have unassigned.
 
-    It does if what is joined is driven, as by our own driver, and has no action.
+    Blender unassigns it if a joined armature has drivers, such as ours, and no action.
     """
-    uid, slot = before
+    uid, slot = old_action
     action = ob.animation_data.action if ob.animation_data else None
     if slot and action is not None and action.session_uid == uid:
         animation.use_action(ob, action, slot)
 
 
 def _takes_action(ob: bpy.types.Object, join: Join, part: JoinedArmature) -> bool:
-    """Return whether an armature uses the action of one that was joined.
+    """Return whether an armature uses the action of an armature that was joined into it.
 
-    Blender gives it the first one, unless it has animation data.
+    Blender gives it the first such action, unless it has animation data.
     """
     if join.action[0] or any(other.action[0] for other in join.parts[: join.parts.index(part)]):
         return False
@@ -411,24 +415,24 @@ def _takes_action(ob: bpy.types.Object, join: Join, part: JoinedArmature) -> boo
 
 
 Places = Mapping[str, int]
-"""The index of the first item that was added to a list, by the name of the list."""
+"""The index of the first added item of each list, by the list's name."""
 
 
 def _add(ob: bpy.types.Object, values: Mapping[str, Any]) -> Places:
-    """Add stored lists of another armature to those of an armature, and groups that it has not."""
+    """Extend an armature's lists by stored ones of a joined armature, and add missing groups."""
     fabrik: Any = settings(ob)
     keys = [item.key for item in fabrik.constraints]
     names: dict[str, str] = {}
     numbers: dict[int, int] = {}
-    places = {name: len(getattr(fabrik, name)) for name in values if _is_list(values[name])}
+    first_items = {name: len(getattr(fabrik, name)) for name in values if _is_list(values[name])}
     for item in values.get("constraints", ()):
-        made = fabrik.constraints.add()
-        before = item.get("name", made.name)
-        name = free_name(ob, before)
+        new_item = fabrik.constraints.add()
+        old_name = item.get("name", new_item.name)
+        name = free_name(ob, old_name)
         numbers[item.get("key", 0)] = key = max([0, *keys]) + 1
         keys.append(key)
-        names[before] = name
-        _put(made, {**item, "name": name, "key": key})
+        names[old_name] = name
+        _put(new_item, {**item, "name": name, "key": key})
     for name, stored in _with_constraints(values, names, numbers).items():
         if name == "constraints":
             continue
@@ -436,7 +440,7 @@ def _add(ob: bpy.types.Object, values: Mapping[str, Any]) -> Places:
             _extend(getattr(fabrik, name), stored)
         elif isinstance(stored, dict):
             _put_missing(fabrik, name, stored)
-    return places
+    return first_items
 
 
 def _is_list(value: object) -> bool:
@@ -446,11 +450,11 @@ def _is_list(value: object) -> bool:
 def _with_constraints(
     values: Mapping[str, Any], names: Mapping[str, str], keys: Mapping[int, int]
 ) -> dict[str, Any]:
-    """Return stored values that refer to constraints by their new names and keys."""
+    """Return stored values in which references to constraints have the new names and keys."""
     changed: dict[str, Any] = {}
     for name, value in values.items():
         if isinstance(value, list):
-            changed[name] = [_with_constraints(one, names, keys) for one in value]
+            changed[name] = [_with_constraints(item, names, keys) for item in value]
         elif isinstance(value, dict):
             changed[name] = _with_constraints(value, names, keys)
         elif name == "constraint":
@@ -469,7 +473,7 @@ def _extend(items: Any, stored: list[dict[str, Any]]) -> None:
 
 
 def _put(group: Any, values: Mapping[str, Any]) -> None:
-    """Set what was stored of a group that stores nothing yet."""
+    """Set the stored values of a group that stores nothing yet."""
     for name, value in values.items():
         if isinstance(value, list):
             _extend(getattr(group, name), value)
@@ -480,7 +484,7 @@ def _put(group: Any, values: Mapping[str, Any]) -> None:
 
 
 def _put_missing(owner: Any, name: str, values: Mapping[str, Any]) -> None:
-    """Set what was stored of a group, where its owner stores nothing; lists are extended."""
+    """Set those stored values of a group that its owner doesn't store yet, and extend lists."""
     if not owner.is_property_set(name):
         _put(getattr(owner, name), values)
         return
@@ -492,42 +496,45 @@ def _put_missing(owner: Any, name: str, values: Mapping[str, Any]) -> None:
             _put(group, {key: value})
 
 
-def _moved(path: str, places: Places) -> str:
-    """Return the path of a property of an item of a joined armature's list, where it is now."""
+def _moved(path: str, first_items: Places) -> str:
+    """Return the new data path of a property of a joined armature's list item."""
     match = ITEM.fullmatch(path)
-    if match is None or match[2] is None or match[1] not in places:
+    if match is None or match[2] is None or match[1] not in first_items:
         return path
-    return f"fabrik.{match[1]}[{places[match[1]] + int(match[2])}]{match[4]}"
+    return f"fabrik.{match[1]}[{first_items[match[1]] + int(match[2])}]{match[4]}"
 
 
-def _move(curves: Any, places: Places) -> None:
+def _move(curves: Any, first_items: Places) -> None:
     for curve in curves:
-        path = _moved(curve.data_path, places)
+        path = _moved(curve.data_path, first_items)
         if path != curve.data_path:
             curve.data_path = path
 
 
 def _move_drivers(
-    ob: bpy.types.Object, drivers: list[Any], part: JoinedArmature, places: Mapping[str, Places]
+    ob: bpy.types.Object,
+    drivers: list[Any],
+    part: JoinedArmature,
+    first_items: Mapping[str, Places],
 ) -> None:
-    """Move the drivers that came with a joined armature to where its items are now."""
+    """Update the data paths of a joined armature's drivers to the new indices of its items."""
     data: Any = ob.animation_data
     for i, j, k, name in part.read:
         target = drivers[i].driver.variables[j].targets[k]
-        target.data_path = _moved(target.data_path, places[name])
+        target.data_path = _moved(target.data_path, first_items[name])
     for curve in drivers:
         if curve.data_path == dependency_driver.PATH:
             if curve != data.drivers.find(dependency_driver.PATH):
                 data.drivers.remove(curve)
             continue
-        path = _moved(curve.data_path, places[part.name])
+        path = _moved(curve.data_path, first_items[part.name])
         if path != curve.data_path:
             curve.data_path = path
             curve.driver.type = curve.driver.type  # Blender then resolves its paths again.
 
 
-def _copy_keys(ob: bpy.types.Object, source: Curves, places: Places) -> None:
-    """Copy the keys of a joined armature's items to the active action of an armature."""
+def _copy_keys(ob: bpy.types.Object, source: Curves, first_items: Places) -> None:
+    """Copy the keys of a joined armature's items to the armature's active action."""
     uid, handle = source
     action = _by_uid(bpy.data.actions, uid)
     lists = animation.curve_lists_of(action, handle)
@@ -535,4 +542,4 @@ def _copy_keys(ob: bpy.types.Object, source: Curves, places: Places) -> None:
     if ours:
         bag = animation.ensure_channelbag(ob)
         for curve in ours:
-            animation.copy_curve(curve, bag.fcurves, _moved(curve.data_path, places))
+            animation.copy_curve(curve, bag.fcurves, _moved(curve.data_path, first_items))

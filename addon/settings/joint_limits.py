@@ -1,8 +1,8 @@
-"""Joint limits and stiffness of a chain, as the solver takes them.
+"""Joint limits and stiffness of a chain, in the form that the solver takes.
 
-The extension's own joint settings cannot be animated, so they are read once, with the plan. Native
-IK settings can change at any frame without notice, so they are read from the evaluated copy
-whenever the armature may have changed.
+The extension's joint settings can't be animated, so they are read once, with the plan. Native IK
+settings can change at any frame without notice. They are read from the evaluated copy whenever
+the armature may have changed.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ NATIVE: Final = ("lock_ik", "use_ik_limit", "ik_min", "ik_max", "ik_stiffness")
 """Names of a pose bone's native IK settings, without their axis."""
 
 native_values: Final = attrgetter(*[f"{name}_{axis}" for axis in "xyz" for name in NATIVE])
-"""Returns all of them, for X, then Y, then Z."""
+"""Returns all of these settings, for X, then Y, then Z."""
 
 
 class IkSettings(NamedTuple):
@@ -38,7 +38,7 @@ class IkSettings(NamedTuple):
 
     Attributes:
         ranges: Minimum and maximum angle about X, Y and Z, in radians.
-        stiffness: The largest stiffness of the axes that are not locked.
+        stiffness: The largest stiffness of the unlocked axes.
     """
 
     ranges: tuple[Range, Range, Range]
@@ -50,9 +50,9 @@ class Joints:
     """The joints of a chain. Both lists are empty if no bone has a limit or stiffness.
 
     Attributes:
-        limits: The limit of each bone; None if it has none.
+        limits: The limit of each bone; None without a limit.
         stiffness: The stiffness of each bone.
-        native: Position in the chain, and index, of the bones that use their native IK settings.
+        native: Of each bone that uses its native IK settings: position in the chain, and index.
     """
 
     limits: list[Limit | None] = field(default_factory=list)
@@ -60,7 +60,7 @@ class Joints:
     native: list[tuple[int, int]] = field(default_factory=list)
 
     def now(self, settings: Sequence[IkSettings]) -> tuple[list[Limit | None], list[float]]:
-        """Return limits and stiffness, given the current settings of the `native` bones."""
+        """Return limits and stiffness with the current settings of the `native` bones."""
         if not settings:
             return self.limits, self.stiffness
         limits, stiffness = self.limits[:], self.stiffness[:]
@@ -74,8 +74,8 @@ def joints_of(bones: Sequence[Any], indices: Sequence[int], rigid: Collection[in
 
     Args:
         bones: Its pose bones, which have no `joint_problem`.
-        indices: The indices of these.
-        rigid: Of these indices, those of bones that keep their FK pose.
+        indices: The indices of the bones.
+        rigid: Those of the indices whose bones keep their FK pose.
     """
     joints: list[FabrikJoint | None] = [
         None if index in rigid else bone.fabrik_joint
@@ -95,7 +95,7 @@ def joints_of(bones: Sequence[Any], indices: Sequence[int], rigid: Collection[in
 
 
 def joint_problem(bone: Any) -> str:
-    """Return what is invalid in the joint of a pose bone and how to fix it; empty if nothing."""
+    """Return what is invalid in a pose bone's joint and how to fix it; empty if it is valid."""
     joint: FabrikJoint = bone.fabrik_joint
     if problem := unknown_choice(joint):
         return msg("“{name}”: {note}", name=bone.name, note=problem)
@@ -135,7 +135,7 @@ def _direction(joint: FabrikJoint) -> tuple[float, float, float] | None:
     largest = max(abs(x), abs(y), abs(z))
     if largest == 0.0:
         return None
-    # Scale first, so that the squares neither underflow nor overflow.
+    # Scale first, so that squares neither underflow nor overflow.
     x, y, z = Vector((x / largest, y / largest, z / largest)).normalized()
     return x, y, z
 
@@ -179,10 +179,10 @@ def has_native_limits(bone: Any) -> bool:
 
 
 def posed_joint(bone: Any) -> tuple[Limit | None, float]:
-    """Return the limit and stiffness with which a pose bone is dragged.
+    """Return the limit and stiffness of a pose bone while it is dragged.
 
-    As with Blender's Auto IK, a joint without a limit has that of the native IK settings, and an
-    invalid one has none.
+    As with Blender's Auto IK, a joint without a limit uses the native IK settings. An invalid joint
+    is free.
     """
     if joint_problem(bone):
         return None, 0.0
@@ -195,12 +195,12 @@ def posed_joint(bone: Any) -> tuple[Limit | None, float]:
 
 
 def limit_of(bone: Any) -> Limit | None:
-    """Return the same limit alone."""
+    """Return only the limit of `posed_joint`."""
     return posed_joint(bone)[0]
 
 
 def _limit_of_ranges(ranges: tuple[Range, Range, Range]) -> Limit | None:
-    """Return a hinge if one axis is free, a cone if more are, None if none is limited."""
+    """Return a hinge if only one axis can rotate, otherwise a cone; None if all are unlimited."""
     if all(high - low >= 2.0 * pi - 1e-6 for low, high in ranges):
         return None
     turning = [name for name, turn in zip(AXES, ranges, strict=True) if turn != LOCKED]

@@ -1,7 +1,7 @@
 """Joint settings of a bone.
 
-They are stored in the armature data, like the rest pose, so that they are copied with the bone and
-independent of the pose. They cannot be animated, so limits are computed once, with the plan.
+The armature data stores them, like the rest pose. So they are copied with the bone and don't depend
+on the pose. They can't be animated, so limits are computed once, with the plan.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ AXIS_ITEMS = (
 
 
 def _changed(item: bpy.types.PropertyGroup | bpy.types.Bone, _context: bpy.types.Context) -> None:
-    """Discard the plan of all objects that use the armature, and tag it."""
+    """Discard the plans of all objects that use the armature, and tag it for update."""
     armature = cast("bpy.types.Armature", item.id_data)
     notifications.structure.notify(armature)
     armature.update_tag()
@@ -62,7 +62,7 @@ FLEXION: Definition = defined(
     subtype="XYZ",
     **SETTING,
 )
-"""A property of the bone and not of its `FabrikJoint`, which is copied to bones with other axes."""
+"""A property of the bone: its `FabrikJoint` is copied to bones with other axes."""
 
 FOUND_FLEXION: Definition = defined(
     "Found Flexion",

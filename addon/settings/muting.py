@@ -1,6 +1,6 @@
 """Temporary overrides of influences, for operators that need a pose with or without constraints.
 
-Setting the properties would not work, because they may be keyed or driven.
+Setting the properties wouldn't work, because they may be keyed or driven.
 """
 
 from __future__ import annotations
@@ -15,10 +15,10 @@ from ..blender.access import is_there, session_uid
 
 
 class Override(NamedTuple):
-    """What a constraint has instead of its settings.
+    """Values that replace a constraint's settings.
 
     Attributes:
-        enabled: Whether it is enabled; None as it is set.
+        enabled: Whether it is enabled; None uses the setting.
         influence: Its influence.
     """
 
@@ -27,7 +27,7 @@ class Override(NamedTuple):
 
 
 _overrides: dict[int, dict[int, Override]] = {}
-"""By armature and index of a constraint, what overrides it."""
+"""The override of each constraint, by session UID of the armature and index of the constraint."""
 
 
 def influence_overrides(uid: int) -> Mapping[int, Override]:
@@ -38,16 +38,16 @@ def influence_overrides(uid: int) -> Mapping[int, Override]:
 def muting(armature: bpy.types.Object, indices: Iterable[int]) -> AbstractContextManager[None]:
     """Disable constraints of an armature within the block.
 
-    The list of constraints must not change meanwhile. The caller has to update the view layer, both
-    within the block and after it.
+    The list of constraints must not change meanwhile. Callers update the view layer, both within
+    the block and after it.
     """
     return _override(armature, dict.fromkeys(indices, Override(False, 0.0)))
 
 
 def in_fk(armature: bpy.types.Object, indices: Iterable[int]) -> AbstractContextManager[None]:
-    """Give constraints of an armature no influence within the block; see `muting`.
+    """Set the influence of constraints to 0 within the block; see `muting`.
 
-    What moves their body for them, as the ground or a walk, still does.
+    Their body still moves, for example with the ground or a walk.
     """
     return _override(armature, dict.fromkeys(indices, Override(None, 0.0)))
 
@@ -55,22 +55,22 @@ def in_fk(armature: bpy.types.Object, indices: Iterable[int]) -> AbstractContext
 def full_influence(
     armature: bpy.types.Object, indices: Iterable[int]
 ) -> AbstractContextManager[None]:
-    """Give constraints of an armature full influence within the block; see `muting`."""
+    """Set the influence of constraints to 1 within the block; see `muting`."""
     return _override(armature, dict.fromkeys(indices, Override(True, 1.0)))
 
 
 @contextmanager
 def _override(armature: bpy.types.Object, overrides: dict[int, Override]) -> Iterator[None]:
     uid = session_uid(armature)
-    before = _overrides.get(uid)
-    _overrides[uid] = (before or {}) | overrides
+    previous = _overrides.get(uid)
+    _overrides[uid] = (previous or {}) | overrides
     armature.update_tag()
     try:
         yield
     finally:
-        if before is None:
+        if previous is None:
             del _overrides[uid]
         else:
-            _overrides[uid] = before
+            _overrides[uid] = previous
         if is_there(armature):
             armature.update_tag()

@@ -1,4 +1,4 @@
-"""Notifications of changed settings, which know nothing of their listeners."""
+"""Notifications of changed settings, independent of their listeners."""
 
 from __future__ import annotations
 
@@ -11,32 +11,32 @@ import bpy
 from ..blender.listeners import Listeners
 
 structure = Listeners[[bpy.types.ID]]()
-"""Notified with an armature object or armature data when a setting changes that the plan uses.
+"""Notified with an armature object or armature data when the plan is outdated.
 
-This happens before the armature is tagged for update.
+A setting has changed that the plan uses. The armature isn't tagged for update yet.
 """
 
 ends = Listeners[[Any]]()
-"""Notified with a constraint that got another tip or target, except by following a rename."""
+"""Notified with a constraint whose tip or target changed, except by following a rename."""
 
 offset = Listeners[[Any]]()
-"""Notified with a constraint of which Keep Offset was enabled."""
+"""Notified with a constraint when its Keep Offset was enabled."""
 
 _followed: set[int] | None = None
-"""The armatures whose settings follow renamed bones; None while settings change otherwise."""
+"""UIDs of armatures whose settings follow renamed bones; None outside of `following`."""
 
 
 @contextmanager
 def following() -> Iterator[set[int]]:
-    """Collect the armatures whose settings change within the block, made to follow renamed bones.
+    """Collect the UIDs of armatures whose settings change within the block to follow renames.
 
-    Blender tags them for that.
+    Blender tags these armatures for update itself.
     """
     global _followed
-    found: set[int] = set()
-    _followed = found
+    armature_uids: set[int] = set()
+    _followed = armature_uids
     try:
-        yield found
+        yield armature_uids
     finally:
         _followed = None
 
@@ -47,7 +47,7 @@ def is_following() -> bool:
 
 
 def note_followed(armature: bpy.types.Object) -> bool:
-    """Note that a setting of an armature follows a rename; return whether it does."""
+    """Record that an armature's setting has changed; return whether it follows a rename."""
     if _followed is None:
         return False
     _followed.add(armature.session_uid)

@@ -1,8 +1,8 @@
-"""Groups of settings, and what these point to, in library overrides.
+"""Property groups, and the data-blocks that these point to, in library overrides.
 
-In Blender 5.2, not in 4.2, an override that stores a group of settings, while its library does not,
-overrides the group as a whole. That cannot be applied: all settings in it are lost when the file is
-opened. Reading a group stores it, also in linked data.
+In Blender 5.2, not in 4.2, an override that stores a property group overrides it as a whole if its
+library doesn't store it. Blender can't apply that: opening the file loses all settings of the
+group. Reading a group stores it, also in linked data.
 """
 
 from __future__ import annotations
@@ -17,36 +17,36 @@ from .values import pointed
 
 
 def complete_references() -> None:
-    """Have the libraries of all overrides store the groups of settings that these store."""
+    """Make the linked originals of all overrides store the groups that the overrides store."""
     for block in (*bpy.data.objects, *bpy.data.armatures):
         complete_reference(block)
 
 
 def complete_reference(block: bpy.types.ID) -> None:
-    """Have the library of an object or armature store the groups that it stores as an override."""
+    """Make the linked original of an overridden object or armature store its groups."""
     override = block.override_library
     if override is None or override.reference is None:
         return
     if isinstance(block, bpy.types.Armature):
-        known = cast("bpy.types.Armature", override.reference).bones
+        linked_bones = cast("bpy.types.Armature", override.reference).bones
         for bone in block.bones:
-            if bone.name in known:
-                _complete(bone, known[bone.name], "fabrik_joint")
+            if bone.name in linked_bones:
+                _complete(bone, linked_bones[bone.name], "fabrik_joint")
     else:
         _complete(block, override.reference, "fabrik")
 
 
-def _complete(mine: Any, its: Any, name: str) -> None:
-    """Have the second owner of a group store what the first one stores of it."""
-    group = pointed(mine, name)
+def _complete(override_owner: Any, linked_owner: Any, name: str) -> None:
+    """Make a group's linked owner store everything that the overriding owner stores."""
+    group = pointed(override_owner, name)
     if isinstance(group, bpy.types.PropertyGroup):
-        _complete_within(group, getattr(its, name))
+        _complete_within(group, getattr(linked_owner, name))
 
 
 def _complete_within(group: Any, other: Any) -> None:
     for prop in group.bl_rna.properties:
         name = prop.identifier
-        if not prop.is_runtime:  # As the type itself.
+        if not prop.is_runtime:  # Such as `rna_type`.
             continue
         if prop.type == "POINTER":
             _complete(group, other, name)
@@ -58,10 +58,10 @@ def _complete_within(group: Any, other: Any) -> None:
 
 
 def point_to_overrides() -> None:
-    """Have the settings of overrides point to overrides of what those of the library point to.
+    """Make pointers of overrides refer to overrides instead of linked originals.
 
-    Of a list item that is new or renamed in the library, Blender only does so when the file is
-    opened again, after it was saved.
+    For list items that are new or renamed in the library, Blender only does this when the file is
+    saved and reopened.
     """
     overrides = {
         (override.reference, override.hierarchy_root): block
@@ -80,7 +80,7 @@ def point_to_overrides() -> None:
 
 
 def _linked(group: Any) -> Iterator[tuple[Any, str, bpy.types.ID]]:
-    """Yield the groups within a group that point to linked data, each with the pointer's name."""
+    """Yield the pointers to linked data within a group: owning group, name and data-block."""
     for prop in group.bl_rna.properties:
         name = prop.identifier
         if prop.type == "COLLECTION" and prop.is_runtime:

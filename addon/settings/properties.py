@@ -1,8 +1,8 @@
 """Properties of armature objects, pose bones and scenes, under their public names.
 
-Constraints are stored on the object, where they can be keyed from the interface. Data of a bone is
-stored in plain properties of the pose bone, which follow it through renaming, duplicating,
-deleting, undo and library overrides.
+The object stores constraints, so that they can be keyed from the interface. Plain properties of the
+pose bone store a bone's data. They follow it through renaming, duplicating, deleting, undo and
+library overrides.
 """
 
 from __future__ import annotations
@@ -80,16 +80,16 @@ def _offset_switched(item: FabrikConstraint, context: bpy.types.Context) -> None
 
 
 def _name_changed(item: Any, context: bpy.types.Context) -> None:
-    """Number a name that another constraint has at once: who refers to that by its name means it.
+    """Number a duplicate name at once, so that references by name keep their constraint.
 
-    Library overrides tell constraints apart by names alone, which stay.
+    Names in library overrides stay: they identify constraints there.
     """
     armature, name = item.id_data, item.name
     items = settings(armature).constraints
-    # Reading them all from Python would take long for each of very many names.
+    # With very many names, reading all items from Python for each would take too long.
     alike = [i for i, key in enumerate(items.keys()) if key == name]
-    others = [items[i] for i in alike if items[i] != item] if len(alike) > 1 else []
-    is_taken = any([other.is_property_set("name") for other in others])
+    duplicates = [items[i] for i in alike if items[i] != item] if len(alike) > 1 else []
+    is_taken = any([other.is_property_set("name") for other in duplicates])
     if is_taken and armature.override_library is None and not notifications.is_following():
         item.name = free_name(armature, name)
         return
@@ -329,7 +329,7 @@ class FabrikConstraint(bpy.types.PropertyGroup):
 if TYPE_CHECKING:
 
     class AnimatedSettings(FabrikConstraint):
-        """The animatable settings of a constraint as a named tuple; the solver by its number."""
+        """The animatable settings of a constraint as a named tuple. `solver` is a number."""
 
         solver: int  # type: ignore[assignment]
 
@@ -342,7 +342,7 @@ else:
 
 
 def settings_form() -> Form:
-    """Return how `AnimatedSettings` are read."""
+    """Return the form that reads `AnimatedSettings`."""
     return animated_form(FabrikConstraint)
 
 
@@ -411,8 +411,10 @@ class FabrikSceneSettings(bpy.types.PropertyGroup):
 
 
 LISTS: dict[str, Callable[[FabrikSettings], object]] = {}
-"""The lists of armatures besides that of constraints, which features add: by name, a function that
-returns a signature of what the plan uses of it."""
+"""Lists that features add to armatures, by name.
+
+Each has a function that returns a signature of the values that the plan uses.
+"""
 
 
 def settings(armature: bpy.types.ID) -> FabrikSettings:
@@ -422,7 +424,7 @@ def settings(armature: bpy.types.ID) -> FabrikSettings:
 
 
 def is_control(ob: bpy.types.Object) -> bool:
-    """Return whether an object was added as a target or pole, or to hold these."""
+    """Return whether an object was added as a target or pole, or as the armature of such bones."""
     fabrik = pointed(cast(Any, ob), "fabrik")
     return fabrik is not None and fabrik.is_control
 
@@ -447,14 +449,14 @@ def free_name(armature: bpy.types.Object, name: str, collection: str = "constrai
 def free_among(items: Iterable[Any], name: str) -> str:
     """Return a unique name for a list, numbered if necessary.
 
-    Library overrides tell the items of a list apart by their names alone, also where none is shown.
+    Library overrides identify list items by name alone, even where the interface shows no names.
     """
     taken = {item.name for item in items}
     return next(_numbered(name, taken)) if name in taken else name
 
 
 def made_unique(names: Sequence[str]) -> list[str]:
-    """Return names, of which those that came before are numbered."""
+    """Return unique names: each repeated name is numbered."""
     unique: list[str] = []
     taken = {*names}
     numbered = {name: _numbered(name, taken) for name in taken}
@@ -466,7 +468,7 @@ def made_unique(names: Sequence[str]) -> list[str]:
 
 
 def _numbered(name: str, taken: Container[str]) -> Iterator[str]:
-    """Yield what a name becomes by numbers that are not taken."""
+    """Yield the name with each number that isn't taken."""
     return filter(lambda free: free not in taken, (f"{name}.{i:03}" for i in count(1)))
 
 
@@ -479,17 +481,17 @@ CLASSES = (
 
 
 def _joint(bone: Any) -> FabrikJoint:
-    """Return the joint of a pose bone's bone: pasting a pose would replace one of the pose bone."""
+    """Return the joint of a pose bone: its rest bone has it, so that no pasted pose replaces it."""
     return _rest_bone(bone).fabrik_joint
 
 
 def _flexion(bone: Any) -> Any:
-    """Return how the joint of a pose bone's bone flexes."""
+    """Return the flexion of a pose bone, stored in its rest bone."""
     return _rest_bone(bone).fabrik_flexion
 
 
 def _rest_bone(bone: Any) -> Any:
-    # The pose does not know bones of newly assigned armature data until the next update.
+    # The pose doesn't refer to bones of newly assigned armature data until the next update.
     return bone.bone or bone.id_data.data.bones[bone.name]
 
 
@@ -504,7 +506,7 @@ def register(
     """Register all properties.
 
     Args:
-        groups: Property groups of features, each after those that it contains.
+        groups: Property groups of features, each after the groups that it contains.
         constraint: Definitions that features add to constraints.
         armature: Definitions that features add to the settings of an armature.
     """
@@ -535,19 +537,19 @@ def register(
         tuple[float, float, float]
     )
     cast(Any, bpy.types.Bone).fabrik_is_control = IS_CONTROL.property(bool)
-    known_name: Definition = defined(
+    name_definition: Definition = defined(
         "Known Name",
         "Name by which constraints refer to the bone, to follow it when it is renamed",
         options={"HIDDEN"},
         override=OVERRIDABLE,
     )
-    cast(Any, bpy.types.PoseBone).fabrik_name = known_name.property(str)
+    cast(Any, bpy.types.PoseBone).fabrik_name = name_definition.property(str)
     cast(Any, bpy.types.PoseBone).fabrik_flexion = property(_flexion)
     cast(Any, bpy.types.PoseBone).fabrik_joint = property(_joint)
 
 
 def unregister() -> None:
-    """Unregister all properties; their values stay in the file."""
+    """Unregister all properties. Their values stay in the file."""
     for name in ("fabrik_name", "fabrik_joint", "fabrik_flexion"):
         delattr(bpy.types.PoseBone, name)
     del cast(Any, bpy.types.Bone).fabrik_joint

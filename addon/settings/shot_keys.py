@@ -1,12 +1,12 @@
-"""Keys and drivers of a shot stay with the list items of an overridden armature.
+"""Repair of a shot's keys and drivers when its library changes the lists of an armature.
 
-Blender identifies an item in the path of a property by its number in the list, as in
-``fabrik.constraints[2].influence``. It evaluates names as well, but its buttons look for numbers.
-If a library moves or removes items, the numbers in its shots are those of others.
+Blender identifies a list item in a data path by its index, as in
+``fabrik.constraints[2].influence``. It evaluates names as well, but its buttons look for indices.
+If a library moves or removes items, the indices in its shots refer to other items.
 
-So each local action with such paths has a note of the items that its numbers stand for, and each
-override one for its drivers. Where a list has become another one, paths are moved. Those of items
-that are gone get the name instead of a number, which finds nothing.
+So each local action with such paths stores a note of the items that its indices refer to. Each
+override stores a note for its drivers. If a list has changed, the data paths are updated. A removed
+item's path gets its name instead of an index, which resolves to nothing.
 """
 
 from __future__ import annotations
@@ -22,17 +22,17 @@ from ..blender import animation
 from .properties import LISTS, settings
 
 NOTE = "fabrik_lists"
-"""The custom property of an action: its notes by the handle of the slot."""
+"""The custom property of an action that stores its notes, by slot handle."""
 
 ITEM = re.compile(r'fabrik\.(\w+)\[(?:(\d+)|"((?:[^"\\]|\\.)*)")\](.*)', re.DOTALL)
-"""Splits the path of an item's property into the list, its number or its name, and the rest."""
+"""Splits the data path of an item's property: list, index or escaped name, and remainder."""
 
 Lists = dict[str, list[list[Any]]]
-"""The items of lists by the list's name: name, key (0 without one) and bone of each."""
+"""The items of each list, by the list's name. Of each item: name, key (0 without one) and bone."""
 
 
 def keep() -> None:
-    """Move paths to where the items of overrides are now, and note these."""
+    """Update the data paths into lists of overrides, and store the current items as notes."""
     owners: dict[tuple[int, int], list[tuple[Lists, Any]]] = {}
     for ob in bpy.data.objects:
         if ob.override_library is None or ob.pose is None or not ob.is_property_set("fabrik"):
@@ -46,12 +46,12 @@ def keep() -> None:
                 owners.setdefault(key, []).append((items, holder))
     for (_, slot), uses in owners.items():
         items, holder = uses[0]
-        if all(others == items for others, _ in uses):
+        if all(other_items == items for other_items, _ in uses):
             _keep_keys(holder, str(slot), items)
 
 
 def renew(ob: bpy.types.Object) -> None:
-    """Note the items of an armature whose paths were changed along with its lists."""
+    """Store new notes for an armature whose data paths were updated together with its lists."""
     if ob.override_library is None:
         return
     settings(ob).driven_lists = ""
@@ -65,7 +65,7 @@ def _items(ob: bpy.types.Object) -> Lists:
     fabrik = settings(ob)
     lists = {name: getattr(fabrik, name) for name in ("constraints", *LISTS)}
     return {
-        name: [[one.name, getattr(one, "key", 0), getattr(one, "bone", "")] for one in items]
+        name: [[item.name, getattr(item, "key", 0), getattr(item, "bone", "")] for item in items]
         for name, items in lists.items()
         if len(items)
     }
@@ -87,7 +87,7 @@ def _keep_keys(holder: Any, slot: str, items: Lists) -> None:
 
 
 def _keep_drivers(ob: bpy.types.Object, items: Lists) -> None:
-    """Do the same with the drivers of an override, except for those that its library has."""
+    """Update the drivers of an override like its keys, except for those of its library."""
     fabrik, data, override = settings(ob), ob.animation_data, ob.override_library
     drivers = [curve for curve in data.drivers if _is_ours(curve)] if data is not None else []
     if override is None or not drivers:
@@ -95,12 +95,14 @@ def _keep_drivers(ob: bpy.types.Object, items: Lists) -> None:
     reference: Any = override.reference
     library = reference.animation_data if reference is not None else None
     inherited = {(c.data_path, c.array_index) for c in library.drivers} if library else set()
-    own = [curve for curve in drivers if (curve.data_path, curve.array_index) not in inherited]
+    local_drivers = [
+        curve for curve in drivers if (curve.data_path, curve.array_index) not in inherited
+    ]
     text = json.dumps(items)
-    if not own or fabrik.driven_lists == text:
+    if not local_drivers or fabrik.driven_lists == text:
         return
     if fabrik.driven_lists:
-        _move(own, json.loads(fabrik.driven_lists), items)
+        _move(local_drivers, json.loads(fabrik.driven_lists), items)
     fabrik.driven_lists = text
 
 
@@ -109,14 +111,18 @@ def _is_ours(curve: Any) -> bool:
     return path.startswith("fabrik.") and ITEM.fullmatch(path) is not None
 
 
-def _move(curves: list[Any], before: Lists, now: Lists) -> None:
-    """Move the paths of curves from the items that were noted to those that there are."""
+def _move(curves: list[Any], noted_lists: Lists, current_lists: Lists) -> None:
+    """Change the data paths of curves from the noted items to the current ones."""
     taken = {(curve.data_path, curve.array_index) for curve in curves}
-    moved = [(curve, path) for curve in curves for path in _moved(curve.data_path, before, now)]
+    moved = [
+        (curve, path)
+        for curve in curves
+        for path in _moved(curve.data_path, noted_lists, current_lists)
+    ]
     taken -= {(curve.data_path, curve.array_index) for curve, _ in moved}
     for curve, path in moved:
         if (path, curve.array_index) in taken:
-            continue  # It was keyed anew while its item was gone.
+            continue  # The property was keyed again while its item was missing.
         curve.data_path = path
         curve.is_valid = True
         if curve.driver is not None:
@@ -125,43 +131,43 @@ def _move(curves: list[Any], before: Lists, now: Lists) -> None:
         moved[0][0].id_data.update_tag()
 
 
-def _moved(path: str, before: Lists, now: Lists) -> Iterator[str]:
-    """Yield the new path of a property, if it is another one."""
+def _moved(path: str, noted: Lists, items: Lists) -> Iterator[str]:
+    """Yield the new data path of a property, if it differs."""
     match = ITEM.fullmatch(path)
     if match is None:
         return
-    collection, number, name, rest = match.groups()
-    noted, items = before.get(collection, []), now.get(collection, [])
+    collection, number, name, remainder = match.groups()
+    noted_items, current_items = noted.get(collection, []), items.get(collection, [])
     if number is None:
         item = [bpy.utils.unescape_identifier(name), 0, ""]
-    elif int(number) < len(noted):
-        item = noted[int(number)]
+    elif int(number) < len(noted_items):
+        item = noted_items[int(number)]
     else:
         return
-    place = _place(item, noted, items)
-    index = f'"{bpy.utils.escape_identifier(item[0])}"' if place is None else place
-    new = f"fabrik.{collection}[{index}]{rest}"
+    item_index = _place(item, noted_items, current_items)
+    index = f'"{bpy.utils.escape_identifier(item[0])}"' if item_index is None else item_index
+    new = f"fabrik.{collection}[{index}]{remainder}"
     if new != path:
         yield new
 
 
 def _place(item: list[Any], noted: list[list[Any]], items: list[list[Any]]) -> int | None:
-    """Return where an item is now: that of its name, as overrides have it, or that was renamed.
+    """Return the current index of an item, by its name or, if it was renamed, by key and bone.
 
-    Keys alone do not tell: those of removed items are given again.
+    Keys alone don't identify items: those of removed items are reused.
     """
-    names = [one[0] for one in items]
+    names = [candidate[0] for candidate in items]
     if item[0] in names:
         return names.index(item[0])
-    known = {one[0] for one in noted}
-    for place, one in enumerate(items):
-        if item[1] and one[1:] == item[1:] and one[0] not in known:
-            return place
+    noted_names = {candidate[0] for candidate in noted}
+    for i, candidate in enumerate(items):
+        if item[1] and candidate[1:] == item[1:] and candidate[0] not in noted_names:
+            return i
     return None
 
 
 def lost(ob: bpy.types.Object) -> list[str]:
-    """Return the names of the items that an override's keys and drivers wait for."""
+    """Return the names of the missing items that an override's keys and drivers refer to."""
     if ob.override_library is None:
         return []
     curves = filter(_is_ours, animation.all_curves(ob))

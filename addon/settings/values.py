@@ -1,6 +1,6 @@
 """Enumerating settings and reading their values through RNA.
 
-A setting is defined once, in its property group (see `definitions`). Copying, mirroring,
+Each setting is defined once, in its property group (see `definitions`). Copying, mirroring,
 presets, conversion, and the inputs of solutions and simulations all use these functions.
 """
 
@@ -21,10 +21,10 @@ from ..blender.messages import label, msg
 Group = TypeVar("Group", bound=bpy.types.PropertyGroup)
 
 UNLIMITED = 1e30
-"""RNA ranges beyond this mean that there is no limit."""
+"""RNA limits beyond this mean “unlimited”."""
 
 MOST = float_info.max
-"""The limit of unlimited numbers; only infinity is beyond."""
+"""The limit of unlimited numbers. Only infinity exceeds it."""
 
 
 def settings_in(kind: type[bpy.types.PropertyGroup]) -> list[Any]:
@@ -45,7 +45,7 @@ def settings_in(kind: type[bpy.types.PropertyGroup]) -> list[Any]:
 
 
 def values_of(group: bpy.types.PropertyGroup) -> dict[str, Any]:
-    """Return the settings of a group by name, in the order in which to set them.
+    """Return the settings of a group by name, in the order in which they must be set.
 
     Settings of nested groups have names like ``"look.weight"``.
     """
@@ -80,10 +80,10 @@ def preset_names(group: bpy.types.PropertyGroup) -> list[str]:
 
 
 def pointed(group: bpy.types.PropertyGroup, name: str) -> Any:
-    """Return what a pointer of a group points to; None if it was never set.
+    """Return the value of a pointer property; None if it was never set.
 
-    Reading such a pointer would store an empty one in the file. Blender copies all that is stored
-    whenever it evaluates the armature again, which takes a quarter of a microsecond each.
+    Reading an unset pointer would store an empty one in the file. Blender copies every stored
+    property when it evaluates the armature, at a quarter of a microsecond each.
     """
     return getattr(group, name) if group.is_property_set(name) else None
 
@@ -102,7 +102,7 @@ class Form(NamedTuple):
         names: Their identifiers.
         titles: Their labels.
         limits: Index, minimum and maximum of each number.
-        row: Makes a named tuple of their values.
+        row: Makes a named tuple from their values.
     """
 
     names: Sequence[str]
@@ -116,25 +116,25 @@ class Form(NamedTuple):
         for i, low, high in self.limits:
             value = clamped[i]
             if not low <= value <= high:
-                end = min(max(value, low), high)  # NaN is kept.
+                end = min(max(value, low), high)  # NaN stays.
                 clamped[i] = value if abs(end) == MOST else end
         return self.row(clamped)
 
     def are_sound(self, values: Sequence[Any]) -> bool:
-        """Return whether all numbers are finite, and within their limits."""
+        """Return whether all numbers are finite and within their limits."""
         return all([low <= values[i] <= high for i, low, high in self.limits])
 
     def check(self, values: Sequence[Any], owner: str = "") -> None:
-        """Refuse numbers that are not finite.
+        """Refuse infinite numbers and NaN.
 
         Args:
             values: The values of the settings.
             owner: Their owner in the message, as in ``" of the wave"``.
 
         Raises:
-            ProblemError: If there are any.
+            ProblemError: If a number isn't finite.
         """
-        # A sum of single precision numbers does not overflow in double precision.
+        # A sum of single-precision numbers doesn't overflow in double precision.
         if isfinite(sum([values[i] for i, _, _ in self.limits])):
             return
         wrong = [label(self.titles[i]) for i, _, _ in self.limits if not isfinite(values[i])]
@@ -165,10 +165,10 @@ def _limits(prop: Any) -> tuple[float, float]:
 
 @cache
 def animated_form(kind: type[bpy.types.PropertyGroup]) -> Form:
-    """Return the form of the settings that can be animated."""
-    others = ("BOOLEAN", "ENUM")
+    """Return the form of the animatable settings."""
+    switch_types = ("BOOLEAN", "ENUM")
     animated = [prop for prop in settings_in(kind) if prop.is_animatable]
-    return _form([prop for prop in animated if prop.type in others or _is_number(prop)])
+    return _form([prop for prop in animated if prop.type in switch_types or _is_number(prop)])
 
 
 @cache
@@ -183,7 +183,7 @@ def _plain_form(kind: type[bpy.types.PropertyGroup]) -> Form:
 
 @cache
 def _choices(kind: type[bpy.types.PropertyGroup]) -> list[tuple[str, str]]:
-    """Return names and labels of the settings that choose an item and that the plan depends on."""
+    """Return names and labels of the enum settings that the plan depends on."""
     return [
         (prop.identifier, prop.name)
         for prop in settings_in(kind)
@@ -192,7 +192,7 @@ def _choices(kind: type[bpy.types.PropertyGroup]) -> list[tuple[str, str]]:
 
 
 def forget_forms() -> None:
-    """Clear the cached forms, when classes are registered again."""
+    """Clear the cached forms before classes are registered again."""
     for form in (animated_form, _animated_numbers, _plain_form, _choices):
         form.cache_clear()
 
@@ -207,7 +207,7 @@ def now(group: Group, owner: str = "") -> Group:
     """Return the settings of a group without pointers, clamped to their limits, as a named tuple.
 
     Raises:
-        ProblemError: If one is not a finite number; see `Form.check`.
+        ProblemError: If a number isn't finite; see `Form.check`.
     """
     form = _plain_form(type(group))
     values = [getattr(group, name) for name in form.names]
@@ -219,9 +219,9 @@ def now(group: Group, owner: str = "") -> Group:
 
 
 def unknown_choice(group: bpy.types.PropertyGroup) -> str:
-    """Return which setting of a group has no item of its list; empty if none.
+    """Return a problem if a setting of a group has an unknown enum value; otherwise empty.
 
-    Files of later versions may hold items that this one does not have.
+    Files of later versions may contain enum values that this version lacks.
     """
     for name, title in _choices(type(group)):
         if not getattr(group, name):
@@ -236,17 +236,17 @@ def check_choices(group: bpy.types.PropertyGroup) -> None:
     """Refuse a group with an `unknown_choice`.
 
     Raises:
-        ProblemError: If there is one.
+        ProblemError: If the group has one.
     """
     if problem := unknown_choice(group):
         raise ProblemError(problem)
 
 
 def check_animated(group: bpy.types.PropertyGroup, owner: str = "") -> None:
-    """Refuse a group if a number that can be animated is not finite.
+    """Refuse a group with an animatable number that isn't finite.
 
     Raises:
-        ProblemError: If there is one; see `Form.check`.
+        ProblemError: If it has such a number; see `Form.check`.
     """
     form = _animated_numbers(type(group))
     values = [getattr(group, name) for name in form.names]

@@ -1,4 +1,4 @@
-"""Bases of operators that add constraints: to which bones, with which target."""
+"""Bases of the operators that add constraints: which bones get one, and with which target."""
 
 from __future__ import annotations
 
@@ -25,23 +25,23 @@ if TYPE_CHECKING:
     from bpy.stub_internal.rna_enums import OperatorReturnItems
 
 MOTION_OPERATORS: list[tuple[str, str]] = []
-"""The operators of the menu Add Motion, and their labels there."""
+"""Operators of the menu Add Motion, with their labels."""
 
 Target = tuple[bpy.types.Object, str]
-"""An object and the name of its bone, empty for the object itself."""
+"""An object and the name of its bone; empty for the object itself."""
 
 TIP = msg("the tip bone")
 """The default name of the active bone in messages."""
 
 
 class Selection(NamedTuple):
-    """What is selected, by the rule of all operators that add constraints.
+    """The selection as all operators that add constraints interpret it.
 
     Attributes:
         armature: The armature of the active bone.
-        tips: The bones that get a constraint each, the active one first.
-        target: The target of all, None if there is none.
-        subtarget: The bone of the target, empty for the object itself.
+        tips: The bones that each get a constraint, the active one first.
+        target: The target of all constraints; None without a target.
+        subtarget: The target's bone; empty for the object itself.
     """
 
     armature: bpy.types.Object
@@ -51,16 +51,16 @@ class Selection(NamedTuple):
 
 
 def selection_of(context: bpy.types.Context, others: str, active: str) -> Selection:
-    """Return what is selected: tips of chains, and their target.
+    """Return the selected tips of chains, and their target.
 
-    A bone above another one of these belongs to its chain. Importers leave the meshes of a
-    character selected: what the armature deforms is no target, and what else it carries is none of
-    several.
+    A bone whose descendant is also selected belongs to the chain of that descendant. Importers
+    leave a character's meshes selected, so objects that the armature deforms are never targets. If
+    several remain, those that move with the armature are ignored.
 
     Args:
         context: The context.
-        others: What the selected bones of the armature are besides the active one: ``'EACH'`` for
-            tips, ``'TARGET'`` for the target, or ``'AUTO'``: a control is the target of others.
+        others: The role of the armature's other selected bones: ``'EACH'`` for tips, ``'TARGET'``
+            for the target, ``'AUTO'`` to use a control bone as the target of the others.
         active: The name of the active bone in messages.
 
     Raises:
@@ -77,35 +77,35 @@ def selection_of(context: bpy.types.Context, others: str, active: str) -> Select
             if others == "TARGET"
             else [bone for bone in bones_of_tip if not _is_control(bone)]
         )
-        bones_of_tip, given = (
+        bones_of_tip, target_bones = (
             tips or bones_of_tip,
             [bone for bone in bones_of_tip if tips and bone not in tips],
         )
-        targets = [(armature, bone.name) for bone in given] + targets
+        targets = [(armature, bone.name) for bone in target_bones] + targets
     target = _only(targets or _selected_objects(context, armature), active)
     above = {parent.name for bone in bones_of_tip for parent in bone.parent_recursive}
     return Selection(armature, [b.name for b in bones_of_tip if b.name not in above], *target)
 
 
 def _selected_objects(context: bpy.types.Context, armature: bpy.types.Object) -> list[Target]:
-    """Return the selected objects that may be a target of an armature."""
-    others = [ob for ob in context.selected_objects if ob.mode != "POSE"]
-    others = [ob for ob in others if armature not in deformers(ob)]
-    if len(others) > 1:
-        others = [ob for ob in others if not moves_with(ob, {session_uid(armature)})]
-    return [(ob, "") for ob in others]
+    """Return the selected objects that can be a target of an armature."""
+    objects = [ob for ob in context.selected_objects if ob.mode != "POSE"]
+    objects = [ob for ob in objects if armature not in deformers(ob)]
+    if len(objects) > 1:
+        objects = [ob for ob in objects if not moves_with(ob, {session_uid(armature)})]
+    return [(ob, "") for ob in objects]
 
 
 def _is_control(bone: Any) -> bool:
-    """Return whether a pose bone does not deform, or stands alone as a target does."""
+    """Return whether a pose bone looks like a control: not deforming, or unconnected to any."""
     return not bone.bone.use_deform or (bone.parent is None and not bone.children)
 
 
 def _only(targets: Sequence[Target], active: str) -> tuple[bpy.types.Object | None, str]:
-    """Return the target, None and an empty name without one.
+    """Return the only target, or None and an empty name.
 
     Raises:
-        ProblemError: If there are several.
+        ProblemError: If there are several targets.
     """
     if len(targets) > 1:
         names = joined(COMMA, [msg("“{bone}”", bone=bone or ob.name) for ob, bone in targets[:4]])
@@ -119,7 +119,7 @@ def _only(targets: Sequence[Target], active: str) -> tuple[bpy.types.Object | No
 
 
 def tip_refusal(context: bpy.types.Context, active: str = TIP) -> str:
-    """Ask for Pose Mode and an active bone, given its name in messages."""
+    """Ask for Pose Mode and an active bone; `active` is its name in messages."""
     reason = armature_refusal(context)
     if reason:
         return reason
@@ -131,10 +131,10 @@ def tip_refusal(context: bpy.types.Context, active: str = TIP) -> str:
 
 
 class MakingControls(Working):
-    """An operator that makes targets or poles: from the interface, control bones.
+    """An operator that adds targets or poles: control bones when called from the interface.
 
     Attributes:
-        word: What a control bone is, for its name.
+        word: The part of a control bone's name that says its purpose.
     """
 
     word = "IK"
@@ -153,12 +153,12 @@ class MakingControls(Working):
     def invoke(
         self, context: bpy.types.Context, event: bpy.types.Event
     ) -> set[OperatorReturnItems]:
-        """Make control bones by default."""
+        """Use control bones by default."""
         self.prefer_bones(context)
         return self.execute(context)
 
     def prefer_bones(self, context: bpy.types.Context) -> None:
-        """Choose control bones, unless Empties were chosen or the bones are linked."""
+        """Use control bones, unless Empties were chosen or the armature is not editable."""
         is_chosen = cast(Any, self).properties.is_property_set("controls")
         if not is_chosen and not uneditable_problem(self.armature(context)):
             self.controls = "BONE"
@@ -168,7 +168,7 @@ class MakingControls(Working):
         return cast(Any, context.active_pose_bone).id_data
 
     def refuse_controls(self, armature: bpy.types.Object) -> None:
-        """Refuse control bones where bones cannot be added.
+        """Refuse control bones if bones can't be added to the armature.
 
         Raises:
             ProblemError: With the reason.
@@ -177,18 +177,18 @@ class MakingControls(Working):
             refuse_uneditable(armature)
 
     def make_controls(
-        self, armature: bpy.types.Object, indices: Sequence[int], known: Collection[int]
+        self, armature: bpy.types.Object, indices: Sequence[int], old_uids: Collection[int]
     ) -> None:
-        """Replace the Empties that were added to constraints by control bones, and select these.
+        """Replace Empties that were added for constraints by control bones, and select those.
 
-        Over a body that is lifted, what is added is set down to where the body is animated.
+        If the body is lifted, new controls are moved down to where the body is animated.
 
         Args:
             armature: The armature.
             indices: The indices of the constraints.
-            known: The session UIDs of all objects from before.
+            old_uids: The session UIDs of all previous objects.
         """
-        empties = [ob for ob in bpy.data.objects if ob.session_uid not in known]
+        empties = [ob for ob in bpy.data.objects if ob.session_uid not in old_uids]
         if empties and self.controls == "BONE":
             names = use_bones(armature, indices, armature, self.word, empties)
             select_alone(bpy.context, [(armature, name) for name in names])
@@ -202,12 +202,12 @@ def known_objects() -> set[int]:
 
 
 @contextmanager
-def all_or_none(armature: bpy.types.Object, known: Collection[int]) -> Iterator[None]:
-    """Remove the constraints and objects that are added here if one of them cannot be.
+def all_or_none(armature: bpy.types.Object, old_uids: Collection[int]) -> Iterator[None]:
+    """Remove the constraints and objects added within this context if one of them fails.
 
     Args:
         armature: The armature of the constraints.
-        known: The session UIDs of all objects from before.
+        old_uids: The session UIDs of all previous objects.
     """
     fabrik = settings(armature)
     start, active = len(fabrik.constraints), fabrik.active_index
@@ -216,7 +216,7 @@ def all_or_none(armature: bpy.types.Object, known: Collection[int]) -> Iterator[
     except BaseException:
         for index in reversed(range(start, len(fabrik.constraints))):
             editing.remove(armature, index)
-        for ob in [ob for ob in bpy.data.objects if ob.session_uid not in known]:
+        for ob in [ob for ob in bpy.data.objects if ob.session_uid not in old_uids]:
             bpy.data.objects.remove(ob)
         fabrik.active_index = active
         raise
@@ -226,9 +226,9 @@ class AddMotionOperator(Working):
     """An operator that adds a motion without target to the chains of the selected bones.
 
     Attributes:
-        solver: The motion.
+        solver: The motion's identifier.
         active: The name of the active bone in messages.
-        others: What the other selected bones are, see `selection_of`.
+        others: The role of the other selected bones; see `selection_of`.
     """
 
     asks = (tip_refusal,)
@@ -237,32 +237,32 @@ class AddMotionOperator(Working):
     others = "EACH"
 
     def completed(self, chosen: Selection) -> Selection:
-        """Return the selection with a new target that all share, if they do."""
+        """Return the selection, with a shared new target if the operator adds one."""
         return chosen
 
     def add(self, chosen: Selection, tip: str) -> FabrikConstraint:
-        """Add a constraint to a tip."""
+        """Add a constraint to a tip bone."""
         return editing.add(
             chosen.armature, tip, chosen.target, chosen.subtarget, solver=self.solver
         )
 
     def done(self, bone: str, target: str) -> str:
-        """Return the report on one constraint, given the names of its bone and target."""
+        """Return the report on a single constraint, from the names of its bone and target."""
         raise NotImplementedError
 
     def work(self, context: bpy.types.Context) -> str:
         """Add the constraints."""
         chosen = selection_of(context, self.others, self.active)
-        armature, known = chosen.armature, known_objects()
+        armature, old_uids = chosen.armature, known_objects()
         self.refuse_controls(armature)
         start = len(settings(armature).constraints)
-        with all_or_none(armature, known):
+        with all_or_none(armature, old_uids):
             chosen = self.completed(chosen)
             for tip in chosen.tips:
                 self.add(chosen, tip)
         indices = range(start, len(settings(armature).constraints))
         settings(armature).active_index = start
-        self.make_controls(armature, indices, known)
+        self.make_controls(armature, indices, old_uids)
         items: list[Any] = [settings(armature).constraints[index] for index in indices]
         return joined(". ", [self._done(items), *native_limits_notes(armature, items)])
 
@@ -278,12 +278,12 @@ class AddMotionOperator(Working):
         return msg("Added to {tips}: move {targets}", tips=tips, targets=listed(targets))
 
     def refuse_controls(self, armature: bpy.types.Object) -> None:
-        """Refuse control bones that are to be made."""
+        """Accept any armature, because no controls are made."""
 
     def make_controls(
-        self, armature: bpy.types.Object, indices: Sequence[int], known: Collection[int]
+        self, armature: bpy.types.Object, indices: Sequence[int], old_uids: Collection[int]
     ) -> None:
-        """Make control bones of new Empties."""
+        """Make no controls."""
 
 
 class AddWithTargetOperator(MakingControls, AddMotionOperator):

@@ -1,4 +1,4 @@
-"""What is known of how limbs bend, and what tells it, in words."""
+"""How limbs bend and the evidence for it, as sentences for the user."""
 
 from __future__ import annotations
 
@@ -19,13 +19,13 @@ EVIDENCE: Final = {
     "POLE": msg("from their pole"),
     "BODY": msg("guessed from the body"),
 }
-"""What tells how a joint flexes, by `Flexion.source`, which completes a sentence."""
+"""The evidence for a joint's bend direction, by `Flexion.source`; completes a sentence."""
 
 
 def evidence_of(armature: bpy.types.Object, bones: Iterable[str]) -> dict[str, list[str]]:
-    """Return the bones below elbows and knees by what tells how these flex, empty if nothing does.
+    """Return the bones below elbows and knees by the evidence for how they flex; empty without any.
 
-    It changes once a constraint has been added, which keeps it with the bone.
+    Call this before adding a constraint, which stores the flexion with the bone.
     """
     by_evidence: dict[str, list[str]] = {}
     for name in bones:
@@ -35,11 +35,11 @@ def evidence_of(armature: bpy.types.Object, bones: Iterable[str]) -> dict[str, l
 
 
 def told(evidence: Mapping[str, list[str]], is_flipped: bool = False) -> Message:
-    """Return sentences on what `evidence_of` has found.
+    """Return sentences on the result of `evidence_of`.
 
     Args:
-        evidence: The bones by what tells.
-        is_flipped: Whether the user has chosen the other side.
+        evidence: The bones by evidence.
+        is_flipped: Whether the user has chosen the opposite bend direction.
     """
     return joined(
         ". ", [_sentence(source, names, is_flipped) for source, names in evidence.items()]

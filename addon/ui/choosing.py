@@ -1,4 +1,4 @@
-"""Selecting the constraints and frames that an operator affects."""
+"""Choosing the constraints and frames that an operator affects."""
 
 from __future__ import annotations
 
@@ -19,18 +19,18 @@ SELECTED = (
     "Selected",
     "Constraints that pose a selected bone, or whose target or pole target is selected",
 )
-"""Names and descriptions of enum items that several operators share."""
+"""Names and descriptions of enum items shared by several operators."""
 
 WHICH_ITEMS = (
     ("ACTIVE", *ACTIVE),
     ("SELECTED", *SELECTED),
     ("ALL", "All", "All constraints of the armature"),
 )
-"""Items of an enum property: which constraints of the active armature to use."""
+"""Enum items: which constraints of the active armature to use."""
 
 
 def chosen(context: bpy.types.Context, armature: bpy.types.Object, which: str) -> list[int]:
-    """Return the indices of the constraints that one of `WHICH_ITEMS` selects.
+    """Return the indices of the constraints chosen by one of `WHICH_ITEMS`.
 
     Raises:
         ProblemError: If none is selected.
@@ -48,7 +48,7 @@ def of_selection(
     """Return the selected constraints, by armature and index (see `selected_in`).
 
     Raises:
-        ProblemError: If there is none.
+        ProblemError: If none is selected.
     """
     constraints = [(ob, index) for ob in armatures for index in selected_in(context, ob)]
     if not constraints:
@@ -61,27 +61,27 @@ def of_selection(
 def selected_in(context: bpy.types.Context, armature: bpy.types.Object) -> list[int]:
     """Return the indices of an armature's selected constraints.
 
-    That is, of those that pose a selected bone or the limb at whose end it hangs, and those whose
-    tip, target or pole target is selected. In Pose Mode only bones count, as objects stay selected
-    from before.
+    These pose a selected bone, or the limb that ends in its hand or foot, or their tip, target or
+    pole target is selected. In Pose Mode selected objects are ignored, as they stay selected from
+    Object Mode.
     """
     bones: Any = context.selected_pose_bones or ()
-    aims = {(bone.id_data, bone.name) for bone in bones}
+    handles = {(bone.id_data, bone.name) for bone in bones}
     if context.mode != "POSE":
-        aims |= {(ob, "") for ob in context.selected_objects}
+        handles |= {(ob, "") for ob in context.selected_objects}
     chains, names = chains_in(armature), selected(context, armature)
-    aimed = {chain.item for chain in chains if not aims.isdisjoint(controls_of(chain))}
-    held = {bone for chain in chains for ob, bone in controls_of(chain) if ob == armature}
-    held |= {
+    aimed = {chain.item for chain in chains if not handles.isdisjoint(controls_of(chain))}
+    used_names = {bone for chain in chains for ob, bone in controls_of(chain) if ob == armature}
+    used_names |= {
         chain.rig.names[i] for chain in chains for i in (*chain.bones, chain.tip_bone) if i >= 0
     }
-    free = [skeleton_of(armature).index[name] for name in names - held]
-    hanging = {chain.item for chain in chains for bone in free if hangs_on(chain, bone)}
-    return sorted(aimed | hanging | {*that_pose(armature, names)})
+    free = [skeleton_of(armature).index[name] for name in names - used_names]
+    below_hand = {chain.item for chain in chains for bone in free if hangs_on(chain, bone)}
+    return sorted(aimed | below_hand | {*that_pose(armature, names)})
 
 
 def selected(context: bpy.types.Context, armature: bpy.types.Object) -> set[str]:
-    """Return the names of an armature's selected bones; none outside Pose Mode."""
+    """Return the names of an armature's selected bones; empty outside Pose Mode."""
     bones: Any = context.selected_pose_bones or ()
     return {bone.name for bone in bones if bone.id_data == armature}
 

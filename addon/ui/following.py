@@ -1,4 +1,4 @@
-"""The constraint that panels show and buttons affect, which follows the selection."""
+"""The constraint that panels show and buttons affect; it follows the selection."""
 
 from __future__ import annotations
 
@@ -16,17 +16,17 @@ from ..plan.chain_plan import ChainPlan
 from ..settings.properties import FabrikConstraint, FabrikSettings, settings
 
 ListEntry = tuple[bpy.types.Object, int]
-"""An armature, and the index of one of its constraints."""
+"""An armature and the index of one of its constraints."""
 
 
 class Seen(NamedTuple):
-    """What was active at an update, and what was shown for it.
+    """The active item and the constraint shown for it at an update.
 
     Attributes:
-        selection: The `session_uid` of the active object, and in Pose Mode the active bone's name.
-        armature: The `session_uid` of the armature that was shown.
-        item: The index of the constraint that was shown.
-        size: The number of its constraints.
+        selection: `session_uid` of the active object, and the active bone's name in Pose Mode.
+        armature: `session_uid` of the displayed armature.
+        item: The index of the displayed constraint.
+        size: The number of the armature's constraints.
     """
 
     selection: tuple[int, str]
@@ -36,34 +36,34 @@ class Seen(NamedTuple):
 
 
 _seen: Seen | None = None
-"""The last update; None after undo and redo, when the selection is followed anew."""
+"""The last update; None after undo and redo, to follow the selection again."""
 
 _is_loaded = True
-"""Whether nothing has been updated since a file was loaded, which is shown as it was saved."""
+"""Whether nothing was updated since a file was loaded; the saved choice is shown then."""
 
 
 def shown_armature(context: bpy.types.Context) -> bpy.types.Object | None:
-    """Return the active armature, or the one whose target, pole or control bone is active.
+    """Return the active armature, or the armature whose target, pole or control bone is active.
 
     Returns:
         None if the active object is neither.
     """
-    place = selected_entry(context)
-    if place is not None:
-        return place[0]
+    entry = selected_entry(context)
+    if entry is not None:
+        return entry[0]
     ob, _ = _active(context)
     return ob if ob is not None and ob.type == "ARMATURE" else None
 
 
 def selected_entry(context: bpy.types.Context) -> ListEntry | None:
-    """Return the constraint that the active bone or object belongs to.
+    """Return the constraint to which the active bone or object belongs.
 
-    That is, in this order, one whose tip is the active bone, whose chain contains it, whose target
-    or pole is the active bone or object, or that poses the limb at whose end the bone hangs, as a
-    finger does. Of several, the one that is shown already comes first.
+    In this order, the active bone is its tip, is in its chain, is its target or pole (or the active
+    object is), or is parented to the hand or foot of its limb, as a finger is. Among several, the
+    displayed one is preferred.
 
     Returns:
-        None if it belongs to none, or is an armature in Object Mode.
+        None if it belongs to no constraint, or is an armature in Object Mode.
     """
     ob, name = _active(context)
     if ob is None or (ob.type == "ARMATURE" and not name):
@@ -75,20 +75,20 @@ def selected_entry(context: bpy.types.Context) -> ListEntry | None:
 
 
 def entries_of(bones: Iterable[Any]) -> list[ListEntry]:
-    """Return the constraints of pose bones, each once.
+    """Return the constraints of pose bones, without duplicates.
 
-    Those are all whose tip is the bone; without any, the one that `selected_entry` would return.
+    A bone's constraints are all that have it as tip; without any, that of `selected_entry`.
     """
-    bone_places: list[ListEntry] = []
+    bone_entries: list[ListEntry] = []
     try:
         for bone in bones:
             ob, name = bone.id_data, bone.name
             tips = _matching(ob, lambda chain, name=name: _tip(chain) == name)
             other = None if tips else _entry_of(ob, name)
-            bone_places += tips or ([other] if other else [])
+            bone_entries += tips or ([other] if other else [])
     except ReferenceError:  # Something was removed since the last update.
         return []
-    return list(dict.fromkeys(bone_places))
+    return list(dict.fromkeys(bone_entries))
 
 
 def _entry_of(ob: bpy.types.Object, name: str) -> ListEntry | None:
@@ -104,9 +104,9 @@ def _entry_of(ob: bpy.types.Object, name: str) -> ListEntry | None:
 
 
 def _active(context: bpy.types.Context) -> tuple[bpy.types.Object | None, str]:
-    """Return the active object, and the name of its active bone in Pose Mode, else an empty name.
+    """Return the active object, and its active bone's name in Pose Mode, otherwise an empty name.
 
-    The context of timers and renders may have neither.
+    In timers and renders the context may lack both.
     """
     ob = getattr(context, "object", None)
     bone = getattr(context, "active_pose_bone", None)
@@ -114,7 +114,7 @@ def _active(context: bpy.types.Context) -> tuple[bpy.types.Object | None, str]:
 
 
 def _item(chain: ChainPlan) -> FabrikConstraint | None:
-    """Return the settings of a constraint; None if it was removed since the last update."""
+    """Return a constraint's settings; None if it was removed since the last update."""
     items = settings(chain.rig.object).constraints
     return items[chain.item] if chain.item < len(items) else None
 
@@ -125,7 +125,7 @@ def _tip(chain: ChainPlan) -> str:
 
 
 def controls_of(chain: ChainPlan) -> Iterator[tuple[bpy.types.Object | None, str]]:
-    """Yield the target and the pole target of a constraint, with their bones."""
+    """Yield a constraint's target and pole target, with their bones."""
     item = _item(chain)
     if item is not None:
         yield item.target, item.subtarget
@@ -133,48 +133,48 @@ def controls_of(chain: ChainPlan) -> Iterator[tuple[bpy.types.Object | None, str
 
 
 def hangs_on(chain: ChainPlan, bone: int) -> bool:
-    """Return whether a bone of the armature hangs on the hand or foot of a limb that is posed."""
+    """Return whether a bone is parented to the hand or foot of the limb that a chain poses."""
     rig = skeleton_of(chain.rig.object)
-    way = rig.chain_up(bone)
+    root_to_bone = rig.chain_up(bone)
     if chain.tip_bone >= 0:
-        return chain.tip_bone in way and is_end_of_limb(rig, chain.tip_bone)
-    if not chain.bones or chain.bones[-1] not in way[:-1]:
+        return chain.tip_bone in root_to_bone and is_end_of_limb(rig, chain.tip_bone)
+    if not chain.bones or chain.bones[-1] not in root_to_bone[:-1]:
         return False
-    # Where only the bones before the hand are posed, it is the first below them.
-    return is_end_of_limb(rig, way[way.index(chain.bones[-1]) + 1])
+    # If only the bones above the hand are posed, the hand is the first one below them.
+    return is_end_of_limb(rig, root_to_bone[root_to_bone.index(chain.bones[-1]) + 1])
 
 
 def _first(
     armature: bpy.types.Object | None, is_meant: Callable[[ChainPlan], bool]
 ) -> ListEntry | None:
-    """Return the first matching constraint, preferring the ones that are shown.
+    """Return the first matching constraint, preferring the displayed ones.
 
-    Without a plan there is none: drawing must not make one.
+    Returns None without a plan: drawing must not make a plan.
 
     Args:
         armature: The armature to search; None for all.
         is_meant: Whether a constraint matches.
     """
-    places = _matching(armature, is_meant)
-    shown = (entry for entry in places if settings(entry[0]).active_index == entry[1])
-    return next(shown, places[0] if places else None)
+    entries = _matching(armature, is_meant)
+    displayed = (entry for entry in entries if settings(entry[0]).active_index == entry[1])
+    return next(displayed, entries[0] if entries else None)
 
 
 def _matching(
     armature: bpy.types.Object | None, is_meant: Callable[[ChainPlan], bool]
 ) -> list[ListEntry]:
-    known = planner.known()
+    plan = planner.known()
     return [
         (chain.rig.object, chain.item)
-        for chain in (known.chains if known else ())
+        for chain in (plan.chains if plan else ())
         if (armature is None or chain.rig.object == armature) and is_meant(chain)
     ]
 
 
 def follow(depsgraph: bpy.types.Depsgraph) -> None:
-    """Show the constraint of what is active, if the selection or the number of them has changed.
+    """Show the constraint of the active item if the selection or the number of constraints changed.
 
-    What was chosen meanwhile, in the list or by a script, stays. Renders change nothing.
+    A row activated meanwhile, in the list or by a script, stays active. Renders change nothing.
     """
     global _seen, _is_loaded
     if depsgraph.mode != "VIEWPORT":
@@ -182,20 +182,20 @@ def follow(depsgraph: bpy.types.Depsgraph) -> None:
     context = bpy.context
     ob, bone = _active(context)
     selection = (session_uid(ob) if ob is not None else 0, bone)
-    before = _seen
-    if before is not None and before.selection == selection:
-        rig = planner.current().rigs.get(before.armature)
-        now = (0, 0) if rig is None else _shown_in(settings(rig.object))
-        if now[1] == before.size:
-            _seen = before._replace(item=now[0])
+    last = _seen
+    if last is not None and last.selection == selection:
+        rig = planner.current().rigs.get(last.armature)
+        current = (0, 0) if rig is None else _shown_in(settings(rig.object))
+        if current[1] == last.size:
+            _seen = last._replace(item=current[0])
             return
-        before = None  # Adding and removing activate a row that nobody chose.
+        last = None  # Adding and removing activate a row that the user didn't choose.
     armature = shown_armature(context)
     if armature is None:
         _seen = Seen(selection, 0, -1, 0)
         return
     uid, fabrik = session_uid(armature), settings(armature)
-    is_chosen = before is not None and before.armature == uid and before.item != fabrik.active_index
+    is_chosen = last is not None and last.armature == uid and last.item != fabrik.active_index
     entry = None if is_chosen or _is_loaded else selected_entry(context)
     if entry is not None and fabrik.active_index != entry[1]:
         fabrik.active_index = entry[1]
@@ -203,19 +203,19 @@ def follow(depsgraph: bpy.types.Depsgraph) -> None:
 
 
 def _shown_in(fabrik: FabrikSettings) -> tuple[int, int]:
-    """Return the index of the active constraint of an armature, and the number of all."""
+    """Return the index of an armature's active constraint, and the number of constraints."""
     return fabrik.active_index, len(fabrik.constraints)
 
 
 @on_invalidate
 def _forget() -> None:
-    """Follow the selection anew: an undo step holds what was shown before it was followed."""
+    """Follow the selection again: an undo step stores what was shown before following it."""
     global _seen
     _seen = None
 
 
 @on_load
 def _accept() -> None:
-    """Take what a file shows for chosen."""
+    """Treat the constraint that the file shows as the user's choice."""
     global _is_loaded
     _is_loaded = True

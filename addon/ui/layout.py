@@ -12,14 +12,14 @@ from ..blender.messages import shown
 from .following import shown_armature
 
 Layout = Any
-"""A `bpy.types.UILayout`; its stubs reject the extension's operators and the names of icons."""
+"""A `bpy.types.UILayout`, whose stubs reject the extension's operators and icon names."""
 
 
 REDO = 300
-"""The width of sentences in Adjust Last Operation, in pixels at a UI scale of 1."""
+"""Width of sentences in Adjust Last Operation, in pixels at a UI scale of 1."""
 
 PARTS = re.compile(r"\s*(?:[\u3040-\u9fff][\u3000-\u303f\uff00-\uff65]*|[^\s\u3040-\u9fff]+)")
-"""What a line can be broken after: a word, or a Chinese or Japanese character with punctuation."""
+"""Unbreakable parts of a line: a word, or a Chinese or Japanese character with punctuation."""
 
 
 def draw_sentence(
@@ -31,7 +31,7 @@ def draw_sentence(
 ) -> None:
     """Draw a sentence, wrapped to the region, or to a width in pixels at a UI scale of 1.
 
-    It has at least a number of lines, of which the last may be empty.
+    Empty lines are appended up to the minimum number of lines.
     """
     column = layout.column(align=True)
     column.scale_y = 0.8
@@ -41,8 +41,8 @@ def draw_sentence(
 
 
 def wrapped(sentence: str, context: bpy.types.Context, width: int) -> list[str]:
-    """Wrap a sentence to the region's width, or to one in pixels at a UI scale of 1."""
-    scale = context.preferences.system.ui_scale or 1.0  # 0 without a window
+    """Wrap a sentence to the region's width, or to a width in pixels at a UI scale of 1."""
+    scale = context.preferences.system.ui_scale or 1.0  # 0 without a window.
     blf.size(0, context.preferences.ui_styles[0].widget.points * scale)
     room = (width * scale if width else context.region.width) - 70 * scale
     lines = [""]
@@ -54,7 +54,7 @@ def wrapped(sentence: str, context: bpy.types.Context, width: int) -> list[str]:
 
 
 def active_column(layout: Layout, is_active: bool) -> Layout:
-    """Add a column, greyed out unless it is active."""
+    """Add a column that is greyed out unless it is active."""
     column = layout.column()
     column.active = is_active
     return column
@@ -73,22 +73,22 @@ def draw_bone_of(
     name: str,
     source: bpy.types.Object | None,
 ) -> None:
-    """Draw a property that names a bone, if the source is an armature."""
+    """Draw a property that names a bone of the source, if that is an armature."""
     if source is not None and source.type == "ARMATURE":
         layout.prop_search(item, name, source.data, "bones", text="Bone")
 
 
 class ArmaturePanel:
-    """A panel for an active armature."""
+    """A panel that needs an active armature."""
 
     @classmethod
     def poll(cls, context: bpy.types.Context) -> bool:
-        """Show the panel for armatures, and for what their constraints reach for."""
+        """Show the panel for armatures, and for the targets of their constraints."""
         return shown_armature(context) is not None
 
 
 class SidebarPanel(ArmaturePanel):
-    """A closed panel in the sidebar of the 3D view, for an active armature."""
+    """A panel in the 3D Viewport's sidebar, closed by default, for an active armature."""
 
     bl_space_type = "VIEW_3D"
     bl_region_type = "UI"

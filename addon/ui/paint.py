@@ -1,4 +1,4 @@
-"""Drawing in the viewport: lines, triangles, text, and the theme's colors."""
+"""Drawing in the viewport: lines, triangles and text in the theme's colors."""
 
 from __future__ import annotations
 
@@ -20,19 +20,19 @@ Colour = tuple[float, float, float, float]
 
 
 MARGIN = 12
-"""The margin of text in a corner, in pixels at a resolution scale of 1."""
+"""Margin of text in a corner, in pixels at a resolution scale of 1."""
 
 
 DRAGS = ("TRANSFORM_OT_", "FABRIK_OT_drag")
-"""How the names of operators begin that move something with the mouse."""
+"""Prefixes of the names of operators that move something with the mouse."""
 
 
 class Palette(NamedTuple):
-    """The colors of the overlay, from the theme.
+    """The overlay's colors, from the theme.
 
     Attributes:
         active: The chain of the active constraint.
-        chain: Other chains, and what joints allow.
+        chain: Other chains, and joint limits.
         target: Targets, and lines to those out of reach.
         pole: Poles.
         end: Joints at their limit.
@@ -48,7 +48,7 @@ class Palette(NamedTuple):
 
 
 def palette(context: bpy.types.Context) -> Palette:
-    """Return the colors of the theme."""
+    """Return the overlay's colors in the current theme."""
     theme = _preferences(context).themes[0]
     view, gizmos = theme.view_3d, theme.user_interface
     return Palette(
@@ -81,25 +81,25 @@ def _preferences(context: bpy.types.Context) -> bpy.types.Preferences:
 
 @dataclass
 class Strokes:
-    """Colored lines or triangles, collected to be drawn in one call."""
+    """Colored lines or triangles that are collected and drawn in a single call."""
 
     places: list[Vec] = field(default_factory=list)
     colours: list[Colour] = field(default_factory=list)
 
-    def path(self, places: Sequence[Vec], colour: Colour) -> None:
+    def path(self, points: Sequence[Vec], colour: Colour) -> None:
         """Add a polyline."""
-        self._add([end for part in pairwise(places) for end in part], colour)
+        self._add([end for part in pairwise(points) for end in part], colour)
 
-    def fan(self, places: Sequence[Vec], colour: Colour) -> None:
+    def fan(self, points: Sequence[Vec], colour: Colour) -> None:
         """Add a triangle fan around the first point."""
-        self._add([corner for a, b in pairwise(places[1:]) for corner in (places[0], a, b)], colour)
+        self._add([corner for a, b in pairwise(points[1:]) for corner in (points[0], a, b)], colour)
 
-    def _add(self, places: Sequence[Vec], colour: Colour) -> None:
-        self.places += places
-        self.colours += [colour] * len(places)
+    def _add(self, points: Sequence[Vec], colour: Colour) -> None:
+        self.places += points
+        self.colours += [colour] * len(points)
 
     def lines(self, width: float) -> None:
-        """Draw the points as lines of a width in pixels."""
+        """Draw the points as lines with a width in pixels."""
         shader = gpu.shader.from_builtin("POLYLINE_FLAT_COLOR")
         shader.bind()
         shader.uniform_float("viewportSize", gpu.state.viewport_get()[2:])
@@ -123,14 +123,14 @@ def _draw(shader: gpu.types.GPUShader, kind: Any, content: Any) -> None:
 
 
 CORNERS = 8
-"""The corners of a dot."""
+"""Number of corners of a dot."""
 
 DOT = [
     (cos(2.0 * pi * corner / CORNERS), sin(2.0 * pi * corner / CORNERS), 0.0)
     for second in range(1, CORNERS - 1)
     for corner in (0, second, second + 1)
 ]
-"""The triangles of a dot of radius 1."""
+"""Triangles of a dot of radius 1."""
 
 
 class Dot(NamedTuple):
@@ -148,33 +148,33 @@ class Dot(NamedTuple):
 
 
 def draw_dots(region: bpy.types.Region, view: bpy.types.RegionView3D, dots: Sequence[Dot]) -> None:
-    """Draw dots in pixels of a region, except those behind the viewer."""
+    """Draw dots with radii in pixels, except those behind the viewer."""
     import numpy as np  # Blender starts without it, and it takes 50 ms to import.
 
     if not dots:
         return
-    places, radii, colours = (np.array(column, float) for column in zip(*dots, strict=True))
-    x, y, _, w = np.array(view.perspective_matrix) @ np.c_[places, np.ones(len(dots))].T
-    seen = w > 0.0
-    middles = np.zeros((int(seen.sum()), 1, 3))
-    middles[:, 0, 0] = 0.5 * region.width * (1.0 + x[seen] / w[seen])
-    middles[:, 0, 1] = 0.5 * region.height * (1.0 + y[seen] / w[seen])
-    corners = middles + radii[seen, None, None] * np.array(DOT)
+    centers, radii, colours = (np.array(column, float) for column in zip(*dots, strict=True))
+    x, y, _, w = np.array(view.perspective_matrix) @ np.c_[centers, np.ones(len(dots))].T
+    is_visible = w > 0.0
+    pixel_centers = np.zeros((int(is_visible.sum()), 1, 3))
+    pixel_centers[:, 0, 0] = 0.5 * region.width * (1.0 + x[is_visible] / w[is_visible])
+    pixel_centers[:, 0, 1] = 0.5 * region.height * (1.0 + y[is_visible] / w[is_visible])
+    corners = pixel_centers + radii[is_visible, None, None] * np.array(DOT)
     content = {
         "pos": corners.reshape(-1, 3).astype(np.float32),
-        "color": np.repeat(colours[seen], len(DOT), axis=0).astype(np.float32),
+        "color": np.repeat(colours[is_visible], len(DOT), axis=0).astype(np.float32),
     }
     _draw(gpu.shader.from_builtin("FLAT_COLOR"), "TRIS", content)
 
 
-def in_region(context: bpy.types.Context, place: Vec) -> tuple[float, float] | None:
+def in_region(context: bpy.types.Context, point_world: Vec) -> tuple[float, float] | None:
     """Return a point in region coordinates; None if it is behind the viewer."""
-    pixel = location_3d_to_region_2d(context.region, context.region_data, place)
+    pixel = location_3d_to_region_2d(context.region, context.region_data, point_world)
     return None if pixel is None else (pixel.x, pixel.y)
 
 
 def is_dragging() -> bool:
-    """Return whether something is moved with the mouse, in any window."""
+    """Return whether the user is moving something with the mouse, in any window."""
     windows = cast(bpy.types.WindowManager, bpy.context.window_manager).windows
     return any(
         operator is not None and operator.bl_idname.startswith(DRAGS)
@@ -184,13 +184,13 @@ def is_dragging() -> bool:
 
 
 def start_texts(context: bpy.types.Context) -> float:
-    """Set the font size to the interface's, and return the height of a capital."""
+    """Set the font size of the interface, and return the height of a capital letter."""
     blf.size(0, _preferences(context).ui_styles[0].widget.points * pixel(context))
     return blf.dimensions(0, "X")[1]
 
 
 def write(text: str, x: float, y: float, colour: Colour) -> None:
-    """Draw text with a shadow, at a position in pixels."""
+    """Draw text with a shadow, at a position in pixels of the region."""
     blf.enable(0, blf.SHADOW)
     blf.shadow(0, 0, 0.0, 0.0, 0.0, 0.8)
     blf.shadow_offset(0, 1, -1)

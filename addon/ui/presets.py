@@ -1,6 +1,6 @@
-"""Presets in Blender's preset system; the definitions of settings say which ones they store.
+"""Presets in Blender's preset system; the definitions of settings say which ones are stored.
 
-The extension's presets are in its folder ``presets``, those of users in Blender's user folder.
+The extension's presets are in its folder ``presets``, the user's in Blender's user folder.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ HOME = Path(__file__).resolve().parents[1]
 
 
 class ApplyPresetOperator(Working):
-    """An operator that runs a preset file; unlike Blender's own, it can be undone."""
+    """An operator that runs a preset file; unlike Blender's, it can be undone."""
 
     bl_options = {"REGISTER", "UNDO", "INTERNAL"}
 
@@ -42,14 +42,14 @@ class ApplyPresetOperator(Working):
 
     @classmethod
     def group(cls, context: bpy.types.Context) -> bpy.types.PropertyGroup:
-        """Return the settings that a preset is applied to."""
+        """Return the settings to which a preset is applied."""
         raise NotImplementedError
 
     def apply(self, context: bpy.types.Context) -> None:
-        """Run the file; settings that it does not mention get their defaults, except in subgroups.
+        """Run the file; settings it doesn't mention are reset, except in subgroups.
 
         Raises:
-            ProblemError: If it fails; then the settings have not changed.
+            ProblemError: If the script fails. The settings are kept.
         """
         if not self.filepath:
             raise ProblemError("No preset chosen: choose one in the menu")
@@ -59,7 +59,7 @@ class ApplyPresetOperator(Working):
         set_values(group, {n: default_of(properties[n]) for n in names if n in properties})
         try:
             bpy.utils.execfile(self.filepath)
-        except Exception as error:  # Any script may fail in any way, or have replaced the group.
+        except Exception as error:  # A script can fail in any way, or have replaced the group.
             group = self.group(context)
             for name in names:
                 with suppress(TypeError):  # An animated enum may have an invalid value.
@@ -70,7 +70,7 @@ class ApplyPresetOperator(Working):
 
     @property
     def is_own(self) -> bool:
-        """Whether it is a preset of the extension, and not of the user."""
+        """Whether the preset is the extension's, not the user's."""
         return Path(self.filepath).is_relative_to(HOME)
 
     @property
@@ -80,11 +80,11 @@ class ApplyPresetOperator(Working):
 
 
 Base: Any = AddPresetBase
-"""Untyped, as the stubs lack the return types of its methods."""
+"""Untyped, as the stubs lack its methods' return types."""
 
 
 class AddPresetOperator(Refusing, Base):
-    """An operator that adds a user preset, or removes one.
+    """An operator that adds or removes a user preset.
 
     Attributes:
         preset_defines: The lines that define variables in the file; the last one assigns the group
@@ -95,19 +95,19 @@ class AddPresetOperator(Refusing, Base):
 
     @classmethod
     def group(cls, context: bpy.types.Context) -> bpy.types.PropertyGroup:
-        """Return the settings that are saved."""
+        """Return the settings to save."""
         raise NotImplementedError
 
     @property
     def preset_values(self) -> list[str]:
-        """The expressions to save, for Blender's base class."""
+        """The expressions to save, as Blender's base class expects them."""
         variable = self.preset_defines[-1].partition(" = ")[0]
         return [f"{variable}.{name}" for name in preset_names(self.group(bpy.context))]
 
     def invoke(
         self, context: bpy.types.Context, event: bpy.types.Event
     ) -> set[OperatorReturnItems]:
-        """Add it under its name, or ask for one."""
+        """Add the preset if it has a name, otherwise ask for a name."""
         return self.execute(context) if self.name else super().invoke(context, event)
 
     remove_name: bool = defined(
@@ -136,10 +136,10 @@ class PresetPanel(BlenderPresetPanel):
 
 
 def register() -> None:
-    """Add the extension's presets."""
+    """Add the folder of the extension's presets."""
     bpy.utils.register_preset_path(str(HOME))
 
 
 def unregister() -> None:
-    """Remove them."""
+    """Remove the folder of the extension's presets."""
     bpy.utils.unregister_preset_path(str(HOME))

@@ -1,4 +1,4 @@
-"""Bases of operators: they explain why a button is grey, and report results and errors."""
+"""Base classes of operators: explain why a button is grey, report results and errors."""
 
 from __future__ import annotations
 
@@ -22,26 +22,26 @@ if TYPE_CHECKING:
 
 
 DIALOG = 400
-"""The width of dialogs, in pixels at a UI scale of 1."""
+"""Width of dialogs, in pixels at a UI scale of 1."""
 
 
 GONE = msg("Cancelled: the data was removed while in use")
-"""The report if data was undone or removed meanwhile, as by a handler of others."""
+"""Report if data was undone or removed meanwhile, for example by another add-on's handler."""
 
 
 class Refusing:
-    """An operator whose button is grey while it cannot run, with the reason in its tooltip.
+    """An operator whose button is grey while it can't run, with the reason in its tooltip.
 
     Attributes:
-        asks: The requirements in order: functions that return the reason why the operator cannot
-            run, or an empty string. Each may rely on those before it.
+        asks: The requirements in order: functions that return why the operator can't run, or an
+            empty string. Each may rely on the previous ones.
     """
 
     asks: tuple[Callable[[bpy.types.Context], str], ...] = ()
 
     @classmethod
     def refusal(cls, context: bpy.types.Context) -> str:
-        """Return the reason why the operator cannot run; empty if it can."""
+        """Return why the operator can't run; empty if it can."""
         return next(filter(None, (ask(context) for ask in cls.asks)), "")
 
     @classmethod
@@ -57,7 +57,7 @@ class Working(Refusing):
     """An operator that runs at once, and reports its result or the problem.
 
     Attributes:
-        severity: The report type of the result: INFO, or WARNING for one to be checked.
+        severity: The report type of the result: INFO, or WARNING for a result to check.
     """
 
     bl_options = {"REGISTER", "UNDO"}
@@ -65,10 +65,10 @@ class Working(Refusing):
     report: Any
 
     def work(self, context: bpy.types.Context) -> str:
-        """Do the work, and return a report of the result; empty if there was nothing to do.
+        """Do the work, and return a report; empty if there was nothing to do.
 
         Raises:
-            ProblemError: If that is impossible; then nothing has changed.
+            ProblemError: If it can't be done. Nothing is changed.
         """
         raise NotImplementedError
 
@@ -102,10 +102,10 @@ class Working(Refusing):
 
 
 class Asking(Working):
-    """An operator that opens a dialog with its options if it cannot do without another choice."""
+    """An operator that opens a dialog with its options if it needs the user's choice."""
 
     problem = ""
-    """Why there is a dialog; empty in the redo panel."""
+    """Why the dialog was opened; empty in the redo panel."""
 
     def invoke(
         self, context: bpy.types.Context, event: bpy.types.Event
@@ -127,7 +127,7 @@ class Asking(Working):
         return self.finish(done)
 
     def draw(self, context: bpy.types.Context) -> None:
-        """Draw the options, below the reason why they are asked for."""
+        """Draw the options, below the reason for the dialog."""
         layout: Any = self.layout  # type: ignore[attr-defined]
         if self.problem:
             draw_sentence(layout, context, self.problem, DIALOG)
@@ -143,11 +143,11 @@ class Asking(Working):
 def end_running(cls: Any) -> None:
     """Cancel the running modal operators of a class before it is unregistered.
 
-    Blender removes them from their windows then, but does not call `cancel`.
+    Blender then removes them from their windows, but doesn't call `cancel`.
     """
     for window in cast(bpy.types.WindowManager, bpy.context.window_manager).windows:
         for operator in list(window.modal_operators):
-            if isinstance(operator, cls):  # None if its class is unregistered already.
+            if isinstance(operator, cls):  # None if its class was unregistered.
                 with bpy.context.temp_override(window=window):
                     operator.cancel(bpy.context)
                 for area in window.screen.areas:
@@ -156,12 +156,12 @@ def end_running(cls: Any) -> None:
 
 
 def active_armature(context: bpy.types.Context) -> bpy.types.Object:
-    """Return the armature that is shown, after `armature_refusal` has accepted it."""
+    """Return the displayed armature, once `armature_refusal` has accepted it."""
     return cast(bpy.types.Object, shown_armature(context))
 
 
 def armature_refusal(context: bpy.types.Context) -> str:
-    """Ask for an armature that can be changed, or a target of its constraints."""
+    """Ask for an editable armature, or a target of its constraints."""
     armature = shown_armature(context)
     if armature is None:
         return msg("Select an armature")
@@ -177,7 +177,7 @@ def active_refusal(context: bpy.types.Context) -> str:
 
 
 def tweak_refusal(context: bpy.types.Context) -> str:
-    """Ask for an armature that is not in the NLA's tweak mode."""
+    """Ask for an armature outside the NLA's tweak mode."""
     return tweak_problem(active_armature(context))
 
 

@@ -1,4 +1,4 @@
-"""Registering the classes of a feature's module, and its entries in shared lists."""
+"""Registers the classes of a feature's module, and its entries in shared lists."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from ..settings.definitions import register_class
 from .refusing import end_running
 
 Entry = tuple[list[Any], Any]
-"""A shared list, and an entry to add to it."""
+"""A shared list and an entry to append."""
 
 
 def registering(
@@ -19,23 +19,23 @@ def registering(
     *entries: Entry,
     running: Sequence[type[Any]] = (),
 ) -> tuple[Callable[[], None], Callable[[], None]]:
-    """Return `register` and `unregister` of a module.
+    """Return a module's functions `register` and `unregister`.
 
     Args:
-        classes: Blender's classes, each after those that it needs.
-        entries: The entries to add to lists.
-        running: The classes of modal operators, which are ended before they are unregistered.
+        classes: Blender classes, each after those that it needs.
+        entries: Entries to append to shared lists.
+        running: Classes of modal operators, which are cancelled before they are unregistered.
     """
 
     def register() -> None:
         for cls in classes:
             register_class(cls)
-        for shared, one in entries:
-            shared.append(one)
+        for shared, entry in entries:
+            shared.append(entry)
 
     def unregister() -> None:
-        for shared, one in reversed(entries):
-            shared.remove(one)
+        for shared, entry in reversed(entries):
+            shared.remove(entry)
         for cls in running:
             end_running(cls)
         for cls in reversed(classes):

@@ -1,4 +1,4 @@
-"""What operators share that remove constraints."""
+"""Shared by the operators that remove constraints."""
 
 from __future__ import annotations
 
@@ -23,28 +23,28 @@ KEEP_CONTROLS = defined(
     default=False,
     options={"SKIP_SAVE"},
 )
-"""The option of operators that remove constraints."""
+"""Option of the operators that remove constraints."""
 
 
 class Removing(Working):
-    """An operator whose options stay in the redo panel after it has removed what it asks for."""
+    """An operator that keeps its redo panel after removing what it requires."""
 
     @classmethod
     def poll(cls, context: bpy.types.Context) -> bool:
-        """Return whether the operator can run, or was the last one: Blender asks before a redo."""
+        """Return whether the operator can run, or was the last one: Blender polls before a redo."""
         last = list(cast(Any, context.window_manager).operators)[-1:]
         return bool(last and last[0].bl_idname == cls.__name__) or super().poll(context)
 
     def execute(self, context: bpy.types.Context) -> set[OperatorReturnItems]:
-        """Remove it, or say why that is impossible."""
-        planner.current()  # At a redo there is none, as the undo before it has discarded it.
+        """Remove the constraints, or report why that's impossible."""
+        planner.current()  # Before a redo, undo has discarded the plan.
         if reason := self.refusal(context):
             return self.fail(ProblemError(reason))
         return super().execute(context)
 
 
 def select_remaining(context: bpy.types.Context, tips: Sequence[Handle]) -> None:
-    """Select tips of chains if the controls that were selected are removed."""
+    """Select tips of chains if the selected controls were removed."""
     if context.object is None:
         select_alone(context, [(tips[0][0], "")])
     elif context.mode == "POSE" and not context.selected_pose_bones:

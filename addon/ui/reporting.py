@@ -1,4 +1,4 @@
-"""Reports that fit: Blender shows the last one in the status bar, and cuts its middle out."""
+"""Reports that fit the status bar: Blender cuts out the middle of long ones."""
 
 from __future__ import annotations
 
@@ -13,16 +13,16 @@ from ..blender.messages import shown
 from .layout import PARTS
 
 SHARE: Final = 0.6
-"""The share of a window that a report may take; hints of keys and statistics have the rest."""
+"""Fraction of a window's width for a report; key hints and statistics take the rest."""
 
 SENTENCE: Final = re.compile(r"[.!?](?=\s)|。")
 """The end of a sentence within a text."""
 
 
 def say(operator: Any, kind: str, text: str) -> None:
-    """Report a text. If it is too long for the status bar, that shows how it begins.
+    """Report a text; if it's too long for the status bar, show its beginning there.
 
-    All of it is in the Info Log in any case. Errors are shown in a popup, as Blender does.
+    The Info Log always has the whole text. Errors are shown in a popup, as Blender does.
 
     Args:
         operator: The operator that reports it.
@@ -37,7 +37,7 @@ def say(operator: Any, kind: str, text: str) -> None:
 
 
 def fitting(text: str, fits: Callable[[str], bool]) -> str:
-    """Return a text, or as many whole sentences of it as fit, or else words.
+    """Return a text, or as many of its whole sentences as fit, or else words.
 
     Args:
         text: The text.
@@ -49,8 +49,8 @@ def fitting(text: str, fits: Callable[[str], bool]) -> str:
     for part in PARTS.findall(text):
         words += len(part)
         ends.append(words)
-    for places in ([match.end() for match in SENTENCE.finditer(text)], ends):
-        for end in sorted(places, reverse=True):
+    for cuts in ([match.end() for match in SENTENCE.finditer(text)], ends):
+        for end in sorted(cuts, reverse=True):
             brief = f"{text[:end].rstrip(' .,:;')} …"
             if fits(brief):
                 return brief

@@ -1,4 +1,4 @@
-"""The sections of a constraint's settings, to which features add their own."""
+"""The sections of a constraint's settings, to which features add theirs."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def reaches(solver: str) -> bool:
 
 
 def is_known(solver: str) -> bool:
-    """Return whether there is a solver; an enum may have the number of none."""
+    """Return whether a solver exists; an enum can have an unknown number."""
     return solver in SOLVER_NAMES.values()
 
 
@@ -31,12 +31,12 @@ def is_exact(solver: str) -> bool:
 
 
 def has_target(solver: str) -> bool:
-    """Return whether a chain has a target."""
+    """Return whether a solver uses a target."""
     return is_known(solver) and kind_of(solver).needs_target
 
 
 def has_tip(solver: str) -> bool:
-    """Return whether the tip of a chain is moved to a goal."""
+    """Return whether a solver moves the tip of the chain to a goal."""
     return is_known(solver) and kind_of(solver).places_tip
 
 
@@ -49,14 +49,14 @@ class Section(NamedTuple):
     """A section of a constraint's settings.
 
     Attributes:
-        place: The sort key.
-        title: The title; sections with the same title are merged. Those without one are drawn above
+        order: The sort key.
+        title: The title; sections with the same title are merged. Without a title it is drawn above
             the report.
-        draw: Draws the settings, given a layout, the armature and the constraint.
-        is_for: Returns whether it is shown for a solver.
+        draw: Draws the settings into a layout, from the armature and the constraint.
+        is_for: Whether the section is shown for a solver.
         is_closed: Whether it is closed by default.
-        switch: The path of the property that enables it, from the constraint: a checkbox in the
-            header, so that a closed section tells whether it has an effect.
+        switch: Path of the property that enables it, from the constraint. It is a checkbox in the
+            header, so a closed section shows whether it is enabled.
     """
 
     order: int
@@ -68,7 +68,7 @@ class Section(NamedTuple):
 
 
 Note = Callable[[Layout, bpy.types.Object], None]
-"""Draws something below the report of the active constraint, given the armature."""
+"""Draws something below the report of an armature's active constraint."""
 
 SECTIONS: list[Section] = []
 """All sections."""
@@ -84,14 +84,14 @@ def draw_notes(layout: Layout, armature: bpy.types.Object) -> None:
 
 
 def draw_main(layout: Layout, armature: bpy.types.Object, item: FabrikConstraint) -> None:
-    """Draw the settings of a constraint that are always visible."""
+    """Draw the constraint's settings that are always visible."""
     for section in _sections_of(item):
         if not section.title:
             section.draw(layout, armature, item)
 
 
 def draw_sections(layout: Layout, armature: bpy.types.Object, item: FabrikConstraint) -> None:
-    """Draw the other settings of a constraint."""
+    """Draw the constraint's settings in collapsible sections."""
     bodies: dict[str, Layout] = {}
     for section in _sections_of(item):
         if not section.title:
@@ -103,12 +103,12 @@ def draw_sections(layout: Layout, armature: bpy.types.Object, item: FabrikConstr
 
 
 def _sections_of(item: FabrikConstraint) -> list[Section]:
-    shown = [section for section in SECTIONS if section.is_for(item.solver)]
-    return sorted(shown, key=lambda section: section.order)
+    applicable = [section for section in SECTIONS if section.is_for(item.solver)]
+    return sorted(applicable, key=lambda section: section.order)
 
 
 def _draw_panel(layout: Layout, item: FabrikConstraint, section: Section) -> Layout | None:
-    """Draw the header of a section, and return the layout of its body if it is open."""
+    """Draw a section's header, and return the layout of its body if it is open."""
     name = section.title.lower().replace(" ", "_").replace("-", "_")
     header, body = layout.panel(f"FABRIK_PT_{name}", default_closed=section.is_closed)
     if section.switch:

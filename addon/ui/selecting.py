@@ -1,4 +1,4 @@
-"""Selecting bones and objects for the user, in the mode that they are selected in."""
+"""Selecting bones and objects for the user, in the mode where that is possible."""
 
 from __future__ import annotations
 
@@ -10,33 +10,33 @@ import bpy
 from ..blender.access import has_pose_mode, pose_bones
 
 Handle = tuple[bpy.types.Object, str]
-"""An object and the name of its bone, empty for the object itself."""
+"""An object and the name of its bone; empty for the object itself."""
 
 
 def select_alone(context: bpy.types.Context, handles: Sequence[Handle]) -> None:
-    """Select bones or objects alone, and make the first one active.
+    """Select only the bones or objects in a list, and make the first one active.
 
-    Bones are selected in Pose Mode and objects in Object Mode: the mode is that of the first one,
-    and what belongs to the other mode is left out. So is what no click could select.
+    Bones are selected in Pose Mode, objects in Object Mode. The first item determines the mode;
+    items of the other mode, and those that can't be clicked, are skipped.
 
     Args:
         context: The context.
-        handles: What to select.
+        handles: The bones or objects.
     """
     layer = cast(bpy.types.ViewLayer, context.view_layer)
-    seen = [one for one in handles if one[0].visible_get(view_layer=layer) and is_clickable(*one)]
-    if not seen:
+    clickable = [h for h in handles if h[0].visible_get(view_layer=layer) and is_clickable(*h)]
+    if not clickable:
         return
-    if seen[0][1]:
-        _select_bones(context, layer, [one for one in seen if one[1]])
+    if clickable[0][1]:
+        _select_bones(context, layer, [h for h in clickable if h[1]])
     else:
-        _select_objects(layer, [ob for ob, bone in seen if not bone])
+        _select_objects(layer, [ob for ob, bone in clickable if not bone])
 
 
 def is_clickable(ob: bpy.types.Object, name: str) -> bool:
-    """Return whether a bone is shown; an object without a bone is, and one that is gone is not.
+    """Return whether a bone can be selected in Pose Mode; always True for an object.
 
-    Nor can bones of an armature that has no Pose Mode be selected.
+    False for hidden or removed bones, and for armatures without Pose Mode.
     """
     if not name:
         return True
@@ -45,10 +45,10 @@ def is_clickable(ob: bpy.types.Object, name: str) -> bool:
     posed: Any = pose_bones(ob).get(name)
     if posed is None:
         return False
-    # Since 5.0 pose bones are hidden in Pose Mode, before that their bones.
+    # Pose bones are hidden in Pose Mode since 5.0, their bones in earlier versions.
     owner: Any = posed if hasattr(posed, "hide") else posed.bone
-    homes = posed.bone.collections
-    return not owner.hide and (not homes or any(home.is_visible_effectively for home in homes))
+    groups = posed.bone.collections
+    return not owner.hide and (not groups or any(c.is_visible_effectively for c in groups))
 
 
 def _select_bones(
@@ -64,7 +64,7 @@ def _select_bones(
     layer.objects.active = armatures[0]
     for ob in (*context.objects_in_mode, *armatures):
         for bone in pose_bones(ob):
-            # Since 5.0 pose bones are selected, before that their bones.
+            # Pose bones are selected since 5.0, their bones in earlier versions.
             owner = bone if hasattr(bone, "select") else bone.bone
             owner.select = (ob, bone.name) in handles
     for ob, name in reversed(handles):

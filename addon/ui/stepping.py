@@ -1,4 +1,4 @@
-"""Long-running operators: in one go, or modal with a progress indicator."""
+"""Long-running operators: blocking, or modal with a progress indicator."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from bpy.stub_internal.rna_enums import OperatorReturnItems
 
 MIN_SLICE, MAX_SLICE = 0.05, 0.5
-"""The limits of a slice of work in seconds: otherwise it takes as long as Blender's last redraw."""
+"""Limits of a slice of work in seconds; within them it takes as long as the last redraw."""
 
 
 class ProgressOperator:
@@ -48,30 +48,30 @@ class ProgressOperator:
         raise NotImplementedError
 
     def escaped(self) -> set[OperatorReturnItems]:
-        """Report that Escape has stopped the work."""
+        """Report that Escape stopped the work."""
         say(self, "INFO", self.stopped)
         return {"CANCELLED"}
 
     def refuse(self, reason: str) -> set[OperatorReturnItems]:
-        """Report why the work cannot be done."""
+        """Report why the work can't be done."""
         self.report({self.blame}, shown(reason))
         return {"CANCELLED"}
 
     def go_through(
         self, context: bpy.types.Context, work: Generator[float, None, Any]
     ) -> set[OperatorReturnItems]:
-        """Do all of the work at once.
+        """Do all the work at once.
 
         Raises:
-            ProblemError: What the work raises.
+            ProblemError: If the work raises it.
         """
         manager = context.window_manager
         manager.progress_begin(0, 100)
         try:
             with all_or_nothing():
-                done = finish(work, lambda share: manager.progress_update(int(100.0 * share)))
+                done = finish(work, lambda progress: manager.progress_update(int(100.0 * progress)))
             return self.finished(done)
-        except ReferenceError:  # A handler of others removed the data.
+        except ReferenceError:  # Another add-on's handler removed the data.
             return self.refuse(self.gone)
         finally:
             manager.progress_end()
@@ -79,7 +79,7 @@ class ProgressOperator:
     def begin(
         self, context: bpy.types.Context, work: Generator[float, None, Any]
     ) -> set[OperatorReturnItems]:
-        """Start the work, to be continued at each tick of a timer."""
+        """Start the work, which continues at each timer event."""
         self._work = work
         manager = context.window_manager
         self._timer = manager.event_timer_add(0.001, window=context.window)
@@ -90,7 +90,7 @@ class ProgressOperator:
         return {"RUNNING_MODAL"}
 
     def modal(self, context: bpy.types.Context, event: bpy.types.Event) -> set[OperatorReturnItems]:
-        """Do a slice of the work; block all events but Escape."""
+        """Do a slice of the work, and block all events except Escape."""
         if event.type == "ESC" and event.value == "PRESS":
             self.cancel(context)
             return self.escaped()
@@ -108,7 +108,7 @@ class ProgressOperator:
         except ProblemError as problem:
             self._clear(context)
             return self.refuse(str(problem))
-        except ReferenceError:  # As above, or undone or removed in another window.
+        except ReferenceError:  # As above, or undone in another window.
             self._clear(context)
             return self.refuse(self.gone)
         except BaseException:
@@ -143,7 +143,7 @@ class ProgressOperator:
 
 
 class DirectProgressOperator(ProgressOperator):
-    """A progress operator without a dialog: modal in a window, in one go from a script."""
+    """A progress operator without a dialog: modal in a window, blocking in scripts."""
 
     def start(self, context: bpy.types.Context) -> Generator[float, None, Any]:
         """Return the work.
@@ -154,7 +154,7 @@ class DirectProgressOperator(ProgressOperator):
         raise NotImplementedError
 
     def execute(self, context: bpy.types.Context) -> set[OperatorReturnItems]:
-        """Do the work in one go."""
+        """Do the work at once."""
         try:
             return self.go_through(context, self.start(context))
         except ProblemError as problem:
@@ -174,7 +174,7 @@ class DirectProgressOperator(ProgressOperator):
 
 
 def is_busy() -> bool:
-    """Return whether Blender plays, renders, or runs a modal operator."""
+    """Return whether Blender is playing, rendering, or running a modal operator."""
     manager = cast(bpy.types.WindowManager, bpy.context.window_manager)
     return bpy.app.is_job_running("RENDER") or any(
         window.screen.is_animation_playing or _is_modal(window) or _is_in_edit_mode(window)
@@ -183,12 +183,12 @@ def is_busy() -> bool:
 
 
 def _is_modal(window: bpy.types.Window) -> bool:
-    """Return whether a window runs a modal operator; None is one whose class is unregistered.
+    """Return whether a window runs a modal operator; None is one with an unregistered class.
 
-    A render operator remains in the list after its end, until an event in its window.
+    A finished render operator stays in the list until the next event in its window.
     """
     running: list[Any] = list(window.modal_operators)
-    return any(one is None or one.bl_idname != "RENDER_OT_render" for one in running)
+    return any(operator is None or operator.bl_idname != "RENDER_OT_render" for operator in running)
 
 
 def _is_in_edit_mode(window: bpy.types.Window) -> bool:

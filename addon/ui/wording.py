@@ -1,4 +1,4 @@
-"""Formatting numbers, names and lengths for reports and labels."""
+"""Formats numbers, names and lengths for reports and labels."""
 
 from __future__ import annotations
 
@@ -10,16 +10,16 @@ from ..blender.errors import listed
 from ..blender.messages import Message
 
 MOST_NAMES = 4
-"""The most names that a message lists."""
+"""Maximum number of names in a message."""
 
 
 def named(names: Sequence[str]) -> Message:
-    """Format names for a sentence: the first few, and the number of others."""
+    """Format names for a sentence: the first few, and how many more there are."""
     return listed(names[:MOST_NAMES], max(len(names) - MOST_NAMES, 0))
 
 
 def length_text(scene: bpy.types.Scene, metres: float) -> str:
-    """Format a length in the units of a scene."""
+    """Format a length in metres in the units of a scene."""
     units = scene.unit_settings
     return bpy.utils.units.to_string(
         units.system, "LENGTH", metres * units.scale_length, precision=4

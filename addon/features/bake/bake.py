@@ -28,19 +28,19 @@ from .selecting import BakeSelection, acting, posing, working
 from .verifying import Verification, compare, is_part_of, still_posed
 
 SAMPLES = 8
-"""About how many frames are played again where keys alone prove a bake."""
+"""About how many frames are played back when the keys alone prove a bake."""
 
 
 @dataclass(frozen=True)
 class ChannelKeys:
-    """ChannelKeys of one channel of one bone.
+    """The keys of a bone's channel, as written to its F-curves.
 
     Attributes:
         bone: Name of the bone.
         name: Name of the channel.
         times: Times of the keys, in frames.
-        values: By array index, the values.
-        slopes: By array index, the slopes per frame; empty for linear interpolation.
+        values: Values by array index.
+        slopes: Slopes per frame by array index; empty for linear interpolation.
     """
 
     bone: str
@@ -57,10 +57,10 @@ class BakeResult:
     Attributes:
         constraints: Number of baked constraints.
         keys: Number of keys.
-        most: Number of keys without step and simplification.
+        most: Number of keys without Step and Simplify.
         verification: Differences when played back.
-        still_active: Names of constraints that change the baked pose: they were kept enabled, or
-            became valid because others were removed.
+        still_active: Names of constraints that still change the baked pose: they were kept enabled,
+            or became valid because others were removed.
     """
 
     constraints: int
@@ -84,7 +84,7 @@ def bake(
         layer: The view layer to evaluate.
         selections: The constraints to bake.
         options: The options.
-        recording: A recording to use instead of playing the range, or None.
+        recording: A recording to use; None plays the range.
 
     Yields:
         The progress, from 0 to 1.
@@ -118,17 +118,17 @@ class _PoseBake(Bake[Recording, tuple[Verification, list[str]], BakeResult]):
 
     def _play_again(self, live: Recording) -> Generator[float, None, Recording]:
         if self._are_keys_proven(live):
-            some = self.frames[:: len(self.frames) // SAMPLES]
-            played = yield from record(self.scene, self.layer, self._selections, some)
+            sampled_frames = self.frames[:: len(self.frames) // SAMPLES]
+            played = yield from record(self.scene, self.layer, self._selections, sampled_frames)
             if is_part_of(played, live):
                 return live
         return (yield from self._play())
 
     def _are_keys_proven(self, live: Recording) -> bool:
-        """Return whether the same pose is certain at each frame, as far as keys can tell.
+        """Return whether the keys alone guarantee the recorded pose at each frame.
 
-        Then Blender evaluates the recorded channels bit for bit, and from them the same pose: there
-        is nothing else that poses these bones.
+        Blender then evaluates the recorded channels bit for bit, and nothing else poses these
+        bones.
         """
         if live.is_foreign or len(self.frames) <= 2 * SAMPLES:
             return False
@@ -136,7 +136,7 @@ class _PoseBake(Bake[Recording, tuple[Verification, list[str]], BakeResult]):
         if not acting([s.armature for s in self._selections]) <= baked:
             return False
         parts = zip(self._selections, live.armatures, self._keys, strict=True)
-        return all(are_as_recorded(one, channels, live, keys) for one, channels, keys in parts)
+        return all(are_as_recorded(s, channels, live, keys) for s, channels, keys in parts)
 
     def _record(self) -> Generator[float, None, Recording]:
         return self._recording or (yield from self._play())
@@ -160,11 +160,11 @@ class _PoseBake(Bake[Recording, tuple[Verification, list[str]], BakeResult]):
     def _compare(
         self, live: Recording, played: Recording, over: Recording | None
     ) -> tuple[Verification, list[str]]:
-        selections, places, error = self._selections, self._options.places, self._options.error
-        verification = compare(live, played, selections, places, error)
+        selections, keyed, error = self._selections, self._options.places, self._options.error
+        verification = compare(live, played, selections, keyed, error)
         if over is None:
             return verification, []
-        pairs = zip(selections, still_posed(live, over, selections, places, error), strict=True)
+        pairs = zip(selections, still_posed(live, over, selections, keyed, error), strict=True)
         return verification, [
             name for selection, bones in pairs for name in posing(selection.armature, bones)
         ]
@@ -172,7 +172,7 @@ class _PoseBake(Bake[Recording, tuple[Verification, list[str]], BakeResult]):
     def _settle(
         self, live: Recording, comparison: tuple[Verification, list[str]], drafts: Sequence[Draft]
     ) -> BakeResult:
-        before, (verification, still_active) = working(), comparison
+        was_working, (verification, still_active) = working(), comparison
         for selection, channel_keys, draft in zip(
             self._selections, self._keys, drafts, strict=True
         ):
@@ -182,13 +182,13 @@ class _PoseBake(Bake[Recording, tuple[Verification, list[str]], BakeResult]):
                 draft.drop()
                 write(selection, channel_keys)
             settle(selection, self._options.afterwards, live.times[0])
-        keys = [one for channel_keys in self._keys for one in channel_keys]
+        keys = [channel for channel_keys in self._keys for channel in channel_keys]
         return BakeResult(
             sum(len(selection.items) for selection in self._selections),
-            sum(len(one.times) * len(one.values) for one in keys),
-            sum(len(live.frames) * len(one.values) for one in keys),
+            sum(len(channel.times) * len(channel.values) for channel in keys),
+            sum(len(live.frames) * len(channel.values) for channel in keys),
             verification,
-            still_active or [name for key, name in working().items() if key not in before],
+            still_active or [name for key, name in working().items() if key not in was_working],
         )
 
 
@@ -198,9 +198,9 @@ def _keys(
     recording: Recording,
     options: BakeOptions,
 ) -> Generator[ChannelKeys, None, None]:
-    """Yield the keys of one armature."""
-    places = options.places
-    is_straight = options.error == 0.0 and len(places) == len(recording.frames)
+    """Yield the keys of each channel of an armature."""
+    candidates = options.places
+    is_straight = options.error == 0.0 and len(candidates) == len(recording.frames)
     for channel, numbers in zip(selection.channels, recorded.numbers, strict=True):
         name, size = channel_of(channel.mode)
         driven = np.zeros((len(channel.bones), size), bool)
@@ -209,25 +209,25 @@ def _keys(
         numbers = continuous(channel.mode, numbers, driven)
         for index, bone in enumerate(channel.bones):
             column = numbers[:, index]
-            standing = places
+            key_indices = candidates
             if options.error > 0.0:
-                most = max(0.0, options.error - ROUNDING)
+                limit = max(0.0, options.error - ROUNDING)
                 reach = selection.chain_lengths[bone]
-                standing = simplified(channel.mode, column, places, most, reach)
+                key_indices = simplified(channel.mode, column, candidates, limit, reach)
             free = [i for i in range(size) if not driven[index, i]]
             yield ChannelKeys(
                 selection.names[bone],
                 name,
-                [recording.times[i] for i in standing],
-                _rows(column, free, standing),
-                {} if is_straight else _rows(_per_time(column, recording.times), free, standing),
+                [recording.times[i] for i in key_indices],
+                _rows(column, free, key_indices),
+                {} if is_straight else _rows(_per_time(column, recording.times), free, key_indices),
             )
 
 
-def _rows(column: Numbers, free: Sequence[int], standing: Sequence[int]) -> dict[int, Any]:
-    # Bytes, as millions of numbers are slow to convert one at a time.
-    kept = column[standing].astype(np.float32).T
-    return {i: array("f", kept[i].tobytes()) for i in free}
+def _rows(column: Numbers, free: Sequence[int], key_indices: Sequence[int]) -> dict[int, Any]:
+    # Via bytes: converting millions of numbers one by one is slow.
+    key_values = column[key_indices].astype(np.float32).T
+    return {i: array("f", key_values[i].tobytes()) for i in free}
 
 
 def _per_time(column: Numbers, times: Sequence[float]) -> Numbers:
@@ -241,9 +241,9 @@ def are_as_recorded(
     recording: Recording,
     keys: Sequence[ChannelKeys],
 ) -> bool:
-    """Return whether F-curves have the recorded values as keys at all frames, and nothing else.
+    """Return whether the F-curves have keys with exactly the recorded values at all frames.
 
-    Quaternions may be negated, which turns a bone in the same way to the last bit.
+    Quaternions may be negated: they rotate a bone identically to the last bit.
     """
     armature, pending = selection.armature, iter(keys)
     if animation.has_nla(armature) or recording.times != recording.frames:
@@ -254,11 +254,11 @@ def are_as_recorded(
         if any(channel.driven):
             return False
         for index in range(len(channel.bones)):
-            one, column = next(pending), numbers[:, index]
-            path = pose_bones(armature)[one.bone].path_from_id(one.name)
+            channel_keys, column = next(pending), numbers[:, index]
+            path = pose_bones(armature)[channel_keys.bone].path_from_id(channel_keys.name)
             played = np.empty_like(column)
             for i in range(column.shape[1]):
-                points = curves.at(path, i, one.bone).keyframe_points
+                points = curves.at(path, i, channel_keys.bone).keyframe_points
                 if len(points) != len(times):
                     return False
                 pairs = np.empty(2 * len(times), np.float32)
@@ -275,7 +275,7 @@ def are_as_recorded(
 
 
 def write(selection: BakeSelection, keys: Sequence[ChannelKeys]) -> None:
-    """Insert the keys of one armature into its active action."""
+    """Insert the keys of an armature into its active action."""
     curves = ActiveCurves(selection.armature)
     bones = pose_bones(selection.armature)
     for key in keys:

@@ -1,4 +1,4 @@
-"""Checking and atomically replacing files that are named on the command line."""
+"""Checking and atomically replacing files named on the command line."""
 
 from __future__ import annotations
 
@@ -15,8 +15,7 @@ from ...blender.errors import ProblemError
 from ...blender.messages import msg
 
 LONGEST = 1022
-"""Maximum length of a path in bytes that Blender does not truncate, including the @ that it appends
-to a file while saving."""
+"""Longest path in bytes that Blender does not truncate, including the @ it appends while saving."""
 
 DRAFT = ".fabrik_bake-{:08x}{}"
 """Name of the temporary file next to the output, from a checksum of its name: short, and the same
@@ -24,14 +23,14 @@ in each run."""
 
 
 def refuse_irregular(path: Path, is_written: bool) -> None:
-    """Refuse paths that exist and are not regular files, as opening a pipe would block.
+    """Refuse an existing path that isn't a regular file, as opening a pipe would block.
 
     Args:
         path: The path; links are followed.
-        is_written: Whether it is written, and not read.
+        is_written: Whether it will be written, not read.
 
     Raises:
-        ProblemError: If it is not a regular file, or inaccessible.
+        ProblemError: If it isn't a regular file, or is inaccessible.
     """
     problem = (
         msg("Can't write “{path}”", path=path)
@@ -69,21 +68,21 @@ def refuse_long_path(path: Path) -> None:
 def replaced(output: Path) -> Iterator[Path]:
     """Yield a temporary path that replaces the output on success, and is removed otherwise.
 
-    Links are followed, and their target is replaced. Leftovers of killed runs are removed.
+    Links are followed, so the file they point to is replaced. Leftovers of killed runs are removed.
 
     Raises:
         ProblemError: If the file cannot be written, or another process is writing it.
     """
     refuse_irregular(output, is_written=True)
     target = Path(os.path.realpath(output))
-    name = crc32(os.fsencode(target.name))
+    checksum = crc32(os.fsencode(target.name))
     # In the same folder: replacing across file systems would copy, and Blender stores paths
-    # relative to the folder of the file.
-    draft = target.with_name(DRAFT.format(name, ".blend"))
+    # relative to the file's folder.
+    draft = target.with_name(DRAFT.format(checksum, ".blend"))
     refuse_long_path(draft)
     try:
-        # Fail before the work, not after it.
-        with _locked(target.with_name(DRAFT.format(name, ".lock")), output):
+        # Fail before the work, not afterwards.
+        with _locked(target.with_name(DRAFT.format(checksum, ".lock")), output):
             _clear(draft)
             try:
                 yield draft
@@ -117,7 +116,7 @@ def _locked(lock: Path, output: Path) -> Iterator[None]:
             try:
                 yield
             finally:
-                if sys.platform != "win32":  # Waiting processes notice that it was removed.
+                if sys.platform != "win32":  # Waiting processes notice.
                     lock.unlink(missing_ok=True)
     finally:
         if sys.platform == "win32":  # Windows cannot remove open files.
@@ -126,7 +125,7 @@ def _locked(lock: Path, output: Path) -> Iterator[None]:
 
 
 def _lock(file: IO[bytes]) -> None:
-    """Lock a file, if its file system supports it.
+    """Lock a file, if its file system supports locks.
 
     Raises:
         BlockingIOError: If another process has locked or removed it.

@@ -1,4 +1,4 @@
-"""Baking goals to sparse keys of targets, for feet on the ground and walks."""
+"""Baking goals to sparse keys of targets, for footing and walks."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ from .passes import Bake, Draft, progress
 
 @dataclass
 class TargetChannel:
-    """A sampled channel of a target or bone. Frames are counted from the start of the range.
+    """A sampled channel of a target or bone, with frames counted from the start of the range.
 
     Attributes:
         owner: The object or pose bone.
@@ -42,7 +42,7 @@ class TargetChannel:
         most: Maximum error of the curve, in the unit of locations or in radians.
         rows: The values at each frame.
         required: Frames that always get keys.
-        still: Frames at which the slope is 0.
+        still: Frames where the slope is 0.
     """
 
     owner: Any
@@ -67,28 +67,28 @@ class TargetChannel:
         self.rows.append(list(getattr(bones[self.owner.name], self.name)))
 
     def write(self, frames: range) -> int:
-        """Insert keys over the frames, and return their number."""
+        """Insert simplified keys, and return how many there are in all array elements."""
         numbers = np.array(self.rows, np.float32)[:, None]
         nothing_driven = np.zeros((1, numbers.shape[2]), bool)
         rows = continuous(self.mode, numbers, nothing_driven)[:, 0].astype(np.float64)
         slope = slopes(rows)
         slope[sorted(self.still)] = 0.0
-        places = simplified(self.mode, rows, range(len(rows)), self.most, 1.0, slope, self.required)
+        keyed = simplified(self.mode, rows, range(len(rows)), self.most, 1.0, slope, self.required)
         curves = ActiveCurves(self.owner.id_data)
         path = self.owner.path_from_id(self.name)
         group = self.owner.name if isinstance(self.owner, bpy.types.PoseBone) else ""
-        times = [float(frames[index]) for index in places]
+        times = [float(frames[index]) for index in keyed]
         for i in range(rows.shape[1]):
-            values, steep = rows[places, i].tolist(), slope[places, i].tolist()
-            put_keys(curves.at(path, i, group), times, values, steep)
-        return len(places) * rows.shape[1]
+            values, key_slopes = rows[keyed, i].tolist(), slope[keyed, i].tolist()
+            put_keys(curves.at(path, i, group), times, values, key_slopes)
+        return len(keyed) * rows.shape[1]
 
 
 def target_channels(chain: ChainPlan, distance: float, angle: float) -> list[TargetChannel]:
-    """Return the location channel of a chain's target, and its rotation if the chain copies it.
+    """Return a target's location channel, and its rotation channel if the chain copies it.
 
     Args:
-        chain: The chain, which has a target.
+        chain: A chain with a target.
         distance: Maximum error of the location.
         angle: Maximum error of the rotation, in radians.
     """
@@ -101,43 +101,43 @@ def target_channels(chain: ChainPlan, distance: float, angle: float) -> list[Tar
 
 @contextmanager
 def target_at_goal(snapshot: SolvedScene, chain: ChainPlan) -> Iterator[None]:
-    """Move a chain's target to its goal within the block.
+    """Move a chain's target to its goal while in the block.
 
     Raises:
         ProblemError: As `move_to`.
     """
-    target, given = cast(Point, chain.target), aim_of(snapshot, chain)
-    aim = placed(snapshot, chain, given)
-    # With Keep Offset the tip is not at the target; both move by the same amount.
-    with _shifted(snapshot, target, sub(aim.place, given.place), aim.axes):
+    target, tip_aim = cast(Point, chain.target), aim_of(snapshot, chain)
+    aim = placed(snapshot, chain, tip_aim)
+    # With Keep Offset the tip isn't at the target; both move by the same amount.
+    with _shifted(snapshot, target, sub(aim.place, tip_aim.place), aim.axes):
         yield
 
 
 @contextmanager
 def _shifted(snapshot: SolvedScene, point: Point, shift: Vec, axes: Mat3 | None) -> Iterator[None]:
-    """Move a target or pole within the block, and turn it if there are axes.
+    """Move a target or pole by a world-space shift while in the block, and align it to any axes.
 
     Raises:
         ProblemError: As `move_to`.
     """
     owner = owner_of(point)
-    before = {name: list(getattr(owner, name)) for name in channels_of(point, turns=True)}
-    place = add(snapshot.place(point)[1], shift)
+    original = {name: list(getattr(owner, name)) for name in channels_of(point, turns=True)}
+    point_world = add(snapshot.place(point)[1], shift)
     try:
-        move_to(snapshot.depsgraph, point, place, axes)
+        move_to(snapshot.depsgraph, point, point_world, axes)
         yield
     finally:
-        for name, values in before.items():
+        for name, values in original.items():
             setattr(owner, name, values)
 
 
 class LiftedControl(NamedTuple):
-    """A target or pole that goes along with a body.
+    """A target or pole that follows a lifted body.
 
     Attributes:
         item: The constraint.
-        is_pole: Whether it is its pole.
-        channel: Its location.
+        is_pole: Whether it is the constraint's pole, not its target.
+        channel: Its location channel.
     """
 
     item: int
@@ -146,14 +146,14 @@ class LiftedControl(NamedTuple):
 
 
 def lifted_controls(chains: Sequence[ChainPlan], distance: float) -> list[LiftedControl]:
-    """Return the targets and poles that go along with bodies, each once.
+    """Return the targets and poles that follow lifted bodies, without duplicates.
 
     Args:
         chains: The chains.
         distance: Maximum error of their locations.
 
     Raises:
-        ProblemError: If one of them cannot be moved.
+        ProblemError: If any of them can't be moved.
     """
     lifted: dict[tuple[int, int], LiftedControl] = {}
     for chain in chains:
@@ -173,10 +173,10 @@ class TargetBakeResult(NamedTuple):
 
     Attributes:
         feet: Number of baked constraints.
-        keys: Number of keys of all array elements.
-        most: Number of keys with one per frame.
+        keys: Number of keys in all array elements.
+        most: Number of keys with a key at every frame.
         foot: Largest distance of a tip from its live location, in metres.
-        distance: The same for all joints of the chains.
+        distance: Largest distance of any joint of the chains from its live location, in metres.
         frame: The frame of that distance.
     """
 
@@ -212,32 +212,32 @@ class TargetBake(Bake["list[Numbers]", tuple[float, float, int], TargetBakeResul
             armature: The armature.
             feet: By index of the constraint, its `target_channels`.
             bones: Channels of bones to key as evaluated.
-            error: Maximum distance of a joint of the chains from where it is live, in metres.
-            switch: Enables or disables what changes the goals.
-            lifted: Targets and poles of the same bodies.
+            error: Maximum distance of a joint of the chains from its live location, in metres.
+            switch: Called with False to disable what changes the goals, and True to enable it.
+            lifted: Targets and poles that follow the bodies.
 
         Raises:
-            ProblemError: If a target cannot be moved, two feet have the same one, or the NLA or a
-                linked action keeps keys from having an effect.
+            ProblemError: If a target can't be moved, two feet share it, or the NLA or a linked
+                action keeps keys from having an effect.
         """
         self._channels = [*chained.from_iterable(feet.values()), *bones]
-        self._channels += [one.channel for one in lifted]
-        owners = [one.owner.id_data for one in self._channels]
+        self._channels += [entry.channel for entry in lifted]
+        owners = [entry.owner.id_data for entry in self._channels]
         super().__init__(scene, layer, frames, [armature], owners)
         for owner in self.owners:
             refuse_unkeyable(owner)
         self._feet, self._bones, self._lifted = feet, bones, lifted
         self._error, self._switch = error, switch
-        known: list[tuple[object, int]] = []
+        targets: list[tuple[object, int]] = []
         for chain in self._chains(feet):
             target = cast(Point, chain.target)
             refuse_unmovable(target, chain.has_foot)
-            if (target.object, target.bone) in known:
+            if (target.object, target.bone) in targets:
                 raise ProblemError(
                     "Two feet have the same target “{target}”: give each foot its own target",
                     target=owner_of(target).name,
                 )
-            known.append((target.object, target.bone))
+            targets.append((target.object, target.bone))
 
     def _record(self) -> Generator[float, None, list[Numbers]]:
         return play(self.scene, self.frames, self._sample)
@@ -246,10 +246,10 @@ class TargetBake(Bake["list[Numbers]", tuple[float, float, int], TargetBakeResul
         return play(self.scene, self.frames, self._joints)
 
     def _play_again(self, live: list[Numbers]) -> Generator[float, None, list[Numbers]]:
-        """Play the range over the keys, and add keys until each joint is within the error.
+        """Play the keys back, and add keys until each joint is within the error.
 
-        The errors of the curves do not bound it: a limb that is nearly straight bends by many times
-        as much as its ends come closer, and a chest tilts with its shoulders.
+        The errors of the curves don't bound it: a nearly straight limb bends by many times as much
+        as its ends approach each other, and a chest tilts with its shoulders.
         """
         start, end = 0.0, 0.8
         played = yield from progress(self._play(), start, end)
@@ -262,7 +262,7 @@ class TargetBake(Bake["list[Numbers]", tuple[float, float, int], TargetBakeResul
         return played
 
     def _off_between_keys(self, live: list[Numbers], played: list[Numbers]) -> set[int]:
-        """Return the middles of the spans in which a joint is off and not all channels have keys.
+        """Return the middle of each span in which a joint is off and not all channels have keys.
 
         Halving the spans bounds how often the range is played.
         """
@@ -275,38 +275,38 @@ class TargetBake(Bake["list[Numbers]", tuple[float, float, int], TargetBakeResul
         depsgraph: Any = self.layer.depsgraph
         snapshot = solve_armatures(depsgraph, self.armatures)
         for chain, channels in zip(self._chains(self._feet), self._feet.values(), strict=True):
-            if chain.foot >= 0:  # It is there already.
+            if chain.foot >= 0:  # Evaluated at its goal already.
                 for channel in channels:
                     channel.sample_evaluated(depsgraph)
                 continue
             with target_at_goal(snapshot, chain):
                 for channel in channels:
                     channel.sample()
-        chains = self._chains([one.item for one in self._lifted])
-        for chain, one in zip(chains, self._lifted, strict=True):
+        chains = self._chains([control.item for control in self._lifted])
+        for chain, control in zip(chains, self._lifted, strict=True):
             point, tie = chain.target, chain.target_tie
-            if one.is_pole:
+            if control.is_pole:
                 point, tie = chain.pole, chain.pole_tie
             lift = snapshot.lift(chain, cast(Tie, tie))
             with _shifted(snapshot, cast(Point, point), lift, None):
-                one.channel.sample()
+                control.channel.sample()
         for channel in self._bones:
             channel.sample_evaluated(depsgraph)
         return self._joints(frame)
 
     def _joints(self, _frame: int) -> Numbers:
-        """Return the evaluated joints of the chains in world space, all their tips first."""
+        """Return the evaluated joints of the chains in world space: all tips, then all heads."""
         evaluated = self.armatures[0].evaluated_get(cast(Any, self.layer.depsgraph))
         bones = pose_bones(evaluated)
         chains = self._chains([*self._feet, *(control.item for control in self._lifted)])
-        places = [chain.posed_tip(bones) for chain in chains]
+        joints = [chain.posed_tip(bones) for chain in chains]
         for chain in chains:
-            places += [bones[chain.rig.names[bone]].head for bone in chain.bones]
-        return np.array([vector(evaluated.matrix_world @ place) for place in places])
+            joints += [bones[chain.rig.names[bone]].head for bone in chain.bones]
+        return np.array([vector(evaluated.matrix_world @ joint) for joint in joints])
 
     def _chains(self, items: Iterable[int]) -> list[ChainPlan]:
-        known = {chain.item: chain for chain in chains_in(self.armatures[0])}
-        return [known[item] for item in items]
+        chains_by_item = {chain.item: chain for chain in chains_in(self.armatures[0])}
+        return [chains_by_item[item] for item in items]
 
     def _write(self, live: list[Numbers]) -> list[int]:
         self._key_counts = [channel.write(self.frames) for channel in self._channels]
@@ -324,16 +324,16 @@ class TargetBake(Bake["list[Numbers]", tuple[float, float, int], TargetBakeResul
     def _compare(
         self, live: list[Numbers], played: list[Numbers], over: list[Numbers] | None
     ) -> tuple[float, float, int]:
-        apart = np.linalg.norm(np.subtract(live, played), axis=-1)
-        most = apart.max(axis=1)
-        worst = int(most.argmax())
+        distances = np.linalg.norm(np.subtract(live, played), axis=-1)
+        largest = distances.max(axis=1)
+        worst = int(largest.argmax())
         tips = len(self._feet) + len(self._lifted)
-        return float(apart[:, :tips].max()), float(most[worst]), self.frames[worst]
+        return float(distances[:, :tips].max()), float(largest[worst]), self.frames[worst]
 
     def _settle(
         self, live: list[Numbers], comparison: tuple[float, float, int], drafts: Sequence[Draft]
     ) -> TargetBakeResult:
         for draft in drafts:
             draft.keep()
-        most = len(self.frames) * sum(len(channel.rows[0]) for channel in self._channels)
-        return TargetBakeResult(len(self._feet), sum(self._key_counts), most, *comparison)
+        key_limit = len(self.frames) * sum(len(channel.rows[0]) for channel in self._channels)
+        return TargetBakeResult(len(self._feet), sum(self._key_counts), key_limit, *comparison)

@@ -65,15 +65,15 @@ AFTERWARDS_ITEMS = (
 
 
 def armatures_of(layer: bpy.types.ViewLayer) -> list[bpy.types.Object]:
-    """Return the armatures of a view layer that have constraints."""
+    """Return the armatures in a view layer that have constraints."""
     return [ob for ob in layer.objects if ob.type == "ARMATURE" and settings(ob).constraints]
 
 
 def constraints_of(context: bpy.types.Context, which: str) -> list[ConstraintRef]:
-    """Return the constraints of one of `WHICH_ITEMS`.
+    """Return the constraints for a value of `WHICH_ITEMS`.
 
     Raises:
-        ProblemError: If none is selected.
+        ProblemError: If nothing is selected.
     """
     from . import selecting
 
@@ -92,7 +92,7 @@ def constraints_of(context: bpy.types.Context, which: str) -> list[ConstraintRef
 
 
 def summary(result: BakeResult, options: BakeOptions, left_out: list[str]) -> str:
-    """Return the report of a bake."""
+    """Return the report of a bake, for the status bar."""
     shown = result.verification
     many = counted(result.constraints, "{count} constraint", "{count} constraints")
     keys = msg("{keys:,} keys", keys=result.keys)
@@ -217,7 +217,7 @@ class FABRIK_OT_bake(Baking, Refusing, bpy.types.Operator):
     def invoke(
         self, context: bpy.types.Context, event: bpy.types.Event
     ) -> set[OperatorReturnItems]:
-        """Show the dialog, with the range of the scene by default."""
+        """Show the dialog, with the scene's range by default."""
         start, end = shown_range(context.scene)
         props: Any = self.properties
         if not props.is_property_set("frame_start"):

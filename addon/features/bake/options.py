@@ -1,4 +1,4 @@
-"""Options of a bake, and checks that it can succeed."""
+"""Options of a bake, and checks to refuse it before it starts."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ LEAVE, DISABLE, REMOVE = "LEAVE", "DISABLE", "REMOVE"
 """What to do with the constraints after the bake."""
 
 FARTHEST = 1_048_574
-"""The last frame that Blender supports; the first one is its negative."""
+"""The last frame that Blender supports; the first is its negative."""
 
 
 @dataclass(frozen=True)
@@ -33,7 +33,7 @@ class BakeOptions:
         end: The last frame.
         step: Frames between keys; the last frame always has a key.
         error: Maximum error of simplified channels, in radians; 0 keeps all keys.
-        is_new: Whether to bake to a copy of the action.
+        is_new: Whether to bake to a copy of the current action.
         afterwards: What to do with the constraints.
     """
 
@@ -51,7 +51,7 @@ class BakeOptions:
 
     @property
     def places(self) -> list[int]:
-        """The frames of possible keys, counted from the start of the range."""
+        """The frames that may get keys, counted from the start of the range."""
         last = self.end - self.start
         return sorted({*range(0, last + 1, self.step), last})
 
@@ -60,7 +60,7 @@ def check(selections: Sequence[BakeSelection], options: BakeOptions) -> None:
     """Check that a bake can succeed.
 
     Raises:
-        ProblemError: If it cannot.
+        ProblemError: If it can't.
     """
     if options.end < options.start:
         raise ProblemError(
@@ -76,11 +76,11 @@ def check(selections: Sequence[BakeSelection], options: BakeOptions) -> None:
         )
     if options.step < 1 or not 0.0 <= options.error <= pi:
         raise ProblemError("Step must be 1 or more, and Simplify between 0° and 180°")
-    used: set[tuple[int, int]] = set()
+    used_actions: set[tuple[int, int]] = set()
     for selection in selections:
         _check_armature(selection.armature, options)
         if not options.is_new:
-            _check_action(selection, used)
+            _check_action(selection, used_actions)
 
 
 def _check_armature(ob: bpy.types.Object, options: BakeOptions) -> None:
@@ -98,7 +98,7 @@ def _check_armature(ob: bpy.types.Object, options: BakeOptions) -> None:
     data = ob.animation_data
     if data is None or not data.use_nla or not data.nla_tracks:
         return
-    if any(recorded.is_solo for recorded in data.nla_tracks):
+    if any(track.is_solo for track in data.nla_tracks):
         raise ProblemError(
             "An NLA track of {name} is solo and would hide the baked keys: turn solo off",
             name=name,
@@ -111,7 +111,7 @@ def _check_armature(ob: bpy.types.Object, options: BakeOptions) -> None:
         )
 
 
-def _check_action(selection: BakeSelection, used: set[tuple[int, int]]) -> None:
+def _check_action(selection: BakeSelection, used_actions: set[tuple[int, int]]) -> None:
     """Check that keys can be inserted into the current action."""
     data: Any = selection.armature.animation_data
     if data is None or data.action is None:
@@ -120,14 +120,14 @@ def _check_action(selection: BakeSelection, used: set[tuple[int, int]]) -> None:
     hint = msg("bake into a new action")
     if not action.is_editable:
         raise ProblemError("The action “{action}” is linked: {hint}", action=action.name, hint=hint)
-    key = (action.session_uid, getattr(data, "action_slot_handle", 0))
-    if key in used:
+    action_key = (action.session_uid, getattr(data, "action_slot_handle", 0))
+    if action_key in used_actions:
         raise ProblemError(
             "The action “{action}” is used by several armatures: {hint}",
             action=action.name,
             hint=hint,
         )
-    used.add(key)
+    used_actions.add(action_key)
     paths = _paths(selection)
     for curve in animation.all_active_curves(selection.armature):
         if curve.data_path in paths and (curve.lock or (curve.group and curve.group.lock)):

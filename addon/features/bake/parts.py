@@ -1,7 +1,7 @@
-"""Parts of a bake: frame ranges that are recorded by different processes, and joined.
+"""Parts of a bake: frame ranges recorded by different processes, then joined.
 
-Recorded frames are independent of each other. What depends on previous frames, such as the sign of
-a quaternion, is determined after joining.
+Recorded frames are independent of each other. Values that depend on previous frames, such as the
+sign of a quaternion, are determined after joining.
 """
 
 from __future__ import annotations
@@ -25,8 +25,8 @@ from .recording import ArmatureRecording, Recording
 from .selecting import BakeSelection
 
 FORM = codec.Form(b"FABP", 2, Struct("<32s32si"))
-"""Its fields are the digest of the recorded file, the digest of what is baked, and the first frame;
-the payload is one `row` per frame."""
+"""File format of a part. Its fields are the digests of the recorded file and of the selections, and
+the first frame; the payload is a `row` per frame."""
 
 
 class BakePart(NamedTuple):
@@ -47,14 +47,14 @@ def digest_of(path: Path) -> bytes:
     """Return the SHA-256 digest of a file.
 
     Raises:
-        OSError: If it cannot be read.
+        OSError: If it can't be read.
     """
     with path.open("rb") as file:
         return file_digest(file, "sha256").digest()
 
 
 def row(selections: Sequence[BakeSelection]) -> np.dtype[Any]:
-    """Return the data type of a frame: its time, and the channels and matrices of each armature."""
+    """Return the data type of a frame: its time, and each armature's channels and matrices."""
     fields: list[Any] = [("time", "<f8")]
     for i, selection in enumerate(selections):
         for j, channel in enumerate(selection.channels):
@@ -70,7 +70,7 @@ def save(
     """Write a range to a file.
 
     Raises:
-        OSError: If it cannot be written.
+        OSError: If it can't be written.
     """
     rows = np.empty(len(recording.frames), row(selections))
     rows["time"] = recording.times
@@ -79,7 +79,7 @@ def save(
         for j, numbers in enumerate(recorded.numbers):
             rows[f"{i}/{j}"] = numbers
     fields = digest, _selection_digest(selections), recording.frames[0]
-    # Compressing takes half as long as recording, and saves half of the size at most.
+    # Compressing takes half as long as recording, and at most halves the size.
     path.write_bytes(FORM.sealed(rows.tobytes(), *fields, level=0))
 
 
@@ -88,9 +88,9 @@ def load(path: Path, digest: bytes, selections: Sequence[BakeSelection], frames:
 
     Args:
         path: The file.
-        digest: Digest of the file that is baked.
-        selections: What is baked.
-        frames: The whole range, which limits the size of a part.
+        digest: Digest of the file to bake.
+        selections: The selections to bake.
+        frames: The whole range; it limits the size of a part.
 
     Raises:
         ProblemError: If it is damaged, or belongs to another bake.
@@ -130,15 +130,15 @@ def load(path: Path, digest: bytes, selections: Sequence[BakeSelection], frames:
 
 
 def _selection_digest(selections: Sequence[BakeSelection]) -> bytes:
-    """Return a digest of what is baked: constraints, bones and channels."""
+    """Return a digest of the selected constraints, bones and channels."""
     return sha256(json.dumps([selection.described() for selection in selections]).encode()).digest()
 
 
 def _check_rows(rows: Any) -> None:
-    """Check that numbers are finite, and times ascending.
+    """Check that all numbers are finite and times ascend.
 
     Raises:
-        ValueError: If not.
+        ValueError: If they aren't.
     """
     is_finite = all(np.isfinite(rows[name]).all() for name in rows.dtype.names)
     if not len(rows) or not is_finite or not (np.diff(rows["time"]) > 0.0).all():
@@ -148,11 +148,11 @@ def _check_rows(rows: Any) -> None:
 def joined(
     parts: Sequence[BakePart], selections: Sequence[BakeSelection], frames: range
 ) -> Recording:
-    """Join the parts of a range.
+    """Join the parts of a range to a recording.
 
     Args:
         parts: The parts, in any order.
-        selections: What is baked.
+        selections: The selections to bake.
         frames: The range.
 
     Raises:
@@ -169,7 +169,7 @@ def joined(
 
 
 def _check_complete(parts: Iterable[BakePart], frames: range) -> None:
-    """Check that each frame of a range is in exactly one part, and no other frame in any."""
+    """Check that the parts contain each frame of a range once, and no other frames."""
     owner: dict[int, str] = {}
     for part in parts:
         for frame in part.frames:

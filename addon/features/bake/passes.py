@@ -1,4 +1,4 @@
-"""The passes that all bakes share: record, key draft actions, disable, play back, compare."""
+"""The passes of every bake: record, key draft actions, disable, play back, compare."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ RECORDED_PROGRESS = 0.5
 """Progress after recording."""
 
 VERIFIED_PROGRESS = 0.75
-"""Progress after playing back, if the range is played again with the constraints on."""
+"""Progress after playback, if the range is played again with the constraints on."""
 
 T = TypeVar("T")
 Recorded = TypeVar("Recorded")
@@ -25,15 +25,15 @@ Result = TypeVar("Result")
 
 
 class Bake(Generic[Recorded, Comparison, Result]):
-    """Base class of bakes, which override its hooks.
+    """Base class of bakes; they override its hooks.
 
     Attributes:
         scene: The scene to play.
         layer: The view layer to evaluate.
         frames: The range.
-        armatures: The armatures that are recorded.
+        armatures: The recorded armatures.
         owners: The objects whose actions get keys.
-        stays_on: Whether the constraints stay on, and are played over the keys as well.
+        stays_on: Whether the constraints stay on, and are also played on top of the keys.
     """
 
     stays_on = False
@@ -59,7 +59,7 @@ class Bake(Generic[Recorded, Comparison, Result]):
             The progress, from 0 to 1.
 
         Raises:
-            ProblemError: If a target cannot be moved.
+            ProblemError: If a target can't be moved.
         """
         with returning(self.scene, self.layer), staged(self.layer, self.armatures, self.owners):
             live = yield from progress(self._record(), 0.0, RECORDED_PROGRESS)
@@ -67,7 +67,7 @@ class Bake(Generic[Recorded, Comparison, Result]):
                 for _ in self._write(live):
                     yield RECORDED_PROGRESS
                 over = None
-                # Restores channels that only the drafts animate as well.
+                # Also restores channels that only the drafts animate.
                 with returning(self.scene, self.layer):
                     with self._off():
                         end = VERIFIED_PROGRESS if self.stays_on else 1.0
@@ -79,7 +79,7 @@ class Bake(Generic[Recorded, Comparison, Result]):
             return self._settle(live, comparison, drafts)
 
     def _record(self) -> Generator[float, None, Recorded]:
-        """Play the range, sample what gets keys, and return the recording."""
+        """Play the range, sample the channels to key, and return the recording."""
         raise NotImplementedError
 
     def _write(self, live: Recorded) -> Iterable[object]:
@@ -87,7 +87,7 @@ class Bake(Generic[Recorded, Comparison, Result]):
         raise NotImplementedError
 
     def _off(self) -> AbstractContextManager[None]:
-        """Disable what is baked within the block, or for good unless it fails."""
+        """Disable the constraints while in the block, or permanently unless it fails."""
         raise NotImplementedError
 
     def _play(self) -> Generator[float, None, Recorded]:
@@ -95,11 +95,11 @@ class Bake(Generic[Recorded, Comparison, Result]):
         raise NotImplementedError
 
     def _play_again(self, live: Recorded) -> Generator[float, None, Recorded]:
-        """Play the range over the keys, or the part of it that is needed to prove them."""
+        """Play the keys back, over as much of the range as is needed to prove them."""
         return self._play()
 
     def _compare(self, live: Recorded, played: Recorded, over: Recorded | None) -> Comparison:
-        """Compare the live range with the played keys, and with the constraints on top of these."""
+        """Compare the live range with the played keys, alone and below the constraints."""
         raise NotImplementedError
 
     def _settle(self, live: Recorded, comparison: Comparison, drafts: Sequence[Draft]) -> Result:
@@ -110,7 +110,7 @@ class Bake(Generic[Recorded, Comparison, Result]):
 def progress(
     work: Generator[float, None, T], start: float, end: float
 ) -> Generator[float, None, T]:
-    """Run a generator as a part of the whole progress, and return its result."""
+    """Run a generator as the part from start to end of the progress, and return its result."""
     while True:
         try:
             done = next(work)
@@ -120,16 +120,16 @@ def progress(
 
 
 class Draft:
-    """A copy of an object's action, used until the bake is verified."""
+    """A copy of an object's action that gets the keys until the bake is verified."""
 
     def __init__(self, armature: bpy.types.Object) -> None:
-        """Assign a copy of the action, or a new action if there is none."""
+        """Assign a copy of the action, or a new action if there isn't any."""
         data: Any = armature.animation_data
         self.armature = armature
         self._had_data = data is not None
         self._old = data.action if data else None
         self._slot = getattr(data, "action_slot_handle", 0)
-        # By path: dependency drivers may be added and removed meanwhile.
+        # By path, as dependency drivers may be added and removed meanwhile.
         drivers: Any = data.drivers if data else ()
         self._driven = {
             (driver.data_path, driver.array_index) for driver in drivers if not driver.mute
@@ -139,11 +139,11 @@ class Draft:
 
     @property
     def has_old(self) -> bool:
-        """Whether there was an action before."""
+        """Whether there was a previous action."""
         return self._old is not None
 
     def drop(self) -> None:
-        """Restore the previous action, and unmute drivers."""
+        """Restore the previous action, and unmute its drivers."""
         if not is_there(self.armature):
             return
         data: Any = self.armature.animation_data

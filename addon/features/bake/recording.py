@@ -25,7 +25,7 @@ class ArmatureRecording:
         numbers: For each of `BakeSelection.channels`, frames × bones × size, in single precision.
         matrices: Matrices of the bones in armature space, frames × bones × 4 × 4.
         worlds: Matrices of the armature in world space, frames × 4 × 4.
-        losses: What files cannot store, at each frame; empty if it was not measured.
+        losses: Shear that files can't store at each frame; empty if not measured.
     """
 
     numbers: list[Numbers]
@@ -40,9 +40,9 @@ class Recording:
 
     Attributes:
         frames: The frames.
-        times: Times of their keys: the frames, unless the scene remaps time.
+        times: Times of their keys; they equal the frames unless the scene remaps time.
         armatures: The recording of each armature.
-        is_foreign: Whether another machine may have recorded it.
+        is_foreign: Whether another computer may have recorded it.
     """
 
     frames: list[int]
@@ -88,8 +88,8 @@ class _Recorder:
         ]
         self.recorded = ArmatureRecording(
             [
-                np.empty((count, len(places), size), np.float32)
-                for _, size, places in self._channels
+                np.empty((count, len(indices), size), np.float32)
+                for _, size, indices in self._channels
             ],
             np.empty((count, len(selection.bones), 4, 4), np.float32),
             np.empty((count, 4, 4), np.float64),
@@ -100,10 +100,10 @@ class _Recorder:
         """Record the current state as frame ``i``, counted from 0."""
         copy = self._armature.evaluated_get(depsgraph)
         bones = pose_bones(copy)
-        for (name, size, places), numbers in zip(
+        for (name, size, indices), numbers in zip(
             self._channels, self.recorded.numbers, strict=True
         ):
-            numbers[i] = _column(bones, name, size)[places]
+            numbers[i] = _column(bones, name, size)[indices]
         # Blender returns matrices in column-major order.
         matrices = _column(bones, "matrix", 16).reshape(-1, 4, 4).transpose(0, 2, 1)
         self.recorded.matrices[i] = matrices[self._places]

@@ -1,4 +1,4 @@
-"""Selecting the constraints to bake, and what they pose."""
+"""Selecting the constraints to bake, and the bones and channels that they pose."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ ConstraintRef = tuple[bpy.types.Object, int]
 
 @dataclass(frozen=True)
 class BakedChannel:
-    """A posed channel of bones with the same mode.
+    """A posed channel of bones that have the same mode.
 
     Attributes:
         mode: The rotation mode, `LOCATION` or `SCALE`.
@@ -41,14 +41,14 @@ class BakedChannel:
 
 @dataclass(frozen=True)
 class BakeSelection:
-    """The constraints of one armature to bake, and what they pose.
+    """The constraints to bake of an armature, and the bones and channels that they pose.
 
     Attributes:
         armature: The armature object.
         items: Indices of the constraints, ascending.
         bones: Indices of the posed bones, ascending.
         names: Their names.
-        chain_lengths: Rest length of the chain of each bone, in armature space.
+        chain_lengths: Rest length of each bone's chain, in armature space.
         channels: The posed channels.
     """
 
@@ -60,22 +60,22 @@ class BakeSelection:
     channels: tuple[BakedChannel, ...]
 
     def described(self) -> list[object]:
-        """Return a description, serializable as JSON, that all parts of a bake must share."""
+        """Return a JSON-serializable description, which must be the same in all parts of a bake."""
         names = [settings(self.armature).constraints[i].name for i in self.items]
         channels = [[c.mode, list(c.bones), [list(d) for d in c.driven]] for c in self.channels]
         return [self.armature.name, list(self.items), names, list(self.names), channels]
 
 
 def all_constraints(armatures: Iterable[bpy.types.Object]) -> list[ConstraintRef]:
-    """Return all constraints of some armatures."""
+    """Return all constraints of the armatures."""
     return [(ob, i) for ob in armatures for i in range(len(settings(ob).constraints))]
 
 
 def select(refs: Sequence[ConstraintRef]) -> tuple[list[BakeSelection], list[str]]:
-    """Return the selection of each armature, and the names of constraints that were left out.
+    """Return the selection of each armature, and the names of skipped constraints.
 
-    Constraints that share bones or a pre-pass bone are included together. Left out are those of
-    linked armatures, and those that are off at all frames or invalid.
+    Constraints that share bones or a pre-pass bone are included together. Constraints are skipped
+    if they are linked, invalid, or off at all frames.
 
     Raises:
         ProblemError: If nothing is left, or the rotation mode of a bone is animated.
@@ -120,14 +120,14 @@ def _with_partners(refs: Sequence[ConstraintRef]) -> list[ConstraintRef]:
 
 
 def posing(armature: bpy.types.Object, bones: Collection[int]) -> list[str]:
-    """Return the names of the constraints that pose some of the bones."""
+    """Return the names of the constraints that pose any of the bones."""
     units = planner.current().units_of.get(armature.session_uid, [])
     items = {item for u in units if not set(bones).isdisjoint(u.bones) for item in _items_of(u)}
     return [settings(armature).constraints[item].name for item in sorted(items)]
 
 
 def acting(armatures: Collection[bpy.types.Object]) -> set[tuple[int, int]]:
-    """Return the valid constraints of armatures that can be on, by armature and index."""
+    """Return the valid constraints that may be on at some frame, by armature and index."""
     return {
         (chain.rig.uid, chain.item)
         for chain in planner.current().chains
@@ -138,17 +138,17 @@ def acting(armatures: Collection[bpy.types.Object]) -> set[tuple[int, int]]:
 
 
 def working() -> dict[tuple[int, int], str]:
-    """Return the names of the valid constraints that can be on, by armature and key."""
-    known = planner.current()
+    """Return the names of the valid constraints that may be on, by armature and key."""
+    plan = planner.current()
     return {
-        (chain.rig.uid, known.keys[chain.rig.uid][chain.item]): chain.name
-        for chain in known.chains
+        (chain.rig.uid, plan.keys[chain.rig.uid][chain.item]): chain.name
+        for chain in plan.chains
         if not chain.problem and _can_be_on(chain.rig.object, chain.item)
     }
 
 
 def _items_of(unit: UnitPlan) -> set[int]:
-    """Return the constraints that a unit belongs to."""
+    """Return the indices of the constraints that a unit belongs to."""
     if isinstance(unit, PrePassBone):
         return {chain.item for chain in unit.chains}
     return set(unit.items)

@@ -1,4 +1,4 @@
-"""What files can store of a pose: of each bone a location, rotation and scale under its parent."""
+"""Measuring shear, as glTF and FBX store only local locations, rotations and scales of bones."""
 
 from __future__ import annotations
 
@@ -13,34 +13,33 @@ from ...blender.skeleton import Skeleton
 from ...blender.turns import Numbers
 
 EVEN = 1e-4
-"""The deviation of squared axes from those of a uniform scale below which nothing can be sheared by
-more than half of it."""
+"""Deviation of squared axes from a uniform scale; below it, shear is at most half of it."""
 
 Loss = tuple[float, int]
-"""A distance in metres, and the index of the bone that is farthest from its pose; -1 for none."""
+"""A distance in metres, and the index of the bone farthest from its pose; -1 if none is off."""
 
 
 class Storing:
-    """Measures what glTF and FBX lose of a pose: the shear of bones relative to their parents."""
+    """Measures the shear of bones relative to their parents, which glTF and FBX lose."""
 
     def __init__(self, armature: bpy.types.Object, posed: Collection[int]) -> None:
-        """Find the bones that are posed or follow one that is, parents first."""
+        """Collect the posed bones and their descendants, parents first."""
         rig = Skeleton(armature)
         self._bones = sorted(rig.below({*posed}), key=lambda bone: len(rig.chain_up(bone)))
         self._parents = [rig.parents[bone] for bone in self._bones]
         self._used = np.array(sorted({*self._bones, *self._parents} - {-1}))
-        # Of each bone the head, and the points at a bone's length from there along its axes.
+        # Each bone's head, and the points a bone length from it along its axes.
         self._points = np.zeros((len(self._bones), 4, 4))
         self._points[:, 3] = 1.0
         for points, bone in zip(self._points, self._bones, strict=True):
             points[range(3), range(3)] = rig.rest(bone).length
 
     def loss(self, matrices: Numbers, world: Matrix) -> Loss:
-        """Return what is lost of a pose.
+        """Return the loss of a pose.
 
         Args:
-            matrices: Of all bones in armature space, bones × 4 × 4.
-            world: That of the armature.
+            matrices: Matrices of all bones in armature space, bones × 4 × 4.
+            world: Matrix of the armature in world space.
         """
         axes = matrices[self._used, :3, :3].astype(np.float64)
         squares = axes.transpose(0, 2, 1) @ axes
@@ -52,11 +51,11 @@ class Storing:
         stored = dict(posed)
         for bone, parent in zip(self._bones, self._parents, strict=True):
             local = posed[parent].inverted_safe() @ posed[bone]
-            place, turn, size = local.decompose()
+            location, rotation, scale = local.decompose()
             stored[bone] = stored[parent] @ Matrix.LocRotScale(
-                cast(Any, place), turn, cast(Any, size)
+                cast(Any, location), rotation, cast(Any, scale)
             )
         gaps = np.array([stored[bone] - posed[bone] for bone in self._bones])
-        apart = np.linalg.norm((np.array(world) @ gaps @ self._points)[:, :3], axis=1).max(axis=1)
-        worst = int(apart.argmax())
-        return float(apart[worst]), self._bones[worst]
+        lengths = np.linalg.norm((np.array(world) @ gaps @ self._points)[:, :3], axis=1).max(axis=1)
+        worst = int(lengths.argmax())
+        return float(lengths[worst]), self._bones[worst]

@@ -28,12 +28,12 @@ if TYPE_CHECKING:
     from ..bake.selecting import BakeSelection, ConstraintRef
 
 INVALID, MISMATCH = 2, 1
-"""Exit codes: invalid arguments or file, and a bake that does not match the live result."""
+"""Exit codes: invalid arguments or file, and a bake that differs from the live result."""
 
 
 class _Parser(argparse.ArgumentParser):
     def error(self, message: str) -> NoReturn:
-        """Raise the message as a problem, to be printed like all others."""
+        """Raise the message as a problem, so that it is printed like any other."""
         raise ProblemError(f"{message}; use --help for a list of options")
 
 
@@ -86,7 +86,7 @@ def _parser() -> _Parser:
         metavar="N",
         help="Blender processes to share the work; 0 for one for each processor (1)",
     )
-    # For the processes of --jobs themselves: simulate some armatures, and write the results.
+    # For the processes of --jobs: simulate these armatures, and write the results.
     add("--histories", nargs="+", metavar=("PATH", "ARMATURE"), help=argparse.SUPPRESS)
     whole = parser.add_mutually_exclusive_group()
     whole.add_argument(
@@ -138,22 +138,22 @@ def _run(args: Any) -> int:
     if left_out:
         _print(f"Skipped {listed(left_out)}: linked, disabled, or unsolvable")
     with replaced(output) as draft:
-        take = None
+        recorded = None
         if args.merge:
             recordings = [parts.load(path, digest, picks, options.frames) for path in args.merge]
-            take = parts.joined(recordings, picks, options.frames)
+            recorded = parts.joined(recordings, picks, options.frames)
         elif processes > 1:
-            take = _recorded_elsewhere(args, processes, picks, options.frames, is_as_saved)
+            recorded = _recorded_elsewhere(args, processes, picks, options.frames, is_as_saved)
         elif args.part is not None:
             with staged(layer, [picked.armature for picked in picks]):
-                take = _with_progress(recording.record(scene, layer, picks, options.frames))
-        if take is not None and args.part is not None:
-            parts.save(draft, digest, picks, take)
+                recorded = _with_progress(recording.record(scene, layer, picks, options.frames))
+        if recorded is not None and args.part is not None:
+            parts.save(draft, digest, picks, recorded)
             _print(f"Recorded frames {options.start} to {options.end} to “{output}”")
             return 0
-        outcome = _with_progress(baking.bake(scene, layer, picks, options, take))
-        text = summary(outcome, options, [])
-        if not outcome.verification.holds:
+        result = _with_progress(baking.bake(scene, layer, picks, options, recorded))
+        text = summary(result, options, [])
+        if not result.verification.holds:
             draft.unlink(missing_ok=True)
             _print(f"{text}. No file was written.")
             return MISMATCH
@@ -164,7 +164,7 @@ def _run(args: Any) -> int:
 
 
 def _simulate_some(path: str, *names: str) -> int:
-    """Simulate some armatures for `jobs.simulate_outdated`, which reports what could not be."""
+    """Simulate armatures for `jobs.simulate_outdated`, whose caller reports failures."""
     from ..simulation import simulate
 
     scene, layer = bpy.context.scene, cast(bpy.types.ViewLayer, bpy.context.view_layer)
@@ -176,7 +176,7 @@ def _simulate_some(path: str, *names: str) -> int:
 
 
 def _simulate_outdated(file: Path, processes: int) -> bool:
-    """Simulate the outdated armatures of the open file, and return whether there were any."""
+    """Simulate the open file's outdated armatures, and return whether there were any."""
     from ..simulation import simulate
 
     scene, layer = bpy.context.scene, cast(bpy.types.ViewLayer, bpy.context.view_layer)
@@ -187,23 +187,23 @@ def _simulate_outdated(file: Path, processes: int) -> bool:
     if processes > 1 and len(outdated) > 1:
         with TemporaryDirectory() as folder:
             jobs.simulate_outdated(file, Path(folder), processes, outdated)
-    if left := simulate.outdated_armatures(layer):
-        for reason in _with_progress(simulate.simulate(scene, layer, left)).refused:
+    if still_outdated := simulate.outdated_armatures(layer):
+        for reason in _with_progress(simulate.simulate(scene, layer, still_outdated)).refused:
             _print(f"{reason}.")
     return True
 
 
 def _recorded_elsewhere(
-    args: Any, processes: int, picks: list[BakeSelection], frames: range, is_as_saved: bool
+    args: Any, processes: int, selections: list[BakeSelection], frames: range, is_as_saved: bool
 ) -> Recording:
-    """Record frames of the open file in several processes."""
+    """Record the open file in several processes; save a simulated copy for them if needed."""
     _print(f"Recording in {processes} processes")
-    with TemporaryDirectory() as name:
-        folder, file = Path(name), args.file
+    with TemporaryDirectory() as folder_name:
+        folder, file = Path(folder_name), args.file
         if not is_as_saved:
             file = folder / "simulated.blend"
             saving.save(file, is_compressed=False)
-        return jobs.record(file, folder, processes, picks, frames, args.constraint or ())
+        return jobs.record(file, folder, processes, selections, frames, args.constraint or ())
 
 
 def _open(path: Path) -> bytes:
@@ -216,7 +216,7 @@ def _open(path: Path) -> bytes:
         digest = digest_of(path)
         bpy.ops.wm.open_mainfile(filepath=str(path.absolute()), load_ui=False)
     except OSError as error:
-        raise ProblemError(f"Cannot read “{path}”: {error.strerror}") from None
+        raise ProblemError(f"Can't read “{path}”: {error.strerror}") from None
     except RuntimeError:
         raise ProblemError(
             f"“{path}” is not a file that this version of Blender can open"
@@ -238,28 +238,28 @@ def _bake_options(args: Any, scene: bpy.types.Scene) -> BakeOptions:
 
 
 def _constraints(layer: bpy.types.ViewLayer, names: Sequence[str] | None) -> list[ConstraintRef]:
-    """Return all constraints of a view layer, or those of some names, as armature and index."""
+    """Return a view layer's constraints, optionally only those with the given names."""
     from ..bake import selecting
 
     constraints = selecting.all_constraints(armatures_of(layer))
     if not names:
         return constraints
-    known: dict[str, list[ConstraintRef]] = {}
+    refs_by_name: dict[str, list[ConstraintRef]] = {}
     for ob, i in constraints:
         name = settings(ob).constraints[i].name
         for key in (name, f"{ob.name}/{name}"):
-            known.setdefault(key, []).append((ob, i))
+            refs_by_name.setdefault(key, []).append((ob, i))
     for name in names:
-        if name not in known:
-            there = [f"{ob.name}/{settings(ob).constraints[i].name}" for ob, i in constraints]
-            choice = f"choose from {listed(there)}" if there else "the file has no constraints"
+        if name not in refs_by_name:
+            labels = [f"{ob.name}/{settings(ob).constraints[i].name}" for ob, i in constraints]
+            choice = f"choose from {listed(labels)}" if labels else "the file has no constraints"
             raise ProblemError(f"There is no constraint “{name}”: {choice}")
-    selected = {(ob.name, i) for name in names for ob, i in known[name]}
+    selected = {(ob.name, i) for name in names for ob, i in refs_by_name[name]}
     return [(ob, i) for ob, i in constraints if (ob.name, i) in selected]
 
 
 def _with_progress(work: Generator[float, None, Any]) -> Any:
-    """Finish the work while printing its progress, and return its result."""
+    """Run the work to its end while printing its progress, and return its result."""
     printed = 0
 
     def show(progress: float) -> None:

@@ -1,8 +1,8 @@
-"""Sharing the work of a command among several Blender processes on this machine.
+"""Splitting the work of a command between several Blender processes on this computer.
 
-Each process opens the same file and answers with a file of its own. Frames are independent of each
-other, and so are the simulations of armatures (a process also simulates what its armatures depend
-on), so that the results are those of a single process, bit for bit.
+Each process opens the same file, and writes its results to another. Frames are independent, and so
+are the simulations of armatures: a process also simulates what its armatures depend on. The
+results therefore equal those of a single process bit for bit.
 """
 
 from __future__ import annotations
@@ -29,22 +29,22 @@ NAME = "fabrik_bake"
 """The name of the command."""
 
 
-def count_of(wanted: int) -> int:
-    """Return how many processes to use, given ``--jobs``: 0 is one for each processor.
+def count_of(jobs: int) -> int:
+    """Return how many processes ``--jobs`` requests; 0 requests as many as there are processors.
 
     Raises:
-        ProblemError: If it is negative, or there is no Blender to start.
+        ProblemError: If it is negative, or Blender can't be started.
     """
-    if wanted < 0:
+    if jobs < 0:
         raise ProblemError("--jobs can't be negative: use 0 for one job for each processor")
-    count = wanted or os.cpu_count() or 1
+    count = jobs or os.cpu_count() or 1
     if count > 1 and not blender():
         raise ProblemError("--jobs needs Blender itself, and this is a Python module: leave it out")
     return count
 
 
 def blender() -> list[str]:
-    """Return the words that start another Blender, empty if it is not known how."""
+    """Return the command that starts another Blender; empty if this is Blender's Python module."""
     return [bpy.app.binary_path] if bpy.app.binary_path else []
 
 
@@ -61,8 +61,8 @@ def record(
     Args:
         file: The file to open.
         folder: An empty folder for the parts.
-        count: How many processes to use.
-        selections: What is recorded.
+        count: Maximum number of processes.
+        selections: The selections to record.
         frames: The range.
         names: The constraints, as on the command line; empty for all.
 
@@ -93,64 +93,64 @@ def simulate_outdated(
 ) -> None:
     """Simulate armatures of the open file in several processes, and store the results.
 
-    What a process could not simulate stays outdated.
+    Armatures that a process can't simulate stay outdated.
 
     Raises:
         ProblemError: If a process fails.
     """
-    shares = [outdated[i::count] for i in range(min(count, len(outdated)))]
-    paths = [folder / f"{i}.json" for i in range(len(shares))]
+    groups = [outdated[i::count] for i in range(min(count, len(outdated)))]
+    paths = [folder / f"{i}.json" for i in range(len(groups))]
     _run_all(
         [
-            [str(file), "--histories", str(path), *(armature.name for armature in share)]
-            for path, share in zip(paths, shares, strict=True)
+            [str(file), "--histories", str(path), *(armature.name for armature in group)]
+            for path, group in zip(paths, groups, strict=True)
         ]
     )
     for path in paths:
-        for name, (start, end, kept) in json.loads(path.read_text(encoding="utf-8")).items():
+        for name, (start, end, simulations) in json.loads(path.read_text(encoding="utf-8")).items():
             armature = bpy.data.objects[name]
-            for owner, whole in kept.items():
-                history.store(armature, owner, whole.encode())
+            for owner, result in simulations.items():
+                history.store(armature, owner, result.encode())
             simulate.set_range(armature, start, end)
     planner.discard()
 
 
 def save_histories(path: Path, armatures: Iterable[bpy.types.Object]) -> None:
-    """Write the simulations of armatures, as `simulate_outdated` reads them."""
-    kept = {}
+    """Write the simulations of armatures to a file that `simulate_outdated` reads."""
+    simulations = {}
     for armature in armatures:
-        owners = [one.owner for one in history.owners(armature)]
-        whole = {owner: history.stored(armature, owner).decode() for owner in owners}
+        owners = [simulated.owner for simulated in history.owners(armature)]
+        results = {owner: history.stored(armature, owner).decode() for owner in owners}
         group = simulation_of(armature)
-        kept[armature.name] = (group.frame_start, group.frame_end, whole)
-    path.write_text(json.dumps(kept), encoding="utf-8")
+        simulations[armature.name] = (group.frame_start, group.frame_end, results)
+    path.write_text(json.dumps(simulations), encoding="utf-8")
 
 
 def _run_all(commands: Sequence[Sequence[str]]) -> None:
-    """Run commands at the same time, each in a Blender of its own, and wait for all.
+    """Run commands in parallel, each in a separate Blender, and wait for all of them.
 
     Raises:
-        ProblemError: If one fails, with its words; the others are ended.
+        ProblemError: If any fails, with its last message; the others are killed.
     """
     started: list[subprocess.Popen[str]] = []
-    # Together they have the processors; more threads would only wait for each other.
+    # They share the processors; more threads would only wait for each other.
     threads = max(1, (os.cpu_count() or 1) // len(commands))
     try:
-        for words in commands:
-            started.append(_start(words, threads))
+        for arguments in commands:
+            started.append(_start(arguments, threads))
         for process in started:
-            _, said = process.communicate()
+            _, stderr = process.communicate()
             if process.returncode:
-                lines = [line for line in said.splitlines() if line.startswith(f"{NAME}: ")]
-                last = lines[-1] if lines else f"exit code {process.returncode}"
-                raise ProblemError(last.removeprefix(f"{NAME}: ").removesuffix("."))
+                lines = [line for line in stderr.splitlines() if line.startswith(f"{NAME}: ")]
+                last_message = lines[-1] if lines else f"exit code {process.returncode}"
+                raise ProblemError(last_message.removeprefix(f"{NAME}: ").removesuffix("."))
     finally:
         for process in started:
             process.kill()
 
 
-def _start(words: Sequence[str], threads: int) -> subprocess.Popen[str]:
-    command = [*blender(), "--threads", f"{threads}", "--command", NAME, *words]
+def _start(arguments: Sequence[str], threads: int) -> subprocess.Popen[str]:
+    command = [*blender(), "--threads", f"{threads}", "--command", NAME, *arguments]
     return subprocess.Popen(
         command, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True, errors="replace"
     )

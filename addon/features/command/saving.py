@@ -1,4 +1,4 @@
-"""Saving the open file, and proving that the saved file can be read back."""
+"""Saving the open file, and checking that the saved file can be read back."""
 
 from __future__ import annotations
 
@@ -17,28 +17,28 @@ def save(path: Path, is_compressed: bool) -> None:
     """Save a copy of the open file.
 
     Raises:
-        ProblemError: If Blender reports that it cannot be written.
+        ProblemError: If Blender reports that it can't be written.
     """
     try:
         bpy.ops.wm.save_as_mainfile(
             filepath=str(path.absolute()), check_existing=False, compress=is_compressed, copy=True
         )
     except RuntimeError as error:
-        raise ProblemError(f"Cannot write the file: {str(error).strip()}") from None
+        raise ProblemError(f"Can't write the file: {str(error).strip()}") from None
 
 
 def save_proven(path: Path, is_compressed: bool, armatures: Iterable[bpy.types.Object]) -> None:
-    """Save the open file, and open what was saved in its place.
+    """Save the open file, then open the saved file to compare its F-curves.
 
-    On a full disk Blender may cut off a file without reporting it.
+    On a full disk Blender may truncate a file without reporting it.
 
     Args:
         path: The path.
-        is_compressed: Whether the file is compressed.
-        armatures: The objects whose F-curves are compared; references to them become invalid.
+        is_compressed: Whether to compress the file.
+        armatures: Objects whose F-curves are compared; references to them become invalid.
 
     Raises:
-        ProblemError: If the file cannot be written, or has other F-curves.
+        ProblemError: If the file can't be written, or its F-curves differ.
     """
     written = {armature.name: _curves_of(armature) for armature in armatures}
     save(path, is_compressed)
@@ -55,11 +55,11 @@ def save_proven(path: Path, is_compressed: bool, armatures: Iterable[bpy.types.O
 
 
 def _curves_of(armature: bpy.types.Object) -> list[tuple[str, int, int]]:
-    """Return the path, the index and a checksum of the keys of each F-curve of an object."""
+    """Return the path, array index and checksum of the keys of an object's F-curves, sorted."""
     signatures: list[tuple[str, int, int]] = []
     for curve in animation.all_curves(armature):
         points = curve.keyframe_points
-        places = array("f", bytes(8 * len(points)))
-        points.foreach_get("co", places)
-        signatures.append((curve.data_path, curve.array_index, crc32(places.tobytes())))
+        coordinates = array("f", bytes(8 * len(points)))
+        points.foreach_get("co", coordinates)
+        signatures.append((curve.data_path, curve.array_index, crc32(coordinates.tobytes())))
     return sorted(signatures)

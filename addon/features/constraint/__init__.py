@@ -1,4 +1,4 @@
-"""The list of constraints, and the settings of the one that is shown."""
+"""The constraint list and the active constraint's settings."""
 
 from ...plan.registry import Feature
 from ...ui.following import follow

@@ -1,4 +1,4 @@
-"""The contents of the panels of constraints."""
+"""Contents of the constraint panels."""
 
 from __future__ import annotations
 
@@ -40,8 +40,8 @@ STATE_ICONS = {
 }
 
 SENTENCE = 3
-"""Lines that are kept for a sentence below the state, so that what comes and goes while a target or
-a setting is dragged moves nothing below."""
+"""Lines reserved for the sentence below the state, so that nothing below moves if it changes while
+a target or setting is dragged."""
 
 AT_REST = msg("Showing the rest position")
 
@@ -52,7 +52,7 @@ HOW_TO = msg(
 
 
 def draw_armature(layout: Layout, context: bpy.types.Context) -> None:
-    """Draw the constraints of the armature, and the settings of the active one."""
+    """Draw the armature's constraints, and the settings of the active one."""
     armature = active_armature(context)
     _draw_list(layout, armature)
     if names := lost(armature):
@@ -75,7 +75,7 @@ def draw_armature(layout: Layout, context: bpy.types.Context) -> None:
 
 
 def draw_bone(layout: Layout, context: bpy.types.Context, bone: str) -> None:
-    """Draw the constraints whose tip is a bone of the active object, or a button to add one."""
+    """Draw the constraints with a bone of the active object as tip, or a button to add one."""
     armature = cast(bpy.types.Object, context.object)
     fabrik = settings(armature)
     of_bone = [i for i, item in enumerate(fabrik.constraints) if item.bone == bone]
@@ -99,10 +99,10 @@ def draw_bone(layout: Layout, context: bpy.types.Context, bone: str) -> None:
 
 def _draw_active(layout: Layout, context: bpy.types.Context, armature: bpy.types.Object) -> None:
     item = cast(FabrikConstraint, active_constraint(armature))
-    # What is used all the time comes first: nothing above it changes its height.
+    # The most used settings come first: nothing above them changes its height.
     main = layout.column()
     main.use_property_split = True
-    # Of what is linked Blender greys values, but no pointers.
+    # For linked data Blender greys out values, but not pointers.
     main.enabled = armature.is_editable
     draw_main(main, armature, item)
     report = layout.box().column()
@@ -131,7 +131,7 @@ def _draw_list(layout: Layout, armature: bpy.types.Object) -> None:
 
 
 def _draw_report(layout: Layout, context: bpy.types.Context, item: FabrikConstraint) -> None:
-    """Draw the result of the last evaluation, in one line."""
+    """Draw the result of the last evaluation in a single line."""
     state = layout.row()
     if rest_problem(cast(bpy.types.Object, item.id_data)):
         state.label(text=shown(AT_REST), translate=False, icon="PAUSE")
@@ -140,7 +140,7 @@ def _draw_report(layout: Layout, context: bpy.types.Context, item: FabrikConstra
     text = state_name(item)
     if item.state not in ("INVALID", "DISABLED") and has_target(item.solver):
         text += msg(" · Error {error}", error=length_text(context.scene, item.error))
-        # Two Bone iterates only where bones change their length, and has no setting Iterations.
+        # Two Bone iterates only if bones change their length, and has no setting Iterations.
         if reaches(item.solver) and not is_exact(item.solver) and item.iterations_used:
             text += msg(
                 " · {count}",
@@ -177,7 +177,7 @@ def _draw_advanced(layout: Layout, _armature: bpy.types.Object, item: FabrikCons
     layout.prop(item, "weight")
     layout.prop(item, "softness")
     layout.prop(item, "chain_bias")
-    # Two Bone and poles always swing the chain as a whole first.
+    # Two Bone and poles always swing the whole chain first.
     is_free = not is_exact(item.solver) and item.pole_target is None
     draw_if(is_free, layout, item, "swing")
     root = layout.column(heading="Move Root")
@@ -219,7 +219,7 @@ def _draw_solver(layout: Layout, _armature: bpy.types.Object, item: FabrikConstr
 
 
 def state_name(item: FabrikConstraint) -> Message:
-    """Return the label of the state."""
+    """Return the label of a constraint's state."""
     kind = kind_of(item.solver)
     if kind.doing and item.state == "REACHED":
         return label(kind.doing)

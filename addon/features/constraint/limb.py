@@ -1,4 +1,4 @@
-"""Operator that adds IK with target, pole and hinges to a limb, and its shortcut."""
+"""Operator that adds IK with target, pole and hinges to limbs."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def _pose_refusal(context: bpy.types.Context) -> str:
 
 
 class FABRIK_OT_limb_add(Asking, bpy.types.Operator):
-    """Add IK to the limb of the active bone in one step."""
+    """Add IK to the limbs of the selected bones in a single step."""
 
     bl_idname = "fabrik.limb_add"
     bl_label = "Add IK Limb"
@@ -114,13 +114,13 @@ class FABRIK_OT_limb_add(Asking, bpy.types.Operator):
     )
 
     def work(self, context: bpy.types.Context) -> str:
-        """Find the limbs, and add IK to them."""
+        """Add IK to the limbs of the selected bones."""
         active: Any = context.active_pose_bone
         armature: bpy.types.Object = active.id_data
         selected: Any = [active, *(context.selected_pose_bones or ())]
         names = [bone.name for bone in selected if bone.id_data == armature]
-        ends = find_limbs(armature, names, self.use_finger)
-        first_limb, is_hand = ends[0]
+        limb_ends = find_limbs(armature, names, self.use_finger)
+        first_limb, is_hand = limb_ends[0]
         self._forget_other()
         if not self.properties.is_property_set("use_rotation"):
             self.use_rotation = is_hand
@@ -128,7 +128,7 @@ class FABRIK_OT_limb_add(Asking, bpy.types.Operator):
             self.chain_count = len(first_limb.bones)
         if not self.properties.is_property_set("controls") and uneditable_problem(armature):
             self.controls = "EMPTY"
-        distinct = dict.fromkeys(limb for limb, _ in ends)
+        distinct = dict.fromkeys(limb for limb, _ in limb_ends)
         if self.chain_count not in (0, len(first_limb.bones)):
             distinct = dict.fromkeys(
                 _with_length(armature, limb, self.chain_count) for limb in distinct
@@ -150,22 +150,22 @@ class FABRIK_OT_limb_add(Asking, bpy.types.Operator):
             is_limitable,
             self.bend == "FLIPPED",
         )
-        below = [name for limb in limbs for name in limb.bones[1:] if not is_driven(armature, name)]
-        known = evidence_of(armature, below)
-        indices, more = add_limbs(armature, limbs, options)
-        self.told = joined(". ", [*filter(None, [told(known, options.flip)]), *more])
+        lower = [name for limb in limbs for name in limb.bones[1:] if not is_driven(armature, name)]
+        evidence = evidence_of(armature, lower)
+        indices, warnings = add_limbs(armature, limbs, options)
+        self.told = joined(". ", [*filter(None, [told(evidence, options.flip)]), *warnings])
         store(self.told)
         items: Any = settings(armature).constraints
         settings(armature).active_index = indices[0]
         if options.bones:
             select_alone(context, [(armature, items[i].subtarget) for i in indices])
-        tips = listed([items[i].name for i in indices])  # What an animator calls them.
+        tips = listed([items[i].name for i in indices])  # The names that an animator uses.
         targets = listed([items[i].subtarget or items[i].target.name for i in indices])
-        done = msg("Added IK to {tips}: move {targets}", tips=tips, targets=targets)
-        return joined(". ", [done, *notes, *more])
+        report = msg("Added IK to {tips}: move {targets}", tips=tips, targets=targets)
+        return joined(". ", [report, *notes, *warnings])
 
     def _forget_other(self) -> None:
-        """Forget what was found for the other choice of Finger, in the redo panel."""
+        """In the redo panel, discard defaults computed for the other value of Finger."""
         if self.properties.is_property_set("was_finger") and self.was_finger != self.use_finger:
             self.properties.property_unset("chain_count")
             self.properties.property_unset("use_rotation")
@@ -189,7 +189,7 @@ def _with_length(armature: bpy.types.Object, limb: Limb, count: int) -> Limb:
     """Return a limb with another number of bones.
 
     Raises:
-        ChoiceError: If there are not as many up to the root.
+        ChoiceError: If there are fewer bones up to the root.
     """
     rig = skeleton_of(armature)
     bones = rig.chain_up(rig.index[limb.bones[-1]])

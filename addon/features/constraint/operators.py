@@ -1,4 +1,4 @@
-"""Operators of the list of constraints."""
+"""Operators of the constraint list."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ from ...ui.sections import has_tip
 
 
 def _order_refusal(context: bpy.types.Context) -> str:
-    """Ask for a second constraint, and an order that may be changed."""
+    """Ask for at least two constraints whose order can be changed."""
     armature = active_armature(context)
     if len(settings(armature).constraints) < 2:
         return msg("There is only one constraint")
@@ -44,7 +44,7 @@ def _order_refusal(context: bpy.types.Context) -> str:
 
 
 def _pole_refusal(context: bpy.types.Context) -> str:
-    """Ask for a constraint without a pole that supports one."""
+    """Ask for a constraint that supports a pole, but has none."""
     item = cast(FabrikConstraint, editing.active_constraint(active_armature(context)))
     if not kind_of(item.solver).reaches:
         return msg(
@@ -75,7 +75,7 @@ def _offset_refusal(context: bpy.types.Context) -> str:
 
 
 def _solver_items() -> list[tuple[str, str, str]]:
-    """Return the solvers, to which features add theirs."""
+    """Return the solvers, including those that features add."""
     auto = ("AUTO", "Automatic", "Use Two Bone for a chain of two bones, FABRIK for a longer one")
     return [auto, *[item[:3] for item in SOLVER_ITEMS]]
 
@@ -110,7 +110,7 @@ class FABRIK_OT_constraint_add(AddWithTargetOperator, bpy.types.Operator):
 
     def work(self, context: bpy.types.Context) -> str:
         """Add the constraints."""
-        # In the redo panel the length is that of the first: each of the others has its own.
+        # The redo panel shows the length of the first chain; the others may differ.
         tip: Any = context.active_pose_bone
         planner.discard_if_outdated()  # Bones may have been renamed.
         rig = skeleton_of(tip.id_data)
@@ -124,7 +124,7 @@ class FABRIK_OT_constraint_add(AddWithTargetOperator, bpy.types.Operator):
         return done
 
     def add(self, chosen: Selection, tip: str) -> FabrikConstraint:
-        """Add a constraint to a tip."""
+        """Add a constraint to a tip bone."""
         return editing.add(
             chosen.armature,
             tip,
@@ -136,7 +136,7 @@ class FABRIK_OT_constraint_add(AddWithTargetOperator, bpy.types.Operator):
         )
 
     def done(self, bone: str, target: str) -> str:
-        """Return the report."""
+        """Return the report on a single constraint."""
         if not target:
             return msg("“{bone}” doesn't need a target", bone=bone)
         return msg("“{bone}” reaches for “{subtarget}”", bone=bone, subtarget=target)
@@ -163,12 +163,12 @@ class FABRIK_OT_constraint_remove(Removing, bpy.types.Operator):
 
 
 def _remove(context: bpy.types.Context, places: Sequence[ListEntry], keep_controls: bool) -> str:
-    """Remove constraints, select their tips if nothing else is left, and return the report.
+    """Remove constraints, select their tips if nothing else is selected, and return the report.
 
     Raises:
-        ProblemError: If one is inherited by a library override.
+        ProblemError: If a library override inherits one of the constraints.
     """
-    places = sorted(places, key=lambda place: place[1])
+    places = sorted(places, key=lambda entry: entry[1])
     items = [settings(armature).constraints[index] for armature, index in places]
     names = [item.name for item in items]
     tips = [(armature, item.bone) for (armature, _), item in zip(places, items, strict=True)]
@@ -185,7 +185,7 @@ def _clear_refusal(context: bpy.types.Context) -> str:
 
 
 class FABRIK_OT_ik_clear(Removing, bpy.types.Operator):
-    """Remove the constraints of the selected bones, and Blender's IK as its own operator does."""
+    """Remove the selected bones' constraints, and Blender's IK as Remove IK does."""
 
     bl_idname = "fabrik.ik_clear"
     bl_label = "Remove FABRIK IK"
@@ -198,19 +198,19 @@ class FABRIK_OT_ik_clear(Removing, bpy.types.Operator):
     keep_controls: bool = KEEP_CONTROLS
 
     def work(self, context: bpy.types.Context) -> str:
-        """Remove them."""
+        """Remove the constraints."""
         bones: list[Any] = list(context.selected_pose_bones or ())
-        places = entries_of(bones)
-        for armature in {ob for ob, _ in places}:
+        entries = entries_of(bones)
+        for armature in {ob for ob, _ in entries}:
             if problem := linked_problem(armature) or tweak_problem(armature):
                 raise ProblemError(problem)
         if any(con.type == "IK" for bone in bones for con in bone.constraints):
             bpy.ops.pose.ik_clear()
-        return _remove(context, places, self.keep_controls)
+        return _remove(context, entries, self.keep_controls)
 
 
 class FABRIK_OT_constraint_move(Working, bpy.types.Operator):
-    """Swap the active constraint with a neighbor, with its animation."""
+    """Swap the active constraint with a neighbor, including its animation."""
 
     bl_idname = "fabrik.constraint_move"
     bl_label = "Move FABRIK IK"
@@ -230,20 +230,20 @@ class FABRIK_OT_constraint_move(Working, bpy.types.Operator):
     )
 
     def work(self, context: bpy.types.Context) -> str:
-        """Swap it with the neighbor in the direction, if there is one."""
+        """Swap the constraint with its neighbor in the direction, if it has one."""
         armature = active_armature(context)
         fabrik = settings(armature)
         index = fabrik.active_index
-        other = index + (-1 if self.direction == "UP" else 1)
-        if not 0 <= other < len(fabrik.constraints):
+        neighbor = index + (-1 if self.direction == "UP" else 1)
+        if not 0 <= neighbor < len(fabrik.constraints):
             return ""
-        editing.swap(armature, index, other)
-        first, second = (fabrik.constraints[i].name for i in sorted((index, other)))
+        editing.swap(armature, index, neighbor)
+        first, second = (fabrik.constraints[i].name for i in sorted((index, neighbor)))
         return msg("“{first}” is now before “{second}”", first=first, second=second)
 
 
 class FABRIK_OT_pole_add(MakingControls, bpy.types.Operator):
-    """Add a pole that does not change the pose."""
+    """Add a pole target without changing the pose."""
 
     bl_idname = "fabrik.pole_add"
     bl_label = "Add Pole"
@@ -255,11 +255,11 @@ class FABRIK_OT_pole_add(MakingControls, bpy.types.Operator):
 
     def work(self, context: bpy.types.Context) -> str:
         """Add the pole."""
-        armature, known = active_armature(context), known_objects()
+        armature, old_uids = active_armature(context), known_objects()
         self.refuse_controls(armature)
         index = settings(armature).active_index
         editing.add_pole(context.evaluated_depsgraph_get(), armature, index)
-        self.make_controls(armature, [index], known)
+        self.make_controls(armature, [index], old_uids)
         item: Any = settings(armature).constraints[index]
         name = item.pole_subtarget or item.pole_target.name
         return msg("Added the pole target “{pole}”", pole=name)
@@ -270,7 +270,7 @@ class FABRIK_OT_pole_add(MakingControls, bpy.types.Operator):
 
 
 class FABRIK_OT_offset_set(Working, bpy.types.Operator):
-    """Set the offset of the active constraint to the current one."""
+    """Set the active constraint's offset to the tip's current offset from its target."""
 
     bl_idname = "fabrik.offset_set"
     bl_label = "Set Offset"
@@ -286,12 +286,12 @@ class FABRIK_OT_offset_set(Working, bpy.types.Operator):
 
 
 def _save_refusal(context: bpy.types.Context) -> str:
-    """Ask for preferences."""
+    """Ask for an add-on that is enabled in the preferences."""
     return "" if stored_defaults() else msg("The add-on isn't enabled in the preferences")
 
 
 class FABRIK_OT_constraint_default_save(Working, bpy.types.Operator):
-    """Store the settings of the active constraint for new ones."""
+    """Use the active constraint's settings for new constraints."""
 
     bl_idname = "fabrik.constraint_default_save"
     bl_label = "Save as Default"
@@ -299,11 +299,11 @@ class FABRIK_OT_constraint_default_save(Working, bpy.types.Operator):
         "Use the settings of the active constraint for new ones. Bones, targets, solver and "
         "motion aren't included"
     )
-    bl_options = {"REGISTER"}  # No undo brings preferences back.
+    bl_options = {"REGISTER"}  # Undo can't restore preferences.
     asks = (active_refusal, _save_refusal)
 
     def work(self, context: bpy.types.Context) -> str:
-        """Store them."""
+        """Store the settings."""
         item = cast(FabrikConstraint, editing.active_constraint(active_armature(context)))
         save_defaults(item, cast(FabrikDefaults, stored_defaults()))
         return msg("New constraints use the settings of “{name}”", name=item.name)
@@ -324,7 +324,7 @@ class FABRIK_OT_constraint_default_reset(Working, bpy.types.Operator):
     asks = (_reset_refusal,)
 
     def work(self, context: bpy.types.Context) -> str:
-        """Reset them."""
+        """Reset the settings."""
         reset_defaults(cast(FabrikDefaults, stored_defaults()))
         return msg("New constraints use the factory defaults")
 

@@ -1,4 +1,4 @@
-"""Panels of constraints: in Properties > Bone Constraints, and in the sidebar."""
+"""Constraint panels: in Properties > Bone Constraints, and in the sidebar."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from .draw import STATE_ICONS, draw_armature, draw_bone
 
 
 class ConstraintRows:
-    """A list of constraints."""
+    """Draws the rows of a constraint list."""
 
     def draw_item(
         self,
@@ -27,7 +27,7 @@ class ConstraintRows:
         _icon: int,
         _active_data: object,
     ) -> None:
-        """Draw one row: state, name, overlay and enabled."""
+        """Draw a row: state, name, overlay and enabled."""
         row = layout.row(align=True)
         row.active = item.enabled
         row.prop(item, "name", text="", emboss=False, icon=STATE_ICONS[item.state])
@@ -41,19 +41,19 @@ class FABRIK_UL_constraints(ConstraintRows, bpy.types.UIList):  # type: ignore[m
 
 
 class FABRIK_UL_bone_constraints(ConstraintRows, bpy.types.UIList):  # type: ignore[misc]
-    """The constraints with one tip bone, whose name is the list's identifier."""
+    """The constraints of a tip bone, whose name is the list's identifier."""
 
     def filter_items(  # type: ignore[override]
         self, _context: bpy.types.Context, data: Any, name: str
     ) -> tuple[list[int], list[int]]:
-        """Return a flag for each constraint that is shown, and no order."""
+        """Return a visibility flag for each constraint, and no order."""
         items = getattr(data, name)
-        is_own = [item.bone == self.list_id for item in items]
-        return [self.bitflag_filter_item if is_of_bone else 0 for is_of_bone in is_own], []
+        have_tip = [item.bone == self.list_id for item in items]
+        return [self.bitflag_filter_item if has_tip else 0 for has_tip in have_tip], []
 
 
 class FABRIK_PT_constraints(bpy.types.Panel):
-    """The constraints of a bone, next to Blender's own."""
+    """The constraints of a bone, below Blender's constraints."""
 
     bl_label = "FABRIK IK"
     bl_space_type = "PROPERTIES"
@@ -79,7 +79,7 @@ class FABRIK_PT_sidebar(ArmaturePanel, bpy.types.Panel):
     bl_category = "FABRIK"
 
     def draw_header_preset(self, context: bpy.types.Context) -> None:
-        """Draw the toggle of the overlay and the button for presets."""
+        """Draw the overlay toggle and the preset button."""
         layout: Layout = self.layout
         layout.prop(scene_settings(context.scene), "show_overlay", text="", icon="OVERLAY")
         if context.object == shown_armature(context):  # Presets affect the active object.
@@ -93,7 +93,7 @@ class FABRIK_PT_sidebar(ArmaturePanel, bpy.types.Panel):
 
 @on_report
 def _redraw() -> None:
-    """Redraw the panels, except during playback, when Blender redraws what its settings name."""
+    """Redraw the panels, except in playback: Blender then redraws them if it is set to."""
     for screen, area in shown_areas():
         if screen.is_animation_playing:
             continue

@@ -17,7 +17,7 @@ FOLDER = "fabrik_ik/constraint"
 
 
 class _ConstraintPreset:
-    """The settings and the poll of both operators."""
+    """The settings and requirements shared by both operators."""
 
     asks = (active_refusal,)
 

@@ -1,4 +1,4 @@
-"""What the panel of a constraint says that its last evaluation has not reported."""
+"""Sentences in a constraint's panel about problems that its last evaluation didn't report."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ ON_AXIS = msg("The pole is on the line from root to target and has little effect
 
 
 def sentence_of(armature: bpy.types.Object, index: int) -> str:
-    """Return what is to be said of a constraint, the most urgent first; empty if nothing."""
+    """Return the most urgent sentence about a constraint; empty if there is nothing to say."""
     item = settings(armature).constraints[index]
     return (
         linked_problem(armature)
@@ -35,14 +35,14 @@ def sentence_of(armature: bpy.types.Object, index: int) -> str:
 
 
 def _chain(armature: bpy.types.Object, index: int) -> ChainPlan | None:
-    """Return a resolved constraint; None without a plan, which drawing must not make."""
+    """Return a resolved constraint; None without a plan, as drawing must not make a plan."""
     if known() is None:
         return None
     return next((chain for chain in chains_in(armature) if chain.item == index), None)
 
 
 def _shared(armature: bpy.types.Object, index: int) -> str:
-    """Return which constraints pose the same bones now, those that are on."""
+    """Return a sentence naming the enabled constraints that also pose the same bones."""
     if settings(armature).constraints[index].state == "DISABLED":
         return ""
     on = {chain.name for chain in chains_in(armature) if is_on(chain)} if known() else set[str]()
@@ -55,7 +55,7 @@ def _shared(armature: bpy.types.Object, index: int) -> str:
 
 
 def _pole_problem(armature: bpy.types.Object, index: int) -> str:
-    """Return whether the pole is so near to the axis of a chain that the side is unclear."""
+    """Return a sentence if the pole is too close to the chain's axis for a clear bend."""
     chain, item = _chain(armature, index), settings(armature).constraints[index]
     depsgraph = getattr(bpy.context.view_layer, "depsgraph", None)
     if chain is None or chain.pole is None or chain.target is None or depsgraph is None:
@@ -63,27 +63,27 @@ def _pole_problem(armature: bpy.types.Object, index: int) -> str:
     if item.state in ("INVALID", "DISABLED") or item.pole_weight <= 0.0:
         return ""
     if chain.target_tie is not None or chain.pole_tie is not None:
-        return ""  # Drawing must not solve for how far the body is lifted.
+        return ""  # Drawing must not solve how far the body is lifted.
     evaluated = armature.evaluated_get(depsgraph)
     if not evaluated.is_evaluated or chain.bones[0] >= len(pose_bones(evaluated)):
         return ""
     root = vector(evaluated.matrix_world @ pose_bones(evaluated)[chain.bones[0]].head)
-    target, pole = (place_of(depsgraph, one)[1] for one in (chain.target, chain.pole))
+    target, pole = (place_of(depsgraph, point)[1] for point in (chain.target, chain.pole))
     return ON_AXIS if _is_beside(root, target, pole) else ""
 
 
 def _is_beside(root: Vec, target: Vec, pole: Vec) -> bool:
-    axis, way = unit(sub(target, root)), unit(sub(pole, root))
-    return axis is not None and (way is None or length(across(way, axis)) < NEAR_AXIS)
+    axis, to_pole = unit(sub(target, root)), unit(sub(pole, root))
+    return axis is not None and (to_pole is None or length(across(to_pole, axis)) < NEAR_AXIS)
 
 
 def owner_of(armature: bpy.types.Object, item: FabrikConstraint, active: str) -> Message:
-    """Return whose settings are shown, given the name of the active bone, which may be empty.
+    """Return a sentence that says whose settings are shown.
 
     Args:
         armature: The armature of the constraint.
         item: The constraint.
-        active: The active bone of the armature in Pose Mode, empty if there is none.
+        active: The armature's active bone in Pose Mode; empty without one.
     """
     index = settings(armature).constraints.find(item.name)
     chain = _chain(armature, index)
@@ -103,7 +103,7 @@ def _is_control(armature: bpy.types.Object, chain: ChainPlan, bone: str) -> bool
 
 
 def posed_by(armature: bpy.types.Object, bone: str) -> str:
-    """Return a sentence on the constraints that pose a bone, empty if none does."""
+    """Return a sentence on the constraints that pose a bone; empty without any."""
     if known() is None:
         return ""
     chains = chains_in(armature)

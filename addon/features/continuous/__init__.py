@@ -1,4 +1,4 @@
-"""Continuous chains: all frames of a shot are solved together, so that no joint jumps."""
+"""Continuous chains: all frames of a shot are solved together, so that joints don't jump."""
 
 from ...plan.registry import Feature
 from ...settings.definitions import fixed, group

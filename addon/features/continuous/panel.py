@@ -1,4 +1,4 @@
-"""Settings panel of continuous chains."""
+"""The Continuous setting in the Solver panel."""
 
 from __future__ import annotations
 

@@ -1,8 +1,8 @@
-"""A shot: the poses of a chain or a body that is solved over all frames at once.
+"""A shot: the poses of a chain or body whose frames are all solved together.
 
-A frame is solved again from its stored pose, and between frames from the interpolated one, with the
-smallest change: so the tip reaches its target even if that has moved since, and everything that
-applies to single frames applies here too.
+Each frame is solved again from its stored pose, or from an interpolated pose between frames, with
+the smallest change. So the tip reaches a target even if it has moved since, and all features of
+single frames work here too.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ class FabrikShot(bpy.types.PropertyGroup):
 
 
 class StoredPose(NamedTuple):
-    """The pose of a frame: the local rotations of the bones, and the location of the first one."""
+    """The pose of a frame: the local rotations of the bones, and the location of the first bone."""
 
     rotations: tuple[Quat, ...]
     location: Vec
@@ -59,28 +59,28 @@ def unpacked(blob: bytes) -> list[StoredPose]:
         ValueError: If they are damaged.
     """
     (count,), _, numbers = FORM.unpacked(blob)
-    size = 3 + 4 * count
-    if count <= 0 or not numbers or len(numbers) % size:
+    stride = 3 + 4 * count
+    if count <= 0 or not numbers or len(numbers) % stride:
         raise ValueError(codec.DAMAGED)
     poses: list[StoredPose] = []
-    for at in range(0, len(numbers), size):
-        x, y, z = numbers[at : at + 3]
-        turns = iter(numbers[at + 3 : at + size])
+    for offset in range(0, len(numbers), stride):
+        x, y, z = numbers[offset : offset + 3]
+        turns = iter(numbers[offset + 3 : offset + stride])
         poses.append(StoredPose(tuple(zip(turns, turns, turns, turns, strict=True)), (x, y, z)))
-    if not codec.are_units([turn for pose in poses for turn in pose.rotations]):
+    if not codec.are_units([rotation for pose in poses for rotation in pose.rotations]):
         raise ValueError(codec.DAMAGED)
     return poses
 
 
 class Shot:
-    """The stored poses of a continuous constraint, or of the body that it belongs to.
+    """The stored poses of a continuous constraint, or of its body.
 
     Attributes:
-        owner: The path of the settings that store them, relative to the armature object.
+        owner: Path of the settings that store them, relative to the armature object.
     """
 
     def __init__(self, armature: bpy.types.Object, index: int) -> None:
-        """Start with a constraint of an armature."""
+        """Take an armature, and the index of its constraint."""
         self.owner = history.owner_path(index, "shot")
         self._armature = armature
         self._blob = b""
@@ -91,7 +91,7 @@ class Shot:
 
         Args:
             time: The time in frames.
-            bones: The number of bones that are posed.
+            bones: The number of posed bones.
         """
         record = history.data(self._armature, self.owner)
         if record is None:
@@ -106,19 +106,19 @@ class Shot:
         poses = self._poses
         if len(poses) != len(record.frames) or len(poses[0].rotations) != bones:
             return StartPose((), ORIGIN, MISMATCH)
-        at = min(max(time - record.start, 0.0), float(record.end - record.start))
-        index = min(int(at), max(len(poses) - 2, 0))
-        pose = _between(poses[index], poses[min(index + 1, len(poses) - 1)], at - index)
+        offset = min(max(time - record.start, 0.0), float(record.end - record.start))
+        index = min(int(offset), max(len(poses) - 2, 0))
+        pose = _between(poses[index], poses[min(index + 1, len(poses) - 1)], offset - index)
         return StartPose(pose.rotations, pose.location, history.note(record, time))
 
 
-def _between(a: StoredPose, b: StoredPose, share: float) -> StoredPose:
-    """Return the interpolation between two poses."""
-    if share == 0.0 or share == 1.0:
-        return b if share else a
+def _between(a: StoredPose, b: StoredPose, factor: float) -> StoredPose:
+    """Interpolate between two poses."""
+    if factor == 0.0 or factor == 1.0:
+        return b if factor else a
     pairs = zip(a.rotations, b.rotations, strict=True)
-    rotations = tuple([slerp(before, after, share) for before, after in pairs])
-    return StoredPose(rotations, mix(a.location, b.location, share))
+    rotations = tuple([slerp(first, second, factor) for first, second in pairs])
+    return StoredPose(rotations, mix(a.location, b.location, factor))
 
 
 def resolve(chain: ChainPlan, item: FabrikConstraint) -> None:

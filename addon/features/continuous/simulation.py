@@ -34,7 +34,7 @@ class ShotSimulation:
     """The simulation of a shot.
 
     Attributes:
-        owner: The path of the settings that store its poses, relative to the armature object.
+        owner: Path of the settings that store its poses, relative to the armature object.
     """
 
     counts_wholly = True
@@ -42,7 +42,7 @@ class ShotSimulation:
     margin = 0
 
     def __init__(self, armature: bpy.types.Object, index: int) -> None:
-        """Start with a constraint of an armature; for a body, its first continuous one."""
+        """Take an armature, and the index of a constraint: the first continuous one of a body."""
         self.owner = history.owner_path(index, "shot")
         self._armature = armature
         self._index = index
@@ -50,7 +50,7 @@ class ShotSimulation:
         self._instants: list[Instant | None] = []
 
     def inputs(self) -> object:
-        """Return the joint settings of the bones; the constraint's settings count anyway."""
+        """Return the joint settings of the bones; the constraint's settings are always inputs."""
         unit = self._unit(planner.current())
         values: list[object] = []
         if unit is None:
@@ -67,14 +67,14 @@ class ShotSimulation:
         return values
 
     def sources(self) -> list[Source]:
-        """Return the bones; their constraints and dependencies count with them."""
+        """Return the bones; their constraints and dependencies are included with them."""
         unit = self._unit(planner.current())
         if unit is None:
             return [self._armature]
         return [Point(unit.rig.object, unit.rig, bone) for bone in unit.bones]
 
     def start(self, snapshot: SolvedScene) -> None:
-        """Start at the first frame.
+        """Check the constraint at the first frame.
 
         Raises:
             ProblemError: If the constraint is invalid.
@@ -88,7 +88,7 @@ class ShotSimulation:
         self._bones = len(unit.bones)
 
     def step(self, snapshot: SolvedScene) -> None:
-        """Collect the problem of a frame; None if the constraint cannot be solved there."""
+        """Collect the problem of a frame; None if the constraint can't be solved at that frame."""
         unit = self._unit(snapshot.plan)
         instant = None
         if unit is not None and len(unit.bones) == self._bones:
@@ -108,13 +108,13 @@ class ShotSimulation:
             run = []
         return packed(_filled(poses[:-1], self._bones))
 
-    def _unit(self, now: Plan) -> ShotUnit | None:
+    def _unit(self, plan: Plan) -> ShotUnit | None:
         """Return the unit of the constraint; None if it is invalid."""
-        for unit in now.units:
-            is_own = unit.rig.object == self._armature and self._index in unit.items
-            if is_own and isinstance(unit, ChainPlan):
+        for unit in plan.units:
+            is_of_constraint = unit.rig.object == self._armature and self._index in unit.items
+            if is_of_constraint and isinstance(unit, ChainPlan):
                 return None if unit.problem else unit
-            if is_own and isinstance(unit, TreePlan):
+            if is_of_constraint and isinstance(unit, TreePlan):
                 return unit
         return None
 
@@ -124,7 +124,7 @@ def _pose_of(candidate: Candidate) -> StoredPose:
 
 
 def _filled(poses: list[StoredPose | None], bones: int) -> list[StoredPose]:
-    """Replace missing poses by the last one before, or the first one after."""
+    """Replace missing poses by the previous pose or, at the start, by the first pose."""
     last = next((pose for pose in poses if pose is not None), None)
     if last is None:
         last = StoredPose(((1.0, 0.0, 0.0, 0.0),) * bones, (0.0, 0.0, 0.0))
@@ -136,16 +136,16 @@ def _filled(poses: list[StoredPose | None], bones: int) -> list[StoredPose]:
 
 
 def _before(solved: SolvedScene, unit: ShotUnit) -> SolvedScene:
-    """Return the scene before a unit is solved, with its shots at full influence."""
+    """Return the scene as it is before solving a unit, with its shots at full influence."""
     uid = unit.rig.uid
-    fk, now = solved.poses[uid].fk, solved.poses[uid].now
+    fk, current = solved.poses[uid].fk, solved.poses[uid].now
     settings = [
-        one._replace(enabled=True, influence=1.0)
+        chain_settings._replace(enabled=True, influence=1.0)
         if i in unit.items and _is_continuous(unit, i)
-        else one
-        for i, one in enumerate(fk.settings)
+        else chain_settings
+        for i, chain_settings in enumerate(fk.settings)
     ]
-    pose = SolvedPose(fk._replace(settings=settings), now)
+    pose = SolvedPose(fk._replace(settings=settings), current)
     for other in present_runs().units:
         if other.plan is unit:
             break
@@ -159,42 +159,42 @@ def _is_continuous(unit: ShotUnit, item: int) -> bool:
 
 
 def _instant(solved: SolvedScene, unit: ShotUnit) -> Instant | None:
-    """Return the problem of a frame; None if the constraints cannot be solved there."""
-    pose, own = solved.poses[unit.rig.uid], present_runs().unit(unit)
+    """Return the problem of a frame; None if the constraints can't be solved at that frame."""
+    pose, run = solved.poses[unit.rig.uid], present_runs().unit(unit)
     try:
-        if isinstance(own, TreeUnit):
-            given, pulls = own.given(pose, own.read(solved))
-            return BodyInstant(given, pulls) if any(pulls) else None
-        if not isinstance(own, ChainUnit):
+        if isinstance(run, TreeUnit):
+            fk_state, pulls = run.given(pose, run.read(solved))
+            return BodyInstant(fk_state, pulls) if any(pulls) else None
+        if not isinstance(run, ChainUnit):
             return None
-        task = own.read(solved)
+        task = run.read(solved)
         if task is None:
             return None
         from_world = unit.rig.from_world(task.world)
-        turn = (
+        orientation = (
             None if task.axes is None else orientation_of(task, task.axes).seen_from(from_world[0])
         )
         return ChainInstant(
-            own.given(pose, task),
+            run.given(pose, task),
             seen_from(from_world, goal_of(task)),
             SOLVER_NAMES[task.settings.solver],
             task.settings.iterations,
             task.settings.tolerance,
-            turn,
-            stretch_of(own.plan, task.settings) if own.plan.stretches else None,
+            orientation,
+            stretch_of(run.plan, task.settings) if run.plan.stretches else None,
         )
     except (ProblemError, ValueError, ArithmeticError):
         return None
 
 
 def shots(armature: bpy.types.Object) -> list[ShotSimulation]:
-    """Return the simulations of the shots of an armature, one per body."""
+    """Return the simulations of the shots of an armature, a single one for each body."""
     items = settings(armature).constraints
     continuous = [
         i for i, item in enumerate(items) if is_continuous(item) and kind_of(item.solver).reaches
     ]
-    known = planner.known()
-    for unit in known.units if known and continuous else ():
+    plan = planner.known()
+    for unit in plan.units if plan and continuous else ():
         if unit.rig.object != armature:
             continue
         if isinstance(unit, TreePlan):

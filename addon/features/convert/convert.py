@@ -1,7 +1,6 @@
 """Converting Blender's IK constraints to ours and back, keeping the pose.
 
-Pole angles differ: Blender rotates an axis of the root bone to the pole, while our chains bend
-toward it.
+Pole angles differ: Blender rotates an axis of the root bone to the pole, our chains bend toward it.
 """
 
 from __future__ import annotations
@@ -42,7 +41,7 @@ from .other_frames import notes_on, other_frames, poses_at
 from .poses import angle_about, evaluated_pose
 
 NATIVE_NAME = "IK"
-"""The default name of native IK constraints, which is not carried over."""
+"""The default name of native IK constraints, which isn't carried over."""
 
 
 class Conversion(NamedTuple):
@@ -53,7 +52,7 @@ class Conversion(NamedTuple):
         notes: Notes on settings without an equivalent, and on changes.
         moved: Largest movement of a head or tail, in metres in world space.
         turned: Largest rotation of a bone, in radians.
-        off: Names of the constraints that do not reproduce the pose.
+        off: Names of the constraints that don't reproduce the pose.
     """
 
     names: list[str]
@@ -66,39 +65,39 @@ class Conversion(NamedTuple):
 def convert_from_blender(
     armature: bpy.types.Object, bones: Collection[str] | None = None
 ) -> Conversion:
-    """Convert native IK constraints to ours, with their animation, and keep the pose.
+    """Convert native IK constraints and their animation to ours, and keep the pose.
 
     Args:
         armature: The armature object, in the scene and not in the NLA's tweak mode.
-        bones: Names of the bones whose constraints are converted; None for all.
+        bones: Names of the bones whose constraints to convert; None for all.
 
     Raises:
         ProblemError: If none can be converted; nothing has changed then.
     """
     posed = pose_bones(armature)
-    refs = [
+    native_refs = [
         (bone.name, name)
         for bone in posed
         if bones is None or bone.name in bones
         for name in ik_names(bone)
     ]
-    if not refs:
+    if not native_refs:
         if bones is None:
             raise ProblemError("The armature has no Inverse Kinematics constraint")
         raise ProblemError("The selected bones have no Inverse Kinematics constraint")
-    before = evaluated_pose(armature)
-    frames = other_frames(armature, [posed[b].constraints[n] for b, n in refs])
-    earlier = poses_at(armature, frames)
+    original_pose = evaluated_pose(armature)
+    frames = other_frames(armature, [posed[b].constraints[n] for b, n in native_refs])
+    original_poses = poses_at(armature, frames)
     notes: list[str] = []
     added: list[tuple[str, str]] = []
-    for bone, name in refs:
+    for bone, name in native_refs:
         try:
-            lost = _add_own(armature, posed[bone], posed[bone].constraints[name])
+            native_notes = _add_own(armature, posed[bone], posed[bone].constraints[name])
         except ProblemError as problem:
             notes.append(str(problem))
             continue
         added.append((bone, name))
-        notes += lost
+        notes += native_notes
     if not added:
         raise ProblemError(joined(" ", [msg("{note}.", note=note) for note in notes]))
     items = settings(armature).constraints
@@ -108,13 +107,13 @@ def convert_from_blender(
         for i, (b, n) in enumerate(added)
     ]
     for bone, name in added:
-        # Disables it. Removing it would remove its drivers as well.
+        # Disables it; removing it would also remove its drivers.
         posed[bone].constraints[name].target = None
     for item in items[first:]:
         use_native_limits(armature, item)
     notes += unused_limits_notes(armature, items[first:])
-    decide_flexion(armature, replacements, before)
-    outcome, off = match_pose(armature, replacements, before, notes)
+    decide_flexion(armature, replacements, original_pose)
+    difference, off = match_pose(armature, replacements, original_pose, notes)
     for new in replacements:
         notes += _move_animation(armature, new, {**ANIMATED, "mute": "enabled"})
     for bone, name in added:
@@ -122,21 +121,21 @@ def convert_from_blender(
     settings(armature).active_index = first
     editing.changed(armature)
     bpy.context.view_layer.update()
-    notes += notes_on(armature, replacements, frames, earlier, poses_at(armature, frames))
-    return Conversion([new.constraint.name for new in replacements], notes, *outcome, off)
+    notes += notes_on(armature, replacements, frames, original_poses, poses_at(armature, frames))
+    return Conversion([new.constraint.name for new in replacements], notes, *difference, off)
 
 
 def _add_own(armature: bpy.types.Object, bone: Any, con: Any) -> list[str]:
-    """Add a disabled constraint of ours for a native one.
+    """Add a disabled constraint of ours for a native constraint.
 
     Returns:
         Notes on settings without an equivalent.
 
     Raises:
-        ProblemError: If it would be invalid or make another one invalid; nothing has changed then.
+        ProblemError: If it would be invalid or invalidate another; nothing has changed then.
     """
     refuse_native(bone, con)
-    broken = editing.problems(with_lag=True)
+    earlier_problems = editing.problems(with_lag=True)
     items = settings(armature).constraints
     name = bone.name if _is_numbered(con.name, NATIVE_NAME) else con.name
     name = free_name(armature, name)
@@ -144,7 +143,7 @@ def _add_own(armature: bpy.types.Object, bone: Any, con: Any) -> list[str]:
     item.name = name
     notes = from_native(bone, con, item)
     item.enabled = False
-    if problem := editing.new_problem(broken, with_lag=True):
+    if problem := editing.new_problem(earlier_problems, with_lag=True):
         items.remove(len(items) - 1)
         editing.changed(armature)
         raise ProblemError(
@@ -169,17 +168,17 @@ def _own_link(bone: Any, con: Any, item: Any) -> Replacement:
 
 
 def convert_to_blender(armature: bpy.types.Object, indices: Collection[int]) -> Conversion:
-    """Convert our constraints to native IK constraints, with their animation, and keep the pose.
+    """Convert our constraints and their animation to native IK constraints, and keep the pose.
 
     Args:
         armature: The armature object, in the scene and not in the NLA's tweak mode.
         indices: Indices of the constraints; at least one.
 
     Raises:
-        ProblemError: If none can be converted; then nothing has changed.
+        ProblemError: If none can be converted; nothing has changed then.
     """
     bones, items = pose_bones(armature), settings(armature).constraints
-    before = evaluated_pose(armature)
+    original_pose = evaluated_pose(armature)
     notes: list[str] = []
     chosen: list[int] = []
     for index in sorted(indices):
@@ -192,7 +191,7 @@ def convert_to_blender(armature: bpy.types.Object, indices: Collection[int]) -> 
     if not chosen:
         raise ProblemError(joined(" ", [msg("{note}.", note=note) for note in notes]))
     frames = other_frames(armature, [items[index] for index in chosen])
-    earlier = poses_at(armature, frames)
+    original_poses = poses_at(armature, frames)
     added = [_add_native(bones[items[index].bone], items[index], notes) for index in chosen]
     replacements = [
         _native_link(bones[bone], bones[bone].constraints[name], items[index])
@@ -201,19 +200,19 @@ def convert_to_blender(armature: bpy.types.Object, indices: Collection[int]) -> 
     for name in dict.fromkeys(name for new in replacements for name in new.chain.bones):
         notes += set_native_limits(bones[name])
     with muting(armature, chosen):
-        outcome, off = match_pose(armature, replacements, before, notes)
-    back = {ours: theirs for theirs, ours in ANIMATED.items()}
+        difference, off = match_pose(armature, replacements, original_pose, notes)
+    ours_to_native = {our_name: native_name for native_name, our_name in ANIMATED.items()}
     for new in replacements:
-        notes += _move_animation(armature, new, back)
+        notes += _move_animation(armature, new, ours_to_native)
     for index in reversed(chosen):
         notes += _remove_own(armature, index)
     bpy.context.view_layer.update()
-    notes += notes_on(armature, replacements, frames, earlier, poses_at(armature, frames))
-    return Conversion([name for _, name in added], notes, *outcome, off)
+    notes += notes_on(armature, replacements, frames, original_poses, poses_at(armature, frames))
+    return Conversion([name for _, name in added], notes, *difference, off)
 
 
 def _is_numbered(name: str, stem: str) -> bool:
-    """Return whether a name is a stem, optionally with a number as Blender appends it."""
+    """Return whether a name is a stem, with or without the number that Blender appends."""
     return re.fullmatch(rf"{re.escape(stem)}(\.\d+)?", name) is not None
 
 
@@ -231,15 +230,15 @@ def _native_link(bone: Any, con: Any, item: Any) -> Replacement:
     angle = item.pole_angle
 
     def turn(root: Any, chain: Chain) -> float:
-        """Return the angle between the X axis and the direction of the pole, about the axis."""
+        """Return the angle about the chain's axis from the X axis to the pole."""
         axis = Vector(chain.axis)
-        # Native IK keeps the side to which a knee is bent, even if it is bent backward.
+        # Native IK keeps the bend direction of a knee, even if it is bent backward.
         bend, _ = chain.own_bend(chain.start, chain.axis)
         side = Vector(unit(bend) or side_of_bend(chain))
         up: Vector = Quaternion(axis, -angle) @ side
-        aside = axis.cross(up)
+        perpendicular = axis.cross(up)
         x, z = root.col[0].to_3d(), root.col[2].to_3d()
-        theta = atan2(-x.dot(aside), z.dot(aside))
+        theta = atan2(-x.dot(perpendicular), z.dot(perpendicular))
         return theta if _up(root, theta).dot(up) > 0.0 else theta + pi
 
     return Replacement(
@@ -266,7 +265,7 @@ def _remove_own(armature: bpy.types.Object, index: int) -> list[str]:
 
 
 def _up(root: Any, theta: float) -> Vector:
-    """Return the direction that native IK rotates to the pole, given the first bone's frame."""
+    """Return the direction that native IK rotates to the pole, from the first bone's matrix."""
     return root.col[0].to_3d() * cos(theta) + root.col[2].to_3d() * sin(theta)
 
 
@@ -283,14 +282,14 @@ def _move_animation(
     moves: dict[str, Move | None] = {}
     lost: list[str] = []
     for name in animated:
-        to = counterparts.get(name)
+        counterpart = counterparts.get(name)
         is_opposite = name == "mute"
-        if to is None or (is_opposite and "enabled" in animated):
+        if counterpart is None or (is_opposite and "enabled" in animated):
             moves[new.old + name] = None
             lost.append(name)
             continue
         shift = new.constraint.pole_angle - new.before if name == "pole_angle" else 0.0
-        moves[new.old + name] = Move(prefix + to, shift, is_opposite)
+        moves[new.old + name] = Move(prefix + counterpart, shift, is_opposite)
     if moves:
         lost += [path[len(new.old) :] for path in move_curves(armature, moves)]
     notes = []

@@ -1,6 +1,6 @@
 """Mapping settings between native IK constraints and ours.
 
-Each setting without an equivalent results in a note.
+Each setting without an equivalent adds a note.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ SAME = (
     "enabled",
     "weight",
 )
-"""Settings that both have, under the same names."""
+"""Settings that have the same name in both."""
 
 ANIMATED = {
     "influence": "influence",
@@ -52,7 +52,7 @@ ANIMATED = {
     "weight": "weight",
     "orient_weight": "rotation_weight",
 }
-"""Native settings that can be animated in both, with our names."""
+"""Native settings that can be animated in both, and our names for them."""
 
 CONVERTED = {*SAME, *ANIMATED.values(), "bone", "solver", "use_stretch", "show_overlay"}
 """Our settings that are converted, or need no conversion."""
@@ -62,29 +62,29 @@ PART_OF = {
     "offset_rotation": "use_offset",
     "root_weight": "use_free_root",
 }
-"""Our settings that belong to another one, which gets the note."""
+"""Our settings that belong to another setting, which gets the note."""
 
 NEEDS = {"stretch_max": "use_stretch", "use_volume": "use_stretch", "pole_weight": "pole_target"}
-"""Our settings that have no effect without another one."""
+"""Our settings that have no effect without another setting."""
 
 IK_STRETCH = 0.1
-"""IK Stretch of stretching bones without a value of their own, as in Rigify."""
+"""Default IK Stretch of bones of a stretching chain, as in Rigify."""
 
 STIFFEST = 0.99
 """Maximum native stiffness."""
 
 IN_LINE = radians(0.1)
-"""Maximum angle between a hinge axis and the bone axis that replaces it."""
+"""Maximum angle between a hinge axis and the bone axis replacing it."""
 
 
 # From Blender
 
 
 def refuse_native(bone: Any, con: Any) -> None:
-    """Refuse native IK constraints that cannot be converted.
+    """Refuse a native IK constraint that can't be converted.
 
     Raises:
-        ProblemError: If it cannot be converted.
+        ProblemError: If it can't be converted.
     """
     name = msg("“{constraint}” of “{bone}”", constraint=con.name, bone=bone.name)
     if bone.id_data.override_library is not None and con.is_override_data:
@@ -112,18 +112,18 @@ def refuse_native(bone: Any, con: Any) -> None:
             "“{bone}” has no parent to move its head: enable Use Tail", bone=bone.name
         )
     rig = skeleton_of(bone.id_data)
-    after = next_joint(rig, rig.index[bone.name])
-    if con.use_tail and not con.use_rotation and after >= 0:
+    next_bone = next_joint(rig, rig.index[bone.name])
+    if con.use_tail and not con.use_rotation and next_bone >= 0:
         raise ProblemError(
             "{name} moves the bone's tail, which isn't at the head of “{after}”: move the tail "
             "there in Edit Mode",
             name=name,
-            after=rig.names[after],
+            after=rig.names[next_bone],
         )
 
 
 def from_native(bone: Any, con: Any, item: FabrikConstraint) -> list[str]:
-    """Set up a new constraint of ours from a native one, without its pole angle.
+    """Set up our new constraint from a native constraint, without its pole angle.
 
     Returns:
         Notes on settings without an equivalent.
@@ -143,18 +143,18 @@ def from_native(bone: Any, con: Any, item: FabrikConstraint) -> list[str]:
     if not con.use_rotation:
         item.solver = exact_for(item.solver, len(chain.bones))
     bones = [pose_bones(bone.id_data)[name] for name in chain.bones]
-    stretching = {one.ik_stretch for one in bones}
-    item.use_stretch = con.use_stretch and stretching != {0.0}
+    stretches = {chain_bone.ik_stretch for chain_bone in bones}
+    item.use_stretch = con.use_stretch and stretches != {0.0}
     if item.use_stretch:
-        most: Any = item.bl_rna.properties["stretch_max"]
-        item.stretch_max = most.hard_max
+        stretch_max: Any = item.bl_rna.properties["stretch_max"]
+        item.stretch_max = stretch_max.hard_max
         notes.append(
             msg(
                 "Bones only stretch beyond reach. Blender's IK also changes their length within "
                 "reach, so elbows and knees differ slightly"
             )
         )
-    if item.use_stretch and len(stretching) > 1:
+    if item.use_stretch and len(stretches) > 1:
         notes.append(msg("IK Stretch differs between bones: here all bones of a chain stretch"))
     if 0.0 < con.influence < 1.0:
         notes.append(
@@ -167,7 +167,7 @@ def from_native(bone: Any, con: Any, item: FabrikConstraint) -> list[str]:
 
 
 def _native_notes(con: Any, bones: list[Any]) -> list[str]:
-    """Return notes on native settings that ours has no equivalent for."""
+    """Return notes on native settings without an equivalent in ours."""
     notes: list[str] = []
     if bones[0].id_data.pose.ik_solver == "ITASC":
         notes.append(msg("The armature's iTaSC solver settings aren't supported"))
@@ -189,30 +189,30 @@ def _native_notes(con: Any, bones: list[Any]) -> list[str]:
                 bones=bones[0].name,
             )
         )
-    others = [
+    other_constraints = [
         msg("{other}” on “{bone}", other=other.name, bone=bone.name)
         for bone in bones
         for other in active_constraints(bone)
         if other.type != "IK"
     ]
-    if others:
+    if other_constraints:
         notes.append(
             msg(
                 "{others} is applied after the chain is solved: Blender's IK is applied last",
-                others=listed(others),
+                others=listed(other_constraints),
             )
         )
     return notes
 
 
 def _is_apart(bone: Any) -> bool:
-    """Return whether a bone's head is not at its parent's tail."""
+    """Return whether a bone's head is apart from its parent's tail."""
     gap = (bone.bone.head_local - bone.bone.parent.tail_local).length
     return gap > 1e-4 * bone.parent.bone.length
 
 
 def _stiffness(bone: Any) -> set[float]:
-    """Return the stiffnesses of the axes that are not locked."""
+    """Return the stiffnesses of the unlocked axes."""
     axes = [axis for axis in "xyz" if not getattr(bone, f"lock_ik_{axis}")]
     return {getattr(bone, f"ik_stiffness_{axis}") for axis in axes}
 
@@ -221,10 +221,10 @@ def _stiffness(bone: Any) -> set[float]:
 
 
 def refuse_own(item: FabrikConstraint, bone: Any) -> None:
-    """Refuse constraints of ours that cannot be converted.
+    """Refuse a constraint of ours that can't be converted.
 
     Raises:
-        ProblemError: If it cannot be converted.
+        ProblemError: If it can't be converted.
     """
     name = msg("“{constraint}”", constraint=item.name)
     if bone is None:
@@ -248,14 +248,14 @@ def refuse_own(item: FabrikConstraint, bone: Any) -> None:
             parent=bone.parent.name,
         )
     problems = [
-        joint_problem(pose_bones(bone.id_data)[one]) for one in named_chain(item, bone).bones
+        joint_problem(pose_bones(bone.id_data)[part]) for part in named_chain(item, bone).bones
     ]
     for problem in filter(None, problems):
         raise ProblemError(problem)
 
 
 def to_native(item: FabrikConstraint, bone: Any, con: Any) -> list[str]:
-    """Set up a new native constraint from one of ours, without its pole angle.
+    """Set up a new native constraint from ours, without its pole angle.
 
     Returns:
         Notes on settings without an equivalent.
@@ -275,11 +275,11 @@ def to_native(item: FabrikConstraint, bone: Any, con: Any) -> list[str]:
             )
         )
         con.use_rotation = False
-    # Bones without IK Stretch do not stretch anyway, and the default is on.
-    con.use_stretch = item.use_stretch or not any(one.ik_stretch for one in bones)
-    if item.use_stretch and not any(one.ik_stretch for one in bones):
-        for one in bones:
-            one.ik_stretch = IK_STRETCH
+    # Bones without IK Stretch don't stretch anyway, and it is on by default.
+    con.use_stretch = item.use_stretch or not any(chain_bone.ik_stretch for chain_bone in bones)
+    if item.use_stretch and not any(chain_bone.ik_stretch for chain_bone in bones):
+        for chain_bone in bones:
+            chain_bone.ik_stretch = IK_STRETCH
         notes.append(
             msg(
                 "IK Stretch of the bones of the chain was set to {ik_stretch}",
@@ -290,7 +290,7 @@ def to_native(item: FabrikConstraint, bone: Any, con: Any) -> list[str]:
 
 
 def _own_notes(item: FabrikConstraint) -> list[str]:
-    """Return notes on our settings that native IK has no equivalent for."""
+    """Return notes on our settings without an equivalent in native IK."""
     notes: list[str] = []
     lost = [prop.name for prop in settings_in(type(item)) if _is_lost(item, prop)]
     if lost:
@@ -311,10 +311,10 @@ def _own_notes(item: FabrikConstraint) -> list[str]:
 
 
 def _is_lost(item: FabrikConstraint, prop: Any) -> bool:
-    """Return whether a setting of ours has an effect without a native equivalent."""
+    """Return whether our setting has an effect that native IK lacks."""
     name = prop.identifier
     if prop.type == "POINTER":
-        # A group that is switched on, such as that of a foot on the ground.
+        # A settings group that is enabled, such as On the Ground.
         return bool(getattr(getattr(item, name), "use", False))
     if name in CONVERTED or name in PART_OF:
         return False
@@ -327,7 +327,7 @@ def set_native_limits(bone: Any) -> list[str]:
     """Convert the limits and stiffness of a joint to native IK settings.
 
     Returns:
-        Notes on what cannot be converted.
+        Notes on limits that can't be converted.
     """
     joint: FabrikJoint = bone.fabrik_joint
     kind = joint.limit_type
@@ -346,8 +346,8 @@ def set_native_limits(bone: Any) -> list[str]:
 
 def _set_hinge(bone: Any, joint: FabrikJoint) -> list[str]:
     direction = Vector(AXES.get(joint.hinge_axis) or joint.hinge_vector)
-    for axis, unit in AXES.items():
-        angle = direction.angle(Vector(unit), inf)
+    for axis, axis_vector in AXES.items():
+        angle = direction.angle(Vector(axis_vector), inf)
         if min(angle, pi - angle) > IN_LINE:
             continue
         low, high = joint.hinge_min, joint.hinge_max
@@ -386,7 +386,7 @@ def _set_cone(bone: Any, joint: FabrikJoint) -> list[str]:
 
 
 def _set_range(bone: Any, axis: str, low: float, high: float) -> list[str]:
-    """Set the native limits about an axis; return a note if they are not supported."""
+    """Set the native limits about an axis; return a note if they aren't supported."""
     is_free = high - low >= 2.0 * pi - 1e-6
     setattr(bone, f"use_ik_limit_{axis}", not is_free)
     if is_free:

@@ -1,4 +1,4 @@
-"""Moving F-curves and drivers to another setting with the same or the opposite meaning."""
+"""Moving F-curves and drivers to another setting with the same or opposite meaning."""
 
 from __future__ import annotations
 
@@ -11,16 +11,16 @@ import bpy
 from ...blender import animation
 
 SHIFTED = re.compile(r"\((.*)\) \+ (-?[0-9.e+-]+)", re.DOTALL)
-"""A driver expression as written by `_shifted`: the original one and an offset."""
+"""A driver expression as written by `_shifted`: the original expression and an offset."""
 
 
 class Move(NamedTuple):
     """The destination of a setting's animation.
 
     Attributes:
-        path: Data path of the other setting.
+        path: Data path of the new setting.
         shift: Offset to add to the values.
-        is_opposite: Whether the other setting is the inverse of a switch.
+        is_opposite: Whether the new setting is the inverse of a switch.
     """
 
     path: str
@@ -29,7 +29,7 @@ class Move(NamedTuple):
 
 
 def animated_below(ob: bpy.types.Object, prefix: str) -> list[str]:
-    """Return the animated settings whose path starts with a prefix, without it and sorted."""
+    """Return the animated paths that start with a prefix, sorted and without the prefix."""
     paths = {curve.data_path for curve in animation.all_curves(ob)}
     return sorted(path[len(prefix) :] for path in paths if path.startswith(prefix))
 
@@ -39,10 +39,10 @@ def move_curves(ob: bpy.types.Object, moves: Mapping[str, Move | None]) -> list[
 
     Args:
         ob: The object, not in the NLA's tweak mode.
-        moves: By data path of a setting, the destination; None removes its animation.
+        moves: Destinations by data path of a setting; None removes its animation.
 
     Returns:
-        The paths of settings whose animation was removed because its curve or modifiers cannot be
+        The paths of settings that lost their animation, as its curve or modifiers can't be
         converted.
     """
     lost: list[str] = []
@@ -58,13 +58,13 @@ def move_curves(ob: bpy.types.Object, moves: Mapping[str, Move | None]) -> list[
                 if curve.driver is not None:
                     curve.driver.is_valid = True  # The old path may have become invalid.
 
-    others = [other for other in bpy.data.objects if other != ob]
-    animation.rewrite(ob, others, rewrite)
+    other_objects = [other for other in bpy.data.objects if other != ob]
+    animation.rewrite(ob, other_objects, rewrite)
     return lost
 
 
 def _change_values(curve: Any, move: Move) -> bool:
-    """Convert the values of a curve; return whether that is possible."""
+    """Convert the values of a curve, and return whether that is possible."""
     if move.shift == 0.0 and not move.is_opposite:
         return True
     if curve.driver is not None:
@@ -74,18 +74,18 @@ def _change_values(curve: Any, move: Move) -> bool:
         return line is not None
     sign, shift = (-1.0, 1.0) if move.is_opposite else (1.0, move.shift)
     for point in curve.keyframe_points:
-        for place in (point.co, point.handle_left, point.handle_right):
-            place[1] = sign * place[1] + shift
+        for coordinates in (point.co, point.handle_left, point.handle_right):
+            coordinates[1] = sign * coordinates[1] + shift
     curve.update()
     return len(curve.keyframe_points) > 0
 
 
 def _line(curve: Any) -> tuple[float, float] | None:
-    """Return (a, b) of a driver curve a + b · x; None if it is not linear."""
+    """Return (a, b) of a driver curve a + b · x; None if it isn't linear."""
     if any(x != y for x, y in [tuple(point.co) for point in curve.keyframe_points]):
         return None
     line = (0.0, 1.0)
-    for modifier in [one for one in curve.modifiers if not one.mute]:
+    for modifier in [active for active in curve.modifiers if not active.mute]:
         if modifier.type != "GENERATOR" or modifier.mode != "POLYNOMIAL" or line != (0.0, 1.0):
             return None
         if modifier.poly_order != 1 or modifier.use_additive or modifier.use_restricted_range:
@@ -104,16 +104,16 @@ def _change_driver(curve: Any, line: tuple[float, float], move: Move) -> None:
             curve.modifiers.remove(modifier)
     driver.type = "SCRIPTED"
     if move.is_opposite:
-        # A boolean is true from 1 on.
+        # A boolean is true from 1.
         driver.expression = f"0 if ({expression}) >= 1 else 1"
     else:
         driver.expression = _shifted(expression, move.shift)
 
 
 def _shifted(expression: str, shift: float) -> str:
-    known = SHIFTED.fullmatch(expression)
-    if known is not None:
-        expression, shift = known[1], shift + float(known[2])
+    match = SHIFTED.fullmatch(expression)
+    if match is not None:
+        expression, shift = match[1], shift + float(match[2])
     return expression if abs(shift) < 1e-6 else f"({expression}) + {shift:.7g}"
 
 

@@ -1,7 +1,7 @@
 """Matching the previous pose with new constraints.
 
-Pole angles are computed from the FK pose, and corrected iteratively by the remaining difference of
-the bend. If the pose still differs, it is applied to the chain as FK pose.
+Pole angles are computed from the FK pose, then corrected iteratively by the remaining swivel angle.
+If the pose still differs, it is applied to the chain as its FK pose.
 """
 
 from __future__ import annotations
@@ -33,11 +33,11 @@ from .poses import (
 )
 
 NEAR = 1e-3
-"""Maximum difference of a kept pose, as a fraction of the chain length, or in tens of radians."""
+"""Maximum difference of matching poses, as a fraction of the chain length or in tens of radians."""
 
 OTHER = 5e-3
-"""Difference above which the pose is applied as FK pose, which may change other frames. Native IK
-leaves limbs short of their targets by less than this."""
+"""Difference above which the pose is applied as the FK pose, which may change other frames. Native
+IK leaves limbs short of their targets by less than this."""
 
 FITTED = 1e-6
 """Maximum difference of a matched bend, in radians."""
@@ -56,9 +56,9 @@ class Replacement:
         constraint: The new constraint.
         chain: Its chain.
         title: Its name in notes.
-        turn: Returns its pole angle, given the matrix of its first bone in the FK pose, and the
-            chain in that pose.
-        is_on: Whether it is to be enabled.
+        turn: Returns its pole angle from its first bone's matrix in the FK pose, and the chain in
+            that pose.
+        is_on: Whether to enable it.
         before: Pole angle of the old constraint.
         old: Data path prefix of the old constraint.
     """
@@ -85,7 +85,7 @@ class Replacement:
 def match_pose(
     armature: bpy.types.Object,
     replacements: Sequence[Replacement],
-    before: PoseMatrices,
+    original: PoseMatrices,
     notes: list[str],
 ) -> tuple[Change, list[str]]:
     """Enable new constraints, and adjust them to match the previous pose.
@@ -93,55 +93,55 @@ def match_pose(
     Args:
         armature: The armature.
         replacements: The new constraints.
-        before: The previous pose.
+        original: The previous pose.
         notes: The list to add notes to.
 
     Returns:
-        The remaining difference, and the titles of the constraints that do not match.
+        The remaining difference, and the titles of the constraints that don't match.
     """
-    after = _start(armature, replacements, before)
+    pose = _start(armature, replacements, original)
     off = [
-        new for new in replacements if new.is_full and _is_off(armature, new, before, after, OTHER)
+        new for new in replacements if new.is_full and _is_off(armature, new, original, pose, OTHER)
     ]
     if off:
         for new in off:
-            notes += _apply_as_fk(armature, new, before)
-        after = _fit(armature, replacements, before)
+            notes += _apply_as_fk(armature, new, original)
+        pose = _fit(armature, replacements, original)
     unmatched = [
         new.title
         for new in replacements
-        if new.is_on and _is_off(armature, new, before, after, NEAR)
+        if new.is_on and _is_off(armature, new, original, pose, NEAR)
     ]
-    return change(armature, before, after, before), unmatched
+    return change(armature, original, pose, original), unmatched
 
 
 def decide_flexion(
-    armature: bpy.types.Object, replacements: Sequence[Replacement], before: PoseMatrices
+    armature: bpy.types.Object, replacements: Sequence[Replacement], original: PoseMatrices
 ) -> None:
-    """Store how the joints of new constraints of ours flex, unless only that changes the pose."""
+    """Store how the joints of our new constraints flex, unless only that changes the pose."""
     bones = {name for new in replacements for name in new.chain.bones}
-    earlier = stored_flexions(armature, bones)
+    original_flexions = stored_flexions(armature, bones)
     for new in replacements:
         remember(armature, new.constraint)
-    decided = stored_flexions(armature, bones)
-    if decided == earlier:
+    new_flexions = stored_flexions(armature, bones)
+    if new_flexions == original_flexions:
         return
 
     def bones_off() -> set[str]:
-        after = _start(armature, replacements, before)
+        current = _start(armature, replacements, original)
         off = [new for new in replacements if new.is_full]
-        off = [new for new in off if _is_off(armature, new, before, after, NEAR)]
+        off = [new for new in off if _is_off(armature, new, original, current, NEAR)]
         return {name for new in off for name in new.chain.bones}
 
-    restore_flexions(armature, {name: earlier[name] for name in bones_off()})
-    if stored_flexions(armature, bones) != decided:
-        restore_flexions(armature, {name: decided[name] for name in bones_off()})
+    restore_flexions(armature, {name: original_flexions[name] for name in bones_off()})
+    if stored_flexions(armature, bones) != new_flexions:
+        restore_flexions(armature, {name: new_flexions[name] for name in bones_off()})
 
 
 def _start(
-    armature: bpy.types.Object, replacements: Sequence[Replacement], before: PoseMatrices
+    armature: bpy.types.Object, replacements: Sequence[Replacement], original: PoseMatrices
 ) -> PoseMatrices:
-    """Enable new constraints, with the pole angles that match the previous pose best."""
+    """Enable new constraints, with the pole angles that best match the previous pose."""
     for new in replacements:
         new.constraint.enabled = False
     fk = evaluated_pose(armature)
@@ -149,27 +149,27 @@ def _start(
         if new.has_pole:
             posed = _fk_chain(armature, new.chain, fk)
             if not any(posed.axis):
-                continue  # It has no size, and thus no side to be turned to.
+                continue  # Without size it has no bend direction.
             new.constraint.pole_angle = _wrapped(new.turn(fk[new.chain.bones[0]], posed))
     for new in replacements:
         new.constraint.enabled = new.is_on
-    return _fit(armature, replacements, before)
+    return _fit(armature, replacements, original)
 
 
 def _is_off(
     armature: bpy.types.Object,
     new: Replacement,
-    before: PoseMatrices,
-    after: PoseMatrices,
-    most: float,
+    original: PoseMatrices,
+    current: PoseMatrices,
+    limit: float,
 ) -> bool:
-    moved, turned = change(armature, before, after, new.chain.bones)
-    return moved > most * size_world(armature, new.chain, before) or turned > 10.0 * most
+    moved, turned = change(armature, original, current, new.chain.bones)
+    return moved > limit * size_world(armature, new.chain, original) or turned > 10.0 * limit
 
 
-def _apply_as_fk(armature: bpy.types.Object, new: Replacement, before: PoseMatrices) -> list[str]:
-    """Apply the previous pose of a chain as its FK pose, except for animated bones."""
-    has_changed, is_animated = apply_as_fk(armature, new.chain.bones, before)
+def _apply_as_fk(armature: bpy.types.Object, new: Replacement, original: PoseMatrices) -> list[str]:
+    """Apply a chain's previous pose as its FK pose, except for animated bones."""
+    has_changed, is_animated = apply_as_fk(armature, new.chain.bones, original)
     notes: list[str] = []
     if has_changed:
         notes.append(
@@ -190,38 +190,38 @@ def _apply_as_fk(armature: bpy.types.Object, new: Replacement, before: PoseMatri
 
 
 def _fit(
-    armature: bpy.types.Object, replacements: Sequence[Replacement], before: PoseMatrices
+    armature: bpy.types.Object, replacements: Sequence[Replacement], original: PoseMatrices
 ) -> PoseMatrices:
-    """Adjust pole angles until all chains bend as before, and return the pose."""
-    turning = [new for new in replacements if new.has_pole and new.is_full]
-    remaining = [0.0] * len(turning)
-    steps = [0.0] * len(turning)
-    after = evaluated_pose(armature)
+    """Adjust pole angles until all chains bend as originally, and return the pose."""
+    with_poles = [new for new in replacements if new.has_pole and new.is_full]
+    remaining = [0.0] * len(with_poles)
+    steps = [0.0] * len(with_poles)
+    current = evaluated_pose(armature)
     for _ in range(MOST_FITS):
-        for i, new in enumerate(turning):
-            wanted, points = (joints(armature, new.chain, pose) for pose in (before, after))
-            turn = swivel_angle(points, wanted)
-            steps[i] = _step(turn, remaining[i], steps[i])
-            remaining[i] = turn
+        for i, new in enumerate(with_poles):
+            wanted, actual = (joints(armature, new.chain, pose) for pose in (original, current))
+            swivel = swivel_angle(actual, wanted)
+            steps[i] = _step(swivel, remaining[i], steps[i])
+            remaining[i] = swivel
             new.constraint.pole_angle = _wrapped(new.constraint.pole_angle + steps[i])
         if max(map(abs, remaining), default=0.0) < FITTED:
             break
-        after = evaluated_pose(armature)
-    return after
+        current = evaluated_pose(armature)
+    return current
 
 
-def _step(remaining: float, before: float, step: float) -> float:
+def _step(remaining: float, remaining_before: float, step: float) -> float:
     """Return the next change of a pole angle.
 
-    A chain swivels by another angle than its pole angle changes: native IK rotates about the first
-    bone, which may be far off the line from root to tip.
+    The swivel angle may change by more or less than the pole angle: native IK rotates about the
+    first bone, which may be far off the line from root to tip.
 
     Args:
         remaining: The remaining swivel angle.
-        before: The remaining angle before the last step.
-        step: The last step; 0 if there was none.
+        remaining_before: The remaining angle before the last step.
+        step: The last step; 0 at first.
     """
-    rate = _wrapped(before - remaining) / step if step else 1.0
+    rate = _wrapped(remaining_before - remaining) / step if step else 1.0
     return remaining / min(max(rate, SLOWEST), FASTEST)
 
 
@@ -232,8 +232,8 @@ def _fk_chain(armature: bpy.types.Object, chain: NamedChain, fk: PoseMatrices) -
     tip = rig.index[chain.tip] if chain.tip else -1
     axes = [matrix3(fk[name]) for name in chain.bones]
     points = [vector(point) for point in joints(armature, chain, fk)]
-    rest = bend_side(rig, [rig.index[name] for name in chain.bones], tip)
-    return posed_chain(axes, points, rest, ())
+    bend_rest = bend_side(rig, [rig.index[name] for name in chain.bones], tip)
+    return posed_chain(axes, points, bend_rest, ())
 
 
 def _wrapped(angle: float) -> float:

@@ -24,12 +24,12 @@ from .convert import Conversion, convert_from_blender, convert_to_blender
 
 
 class Converting(Working):
-    """Base of both operators."""
+    """Base of both conversion operators."""
 
     def report_of(self, context: bpy.types.Context, conversion: Conversion) -> str:
-        """Return the report of a conversion, and report its notes."""
+        """Return the report of a conversion, and show its notes as warnings."""
         self.warn(conversion.notes)
-        what = msg(
+        text = msg(
             "Converted {count}",
             count=counted(len(conversion.names), "{count} constraint", "{count} constraints"),
         )
@@ -40,7 +40,7 @@ class Converting(Working):
             why = msg(", because {names} couldn't be matched", names=listed(conversion.off))
             moved = joined("", (moved, why))
         return msg(
-            "{what}; the pose changed by {moved} at most{more}", what=what, moved=moved, more=more
+            "{what}; the pose changed by {moved} at most{more}", what=text, moved=moved, more=more
         )
 
 

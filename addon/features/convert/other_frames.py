@@ -1,4 +1,4 @@
-"""How much a conversion changes the pose at other frames than the current one."""
+"""Measuring how much a conversion changes the pose at frames other than the current frame."""
 
 from __future__ import annotations
 
@@ -21,14 +21,14 @@ MOST = 24
 
 
 def other_frames(armature: bpy.types.Object, constraints: Iterable[Any]) -> list[int]:
-    """Return frames to compare, without the current one.
+    """Return frames to compare, without the current frame.
 
-    These are the frames with keys of the armature or of its targets and their dependencies, and, if
-    they are few, further frames evenly spaced between the first and last.
+    These are the frames with keys of the armature, its targets and their dependencies. If they are
+    few, more frames are spaced evenly from the first to the last.
 
     Args:
         armature: The armature.
-        constraints: Its native constraints or ours.
+        constraints: Its constraints, native or ours.
     """
     chosen: set[int] = set()
     ends = [
@@ -44,15 +44,15 @@ def other_frames(armature: bpy.types.Object, constraints: Iterable[Any]) -> list
         return []
     first, last = min(chosen), max(chosen)
     keyed = sorted(chosen)
-    left = max(MOST - len(keyed), 0)
-    chosen.update(first + (last - first) * i // (left + 1) for i in range(1, left + 1))
-    frames = sorted(chosen) if left else [keyed[i * len(keyed) // MOST] for i in range(MOST)]
+    spare = max(MOST - len(keyed), 0)
+    chosen.update(first + (last - first) * i // (spare + 1) for i in range(1, spare + 1))
+    frames = sorted(chosen) if spare else [keyed[i * len(keyed) // MOST] for i in range(MOST)]
     scene = bpy.context.scene
     return [frame for frame in frames if scene is None or frame != scene.frame_current_final]
 
 
 def poses_at(armature: bpy.types.Object, frames: Sequence[int]) -> list[PoseMatrices]:
-    """Return the evaluated poses at some frames; unkeyed changes are kept."""
+    """Return the evaluated poses at the frames, and keep unkeyed changes."""
     scene, layer = bpy.context.scene, bpy.context.view_layer
     if not frames or scene is None or layer is None:
         return []
@@ -68,8 +68,8 @@ def notes_on(
     armature: bpy.types.Object,
     replacements: Sequence[Replacement],
     frames: Sequence[int],
-    before: Sequence[PoseMatrices],
-    after: Sequence[PoseMatrices],
+    original: Sequence[PoseMatrices],
+    converted: Sequence[PoseMatrices],
 ) -> list[str]:
     """Return notes on chains whose poses differ at other frames.
 
@@ -77,20 +77,20 @@ def notes_on(
         armature: The armature.
         replacements: The new constraints.
         frames: The frames.
-        before: The previous poses at these frames.
-        after: The new poses at these frames.
+        original: The previous poses at these frames.
+        converted: The new poses at these frames.
     """
     notes: list[str] = []
     chains: dict[tuple[str, ...], list[Replacement]] = {}
-    for new in replacements:  # A limb may have one with a pole and one without.
+    for new in replacements:  # A limb may have several, with and without pole.
         chains.setdefault(tuple(new.chain.bones), []).append(new)
     for bones, sharing in chains.items():
-        off = [change(armature, a, b, bones) for a, b in zip(before, after, strict=True)]
-        sizes = [size_world(armature, sharing[0].chain, pose) for pose in before]
-        is_off = [_is_off(one, size) for one, size in zip(off, sizes, strict=True)]
+        off = [change(armature, a, b, bones) for a, b in zip(original, converted, strict=True)]
+        sizes = [size_world(armature, sharing[0].chain, pose) for pose in original]
+        is_off = [_is_off(difference, size) for difference, size in zip(off, sizes, strict=True)]
         if not any(is_off):
             continue
-        moved, turned = (max(of) for of in zip(*off, strict=True))
+        moved, turned = (max(values) for values in zip(*off, strict=True))
         worst = max(range(len(frames)), key=lambda i: off[i].moved)
         titles = listed([new.title for new in sharing])
         notes.append(

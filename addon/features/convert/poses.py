@@ -1,4 +1,4 @@
-"""Evaluated poses: reading, comparing and applying them as FK pose."""
+"""Reading, comparing and applying evaluated poses."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from ...blender.limbs import NamedChain
 from ...blender.rotation import channel_of, channel_values, mode_of
 
 BENT = 1e-5
-"""Minimum distance of bent joints from the axis of a chain, as a fraction of its length."""
+"""Minimum distance of bent joints from a chain's axis, as a fraction of its length."""
 
 PoseMatrices = dict[str, Matrix]
 """Matrices of an armature's bones in armature space, by name."""
@@ -43,18 +43,18 @@ def evaluated_pose(armature: bpy.types.Object) -> PoseMatrices:
 
 
 def change(
-    armature: bpy.types.Object, before: PoseMatrices, after: PoseMatrices, bones: Iterable[str]
+    armature: bpy.types.Object, first: PoseMatrices, second: PoseMatrices, bones: Iterable[str]
 ) -> Change:
-    """Return the largest difference of two poses at some bones."""
+    """Return the largest difference between two poses of the bones."""
     world = armature.matrix_world.to_3x3()
-    moved = turned = 0.0
+    moved = angle = 0.0
     for bone in [pose_bones(armature)[name] for name in bones]:
-        a, b = before[bone.name], after[bone.name]
+        a, b = first[bone.name], second[bone.name]
         for point in (Vector(), Vector((0.0, bone.bone.length, 0.0))):
             moved = max(moved, (world @ (b @ point - a @ point)).length)
-        turn: Quaternion = a.to_quaternion().rotation_difference(b.to_quaternion())
-        turned = max(turned, min(turn.angle, 2.0 * pi - turn.angle))
-    return Change(moved, turned)
+        rotation: Quaternion = a.to_quaternion().rotation_difference(b.to_quaternion())
+        angle = max(angle, min(rotation.angle, 2.0 * pi - rotation.angle))
+    return Change(moved, angle)
 
 
 def joints(armature: bpy.types.Object, chain: NamedChain, pose: PoseMatrices) -> list[Vector]:
@@ -73,32 +73,32 @@ def size_world(armature: bpy.types.Object, chain: NamedChain, pose: PoseMatrices
 
 
 def bend(points: Sequence[Vector]) -> tuple[Vector, Vector] | None:
-    """Return the unit axis of a chain from root to tip, and the unit direction of its bend.
+    """Return the unit axis of a chain from root to tip, and its unit bend direction.
 
-    None if it has no axis, or is straight.
+    Returns None for a chain that has no axis, or is straight.
     """
     axis: Vector = (points[-1] - points[0]).normalized()
-    out = sum((_across(point - points[0], axis) for point in points[1:-1]), Vector())
-    size = sum((b - a).length for a, b in pairwise(points))
-    if axis.length == 0.0 or out.length < BENT * size:
+    bend_sum = sum((_across(point - points[0], axis) for point in points[1:-1]), Vector())
+    chain_length = sum((b - a).length for a, b in pairwise(points))
+    if axis.length == 0.0 or bend_sum.length < BENT * chain_length:
         return None
-    return axis, out.normalized()
+    return axis, bend_sum.normalized()
 
 
-def swivel_angle(before: Sequence[Vector], after: Sequence[Vector]) -> float:
+def swivel_angle(first: Sequence[Vector], second: Sequence[Vector]) -> float:
     """Return the rotation about the line from root to tip between two bends, in radians.
 
-    It is 0 if one of them is straight.
+    It is 0 if either of them is straight.
     """
-    a, b = bend(before), bend(after)
+    a, b = bend(first), bend(second)
     return 0.0 if a is None or b is None else angle_about(b[0], a[1], b[1])
 
 
-def angle_about(axis: Vector, before: Vector, after: Vector) -> float:
-    """Return the angle about an axis from one direction to another, in radians."""
-    before, after = _across(before, axis), _across(after, axis)
-    normal: Any = before.cross(after)
-    return atan2(axis.dot(normal), before.dot(after))
+def angle_about(axis: Vector, first: Vector, second: Vector) -> float:
+    """Return the angle about an axis from the first direction to the second, in radians."""
+    first, second = _across(first, axis), _across(second, axis)
+    normal: Any = first.cross(second)
+    return atan2(axis.dot(normal), first.dot(second))
 
 
 def _across(direction: Vector, axis: Vector) -> Vector:
@@ -108,15 +108,15 @@ def _across(direction: Vector, axis: Vector) -> Vector:
 def apply_as_fk(
     armature: bpy.types.Object, bones: Iterable[str], pose: PoseMatrices
 ) -> tuple[bool, bool]:
-    """Apply the rotations of a pose to bones as FK pose, except for animated rotations.
+    """Apply a pose's rotations to bones as their FK pose, except for animated rotations.
 
     Args:
         armature: The armature object.
-        bones: Names of bones, each after its parent.
+        bones: Names of bones, parents first.
         pose: The pose.
 
     Returns:
-        Whether a bone was changed, and whether one is animated.
+        Whether any bone was changed, and whether any is animated.
     """
     channels = animation.animated(armature)
     has_changed = is_animated = False
@@ -128,8 +128,8 @@ def apply_as_fk(
         if any(channels.numbers(name, channel)):
             is_animated = True
             continue
-        turn = _local(bone, pose).to_quaternion()
-        rotation = (turn.w, turn.x, turn.y, turn.z)
+        quaternion = _local(bone, pose).to_quaternion()
+        rotation = (quaternion.w, quaternion.x, quaternion.y, quaternion.z)
         setattr(bone, channel, channel_values(mode, rotation, list(getattr(bone, channel))))
         has_changed = True
     bpy.context.view_layer.update()
@@ -142,5 +142,5 @@ def _local(bone: Any, pose: PoseMatrices) -> Matrix:
     if bone.parent is not None:
         parents["parent_matrix"] = pose[bone.parent.name]
         parents["parent_matrix_local"] = bone.parent.bone.matrix_local
-    rest = bone.bone.matrix_local
-    return bone.bone.convert_local_to_pose(pose[bone.name], rest, invert=True, **parents)
+    rest_matrix = bone.bone.matrix_local
+    return bone.bone.convert_local_to_pose(pose[bone.name], rest_matrix, invert=True, **parents)

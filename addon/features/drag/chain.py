@@ -1,4 +1,4 @@
-"""Dragging a chain without a constraint, which changes its FK pose."""
+"""Dragging a chain without a constraint, by changing its FK pose."""
 
 from __future__ import annotations
 
@@ -33,10 +33,10 @@ SOLVER, ITERATIONS, TOLERANCE = "FABRIK", 20, 1e-5
 
 
 class ChainDrag:
-    """A drag of a bone's tail, for which its parents rotate.
+    """A drag of a bone's tail that rotates the bone and its parents.
 
-    It is solved like the chain of a constraint, with joint limits, but written to the FK pose.
-    Locked and driven rotation channels are kept; the joint rotates about its remaining axes.
+    It is solved like a constraint's chain, with joint limits, but written to the FK pose. Locked
+    and driven rotation channels are kept; the joint rotates about its remaining axes.
 
     Attributes:
         place: Location of the tail at the start of the drag, in world space.
@@ -49,22 +49,22 @@ class ChainDrag:
     def __init__(
         self, depsgraph: bpy.types.Depsgraph, armature: bpy.types.Object, bones: list[int]
     ) -> None:
-        """Start dragging the tail of the last of some bones, each the parent of the next.
+        """Start dragging the tail of the last bone; each bone is the parent of the next.
 
         Raises:
-            ProblemError: If they cannot be posed.
+            ProblemError: If they can't be posed.
         """
         rig = self.rig = skeleton_of(armature)
         self.object, self.bones = armature, bones
         self.name = rig.names[bones[-1]]
-        now = Evaluated(armature.evaluated_get(depsgraph))
+        evaluated = Evaluated(armature.evaluated_get(depsgraph))
         channels = PoseChannels(pose_bones(armature))
         self._rotations = {bone: PosedRotation(self._bone(bone)) for bone in bones}
-        world = now.object.matrix_world
+        world = evaluated.object.matrix_world
         self._world = matrix_frame(world)
         try:
             self._frames = self._world, inverse(self._world)
-            self._input = self._chain(channels, now)
+            self._input = self._chain(channels, evaluated)
         except ValueError:
             raise ProblemError(
                 "“{name}” can't be dragged, because “{armature}” has zero scale or an invalid "
@@ -75,31 +75,31 @@ class ChainDrag:
         tip = self._input.joints[-1]
         self.place = self.tip_start = point_in(self._world, tip)
         self.state = "REACHED"
-        tip_bone = pose_bones(now.object)[self.name]
+        tip_bone = pose_bones(evaluated.object)[self.name]
         self.axes = orthonormalize(matrix3(world @ tip_bone.matrix)) or IDENTITY
 
-    def _chain(self, channels: PoseChannels, now: Evaluated) -> ChainInput:
+    def _chain(self, channels: PoseChannels, evaluated: Evaluated) -> ChainInput:
         """Return the chain in its FK pose.
 
         Raises:
             ValueError: If a number is not finite.
-            ProblemError: If a joint is not possible.
+            ProblemError: If a joint is invalid.
         """
         rig, bones = self.rig, self.bones
         locations = floats(channels.bones, "location", 3)
         scales = floats(channels.bones, "scale", 3)
         locals_: list[Local] = []
         for bone in bones:
-            at = slice(bone * 3, bone * 3 + 3)
-            location = ORIGIN if bone in rig.connected else vector(locations[at])
-            locals_.append(Local(location, self._rotations[bone].turn, vector(scales[at])))
+            xyz = slice(bone * 3, bone * 3 + 3)
+            location = ORIGIN if bone in rig.connected else vector(locations[xyz])
+            locals_.append(Local(location, self._rotations[bone].turn, vector(scales[xyz])))
         root_parent = rig.parents[bones[0]]
         limits, stiffness = self._joints()
         return ChainInput(
             [rig.bone(bone) for bone in bones],
             locals_,
             (0.0, rig.bone(bones[-1]).length, 0.0),
-            WHOLE if root_parent < 0 else now.frame(root_parent),
+            WHOLE if root_parent < 0 else evaluated.frame(root_parent),
             bend_side(rig, bones, -1),
             limits,
             stiffness,
@@ -109,15 +109,15 @@ class ChainDrag:
         """Return the limit and stiffness of each bone.
 
         Raises:
-            ProblemError: If a joint is not possible.
+            ProblemError: If a joint is invalid.
         """
         bones = [self._bone(bone) for bone in self.bones]
         for problem in map(joint_problem, bones):
             if problem:
                 raise ProblemError(problem)
         limits, stiffness = zip(*map(posed_joint, bones), strict=True)
-        rotations = self._rotations.values()
-        return [one.limited(limit) for one, limit in zip(rotations, limits, strict=True)], [
+        starts = self._rotations.values()
+        return [rotation.limited(limit) for rotation, limit in zip(starts, limits, strict=True)], [
             *stiffness
         ]
 
@@ -128,7 +128,7 @@ class ChainDrag:
         """Drag the tail in world space, relative to the start of the drag.
 
         Raises:
-            ProblemError: If that overflows.
+            ProblemError: If it overflows.
         """
         if displacement == ORIGIN:
             self.cancel()
@@ -152,25 +152,25 @@ class ChainDrag:
         pairs: Mapping[int, tuple[int, Mat3]],
         turned: Callable[[Mat3, tuple[Quat, Quat], Quat], Quat],
     ) -> None:
-        """Rotate the bones as another drag has rotated those of the other side.
+        """Mirror the rotations of a drag on the other side.
 
         Args:
             other: The other drag, which has moved.
-            pairs: By bone of the other drag: the bone, and the reflection to its rest axes.
-            turned: Returns the rotation of a bone, given the reflection, what it and the other one
-                were at the start, and what the other one is.
+            pairs: By bone of the other drag: this bone, and the reflection to its rest axes.
+            turned: Returns a bone's rotation from the reflection, the start rotations of the other
+                bone and of this bone, and the other bone's rotation.
         """
         self.state = other.state
-        for bone, (own, axes) in pairs.items():
-            rotation = self._rotations[own]
+        for bone, (mirrored, axes) in pairs.items():
+            rotation = self._rotations[mirrored]
             starts = other._rotations[bone].turn, rotation.turn
             rotation.write(turned(axes, starts, other._turns[bone]))
 
     def confirm(self) -> str:
-        """Keep the pose, and key it if auto-keying is on; return a note, which is empty here.
+        """Keep the pose, and key it if auto-keying is on; return an empty note.
 
         Raises:
-            ProblemError: If it could not be keyed; the pose is kept.
+            ProblemError: If it couldn't be keyed; the pose is kept.
         """
         for bone, rotation in self._rotations.items():
             if not rotation.is_fixed:
@@ -183,6 +183,6 @@ class ChainDrag:
         return vector(armature.matrix_world @ pose_bones(armature)[self.bones[-1]].tail)
 
     def cancel(self) -> None:
-        """Restore the FK pose of the start of the drag."""
+        """Restore the FK pose from the start of the drag."""
         for rotation in self._rotations.values():
             rotation.restore()

@@ -1,6 +1,6 @@
-"""Displacements of a drag: constrained to axes and planes, in increments, or typed in.
+"""Displacements of a drag: constrained to axes and planes, in increments, or typed.
 
-Pure functions of tuples. A displacement is a vector in world space from the start of the drag.
+Pure functions of tuples. A displacement is a world-space vector from the start of the drag.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from math import isfinite, radians, sin
 from fabrik_solver.core.vectors import ORIGIN, Mat3, Vec, add, dot, mat_columns, scaled, sub
 
 SHALLOW = sin(radians(5.0))
-"""Sine of the angle below which a line of sight does not define a point on an axis or plane."""
+"""Sine of the angle below which a view ray doesn't define a point on an axis or plane."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,33 +34,33 @@ class Lock:
 
 
 def pressed(lock: Lock | None, axis: int, is_plane: bool) -> Lock | None:
-    """Return the lock after a key press: first the global axis, then the local one, then none."""
+    """Return the lock after a key press; it cycles through global, local and none."""
     if lock is None or (lock.axis, lock.is_plane) != (axis, is_plane):
         return Lock(axis, is_plane)
     return None if lock.is_local else Lock(axis, is_plane, is_local=True)
 
 
 def locked(displacement: Vec, lock: Lock, axes: Mat3, sight: Vec, up: Vec) -> Vec:
-    """Return the displacement within a lock that is nearest on the screen to a given one.
+    """Return the displacement within a lock that is closest on screen to a free displacement.
 
     Args:
         displacement: The displacement of the mouse.
         lock: The constraint.
-        axes: The unit axes of the lock, in columns.
+        axes: The lock's unit axes, in columns.
         sight: The unit view direction at the dragged point.
         up: The unit up direction of the screen.
     """
     axis = mat_columns(axes)[lock.axis]
-    across = dot(axis, sight)
+    cosine = dot(axis, sight)
     if lock.is_plane:
-        if abs(across) < SHALLOW:  # The plane is viewed edge-on.
+        if abs(cosine) < SHALLOW:  # The plane is viewed edge-on.
             return sub(displacement, scaled(axis, dot(axis, displacement)))
-        return sub(displacement, scaled(sight, dot(axis, displacement) / across))
-    room = 1.0 - across * across
-    if room < SHALLOW * SHALLOW:  # The axis points at the viewer: moving up moves away.
-        return scaled(axis, dot(up, displacement) * (1.0 if across > 0.0 else -1.0))
-    # The point of the axis nearest to the line of sight through the dragged point.
-    return scaled(axis, (dot(axis, displacement) - across * dot(sight, displacement)) / room)
+        return sub(displacement, scaled(sight, dot(axis, displacement) / cosine))
+    sine_sq = 1.0 - cosine * cosine
+    if sine_sq < SHALLOW * SHALLOW:  # The axis points at the viewer: moving up moves away.
+        return scaled(axis, dot(up, displacement) * (1.0 if cosine > 0.0 else -1.0))
+    # The point on the axis closest to the view ray through the dragged point.
+    return scaled(axis, (dot(axis, displacement) - cosine * dot(sight, displacement)) / sine_sq)
 
 
 def projected(displacement: Vec, lock: Lock, axes: Mat3) -> Vec:
@@ -71,18 +71,18 @@ def projected(displacement: Vec, lock: Lock, axes: Mat3) -> Vec:
 
 
 def stepped(displacement: Vec, axes: Mat3, step: float) -> Vec:
-    """Return a displacement rounded to multiples of a step along some axes."""
+    """Return a displacement rounded to multiples of a step along axes."""
     rounded = ORIGIN
     for axis in mat_columns(axes):
         rounded = add(rounded, scaled(axis, round(dot(axis, displacement) / step) * step))
     return rounded
 
 
-def on_grid(place: Vec, displacement: Vec, step: float) -> Vec:
+def on_grid(start: Vec, displacement: Vec, step: float) -> Vec:
     """Return a displacement from a point to the nearest point of the world grid."""
-    x, y, z = add(place, displacement)
-    there = (round(x / step) * step, round(y / step) * step, round(z / step) * step)
-    return sub(there, place)
+    x, y, z = add(start, displacement)
+    grid_point = (round(x / step) * step, round(y / step) * step, round(z / step) * step)
+    return sub(grid_point, start)
 
 
 @dataclass(slots=True)
@@ -91,7 +91,7 @@ class Typed:
 
     Attributes:
         texts: The text for each axis.
-        place: Index of the axis that is being typed.
+        place: Index of the axis being typed.
     """
 
     texts: list[str] = field(default_factory=lambda: ["", "", ""])
@@ -137,6 +137,6 @@ class Typed:
 def _number(text: str) -> float:
     try:
         number = float(text)
-    except ValueError:  # A sign or a point alone.
+    except ValueError:  # Only a sign or decimal point.
         return 0.0
     return number if isfinite(number) else 0.0

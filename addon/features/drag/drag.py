@@ -26,22 +26,22 @@ from .protocol import Drag
 from .target import TargetDrag
 
 WAYS: list[Callable[[bpy.types.Object, str, bool, OtherSide | None], Drag | None]] = []
-"""Other ways to drag a bone of an armature, which features add; each may leave it to the next.
+"""Other kinds of drag that features add. Each returns None to leave a bone to the next.
 
-The last arguments are whether the user has asked for the whole body, and the other side.
+The last arguments are whether the user requested the whole body, and the other side.
 """
 
 WHY_SHORT = {
     "OUT_OF_REACH": msg("it's out of reach"),
     "LIMITED": msg("joint limits hold it back"),
 }
-"""Why a tip has not followed the mouse, by state."""
+"""Why a tip didn't follow the mouse, by state."""
 
 
 def shortfall(dragged: Drag) -> tuple[float, str]:
-    """Return how far the tip has moved, in metres, and why that is less than it was dragged.
+    """Return how far the tip has moved, in metres, and why it moved less than it was dragged.
 
-    The reason is empty if the tip has followed.
+    The reason is empty if the tip followed.
     """
     return dist(dragged.tip_start, dragged.tip()), WHY_SHORT.get(dragged.state, "")
 
@@ -55,37 +55,37 @@ def begin(
 ) -> Drag:
     """Start dragging a bone.
 
-    If an active constraint poses it, or it is the hand at the tip of its chain, the target of the
-    constraint moves; of several constraints, that with the nearest tip, then the active one.
-    Otherwise its parents follow in FK, up to the topmost selected one or the first one that a
-    constraint poses. With Blender's X-Axis Mirror, the bone on the other side is dragged as well.
+    If an active constraint poses the bone, or its tip moves it as a hand, its target moves. Among
+    several, the constraint with the nearest tip is used, then the active one. Otherwise the bone's
+    parents follow in FK, up to the topmost selected bone or the first one that a constraint poses.
+    With Blender's X-Axis Mirror, the bone on the other side is dragged as well.
 
     Args:
         armature: The armature object, in Pose Mode.
         bone: The bone.
         selected: The selected bones of the armature.
-        as_fk: Whether a hand at the tip of a chain is posed in FK instead.
+        as_fk: Whether to pose a hand at the tip of a chain in FK instead.
         whole_body: Whether the whole body follows, where it can.
 
     Raises:
-        ProblemError: If it cannot be dragged.
+        ProblemError: If it can't be dragged.
     """
     if problem := linked_problem(armature) or rest_problem(armature):
         raise ProblemError(problem)
     depsgraph = bpy.context.evaluated_depsgraph_get()
     planner.discard_if_outdated()
-    one = _Dragged(depsgraph, armature, bone, as_fk)
+    bone_drag = _Dragged(depsgraph, armature, bone, as_fk)
     side = other_side(armature, bone)
-    for way in () if as_fk else WAYS:
-        dragged = way(armature, bone, whole_body, side)
+    for kind in () if as_fk else WAYS:
+        dragged = kind(armature, bone, whole_body, side)
         if dragged is not None:
             return dragged
-    first = one.alone(selected, side is not None)
+    first = bone_drag.alone(selected, side is not None)
     if side is None:
         return first
     try:
-        other = _Dragged(depsgraph, armature, side.bone, as_fk)
-        second = other.alone([flipped(armature, name) for name in selected], True)
+        other_bone = _Dragged(depsgraph, armature, side.bone, as_fk)
+        second = other_bone.alone([flipped(armature, name) for name in selected], True)
     except ProblemError as problem:
         return MirroredDrag(armature, first, None, side, str(problem))
     if isinstance(first, TargetDrag) and first.moves_same(second):
@@ -94,7 +94,7 @@ def begin(
 
 
 class _Dragged:
-    """A bone that is to be dragged, with the constraint that poses it."""
+    """A bone to drag, with the constraint that poses it."""
 
     def __init__(
         self, depsgraph: bpy.types.Depsgraph, armature: bpy.types.Object, bone: str, as_fk: bool
@@ -102,7 +102,7 @@ class _Dragged:
         """Find the constraint.
 
         Raises:
-            ProblemError: If there is no such bone, or it is held.
+            ProblemError: If the bone doesn't exist, or is held.
         """
         self._depsgraph, self._armature, self._bone = depsgraph, armature, bone
         rig = skeleton_of(armature)
@@ -123,14 +123,14 @@ class _Dragged:
             refuse_held(chain.target)
 
     def alone(self, selected: Collection[str], is_sided: bool) -> Drag:
-        """Start dragging it without the whole body.
+        """Start dragging the bone without the whole body.
 
         Args:
             selected: The selected bones of the armature.
-            is_sided: Whether bones in the middle stay, as they belong to the other side as well.
+            is_sided: Whether bones in the middle stay, as they belong to both sides.
 
         Raises:
-            ProblemError: If it cannot be dragged.
+            ProblemError: If it can't be dragged.
         """
         rig, chain = skeleton_of(self._armature), self._chain
         if chain is None:
@@ -150,13 +150,13 @@ class _Dragged:
 
 
 def _problem(chain: ChainPlan) -> str:
-    """Return why an active constraint does not pose its chain; empty if it does."""
+    """Return why an active constraint doesn't pose its chain; empty if it does."""
     item = settings(chain.rig.object).constraints[chain.item]
     return chain.problem or (recalled(item.message) if item.state == "INVALID" else "")
 
 
 def _posing(chains: list[ChainPlan], bone: int) -> ChainPlan | None:
-    """Return the constraint to drag a bone with; None if none poses it."""
+    """Return the constraint to drag a bone with; None if no constraint poses it."""
     posing = [chain for chain in chains if bone in (*chain.bones, chain.tip_bone)]
     if not posing:
         return None
@@ -172,10 +172,10 @@ def _posing(chains: list[ChainPlan], bone: int) -> ChainPlan | None:
 
 
 def _carrying(chains: list[ChainPlan], bone: int) -> ChainPlan | None:
-    """Return the constraint whose tip carries a bone as its hand or foot; None if there is none.
+    """Return the constraint whose tip has a bone as its hand or foot, otherwise None.
 
-    That is the child that begins closest to the tip. Fingers, which hang on a hand that the
-    constraint orients, are posed in FK.
+    The hand is the child whose head is closest to the tip. Fingers, whose hand the constraint
+    orients, are posed in FK.
     """
     for chain in chains:
         if chain.has_hand or chain.tip_bone >= 0 or not chain.kind.places_tip or not chain.bones:
@@ -189,12 +189,12 @@ def _carrying(chains: list[ChainPlan], bone: int) -> ChainPlan | None:
 
 
 def _is_tip(chain: ChainPlan, bone: int) -> bool:
-    """Return whether a bone is at the tip of a chain, or the hand or foot that this carries."""
+    """Return whether a bone is the tip of a chain, or its hand or foot."""
     return bone not in chain.bones[:-1]
 
 
 def _bones_to_tip(chain: ChainPlan, bone: int) -> int:
-    """Return the number of bones from one bone to the tip of a chain."""
+    """Return the number of bones from a bone to the tip of a chain."""
     bones = chain.bones if chain.tip_bone in (-1, *chain.bones) else [*chain.bones, chain.tip_bone]
     return len(bones) - bones.index(bone)
 
@@ -203,7 +203,7 @@ def _free_chain(
     rig: Skeleton, bone: str, posed: Collection[int], selected: Collection[str]
 ) -> list[int]:
     """Return the bones to pose in FK when a bone is dragged, root first."""
-    up = rig.chain_up(rig.index[bone])
-    start = max((index + 1 for index, i in enumerate(up) if i in posed), default=0)
-    above = [index for index in range(start, len(up) - 1) if rig.names[up[index]] in selected]
-    return up[min(above, default=start) :]
+    path = rig.chain_up(rig.index[bone])
+    start = max((index + 1 for index, i in enumerate(path) if i in posed), default=0)
+    above = [index for index in range(start, len(path) - 1) if rig.names[path[index]] in selected]
+    return path[min(above, default=start) :]

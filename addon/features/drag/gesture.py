@@ -1,4 +1,4 @@
-"""An interactive drag in the 3D Viewport, with the mouse and keys of Blender's transform."""
+"""An interactive drag in the 3D Viewport, with the controls of Blender's transform."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ SURFACES = {"FACE", "VERTEX"}
 """Supported snap elements."""
 
 TICK = 0.1
-"""The seconds between ticks. Nobody takes a shorter pause of the mouse for a rest."""
+"""Seconds between ticks. Users never pause the mouse for a shorter time."""
 
 FINE = 0.1
 """Fraction of the grid step while Shift is held."""
@@ -68,7 +68,7 @@ class Gesture:
             self._timer = manager.event_timer_add(TICK, window=context.window)
 
     def release(self) -> None:
-        """Stop drawing, and the timer."""
+        """Stop drawing, and remove the timer."""
         self._lines.remove()
         if self._timer is not None:
             cast(Any, bpy.context).window_manager.event_timer_remove(self._timer)
@@ -79,7 +79,7 @@ class Gesture:
         self._pointer.move(context, (event.mouse_x, event.mouse_y), event.shift, self.displacement)
 
     def key(self, event: bpy.types.Event) -> bool:
-        """Handle a key, and return whether it is used."""
+        """Handle a key, and return whether it was used."""
         count = len(self._free())
         if event.type in AXES:
             self._lock = pressed(self._lock, AXES.index(event.type), event.shift)
@@ -99,10 +99,10 @@ class Gesture:
         return (0, 1, 2) if self._lock is None else self._lock.free()
 
     def move(self, context: bpy.types.Context, event: bpy.types.Event) -> None:
-        """Apply the displacement of mouse and keys.
+        """Apply the displacement from mouse and keys.
 
         Raises:
-            ProblemError: If it cannot be applied.
+            ProblemError: If it can't be applied.
         """
         axes = self._axes()
         displacement = self._typed.displacement(axes, self._free())
@@ -116,10 +116,10 @@ class Gesture:
         self.displacement = displacement
 
     def tick(self) -> None:
-        """Let what is dragged settle if nothing has moved it since the last tick.
+        """Let the drag settle if it hasn't moved since the last tick.
 
         Raises:
-            ProblemError: If it cannot.
+            ProblemError: If it can't.
         """
         if isinstance(self.dragged, FollowingDrag) and not self._is_moving:
             self.dragged.settle()
@@ -139,14 +139,14 @@ class Gesture:
         tools = context.scene.tool_settings
         elements = tools.snap_elements if tools.use_snap != event.ctrl else set()
         if elements & SURFACES:
-            place = seen_point(
+            hit_point = seen_point(
                 context.evaluated_depsgraph_get(),
                 self._armature,
                 *pointer.line(context),
                 is_corner="FACE" not in elements,
             )
-            if place is not None:
-                displacement = sub(place, self.dragged.place)
+            if hit_point is not None:
+                displacement = sub(hit_point, self.dragged.place)
                 return displacement if lock is None else projected(displacement, lock, axes)
         displacement = pointer.displacement(context)
         if lock is not None:
@@ -171,11 +171,11 @@ class Gesture:
         along = "" if self._lock is None else joined(" ", ("", _lock_text(self._lock)))
         texts = [text for text in self._typed.texts if text]
         typed = f"   [{', '.join(texts)}]" if texts else ""
-        whole = length_text(scene, length(self.displacement))
-        moved = f"   {'   '.join(parts)}   ({whole})"
-        why = WHY_SHORT.get(self.dragged.state, "")
-        held = joined("   ", ("", why)) if why else ""
-        return joined("", (listed([self.dragged.name]), moved, along, typed, held))
+        distance = length_text(scene, length(self.displacement))
+        moved = f"   {'   '.join(parts)}   ({distance})"
+        reason = WHY_SHORT.get(self.dragged.state, "")
+        shortfall = joined("   ", ("", reason)) if reason else ""
+        return joined("", (listed([self.dragged.name]), moved, along, typed, shortfall))
 
 
 def _lock_text(lock: Lock) -> Message:
@@ -193,16 +193,16 @@ WIDTH = 1.5
 
 
 class AxisLines:
-    """Axis lines through a point, in the colors of the theme.
+    """Axis lines through a point, in the theme's colors.
 
     Attributes:
-        axes: The axes to draw: their index and direction.
+        axes: The axes to draw, by index and direction.
     """
 
-    def __init__(self, place: Vec) -> None:
+    def __init__(self, point_world: Vec) -> None:
         """Start drawing in all 3D Viewports, through a point in world space."""
         self.axes: tuple[tuple[int, Vec], ...] = ()
-        self._place = Vector(place)
+        self._place = Vector(point_world)
         self._handler: Any = bpy.types.SpaceView3D.draw_handler_add(
             self._draw, (), "WINDOW", "POST_VIEW"
         )

@@ -29,7 +29,7 @@ from .chain import ChainDrag
 from .protocol import Drag
 
 REFLECTION: Mat3 = (-1.0, 0.0, 0.0, 0.0, 1.0, 0.0, 0.0, 0.0, 1.0)
-"""Swaps the sides, in the space of the armature."""
+"""Swaps the sides in armature space."""
 
 
 class OtherSide:
@@ -37,49 +37,49 @@ class OtherSide:
 
     Attributes:
         bone: Its name.
-        is_relative: Whether it keeps what it differs by from its mirror image at the start.
+        is_relative: Whether it keeps its initial difference from the mirror image.
     """
 
     def __init__(self, armature: bpy.types.Object, bone: str) -> None:
         self.bone = bone
         self.is_relative = cast("bpy.types.Pose", armature.pose).use_mirror_relative
 
-    def place(self, start: Vec, own_start: Vec, there: Vec) -> Vec:
-        """Return where a point is to be, in the space of the armature.
+    def place(self, start: Vec, mirrored_start: Vec, current: Vec) -> Vec:
+        """Return the mirrored location of a point, in armature space.
 
         Args:
-            start: Where the point of the dragged bone was at the start.
-            own_start: Where the point itself was.
-            there: Where that of the dragged bone is.
+            start: The dragged bone's point at the start.
+            mirrored_start: The mirrored bone's point at the start.
+            current: The dragged bone's current point.
         """
         if self.is_relative:
-            return add(own_start, mat_apply(REFLECTION, sub(there, start)))
-        return mat_apply(REFLECTION, there)
+            return add(mirrored_start, mat_apply(REFLECTION, sub(current, start)))
+        return mat_apply(REFLECTION, current)
 
-    def turn(self, axes: Mat3, starts: tuple[Quat, Quat], now: Quat) -> Quat:
-        """Return how a bone is to be rotated in its rest axes.
+    def turn(self, axes: Mat3, starts: tuple[Quat, Quat], current: Quat) -> Quat:
+        """Return the mirrored rotation of a bone, in its rest axes.
 
         Args:
-            axes: The reflection from the rest axes of the bone on the dragged side to its own.
-            starts: The rotation of that bone at the start, and its own.
-            now: The rotation of that bone.
+            axes: The reflection from the dragged bone's rest axes to those of the mirrored bone.
+            starts: The rotations of the dragged and the mirrored bone at the start.
+            current: The dragged bone's current rotation.
         """
-        turned = _reflected(axes, now)
+        turned = _reflected(axes, current)
         if not self.is_relative:
             return turned
-        way = quat_product(turned, quat_inverse(_reflected(axes, starts[0])))
-        return quat_product(way, starts[1])
+        change = quat_product(turned, quat_inverse(_reflected(axes, starts[0])))
+        return quat_product(change, starts[1])
 
 
 def _reflected(axes: Mat3, q: Quat) -> Quat:
-    """Return a rotation as seen in a mirror, which reverses its sense."""
+    """Return the mirror image of a rotation, which reverses its sense."""
     w, x, y, z = q
     x, y, z = mat_apply(axes, (x, y, z))
     return w, -x, -y, -z
 
 
 def other_side(armature: bpy.types.Object, bone: str) -> OtherSide | None:
-    """Return the bone to drag along with another one; None if there is none, or it is not asked."""
+    """Return the bone to drag as well; None if it doesn't exist, or X-Axis Mirror is off."""
     if not cast("bpy.types.Pose", armature.pose).use_mirror_x:
         return None
     name = flipped(armature, bone)
@@ -87,16 +87,16 @@ def other_side(armature: bpy.types.Object, bone: str) -> OtherSide | None:
 
 
 def flipped(armature: bpy.types.Object, bone: str) -> str:
-    """Return the name of the bone on the other side; empty if there is none."""
+    """Return the name of the bone on the other side; empty if it doesn't exist."""
     name = bpy.utils.flip_name(bone)
     return name if name != bone and name in pose_bones(armature) else ""
 
 
 class MirroredDrag:
-    """A drag of a bone and of that on the other side.
+    """A drag of a bone and its counterpart on the other side.
 
     Attributes:
-        place: That of the first drag, as are all others.
+        place: That of the first drag, like all others.
         axes: See `place`.
         name: See `place`.
         tip_start: See `place`.
@@ -115,12 +115,12 @@ class MirroredDrag:
         Args:
             armature: The armature object.
             first: The drag of the bone.
-            second: That of the bone on the other side; None if that cannot be dragged.
+            second: The drag of the bone on the other side; None if it can't be dragged.
             side: The other side.
-            problem: Why it cannot be dragged.
+            problem: Why it can't be dragged.
 
         Raises:
-            ProblemError: If the armature has no size.
+            ProblemError: If the armature has zero scale.
         """
         self._problem = problem
         self._first, self._second, self._side = first, second, side
@@ -142,7 +142,7 @@ class MirroredDrag:
         return self._first.state
 
     def move_by(self, displacement: Vec) -> None:
-        """Drag in world space, the other side mirrored at the YZ plane of the armature."""
+        """Drag in world space; the other side is mirrored at the armature's YZ plane."""
         first, second = self._first, self._second
         first.move_by(displacement)
         if second is None:
@@ -152,11 +152,11 @@ class MirroredDrag:
         elif self._pairs and isinstance(first, ChainDrag) and isinstance(second, ChainDrag):
             second.turn_with(first, self._pairs, self._side.turn)
         else:
-            start, own, there = (
-                point_in(self._to_armature, place)
-                for place in (self.place, second.place, add(self.place, displacement))
+            start, mirrored_start, current = (
+                point_in(self._to_armature, point)
+                for point in (self.place, second.place, add(self.place, displacement))
             )
-            goal = point_in(self._world, self._side.place(start, own, there))
+            goal = point_in(self._world, self._side.place(start, mirrored_start, current))
             second.move_by(sub(goal, second.place))
 
     def confirm(self) -> str:
@@ -171,11 +171,11 @@ class MirroredDrag:
         )
 
     def tip(self) -> Vec:
-        """Return the evaluated location of what follows the first one, in world space."""
+        """Return the first drag's evaluated tip, in world space."""
         return self._first.tip()
 
     def cancel(self) -> None:
-        """Restore the values of the start of the drag."""
+        """Restore the values from the start of the drag."""
         self._first.cancel()
         if self._second is not None:
             self._second.cancel()
@@ -184,9 +184,9 @@ class MirroredDrag:
 def _pairs(
     armature: bpy.types.Object, first: Drag, second: Drag | None
 ) -> dict[int, tuple[int, Mat3]]:
-    """Return the bone on the other side of each bone of two drags in FK, and the reflection to it.
+    """Return the counterpart of each bone of two FK drags, and the reflection to its rest axes.
 
-    Nothing is returned if these are not bone by bone those of the two sides.
+    Empty unless the bones of both drags correspond one to one.
     """
     if not (isinstance(first, ChainDrag) and isinstance(second, ChainDrag)):
         return {}
@@ -196,6 +196,6 @@ def _pairs(
         return {}
     pairs: dict[int, tuple[int, Mat3]] = {}
     for bone, other in zip(first.bones, second.bones, strict=True):
-        axes, its = (matrix3(rig.rest(i).matrix_local) for i in (bone, other))
-        pairs[bone] = other, mat_product(mat_transposed(its), mat_product(REFLECTION, axes))
+        axes, other_axes = (matrix3(rig.rest(i).matrix_local) for i in (bone, other))
+        pairs[bone] = other, mat_product(mat_transposed(other_axes), mat_product(REFLECTION, axes))
     return pairs

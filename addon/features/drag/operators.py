@@ -53,7 +53,7 @@ KEYS = (
 """Icons and texts of the status bar."""
 
 PIN_KEY = (("EVENT_P",), msg("Pin"))
-"""The same for a drag that can pin what is dragged."""
+"""Icon and text for a drag that can pin the dragged bone."""
 
 
 def _mode_refusal(context: bpy.types.Context) -> str:
@@ -61,7 +61,7 @@ def _mode_refusal(context: bpy.types.Context) -> str:
 
 
 class FABRIK_OT_drag(Refusing, bpy.types.Operator):
-    """Drag a bone, with the mouse or by a given distance."""
+    """Drag a bone with the mouse or by a distance."""
 
     bl_idname = "fabrik.drag"
     bl_label = "Drag Bone"
@@ -105,7 +105,7 @@ class FABRIK_OT_drag(Refusing, bpy.types.Operator):
     )
 
     def execute(self, context: bpy.types.Context) -> set[OperatorReturnItems]:
-        """Drag by `value`."""
+        """Drag the bone by `value`."""
         picked = self._named(context)
         if picked is None:
             return {"CANCELLED"}
@@ -122,9 +122,9 @@ class FABRIK_OT_drag(Refusing, bpy.types.Operator):
         return self._confirm(context, dragged)
 
     def _named(self, context: bpy.types.Context) -> tuple[bpy.types.Object, str] | None:
-        """Return the bone that the properties name; None after reporting an error."""
+        """Return the bone named by the properties; None after reporting an error."""
         name = self.armature or cast(Any, context.object).name
-        ob: Any = next((one for one in context.objects_in_mode if one.name == name), None)
+        ob: Any = next((posed for posed in context.objects_in_mode if posed.name == name), None)
         if ob is None:
             self.report(
                 {"ERROR"},
@@ -143,28 +143,28 @@ class FABRIK_OT_drag(Refusing, bpy.types.Operator):
         return ob, self.bone or active.name
 
     def _confirm(self, context: bpy.types.Context, dragged: Drag) -> set[OperatorReturnItems]:
-        """Confirm the drag, and report it."""
+        """Confirm the drag and report it."""
         distance = length_text(context.scene, length(vector(self.value)))
-        done = msg("Dragged “{dragged}” by {distance}", dragged=dragged.name, distance=distance)
+        report = msg("Dragged “{dragged}” by {distance}", dragged=dragged.name, distance=distance)
         try:
             note = dragged.confirm()
         except ProblemError as problem:
             text = msg(
-                "{done}, but couldn't insert keys: {problem}", done=done, problem=str(problem)
+                "{done}, but couldn't insert keys: {problem}", done=report, problem=str(problem)
             )
             say(self, "WARNING", text)
             return {"FINISHED"}
         if note:
-            say(self, "WARNING", msg("{done}, but {note}", done=done, note=note))
+            say(self, "WARNING", msg("{done}, but {note}", done=report, note=note))
             return {"FINISHED"}
-        followed, why = drag.shortfall(dragged)
-        if why:
-            done += msg(
+        followed, reason = drag.shortfall(dragged)
+        if reason:
+            report += msg(
                 "; the tip moved by {distance}: {why}",
                 distance=length_text(context.scene, followed),
-                why=why,
+                why=reason,
             )
-        say(self, "INFO", done)
+        say(self, "INFO", report)
         return {"FINISHED"}
 
     def invoke(
@@ -202,7 +202,7 @@ class FABRIK_OT_drag(Refusing, bpy.types.Operator):
         return {"RUNNING_MODAL"}
 
     def _show(self, context: bpy.types.Context) -> None:
-        """Show in the header the displacement, and what keeps the tip from following it."""
+        """Show the displacement in the header, and why the tip doesn't follow it."""
         text = self._gesture.text(context.scene)
         if text != self._shown:
             self._shown = text
@@ -258,14 +258,14 @@ class FABRIK_OT_drag(Refusing, bpy.types.Operator):
         return {"CANCELLED"}
 
     def _clean_up(self, context: bpy.types.Context) -> None:
-        """Restore header and status bar."""
+        """Restore the header and status bar."""
         self._gesture.release()
         cast(Any, context.workspace).status_text_set(None)
         if context.area is not None:
             cast(Any, context.area).header_text_set(None)
 
     def cancel(self, context: bpy.types.Context) -> None:
-        """Cancel the drag when Blender ends the operator, for example by closing the window."""
+        """Cancel the drag if Blender ends the operator, for example by closing the window."""
         try:
             self._cancel(context)
         except ReferenceError:
@@ -285,7 +285,7 @@ def _draw_keys(header: Any, keys: Sequence[tuple[tuple[str, ...], str]]) -> None
 
 
 class FABRIK_drag(bpy.types.WorkSpaceTool):
-    """The tool in the toolbar."""
+    """The Drag Bones tool in the toolbar."""
 
     bl_space_type = "VIEW_3D"
     bl_context_mode = "POSE"
@@ -313,13 +313,13 @@ class FABRIK_drag(bpy.types.WorkSpaceTool):
 
     @staticmethod
     def draw_settings(_context: bpy.types.Context, layout: Layout, tool: Any) -> None:
-        """Draw the options of the tool."""
+        """Draw the tool's options."""
         if drag.WAYS:
             layout.prop(tool.operator_properties("fabrik.drag"), "whole_body")
 
 
 def register() -> None:
-    """Add the operator, and the tool where there are windows."""
+    """Add the operator, and the tool if there are windows."""
     register_class(FABRIK_OT_drag)
     if not bpy.app.background:
         bpy.utils.register_tool(FABRIK_drag, after={"builtin.transform"}, separator=True)

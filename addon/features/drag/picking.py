@@ -14,15 +14,15 @@ from ...ui.selecting import is_clickable
 from .selection import PoseSelection
 
 AROUND: Final = 14
-"""How far from the mouse Blender looks for bones, in pixels: shorter ones cannot be aimed at."""
+"""Radius in which Blender picks bones, in pixels; shorter bones are too small to click."""
 
 
 def bone_under(
     context: bpy.types.Context, selection: PoseSelection, mouse: tuple[float, float]
 ) -> tuple[bpy.types.Object, str] | None:
-    """Return the bone under the mouse, as Blender's selection finds it; None if there is none.
+    """Return the bone under the mouse, as Blender's selection picks it; None without a bone.
 
-    Fingers that are too small to be aimed at are their hand.
+    Fingers too small to click are replaced by their hand.
     """
     region: Any = context.region
     pixel = (int(mouse[0] - region.x), int(mouse[1] - region.y))
@@ -33,30 +33,30 @@ def bone_under(
         if not candidates:
             return None
         armature, name = candidates[0].id_data, candidates[0].name
-        shown = armature.evaluated_get(context.evaluated_depsgraph_get())
-        hand = hand_meant(region, context.region_data, shown, name, Vector(pixel))
+        evaluated = armature.evaluated_get(context.evaluated_depsgraph_get())
+        hand = hand_meant(region, context.region_data, evaluated, name, Vector(pixel))
         return armature, hand if hand and is_clickable(armature, hand) else name
     finally:
         selection.restore()
 
 
 def hand_meant(region: Any, view: Any, armature: bpy.types.Object, name: str, pixel: Vector) -> str:
-    """Return the hand that is meant by a bone that is too small to be aimed at; empty if none is.
+    """Return the hand that is meant when a bone too small to click was picked; otherwise empty.
 
-    That is the first bone above it from which several go out, if it is larger and as near.
+    It is the bone's closest ancestor with several children, if that is larger and as close.
 
     Args:
         region: The region of a 3D Viewport.
-        view: What it shows (`RegionView3D`).
+        view: Its `RegionView3D`.
         armature: The evaluated armature.
-        name: The bone that was found.
-        pixel: The mouse in the region.
+        name: The picked bone.
+        pixel: The mouse location in the region.
     """
     bone = cast(Any, pose_bones(armature)[name])
     size = _size(region, view, armature, bone)
     if bone.custom_shape or len(bone.children) > 1 or size >= AROUND:
         return ""
-    hand = next((one for one in bone.parent_recursive if len(one.children) > 1), None)
+    hand = next((pb for pb in bone.parent_recursive if len(pb.children) > 1), None)
     if hand is None or hand.custom_shape or _size(region, view, armature, hand) <= size:
         return ""
     ends = [
@@ -65,18 +65,18 @@ def hand_meant(region: Any, view: Any, armature: bpy.types.Object, name: str, pi
     ]
     if None in ends:
         return ""
-    nearest, part = intersect_point_line(pixel, *ends)
-    nearest = ends[0] if part < 0.0 else ends[1] if part > 1.0 else nearest.to_2d()
+    nearest, fraction = intersect_point_line(pixel, *ends)
+    nearest = ends[0] if fraction < 0.0 else ends[1] if fraction > 1.0 else nearest.to_2d()
     return hand.name if (nearest - pixel).length <= AROUND else ""
 
 
 def _size(region: Any, view: Any, armature: bpy.types.Object, bone: Any) -> float:
-    """Return how long a bone would be in pixels if it were seen from the side."""
+    """Return a bone's length in pixels as if seen from the side."""
     world = armature.matrix_world
     head, tail = world @ bone.head, world @ bone.tail
     right = Vector(view.view_matrix.inverted().col[0].to_3d()).normalized()
     ends = [
-        location_3d_to_region_2d(region, view, place, default=None)
-        for place in (head, head + (tail - head).length * right)
+        location_3d_to_region_2d(region, view, point, default=None)
+        for point in (head, head + (tail - head).length * right)
     ]
     return float("inf") if None in ends else (ends[1] - ends[0]).length

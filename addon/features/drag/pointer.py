@@ -1,4 +1,4 @@
-"""Converting mouse movement in a 3D Viewport to displacements in world space."""
+"""Converts mouse movement in a 3D Viewport to displacements in world space."""
 
 from __future__ import annotations
 
@@ -23,20 +23,20 @@ PRECISE = 0.1
 class Pointer:
     """The mouse during a drag.
 
-    The point is moved in the plane through it that faces the viewer. When the view changes, the
-    drag continues from the current displacement. No reference to the view is kept, as it may become
+    The point moves in the plane through it that faces the viewer. When the view changes, the drag
+    continues from the current displacement. No reference to the view is kept, as it may become
     invalid.
     """
 
-    def __init__(self, context: bpy.types.Context, place: Vec, mouse: tuple[float, float]) -> None:
+    def __init__(self, context: bpy.types.Context, point: Vec, mouse: tuple[float, float]) -> None:
         """Start at the current mouse location.
 
         Args:
             context: The context of a 3D Viewport.
-            place: The dragged point, in world space.
+            point: The dragged point, in world space.
             mouse: The mouse location in the window, in pixels.
         """
-        self._place = place
+        self._place = point
         self._last = Vector(mouse)
         self._grip: Any
         self._at: Any
@@ -60,7 +60,7 @@ class Pointer:
         context: bpy.types.Context,
         mouse: tuple[float, float],
         is_precise: bool,
-        shown: Vec,
+        displacement: Vec,
     ) -> None:
         """Handle a mouse move.
 
@@ -68,12 +68,12 @@ class Pointer:
             context: The context of the same 3D Viewport.
             mouse: The mouse location in the window, in pixels.
             is_precise: Whether the movement is scaled down.
-            shown: The current displacement.
+            displacement: The current displacement.
         """
         view = self._view_now(context)
         if view != self._view:
             self._view = view
-            self._base = shown
+            self._base = displacement
             self._grip = self._at = self._in_region(context, mouse)
         else:
             self._at = self._at + (Vector(mouse) - self._last) * (PRECISE if is_precise else 1.0)
@@ -83,9 +83,9 @@ class Pointer:
         """Return the displacement of the mouse, in world space."""
         region, view = context.region, context.region_data
         depth = add(self._place, self._base)
-        there = region_2d_to_location_3d(region, view, self._at, depth)
-        here = region_2d_to_location_3d(region, view, self._grip, depth)
-        return add(self._base, vector(there - here))
+        end = region_2d_to_location_3d(region, view, self._at, depth)
+        start = region_2d_to_location_3d(region, view, self._grip, depth)
+        return add(self._base, vector(end - start))
 
     def line(self, context: bpy.types.Context) -> tuple[Vec, Vec]:
         """Return origin and unit direction of the view ray through the mouse."""

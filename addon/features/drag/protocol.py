@@ -1,4 +1,4 @@
-"""What all drags can do."""
+"""The interface of all drags."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ class Drag(Protocol):
 
     Attributes:
         place: Location of the dragged point at the start of the drag, in world space.
-        axes: Unit axes of what is dragged in world space, in columns.
-        name: Name of what is dragged.
-        tip_start: Location of what follows at the start of the drag, in world space.
+        axes: Unit axes of the dragged bone or object in world space, in columns.
+        name: Name of the dragged bone or object.
+        tip_start: Location of the tip that follows at the start of the drag, in world space.
     """
 
     place: Vec
@@ -24,7 +24,7 @@ class Drag(Protocol):
 
     @property
     def state(self) -> str:
-        """The state of what follows."""
+        """The state of the chain that follows."""
         ...
 
     def move_by(self, displacement: Vec) -> None:
@@ -36,31 +36,31 @@ class Drag(Protocol):
         ...
 
     def tip(self) -> Vec:
-        """Return the evaluated location of what follows, in world space."""
+        """Return the evaluated location of the tip that follows, in world space."""
         ...
 
     def cancel(self) -> None:
-        """Restore the values of the start of the drag."""
+        """Restore the values from the start of the drag."""
         ...
 
 
 @runtime_checkable
 class PinningDrag(Protocol):
-    """A drag that can pin what is dragged."""
+    """A drag that can pin the dragged bone."""
 
     def next_pin(self) -> None:
-        """Pin the dragged bone in the next way, or free it."""
+        """Switch the dragged bone to the next kind of pin, or unpin it."""
         ...
 
 
 @runtime_checkable
 class FollowingDrag(Protocol):
-    """A drag that costs less while the mouse moves, if what is dragged may lag a little then."""
+    """A drag that can be cheaper while the mouse moves, by lagging slightly behind it."""
 
     def follow(self, displacement: Vec) -> None:
-        """Drag in world space, relative to the start of the drag, nearly there."""
+        """Drag almost there, in world space, relative to the start of the drag."""
         ...
 
     def settle(self) -> None:
-        """Drag the rest of the way."""
+        """Finish the drag to the last displacement."""
         ...

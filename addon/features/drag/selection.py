@@ -1,4 +1,4 @@
-"""Saving and restoring the selection of Pose Mode."""
+"""Saves and restores the selection of Pose Mode."""
 
 from __future__ import annotations
 

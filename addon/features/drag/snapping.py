@@ -1,4 +1,4 @@
-"""Snapping a dragged point to visible surfaces and vertices."""
+"""Snaps a dragged point to visible surfaces and vertices."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def seen_point(
     sight: Vec,
     is_corner: bool,
 ) -> Vec | None:
-    """Return the first surface point on a view ray, in world space; None if there is none.
+    """Return the first surface point on a view ray, in world space; None without a hit.
 
     Objects that follow the armature are skipped, because they would follow the drag.
 
@@ -35,18 +35,18 @@ def seen_point(
         armature: The dragged armature.
         origin: Origin of the ray.
         sight: Unit direction of the ray.
-        is_corner: Whether to return the nearest vertex of the face instead.
+        is_corner: Whether to return the nearest vertex of the hit face instead.
     """
     scene = cast(bpy.types.Scene, depsgraph.scene)
     start, direction = Vector(origin), Vector(sight)
     for _ in range(LAYERS):
-        is_hit, place, _, face, ob, matrix = scene.ray_cast(depsgraph, start, direction)
+        is_hit, hit, _, face, ob, matrix = scene.ray_cast(depsgraph, start, direction)
         if not is_hit:
             return None
         if not moves_with(cast(bpy.types.Object, ob), {armature.session_uid}):
             corners = _corners(depsgraph, ob, face, matrix) if is_corner else []
-            return vector(min(corners, key=lambda c: (c - place).length, default=place))
-        start = place + direction * STEP
+            return vector(min(corners, key=lambda c: (c - hit).length, default=hit))
+        start = hit + direction * STEP
     return None
 
 

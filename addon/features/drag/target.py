@@ -1,4 +1,4 @@
-"""Dragging the target of a constraint in world space."""
+"""Dragging a constraint's target in world space."""
 
 from __future__ import annotations
 
@@ -32,17 +32,17 @@ from ...plan.chain_plan import ChainPlan
 from ...settings.properties import settings
 
 REACHED = 1e-4
-"""Maximum error of a freely moving target, as a fraction of the displacement."""
+"""Maximum error of an unconstrained target, as a fraction of the displacement."""
 
 
 class TargetDrag:
-    """A drag of a constraint's target, an object or a bone.
+    """A drag of a constraint's target: an object or a bone.
 
     Attributes:
         place: Goal of the tip at the start of the drag, in world space.
         axes: The target's unit axes in world space, in columns.
         name: Name of the target.
-        tip_start: The tip of the chain at the start of the drag, in world space.
+        tip_start: The chain's tip at the start of the drag, in world space.
     """
 
     def __init__(self, depsgraph: bpy.types.Depsgraph, chain: ChainPlan, target: Point) -> None:
@@ -54,15 +54,15 @@ class TargetDrag:
             target: Its target.
 
         Raises:
-            ProblemError: If it cannot be moved.
+            ProblemError: If it can't be moved.
         """
         self._chain, self._target = chain, target
         offset = chain.offset
         self._owner: Any = owner_of(target)
         self.name = self._owner.name
         frame = self._frame = place_of(depsgraph, target)
-        place = frame[1] if offset is None else point_in(frame, offset[1])
-        self.place = add(place, lifts_of(depsgraph, chain)[0])
+        goal_world = frame[1] if offset is None else point_in(frame, offset[1])
+        self.place = add(goal_world, lifts_of(depsgraph, chain)[0])
         self.axes = orthonormalize(frame[0]) or IDENTITY
         self._locked = self._locked_indices()
         try:
@@ -77,10 +77,10 @@ class TargetDrag:
         self.tip_start = self.tip()
 
     def _locked_indices(self) -> list[int]:
-        """Return the array indices of the location that are locked or driven.
+        """Return the indices of the location components that are locked or driven.
 
         Raises:
-            ProblemError: If the target cannot be moved at all.
+            ProblemError: If the target can't be moved at all.
         """
         owner = self._owner
         ob = self._target.object
@@ -112,23 +112,23 @@ class TargetDrag:
     def move_by(self, displacement: Vec) -> None:
         """Move the target in world space, relative to the start of the drag.
 
-        Locked and driven elements of its location are kept.
+        Locked and driven components of its location are kept.
         """
         self._motion = displacement
         x, y, z = mat_apply(self._to_location, displacement)
-        there = add(self._start, (x, y, z))
+        location = add(self._start, (x, y, z))
         for i in self._locked:
-            there = (*there[:i], self._start[i], *there[i + 1 :])
-        self._owner.location = there
+            location = (*location[:i], self._start[i], *location[i + 1 :])
+        self._owner.location = location
 
     def confirm(self) -> str:
-        """Keep the target where it is, and key it if auto-keying is on.
+        """Keep the target's location, and key it if auto-keying is on.
 
         Returns:
-            What kept the tip from following, for the user; empty if nothing did.
+            Why the tip didn't follow, for the user; empty if it did.
 
         Raises:
-            ProblemError: If it could not be keyed; it stays moved.
+            ProblemError: If it couldn't be keyed; the target stays moved.
         """
         frame = place_of(bpy.context.evaluated_depsgraph_get(), self._target)
         missed = length(sub(frame[1], add(self._frame[1], self._motion)))
@@ -143,7 +143,7 @@ class TargetDrag:
 
     @property
     def state(self) -> str:
-        """The state of the constraint, solved for where its target is now."""
+        """The constraint's state, solved for the target's current location."""
         bpy.context.evaluated_depsgraph_get()
         return settings(self._chain.rig.object).constraints[self._chain.item].state
 
@@ -158,5 +158,5 @@ class TargetDrag:
         return isinstance(other, TargetDrag) and other._owner == self._owner
 
     def cancel(self) -> None:
-        """Restore the location of the start of the drag."""
+        """Restore the location from the start of the drag."""
         self._owner.location = self._start

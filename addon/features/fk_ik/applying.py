@@ -1,4 +1,4 @@
-"""Applying a solved pose to bones as their FK pose."""
+"""Applying a solved pose to bones as their FK pose, for snapping FK to IK."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from ...plan.chain_plan import ChainPlan
 from .span import Span
 
 OTHERS = tuple(channel_of(kind)[0] for kind in KINDS[1:])
-"""The channels that are not rotations."""
+"""The channels that aren't rotations."""
 
 ChannelKey = tuple[str, str]
 """Names of a pose bone and of one of its transform properties."""
@@ -27,7 +27,7 @@ Values = dict[ChannelKey, list[float]]
 
 
 def posed_channels(chains: Iterable[ChainPlan]) -> list[ChannelKey]:
-    """Return the channels that constraints of one armature pose."""
+    """Return the channels that constraints of an armature pose."""
     channels: dict[ChannelKey, None] = {}
     for chain in chains:
         names, count = chain.rig.names, len(chain.rig.names)
@@ -40,10 +40,10 @@ def posed_channels(chains: Iterable[ChainPlan]) -> list[ChannelKey]:
 
 
 def refuse_driven(armature: bpy.types.Object, channels: Iterable[ChannelKey]) -> None:
-    """Refuse driven channels.
+    """Refuse driven channels, as values set to them would be lost.
 
     Raises:
-        ProblemError: If there is one.
+        ProblemError: If any channel is driven.
     """
     for name, channel in channels:
         if animation.has_driver(armature, pose_bones(armature)[name], channel):
@@ -76,19 +76,19 @@ def apply_pose(armature: bpy.types.Object, values: Values) -> None:
         values: The values, as returned by `shown_values`.
     """
     bones: Any = pose_bones(armature)
-    for (bone, name), numbers in values.items():
-        setattr(bones[bone], name, numbers)
+    for (bone, name), channel_values in values.items():
+        setattr(bones[bone], name, channel_values)
     updated()
 
 
 def key_values(
-    armature: bpy.types.Object, span: Span, shown: Sequence[Values], before: Values
+    armature: bpy.types.Object, span: Span, shown: Sequence[Values], fk_before: Values
 ) -> None:
-    """Insert keys with the values of each frame of a span, and those from before it around."""
-    for (name, channel), outside in before.items():
+    """Insert keys with the values at each frame of a span, and the earlier values at its guards."""
+    for (name, channel), outside_values in fk_before.items():
         bone = pose_bones(armature)[name]
         rows = [values[name, channel] for values in shown]
         if channel not in OTHERS:
             rows = continuous(mode_of(bone), rows)
         columns = list(zip(*rows, strict=True))
-        set_span(bone, channel, span.frames, columns, span.guards, outside)
+        set_span(bone, channel, span.frames, columns, span.guards, outside_values)

@@ -1,4 +1,4 @@
-"""The target and pole locations for which the solved pose is the FK pose."""
+"""The target and pole locations that make the solved pose equal the FK pose."""
 
 from __future__ import annotations
 
@@ -41,15 +41,15 @@ from ...settings.properties import settings
 from ...settings.values import within_limits
 
 STRAIGHT = 1e-4
-"""Largest distance of the joints of a straight chain from its axis, as a fraction of its length.
+"""Maximum distance of a straight chain's joints from its axis, as a fraction of its length.
 Rounding of the target's location would bend it by more."""
 
 BEYOND = 1e-6
-"""Least distance of the target of a straight chain beyond full reach, as a fraction of it."""
+"""Minimum distance of a straight chain's target beyond full reach, as a fraction of it."""
 
 MOST_SOFT = 2.0
-"""Maximum distance of a target from the root, in chain lengths, to compensate for softness: an
-infinite distance would be needed for a straight chain."""
+"""Maximum distance of a target from the root, in chain lengths, to compensate for softness. A
+straight chain would need an infinite distance."""
 
 
 PoleOffset = tuple[float, float]
@@ -62,9 +62,9 @@ class FkGoal(NamedTuple):
 
     Attributes:
         place: Location of the target.
-        axes: Rotation of the target; None if it does not matter.
-        pole: Location of the pole; None if there is none.
-        offset: Its location relative to the chain.
+        axes: Rotation of the target; None if it doesn't matter.
+        pole: Location of the pole; None without a pole.
+        offset: Location of the pole relative to the chain.
     """
 
     place: Vec
@@ -76,12 +76,12 @@ class FkGoal(NamedTuple):
 def fk_goal(
     depsgraph: bpy.types.Depsgraph, chain: ChainPlan, start: int, offset: PoleOffset | None
 ) -> FkGoal:
-    """Return the target and pole for which the solved pose is the evaluated one.
+    """Return the target and pole that make the solved pose equal the evaluated pose.
 
     Args:
         depsgraph: The depsgraph, with the chain in its FK pose.
-        chain: The constraint, which has a target.
-        start: Index in the chain of the first bone that no other constraint poses as well.
+        chain: The constraint, with a target.
+        start: Index of the chain's first bone that no other constraint poses.
         offset: The pole's location relative to the chain; None to keep its distance.
 
     Raises:
@@ -95,38 +95,38 @@ def fk_goal(
     tip = _tip(chain, shown, frames[-1])
     joints = [*[head for _, head in frames[start:]], tip]
     if chain.has_hand and (item.rotation_weight > 0.0 or chain.tip_bone >= 0):
-        joints.pop()  # Only the head of the hand reaches.
-    bent = _evaluated_chain(chain, start, frames, joints) if len(joints) > 1 else None
-    place = tip
-    if start == 0 and bent is not None and bent.scale > 0.0:
+        joints.pop()  # Only the hand's head reaches.
+    posed = _evaluated_chain(chain, start, frames, joints) if len(joints) > 1 else None
+    location = tip
+    if start == 0 and posed is not None and posed.scale > 0.0:
         # Stretch compensates for softness.
         softness = 0.0 if chain.stretches else within_limits(item, "softness")
-        beyond = _beyond(depsgraph, chain, bent.scale * length(mat_columns(world[0])[0]))
-        place = add(tip, _reach_offset(bent, softness, beyond))
+        overreach = _beyond(depsgraph, chain, posed.scale * length(mat_columns(world[0])[0]))
+        location = add(tip, _reach_offset(posed, softness, overreach))
     lift, pole_lift = lift_to_goal(depsgraph, chain), lifts_of(depsgraph, chain)[1]
-    place, axes = _target_goal(
-        depsgraph, chain, sub(point_in(world, place), lift), frame_in(world, frames[-1])[0]
+    location, axes = _target_goal(
+        depsgraph, chain, sub(point_in(world, location), lift), frame_in(world, frames[-1])[0]
     )
     pole = None
-    if chain.pole is not None and bent is not None and len(joints) > 2 and bent.scale > 0.0:
-        now = _from_world(chain, world, add(place_of(depsgraph, chain.pole)[1], pole_lift))
-        offset = offset or pole_offset(bent, now)
-        pole = sub(point_in(world, pole_at(bent, offset, item.pole_angle)), pole_lift)
-    return FkGoal(place, axes, pole, offset)
+    if chain.pole is not None and posed is not None and len(joints) > 2 and posed.scale > 0.0:
+        pole_local = _from_world(chain, world, add(place_of(depsgraph, chain.pole)[1], pole_lift))
+        offset = offset or pole_offset(posed, pole_local)
+        pole = sub(point_in(world, pole_at(posed, offset, item.pole_angle)), pole_lift)
+    return FkGoal(location, axes, pole, offset)
 
 
 def _evaluated_chain(chain: ChainPlan, start: int, frames: list[Frame], joints: list[Vec]) -> Chain:
-    """Return the evaluated chain from one of its bones on."""
+    """Return the evaluated chain from a start bone on."""
     end = start + len(joints) - 1
     tip_bone = chain.tip_bone if end == len(chain.bones) else chain.bones[end]
     axes = [axes for axes, _ in frames[start:end]]
-    rest = bend_side(chain.rig, chain.bones[start:end], tip_bone)
-    return posed_chain(axes, joints, rest, chain.joints.limits[start:end])
+    bend_rest = bend_side(chain.rig, chain.bones[start:end], tip_bone)
+    return posed_chain(axes, joints, bend_rest, chain.joints.limits[start:end])
 
 
-def _from_world(chain: ChainPlan, world: Frame, place: Vec) -> Vec:
+def _from_world(chain: ChainPlan, world: Frame, location_world: Vec) -> Vec:
     try:
-        return point_in(inverse(world), place)
+        return point_in(inverse(world), location_world)
     except ValueError:
         name = chain.rig.object.name
         raise ProblemError("“{name}” has zero scale: change its scale", name=name) from None
@@ -140,29 +140,29 @@ def _tip(chain: ChainPlan, shown: Evaluated, last: Frame) -> Vec:
 
 
 def _target_goal(
-    depsgraph: bpy.types.Depsgraph, chain: ChainPlan, tip: Vec, hand: Mat3
+    depsgraph: bpy.types.Depsgraph, chain: ChainPlan, tip: Vec, tip_axes: Mat3
 ) -> tuple[Vec, Mat3 | None]:
-    """Return the target's goal location and, if it matters, rotation, for a tip location."""
-    place, axes = tip, orthonormalize(hand) if chain.has_hand else None
+    """Return the target's goal location and, if it matters, its rotation for a tip location."""
+    location, axes = tip, orthonormalize(tip_axes) if chain.has_hand else None
     if chain.offset is None or chain.target is None:
-        return place, axes
-    target = place_of(depsgraph, chain.target)[0]
+        return location, axes
+    target_axes = place_of(depsgraph, chain.target)[0]
     if axes is not None:
-        x, y, z = mat_columns(offset_turn(chain.offset, target))
+        x, y, z = mat_columns(offset_turn(chain.offset, target_axes))
         axes = mat_product(axes, (*x, *y, *z))
-    # With its current rotation; the location is corrected after it has rotated.
-    return sub(place, mat_apply(target, chain.offset[1])), axes
+    # With its current rotation; once it has rotated, the location is corrected.
+    return sub(location, mat_apply(target_axes, chain.offset[1])), axes
 
 
 def _beyond(depsgraph: bpy.types.Depsgraph, chain: ChainPlan, size: float) -> float:
-    """Return how far beyond full reach the target of a straight chain has to be.
+    """Return how far beyond full reach a straight chain's target must be, as a fraction of it.
 
-    Short of it, the chain would bend by the square root of the rounding error.
+    Any closer, the chain would bend by the square root of the rounding error.
 
     Args:
         depsgraph: The depsgraph.
         chain: The constraint.
-        size: The length of the chain in world space.
+        size: Length of the chain in world space.
     """
     root = Point(chain.rig.object, chain.rig, chain.bones[0])
     points = [root] if chain.target is None else [root, chain.target]
@@ -170,43 +170,43 @@ def _beyond(depsgraph: bpy.types.Depsgraph, chain: ChainPlan, size: float) -> fl
     return max(BEYOND, 2.0 * error / size) if size > 0.0 else BEYOND
 
 
-def _reach_offset(chain: Chain, softness: float, beyond: float) -> Vec:
+def _reach_offset(chain: Chain, softness: float, overreach: float) -> Vec:
     """Return the offset of the target from the tip, for straight or soft chains."""
-    way = chain.start[-1].at()
-    distance = length(way)
+    root_to_tip = chain.start[-1].at()
+    distance = length(root_to_tip)
     if distance == 0.0:
         return ORIGIN
     is_straight = distance > 0.5 and chain.aside < STRAIGHT
-    wanted = 1.0 + beyond if is_straight else distance
-    begins = 1.0 - softness
-    if distance > begins and softness > 0.0:
-        left = 1.0 - (distance - begins) / softness
-        far = begins - softness * log(left) if left > 0.0 and not is_straight else MOST_SOFT
+    wanted = 1.0 + overreach if is_straight else distance
+    start = 1.0 - softness
+    if distance > start and softness > 0.0:
+        left = 1.0 - (distance - start) / softness
+        far = start - softness * log(left) if left > 0.0 and not is_straight else MOST_SOFT
         wanted = min(far, MOST_SOFT)
-    return scaled(way, chain.scale * (wanted / distance - 1.0))
+    return scaled(root_to_tip, chain.scale * (wanted / distance - 1.0))
 
 
 def pole_offset(chain: Chain, pole: Vec) -> PoleOffset:
     """Return the location of a pole relative to the middle of a chain.
 
-    If the pole is too close to the line from root to tip to have an effect, it is moved one chain
-    length away from the middle.
+    A pole too close to the line from root to tip has no effect, so it is moved one chain length
+    away from the middle.
 
     Args:
         chain: The chain, in any space.
         pole: The pole, in the same space.
     """
-    now = measured(pole, chain.root, chain.scale)
-    along, out = dot(now, chain.axis), length(across(now, chain.axis))
+    pole_relative = measured(pole, chain.root, chain.scale)
+    along, distance = dot(pole_relative, chain.axis), length(across(pole_relative, chain.axis))
     middle = _middle(chain)
     along -= dot(middle, chain.axis)
-    if out <= NEAR_AXIS * length(now) or abs(along) > out:
+    if distance <= NEAR_AXIS * length(pole_relative) or abs(along) > distance:
         return 0.0, 1.0 + length(across(middle, chain.axis))
-    return along, out
+    return along, distance
 
 
 def pole_at(chain: Chain, offset: PoleOffset, pole_angle: float) -> Vec:
-    """Return a pole location that the chain faces.
+    """Return the location of a pole that the chain faces.
 
     Args:
         chain: The chain, in any space.
@@ -214,11 +214,11 @@ def pole_at(chain: Chain, offset: PoleOffset, pole_angle: float) -> Vec:
         pole_angle: The constraint's Pole Angle, in radians.
     """
     axis = chain.axis
-    aim = aim_past(chain.bending()[0]) - pole_angle
-    direction = rotate_about(side_of_bend(chain), axis, cos(aim), sin(aim))
-    along = dot(_middle(chain), axis) + offset[0]
-    place = add(scaled(axis, along), scaled(direction, offset[1]))
-    return add(chain.root, scaled(place, chain.scale))
+    angle = aim_past(chain.bending()[0]) - pole_angle
+    direction = rotate_about(side_of_bend(chain), axis, cos(angle), sin(angle))
+    along_axis = dot(_middle(chain), axis) + offset[0]
+    location = add(scaled(axis, along_axis), scaled(direction, offset[1]))
+    return add(chain.root, scaled(location, chain.scale))
 
 
 def _middle(chain: Chain) -> Vec:

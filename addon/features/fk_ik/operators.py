@@ -26,20 +26,20 @@ if TYPE_CHECKING:
 
 
 Snap = Callable[[bpy.types.Object, Sequence[int], Span], SnapResult]
-"""Snaps constraints of an armature at the frames of a span."""
+"""Snaps constraints of an armature, chosen by index, at the frames of a span."""
 
 
 class Spanning(Working):
-    """Base of operators that snap constraints at one frame or a range.
+    """Base of operators that snap constraints at the current frame or over a range.
 
     Attributes:
-        switches: Whether the influence is keyed as well.
+        switches: Whether the influence is also keyed.
     """
 
     asks = (active_refusal, rest_refusal, tweak_refusal)
     switches = True
 
-    # Only the step is remembered from one time to the next.
+    # Only the step is remembered between calls.
     which: str = defined(
         "Constraints", "Constraints to snap", items=WHICH_ITEMS, options={"SKIP_SAVE"}
     )
@@ -60,7 +60,7 @@ class Spanning(Working):
     def invoke(
         self, context: bpy.types.Context, event: bpy.types.Event
     ) -> set[OperatorReturnItems]:
-        """Default the range to that of the scene, and snap the current frame."""
+        """Default the range to the scene's, and snap the current frame."""
         self.frame_start, self.frame_end = shown_range(context.scene)
         return self.execute(context)
 
@@ -85,24 +85,24 @@ class Spanning(Working):
         span = self._span(context, lambda: key_frames(armature, indices), manager.progress_update)
         manager.progress_begin(0.0, 1.0)
         try:
-            done = snap_possible(snap, armature, indices, span)
+            result = snap_possible(snap, armature, indices, span)
         finally:
             manager.progress_end()
-        self.severity = "WARNING" if done.problem or done.left_out else "INFO"
+        self.severity = "WARNING" if result.problem or result.left_out else "INFO"
         names = [settings(armature).constraints[index].name for index in indices]
-        snapped = named([name for name in names if name not in done.left_out])
-        return done, self._report_text(context.scene, span, done, snapped)
+        snapped = named([name for name in names if name not in result.left_out])
+        return result, self._report_text(context.scene, span, result, snapped)
 
     def _span(
         self,
         context: bpy.types.Context,
         key_frames: Callable[[], set[float]],
-        tell: Callable[[float], None],
+        report_progress: Callable[[float], None],
     ) -> Span:
         """Return the frames to snap.
 
         Raises:
-            ProblemError: If there are none.
+            ProblemError: If the range is empty or has no keys.
         """
         scene = context.scene
         if not self.use_range:
@@ -126,41 +126,41 @@ class Spanning(Working):
                 frame_start=self.frame_start,
                 frame_end=self.frame_end,
             )
-        return Span(tuple(frames), True, True, self.switches, tell)
+        return Span(tuple(frames), True, True, self.switches, report_progress)
 
     def done(self, names: Message) -> Message:
-        """Return the first part of the report, with the names of the constraints."""
+        """Return the report's beginning, with the names of the constraints."""
         raise NotImplementedError
 
     def _report_text(
-        self, scene: bpy.types.Scene, span: Span, done: SnapResult, names: Message
+        self, scene: bpy.types.Scene, span: Span, result: SnapResult, names: Message
     ) -> str:
-        """Return the report with the difference between the poses."""
+        """Return the report, with the difference between the poses."""
         text = self.done(names)
         if span.is_range:
             text += msg(" at {count} frames", count=len(span.frames))
         elif span.is_keyed:
             text += msg(", with keys at frame {first:g}", first=span.frames[0])
-        apart = length_text(scene, done.difference)
-        if done.problem:
+        difference_text = length_text(scene, result.difference)
+        if result.problem:
             text = msg(
                 "{text}, but the poses differ by {apart}. {problem}",
                 text=text,
-                apart=apart,
-                problem=done.problem,
+                apart=difference_text,
+                problem=result.problem,
             )
         else:
-            text = msg("{text}; the poses differ by {apart}", text=text, apart=apart)
-        if done.yielding:
+            text = msg("{text}; the poses differ by {apart}", text=text, apart=difference_text)
+        if result.yielding:
             text += msg(
                 ". On the Ground or a walk places {names} elsewhere: it takes over until frame "
                 "{last:g}",
-                names=named(done.yielding),
-                last=done.taken_over,
+                names=named(result.yielding),
+                last=result.taken_over,
             )
-        if done.left_out:
-            names = named(done.left_out)
-            text += msg(". Skipped {names}. {reason}", names=names, reason=done.reason)
+        if result.left_out:
+            names = named(result.left_out)
+            text += msg(". Skipped {names}. {reason}", names=names, reason=result.reason)
         return text
 
     def draw(self, context: bpy.types.Context) -> None:

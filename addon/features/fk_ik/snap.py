@@ -40,7 +40,7 @@ ROUNDED = msg(
 )
 
 PosePoints = list[list[Vec]]
-"""The `bone_points` of each of some constraints."""
+"""The `bone_points` of several constraints."""
 
 
 class SnapResult(NamedTuple):
@@ -48,11 +48,11 @@ class SnapResult(NamedTuple):
 
     Attributes:
         difference: Largest distance between the two poses, in world space.
-        problem: Why they differ and how to fix it; empty if they do not.
-        left_out: Names of the constraints that could not be snapped.
-        reason: Why the first one of these could not; empty if there is none.
-        yielding: Names of those that something else places elsewhere, and takes over gradually.
-        taken_over: The frame at which it has.
+        problem: Why they differ and how to fix it; empty if they don't.
+        left_out: Names of skipped constraints, which can't be snapped.
+        reason: Why the first of them can't; empty if none are skipped.
+        yielding: Names of constraints that ground contact or a walk gradually takes over.
+        taken_over: The frame at which it has taken over.
     """
 
     difference: float
@@ -64,24 +64,24 @@ class SnapResult(NamedTuple):
 
 
 class UnsnappableError(ProblemError):
-    """A constraint cannot be snapped, which others do not depend on.
+    """A problem of a single constraint, so that the others can still be snapped.
 
     Attributes:
-        item: Its index.
+        item: Index of the constraint.
     """
 
     def __init__(self, item: int, problem: ProblemError) -> None:
-        """Make the error from the reason."""
+        """Take the message from the original problem."""
         super().__init__(str(problem))
         self.item = item
 
 
 @contextmanager
 def concerning(chain: ChainPlan) -> Iterator[None]:
-    """Let problems in the block concern one constraint only.
+    """Turn problems in the block into problems of a single constraint.
 
     Raises:
-        UnsnappableError: If there is one.
+        UnsnappableError: If there is a problem.
     """
     try:
         yield
@@ -95,7 +95,7 @@ def snap_possible(
     indices: Sequence[int],
     span: Span,
 ) -> SnapResult:
-    """Snap those of some constraints that can be snapped.
+    """Snap constraints, skipping those that can't be snapped.
 
     Args:
         snap: Snaps constraints, or changes nothing and raises `ProblemError`.
@@ -104,18 +104,18 @@ def snap_possible(
         span: The frames.
 
     Raises:
-        ProblemError: If none can be snapped, or for reasons that concern all of them; nothing has
-            changed then.
+        ProblemError: If none can be snapped, or for a reason that affects all of them; nothing
+            has changed then.
     """
-    left, names, reason = list(indices), list[str](), ""
+    remaining, skipped, reason = list(indices), list[str](), ""
     while True:
         try:
-            return snap(armature, left, span)._replace(left_out=names, reason=reason)
+            return snap(armature, remaining, span)._replace(left_out=skipped, reason=reason)
         except UnsnappableError as problem:
-            if len(left) == 1:
+            if len(remaining) == 1:
                 raise
-            left.remove(problem.item)
-            names.append(settings(armature).constraints[problem.item].name)
+            remaining.remove(problem.item)
+            skipped.append(settings(armature).constraints[problem.item].name)
             reason = reason or str(problem)
 
 
@@ -125,8 +125,8 @@ def snappable_chains(
     """Return the plans of the constraints to snap.
 
     Raises:
-        UnsnappableError: If one of them is invalid, or cannot be switched.
-        ProblemError: If the armature cannot be keyed.
+        UnsnappableError: If a constraint is invalid, or can't be switched.
+        ProblemError: If the armature can't be keyed.
     """
     chains = [chain for chain in chains_in(armature) if chain.item in indices]
     for chain in chains:
@@ -145,16 +145,16 @@ def snappable_chains(
 
 
 def on_top(chains: Sequence[ChainPlan]) -> list[int]:
-    """Return the constraints that are layers on top of some chains of one armature.
+    """Return the constraints layered on top of chains of the same armature.
 
-    They apply to the snapped pose in the same way, so they are muted while it is determined.
+    They affect the snapped pose in the same way, so they are muted while it is determined.
     """
     items = {chain.item for chain in chains}
     bones = {bone for chain in chains for bone in chain.bones}
     units = planner.current().units_of[chains[0].rig.uid]
 
-    def has_own(among: Sequence[UnitPlan], shared: set[int]) -> bool:
-        return any(items & set(unit.items) and shared & set(unit.bones) for unit in among)
+    def has_own(candidates: Sequence[UnitPlan], shared: set[int]) -> bool:
+        return any(items & set(unit.items) and shared & set(unit.bones) for unit in candidates)
 
     indices: list[int] = []
     for i, unit in enumerate(units):
@@ -165,7 +165,7 @@ def on_top(chains: Sequence[ChainPlan]) -> list[int]:
 
 
 def others_on(chain: ChainPlan, indices: Collection[int]) -> list[str]:
-    """Return the names of other active constraints that pose bones of a chain."""
+    """Return the names of other active constraints that pose a chain's bones."""
     bones = set(chain.bones)
     return [
         other.name
@@ -175,31 +175,31 @@ def others_on(chain: ChainPlan, indices: Collection[int]) -> list[str]:
 
 
 def are_layered(chains: Sequence[ChainPlan], switches: bool) -> bool:
-    """Return whether active constraints before some of one armature pose bones of these as well.
+    """Return whether active constraints earlier in the stack also pose bones of the chains.
 
     Args:
-        chains: The constraints.
-        switches: Whether what `sharing` returns is switched along.
+        chains: Constraints of the same armature.
+        switches: Whether the constraints that `sharing` returns are also switched.
     """
-    apart = {*on_top(chains), *(chain.item for chain in chains)}
-    apart |= {chain.item for chain in sharing(chains)} if switches else set()
-    return any(others_on(chain, apart) for chain in chains)
+    ignored = {*on_top(chains), *(chain.item for chain in chains)}
+    ignored |= {chain.item for chain in sharing(chains)} if switches else set()
+    return any(others_on(chain, ignored) for chain in chains)
 
 
 def sharing(chains: Sequence[ChainPlan]) -> list[ChainPlan]:
-    """Return the other active constraints that are solved together with some of one armature.
+    """Return the other active constraints that are solved together with those of the chains.
 
-    They are solved from the FK pose of all their bones, so where some are switched that has to be
-    what is shown: else they would find another solution without these.
+    They are solved from the FK pose of all their bones. When some are switched, it must equal the
+    shown pose, or the others would find another solution without them.
     """
     items = {chain.item for chain in chains}
     units = planner.current().units_of[chains[0].rig.uid]
-    together = [unit.members for unit in units if not items.isdisjoint(unit.items)]
-    return [one for members in together for one in members if one.item not in items and is_on(one)]
+    groups = [unit.members for unit in units if not items.isdisjoint(unit.items)]
+    return [c for members in groups for c in members if c.item not in items and is_on(c)]
 
 
 def fk_key_frames(armature: bpy.types.Object, indices: Collection[int]) -> set[float]:
-    """Return the frames at which the bones of constraints are keyed."""
+    """Return the frames where the bones of constraints have keys."""
     chains = [chain for chain in chains_in(armature) if chain.item in indices]
     bones = pose_bones(armature)
     return {
@@ -208,7 +208,7 @@ def fk_key_frames(armature: bpy.types.Object, indices: Collection[int]) -> set[f
 
 
 def ik_key_frames(armature: bpy.types.Object, indices: Collection[int]) -> set[float]:
-    """Return the frames at which the targets and poles of constraints are keyed."""
+    """Return the frames where the targets and poles of constraints have keys."""
     return {
         frame
         for chain in chains_in(armature)
@@ -220,14 +220,14 @@ def ik_key_frames(armature: bpy.types.Object, indices: Collection[int]) -> set[f
 
 
 def pose_points(depsgraph: bpy.types.Depsgraph, chains: Sequence[ChainPlan]) -> PosePoints:
-    """Return the points of the evaluated bones of constraints."""
+    """Return the `bone_points` of the evaluated constraints."""
     return [bone_points(depsgraph, chain.rig, chain.bones) for chain in chains]
 
 
 def bone_points(depsgraph: bpy.types.Depsgraph, rig: Skeleton, bones: Sequence[int]) -> list[Vec]:
-    """Return three points of each evaluated bone in world space, which define its transform.
+    """Return three points of each evaluated bone in world space, to compare transforms.
 
-    They are its head, its tail, and a point at the same distance from the head along its X axis.
+    They are its head, its tail, and a point a bone length from the head along its X axis.
     """
     armature = rig.object.evaluated_get(depsgraph)
     shown = Evaluated(armature)
@@ -235,7 +235,7 @@ def bone_points(depsgraph: bpy.types.Depsgraph, rig: Skeleton, bones: Sequence[i
     points: list[Vec] = []
     for bone in bones:
         frame, length = frame_in(world, shown.frame(bone)), rig.bone(bone).length
-        points += [point_in(frame, at) for at in (ORIGIN, (0.0, length, 0.0), (length, 0.0, 0.0))]
+        points += [point_in(frame, p) for p in (ORIGIN, (0.0, length, 0.0), (length, 0.0, 0.0))]
     return points
 
 
@@ -245,13 +245,13 @@ def farthest(a: Sequence[Vec], b: Sequence[Vec]) -> float:
 
 
 def bones_length(points: Sequence[Vec]) -> float:
-    """Return the total length of bones, given their `bone_points`."""
+    """Return the total length of bones from their `bone_points`."""
     return sum(dist(points[i], points[i + 1]) for i in range(0, len(points), 3))
 
 
 @contextmanager
 def restored_frame(span: Span) -> Iterator[None]:
-    """Return to the current frame after the block, if other frames are visited."""
+    """Return to the current frame after the block if other frames are visited."""
     frame = cast(bpy.types.Scene, bpy.context.scene).frame_current_final
     try:
         yield
@@ -263,9 +263,9 @@ def restored_frame(span: Span) -> Iterator[None]:
 
 @contextmanager
 def keeping_unkeyed(objects: Iterable[bpy.types.Object], span: Span) -> Iterator[None]:
-    """Keep unkeyed changes of objects that get keys at the current frame.
+    """Keep unkeyed changes of objects when keys are inserted at the current frame.
 
-    When F-curves of an object change, Blender resets all its animated channels to their keyed
+    When an object's F-curves change, Blender resets all its animated channels to their keyed
     values. In a range they are reset anyway, because the frame changes.
     """
     if not span.is_keyed or span.is_range:
@@ -274,9 +274,9 @@ def keeping_unkeyed(objects: Iterable[bpy.types.Object], span: Span) -> Iterator
     owners = list({ob.session_uid: ob for ob in objects}.values())
     updated()
     yield
-    kept = [(ob, animated_values.values(ob)) for ob in owners]
+    saved_values = [(ob, animated_values.values(ob)) for ob in owners]
     updated()
-    for ob, values in kept:
+    for ob, values in saved_values:
         animated_values.restore(ob, values)
     updated()
 
@@ -285,33 +285,33 @@ def compared(
     chains: Sequence[ChainPlan],
     span: Span,
     expected: Sequence[PosePoints],
-    why: Callable[[ChainPlan, bool], str],
+    explain: Callable[[ChainPlan, bool], str],
 ) -> tuple[float, str]:
-    """Play the frames, and return the largest difference, and its reason if it exceeds `NEAR`.
+    """Play the frames, and return the largest difference, with its reason if it exceeds `NEAR`.
 
     Args:
         chains: The chains to compare.
         span: The frames.
         expected: The expected pose of each frame.
-        why: Returns the reason of a difference of a constraint at the current frame, given whether
-            rounding can explain it.
+        explain: Called with a chain that differs at the current frame, and whether rounding can
+            explain it; returns the reason.
     """
-    largest, worst, problem = 0.0, NEAR, ""
-    for depsgraph, should in zip(span.visit(), expected, strict=True):
+    largest, worst_relative, problem = 0.0, NEAR, ""
+    for depsgraph, expected_points in zip(span.visit(), expected, strict=True):
         for chain, points, shown in zip(
-            chains, should, pose_points(depsgraph, chains), strict=True
+            chains, expected_points, pose_points(depsgraph, chains), strict=True
         ):
-            difference, size = farthest(points, shown), bones_length(points)
+            difference, chain_length = farthest(points, shown), bones_length(points)
             largest = max(largest, difference)
-            if difference > worst * size:
+            if difference > worst_relative * chain_length:
                 is_rounded = difference <= _rounding(depsgraph, chain, points)
-                worst = difference / size
-                problem = msg("“{chain}”: {why}", chain=chain.name, why=why(chain, is_rounded))
+                worst_relative = difference / chain_length
+                problem = msg("“{chain}”: {why}", chain=chain.name, why=explain(chain, is_rounded))
     return largest, problem
 
 
 def _rounding(depsgraph: bpy.types.Depsgraph, chain: ChainPlan, points: Sequence[Vec]) -> float:
-    """Return the possible error of a constraint's joints by rounding alone."""
+    """Return the error of a constraint's joints that rounding alone may cause."""
     ends = (Point(chain.rig.object, chain.rig, chain.bones[-1]), chain.target, chain.pole)
     joints = [*points[::3], points[-2]]
     return chain_rounding(depsgraph, [end for end in ends if end], joints, chain.has_hand)

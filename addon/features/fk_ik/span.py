@@ -20,11 +20,11 @@ class Span:
     """One or more frames of the scene.
 
     Attributes:
-        frames: Ascending; at least one.
-        is_range: Whether all frames are visited; otherwise there is only the current one.
-        is_keyed: Whether keys are inserted.
-        switches: Whether the influence is keyed as well, to enable or disable the constraints at
-            these frames only; requires `is_keyed`.
+        frames: Frames in ascending order, at least one.
+        is_range: Whether to visit all frames; otherwise there is only the current frame.
+        is_keyed: Whether to insert keys.
+        switches: Whether to also key the influence, so that the constraints are on or off at these
+            frames only; requires `is_keyed`.
         tell: Called with the progress, from 0 to 1.
     """
 
@@ -36,7 +36,7 @@ class Span:
 
     @property
     def guards(self) -> list[float]:
-        """The last frame before a switch and, for a range, the first one after it."""
+        """The last frame before a switch and, for a range, the first frame after it."""
         if not self.switches:
             return []
         first, last = self.frames[0] - 1.0, self.frames[-1] + 1.0
@@ -44,15 +44,15 @@ class Span:
 
     def visit(self) -> Iterator[bpy.types.Depsgraph]:
         """Go to each frame, and yield its evaluated depsgraph."""
-        for done, frame in enumerate(self.frames):
+        for index, frame in enumerate(self.frames):
             if self.is_range:
                 go_to(frame)
-            self.tell(done / len(self.frames))
+            self.tell(index / len(self.frames))
             yield updated()
 
 
 def refuse_unswitchable(armature: bpy.types.Object, index: int) -> None:
-    """Refuse a constraint that cannot be switched by keying its influence.
+    """Refuse a constraint that can't be switched by keying its influence.
 
     Raises:
         ProblemError: If its influence is driven, or Enabled is animated.
@@ -76,46 +76,46 @@ def refuse_unswitchable(armature: bpy.types.Object, index: int) -> None:
 def key_influence(armature: bpy.types.Object, index: int, span: Span, is_on: bool) -> None:
     """Key the influence of a constraint for the frames of a span, without changing other frames.
 
-    An influence without keys gets the opposite value at other frames; a partial one is kept.
+    An influence without keys gets the opposite value at other frames, or keeps a partial value.
 
     Args:
         armature: The armature.
         index: Index of the constraint.
         span: The frames. A single frame switches until the next key.
-        is_on: Whether the constraint is on at these frames.
+        is_on: Whether to turn the constraint on at these frames.
     """
     item = settings(armature).constraints[index]
     value = 1.0 if is_on else 0.0
-    outside = 0.0 if is_on else item.influence or 1.0
+    outside_value = 0.0 if is_on else item.influence or 1.0
     frames = [span.frames[0], span.frames[-1]] if span.is_range else [span.frames[0]]
     if frames[0] == frames[-1]:
         frames = frames[:1]
     item.enabled = True
     item.influence = value
-    set_span(item, "influence", frames, [[value] * len(frames)], span.guards, [outside])
+    set_span(item, "influence", frames, [[value] * len(frames)], span.guards, [outside_value])
     item.influence = value
 
 
 def key_takeover(armature: bpy.types.Object, index: int, span: Span) -> float:
     """Key the influence of a constraint from 0 at a frame to 1 a quarter of a second later.
 
-    Where it has keys meanwhile, it goes on to these.
+    If it has keys in between, it blends to them instead.
 
     Args:
         armature: The armature.
         index: Index of the constraint.
-        span: The frame; a single one.
+        span: A single frame.
 
     Returns:
-        The last frame of it.
+        The frame at which the takeover ends.
     """
     item = settings(armature).constraints[index]
     first = span.frames[0]
     last = first + quarter_second(frame_rate(bpy.context.scene))
-    between = [at for at in key_frames(item, ["influence"]) if first < at <= last]
-    values = {first: 0.0} if between else {first: 0.0, last: 1.0}
+    keys_between = [frame for frame in key_frames(item, ["influence"]) if first < frame <= last]
+    values = {first: 0.0} if keys_between else {first: 0.0, last: 1.0}
     item.enabled = True
     item.influence = 0.0
     set_span(item, "influence", list(values), [[*values.values()]], span.guards, [0.0])
     item.influence = 0.0
-    return max(between, default=last)
+    return max(keys_between, default=last)

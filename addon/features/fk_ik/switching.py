@@ -24,7 +24,7 @@ from .operators import Spanning
 
 
 class FABRIK_OT_switch(Spanning, bpy.types.Operator):
-    """Switch constraints between FK and IK, and select what is animated from there on."""
+    """Switch constraints between FK and IK, and select the controls to animate next."""
 
     bl_idname = "fabrik.switch"
     bl_label = "Switch FK/IK"
@@ -53,13 +53,13 @@ class FABRIK_OT_switch(Spanning, bpy.types.Operator):
     )
 
     def work(self, context: bpy.types.Context) -> str:
-        """Switch those that are not there yet, and select what is animated now."""
+        """Switch the constraints that aren't switched yet, and select their controls."""
         armature = active_armature(context)
         items = settings(armature).constraints
         reaching = _reaching(items, chosen(context, armature, self.which))
         first = settings(armature).active_index
-        lead = first if first in reaching else reaching[0]
-        is_to_ik = not is_in_ik(items[lead]) if self.to == "TOGGLE" else self.to == "IK"
+        leading = first if first in reaching else reaching[0]
+        is_to_ik = not is_in_ik(items[leading]) if self.to == "TOGGLE" else self.to == "IK"
         indices = [i for i in reaching if is_in_ik(items[i]) != is_to_ik]
         if not indices:
             names = named([items[i].name for i in reaching])
@@ -67,9 +67,9 @@ class FABRIK_OT_switch(Spanning, bpy.types.Operator):
                 raise ProblemError("Already in IK at this frame: {names}", names=names)
             raise ProblemError("Already in FK at this frame: {names}", names=names)
         self._is_to_ik = is_to_ik
-        done, report = self.snapped(context, indices, is_to_ik)
-        switched = [i for i in indices if items[i].name not in done.left_out]
-        switched.sort(key=lambda i: i != lead)
+        result, report = self.snapped(context, indices, is_to_ik)
+        switched = [i for i in indices if items[i].name not in result.left_out]
+        switched.sort(key=lambda i: i != leading)
         select_alone(context, [_animated(armature, items[i], is_to_ik) for i in switched])
         return report
 
@@ -86,53 +86,54 @@ class FABRIK_OT_switch(Spanning, bpy.types.Operator):
 
 
 def _reaching(items: ItemList[FabrikConstraint], indices: Sequence[int]) -> list[int]:
-    """Return those of some constraints that can be switched both ways.
+    """Return the constraints that can be switched in both directions.
 
     Raises:
-        ProblemError: If none can.
+        ProblemError: If no constraint can.
     """
-    reaching = [i for i in indices if reaches(items[i].solver)]
-    if not reaching:
+    switchable = [i for i in indices if reaches(items[i].solver)]
+    if not switchable:
         raise ProblemError(
             "“{chain}” doesn't reach for a target, so it can't match a pose: choose another "
             "constraint",
             chain=items[indices[0]].name,
         )
-    return reaching
+    return switchable
 
 
 def _animated(
     armature: bpy.types.Object, item: FabrikConstraint, is_in_ik: bool
 ) -> tuple[bpy.types.Object, str]:
-    """Return the object and its bone that animate a limb.
+    """Return the object and bone that animate a limb.
 
-    Where rigs hide the joint of a hand or foot, that is the control at it.
+    If the rig hides the joint of a hand or foot, it is the control at that joint.
     """
     if is_in_ik and item.target is not None:
         return item.target, item.subtarget
     tip = pose_bones(armature)[item.bone]
-    at_it = [
-        one for one in tip.children if (one.bone.head_local - tip.bone.head_local).length == 0.0
+    controls = [
+        bone for bone in tip.children if (bone.bone.head_local - tip.bone.head_local).length == 0.0
     ]
-    shown = [one.name for one in (tip, *at_it) if is_clickable(armature, one.name)]
-    return armature, shown[0] if shown else item.bone
+    clickable = [bone.name for bone in (tip, *controls) if is_clickable(armature, bone.name)]
+    return armature, clickable[0] if clickable else item.bone
 
 
 def _draw(layout: Layout, armature: bpy.types.Object, item: FabrikConstraint) -> None:
-    # Drawing must not make a plan.
+    # Drawing mustn't make a plan.
     indices = [] if planner.known() is None else selected_in(bpy.context, armature)
     fabrik = settings(armature)
-    # One that was chosen in the list, and not by selecting, is meant alone.
-    is_one = len(indices) < 2 or fabrik.active_index not in indices
-    which = "ACTIVE" if is_one else "SELECTED"
+    # A constraint chosen in the list, not by selecting bones, is switched alone.
+    is_single = len(indices) < 2 or fabrik.active_index not in indices
+    which = "ACTIVE" if is_single else "SELECTED"
     states = {
-        is_in_ik(one) for one in ([item] if is_one else [fabrik.constraints[i] for i in indices])
+        is_in_ik(limb)
+        for limb in ([item] if is_single else [fabrik.constraints[i] for i in indices])
     }
     column = layout.column(align=True)
     toggle = column.row(align=True)
     for to, is_ik in (("FK", False), ("IK", True)):
-        text = to if is_one else f"{to} ({len(indices)})"
-        # Where the selected limbs differ, neither is pressed.
+        text = to if is_single else f"{to} ({len(indices)})"
+        # If the selected limbs differ, neither button is pressed.
         button = toggle.operator(
             "fabrik.switch", text=text, translate=False, depress=states == {is_ik}
         )

@@ -1,4 +1,4 @@
-"""Snapping IK to FK: moving targets and poles so that the solved pose is the FK pose."""
+"""Snapping IK to FK: moving targets and poles so that the solved pose matches the FK pose."""
 
 from __future__ import annotations
 
@@ -65,18 +65,18 @@ from .snap import (
 from .span import Span, key_influence, key_takeover
 
 ROUNDS = 8
-"""Maximum number of passes to move targets that may depend on each other."""
+"""Maximum number of passes over targets that may depend on each other."""
 
 
 class SnapControl:
-    """A target or pole that is moved, and its channel values at each frame.
+    """A target or pole to move, and its channel values at each frame.
 
     Attributes:
         point: The target or pole.
         names: Names of the written channels.
-        before: Their values before the snap.
+        before: Values of the channels before the snap.
         is_moved: Whether the snap has moved it at any frame.
-        rows: For each channel, its values at the frames.
+        rows: Values of each channel at the frames.
     """
 
     def __init__(self, point: Point, turns: bool) -> None:
@@ -108,27 +108,27 @@ class SnapControl:
     def key(self, span: Span) -> None:
         """Insert keys with the recorded values."""
         owner = self.owner
-        for name, rows, before in zip(self.names, self.rows, self.before, strict=True):
+        for name, rows, original in zip(self.names, self.rows, self.before, strict=True):
             if name != CHANNELS[LOCATION][0]:
                 rows = continuous(mode_of(owner), rows)
             columns = list(zip(*rows, strict=True))
-            set_span(owner, name, span.frames, columns, span.guards, before)
+            set_span(owner, name, span.frames, columns, span.guards, original)
 
 
 class Snap:
-    """The constraints that are snapped together, and their targets and poles.
+    """Constraints to snap together, with their targets and poles.
 
     Attributes:
         armature: The armature.
         chains: The constraints.
-        yielding: Those that something else places elsewhere than in FK, wherever their targets are.
-        others: Those that are solved together with them (see `sharing`).
-        channels: The channels that these pose.
-        values: What these show at each frame.
-        layers: Those on top of them, which are muted meanwhile.
-        targets: For each constraint its target, None if that stays.
-        poles: For each constraint its pole, None if it has none or that stays.
-        unmoved: By the index of a constraint, why its target or pole stays.
+        yielding: Constraints that ground contact or a walk keeps away from the FK pose.
+        others: Constraints that are solved together with them (see `sharing`).
+        channels: The channels that the others pose.
+        values: Shown values of these channels at each frame.
+        layers: Constraints on top, muted meanwhile.
+        targets: The target of each constraint; None if it stays.
+        poles: The pole of each constraint; None without a pole, or if it stays.
+        unmoved: Why a target or pole stays, by index of the constraint.
     """
 
     def __init__(
@@ -138,16 +138,17 @@ class Snap:
         span: Span,
         still: Collection[str] = (),
     ) -> None:
-        """Check everything, and change nothing.
+        """Check whether the constraints can be snapped, without changing anything.
 
         Args:
             armature: The armature.
             indices: Indices of the constraints.
             span: The frames.
-            still: Bones of the armature that stay where they are, although they are targets.
+            still: Bones of the armature to leave in place even if they are targets.
 
         Raises:
-            ProblemError: If the constraints cannot be snapped, or `UnsnappableError` if it is one.
+            ProblemError: If the constraints can't be snapped.
+            UnsnappableError: If only a single constraint can't.
         """
         self.chains = snappable_chains(armature, indices, span)
         for chain in self.chains:
@@ -164,9 +165,9 @@ class Snap:
         self.unmoved: dict[int, str] = {}
         # Poles keep their first location relative to their chains.
         self.offsets: list[PoleOffset | None] = [None] * len(self.chains)
-        known: set[tuple[int, int]] = set()
-        self.targets = [self._target(chain, indices, still, known) for chain in self.chains]
-        self.poles = [self._pole(chain, known) for chain in self.chains]
+        used_targets: set[tuple[int, int]] = set()
+        self.targets = [self._target(chain, indices, still, used_targets) for chain in self.chains]
+        self.poles = [self._pole(chain, used_targets) for chain in self.chains]
         if span.is_keyed:
             for chain, *controls in zip(self.chains, self.targets, self.poles, strict=True):
                 with concerning(chain):
@@ -178,42 +179,42 @@ class Snap:
         chain: ChainPlan,
         indices: Sequence[int],
         still: Collection[str],
-        known: set[tuple[int, int]],
+        used_targets: set[tuple[int, int]],
     ) -> SnapControl | None:
-        """Return the target of a chain unless it stays; note the reason if another one moves it.
+        """Return a chain's target unless it stays; note the reason if another chain moves it.
 
         Args:
             chain: The chain.
             indices: Indices of the constraints.
             still: See `__init__`.
-            known: The targets of the chains before it, to which it is added.
+            used_targets: The targets of previous chains; this target is added.
 
         Raises:
-            UnsnappableError: If it cannot be moved.
+            UnsnappableError: If it can't be moved.
         """
         target = chain.target
         assert target is not None
         if target.object == self.armature and target.bone >= 0 and owner_of(target).name in still:
             return None
-        key = target.uid, target.bone
-        if key in known:
+        target_id = target.uid, target.bone
+        if target_id in used_targets:
             self.unmoved[chain.item] = msg(
                 "“{target}” is also another constraint's target and can't be at both tips: give "
                 "each constraint its own target",
                 target=owner_of(target).name,
             )
             return None
-        known.add(key)
+        used_targets.add(target_id)
         with concerning(chain):
             _refuse_target(chain, target, indices)
         return SnapControl(target, chain.has_hand)
 
-    def _pole(self, chain: ChainPlan, known: set[tuple[int, int]]) -> SnapControl | None:
-        """Return the pole of a chain if it can be moved; otherwise note the reason."""
+    def _pole(self, chain: ChainPlan, used_targets: set[tuple[int, int]]) -> SnapControl | None:
+        """Return a chain's pole if it can be moved; otherwise note the reason."""
         pole = chain.pole
         if pole is None:
             return None
-        others = [
+        users = [
             other.name
             for other in planner.current().chains
             if other is not chain and other.pole is not None and _are_same(other.pole, pole)
@@ -222,8 +223,8 @@ class Snap:
             _refuse_posed(pole)
             refuse_unmovable(pole, turns=False)
             refuse_held(pole)
-            if others or (pole.uid, pole.bone) in known:
-                user = others[0] if others else chain.name
+            if users or (pole.uid, pole.bone) in used_targets:
+                user = users[0] if users else chain.name
                 raise ProblemError(
                     "“{pole}” is also used by “{user}”, so it wasn't moved: give the chain its "
                     "own pole target",
@@ -242,20 +243,20 @@ class Snap:
 
     @property
     def keyed(self) -> list[SnapControl]:
-        """Those that were moved, and stay there."""
+        """The controls that were moved and get keys."""
         pairs = zip(self.chains, self.targets, self.poles, strict=True)
-        staying = [both for chain, *both in pairs if chain not in self.yielding]
-        return [one for both in staying for one in both if one is not None and one.is_moved]
+        controls = [both for chain, *both in pairs if chain not in self.yielding]
+        return [c for both in controls for c in both if c is not None and c.is_moved]
 
     def settle(self) -> PosePoints:
         """Move all targets and poles to match the evaluated FK pose, and return that pose.
 
-        That of others that are solved together with them follows.
+        The poses of `others` follow it.
 
         Raises:
             ProblemError: If this does not converge.
         """
-        self._placed = {one.chain.item for one in placed_among(self.chains)}
+        self._placed = {placement.chain.item for placement in placed_among(self.chains)}
         if not self.layers:
             points = self._settled()
         else:
@@ -272,35 +273,35 @@ class Snap:
 
     @staticmethod
     def restore(controls: Sequence[SnapControl]) -> None:
-        """Put controls back to where they were before the snap."""
+        """Restore controls to their values before the snap."""
         for control in controls:
             control.restore()
 
-    def key(self, before: Values) -> None:
-        """Insert keys with what was found at each frame.
+    def key(self, fk: Values) -> None:
+        """Insert keys with the recorded values of each frame.
 
         Args:
-            before: The FK values of the channels before the snap.
+            fk: FK values of the channels before the snap.
         """
         for control in self.keyed:
             control.key(self._span)
-        key_values(self.armature, self._span, self.values, before)
+        key_values(self.armature, self._span, self.values, fk)
 
-    def _find_yielding(self, wanted: PosePoints) -> None:
-        """Find the constraints that something else would place elsewhere than their FK pose.
+    def _find_yielding(self, expected: PosePoints) -> None:
+        """Collect the constraints that ground contact or a walk keeps away from their FK pose.
 
         Raises:
-            UnsnappableError: If there is one, and there are several frames.
+            UnsnappableError: If there is such a constraint, and several frames.
         """
         if not self._placed:
             return
         with full_influence(self.armature, [chain.item for chain in self.chains]):
             solved = pose_points(updated(), self.chains)
         updated()
-        own = wanted[: len(self.chains)]
-        for chain, before, after in zip(self.chains, own, solved, strict=True):
-            is_apart = farthest(before, after) > NEAR * bones_length(before)
-            if chain.item not in self._placed or not is_apart:
+        fk_pose = expected[: len(self.chains)]
+        for chain, fk_points, solved_points in zip(self.chains, fk_pose, solved, strict=True):
+            is_off = farthest(fk_points, solved_points) > NEAR * bones_length(fk_points)
+            if chain.item not in self._placed or not is_off:
                 continue
             if not self._span.is_range:
                 self.yielding.append(chain)
@@ -314,12 +315,12 @@ class Snap:
 
     def _settled(self) -> PosePoints:
         moved: list[tuple[ChainPlan, SnapControl]] = []
-        for done in range(ROUNDS):
+        for trial in range(ROUNDS):
             depsgraph = updated()
             moved = []
             for i, chain in enumerate(self.chains):
                 with concerning(chain):
-                    moved += [(chain, c) for c in self._moved(depsgraph, i, is_first=done == 0)]
+                    moved += [(chain, c) for c in self._moved(depsgraph, i, is_first=trial == 0)]
             if not moved:
                 return pose_points(depsgraph, self.chains)
         chain, control = moved[0]
@@ -331,25 +332,25 @@ class Snap:
             )
 
     def _moved(self, depsgraph: bpy.types.Depsgraph, i: int, is_first: bool) -> list[SnapControl]:
-        """Move the target and pole of a chain, and return those that were not in place."""
+        """Move a chain's target and pole, and return those that weren't at their goals."""
         chain, target, pole = self.chains[i], self.targets[i], self.poles[i]
         if chain.item in self._placed and self._span.switches:
             target = None
         goal = fk_goal(depsgraph, chain, self.starts[i], self.offsets[i])
         self.offsets[i] = goal.offset
         moved: list[SnapControl] = []
-        for control, place, axes in ((target, goal.place, goal.axes), (pole, goal.pole, None)):
-            if control is None or place is None:
+        for control, location, axes in ((target, goal.place, goal.axes), (pole, goal.pole, None)):
+            if control is None or location is None:
                 continue
-            present = place_of(depsgraph, control.point)
-            near = rounding_of(depsgraph, control.point)
-            far = near.place
+            actual = place_of(depsgraph, control.point)
+            rounding = rounding_of(depsgraph, control.point)
+            tolerance = rounding.place
             if control is target and chain.offset is not None:
-                far += near.turn * length(mat_apply(present[0], chain.offset[1]))
-            is_away = dist(present[1], place) > far
-            is_turned = axes is not None and _axes_distance(present[0], axes) > near.turn
-            if is_first or is_away or is_turned:
-                move_to(depsgraph, control.point, place, axes)
+                tolerance += rounding.turn * length(mat_apply(actual[0], chain.offset[1]))
+            is_off = dist(actual[1], location) > tolerance
+            is_turned = axes is not None and _axes_distance(actual[0], axes) > rounding.turn
+            if is_first or is_off or is_turned:
+                move_to(depsgraph, control.point, location, axes)
                 control.is_moved = True
                 moved.append(control)
         return moved
@@ -406,19 +407,19 @@ def snap_to_fk(
     span: Span,
     still: Collection[str] = (),
 ) -> SnapResult:
-    """Move the targets and poles of constraints so that the solved pose is the FK pose.
+    """Move the targets and poles of constraints so that the solved pose matches the FK pose.
 
     Args:
         armature: The armature.
         indices: Indices of the constraints.
         span: The frames. A switch enables the constraints at these frames only.
-        still: Bones of the armature that stay where they are, although they are targets.
+        still: Bones of the armature to leave in place even if they are targets.
 
     Raises:
-        ProblemError: If they cannot be snapped; nothing has changed then.
+        ProblemError: If they can't be snapped; nothing has changed then.
     """
     snap = Snap(armature, indices, span, still)
-    before = fk_values(armature, snap.channels)
+    fk_before = fk_values(armature, snap.channels)
     with restored_frame(span):
         try:
             with in_fk(armature, indices):
@@ -433,7 +434,7 @@ def snap_to_fk(
         owners = [armature, *(control.point.object for control in keyed)]
         with keeping_unkeyed(owners, span):
             if span.is_keyed:
-                snap.key(before)
+                snap.key(fk_before)
             last = _switch(snap, indices, span) if span.switches else 0.0
         yielding = {chain.item: chain.name for chain in snap.yielding}
         with full_influence(armature, [index for index in indices if index not in yielding]):
@@ -442,7 +443,7 @@ def snap_to_fk(
 
 
 def _switch(snap: Snap, indices: Sequence[int], span: Span) -> float:
-    """Key the influence of constraints; return when those that yield are taken over."""
+    """Key the influence of constraints; return the frame when yielding ones are taken over."""
     yielding, last = [chain.item for chain in snap.yielding], 0.0
     for index in indices:
         if index in yielding:
@@ -453,13 +454,13 @@ def _switch(snap: Snap, indices: Sequence[int], span: Span) -> float:
 
 
 def _start(chain: ChainPlan, indices: Sequence[int]) -> int:
-    """Return the index of a chain's first bone that no other active constraint poses as well."""
+    """Return the index of a chain's first bone that no other active constraint poses."""
     for unit in planner.current().units:
         if isinstance(unit, TreePlan) and chain in unit.chains:
-            others = [c for c in unit.chains if c is not chain and (c.item in indices or is_on(c))]
-            shared = {bone for other in others for bone in other.bones}
-            places = [index for index, bone in enumerate(chain.bones) if bone in shared]
-            return places[-1] + 1 if places else 0
+            sharing = [c for c in unit.chains if c is not chain and (c.item in indices or is_on(c))]
+            shared = {bone for other in sharing for bone in other.bones}
+            shared_indices = [index for index, bone in enumerate(chain.bones) if bone in shared]
+            return shared_indices[-1] + 1 if shared_indices else 0
     return 0
 
 
@@ -492,7 +493,7 @@ def _refuse_target(chain: ChainPlan, target: Point, indices: Sequence[int]) -> N
 
 def _refuse_posed(point: Point) -> None:
     posed = planner.current().posed.get(point.uid, ())
-    # What is held can still be moved, within what holds it.
+    # A held bone can still be moved within its hold.
     if point.skeleton is not None and point.bone in posed and not is_ever_held(point):
         raise ProblemError(
             "“{point}” is posed by a constraint and can't be moved: choose another target",
@@ -505,8 +506,8 @@ def _are_same(a: Point, b: Point) -> bool:
 
 
 def _axes_distance(axes: Any, expected: Any) -> float:
-    """Return the largest distance between the orthonormal axes and the goal axes."""
-    upright = orthonormalize(axes)
-    if upright is None:
+    """Return the largest distance between orthonormalized axes and the goal axes."""
+    actual = orthonormalize(axes)
+    if actual is None:
         return 0.0
-    return max(dist(a, b) for a, b in zip(mat_columns(upright), mat_columns(expected), strict=True))
+    return max(dist(a, b) for a, b in zip(mat_columns(actual), mat_columns(expected), strict=True))

@@ -47,10 +47,10 @@ from .snap import (
 from .span import Span, key_influence
 
 ROUNDS = 16
-"""Maximum number of FK poses to try beneath what other constraints make of them."""
+"""Maximum number of FK poses to try below other constraints."""
 
 SAME = 1e-6
-"""How near to what is shown their channels have to be."""
+"""Maximum difference of their channels from the shown values."""
 
 WHY_NOT_FK = msg(
     "Its bones don't keep the pose: check for constraints, drivers or NLA strips that affect them"
@@ -64,7 +64,7 @@ WHY_NOT_IK = msg(
 def snap_to_ik(armature: bpy.types.Object, indices: Sequence[int], span: Span) -> SnapResult:
     """Apply the solved pose to the bones of constraints as their FK pose.
 
-    Constraints that are off are given full influence for it.
+    Constraints that are off get full influence meanwhile.
 
     Args:
         armature: The armature.
@@ -72,69 +72,69 @@ def snap_to_ik(armature: bpy.types.Object, indices: Sequence[int], span: Span) -
         span: The frames. A switch disables the constraints at these frames only.
 
     Raises:
-        ProblemError: If they cannot be snapped; nothing has changed then.
+        ProblemError: If they can't be snapped; nothing has changed then.
     """
     chains = snappable_chains(armature, indices, span)
     for chain in chains:
         with concerning(chain):
             refuse_driven(armature, posed_channels([chain]))
-    others = sharing(chains) if span.switches else []
-    refuse_driven(armature, posed_channels(others))
-    every = [*chains, *others]
-    channels = posed_channels(every)
+    sharing_chains = sharing(chains) if span.switches else []
+    refuse_driven(armature, posed_channels(sharing_chains))
+    all_chains = [*chains, *sharing_chains]
+    channels = posed_channels(all_chains)
     if span.is_keyed:
         refuse_unkeyable(armature)
     with restored_frame(span):
-        expected, values = _shown(armature, chains, others, span)
-        before = fk_values(armature, channels)
+        expected, values = _shown(armature, chains, sharing_chains, span)
+        fk_before = fk_values(armature, channels)
         if not span.is_range:
             apply_pose(armature, values[0])
         with keeping_unkeyed([armature], span):
             if span.is_keyed:
-                key_values(armature, span, values, before)
+                key_values(armature, span, values, fk_before)
             if span.switches:
                 for index in indices:
                     key_influence(armature, index, span, is_on=False)
         with in_fk(armature, indices):
             difference, problem = compared(
-                every,
+                all_chains,
                 span,
                 expected,
                 lambda chain, is_rounded: _why_not_fk(chain, is_rounded, indices),
             )
         updated()
-        other, reason = compared(
-            every, span, expected, lambda _, is_rounded: ROUNDED if is_rounded else WHY_NOT_IK
+        ik_difference, reason = compared(
+            all_chains, span, expected, lambda _, is_rounded: ROUNDED if is_rounded else WHY_NOT_IK
         )
-    return SnapResult(max(difference, other), problem or reason)
+    return SnapResult(max(difference, ik_difference), problem or reason)
 
 
 def _shown(
     armature: bpy.types.Object,
     chains: Sequence[ChainPlan],
-    others: Sequence[ChainPlan],
+    sharing_chains: Sequence[ChainPlan],
     span: Span,
 ) -> tuple[list[PosePoints], list[Values]]:
     """Return the solved pose of each frame, and its channel values without layers on top.
 
-    The pose is that of the constraints to snap, and of others.
+    Both cover the constraints to snap, and those solved together with them.
     """
     poses: list[PosePoints] = []
     values: list[Values] = []
-    every = [*chains, *others]
-    channels = posed_channels(every)
-    layers, are_beneath = on_top(chains), are_layered(chains, span.switches)
+    all_chains = [*chains, *sharing_chains]
+    channels = posed_channels(all_chains)
+    layers, has_lower_layers = on_top(chains), are_layered(chains, span.switches)
     for _ in span.visit():
-        idle = [chain.item for chain in chains if not is_on(chain)]
-        with full_influence(armature, idle):
-            poses.append(pose_points(updated(), every))
+        inactive = [chain.item for chain in chains if not is_on(chain)]
+        with full_influence(armature, inactive):
+            poses.append(pose_points(updated(), all_chains))
             if layers:
                 with muting(armature, layers):
                     updated()
                     values.append(shown_values(armature, channels))
             else:
                 values.append(shown_values(armature, channels))
-        if are_beneath:
+        if has_lower_layers:
             indices = [chain.item for chain in chains]
             with in_fk(armature, indices), muting(armature, layers):
                 values[-1] = _under_layers(armature, channels, values[-1])
@@ -145,27 +145,27 @@ def _shown(
 def _under_layers(
     armature: bpy.types.Object, channels: Sequence[ChannelKey], wanted: Values
 ) -> Values:
-    """Return the FK pose that constraints before those to snap change into what is shown.
+    """Return the FK pose that earlier constraints in the stack turn into the shown pose.
 
-    Found by adding to the FK pose what is missing after them. One that they do not keep from moving
-    its bones, as a look-at does, is the best of the last rounds.
+    The remaining difference is added to the FK pose repeatedly. If that doesn't converge, as with a
+    look-at, the best pose is returned.
     """
-    before = fk_values(armature, channels)
-    fk = found = wanted
-    least = inf
+    fk_before = fk_values(armature, channels)
+    fk = best = wanted
+    smallest = inf
     try:
         for _ in range(ROUNDS):
             apply_pose(armature, fk)
             shown = shown_values(armature, channels)
-            missing = max((dist(shown[key], wanted[key]) for key in wanted), default=0.0)
-            if missing < least:
-                found, least = fk, missing
-            if missing < SAME:
+            error = max((dist(shown[key], wanted[key]) for key in wanted), default=0.0)
+            if error < smallest:
+                best, smallest = fk, error
+            if error < SAME:
                 break
             fk = {key: _corrected(armature, key, fk[key], shown[key], wanted[key]) for key in fk}
     finally:
-        apply_pose(armature, before)
-    return found
+        apply_pose(armature, fk_before)
+    return best
 
 
 def _corrected(
@@ -175,22 +175,22 @@ def _corrected(
     shown: Sequence[float],
     wanted: Sequence[float],
 ) -> list[float]:
-    """Return the FK values of a channel to try next."""
+    """Return the FK values to try next for a channel."""
     name, channel = key
     if channel in OTHERS:
         return [a + c - b for a, b, c in zip(fk, shown, wanted, strict=True)]
     mode = mode_of(pose_bones(armature)[name])
-    now, after, goal = (quaternion(mode, one) for one in (fk, shown, wanted))
-    change = quat_product(quat_inverse(after), goal)
-    return channel_values(mode, quat_product(now, change), fk)
+    fk_turn, shown_turn, wanted_turn = (quaternion(mode, v) for v in (fk, shown, wanted))
+    change = quat_product(quat_inverse(shown_turn), wanted_turn)
+    return channel_values(mode, quat_product(fk_turn, change), fk)
 
 
 def _why_not_fk(chain: ChainPlan, is_rounded: bool, indices: Sequence[int]) -> str:
-    others = others_on(chain, {*indices, chain.item})
-    if others:
+    sharing_names = others_on(chain, {*indices, chain.item})
+    if sharing_names:
         return msg(
             "It shares bones with {others}, which change the pose further: snap them together "
             "with Constraints set to All",
-            others=listed(others),
+            others=listed(sharing_names),
         )
     return ROUNDED if is_rounded else WHY_NOT_FK

@@ -1,7 +1,7 @@
 """A free chain: its settings, its simulation, and how it is read and solved.
 
-The simulation stores the path of the head. A pose is a function of this path, and independent of
-the frames shown before.
+The simulation stores the path of the head. A pose only depends on this path, not on the frames
+shown earlier.
 """
 
 from __future__ import annotations
@@ -43,10 +43,10 @@ from ..simulation.history import History
 SOLVER = "FOLLOW"
 
 SIMULATED_SETTINGS = ("chain_count", "use_tail", "use_offset", "offset_location")
-"""Settings of the constraint that the simulation depends on."""
+"""Settings of the constraint that are inputs of the simulation."""
 
 TARGET_TOLERANCE = 1e-5
-"""The largest distance of the target from its simulated position, relative to the chain length."""
+"""Maximum distance of the target from its simulated location, as a fraction of the chain length."""
 
 TARGET_MOVED = msg("The target has moved since the simulation: key it, or press Simulate")
 
@@ -76,9 +76,9 @@ class SimulatedPath(NamedTuple):
     """The simulation of a free chain.
 
     Attributes:
-        world: The frame of the armature at the start, in world space.
-        joints: The joints of the FK pose at the start, root first, in armature space.
-        path: The goal of the head at each frame, in world space.
+        world: Frame of the armature at the start, in world space.
+        joints: Joints of the FK pose at the start, root first, in armature space.
+        path: Goal of the head at each frame, in world space.
     """
 
     world: Frame
@@ -87,24 +87,24 @@ class SimulatedPath(NamedTuple):
 
     def packed(self) -> bytes:
         """Return the simulation as bytes."""
-        axes, place = self.world
+        axes, location = self.world
         numbers = [number for point in (*self.joints, *self.path) for number in point]
-        return FORM.packed([len(self.joints)], (), [*axes, *place, *numbers])
+        return FORM.packed([len(self.joints)], (), [*axes, *location, *numbers])
 
     @classmethod
     def unpacked(cls, blob: bytes) -> SimulatedPath:
         """Return the simulation from bytes.
 
         Raises:
-            ValueError: If they are damaged.
+            ValueError: If the bytes are damaged.
         """
         (count,), _, numbers = FORM.unpacked(blob)
-        # Grouped into triples; strict, so that none is incomplete.
-        places: list[Vec] = list(zip(*[iter(numbers[12:])] * 3, strict=True))
-        if len(numbers) < 12 or not 0 < count < len(places):
+        # In triples; strict, so that an incomplete triple raises.
+        points: list[Vec] = list(zip(*[iter(numbers[12:])] * 3, strict=True))
+        if len(numbers) < 12 or not 0 < count < len(points):
             raise ValueError(codec.DAMAGED)
         world = cast(Frame, (tuple(numbers[:9]), tuple(numbers[9:12])))
-        return cls(world, places[:count], places[count:])
+        return cls(world, points[:count], points[count:])
 
 
 class CachedTrail(NamedTuple):
@@ -112,8 +112,8 @@ class CachedTrail(NamedTuple):
 
     Attributes:
         trail: The trail.
-        world: The frame of that space in world space.
-        from_world: Its inverse.
+        world: Frame of that space, in world space.
+        from_world: Inverse of that frame.
         source: Whether the joints stay on the path, the first frame, and the stored simulation.
     """
 
@@ -124,13 +124,13 @@ class CachedTrail(NamedTuple):
 
 
 class FreeChainInput(NamedTuple):
-    """The inputs of a free chain at a frame, besides its chain and its target.
+    """The inputs of a free chain at a frame, besides its chain and target.
 
     Attributes:
-        cached: The trail, the same object as long as the simulation is the same.
-        time: The time in frames since the start, clamped to the simulation.
-        is_clamped: Whether it was clamped.
-        note: A message for the user, empty if there is none.
+        cached: The trail; the same object until the simulation changes.
+        time: Time in frames since the start, clamped to the simulation.
+        is_clamped: Whether the time was clamped.
+        note: A message for the user, or an empty text.
     """
 
     cached: CachedTrail
@@ -140,7 +140,7 @@ class FreeChainInput(NamedTuple):
 
 
 _trails: dict[tuple[int, int], CachedTrail] = {}
-"""The trails of free chains, by armature and constraint, as they cache poses."""
+"""The trails of free chains, by armature and constraint; kept as they cache poses."""
 
 
 def _resolve(chain: ChainPlan, _item: FabrikConstraint) -> None:
@@ -166,7 +166,7 @@ def _cached_trail(chain: ChainPlan, simulation: History, is_on_path: bool) -> Ca
     """Return the cached trail, renewed if the simulation has changed.
 
     Raises:
-        ProblemError: If it belongs to another chain, or to other frames.
+        ProblemError: If it doesn't match the chain or the frames.
     """
     key = (session_uid(chain.rig.object), chain.item)
     source = (is_on_path, simulation.start, simulation.blob)
@@ -175,7 +175,7 @@ def _cached_trail(chain: ChainPlan, simulation: History, is_on_path: bool) -> Ca
         try:
             world, joints, path = SimulatedPath.unpacked(simulation.blob)
             from_world = inverse(world)
-            trail = Trail(joints, [point_in(from_world, place) for place in path], is_on_path)
+            trail = Trail(joints, [point_in(from_world, point) for point in path], is_on_path)
         except ValueError:
             raise ProblemError(MISMATCH) from None
         _trails[key] = cached = CachedTrail(trail, world, from_world, source)
@@ -190,7 +190,7 @@ def _cached_trail(chain: ChainPlan, simulation: History, is_on_path: bool) -> Ca
 def _pose(chain: ChainInput, context: MotionContext, read: object) -> ChainPose:
     cached, time, is_clamped, note = cast(FreeChainInput, read)
     head = point_in(cached.from_world, context.target)
-    # The head reaches the target between frames too, and while the target is being dragged.
+    # The head also reaches the target between frames, and while the target is dragged.
     joints = cached.trail.joints(time, None if is_clamped else head)
     if not note and time == int(time):
         simulated = point_in(cached.world, cached.trail.path[int(time)])
@@ -200,29 +200,29 @@ def _pose(chain: ChainInput, context: MotionContext, read: object) -> ChainPose:
         to_armature = frame_in(context.to_armature, cached.world)
         joints = tuple([point_in(to_armature, joint) for joint in joints])
     location = mix(chain.channels[0].location, _root_location(chain, joints[0]), context.influence)
-    first, *others = chain.channels
-    moved = chain.under([Local(location, first.rotation, first.scale), *others])
+    first, *other_channels = chain.channels
+    moved_chain = chain.under([Local(location, first.rotation, first.scale), *other_channels])
     target = point_in(context.to_armature, context.target)
-    posture = fitted_to_joints(moved, joints, target, context.influence, context.tolerance)
+    posture = fitted_to_joints(moved_chain, joints, target, context.influence, context.tolerance)
     message = note or ("" if posture.state == "REACHED" else explanation(posture, False))
     return ChainPose(posture, Report(posture.state, 0.0, 0, message), location)
 
 
 def _root_location(chain: ChainInput, root: Vec) -> Vec:
-    """Return the location channel of the first bone that moves its head to a position."""
+    """Return the first bone's location channel that moves its head to a root location."""
     bone, location = chain.links[0].bone, chain.channels[0].location
     return moved_location(bone, location, chain.parent[0], sub(root, chain.root))
 
 
 class HeadSimulation:
-    """The simulation of the head of a free chain."""
+    """The simulation of a free chain's head."""
 
     counts_wholly = False
     moments = None
     margin = 0
 
     def __init__(self, armature: bpy.types.Object, index: int) -> None:
-        """Start with a constraint of an armature."""
+        """Take an armature, and the index of its constraint."""
         self.owner = history.owner_path(index, "follow")
         self._armature = armature
         self._index = index
@@ -231,12 +231,12 @@ class HeadSimulation:
         self._path: list[Vec] = []
 
     def inputs(self) -> object:
-        """Return the settings that the simulation depends on."""
+        """Return the values of `SIMULATED_SETTINGS`."""
         values = values_of(settings(self._armature).constraints[self._index])
         return [values[name] for name in SIMULATED_SETTINGS]
 
     def sources(self) -> list[Source]:
-        """Return the target, and the last bone."""
+        """Return the target and the last bone."""
         chain = self._chain()
         if chain is None or chain.target is None:
             return []
@@ -247,15 +247,15 @@ class HeadSimulation:
         chain = cast(ChainPlan, self._chain())
         rig = chain.rig
         frames = [snapshot.frame(rig, bone) for bone in chain.bones]
-        tip = (0.0, rig.bone(chain.bones[-1]).length, 0.0)
-        end = point_in(frames[-1], tip)
+        tip_local = (0.0, rig.bone(chain.bones[-1]).length, 0.0)
+        tip_location = point_in(frames[-1], tip_local)
         if chain.tip_bone >= 0:
-            end = snapshot.frame(rig, chain.tip_bone)[1]
-        self._joints = [*(head for _, head in frames), end]
+            tip_location = snapshot.frame(rig, chain.tip_bone)[1]
+        self._joints = [*(head for _, head in frames), tip_location]
         self._world = snapshot.world(rig.object, rig.uid)
 
     def step(self, snapshot: Snapshot) -> None:
-        """Record the goal of the head."""
+        """Record the head's goal."""
         chain = cast(ChainPlan, self._chain())
         self._path.append(goal_of(snapshot, chain))
 
@@ -268,7 +268,7 @@ class HeadSimulation:
 
 
 def goal_of(snapshot: Snapshot, chain: ChainPlan) -> Vec:
-    """Return the goal of the head of a chain, in world space."""
+    """Return the goal of a chain's head, in world space."""
     target = cast(Point, chain.target)
     if chain.offset is None:
         return snapshot.point(target)
@@ -276,8 +276,8 @@ def goal_of(snapshot: Snapshot, chain: ChainPlan) -> Vec:
 
 
 def _planned(armature: bpy.types.Object, index: int) -> ChainPlan | None:
-    known = planner.known()
-    chains = known.chains if known else ()
+    plan = planner.known()
+    chains = plan.chains if plan else ()
     return next((c for c in chains if c.item == index and c.rig.object == armature), None)
 
 

@@ -1,4 +1,4 @@
-"""Walking legs: the walks of an armature, from their settings to keys."""
+"""Walking legs: an armature's walks, from their settings to keys."""
 
 from ...plan.registry import Feature
 from ...settings.definitions import BROWSING, OVERRIDABLE, ItemList, defined

@@ -1,4 +1,4 @@
-"""Baking a walk to keys on the targets of its feet, its body and its spine."""
+"""Bake a walk to keys on its foot targets, body and spine."""
 
 from __future__ import annotations
 
@@ -45,13 +45,13 @@ def bake_gait(
         tolerance: The largest error of the curves, in lengths of the shortest leg or in radians.
 
     Yields:
-        The share that is done.
+        The completed share.
 
     Returns:
-        The outcome, and the length of the shortest leg in metres.
+        The result, and the length of the shortest leg in metres.
 
     Raises:
-        ProblemError: If there is nothing to bake, or a target cannot be keyed.
+        ProblemError: If nothing can be baked, or a target cannot be keyed.
     """
     walking, frames, record = _checked(armature, index)
     evaluated = armature.evaluated_get(cast(Any, layer.depsgraph))
@@ -71,7 +71,7 @@ def bake_gait(
         changed(armature)
 
     work = TargetBake(scene, layer, frames, armature, feet, body, tolerance * size, switch)
-    if armature not in work.owners:  # What turns the walk on may be keyed in its action.
+    if armature not in work.owners:  # Its action may key `enabled`.
         work.owners.append(armature)
     return (yield from work.run()), size
 
@@ -110,9 +110,9 @@ def _body_channels(
 
 
 def _mark(channel: TargetChannel, falls: Sequence[Footfall], frames: range) -> None:
-    """Request keys at toe-off, in mid-swing and at landing."""
-    for before, fall in pairwise(falls):
-        for frame, ground in ((floor(fall.lift), before.ground), (ceil(fall.land), fall.ground)):
+    """Request keys at toe-off, mid-swing and landing."""
+    for previous, fall in pairwise(falls):
+        for frame, ground in ((floor(fall.lift), previous.ground), (ceil(fall.land), fall.ground)):
             if frame in frames:
                 channel.required.add(frame - frames[0])
                 if ground == STILL:

@@ -36,12 +36,12 @@ from .sampling import FootGoal, WalkSample, WalkSampler
 
 
 class WalkInput(NamedTuple):
-    """All that the pose of a walking body depends on, to the last bit.
+    """All inputs that determine a walking body's pose, compared bit by bit.
 
     Attributes:
-        channels: Its FK pose, and what was solved of it before.
+        channels: Its FK pose, and earlier solved results for it.
         parent: The frame of its parent, in armature space.
-        world: The frame of the armature in the world.
+        world: The frame of the armature in world space.
         lean: Its lean.
         bob: The height of its bob, in metres.
     """
@@ -54,15 +54,15 @@ class WalkInput(NamedTuple):
 
 
 class SpineInput(NamedTuple):
-    """All that the pose of a bone of the spine depends on, to the last bit.
+    """All inputs that determine a spine bone's pose, compared bit by bit.
 
     Attributes:
-        channels: Its FK pose, and what was solved of it before.
+        channels: Its FK pose, and earlier solved results for it.
         parent: The frame of its parent, in armature space.
-        world: The frame of the armature in the world.
+        world: The frame of the armature in world space.
         body: The frame of the body bone, in armature space.
         roll: Its rotation about the body's forward axis, in radians.
-        pitch: Its rotation about the body's axis to the right.
+        pitch: Its rotation about the body's right axis, in radians.
     """
 
     channels: tuple[object, ...]
@@ -93,11 +93,11 @@ class WalkingBone(PrePassBone):
         return [self.sampler.plan.path]
 
     def needs(self) -> list[Point]:
-        """Return the places that have to be right before: none but its parent's."""
+        """Return no points besides its parent's."""
         return []
 
     def _walk_at(self, snapshot: Snapshot) -> WalkSample | None:
-        """Return the walk, None while it or all its legs are disabled."""
+        """Return the walk; None while it or all its legs are disabled."""
         pose = snapshot.poses[self.rig.uid]
         if not any(pose.settings[leg.item].enabled for leg in self.chains):
             return None
@@ -105,7 +105,7 @@ class WalkingBone(PrePassBone):
         return None if isinstance(walk, str) else walk
 
     def _common_inputs(self, snapshot: Snapshot) -> tuple[tuple[object, ...], Frame, Frame]:
-        """Return its channels, the frame of its parent, and that of the armature."""
+        """Return its channels, its parent's frame (armature space) and the armature's (world)."""
         rig, pose = self.rig, snapshot.poses[self.rig.uid]
         return (
             (*pose.fk_bits(self.ranges), pose.beneath(self.bones)),
@@ -116,16 +116,16 @@ class WalkingBone(PrePassBone):
 
 @dataclass(eq=False)
 class WalkingBody(WalkingBone):
-    """Lifts and tilts the body of a walk onto its feet."""
+    """Lifts and tilts the body of a walk above its feet."""
 
     def __post_init__(self) -> None:
-        """Ask for the location, if the bone has one."""
+        """Add the location channel, if the bone has one."""
         super().__post_init__()
         if self.bone not in self.rig.connected or self.root_parent < 0:
             self.more = [self.rig.slot(LOCATION, self.bone)]
 
     def read(self, snapshot: Snapshot) -> WalkInput | None:
-        """Return the lean of the body, None while the walk is disabled."""
+        """Return the lean of the body; None while the walk is disabled."""
         walk = self._walk_at(snapshot)
         if walk is None:
             return None
@@ -160,25 +160,25 @@ class WalkingSpine(WalkingBone):
     """Rotates a bone between the girdles of a walk by its share of their twist and bend.
 
     Attributes:
-        span: The shares of the spine up to its head and up to its tail.
+        span: The shares of the spine's length up to the bone's head and tail.
     """
 
     span: tuple[float, float] = field(kw_only=True)
 
     def read(self, snapshot: Snapshot) -> SpineInput | None:
-        """Return the rotation of the bone, None while the walk is disabled."""
+        """Return the rotation of the bone; None while the walk is disabled."""
         walk = self._walk_at(snapshot)
         if walk is None:
             return None
         lean = lean_at(walk.record, walk.time)
-        right_before, right_after = (atan(lean.right_at(share)) for share in self.span)
-        before, after = (atan(lean.ahead_at(share)) for share in self.span)
+        roll_head, roll_tail = (atan(lean.right_at(spine_share)) for spine_share in self.span)
+        pitch_head, pitch_tail = (atan(lean.ahead_at(spine_share)) for spine_share in self.span)
         body = snapshot.frame(self.rig, self.sampler.plan.body)
         return SpineInput(
             *self._common_inputs(snapshot),
             body,
-            walk.influence * (right_before - right_after),
-            walk.influence * (after - before),
+            walk.influence * (roll_head - roll_tail),
+            walk.influence * (pitch_tail - pitch_head),
         )
 
     def solve(self, snapshot: Snapshot, inputs: object) -> SolveResult:
@@ -200,7 +200,7 @@ class WalkingSpine(WalkingBone):
 
 
 def bodies_of(rig: Skeleton, chains: Sequence[ChainPlan]) -> Iterator[PrePassBone]:
-    """Yield the bones that an armature's walks pose, and give their legs their goals."""
+    """Yield the bones that an armature's walks pose, and set the goals of their legs."""
     for plan in resolve_gaits(rig, chains):
         if plan.problem:
             continue
@@ -213,7 +213,7 @@ def bodies_of(rig: Skeleton, chains: Sequence[ChainPlan]) -> Iterator[PrePassBon
         if plan.leans:
             legs = [leg.chain for leg in plan.legs]
             yield WalkingBody(rig, plan.body, legs, sampler=sampler)
-            before = 0.0
-            for bone, share in plan.spine.items():
-                yield WalkingSpine(rig, bone, legs, sampler=sampler, span=(before, share))
-                before = share
+            head_share = 0.0
+            for bone, tail_share in plan.spine.items():
+                yield WalkingSpine(rig, bone, legs, sampler=sampler, span=(head_share, tail_share))
+                head_share = tail_share

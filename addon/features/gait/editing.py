@@ -1,4 +1,4 @@
-"""Editing the list of walks of an armature."""
+"""Add, edit and remove the walks of an armature."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ from .standing import Stand, stand_of
 
 
 def active_gait(armature: bpy.types.Object) -> FabrikGait | None:
-    """Return the walk whose settings are shown, None if there is none."""
+    """Return the walk whose settings are shown; None without one."""
     fabrik = gait_settings(armature)
     if 0 <= fabrik.active_gait < len(fabrik.gaits):
         return fabrik.gaits[fabrik.active_gait]
@@ -47,17 +47,17 @@ def active_gait(armature: bpy.types.Object) -> FabrikGait | None:
 
 
 def problem_of(armature: bpy.types.Object, index: int) -> str:
-    """Return the problem of a walk, as last resolved; empty if there is none."""
+    """Return the problem of a walk as last resolved; empty if it has none."""
     plans = plans_of(armature)
     return plans[index].problem if index < len(plans) else ""
 
 
 MOST_WALKING: Final = 4
-"""The largest number of legs with feet; insects and spiders have more, and end in tips."""
+"""The largest number of legs with feet; insects and spiders have more, without feet."""
 
 
 UPRIGHT: Final = 0.5
-"""The least cosine of the angle between a character's up direction and the world's to stand."""
+"""The least cosine between the up directions of a standing character and the world."""
 
 
 class _NewLeg(NamedTuple):
@@ -65,8 +65,8 @@ class _NewLeg(NamedTuple):
 
     Attributes:
         bones: The bones of the chain, root first.
-        foot: The foot bone after them; -1 if the tail of the last one is on the ground.
-        constraint: The name of the constraint that reaches for the foot, if that is no child of it.
+        foot: The foot bone after them; -1 if the tail of the last bone is on the ground.
+        constraint: The name of the constraint for a foot that is not parented to the leg.
     """
 
     bones: list[int]
@@ -75,18 +75,18 @@ class _NewLeg(NamedTuple):
 
     @property
     def tip(self) -> int:
-        """The last of all its bones."""
+        """The last bone, foot included."""
         return self.foot if self.foot >= 0 else self.bones[-1]
 
 
 class AddedGait(NamedTuple):
-    """A walk that was added.
+    """The result of adding a walk.
 
     Attributes:
         gait: The walk.
         made: The number of new constraints.
         is_switched: Whether the limbs of a generated rig were switched to FK.
-        notes: Sentences on recognized legs without feet, and on what stands beside the legs.
+        notes: Sentences on recognized legs without feet, and on other bones on the ground.
     """
 
     gait: FabrikGait
@@ -96,20 +96,20 @@ class AddedGait(NamedTuple):
 
 
 def add_gait(armature: bpy.types.Object, tips: Sequence[str]) -> AddedGait:
-    """Add a walk, and constraints for legs that have none.
+    """Add a walk, and constraints for legs without any.
 
-    The body is the lowest bone that carries all legs and the rest, and can be moved. The legs of a
-    generated Rigify rig are its FK controls, to which its limbs are switched.
+    The body is the lowest movable bone that carries all legs and the trunk. The legs of a generated
+    Rigify rig are its FK controls, to which its limbs are switched.
 
     Args:
         armature: The armature object.
-        tips: The last bones of the legs; without any, the legs are recognized.
+        tips: The last bones of the legs; if empty, the legs are recognized.
 
     Raises:
         ProblemError: If the legs cannot walk; then nothing has changed.
     """
     planner.discard_if_outdated()
-    # Legs find constraints of a script by their names.
+    # Legs look up constraints added by a script by name.
     part(planner.Planner).current_after_writes()
     rig = skeleton_of(armature)
     character, legs, trunk = _legs(rig, tips)
@@ -117,7 +117,7 @@ def add_gait(armature: bpy.types.Object, tips: Sequence[str]) -> AddedGait:
         raise ProblemError(_why_too_few(armature, character, bool(tips)))
     body = _body(rig, legs, trunk)
     fabrik = settings(armature)
-    before, shown = len(fabrik.constraints), fabrik.active_index
+    constraint_count, shown = len(fabrik.constraints), fabrik.active_index
     made: list[bpy.types.Object] = []
     try:
         stand = stand_of(rig, character, body, [(leg.bones, leg.foot) for leg in legs])
@@ -137,7 +137,7 @@ def add_gait(armature: bpy.types.Object, tips: Sequence[str]) -> AddedGait:
             remove_gait(armature, index)
             raise ProblemError(problem)
     except ProblemError:
-        while len(fabrik.constraints) > before:
+        while len(fabrik.constraints) > constraint_count:
             editing.remove(armature, len(fabrik.constraints) - 1)
         for ob in made:
             bpy.data.objects.remove(ob)
@@ -152,7 +152,7 @@ def add_gait(armature: bpy.types.Object, tips: Sequence[str]) -> AddedGait:
 
 
 def _why_too_few(armature: bpy.types.Object, character: Character, is_chosen: bool) -> str:
-    """Return why fewer than two legs were found or chosen, and what to do."""
+    """Return why fewer than two legs were recognized or selected, and how to fix it."""
     if is_chosen:
         return msg("Select the last bones of at least two legs")
     if "LEG" in {limb.kind for limb in character.anatomy.stiff}:
@@ -167,7 +167,7 @@ def _why_too_few(armature: bpy.types.Object, character: Character, is_chosen: bo
 def _append_gait(
     armature: bpy.types.Object, character: Character, stand: Stand, body: str
 ) -> FabrikGait:
-    """Append a walk without legs, given the pose in which the legs rest and the body's name."""
+    """Append a walk without legs, with the pose in which its legs stand and its body's name."""
     title = free_name(armature, "Walk", "gaits")
     gait = gait_settings(armature).gaits.add()
     gait.name, gait.body = title, body
@@ -179,16 +179,16 @@ def _append_gait(
 
 
 def _not_walking(rig: Skeleton, character: Character, legs: Sequence[_NewLeg]) -> str:
-    """Return in a sentence what stands on the ground beside the legs, empty if nothing does."""
+    """Return a sentence on other bones that stand on the ground; empty if none do."""
     walking = {rig.names[i] for i in rig.below({leg.bones[0] for leg in legs})}
     ends = [character.names[i] for i in character.anatomy.standing]
-    if not (others := [name for name in ends if name not in walking]):
+    if not (standing := [name for name in ends if name not in walking]):
         return ""
     return msg(
         "Only {count} legs walk, but {bones} also reach the ground: if these are legs, select "
         "the last bones of all legs and add the walk again",
         count=len(legs),
-        bones=listed(others),
+        bones=listed(standing),
     )
 
 
@@ -211,7 +211,7 @@ def _recognized(rig: Skeleton) -> tuple[Character, list[_NewLeg]]:
     """Return the character of an armature, and its legs if it stands upright in the world.
 
     Raises:
-        ProblemError: If its feet are no children of its legs, and these do not reach for them.
+        ProblemError: If its feet are not parented to its legs, and no constraint reaches for them.
     """
     character = character_of(rig.object, bone=meant_figure(rig.object))
     names = character.names
@@ -252,32 +252,32 @@ def _fk_legs(rig: Skeleton, generated: Character) -> list[_NewLeg]:
 
 
 def _end(rig: Skeleton, leg: _NewLeg, stand: Stand) -> Vector:
-    """Return where a leg ends as it stands, in armature space."""
+    """Return the end of a standing leg, in armature space."""
     bone = rig.rest(leg.tip)
     return stand.shown_at(bone).translation if leg.foot >= 0 else bone.tail_local
 
 
 def _chosen(rig: Skeleton, tips: Sequence[str]) -> list[_NewLeg]:
-    """Return the legs that end at some bones, each from where it branches off the others."""
-    ways = [rig.chain_up(rig.index[tip]) for tip in tips]
+    """Return the legs that end at the given bones, each from where it branches off."""
+    paths = [rig.chain_up(rig.index[tip]) for tip in tips]
     legs: list[_NewLeg] = []
-    for i, way in enumerate(ways):
-        shared = set[int]().union(*(other for j, other in enumerate(ways) if j != i))
-        legs.append(_NewLeg([bone for bone in way if bone not in shared] or way[-1:]))
+    for i, path in enumerate(paths):
+        shared = set[int]().union(*(other for j, other in enumerate(paths) if j != i))
+        legs.append(_NewLeg([bone for bone in path if bone not in shared] or path[-1:]))
     return legs
 
 
 def _body(rig: Skeleton, legs: Sequence[_NewLeg], trunk: Sequence[int]) -> int:
-    """Return the lowest bone that moves the body and can be moved; -1 if there is none.
+    """Return the lowest bone that carries the body and can be moved; -1 without one.
 
     Args:
         rig: The armature.
         legs: The legs.
         trunk: Other bones that it has to carry.
     """
-    ways = [rig.chain_up(bone)[:-1] for bone in trunk]
+    paths = [rig.chain_up(bone)[:-1] for bone in trunk]
     above = rig.trunk_above([leg.bones[0] for leg in legs])
-    shared = [bone for bone in above if all(bone in way for way in ways)]
+    shared = [bone for bone in above if all(bone in path for path in paths)]
     free = [bone for bone in shared if bone not in rig.connected or rig.parents[bone] < 0]
     return free[-1] if free else -1
 
@@ -289,7 +289,7 @@ def _constraint(
     stand: Stand,
     made: list[bpy.types.Object],
 ) -> str:
-    """Return the name of the constraint of a leg, which is added if there is none."""
+    """Return the name of a leg's constraint, adding the constraint if it is missing."""
     if leg.constraint:
         return leg.constraint
     ends = {rig.names[bone] for bone in (leg.tip, leg.bones[-1])}
@@ -301,8 +301,8 @@ def _constraint(
         foot = armature.matrix_world @ stand.shown_at(rig.rest(leg.foot))
         size = 0.25 * rig.rest(leg.bones[-1]).length * armature.matrix_world.median_scale
         size = beside_mesh(armature, tip, size)
-        place = vector(foot.translation)
-        target = new_empty(armature, f"{tip} Target", place, size, "CUBE")
+        position = vector(foot.translation)
+        target = new_empty(armature, f"{tip} Target", position, size, "CUBE")
         target.rotation_euler = upright(foot).to_euler()
         made.append(target)
     has_foot = leg.foot >= 0
@@ -317,9 +317,9 @@ def _constraint(
 
 
 def _floor(rig: Skeleton, character: Character, legs: Sequence[_NewLeg], stand: Stand) -> float:
-    """Return the height of the ground that the legs stand on, along the up axis of the armature.
+    """Return the height of the ground below the legs, along the up axis of the armature.
 
-    If feet are no children of their legs, any bone may be one. Without feet it is 0.
+    If feet are not parented to their legs, all bones are considered. Without feet it is 0.
     """
     feet = [bone for leg in legs if leg.foot >= 0 for bone in rig.below({leg.foot})]
     if not feet:
@@ -346,20 +346,20 @@ def remove_gait(armature: bpy.types.Object, index: int) -> None:
     """Remove a walk and its animation; its legs reach for their targets again.
 
     Raises:
-        ProblemError: If a library override has it from its library.
+        ProblemError: If it comes from the library of an override.
     """
     editing.remove_from(armature, "gaits", "active_gait", index)
 
 
 def add_legs(armature: bpy.types.Object, gait: FabrikGait, names: Sequence[str]) -> None:
-    """Add constraints to a walk as its legs."""
+    """Add constraints to a walk as legs."""
     for name in names:
         _append(armature, gait, name)
     editing.changed(armature)
 
 
 def remove_leg(armature: bpy.types.Object, gait: FabrikGait, index: int) -> str:
-    """Remove a leg from a walk, and return its name."""
+    """Remove a leg from a walk and return its name."""
     name = gait.legs[index].constraint
     gait.legs.remove(index)
     gait.active_leg = max(0, min(gait.active_leg, len(gait.legs) - 1))

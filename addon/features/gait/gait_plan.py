@@ -54,10 +54,10 @@ class RestLeg(NamedTuple):
 
     Attributes:
         chain: Its constraint.
-        joints: From the root to the foot.
+        joints: The joints from the root to the foot.
         foot: The rest position of the foot.
-        height: The height of that above the ground.
-        axes: The rest axes of the foot bone, if the constraint orients one.
+        height: The height of the foot's rest position above the ground.
+        axes: The rest axes of the foot bone, if the constraint orients it.
         group: Its group.
         spine: Its position along the spine (see `WalkingLeg`).
     """
@@ -73,7 +73,7 @@ class RestLeg(NamedTuple):
 
 @dataclass(eq=False)
 class GaitPlan:
-    """One walk, resolved.
+    """A walk, resolved.
 
     Attributes:
         rig: The armature.
@@ -83,11 +83,11 @@ class GaitPlan:
         head: The rest position of the body, in armature space.
         rest: The body bone's rest axes; None without one.
         legs: Its legs.
-        spine: The bones from the body, exclusive, to the last one that carries legs, each with the
-            share of their length up to its tail.
+        spine: The bones after the body up to the last that carries legs, each with the share of
+            their length up to its tail.
         ground: The ground; empty until it is resolved.
         problem: Why it cannot work; empty if it can.
-        stand: The matrices of bones as they stand, where the rest pose does not.
+        stand: The matrices of standing bones in armature space, if the rest pose does not stand.
     """
 
     rig: Skeleton
@@ -103,14 +103,14 @@ class GaitPlan:
     stand: dict[int, Matrix] = field(default_factory=dict)
 
     def at_rest(self, bone: int) -> Matrix:
-        """Return the matrix of a bone as it stands, in armature space."""
+        """Return the matrix of a standing bone, in armature space."""
         rest = self.rig.rest(bone)
         return self.stand.get(bone, rest.matrix_local)
 
     def head_at_rest(self, bone: int) -> Vec:
-        """Return the head of a bone as it stands, in armature space.
+        """Return the head of a standing bone, in armature space.
 
-        That of a matrix differs in its last digits from what histories in files were made with.
+        The matrix's translation differs in its last digits, on which stored histories depend.
         """
         rest = self.rig.rest(bone)
         stand = self.stand.get(bone)
@@ -123,7 +123,7 @@ class GaitPlan:
 
     @property
     def leans(self) -> bool:
-        """Whether there is a body bone to lift and tilt."""
+        """Whether it has a body bone to lift and tilt."""
         return self.body >= 0
 
     @property
@@ -141,19 +141,19 @@ class GaitPlan:
         Raises:
             ProblemError: If it has zero scale.
         """
-        axes, place = world[0], world[1]
+        axes, origin = world[0], world[1]
         if bone is not None and self.rest is not None:
             axes = mat_product(axes, mat_product(bone[0], transposed(self.rest)))
-            place = point_in(world, bone[1])
+            origin = point_in(world, bone[1])
         upright = orthonormalize(axes)
         if upright is None:
             raise ProblemError(
                 "“{name}” has zero scale: change its scale", name=self.rig.object.name
             )
-        return mat_product(upright, self.axes), place
+        return mat_product(upright, self.axes), origin
 
     def beneath(self, leg: RestLeg) -> Vec:
-        """Return the vector from the ground up to where a foot rests, in armature space."""
+        """Return the vector from the ground up to a foot's rest position, in armature space."""
         return scaled(mat_columns(self.axes)[2], leg.height)
 
     def measured(self, world: Frame) -> list[WalkingLeg]:
@@ -169,10 +169,10 @@ class GaitPlan:
             )
         back = transposed(mat_product(upright, self.axes))
 
-        def seen(leg: RestLeg, place: Vec) -> Vec:
-            # Measured from the sole, so that roots are lower by the height of the ankle.
-            place = sub(place, self.beneath(leg))
-            return mat_apply(back, mat_apply(world[0], sub(place, self.head)))
+        def seen(leg: RestLeg, point: Vec) -> Vec:
+            # Measured from the sole, so roots are lower by the height of the ankle.
+            point = sub(point, self.beneath(leg))
+            return mat_apply(back, mat_apply(world[0], sub(point, self.head)))
 
         return [
             WalkingLeg(
@@ -196,12 +196,12 @@ def plans_of(armature: bpy.types.Object) -> list[GaitPlan]:
 
 @on_invalidate
 def forget_plans() -> None:
-    """Keep nothing of the file."""
+    """Discard plans of the file."""
     _plans.clear()
 
 
 def resolve_gaits(rig: Skeleton, chains: Sequence[ChainPlan]) -> list[GaitPlan]:
-    """Return the walks of an armature, resolved anew; see `resolved_gait`."""
+    """Resolve the walks of an armature again; see `resolved_gait`."""
     count = len(gait_settings(rig.object).gaits)
     plans = _plans[rig.uid] = []
     for index in range(count):
@@ -211,15 +211,15 @@ def resolve_gaits(rig: Skeleton, chains: Sequence[ChainPlan]) -> list[GaitPlan]:
 
 
 def resolved_gait(
-    rig: Skeleton, index: int, chains: Sequence[ChainPlan], others: Sequence[GaitPlan]
+    rig: Skeleton, index: int, chains: Sequence[ChainPlan], preceding: Sequence[GaitPlan]
 ) -> GaitPlan:
-    """Return a walk of an armature, with its problem if there is one.
+    """Return a walk of an armature, with its problem if it has one.
 
     Args:
         rig: The armature.
         index: The index of the walk.
         chains: All constraints of the armature, in order.
-        others: The walks before it that have no problem.
+        preceding: The preceding walks without a problem.
     """
     plan = GaitPlan(rig, index)
     gait = gait_settings(rig.object).gaits[index]
@@ -229,7 +229,7 @@ def resolved_gait(
         _resolve_stand(plan, gait)
         _resolve_body(plan, gait)
         _resolve_legs(plan, gait, chains)
-        _check_others(plan, others)
+        _check_others(plan, preceding)
         source = cast(Source, gait.source)
         plan.ground = ground_of(
             source, gait.ground, gait.collection, rig.object, ends_of(rig.object)
@@ -239,8 +239,8 @@ def resolved_gait(
     return plan
 
 
-def _check_others(plan: GaitPlan, others: Sequence[GaitPlan]) -> None:
-    for other in others:
+def _check_others(plan: GaitPlan, preceding: Sequence[GaitPlan]) -> None:
+    for other in preceding:
         name = gait_settings(plan.rig.object).gaits[other.index].name
         if other.body == plan.body and plan.leans:
             raise ProblemError(
@@ -265,9 +265,9 @@ def _axes(up_axis: str, front_axis: str) -> Mat3:
 
 
 def _resolve_stand(plan: GaitPlan, gait: FabrikGait) -> None:
-    for one in gait.stand:
-        with suppress(ProblemError):  # What needs a bone that is gone says so.
-            plan.stand[bone_index(plan.rig, one, "name")] = one.matrix
+    for standing_bone in gait.stand:
+        with suppress(ProblemError):  # Users of a missing bone report it.
+            plan.stand[bone_index(plan.rig, standing_bone, "name")] = standing_bone.matrix
 
 
 def _resolve_body(plan: GaitPlan, gait: FabrikGait) -> None:
@@ -319,18 +319,18 @@ def _resolve_legs(plan: GaitPlan, gait: FabrikGait, chains: Sequence[ChainPlan])
 
 
 def _spine(plan: GaitPlan, chains: Sequence[ChainPlan]) -> dict[int, float]:
-    """Return the bones between the body and legs, each with the share of the spine up to its end.
+    """Return the bones between the body and legs, each with the share of the spine up to its tail.
 
-    A bone that carries a single leg, such as a shoulder blade, is not part of the spine. If the
-    bones branch, or all legs are at its end, there is no spine.
+    A bone that carries a single leg, such as a shoulder blade, is not part of the spine. The spine
+    is empty if its bones branch, or all legs are at its end.
     """
     rig = plan.rig
     if not plan.leans:
         return {}
     carried = Counter[int]()
     for chain in chains:
-        way = rig.chain_up(chain.bones[0])[:-1]
-        carried.update(way[way.index(plan.body) + 1 :])
+        path = rig.chain_up(chain.bones[0])[:-1]
+        carried.update(path[path.index(plan.body) + 1 :])
     spine = [bone for bone, count in carried.items() if count > 1]
     spine.sort(key=lambda bone: len(rig.chain_up(bone)))
     if [rig.parents[bone] for bone in spine] != [plan.body, *spine][:-1]:
@@ -381,7 +381,7 @@ def _leg_chain(plan: GaitPlan, leg: FabrikGaitLeg, chains: Sequence[ChainPlan]) 
 
 
 def _item_of(plan: GaitPlan, leg: FabrikGaitLeg) -> int:
-    """Return the index of a leg's constraint, even if that was renamed."""
+    """Return the index of a leg's constraint, even if the constraint was renamed."""
     items = settings(plan.rig.object).constraints
     index = items.find(leg.constraint)
     if index < 0 and leg.key:
@@ -398,7 +398,7 @@ def _item_of(plan: GaitPlan, leg: FabrikGaitLeg) -> int:
 
 
 def _joints(plan: GaitPlan, chain: ChainPlan) -> list[Vec]:
-    """Return the joints of a leg at rest, in armature space."""
+    """Return the joints of a standing leg, in armature space."""
     heads = [plan.head_at_rest(bone) for bone in chain.bones]
     if chain.tip_bone < 0:
         return [*heads, vector(plan.rig.rest(chain.bones[-1]).tail_local)]

@@ -1,4 +1,4 @@
-"""What a foothold is anchored to: an object, or a triangle of a deforming mesh."""
+"""Anchors of footholds: an object, or a triangle of a deforming mesh."""
 
 from __future__ import annotations
 
@@ -19,29 +19,29 @@ from ...blender.skeleton import vector
 from ...plan.chain_plan import Snapshot
 
 CORNERS = "\t"
-"""The prefix of the entry of a triangle among the names of grounds."""
+"""The prefix of a triangle's entry among the names of grounds."""
 
 CORNERED = re.compile(CORNERS + " ".join(4 * ["([0-9]{1,9})"]))
-"""Such an entry: the index of the object, and three vertices."""
+"""The entry of a triangle: the index of its object, and three vertices."""
 
 
 class GroundAnchor(NamedTuple):
-    """What a foothold is anchored to: it is constant in its frame.
+    """The anchor of a foothold, which is constant in the anchor's frame.
 
     Attributes:
         ob: The object.
-        corners: Three vertices of its evaluated mesh, which carry the foothold where that is
-            deformed; none where the object keeps its shape.
+        corners: Three vertices of its evaluated mesh, to which the foothold is anchored; empty if
+            the object keeps its shape.
     """
 
     ob: bpy.types.Object
     corners: tuple[int, ...] = ()
 
     def frame(self, snapshot: Snapshot) -> Frame:
-        """Return where it is in world space.
+        """Return the frame of the anchor in world space.
 
-        That of corners has two edges and the normal for axes, so that a place in it keeps its
-        shares of the corners however the mesh is deformed.
+        The axes of a triangle are two edges and the normal, so that a point keeps its barycentric
+        coordinates however the mesh is deformed.
         """
         world = snapshot.world(self.ob, self.ob.session_uid)
         if not self.corners:
@@ -56,7 +56,7 @@ class GroundAnchor(NamedTuple):
 
 
 def anchor_of(depsgraph: bpy.types.Depsgraph, hit: Hit) -> GroundAnchor:
-    """Return the anchor of a foothold where a ray has hit the ground."""
+    """Return the anchor of a foothold where a ray hit the ground."""
     data = cast(bpy.types.Mesh, hit.ob.data)
     if not hit.ob.modifiers and data.shape_keys is None:
         return GroundAnchor(hit.ob)
@@ -65,14 +65,14 @@ def anchor_of(depsgraph: bpy.types.Depsgraph, hit: Hit) -> GroundAnchor:
     if not 0 <= hit.face < len(mesh.polygons):
         return GroundAnchor(hit.ob)
     first, *others = cast(Iterable[int], mesh.polygons[hit.face].vertices)
-    place = evaluated.matrix_world.inverted_safe() @ Vector(hit.place)
+    hit_point = evaluated.matrix_world.inverted_safe() @ Vector(hit.place)
     indices: tuple[int, ...] = ()
     for second, third in pairwise(others):
         corners = first, second, third
-        places = [mesh.vertices[i].co for i in corners]
-        if area_tri(*places) > 0.0:
+        corner_points = [mesh.vertices[i].co for i in corners]
+        if area_tri(*corner_points) > 0.0:
             indices = corners
-            if intersect_point_tri(place, *places) is not None:
+            if intersect_point_tri(hit_point, *corner_points) is not None:
                 break
     return GroundAnchor(hit.ob, indices)
 
@@ -80,26 +80,26 @@ def anchor_of(depsgraph: bpy.types.Depsgraph, hit: Hit) -> GroundAnchor:
 def written(
     used: Sequence[GroundAnchor], grounds: Sequence[bpy.types.Object]
 ) -> tuple[list[str], list[int]]:
-    """Return the names by which grounds are kept, and the place of each used one among them.
+    """Return the names to store for grounds, and the index of each used anchor among them.
 
     Args:
         used: The anchors of the footholds.
-        grounds: All that counts as ground; these come first (see `resolve_ground`).
+        grounds: All ground objects; these come first (see `resolve_ground`).
     """
     objects = [*grounds]
-    objects += [ob for ob in {one.ob: None for one in used} if ob not in grounds]
-    names, places = [ob.name for ob in objects], list[int]()
-    for one in used:
-        at = objects.index(one.ob)
-        if one.corners:
-            names.append(f"{CORNERS}{at} {' '.join(map(str, one.corners))}")
+    objects += [ob for ob in {anchor.ob: None for anchor in used} if ob not in grounds]
+    names, indices = [ob.name for ob in objects], list[int]()
+    for anchor in used:
+        at = objects.index(anchor.ob)
+        if anchor.corners:
+            names.append(f"{CORNERS}{at} {' '.join(map(str, anchor.corners))}")
             at = len(names) - 1
-        places.append(at)
-    return names, places
+        indices.append(at)
+    return names, indices
 
 
 def read(names: Sequence[str], grounds: Sequence[bpy.types.Object]) -> list[GroundAnchor | None]:
-    """Return what was `written`, None where there is no such object any more."""
+    """Return the anchors that were `written`; None where the object no longer exists."""
     entries = [CORNERED.fullmatch(name) for name in names]
     named = [name for name, entry in zip(names, entries, strict=True) if entry is None]
     resolved = resolve_ground(named, grounds)

@@ -22,14 +22,14 @@ from .sampling import stored_walk
 from .settings import gait_settings
 
 SHORTEST = 2.0
-"""The duration in frames below which a step may have no frame at which the foot is lifted."""
+"""The duration in frames below which a step may contain no frame with the foot lifted."""
 
 MISSED = 2e-3
-"""The largest distance of a foot from its foothold that is not reported, in lengths of its leg."""
+"""The error of a foot above which it is reported, relative to the length of its leg."""
 
 
 def status_message(armature: bpy.types.Object, index: int) -> str:
-    """Return the status message of a walk, empty if all is well."""
+    """Return the status message of a walk; empty if all is well."""
     if problem := problem_of(armature, index):
         return problem
     if not gait_settings(armature).gaits[index].enabled:
@@ -87,7 +87,7 @@ def walk_notes(armature: bpy.types.Object) -> list[str]:
     """Return the status messages of all walks of an armature."""
     gaits = gait_settings(armature).gaits
     messages = [(gait.name, status_message(armature, i)) for i, gait in enumerate(gaits)]
-    notes = [msg("“{name}”: {said}", name=name, said=said) for name, said in messages if said]
+    notes = [msg("“{name}”: {said}", name=name, said=status) for name, status in messages if status]
     return [*notes, *leg_notes(armature)]
 
 
@@ -99,7 +99,7 @@ def leg_notes(armature: bpy.types.Object) -> list[str]:
 
 
 def _overstretched(armature: bpy.types.Object, index: int) -> str:
-    """Return which legs have no reach left for a step, if the body cannot sink."""
+    """Return a message on legs without reach for a step, if the body cannot sink."""
     walk = plans_of(armature)[index]
     legs = [] if walk.leans else walk.measured(matrix_frame(armature.matrix_world))
     names = [
@@ -117,7 +117,7 @@ def _overstretched(armature: bpy.types.Object, index: int) -> str:
 
 
 def _out_of_reach(armature: bpy.types.Object, index: int) -> str:
-    """Return which feet are out of reach at the current frame, empty if none is."""
+    """Return a message on feet out of reach at the current frame; empty without any."""
     if gait_settings(armature).gaits[index].influence < 1.0:
         return ""
     names = [leg.chain.name for leg in plans_of(armature)[index].legs if _is_off(leg.chain)]

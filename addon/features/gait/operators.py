@@ -1,4 +1,4 @@
-"""Walking legs: the list of walks with its buttons, and the panel."""
+"""Operators, lists and panel of walks."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ OFF = msg("This walk is disabled: its legs reach for their targets.")
 
 
 def gait_refusal(context: bpy.types.Context) -> str:
-    """Ask for a walk."""
+    """Refuse an armature without a walk."""
     reason = armature_refusal(context)
     if not reason and active_gait(active_armature(context)) is None:
         return msg("No walks: press +")
@@ -78,7 +78,7 @@ def _leg_refusal(context: bpy.types.Context) -> str:
 
 
 class FABRIK_OT_gait_add(Simulating, MakingControls, bpy.types.Operator):
-    """Let legs walk: those that end at the selected bones, or all that are found."""
+    """Add a walk: of the legs of the selected bones, or of all recognized legs."""
 
     bl_idname = "fabrik.gait_add"
     bl_label = "Add Walk"
@@ -131,10 +131,10 @@ class FABRIK_OT_gait_add(Simulating, MakingControls, bpy.types.Operator):
         body: str,
         indices: Sequence[int],
     ) -> None:
-        """Make control bones of the new targets, and show a leg, of the active bone if it has one.
+        """Make control bones of the new targets, and show a leg, preferably the active bone's.
 
-        Bones of an armature that walks as an object would go along with it. In Pose Mode the body,
-        which is to be animated, is selected unless the active bone is of a leg.
+        Control bones would move with an armature that walks as an object. In Pose Mode, select the
+        body, which is to be animated, unless the active bone belongs to a leg.
         """
         is_posing = context.mode == "POSE"
         active = context.active_pose_bone.name if context.active_pose_bone else ""
@@ -158,7 +158,7 @@ class FABRIK_OT_gait_add(Simulating, MakingControls, bpy.types.Operator):
         return {"FINISHED"}
 
     def refuse(self, reason: str) -> set[OperatorReturnItems]:
-        """Report why there is no walk, or why it cannot be simulated."""
+        """Report why no walk was added, or why it cannot be simulated."""
         if self._added is None:
             return super().refuse(reason)
         self.warn([reason])
@@ -166,7 +166,7 @@ class FABRIK_OT_gait_add(Simulating, MakingControls, bpy.types.Operator):
 
 
 def _tips(context: bpy.types.Context) -> list[str]:
-    """Return the selected bones if they can be the last ones of legs, none if they cannot."""
+    """Return the selected bones if they can end legs, else an empty list."""
     bones: list[Any] = list(context.selected_pose_bones_from_active_object or ())
     names = {bone.name for bone in bones}
     is_line = any(above.name in names for bone in bones for above in bone.parent_recursive)
@@ -182,7 +182,7 @@ class FABRIK_OT_gait_remove(Working, bpy.types.Operator):
     asks = (gait_refusal, tweak_refusal)
 
     def work(self, context: bpy.types.Context) -> str:
-        """Remove it."""
+        """Remove the walk."""
         armature = active_armature(context)
         name = cast(FabrikGait, active_gait(armature)).name
         remove_gait(armature, gait_settings(armature).active_gait)
@@ -190,7 +190,7 @@ class FABRIK_OT_gait_remove(Working, bpy.types.Operator):
 
 
 class FABRIK_OT_gait_leg_add(Working, bpy.types.Operator):
-    """Let the active constraint be a leg of the active walk."""
+    """Add the active constraint to the active walk as a leg."""
 
     bl_idname = "fabrik.gait_leg_add"
     bl_label = "Add Leg"
@@ -198,7 +198,7 @@ class FABRIK_OT_gait_leg_add(Working, bpy.types.Operator):
     asks = (gait_refusal, _constraint_refusal)
 
     def work(self, context: bpy.types.Context) -> str:
-        """Add it."""
+        """Add the leg."""
         armature = active_armature(context)
         fabrik = settings(armature)
         item = fabrik.constraints[min(fabrik.active_index, len(fabrik.constraints) - 1)]
@@ -212,7 +212,7 @@ class FABRIK_OT_gait_leg_add(Working, bpy.types.Operator):
 
 
 class FABRIK_OT_gait_leg_remove(Working, bpy.types.Operator):
-    """Take the active leg out of the active walk."""
+    """Remove the active leg from the active walk."""
 
     bl_idname = "fabrik.gait_leg_remove"
     bl_label = "Remove Leg"
@@ -220,7 +220,7 @@ class FABRIK_OT_gait_leg_remove(Working, bpy.types.Operator):
     asks = (gait_refusal, _leg_refusal)
 
     def work(self, context: bpy.types.Context) -> str:
-        """Remove it."""
+        """Remove the leg."""
         armature = active_armature(context)
         gait = cast(FabrikGait, active_gait(armature))
         name = remove_leg(armature, gait, gait.active_leg)
@@ -228,7 +228,7 @@ class FABRIK_OT_gait_leg_remove(Working, bpy.types.Operator):
 
 
 class FABRIK_OT_gait_bake(Baking, DirectProgressOperator, Refusing, bpy.types.Operator):
-    """Turn the steps of the active walk into keys."""
+    """Bake the steps of the active walk to keys."""
 
     bl_idname = "fabrik.gait_bake"
     bl_label = "Bake Steps"
@@ -252,7 +252,7 @@ class FABRIK_OT_gait_bake(Baking, DirectProgressOperator, Refusing, bpy.types.Op
         self, context: bpy.types.Context
     ) -> Generator[float, None, tuple[TargetBakeResult, float]]:
         """Bake."""
-        from .bake import bake_gait  # Which uses numpy.
+        from .bake import bake_gait  # Uses numpy.
 
         armature = active_armature(context)
         self._scene = context.scene
@@ -261,42 +261,42 @@ class FABRIK_OT_gait_bake(Baking, DirectProgressOperator, Refusing, bpy.types.Op
         return bake_gait(context.scene, layer, armature, index, self.tolerance)
 
     def finished(self, result: tuple[TargetBakeResult, float]) -> set[OperatorReturnItems]:
-        """Report how many keys there are, and how far a foot is off."""
-        outcome, size = result
+        """Report the number of keys, and the largest error of a foot."""
+        baked, size = result
         text = msg(
             "{count} instead of {most}. Largest difference of a "
             "foot when played back: {foot}, "
             "{share:.2g}% of its leg",
-            count=counted(outcome.keys, "{count} key", "{count} keys"),
-            most=outcome.most,
-            foot=length_text(self._scene, outcome.foot),
-            share=100.0 * outcome.foot / size,
+            count=counted(baked.keys, "{count} key", "{count} keys"),
+            most=baked.most,
+            foot=length_text(self._scene, baked.foot),
+            share=100.0 * baked.foot / size,
         )
-        is_within = outcome.foot <= 2.0 * self.tolerance * size  # Its own, and that of the body.
+        is_within = baked.foot <= 2.0 * self.tolerance * size  # Of foot and body together.
         say(self, "INFO" if is_within else "WARNING", text)
         return {"FINISHED"}
 
 
 class _OfActive:
-    """What both operators for presets of walks need."""
+    """Base of both operators for presets of walks."""
 
     asks = (gait_refusal,)
 
     @classmethod
     def group(cls, context: bpy.types.Context) -> FabrikGait:
-        """Return the settings that presets set."""
+        """Return the settings that presets apply to."""
         return cast(FabrikGait, active_gait(active_armature(context)))
 
 
 class FABRIK_OT_gait_preset_apply(_OfActive, ApplyPresetOperator, bpy.types.Operator):
-    """Give the active walk the settings of a preset."""
+    """Apply a preset to the active walk."""
 
     bl_idname = "fabrik.gait_preset_apply"
     bl_label = "Apply Walk Preset"
     bl_description = "Apply a preset to the active walk. Its legs and ground are kept"
 
     def work(self, context: bpy.types.Context) -> str:
-        """Apply it."""
+        """Apply the preset."""
         self.apply(context)
         return msg(
             "Applied “{name}” to “{group}”: press Simulate",
@@ -306,7 +306,7 @@ class FABRIK_OT_gait_preset_apply(_OfActive, ApplyPresetOperator, bpy.types.Oper
 
 
 class FABRIK_OT_gait_preset_add(_OfActive, AddPresetOperator, bpy.types.Operator):
-    """Keep the settings of the active walk as a preset."""
+    """Save the settings of the active walk as a preset."""
 
     bl_idname = "fabrik.gait_preset_add"
     bl_label = "Add Walk Preset"
@@ -343,7 +343,7 @@ class FABRIK_UL_gaits(bpy.types.UIList):
         _active_property: str,
         index: int,
     ) -> None:
-        """Draw one row: its name, and whether it is on."""
+        """Draw a row: the walk's name, and whether it is enabled."""
         row = layout.row(align=True)
         row.active = item.enabled
         is_broken = bool(problem_of(cast(bpy.types.Object, data.id_data), index))
@@ -365,7 +365,7 @@ class FABRIK_UL_gait_legs(bpy.types.UIList):
         _icon: int,
         _active_data: object,
     ) -> None:
-        """Draw one row: its constraint, and its group if that counts."""
+        """Draw a row: the leg's constraint, and its group if that applies."""
         layout.label(text=item.constraint, translate=False, icon="BONE_DATA")
         if data.pattern == "GROUPS":
             layout.prop(item, "group", text="Group")
@@ -399,10 +399,10 @@ class FABRIK_PT_gait(ArmaturePanel, bpy.types.Panel):
         if gait is None:
             draw_sentence(layout, context, HOW_TO)
             return
-        # There is always something, so that the buttons below stay where they are.
-        said = status_message(armature, gait_settings(armature).active_gait)
-        said = said or history.sentence(armature)
-        draw_sentence(layout.box().column(), context, said if gait.enabled else OFF)
+        # Never empty, so that the buttons below don't move.
+        status = status_message(armature, gait_settings(armature).active_gait)
+        status = status or history.sentence(armature)
+        draw_sentence(layout.box().column(), context, status if gait.enabled else OFF)
         row = layout.row(align=True)
         row.operator("fabrik.simulate")
         row.operator("fabrik.gait_bake")

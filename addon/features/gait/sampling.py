@@ -1,4 +1,4 @@
-"""A simulated walk at one moment, and the goals of its feet."""
+"""A simulated walk at a frame, and the goals of its feet."""
 
 from __future__ import annotations
 
@@ -44,13 +44,13 @@ from .settings import gait_settings
 
 
 class WalkSample(NamedTuple):
-    """A simulated walk at one moment.
+    """A simulated walk at a frame.
 
     Attributes:
         record: The simulated walk.
-        time: The moment, in frames.
+        time: The frame, may be fractional.
         influence: The influence of the walk.
-        grounds: The frames of the grounds.
+        grounds: The frames of the grounds, in world space.
         legs: The legs, at their size in the world.
         bob: The largest height of the body's bob, in metres.
         note: A message for the user.
@@ -75,7 +75,7 @@ def stored_walk(blob: bytes) -> tuple[RecordedWalk, list[str]] | None:
 
 
 class WalkSampler:
-    """Samples a simulated walk for its body and legs, once for each snapshot."""
+    """Samples a simulated walk for its body and legs, once per snapshot."""
 
     def __init__(self, plan: GaitPlan) -> None:
         """Take a walk without a problem."""
@@ -86,7 +86,7 @@ class WalkSampler:
         self._grounds: list[GroundAnchor | None] = []
 
     def sample(self, snapshot: Snapshot) -> WalkSample | str:
-        """Return the walk at a moment, or a status message instead; empty if it is disabled.
+        """Return the walk in a snapshot, or a status message instead; empty if it is disabled.
 
         Raises:
             ProblemError: If the armature has zero scale.
@@ -111,8 +111,8 @@ class WalkSampler:
             return ""
         simulated = history.data(rig.object, plan.path)
         if simulated is None:
-            unknown = msg("The steps of “{walk}” aren't simulated: press Simulate", walk=gait.name)
-            return history.lack(rig.object, plan.path, unknown)
+            missing = msg("The steps of “{walk}” aren't simulated: press Simulate", walk=gait.name)
+            return history.lack(rig.object, plan.path, missing)
         record = stored_walk(simulated.blob)
         outdated = msg("The simulation of “{walk}” is outdated: press Simulate", walk=gait.name)
         if record is None or len(record[0].falls) != len(plan.legs):
@@ -137,7 +137,7 @@ class WalkSampler:
         )
 
     def _recalled(self, names: list[str]) -> list[GroundAnchor | None]:
-        """Return the grounds that move or are deformed, resolved once."""
+        """Return the anchors of grounds that move or deform, resolved once."""
         if names != self._named:
             self._named, self._grounds = names, read(names, self.plan.ground.objects)
         return self._grounds
@@ -157,7 +157,7 @@ def _ground_frames(snapshot: Snapshot, grounds: Sequence[GroundAnchor | None]) -
 
 @dataclass(eq=False)
 class FootGoal:
-    """The goal of one leg: its foot as simulated, instead of the target.
+    """The goal of a leg: its simulated foot instead of the target.
 
     Attributes:
         sampler: The walk.
@@ -169,11 +169,11 @@ class FootGoal:
 
     @property
     def is_known_ahead(self) -> bool:
-        """Whether it is known ahead of an evaluation; it is not."""
+        """Whether it can be read ahead of an evaluation: never."""
         return False
 
     def seen(self, depsgraph: bpy.types.Depsgraph) -> object | None:
-        """Return None: it is not known ahead."""
+        """Return None, as it cannot be read ahead."""
         return None
 
     @property
@@ -182,7 +182,7 @@ class FootGoal:
         return self.sampler.is_in_full
 
     def goal(self, snapshot: Snapshot, chain: ChainPlan, aim: Aim) -> Aim:
-        """Return the goal of the foot, given that of its target.
+        """Return the goal of the foot, blended with that of its target.
 
         Raises:
             ProblemError: While the steps are being simulated.
@@ -191,25 +191,25 @@ class FootGoal:
             raise ProblemError("The steps are being simulated")
         walked = self.sampler.sample(snapshot)
         if isinstance(walked, str):
-            # The body may leave a target far behind, and the leg would stretch after it.
+            # The body may leave a target far behind, and the leg would stretch towards it.
             return _carried(snapshot, chain, aim)._replace(note=walked) if walked else aim
         foot = foot_at(walked.record.falls[self.leg], walked.time, walked.grounds)
         plan = self.sampler.plan
         world = snapshot.world(chain.rig.object, chain.rig.uid)
         height = length(mat_apply(world[0], plan.beneath(plan.legs[self.leg])))
-        place = add(foot.place, scaled(foot.normal, height))
+        goal_point = add(foot.place, scaled(foot.normal, height))
         if foot.swing is not None:
             root = _root(snapshot, chain)
-            place = within_reach(place, root, 0.999 * walked.legs[self.leg].reach)
+            goal_point = within_reach(goal_point, root, 0.999 * walked.legs[self.leg].reach)
         axes = aim.axes
         if axes is not None:
             axes = _blended(axes, self._foot_axes(foot), walked.influence)
         if walked.influence < 1.0:
-            place = mix(aim.place, place, walked.influence)
-        return Aim(place, axes, walked.note or aim.note)
+            goal_point = mix(aim.place, goal_point, walked.influence)
+        return Aim(goal_point, axes, walked.note or aim.note)
 
     def _foot_axes(self, foot: FootState) -> Mat3:
-        """Return the axes of the foot in the world: those at rest, aligned to the ground."""
+        """Return the rest axes of the foot in world space, aligned to the ground."""
         plan = self.sampler.plan
         rest = plan.legs[self.leg].axes
         right = cross(foot.ahead, foot.normal)
@@ -219,21 +219,21 @@ class FootGoal:
 
 
 def _carried(snapshot: Snapshot, chain: ChainPlan, aim: Aim) -> Aim:
-    """Return the goal of a leg that the body carries along in its FK pose."""
+    """Return the goal of a leg that moves with the body in its FK pose."""
     rig, bones = chain.rig, chain.bones
     world, pose = snapshot.world(rig.object, rig.uid), snapshot.poses[rig.uid]
     frame = WHOLE if chain.root_parent < 0 else snapshot.frame(rig, chain.root_parent)
     for bone in bones:
         frame = bone_frame(rig.bone(bone), pose.posed_local(bone), frame)
-    place = point_in(world, point_in(frame, tip_of(chain, pose)))
+    tip_world = point_in(world, point_in(frame, tip_of(chain, pose)))
     axes = aim.axes
     if axes is not None and chain.foot < 0:
         axes = orthonormalize(mat_product(world[0], frame[0]))
-    return Aim(place, axes, aim.note)
+    return Aim(tip_world, axes, aim.note)
 
 
-def _blended(a: Mat3, b: Mat3, share: float) -> Mat3:
-    return b if share >= 1.0 else quat_matrix(slerp(quat_of(a), quat_of(b), share))
+def _blended(a: Mat3, b: Mat3, weight: float) -> Mat3:
+    return b if weight >= 1.0 else quat_matrix(slerp(quat_of(a), quat_of(b), weight))
 
 
 def _root(snapshot: Snapshot, chain: ChainPlan) -> Vec:

@@ -1,4 +1,4 @@
-"""The settings of a walk: which constraints are its legs, and how they step."""
+"""The settings of a walk: the constraints of its legs, and how they step."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ Rows = tuple[
 
 
 class FabrikGaitLeg(bpy.types.PropertyGroup):
-    """One leg of a walk."""
+    """A leg of a walk."""
 
     constraint: str = fixed("Leg", "Constraint of the armature whose tip is the foot")
     key: int = defined(
@@ -73,7 +73,7 @@ class FabrikGaitLeg(bpy.types.PropertyGroup):
 
 
 class FabrikGaitStand(bpy.types.PropertyGroup):
-    """A bone of a walk as it stands, where the rest pose does not."""
+    """The pose of a bone of a standing character whose rest pose does not stand."""
 
     name: str = defined("Bone", "Name of the bone", options={"HIDDEN"}, override=OVERRIDABLE)
     rows: Rows = defined(
@@ -96,7 +96,7 @@ class FabrikGaitStand(bpy.types.PropertyGroup):
 
 
 class FabrikGait(bpy.types.PropertyGroup):
-    """A walk of some legs after a body that is animated."""
+    """A walk of some legs with an animated body."""
 
     _share: Any = {"min": 0.0, "max": 1.0, "subtype": "FACTOR"}
     name: str = defined(
@@ -214,25 +214,25 @@ class FabrikGait(bpy.types.PropertyGroup):
 
 
 NOT_SIMULATED = ("enabled", "influence", "pattern")
-"""The settings that do not count for what is simulated: the pattern does as the groups of the legs.
+"""The settings that the simulation ignores; the pattern applies through the groups of the legs.
 
-All others do, in the order in which they are defined: the keys of histories in files are made so.
+All others apply, in the order of their definition, which determines the keys of histories in files.
 """
 
 
 class GaitSettings(Protocol):
-    """What an armature object carries of walks."""
+    """The settings of walks on an armature object."""
 
     gaits: ItemList[FabrikGait]
     active_gait: int
 
 
 def gait_settings(armature: bpy.types.ID) -> GaitSettings:
-    """Return what an armature object carries of walks."""
+    """Return the settings of walks on an armature object."""
     return cast(Any, settings(armature))
 
 
-def legs_of_walks(own: FabrikSettings) -> object:
-    """Return the names of an armature's walks, each with those of its legs' constraints."""
-    walks = cast(Any, own).gaits
+def legs_of_walks(fabrik: FabrikSettings) -> object:
+    """Return the names of an armature's walks, each with its legs' constraints."""
+    walks = cast(Any, fabrik).gaits
     return [(gait.name, [leg.constraint for leg in gait.legs]) for gait in walks]

@@ -1,4 +1,4 @@
-"""Simulating a walk: its steps are planned from the body and the ground, frame by frame."""
+"""Simulate a walk: plan its steps from the body and the ground, frame by frame."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ RECENT = 4
 
 
 class WalkSimulation:
-    """One walk during a pass over the frames.
+    """A walk while it is simulated over the frames.
 
     Attributes:
         owner: The path of its settings from the armature object.
@@ -42,7 +42,7 @@ class WalkSimulation:
     margin = 0
 
     def __init__(self, armature: bpy.types.Object, index: int) -> None:
-        """Take a walk of an armature; its problems are reported by `start`."""
+        """Take a walk of an armature; `start` reports its problems."""
         self.owner = f"fabrik.gaits[{index}]"
         self._armature = armature
         self._index = index
@@ -57,7 +57,7 @@ class WalkSimulation:
     def plan(self) -> GaitPlan:
         """The walk, resolved."""
         if self._index >= len(plans_of(self._armature)):
-            planner.discard()  # A script added the walk, which Blender tells nobody.
+            planner.discard()  # A script added the walk, and Blender does not report that.
         planner.current()
         return plans_of(self._armature)[self._index]
 
@@ -74,13 +74,13 @@ class WalkSimulation:
         values = {
             name: value for name, value in plain_of(gait).items() if name not in NOT_SIMULATED
         }
-        given = [(name, values[name]) for name in keyed if name in values]
-        given = [one for one in given if f"{self.owner}.{one[0]}" not in moving]
+        pairs = [(name, values[name]) for name in keyed if name in values]
+        pairs = [pair for pair in pairs if f"{self.owner}.{pair[0]}" not in moving]
         legs = [leg[1:] for leg in self.plan.legs]  # All but their constraints.
         still = tuple([value for name, value in values.items() if name not in keyed])
         if self.plan.stand:
-            return given, still, legs, (self.plan.rest, self.plan.head)
-        return given, still, legs
+            return pairs, still, legs, (self.plan.rest, self.plan.head)
+        return pairs, still, legs
 
     def sources(self) -> Sequence[bpy.types.Object | Point]:
         """Return the body and the ground."""
@@ -89,7 +89,7 @@ class WalkSimulation:
         return [body, *self.plan.ground.objects]
 
     def start(self, snapshot: Snapshot) -> None:
-        """Place the feet on the ground; without any in reach, on the plane on which they rest.
+        """Put the feet on the ground; if none is in reach, on the plane on which they rest.
 
         Raises:
             ProblemError: If the walk has a problem.
@@ -142,36 +142,36 @@ class WalkSimulation:
         moving = sorted(self._moving & used)
         grounds = self.plan.ground.objects if moving else []
         names, anchors = written([self._anchors[number] for number in moving], grounds)
-        places = dict(zip(moving, anchors, strict=True))
+        ground_indices = dict(zip(moving, anchors, strict=True))
         falls = tuple(
-            tuple(self._settled(fall, places) for fall in of_leg) for of_leg in record.falls
+            tuple(self._settled(fall, ground_indices) for fall in of_leg) for of_leg in record.falls
         )
         return packed(RecordedWalk(record.start, falls, record.lean_states), names)
 
-    def _settled(self, fall: Footfall, places: Mapping[int, int]) -> Footfall:
+    def _settled(self, fall: Footfall, ground_indices: Mapping[int, int]) -> Footfall:
         """Return a footfall in world space if its ground does not move, else on its ground."""
-        if fall.ground == STILL:  # It hangs, or stands where it would at rest.
+        if fall.ground == STILL:  # It hangs, or is at its rest position.
             return fall._replace(has_ground=False)
-        if fall.ground in places:
-            return fall._replace(ground=places[fall.ground])
-        place, normal, ahead = placed(fall, self._frames.__getitem__)
-        return fall._replace(place=place, normal=normal, ahead=ahead, ground=STILL)
+        if fall.ground in ground_indices:
+            return fall._replace(ground=ground_indices[fall.ground])
+        point, normal, ahead = placed(fall, self._frames.__getitem__)
+        return fall._replace(place=point, normal=normal, ahead=ahead, ground=STILL)
 
     def _settings(self, snapshot: Snapshot) -> WalkSettings:
         rig = self.plan.rig
         gait = gait_settings(snapshot.rigs[rig.uid]).gaits[self.plan.index]
         leans = self.plan.leans
-        given = now(gait, msg(" of “{walk}”", walk=gait.name))
+        values = now(gait, msg(" of “{walk}”", walk=gait.name))
         return WalkSettings(
-            given.threshold,
-            given.step_height,
-            given.duration,
-            given.overshoot,
-            given.ray_height,
-            given.climbs,
-            given.body_height,
-            given.body_tilt,
-            given.body_bob if leans else 0.0,
+            values.threshold,
+            values.step_height,
+            values.duration,
+            values.overshoot,
+            values.ray_height,
+            values.climbs,
+            values.body_height,
+            values.body_tilt,
+            values.body_bob if leans else 0.0,
             leans,
         )
 
@@ -198,31 +198,31 @@ class WalkSimulation:
 
     def _in_use(self, walk: StepPlanner) -> set[int]:
         """Return the grounds that may have moved: objects, and the faces in use."""
-        objects = {number for one, number in self._grounds.items() if not one.corners}
+        objects = {number for anchor, number in self._grounds.items() if not anchor.corners}
         falls = [fall for foot in walk.feet for fall in (*foot.falls[-RECENT:], foot.support())]
         return objects | {fall.ground for fall in falls if fall.ground != STILL}
 
 
 def _rest_floor(legs: Sequence[WalkingLeg], body: Frame) -> tuple[Vec, Vec]:
-    """Return a place and the normal of the plane on which feet rest, in world space.
+    """Return a point and the normal of the plane on which the feet rest, in world space.
 
     Args:
         legs: The legs, in the body's frame.
-        body: The frame of the body.
+        body: The frame of the body, in world space.
     """
     middle = scaled(sum_of([leg.rest for leg in legs]), 1.0 / len(legs))
     return point_in(body, middle), mat_columns(body[0])[2]
 
 
-def _hit(place: Vec, normal: Vec, origin: Vec, direction: Vec, distance: float) -> GroundHit | None:
-    """Return where a ray from above hits a plane that is given by a place and its normal."""
+def _hit(point: Vec, normal: Vec, origin: Vec, direction: Vec, distance: float) -> GroundHit | None:
+    """Return where a ray from above hits a plane, defined by a point and its normal."""
     down = -dot(direction, normal)
     if down <= 0.0:
         return None
-    far = dot(sub(origin, place), normal) / down
-    if not 0.0 <= far <= distance:
+    ray_length = dot(sub(origin, point), normal) / down
+    if not 0.0 <= ray_length <= distance:
         return None
-    return GroundHit(add(origin, scaled(direction, far)), normal, STILL)
+    return GroundHit(add(origin, scaled(direction, ray_length)), normal, STILL)
 
 
 def walks(armature: bpy.types.Object) -> list[WalkSimulation]:
@@ -231,7 +231,7 @@ def walks(armature: bpy.types.Object) -> list[WalkSimulation]:
 
 
 def walk_refusals(armature: bpy.types.Object) -> list[str]:
-    """Return the problems of the other walks that are enabled."""
+    """Return the problems of enabled walks that cannot walk."""
     refusals = [
         (gait_settings(armature).gaits[i].name, problem_of(armature, i)) for i in _on(armature)
     ]
@@ -244,7 +244,7 @@ def walk_refusals(armature: bpy.types.Object) -> list[str]:
 
 def _on(armature: bpy.types.Object) -> list[int]:
     gaits = gait_settings(armature).gaits if armature.pose else ()
-    return [i for i, one in enumerate(gaits) if one.enabled or _is_switched(armature, one)]
+    return [i for i, gait in enumerate(gaits) if gait.enabled or _is_switched(armature, gait)]
 
 
 def _is_switched(armature: bpy.types.Object, gait: FabrikGait) -> bool:

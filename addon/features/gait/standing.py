@@ -1,8 +1,8 @@
-"""The pose in which an armature stands to walk: its rest pose, or that of its clip.
+"""The pose in which an armature stands to walk: its rest pose, or one from its clip.
 
-Captures may have all bones along one axis at rest, and only their action stands. The body is then
-taken at the frame at which the character was recognized, and turned so that it faces along an axis
-of the armature, as at rest. Each leg is taken at the frame at which its foot stands, with the body.
+Captures may have all bones along one axis at rest, so only the action stands. The body's pose is
+then from the frame at which the character was recognized. It faces along an axis of the armature,
+as at rest. Each leg's pose, relative to the body, is from the frame at which its foot stands.
 """
 
 from __future__ import annotations
@@ -21,13 +21,13 @@ from ...blender.skeleton import Skeleton
 
 
 class Stand(NamedTuple):
-    """How an armature stands to walk, in armature space; nothing is said of the rest pose.
+    """How an armature stands to walk, in armature space; empty if its rest pose stands.
 
     Attributes:
-        matrices: The matrices of body and legs by name, as if that were the rest pose.
-        shown: Those of legs and feet, with all bones of these, where the animation has them.
-        offsets: The horizontal way of each foot from there to where it is on average while it is
-            down: at a single frame it may be ahead of the hips or behind them.
+        matrices: The standing matrices of body and legs by bone name, in place of the rest pose.
+        shown: The animation's matrices of legs and feet, with all bones of these.
+        offsets: The horizontal offset from each foot to its average position on the ground: in a
+            single frame it may be ahead of the hips or behind them.
     """
 
     matrices: Mapping[str, Matrix] = {}
@@ -35,7 +35,7 @@ class Stand(NamedTuple):
     offsets: Mapping[str, Vector] = {}
 
     def shown_at(self, bone: bpy.types.Bone) -> Matrix:
-        """Return the matrix of a bone where the animation has it, else at rest."""
+        """Return the matrix of a bone in the animation, else at rest."""
         return self.shown.get(bone.name, bone.matrix_local)
 
 
@@ -48,11 +48,11 @@ def stand_of(
         rig: The armature.
         character: Its character.
         body: The bone that carries the legs; -1 if the armature object does.
-        legs: The bones of each leg, and its foot; -1 for none.
+        legs: The bones of each leg, and its foot; -1 without one.
 
     Raises:
-        ProblemError: If only the animation stands, and a leg ends without a foot: the tails of last
-            bones are guessed, so that nothing tells where it reaches the ground.
+        ProblemError: If only the animation stands, and a leg has no foot. The tails of last bones
+            are guessed, so its contact with the ground is unknown.
     """
     if character.frame is None:
         return Stand()
@@ -69,7 +69,7 @@ def stand_of(
     standing = turn @ character.posed[carrier] if carrier else turn
 
     def carried(frame: float) -> Matrix:
-        """Return the matrix from where the body is at a frame to where it stands."""
+        """Return the matrix from the body's pose at a frame to its standing pose."""
         return standing @ clip.matrices(frame)[carrier].inverted_safe() if carrier else turn
 
     matrices = {carrier: standing} if carrier else {}
@@ -84,7 +84,7 @@ def stand_of(
         matrices |= {name: carried(frames[0]) @ pose[name] for name in chain}
         end = chain[-1]
         lower = frames[: len(clip.frames) // 2 + 1]
-        places = [(carried(f) @ clip.matrices(f)[end]).translation for f in lower]
-        way = sum(places, Vector()) / len(places) - matrices[end].translation
-        offsets[end] = way - up * way.dot(up)
+        positions = [(carried(f) @ clip.matrices(f)[end]).translation for f in lower]
+        offset = sum(positions, Vector()) / len(positions) - matrices[end].translation
+        offsets[end] = offset - up * offset.dot(up)
     return Stand(matrices, shown, offsets)

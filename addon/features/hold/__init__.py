@@ -1,4 +1,4 @@
-"""Holds: a control, target or object goes along with what holds it, from one frame to another."""
+"""Holds: a control, target or object follows its holder from one frame to another."""
 
 from ...plan.registry import Feature
 from ...settings.definitions import ItemList, defined

@@ -1,4 +1,4 @@
-"""Baking holds: what they move gets keys of its own at each frame, and they are removed."""
+"""Bake holds: key what they move at each frame, and remove them."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ class Baked(NamedTuple):
 
     Attributes:
         holds: The number of holds.
-        distance: How far anything that was held is from where it was at most, in world space.
+        distance: The largest distance of anything held from where it was before, in world space.
     """
 
     holds: int
@@ -36,32 +36,32 @@ class Baked(NamedTuple):
 def bake(
     scene: bpy.types.Scene, layer: bpy.types.ViewLayer, armatures: Sequence[bpy.types.Object]
 ) -> Baked:
-    """Key all that is held at each frame of the scene from its first event on; remove the holds.
+    """Key everything held at each frame from its first event to the scene's end; remove the holds.
 
     Raises:
         ProblemError: If there is nothing to bake; nothing has changed then.
     """
     holds = [(ob, i) for ob in armatures for i in range(len(holds_of(ob)))]
-    moved = [one for one in holds if holds_of(one[0])[one[1]].bone in pose_bones(one[0])]
-    starts = [events_of(*one)[0].frame for one in moved if events_of(*one)]
+    moved = [hold for hold in holds if holds_of(hold[0])[hold[1]].bone in pose_bones(hold[0])]
+    starts = [events_of(*hold)[0].frame for hold in moved if events_of(*hold)]
     if not starts:
         raise ProblemError("Nothing is held: there is nothing to bake")
-    things = [_thing(*one) for one in moved]
+    things = [_thing(*hold) for hold in moved]
     start = min(scene.frame_start, floor(frame_of(scene, min(starts))))
     frames = list(range(start, scene.frame_end + 1))
     depsgraph = cast(bpy.types.Depsgraph, layer.depsgraph)
     with returning(scene, layer):
-        shown = finish(play(scene, frames, lambda _: [_world(depsgraph, one) for one in things]))
-        for ob, index in sorted(holds, key=lambda one: -one[1]):
+        shown = finish(play(scene, frames, lambda _: [_world(depsgraph, held) for held in things]))
+        for ob, index in sorted(holds, key=lambda hold: -hold[1]):
             remove(ob, index)
         layer.update()
         _key(scene, layer, things, frames, shown)
         depsgraph = cast(bpy.types.Depsgraph, layer.depsgraph)
-        after = finish(play(scene, frames, lambda _: [_world(depsgraph, one) for one in things]))
+        baked = finish(play(scene, frames, lambda _: [_world(depsgraph, held) for held in things]))
     distance = max(
         (a.translation - b.translation).length
-        for was, now in zip(shown, after, strict=True)
-        for a, b in zip(was, now, strict=True)
+        for shown_worlds, baked_worlds in zip(shown, baked, strict=True)
+        for a, b in zip(shown_worlds, baked_worlds, strict=True)
     )
     planner.discard()
     layer.update()
@@ -74,12 +74,12 @@ def _thing(armature: bpy.types.Object, index: int) -> Held:
 
 
 def _owner(thing: Held) -> Any:
-    """Return what has the channels."""
+    """Return the bone or object whose channels are keyed."""
     return pose_bones(thing.object)[thing.bone] if thing.bone else thing.object
 
 
 def _world(depsgraph: bpy.types.Depsgraph, thing: Held) -> Matrix:
-    """Return an evaluated transform in world space."""
+    """Return the evaluated transform of a thing in world space."""
     posed = thing.object.evaluated_get(depsgraph)
     if not thing.bone:
         return posed.matrix_world.copy()
@@ -93,8 +93,8 @@ def _key(
     frames: Sequence[int],
     shown: Sequence[Sequence[Matrix]],
 ) -> None:
-    """Key things where they were shown, those first that others follow."""
-    for place, thing in enumerate(things):
+    """Key things where they were shown, parents before their followers."""
+    for index, thing in enumerate(things):
         poses: list[tuple[float, Matrix]] = finish(
             play(
                 scene,
@@ -103,19 +103,19 @@ def _key(
             )
         )
         rows = [
-            _channels(_owner(thing), space.inverted_safe() @ worlds[place])
+            _channels(_owner(thing), space.inverted_safe() @ worlds[index])
             for (_, space), worlds in zip(poses, shown, strict=True)
         ]
         mode = mode_of(_owner(thing))
         name, _ = channel_of(mode)
-        places, turns = zip(*rows, strict=True)
+        locations, rotations = zip(*rows, strict=True)
         times = [time for time, _ in poses]  # The frames, unless the scene remaps time.
-        set_keys(_owner(thing), "location", times, [*zip(*places, strict=True)])
-        set_keys(_owner(thing), name, times, [*zip(*continuous(mode, turns), strict=True)])
+        set_keys(_owner(thing), "location", times, [*zip(*locations, strict=True)])
+        set_keys(_owner(thing), name, times, [*zip(*continuous(mode, rotations), strict=True)])
 
 
 def _space_of(layer: bpy.types.ViewLayer, thing: Held) -> Matrix:
-    """Return the transform from the space of a thing's channels to the world, at this frame."""
+    """Return the matrix from the space of a thing's channels to world space at this frame."""
     depsgraph = cast(bpy.types.Depsgraph, layer.depsgraph)
     posed = thing.object.evaluated_get(depsgraph)
     if not thing.bone:
@@ -127,7 +127,7 @@ def _space_of(layer: bpy.types.ViewLayer, thing: Held) -> Matrix:
 def _channels(owner: Any, basis: Matrix) -> tuple[Sequence[float], Sequence[float]]:
     """Return the values of the location and rotation channels of a bone or object."""
     mode = mode_of(owner)
-    place, turn, _ = basis.decompose()
+    location, turn, _ = basis.decompose()
     name, _ = channel_of(mode)
     rotation = channel_values(mode, (turn.w, turn.x, turn.y, turn.z), getattr(owner, name))
-    return vector(place), rotation
+    return vector(location), rotation

@@ -1,8 +1,8 @@
-"""What carries an object that is held: a bone that it is parented to, where it was.
+"""The bone that carries a held object, which is parented to it in place.
 
-Holding a bone needs nothing else than what constraints pose anyway: its channels, so that the keys
-of the object stay as they are, and Blender's own parenting moves the object. The armature takes the
-object's place below the object's parent.
+A held bone needs only its channels, which constraints pose anyway. The object's keys stay as they
+are, and Blender's own parenting moves it. The armature takes the object's place below the object's
+parent.
 """
 
 from __future__ import annotations
@@ -28,23 +28,23 @@ NAME = "Props"
 """The name of a new armature."""
 
 LENGTH = 0.1
-"""The length of a carrying bone without a size to go by, in metres of the object."""
+"""The length of a carrying bone if the object has no size, in metres of the object."""
 
 
 def carrier_of(ob: bpy.types.Object) -> tuple[bpy.types.Object, int] | None:
-    """Return the armature whose bone carries an object, and the index of its hold; None if none."""
-    above = ob.parent
-    if above is None or above.type != "ARMATURE" or ob.parent_type != "BONE":
+    """Return the armature whose bone carries an object, and its hold's index; None if not held."""
+    parent = ob.parent
+    if parent is None or parent.type != "ARMATURE" or ob.parent_type != "BONE":
         return None
-    found = [i for i, hold in enumerate(holds_of(above)) if hold.prop == ob]
-    return (above, found[0]) if found else None
+    indices = [i for i, hold in enumerate(holds_of(parent)) if hold.prop == ob]
+    return (parent, indices[0]) if indices else None
 
 
 def add_carrier(ob: bpy.types.Object) -> tuple[bpy.types.Object, str]:
-    """Parent an object to a new bone, where both stand; return the armature and the bone.
+    """Parent an object to a new bone, leaving both in place; return the armature and the bone.
 
-    The object's transform stays, and its channels have the meaning that they had. Objects with the
-    same parent share an armature.
+    The object's transform stays, and its channels keep their meaning. Objects with the same parent
+    share an armature.
 
     Raises:
         ProblemError: If the object cannot be parented; nothing has changed then.
@@ -61,7 +61,7 @@ def add_carrier(ob: bpy.types.Object) -> tuple[bpy.types.Object, str]:
             "bone to hold it",
             object=ob.name,
         )
-    armature = next(filter(lambda one: _is_beside(one, ob), bpy.data.objects), None)
+    armature = next(filter(lambda candidate: _is_beside(candidate, ob), bpy.data.objects), None)
     armature = armature or _new_armature(ob)
     x, y, z = ob.dimensions
     size = ob.empty_display_size if ob.type == "EMPTY" else 0.5 * max(x, y, z)
@@ -72,7 +72,7 @@ def add_carrier(ob: bpy.types.Object) -> tuple[bpy.types.Object, str]:
     rest = cast(bpy.types.Armature, armature.data).bones[name]
     rest.use_deform = False
     pose_bones(armature)[name].rotation_mode = "QUATERNION"
-    # Children of a bone stand at its tail.
+    # Children of a bone are parented to its tail.
     tail = rest.matrix_local @ Matrix.Translation((0.0, rest.length, 0.0))
     ob.parent, ob.parent_type, ob.parent_bone = armature, "BONE", name
     ob.matrix_parent_inverse = tail.inverted()
@@ -80,7 +80,7 @@ def add_carrier(ob: bpy.types.Object) -> tuple[bpy.types.Object, str]:
 
 
 def _new_armature(ob: bpy.types.Object) -> bpy.types.Object:
-    """Add an armature in the place of an object below its parent."""
+    """Add an armature in place of an object below its parent."""
     armature: Any = bpy.data.objects.new(NAME, bpy.data.armatures.new(NAME))
     armature.data.display_type = "WIRE"
     link_beside(armature, ob)
@@ -90,7 +90,7 @@ def _new_armature(ob: bpy.types.Object) -> bpy.types.Object:
 
 
 def _is_beside(armature: bpy.types.Object, ob: bpy.types.Object) -> bool:
-    """Return whether an armature carries objects in the scene that have the parent of one."""
+    """Return whether an armature of the scene carries objects that share the object's parent."""
     scene = cast(bpy.types.Scene, bpy.context.scene)
     if armature == ob or armature.type != "ARMATURE" or not armature.is_editable:
         return False
@@ -100,20 +100,20 @@ def _is_beside(armature: bpy.types.Object, ob: bpy.types.Object) -> bool:
 
 def _parenting(ob: bpy.types.Object) -> list[Any]:
     """Return how an object is parented, as `PARENTING`."""
-    # What remains of a parent that was removed is no kind of parenting any more.
+    # A removed parent leaves its parent type behind.
     kind = "OBJECT" if ob.parent is None else ob.parent_type or "OBJECT"
     return [ob.parent, kind, ob.parent_bone, ob.matrix_parent_inverse.copy()]
 
 
-def _give_parent(ob: bpy.types.Object, given: list[Any]) -> None:
-    for name, value in zip(PARENTING, given, strict=True):
+def _give_parent(ob: bpy.types.Object, parenting: list[Any]) -> None:
+    for name, value in zip(PARENTING, parenting, strict=True):
         setattr(ob, name, value)
 
 
 def remove_carrier(ob: bpy.types.Object, armature: bpy.types.Object) -> None:
-    """Give an object the parent back that it had, and remove the bone that carried it.
+    """Restore an object's former parent, and remove the bone that carried it.
 
-    Without any other hold the armature goes as well.
+    The armature is removed with its last hold.
     """
     bone = ob.parent_bone
     _give_parent(ob, _parenting(armature))

@@ -1,4 +1,4 @@
-"""Holding and releasing: the lists of holds and their keys."""
+"""Edit the holds of bones and objects, and their keys."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ from .status import cycle_message, fixed_note
 
 
 class Held(NamedTuple):
-    """What is held: a bone of an armature, or an object.
+    """A bone or object that is held.
 
     Attributes:
         object: The armature or object.
@@ -50,17 +50,17 @@ class Held(NamedTuple):
 
     @property
     def name(self) -> str:
-        """What it is called."""
+        """The name of the bone or object."""
         return self.bone or self.object.name
 
 
 class Holder(NamedTuple):
-    """What holds.
+    """The world, an object or a bone that holds something, or its own animation.
 
     Attributes:
         object: The object; None for the world.
         bone: The name of its bone; empty for the object itself.
-        frames: In how many frames what is held goes back to its own place instead; 0 if it stays.
+        frames: Frames to blend back to the held bone's own animation; 0 to hold it.
     """
 
     object: bpy.types.Object | None = None
@@ -69,15 +69,15 @@ class Holder(NamedTuple):
 
     @property
     def kind(self) -> str:
-        """What it is."""
+        """The kind of holder."""
         return OWN if self.frames > 0 else WORLD if self.object is None else BONE
 
 
 def goal_of(armature: bpy.types.Object, constraint: str) -> Held:
-    """Return what is held for a constraint: its target.
+    """Return the target of a constraint, to be held.
 
     Raises:
-        ProblemError: If there is no such constraint, or it has no target.
+        ProblemError: If the constraint does not exist or has no target.
     """
     item = settings(armature).constraints.get(constraint)
     if item is None:
@@ -92,7 +92,7 @@ def goal_of(armature: bpy.types.Object, constraint: str) -> Held:
 
 
 def find_hold(held: Held) -> tuple[bpy.types.Object, int] | None:
-    """Return the armature and the index of the hold of a bone or object; None if it has none."""
+    """Return the armature and the hold's index of a bone or object; None if it has no hold."""
     if not held.bone:
         return carrier_of(held.object)
     for index, hold in enumerate(holds_of(held.object)):
@@ -102,19 +102,19 @@ def find_hold(held: Held) -> tuple[bpy.types.Object, int] | None:
 
 
 def holding(point: Point) -> str | None:
-    """Return why channels of a target do not move it at this frame, as something holds it.
+    """Return why the channels of a target do not move it at this frame, because it is held.
 
     Returns:
-        Nothing if they do; None if nothing ever holds it.
+        The reason; empty if they do; None if nothing ever holds it.
     """
-    known = find_hold(_held_of(point))
-    if known is None:
+    entry = find_hold(_held_of(point))
+    if entry is None:
         return None
     scene = cast(bpy.types.Scene, bpy.context.scene)
-    until_now = [one for one in events_of(*known) if one.frame <= scene.frame_current_final + NEAR]
-    if not until_now:
+    past = [event for event in events_of(*entry) if event.frame <= scene.frame_current_final + NEAR]
+    if not past:
         return ""
-    item, last = holds_of(known[0])[known[1]], until_now[-1]
+    item, last = holds_of(entry[0])[entry[1]], past[-1]
     return fixed_note(item.name, last.frame) if signed(item, last.holder) < 0 else ""
 
 
@@ -125,40 +125,40 @@ def _held_of(point: Point) -> Held:
 def hold(
     several: Sequence[Held], holder: Holder, frame: float, is_moved: bool | None = None
 ) -> bool:
-    """Let something hold bones or objects from a frame on.
+    """Hold bones or objects from a frame on.
 
     Args:
-        several: What is held.
-        holder: What holds it.
+        several: The bones or objects.
+        holder: Their holder.
         frame: The frame.
-        is_moved: Whether own animation moves what is held within what holds it. None lets that of
-            a bone or object count that has none there yet: what it gets later is meant for there,
-            but what it has, such as a capture, was made without what holds it.
+        is_moved: Whether their own animation moves them relative to their holder. None enables it
+            for those without any from there on: later keys are meant relative to the holder.
+            Existing keys, such as a capture, were made without the holder.
 
     Returns:
-        Whether own animation counts of all of them.
+        Whether own animation applies to all of them.
 
     Raises:
-        ProblemError: If that is impossible for one of them; nothing has changed then.
+        ProblemError: If any of them cannot be held; nothing has changed then.
     """
     for held in several:
         _refuse(held, holder)
     _refuse_placed(several)
-    known = [find_hold(held) for held in several]
-    keys = [keys_of(*one) if one is not None else [] for one in known]
+    old_holds = [find_hold(held) for held in several]
+    old_keys = [keys_of(*entry) if entry is not None else [] for entry in old_holds]
     try:
         armatures = [
-            _add_event(held, holder, one, frame, is_moved)
-            for held, one in zip(several, known, strict=True)
+            _add_event(held, holder, entry, frame, is_moved)
+            for held, entry in zip(several, old_holds, strict=True)
         ]
         _simulate(armatures)
         _refuse_cycle(several, holder, frame)
     except ProblemError:
-        for held, one, before in zip(several, known, keys, strict=True):
-            _take_back(held, one, before)
+        for held, entry, keys in zip(several, old_holds, old_keys, strict=True):
+            _take_back(held, entry, keys)
         raise
-    found = [find_hold(held) for held in several]
-    return all(_is_moved_at(*one, frame) for one in found if one is not None)
+    new_holds = [find_hold(held) for held in several]
+    return all(_is_moved_at(*entry, frame) for entry in new_holds if entry is not None)
 
 
 def _is_moved_at(armature: bpy.types.Object, index: int, frame: float) -> bool:
@@ -169,28 +169,30 @@ def _is_moved_at(armature: bpy.types.Object, index: int, frame: float) -> bool:
 def _add_event(
     held: Held,
     holder: Holder,
-    known: tuple[bpy.types.Object, int] | None,
+    old_hold: tuple[bpy.types.Object, int] | None,
     frame: float,
     is_moved: bool | None,
 ) -> bpy.types.Object:
-    """Key that something holds a bone or object; return the armature of the hold."""
-    armature, index = known or _new_hold(held)
+    """Key a bone's or object's holder; return the armature of the hold."""
+    armature, index = old_hold or _new_hold(held)
     item, events = holds_of(armature)[index], events_of(armature, index)
-    now = holder_at(events, frame)
+    current = holder_at(events, frame)
     if is_moved is None:
-        until = next((one.frame for one in events if one.frame > frame + NEAR), inf)
-        # Held by the same already it stays as it was, which is refused below.
-        is_held = now > 0 and _is(item.holders[now - 1], holder)
-        is_moved = signed(item, now) >= 0 if is_held else not _moves_by_itself(held, frame, until)
+        until = next((event.frame for event in events if event.frame > frame + NEAR), inf)
+        # If it already has this holder, nothing changes, which is refused below.
+        is_held = current > 0 and _is(item.holders[current - 1], holder)
+        is_moved = (
+            signed(item, current) >= 0 if is_held else not _moves_by_itself(held, frame, until)
+        )
     number = _number_of(item, holder, is_moved)
-    if now == number:
+    if current == number:
         raise ProblemError("“{bone}” is already held by it at this frame", bone=held.name)
     set_event(armature, index, frame, number)
     return armature
 
 
 def _moves_by_itself(held: Held, start: float, end: float) -> bool:
-    """Return whether F-curves of its own move a bone or object from one frame to another."""
+    """Return whether a bone's or object's own F-curves move it between two frames."""
     bone = pose_bones(held.object)[held.bone] if held.bone else None
     path = f"{bone.path_from_id()}." if bone else ""
     return any(
@@ -202,68 +204,68 @@ def _moves_by_itself(held: Held, start: float, end: float) -> bool:
 
 
 def _changes(curve: Any, start: float, end: float) -> bool:
-    """Return whether an F-curve has another value at its keys in a range, or at the end of that."""
+    """Return whether an F-curve's value changes at its keys in a range or at the range's end."""
     keys = [key.co.x for key in curve.keyframe_points]
-    # Modifiers and a line go on after the last key.
+    # Modifiers and linear extrapolation continue after the last key.
     last = min(end, max([*keys, start]) + 1.0)
     value = curve.evaluate(start)
     return any(curve.evaluate(at) != value for at in (*keys, last) if start < at <= last)
 
 
 def release(several: Sequence[Held], frame: float, frames: int = 0) -> None:
-    """Give bones or objects back to their own parents from a frame on.
+    """Release bones or objects to their own parents from a frame on.
 
     Args:
-        several: What is held.
+        several: The bones or objects.
         frame: The frame.
-        frames: In how many frames they go back to their own places; 0 to go on from where they are.
+        frames: Frames to blend back to their own animation; 0 to continue from where they are.
 
     Raises:
-        ProblemError: If nothing holds one of them there; nothing has changed then.
+        ProblemError: If any of them is not held there; nothing has changed then.
     """
-    found: list[tuple[bpy.types.Object, int]] = []
+    released: list[tuple[bpy.types.Object, int]] = []
     for held in several:
-        known = find_hold(held)
-        if known is None or not _can_go(*known, frame, frames):
+        current_hold = find_hold(held)
+        if current_hold is None or not _can_go(*current_hold, frame, frames):
             raise ProblemError("Nothing holds “{bone}” at this frame", bone=held.name)
-        refuse_unkeyable(known[0])
-        found.append(known)
-    for armature, index in found:
+        refuse_unkeyable(current_hold[0])
+        released.append(current_hold)
+    for armature, index in released:
         item = holds_of(armature)[index]
         number = _number_of(item, Holder(frames=frames), True) if frames > 0 else 0
         set_event(armature, index, frame, number)
-    _simulate([armature for armature, _ in found])
+    _simulate([armature for armature, _ in released])
 
 
 def _can_go(armature: bpy.types.Object, index: int, frame: float, frames: int) -> bool:
-    """Return whether a hold can be released at a frame, or an event there that released it change.
+    """Return whether a hold can be released at a frame, or an event there that released it changed.
 
-    What was released where it was can still go back to its own place later.
+    A bone that was released in place can still blend back to its own animation later.
     """
     item, events = holds_of(armature)[index], events_of(armature, index)
-    earlier = [one for one in events if one.frame < frame - NEAR]
-    now, before = holder_at(events, frame), holder_at(earlier, frame)
+    earlier = [event for event in events if event.frame < frame - NEAR]
+    current, previous = holder_at(events, frame), holder_at(earlier, frame)
     free = own_places(item)
     if frames > 0 and earlier:
-        is_same = now in free and item.holders[now - 1].frames == frames
+        is_same = current in free and item.holders[current - 1].frames == frames
     else:
-        is_same, free = now == 0, free | {0}
-    return not is_same and not {now, before} <= free
+        is_same, free = current == 0, free | {0}
+    return not is_same and not {current, previous} <= free
 
 
 def remove(armature: bpy.types.Object, index: int) -> None:
-    """Remove a hold with all of its events; what it held is where it is without it."""
+    """Remove a hold with all its events; the bone or object returns to its own animation."""
     prop, last = holds_of(armature)[index].prop, len(holds_of(armature)) == 1
     remove_from(armature, "holds", "", index)
     if prop is not None and prop.parent == armature:
         remove_carrier(prop, armature)
     planner.discard()
-    if not last:  # Where the others are recorded is by their index.
+    if not last:  # The others are recorded by index.
         _simulate([armature])
 
 
 def remove_event_at(armature: bpy.types.Object, index: int, frame: float) -> None:
-    """Remove an event of a hold; with the last one the hold goes as well."""
+    """Remove an event of a hold, and the hold with its last event."""
     remove_event(armature, index, frame)
     if any(key.holder for key in keys_of(armature, index)):
         _simulate([armature])
@@ -291,26 +293,26 @@ def _refuse(held: Held, holder: Holder) -> None:
 
 
 def _refuse_placed(several: Sequence[Held]) -> None:
-    """Refuse targets whose chains something places elsewhere at the current frame.
+    """Refuse targets whose chains are moved away from them at the current frame.
 
-    What is held is the target, and the ground and walks do not count then: the tip would jump to
-    it. The target cannot begin where the tip is shown instead: what places it is simulated from
-    where the target is, held as well, and would begin again from there at the release.
+    The target is held, and the ground and walks are ignored while it is: the tip would jump to it.
+    The target cannot start at the shown tip instead: the simulations that move the tip start from
+    the held target, and would start from there again at the release.
 
     Raises:
-        ProblemError: If there is one.
+        ProblemError: If there is such a target.
     """
-    for one in placed_among([c for c in planner.current().chains if _is_of(c, several)]):
-        if one.is_beside(settings(one.chain.rig.object).constraints[one.chain.item].tolerance):
+    for tip in placed_among([c for c in planner.current().chains if _is_of(c, several)]):
+        if tip.is_beside(settings(tip.chain.rig.object).constraints[tip.chain.item].tolerance):
             raise ProblemError(
                 "On the Ground or a walk places “{constraint}” away from its target, so it would "
                 "jump: choose Bake to Targets or Bake Steps first",
-                constraint=one.chain.name,
+                constraint=tip.chain.name,
             )
 
 
 def _is_of(chain: ChainPlan, several: Sequence[Held]) -> bool:
-    """Return whether a chain is on, and its target is one of some."""
+    """Return whether a chain is on, and its target is among the held."""
     return chain.target is not None and is_on(chain) and _held_of(chain.target) in several
 
 
@@ -327,9 +329,9 @@ def _new_hold(held: Held) -> tuple[bpy.types.Object, int]:
 
 
 def _number_of(item: FabrikHold, holder: Holder, is_moved: bool) -> int:
-    """Return the number of a holder of a hold, which is added if it is new."""
-    for i, one in enumerate(item.holders):
-        if _is(one, holder) and one.use_animation == is_moved:
+    """Return a holder's number in a hold, adding the holder if it is new."""
+    for i, item_holder in enumerate(item.holders):
+        if _is(item_holder, holder) and item_holder.use_animation == is_moved:
             return i + 1
     name = free_among(item.holders, "Holder")
     new = item.holders.add()
@@ -340,14 +342,14 @@ def _number_of(item: FabrikHold, holder: Holder, is_moved: bool) -> int:
     return len(item.holders)
 
 
-def _is(one: FabrikHolder, holder: Holder) -> bool:
-    """Return whether an item of the list is of a holder."""
-    is_alike = (one.kind, one.object, one.bone) == (holder.kind, holder.object, holder.bone)
-    return is_alike and (one.kind != OWN or one.frames == holder.frames)
+def _is(item: FabrikHolder, holder: Holder) -> bool:
+    """Return whether an item of the list matches a holder."""
+    is_alike = (item.kind, item.object, item.bone) == (holder.kind, holder.object, holder.bone)
+    return is_alike and (item.kind != OWN or item.frames == holder.frames)
 
 
 def _simulate(armatures: Sequence[bpy.types.Object]) -> None:
-    """Find out how everything is held, so that nothing moves at any event."""
+    """Record how everything is held, so that nothing jumps at any event."""
     context = bpy.context
     scene = cast(bpy.types.Scene, context.scene)
     layer = cast(bpy.types.ViewLayer, context.view_layer)
@@ -372,14 +374,14 @@ def _refuse_cycle(several: Sequence[Held], holder: Holder, frame: float) -> None
 
 
 def _take_back(
-    held: Held, known: tuple[bpy.types.Object, int] | None, keys: Sequence[Event]
+    held: Held, old_hold: tuple[bpy.types.Object, int] | None, keys: Sequence[Event]
 ) -> None:
-    """Undo what a refused hold has changed, given its keys before."""
-    now = find_hold(held)
-    if now is None:
+    """Undo a refused hold, restoring its earlier keys."""
+    new_hold = find_hold(held)
+    if new_hold is None:
         return
-    if known is None:
-        remove(*now)
-    elif keys_of(*now) != keys:
-        set_keys(*now, keys)
-        _simulate([now[0]])
+    if old_hold is None:
+        remove(*new_hold)
+    elif keys_of(*new_hold) != keys:
+        set_keys(*new_hold, keys)
+        _simulate([new_hold[0]])

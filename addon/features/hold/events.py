@@ -1,4 +1,4 @@
-"""The events of a hold: its keys, each of which says by what a bone is held from there on."""
+"""The events of a hold: keys that change the holder of a bone."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ CHANNEL = "holder"
 
 
 class Event(NamedTuple):
-    """A change of what holds a bone.
+    """A change of the holder of a bone.
 
     Attributes:
         frame: Its frame.
-        holder: The number of what holds the bone from there on: 0 for its own parent, 1 for the
-            first of its holders.
+        holder: The number of the bone's holder from there on: 0 for its own parent, 1 for its first
+            holder.
     """
 
     frame: float
@@ -35,13 +35,13 @@ def owner_of(index: int) -> str:
 
 
 def curve_of(armature: bpy.types.Object, index: int) -> Any | None:
-    """Return the F-curve with the events of a hold; None if there is none that has an effect."""
+    """Return the F-curve with the events of a hold; None if it has none that applies."""
     curves = animation.active_curves(armature, f"{owner_of(index)}.{CHANNEL}")
     return curves.get(0)
 
 
 def keys_of(armature: bpy.types.Object, index: int) -> list[Event]:
-    """Return the keys of a hold in the order of time, each as an event."""
+    """Return the keys of a hold in order of time, each as an event."""
     curve = curve_of(armature, index)
     keys = curve.keyframe_points if curve is not None else ()
     most = len(holds_of(armature)[index].holders)
@@ -49,31 +49,31 @@ def keys_of(armature: bpy.types.Object, index: int) -> list[Event]:
 
 
 def events_of(armature: bpy.types.Object, index: int) -> list[Event]:
-    """Return the events of a hold in the order of time, without keys that change nothing."""
-    found: list[Event] = []
+    """Return the events of a hold in order of time, without keys that change nothing."""
+    events: list[Event] = []
     for key in keys_of(armature, index):
-        if key.holder != (found[-1].holder if found else 0):
-            found.append(key)
-    return found
+        if key.holder != (events[-1].holder if events else 0):
+            events.append(key)
+    return events
 
 
 def holder_at(events: list[Event], frame: float) -> int:
-    """Return the number of what holds a bone at a frame."""
-    return next((one.holder for one in reversed(events) if one.frame <= frame + NEAR), 0)
+    """Return the number of the holder at a frame."""
+    return next((event.holder for event in reversed(events) if event.frame <= frame + NEAR), 0)
 
 
 def set_event(armature: bpy.types.Object, index: int, frame: float, holder: int) -> None:
-    """Key what holds a bone from a frame on.
+    """Key the holder of a bone from a frame on.
 
     Raises:
-        ProblemError: If the action cannot be changed, or would not count.
+        ProblemError: If the action cannot be changed, or would have no effect.
     """
     refuse_unkeyable(armature)
     path = f"{owner_of(index)}.{CHANNEL}"
     curve = ActiveCurves(armature).at(path, 0, "Holds")
     curve.keyframe_points.insert(frame, holder)
-    for one in curve.keyframe_points:
-        one.interpolation = "CONSTANT"
+    for key in curve.keyframe_points:
+        key.interpolation = "CONSTANT"
     curve.update()
     _note_edit(armature)
 
@@ -89,23 +89,23 @@ def set_keys(armature: bpy.types.Object, index: int, keys: Sequence[Event]) -> N
 
 
 def _note_edit(armature: bpy.types.Object) -> None:
-    """Forget what is known of the keys of an armature's action, of which Blender tells nothing."""
+    """Discard cached keys of an armature's action, whose edits Blender does not report."""
     data = armature.animation_data
     if data is not None and data.action is not None:
         data_blocks.forget({data.action.session_uid})
 
 
 def remove_event(armature: bpy.types.Object, index: int, frame: float) -> None:
-    """Remove the event at a frame, if there is one."""
+    """Remove the event at a frame, if any."""
     keys = keys_of(armature, index)
     set_keys(armature, index, [key for key in keys if abs(key.frame - frame) > NEAR])
 
 
 def refuse_unkeyable(armature: bpy.types.Object) -> None:
-    """Refuse an armature whose events would not be keyed where they count.
+    """Refuse an armature whose events would be keyed without effect or at other frames.
 
     Raises:
-        ProblemError: If it is one.
+        ProblemError: If its action cannot be keyed, or it has NLA strips.
     """
     if problem := action_problem(armature):
         raise ProblemError(problem)

@@ -1,24 +1,24 @@
-"""A bone that is held, as it is solved at each update.
+"""A held bone, as it is solved at each update.
 
-While something holds a bone, the bone goes along with that instead of its own parent: its place is
+While held, a bone follows its holder instead of its own parent. Its frame is
 
     world(t) = holder(t) · offset · local(t)
 
-with frames in world space, that of the holder without its scale: an object that a hand holds would
-slide through it otherwise, if the hand is scaled, as it hangs on a bone that may be far from it.
-``local`` are the bone's own channels, so that it can be moved and keyed
-within what holds it; where these do not count, as those of a capture, it is constant. An object
-that a bone carries has its channels below that, which goes against them then. The offset is
-constant from one event to the next, and such that nothing moves at the event:
+with frames in world space. The holder's scale is ignored: an object held by a scaled hand would
+slide through it, as it is parented to a bone that may be far away. ``local`` are the bone's own
+channels, so that it can be moved and keyed relative to its holder. Where these are ignored, as
+those of a capture, it is constant. An object that a bone carries has its own channels below the
+bone, which then cancels them. The offset is constant from one event to the next, and chosen so that
+nothing jumps at the event:
 
     offset = holder(f)⁻¹ · world(f) · local(f)⁻¹
 
-where ``world(f)`` is as it was held before. So it is known only once the frames of the events were
-visited, in their order, and it is stored (see `record`).
+where ``world(f)`` is the frame with the previous holder. So it can be computed only after visiting
+the frames of the events in order, and it is stored (see `record`).
 
-An event may blend: for some frames from it on, the bone goes over from where it would be if what
-held it before held on, to where it is held now. At the event both are where it is. Only a bone that
-goes back to its own place has no offset there, and is not held any more once it has arrived.
+An event may blend. For some frames from it on, the bone blends from where its previous holder would
+have it to where it is held. At the event the two coincide. Only a bone that blends back to its own
+animation has no offset there, and is no longer held once it has arrived.
 """
 
 from __future__ import annotations
@@ -54,16 +54,16 @@ from .settings import BONE, FabrikHold, FabrikHolder, holds_of, own_places
 
 
 class HeldInput(NamedTuple):
-    """How a bone is held, to the last bit.
+    """How a bone is held, compared bit by bit.
 
     Attributes:
-        record: Since when and how.
+        record: Its last event.
         parent: The frame of its parent, in armature space.
-        holder: The frame of what holds it, in world space.
-        before: The same of what held it before, while the event blends.
-        share: The share of the first in its pose then.
-        carried: The frame of the object that it carries, in its own space, if its channels do not
-            count.
+        holder: The frame of its holder, in world space.
+        before: The frame of its previous holder, in world space, while the event blends.
+        share: The weight of the holder's pose in the blend.
+        carried: The frame of the object that it carries, in that object's own space, if its
+            channels are ignored.
     """
 
     record: Recorded
@@ -75,16 +75,15 @@ class HeldInput(NamedTuple):
 
 
 UNTOUCHED = HeldInput(UNHELD)
-"""How a bone is held before its first event, when it is back in its own place, and by what is gone.
-"""
+"""The input before a bone's first event, back at its own animation, or with a removed holder."""
 
 
 class BatchInput(NamedTuple):
-    """All that the poses of held bones depend on, to the last bit.
+    """All inputs that determine the poses of held bones, compared bit by bit.
 
     Attributes:
-        channels: Their FK pose, and what was solved of them before.
-        world: The frame of the armature in the world.
+        channels: Their FK pose, and earlier solved results for them.
+        world: The frame of the armature in world space.
         held: How each is held; None if nothing ever does.
     """
 
@@ -99,8 +98,8 @@ class HeldBones(UnitPlan):
 
     Attributes:
         holds: The bones.
-        items: Empty: it reports for no constraint.
-        chains: None: it serves those that need one of its bones.
+        items: Empty: it does not report for a constraint.
+        chains: Empty: it serves those that need one of its bones.
     """
 
     holds: Sequence[HeldBone]
@@ -109,11 +108,11 @@ class HeldBones(UnitPlan):
 
     @property
     def members(self) -> Sequence[ChainPlan]:
-        """None: it solves no constraint."""
+        """Empty: it does not solve a constraint."""
         return ()
 
     def __post_init__(self) -> None:
-        """Set what all units have."""
+        """Set the attributes that all units have."""
         self.holds = sorted(self.holds, key=lambda hold: hold.bone)
         self.rig = self.holds[0].rig
         self.bones = [hold.bone for hold in self.holds]
@@ -121,9 +120,9 @@ class HeldBones(UnitPlan):
         self.is_layered = any(hold.is_layered for hold in self.holds)
 
     def read(self, snapshot: Snapshot) -> BatchInput | None:
-        """Return how they are held; None if nothing ever holds any."""
-        places: dict[tuple[int, int], Frame] = {}
-        held = [hold.held_in(snapshot, places) for hold in self.holds]
+        """Return how the bones are held; None if nothing ever holds any."""
+        holder_frames: dict[tuple[int, int], Frame] = {}
+        held = [hold.held_in(snapshot, holder_frames) for hold in self.holds]
         if not any(held):
             return None
         rig, pose = self.rig, snapshot.poses[self.rig.uid]
@@ -132,7 +131,7 @@ class HeldBones(UnitPlan):
         return BatchInput(channels, snapshot.world(rig.object, rig.uid), held)
 
     def solve(self, snapshot: Snapshot, inputs: object) -> SolveResult:
-        """Return the rotation and location of all that can be held."""
+        """Return the rotations and locations of all bones that can be held."""
         assert isinstance(inputs, BatchInput)
         to_armature = self.rig.from_world(inputs.world)
         rotations: list[float] = []
@@ -143,15 +142,15 @@ class HeldBones(UnitPlan):
                 continue
             local = pose.posed_local(hold.bone)
             rotation, location = local.rotation, local.location
-            # Untouched it is where it is, and the frame counts as solved.
+            # A bone without a record stays in place and is marked as solved.
             if held.record is not UNHELD:
                 record, bone, parent = held.record, self.rig.bone(hold.bone), held.parent
                 space = frame_in(held.holder, record.offset)
                 earlier = frame_in(held.before, record.left)
                 try:
                     if record.is_fixed or record.was_fixed:
-                        own = frame_in(own_frame(bone, local, parent), held.carried)
-                        undone = inverse(own)
+                        own_channels = frame_in(own_frame(bone, local, parent), held.carried)
+                        undone = inverse(own_channels)
                         space = frame_in(space, undone) if record.is_fixed else space
                         earlier = frame_in(earlier, undone) if record.was_fixed else earlier
                     rotation, location = held_channels(
@@ -171,13 +170,13 @@ class HeldBone(PrePassBone):
     """A bone that is held.
 
     Attributes:
-        index: Its place in the list of holds.
-        holders: The points that hold it, None for the world, its own place and what is gone.
-        fixed: The numbers of those within which own channels do not count.
-        own: The numbers of those that are its own place.
-        lost: The numbers of those that do not exist any more.
-        prop: The object that it carries, if its channels ever do not count.
-        records: Its offsets and those of the other holds of the armature, by event.
+        index: Its index in the list of holds.
+        holders: The points that hold it; None for the world, its own animation and removed holders.
+        fixed: The numbers of the holders relative to which own channels are ignored.
+        own: The numbers of the holders that are its own animation.
+        lost: The numbers of the holders that no longer exist.
+        prop: The object that it carries, if its channels are ever ignored.
+        records: The records of all holds of the armature, with their offsets by event.
         is_blended: Whether its events blend.
     """
 
@@ -194,93 +193,93 @@ class HeldBone(PrePassBone):
     is_blended: bool = field(default=False, kw_only=True)
 
     def __post_init__(self) -> None:
-        """Pose its location as well, and go along with all that ever holds it."""
+        """Pose its location as well, and follow all its holders."""
         super().__post_init__()
         self.more = [self.rig.slot(LOCATION, self.bone)]
         self.is_timed = True
-        by_holder = [[], *([] if one is None else [one] for one in self.holders)]
-        before = by_holder if self.is_blended else by_holder[:1]
-        self.states = [[*earlier, *now] for earlier in before for now in by_holder]
-        holding = [one.object for one in self.holders if one is not None]
+        by_holder = [[], *([] if holder is None else [holder] for holder in self.holders)]
+        previous_points = by_holder if self.is_blended else by_holder[:1]
+        self.states = [[*previous, *points] for previous in previous_points for points in by_holder]
+        holding = [holder.object for holder in self.holders if holder is not None]
         self.watched = [*dict.fromkeys((*holding, *self.channels_of()))]
 
     def groups(self) -> list[str]:
-        """Return the path of its hold, and of the one with the records of all."""
+        """Return the paths of its hold and of the hold that stores all records."""
         return [*dict.fromkeys((OWNER, owner_of(self.index)))]
 
     def needs(self) -> list[Point]:
-        """Return the points that it needs in each of its states: none but its parent."""
+        """Return no points besides its parent, in any state."""
         return []
 
     def channels_of(self) -> Sequence[bpy.types.Object]:
-        """Return the object that it carries, if it goes against the channels of that."""
+        """Return the object that it carries, if it cancels that object's channels."""
         return () if self.prop is None else (self.prop,)
 
     def state_at(self, time: float) -> int:
-        """Return its state at a frame: what holds it, and what did before if it is blended."""
+        """Return its state at a frame: its holder, and the previous one while blending."""
         record = self._record_at(time)
         if not (self.is_blended and self._blends(record, time)):
             return record.holder
         return record.holder + record.before * (len(self.holders) + 1)
 
-    def held_in(self, snapshot: Snapshot, places: dict[tuple[int, int], Frame]) -> HeldInput | None:
+    def held_in(self, snapshot: Snapshot, frames: dict[tuple[int, int], Frame]) -> HeldInput | None:
         """Return how it is held; None if nothing ever holds it.
 
         Args:
             snapshot: The frame.
-            places: Known frames of what holds, in world space; others are added.
+            frames: Cached frames of holders, in world space; missing ones are added.
         """
         record, time = self._record_at(snapshot.time), snapshot.time
         is_blending = self.is_blended and self._blends(record, time)
         is_back = record.holder in self.own and not is_blending
         if record is UNHELD or is_back or record.holder in self.lost:
             return UNTOUCHED if self.records.of(self.index) else None
-        parent, holder = self._parent(snapshot), self._holder_frame(snapshot, record.holder, places)
+        parent, holder = self._parent(snapshot), self._holder_frame(snapshot, record.holder, frames)
         carried = self._carried(snapshot) if record.is_fixed or record.was_fixed else WHOLE
         if not is_blending:
             return HeldInput(record, parent, holder, carried=carried)
-        before = self._holder_frame(snapshot, record.before, places)
-        share = eased(max(0.0, time - record.frame) / record.blend)
-        return HeldInput(record, parent, holder, before, share, carried)
+        previous = self._holder_frame(snapshot, record.before, frames)
+        weight = eased(max(0.0, time - record.frame) / record.blend)
+        return HeldInput(record, parent, holder, previous, weight, carried)
 
     def record(
-        self, snapshot: Snapshot, local: Local, event: Event, before: int, blend: float
+        self, snapshot: Snapshot, local: Local, event: Event, previous: int, blend: float
     ) -> Recorded:
-        """Return how it has to be held from a frame on so that nothing moves there.
+        """Return its record from a frame on, so that nothing jumps there.
 
         Args:
-            snapshot: The frame, solved as if nothing changed at it.
+            snapshot: The frame, solved without the event.
             local: The bone's own channels.
-            event: The frame, and what holds it from there on.
-            before: The number of what held it up to there.
-            blend: For how many frames it goes over to that.
+            event: The frame and the new holder.
+            previous: The number of the previous holder.
+            blend: The number of frames to blend to the new holder.
 
         Raises:
-            ProblemError: If what holds it has no size.
+            ProblemError: If the holder has zero scale.
         """
         rig = self.rig
         try:
-            own = own_frame(rig.bone(self.bone), local, self._parent(snapshot))
+            basis = own_frame(rig.bone(self.bone), local, self._parent(snapshot))
         except ValueError:
             raise self.zero_scale() from None
         world = snapshot.world(rig.object, rig.uid)
         placed = frame_in(world, snapshot.frame(rig, self.bone))
-        within, shown = frame_in(placed, inverse(own)), frame_in(placed, self._carried(snapshot))
+        within, shown = frame_in(placed, inverse(basis)), frame_in(placed, self._carried(snapshot))
 
         def offset(number: int) -> Frame:
             point = self.holders[number - 1] if number > 0 else None
             if point is not None:
                 inverse(snapshot.place(point))
-            kept = shown if number in self.fixed else within
-            return frame_in(inverse(self._holder_frame(snapshot, number, {})), kept)
+            relative = shown if number in self.fixed else within
+            return frame_in(inverse(self._holder_frame(snapshot, number, {})), relative)
 
         try:
-            left = offset(before) if blend > 0.0 else WHOLE
-            fixed = event.holder in self.fixed, blend > 0.0 and before in self.fixed
+            left = offset(previous) if blend > 0.0 else WHOLE
+            fixed = event.holder in self.fixed, blend > 0.0 and previous in self.fixed
             offsets = (
                 WHOLE if event.holder in self.own else offset(event.holder),
                 blend,
-                before,
+                previous,
                 left,
             )
             return Recorded(event.frame, event.holder, *offsets, *fixed)
@@ -293,9 +292,9 @@ class HeldBone(PrePassBone):
             ) from None
 
     def _holder_frame(
-        self, snapshot: Snapshot, holder: int, places: dict[tuple[int, int], Frame]
+        self, snapshot: Snapshot, holder: int, frames: dict[tuple[int, int], Frame]
     ) -> Frame:
-        """Return the frame of what holds it in world space, given its number."""
+        """Return the frame of a holder in world space, by its number."""
         if holder == 0 or holder in self.own:
             rig = self.rig
             rest = bone_frame(rig.bone(self.bone), Local(), self._parent(snapshot))
@@ -304,25 +303,25 @@ class HeldBone(PrePassBone):
         if point is None:
             return WHOLE
         key = point.uid, point.bone
-        if key not in places:
-            places[key] = rigid(snapshot.place(point))
-        return places[key]
+        if key not in frames:
+            frames[key] = rigid(snapshot.place(point))
+        return frames[key]
 
     def _carried(self, snapshot: Snapshot) -> Frame:
-        """Return the frame of what it carries in its own space, if it goes against that."""
+        """Return the carried object's frame in its own space, if its channels are cancelled."""
         prop = self.prop
         return WHOLE if prop is None else rigid(snapshot.basis(prop, prop.session_uid))
 
     def _record_at(self, time: float) -> Recorded:
-        """Return how it is held at a frame.
+        """Return its record at a frame.
 
-        What was recorded of holders that were removed since does not count.
+        Records of holders that were removed since are ignored.
         """
         record = self.records.at(self.index, time)
         return record if record.holder <= len(self.holders) else UNHELD
 
     def _blends(self, record: Recorded, time: float) -> bool:
-        """Return whether an event blends at a frame, if any does."""
+        """Return whether an event still blends at a frame."""
         return time < record.frame + record.blend and record.before <= len(self.holders)
 
     def _parent(self, snapshot: Snapshot) -> Frame:
@@ -330,30 +329,30 @@ class HeldBone(PrePassBone):
 
 
 def held_bones(rig: Skeleton, chains: Sequence[ChainPlan]) -> Iterator[HeldBone]:
-    """Yield the bones of an armature that are held, and tell the chains whose targets are."""
-    kept = {rig.object: Records(rig.object)}
+    """Yield the held bones of an armature, and set `placed_share` of its chains."""
+    records_of = {rig.object: Records(rig.object)}
     for chain in chains:
-        chain.placed_share = _placed_share(chain.target, kept)
+        chain.placed_share = _placed_share(chain.target, records_of)
     for index, hold in enumerate(holds_of(rig.object)):
         try:
             bone = bone_index(rig, hold, "bone")
             if bone in rig.connected and rig.parents[bone] >= 0:
                 raise connected(hold.bone)
         except ProblemError:
-            continue  # The list says why (see `status`).
+            continue  # The list shows why (see `status`).
         holders: list[Point | None] = []
         lost: set[int] = set()
-        for number, one in enumerate(hold.holders, 1):
+        for number, holder in enumerate(hold.holders, 1):
             try:
-                holders.append(_holding(hold, one))
+                holders.append(_holding(hold, holder))
             except ProblemError:
                 holders.append(None)
                 lost.add(number)
-        records = kept[rig.object]
-        fixed = frozenset(i for i, one in enumerate(hold.holders, 1) if not one.use_animation)
-        own = own_places(hold)
-        # What was chosen since then counts once it is simulated.
-        was_fixed = any(one.is_fixed for one in records.of(index))
+        records = records_of[rig.object]
+        fixed = frozenset(i for i, holder in enumerate(hold.holders, 1) if not holder.use_animation)
+        own_numbers = own_places(hold)
+        # Later choices apply once they are simulated.
+        was_fixed = any(holder.is_fixed for holder in records.of(index))
         yield HeldBone(
             rig,
             bone,
@@ -361,41 +360,41 @@ def held_bones(rig: Skeleton, chains: Sequence[ChainPlan]) -> Iterator[HeldBone]
             index=index,
             holders=holders,
             fixed=fixed,
-            own=own,
+            own=own_numbers,
             lost=frozenset(lost),
             prop=hold.prop if fixed or was_fixed else None,
             records=records,
-            is_blended=hold.blend > 0.0 or bool(own),
+            is_blended=hold.blend > 0.0 or bool(own_numbers),
         )
 
 
-def _holding(hold: FabrikHold, one: FabrikHolder) -> Point | None:
-    """Return the point that holds a bone; None for the world and its own place.
+def _holding(hold: FabrikHold, holder: FabrikHolder) -> Point | None:
+    """Return the point that holds a bone; None for the world and its own animation.
 
     Raises:
-        ProblemError: If it does not exist any more.
+        ProblemError: If it no longer exists.
     """
-    if one.kind != BONE:
+    if holder.kind != BONE:
         return None
-    if one.object is None:
+    if holder.object is None:
         raise removed(hold.bone)
-    if one.object.type == "ARMATURE" and one.bone:
-        skeleton = skeleton_of(one.object)
-        return Point(one.object, skeleton, bone_index(skeleton, one, "bone"))
-    return Point(one.object)
+    if holder.object.type == "ARMATURE" and holder.bone:
+        skeleton = skeleton_of(holder.object)
+        return Point(holder.object, skeleton, bone_index(skeleton, holder, "bone"))
+    return Point(holder.object)
 
 
 def _placed_share(
-    target: Point | None, kept: dict[bpy.types.Object, Records]
+    target: Point | None, records_of: dict[bpy.types.Object, Records]
 ) -> Callable[[float, float], float]:
-    """Return a function that tells how much what else places a target counts at a frame.
+    """Return a function of the weight at a frame of what else places a target, such as the ground.
 
-    Not at all while it is held; from a quarter of a second before to a quarter of a second after
-    that it goes over, so that nothing jumps if the target is elsewhere.
+    The weight is 0 while the target is held. Within a quarter of a second before and after that it
+    blends, so that nothing jumps if the target is elsewhere.
 
     Args:
         target: The target.
-        kept: The records of armatures, to which those of its own are added.
+        records_of: The records of armatures, to which those of the target's armature are added.
     """
     if target is None:
         return wholly
@@ -407,15 +406,15 @@ def _placed_share(
         index = held[0] if held else -1
     if armature is None or index < 0:
         return wholly
-    records = kept.setdefault(armature, Records(armature))
+    records = records_of.setdefault(armature, Records(armature))
     free = {0, *own_places(holds_of(armature)[index])}
 
-    def share(time: float, rate: float) -> float:
+    def weight(time: float, rate: float) -> float:
         away = inf
-        for one, after in zip_longest(records.of(index), records.of(index)[1:]):
-            if one.holder not in free:
-                end = inf if after is None else after.frame
-                away = min(away, max(one.frame - NEAR - time, time - end, 0.0))
+        for event, next_event in zip_longest(records.of(index), records.of(index)[1:]):
+            if event.holder not in free:
+                end = inf if next_event is None else next_event.frame
+                away = min(away, max(event.frame - NEAR - time, time - end, 0.0))
         return smooth(away / quarter_second(rate))
 
-    return share
+    return weight

@@ -1,4 +1,4 @@
-"""Who holds what when, for the list and for drawing."""
+"""Which holders hold what, and when, for the list and for drawing."""
 
 from __future__ import annotations
 
@@ -17,17 +17,17 @@ from .settings import OWN, WORLD, FabrikHolder, holds_of
 
 
 class ShownHold(NamedTuple):
-    """An event, as the list shows it.
+    """An event as the list shows it.
 
     Attributes:
         armature: The armature whose bone is held.
         hold: The index of the hold.
-        what: The name of what is held.
-        by: The name of what holds it.
-        holder: What holds it.
+        what: The name of the held bone or object.
+        by: The name of the holder.
+        holder: The holder.
         start: The first frame.
-        end: The first frame at which that changes again, or at which it is back in its own place;
-            None if neither happens.
+        end: The frame of the next event, or at which it is back to its own animation; None if
+            neither happens.
     """
 
     armature: bpy.types.Object
@@ -44,29 +44,29 @@ class ShownHold(NamedTuple):
 
 
 def holds_with(armature: bpy.types.Object) -> list[bpy.types.Object]:
-    """Return the armatures whose holds concern one.
+    """Return the armatures whose holds involve an armature.
 
-    Those are its own, those of its targets and poles, and those of what it holds.
+    Those are its own holds, those of its targets and poles, and those that it is the holder of.
     """
     plan = planner.known()
     # A hold watches the objects of all that ever hold it.
     watching = plan.watched.get(session_uid(armature), set[int]()) if plan is not None else ()
     rigs = [plan.rigs[uid].object for uid in watching] if plan is not None else []
-    others = {ob for ob in rigs if _is_held_by(ob, armature)}
+    involved = {ob for ob in rigs if _is_held_by(ob, armature)}
     for item in settings(armature).constraints:
         controls = (item.target, item.subtarget), (item.pole_target, item.pole_subtarget)
         held = [find_hold(Held(ob, bone)) for ob, bone in controls if ob is not None]
-        others.update([one[0] for one in held if one is not None])
-    return [armature, *sorted(others - {armature}, key=lambda ob: ob.name)]
+        involved.update([hold[0] for hold in held if hold is not None])
+    return [armature, *sorted(involved - {armature}, key=lambda ob: ob.name)]
 
 
 def _is_held_by(held: bpy.types.Object, armature: bpy.types.Object) -> bool:
-    return any(one.object == armature for hold in holds_of(held) for one in hold.holders)
+    return any(holder.object == armature for hold in holds_of(held) for holder in hold.holders)
 
 
 def shown_holds(armature: bpy.types.Object) -> list[ShownHold]:
-    """Return what is held by or of an armature, by frame."""
-    found: list[ShownHold] = []
+    """Return all holds that involve an armature, sorted by frame."""
+    entries: list[ShownHold] = []
     for ob in holds_with(armature):
         for index, hold in enumerate(holds_of(ob)):
             events = events_of(ob, index)
@@ -77,12 +77,12 @@ def shown_holds(armature: bpy.types.Object) -> list[ShownHold]:
                     if holder.kind == OWN:
                         end = min(inf if end is None else end, event.frame + holder.frames)
                     by = name_of(holder)
-                    found.append(ShownHold(ob, index, hold.name, by, holder, event.frame, end))
-    return sorted(found, key=lambda one: one.start)
+                    entries.append(ShownHold(ob, index, hold.name, by, holder, event.frame, end))
+    return sorted(entries, key=lambda event: event.start)
 
 
 def name_of(holder: FabrikHolder) -> str:
-    """Return what a holder is called."""
+    """Return the shown name of a holder."""
     if holder.kind == WORLD:
         return shown(msg("World"))
     if holder.kind == OWN:

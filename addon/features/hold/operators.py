@@ -1,4 +1,4 @@
-"""Operators that hold, release and remove holds."""
+"""Operators that hold and release targets, controls and props, and remove or bake holds."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ from .simulation import holds
 
 
 class Holding(Working):
-    """Base of operators that change what holds the targets of constraints, controls or props."""
+    """Base of operators that change the holders of constraint targets, controls or props."""
 
     asks = (armature_refusal, rest_refusal)
 
@@ -44,10 +44,10 @@ class Holding(Working):
     object: str = defined("Object", "Object that is held", options={"SKIP_SAVE"})
 
     def held(self, context: bpy.types.Context) -> list[Held]:
-        """Return what is named or selected.
+        """Return the named or selected bones and objects.
 
         Raises:
-            ProblemError: If there is nothing of that name, or nothing is selected.
+            ProblemError: If nothing has that name, or nothing is selected.
         """
         armature = active_armature(context)
         if self.object:
@@ -60,7 +60,7 @@ class Holding(Working):
         return self.selected(context, armature)
 
     def selected(self, context: bpy.types.Context, armature: bpy.types.Object) -> list[Held]:
-        """Return the targets and control bones that are selected, or whose limbs are."""
+        """Return the selected targets and controls, and the targets of selected limbs."""
         bone: Any = context.active_pose_bone
         if context.mode != "POSE" or bone is None:
             raise ProblemError("Enter Pose Mode and select a hand, a foot or a control")
@@ -68,7 +68,7 @@ class Holding(Working):
 
 
 def held_by_click(bone: bpy.types.PoseBone) -> Held:
-    """Return what is held where a bone is clicked: the target of its limb, or the bone itself.
+    """Return what is held for a clicked bone: the target of its limb, or the bone itself.
 
     A hand or foot without IK gets it.
 
@@ -76,11 +76,11 @@ def held_by_click(bone: bpy.types.PoseBone) -> Held:
         ProblemError: If it can be neither.
     """
     armature = cast(bpy.types.Object, bone.id_data)
-    known = editing.find_hold(Held(armature, bone.name))
+    bone_hold = editing.find_hold(Held(armature, bone.name))
     items = settings(armature).constraints
-    is_goal = any((one.target, one.subtarget) == (armature, bone.name) for one in items)
-    is_goal |= any((one.pole_target, one.pole_subtarget) == (armature, bone.name) for one in items)
-    if known is not None or is_goal:
+    is_goal = any((con.target, con.subtarget) == (armature, bone.name) for con in items)
+    is_goal |= any((con.pole_target, con.pole_subtarget) == (armature, bone.name) for con in items)
+    if bone_hold is not None or is_goal:
         return Held(armature, bone.name)
     posing = that_pose(armature, [bone.name])
     if posing:
@@ -99,7 +99,7 @@ def held_by_click(bone: bpy.types.PoseBone) -> Held:
 
 
 class Taking(Holding):
-    """Base of operators that let something hold what is selected or named."""
+    """Base of operators that attach the selected or named items to a holder."""
 
     use_animation: bool = defined(
         "Own Animation",
@@ -110,10 +110,10 @@ class Taking(Holding):
     )
 
     def take(self, held: list[Held], holder: Holder, frame: float) -> str:
-        """Add the events; return a message that says if own keys do not count, else nothing."""
+        """Add the events; return a message if own keys are ignored, else an empty one."""
         is_chosen = cast(Any, self).properties.is_property_set("use_animation")
         chosen = self.use_animation if is_chosen else None
-        # The redo panel shows what was found.
+        # The redo panel shows the result.
         self.use_animation = editing.hold(held, holder, frame, chosen)
         if self.use_animation:
             return ""
@@ -131,7 +131,7 @@ def _name(holder: Holder) -> str:
 
 
 def _names(held: list[Held]) -> str:
-    return ", ".join(one.name for one in held)
+    return ", ".join(item.name for item in held)
 
 
 BY_ITEMS = (
@@ -143,7 +143,7 @@ BY_ITEMS = (
 
 
 class FABRIK_OT_hold(Taking, bpy.types.Operator):
-    """Let something hold a target, control or prop from this frame on."""
+    """Attach a target, control or prop to a holder from this frame on."""
 
     bl_idname = "fabrik.hold"
     bl_label = "Hold"
@@ -157,10 +157,10 @@ class FABRIK_OT_hold(Taking, bpy.types.Operator):
     by: str = defined("By", "What holds it", items=BY_ITEMS, options={"SKIP_SAVE"})
 
     def selected(self, context: bpy.types.Context, armature: bpy.types.Object) -> list[Held]:
-        """Return what is selected before the bone that holds it, if that is a bone."""
-        _, others = _selected_bones(context)
-        if self.by == "SELECTED" and context.mode == "POSE" and others:
-            return [held_by_click(bone) for bone in others]
+        """Return the bones selected before the holder, if that is a bone."""
+        _, selected = _selected_bones(context)
+        if self.by == "SELECTED" and context.mode == "POSE" and selected:
+            return [held_by_click(bone) for bone in selected]
         return super().selected(context, armature)
 
     def work(self, context: bpy.types.Context) -> str:
@@ -171,8 +171,8 @@ class FABRIK_OT_hold(Taking, bpy.types.Operator):
         held = self.held(context)
         holder = selected or self._holder(armature, held)
         frame = context.scene.frame_current_final
-        if said := self.take(held, holder, frame):
-            return said
+        if note := self.take(held, holder, frame):
+            return note
         if holder.object is None:
             return msg(
                 "“{bone}” stays in place from frame {frame:g} on", bone=_names(held), frame=frame
@@ -197,7 +197,7 @@ class FABRIK_OT_hold(Taking, bpy.types.Operator):
 
 
 def root_of(held: Held, armature: bpy.types.Object) -> str:
-    """Return the bone that carries the body of an armature; empty if that is the object."""
+    """Return the root bone of an armature's body; empty if that is the object."""
     bones = pose_bones(armature)
     names = [item.bone for item in settings(armature).constraints if item.bone in bones]
     roots = {[bones[name], *bones[name].parent_recursive][-1].name for name in names}
@@ -206,21 +206,21 @@ def root_of(held: Held, armature: bpy.types.Object) -> str:
 
 
 def _selected_bones(context: bpy.types.Context) -> tuple[Any, list[Any]]:
-    """Return the active bone, and the other selected ones."""
+    """Return the active bone and the other selected bones."""
     active: Any = context.active_pose_bone
     return active, [bone for bone in context.selected_pose_bones or () if bone != active]
 
 
 def _selected_holder(context: bpy.types.Context) -> Holder:
-    """Return what holds: the active bone if others are selected, otherwise the selected object.
+    """Return the active bone if others are selected, otherwise the selected object.
 
     Raises:
-        ProblemError: If that is not one thing.
+        ProblemError: If neither is unique.
     """
-    active, others = _selected_bones(context)
+    active, selected = _selected_bones(context)
     if active is None:
         raise ProblemError("Enter Pose Mode and select a hand, a foot or a control")
-    if others:
+    if selected:
         return Holder(active.id_data, active.name)
     objects = [ob for ob in context.selected_objects if ob.mode != "POSE"]
     if len(objects) != 1:
@@ -232,7 +232,7 @@ def _selected_holder(context: bpy.types.Context) -> Holder:
 
 
 class FABRIK_OT_pick_up(Taking, bpy.types.Operator):
-    """Let a hand hold an object from this frame on."""
+    """Attach an object to a hand from this frame on."""
 
     bl_idname = "fabrik.pick_up"
     bl_label = "Pick Up"
@@ -258,7 +258,7 @@ class FABRIK_OT_pick_up(Taking, bpy.types.Operator):
 
 
 class FABRIK_OT_release(Holding, bpy.types.Operator):
-    """Give what is held back to its own parent from this frame on."""
+    """Release a held bone or object to its own parent from this frame on."""
 
     bl_idname = "fabrik.release"
     bl_label = "Release"
@@ -277,7 +277,7 @@ class FABRIK_OT_release(Holding, bpy.types.Operator):
     )
 
     def selected(self, context: bpy.types.Context, armature: bpy.types.Object) -> list[Held]:
-        """Return what is selected, objects too."""
+        """Return the selected held objects, if any, else the selected bones."""
         objects = [ob for ob in context.selected_objects if editing.find_hold(Held(ob, ""))]
         if objects:
             return [Held(ob, "") for ob in objects]
@@ -299,7 +299,7 @@ class FABRIK_OT_release(Holding, bpy.types.Operator):
 
 
 class OfHold(Working):
-    """Base of operators on one of the listed holds."""
+    """Base of operators on a listed hold."""
 
     asks = (armature_refusal,)
 
@@ -307,10 +307,10 @@ class OfHold(Working):
     index: int = defined("Index", "Index of the hold", default=0, options={"SKIP_SAVE", "HIDDEN"})
 
     def hold(self, context: bpy.types.Context) -> tuple[bpy.types.Object, str]:
-        """Return the armature of the hold, and what it holds.
+        """Return the armature of the hold, and the name of the held bone or object.
 
         Raises:
-            ProblemError: If there is no such hold.
+            ProblemError: If the hold does not exist.
         """
         armature = bpy.data.objects.get(self.armature) or active_armature(context)
         if not 0 <= self.index < len(holds_of(armature)):
@@ -319,14 +319,14 @@ class OfHold(Working):
 
 
 class FABRIK_OT_hold_remove(OfHold, bpy.types.Operator):
-    """Remove a hold with all of its events."""
+    """Remove a hold with all its events."""
 
     bl_idname = "fabrik.hold_remove"
     bl_label = "Remove Hold"
     bl_description = "Remove all events of a hold. The held bone returns to its own animation"
 
     def work(self, context: bpy.types.Context) -> str:
-        """Remove it."""
+        """Remove the hold."""
         armature, name = self.hold(context)
         editing.remove(armature, self.index)
         context.view_layer.update()  # type: ignore[union-attr]
@@ -334,7 +334,7 @@ class FABRIK_OT_hold_remove(OfHold, bpy.types.Operator):
 
 
 class FABRIK_OT_hold_event_remove(OfHold, bpy.types.Operator):
-    """Remove one event of a hold."""
+    """Remove an event of a hold."""
 
     bl_idname = "fabrik.hold_event_remove"
     bl_label = "Remove Event"
@@ -345,7 +345,7 @@ class FABRIK_OT_hold_event_remove(OfHold, bpy.types.Operator):
     frame: float = defined("Frame", "Frame of the event", options={"SKIP_SAVE", "HIDDEN"})
 
     def work(self, context: bpy.types.Context) -> str:
-        """Remove it."""
+        """Remove the event."""
         armature, name = self.hold(context)
         editing.remove_event_at(armature, self.index, self.frame)
         context.view_layer.update()  # type: ignore[union-attr]
@@ -353,7 +353,7 @@ class FABRIK_OT_hold_event_remove(OfHold, bpy.types.Operator):
 
 
 class FABRIK_OT_hold_bake(Working, bpy.types.Operator):
-    """Key what holds have moved, and remove the holds."""
+    """Bake the motion of holds to keys, and remove the holds."""
 
     bl_idname = "fabrik.hold_bake"
     bl_label = "Bake Holds"
@@ -364,7 +364,7 @@ class FABRIK_OT_hold_bake(Working, bpy.types.Operator):
     asks = (armature_refusal, rest_refusal)
 
     def work(self, context: bpy.types.Context) -> str:
-        """Bake them."""
+        """Bake the holds."""
         armature = active_armature(context)
         planner.current()
         done = bake(context.scene, cast(Any, context.view_layer), holds_with(armature))

@@ -46,7 +46,7 @@ LINE = 2.0
 
 
 class FABRIK_PT_holds(SidebarPanel, bpy.types.Panel):
-    """What is held by what."""
+    """The holds, their holders and their buttons."""
 
     bl_label = "Holds"
 
@@ -75,21 +75,21 @@ class FABRIK_PT_holds(SidebarPanel, bpy.types.Panel):
 def _draw_list(layout: Layout, context: bpy.types.Context, armature: bpy.types.Object) -> None:
     frame = cast(bpy.types.Scene, context.scene).frame_current_final
     box = layout.box().column()
-    for one in shown_holds(armature):
+    for event in shown_holds(armature):
         row = box.row(align=True)
-        row.active = one.is_at(frame)
-        text = msg("{what}: {by}", what=one.what, by=one.by)
+        row.active = event.is_at(frame)
+        text = msg("{what}: {by}", what=event.what, by=event.by)
         row.label(text=shown(text), translate=False, icon="PINNED")
-        until = "" if one.end is None else f"{one.end:g}"
-        row.label(text=f"{one.start:g}–{until}", translate=False)
-        if one.holder.kind == OWN:
-            row.prop(one.holder, "frames", text="")
+        until = "" if event.end is None else f"{event.end:g}"
+        row.label(text=f"{event.start:g}–{until}", translate=False)
+        if event.holder.kind == OWN:
+            row.prop(event.holder, "frames", text="")
         else:
-            row.prop(one.holder, "use_animation", text="", icon="ACTION")
+            row.prop(event.holder, "use_animation", text="", icon="ACTION")
         remove = row.operator("fabrik.hold_event_remove", text="", icon="X")
-        remove.armature, remove.index, remove.frame = one.armature.name, one.hold, one.start
-        if one.is_at(frame) and not one.holder.use_animation:
-            draw_sentence(box, context, fixed_note(one.what, one.start))
+        remove.armature, remove.index, remove.frame = event.armature.name, event.hold, event.start
+        if event.is_at(frame) and not event.holder.use_animation:
+            draw_sentence(box, context, fixed_note(event.what, event.start))
     for ob in holds_with(armature):
         for index, hold in enumerate(holds_of(ob)):
             row = box.row(align=True)
@@ -97,8 +97,8 @@ def _draw_list(layout: Layout, context: bpy.types.Context, armature: bpy.types.O
             row.prop(hold, "blend")
             remove = row.operator("fabrik.hold_remove", text="", icon="X")
             remove.armature, remove.index = ob.name, index
-            if said := hold.message:
-                draw_sentence(box, context, said)
+            if problem := hold.message:
+                draw_sentence(box, context, problem)
 
 
 # In the viewport and in timelines
@@ -107,48 +107,48 @@ _handles: list[tuple[Any, Any]] = []
 
 
 def lines_of(context: bpy.types.Context) -> list[tuple[Any, Any]]:
-    """Return the lines from what is held to what holds it now, of the shown armature."""
+    """Return the lines of the shown armature from held bones or objects to their holders."""
     armature, layer = shown_armature(context), cast(bpy.types.ViewLayer, context.view_layer)
     if armature is None or layer.depsgraph is None:
         return []
     frame = cast(bpy.types.Scene, context.scene).frame_current_final
-    found: list[tuple[Any, Any]] = []
-    for one in shown_holds(armature):
-        holder = one.holder
-        if one.is_at(frame) and holder.kind != WORLD and holder.object is not None:
-            hold = holds_of(one.armature)[one.hold]
-            # The bone that carries a prop stands at the origin of the prop's parent.
-            held = _place(layer, hold.prop or one.armature, "" if hold.prop else hold.bone)
+    lines: list[tuple[Any, Any]] = []
+    for event in shown_holds(armature):
+        holder = event.holder
+        if event.is_at(frame) and holder.kind != WORLD and holder.object is not None:
+            hold = holds_of(event.armature)[event.hold]
+            # The bone that carries a prop is at the origin of the prop's parent.
+            held = _place(layer, hold.prop or event.armature, "" if hold.prop else hold.bone)
             by = _place(layer, holder.object, holder.bone)
             if held is not None and by is not None:
-                found.append((held, by))
-    return found
+                lines.append((held, by))
+    return lines
 
 
 def notes_of(context: bpy.types.Context) -> list[tuple[Any, str]]:
-    """Return what is selected and held where its own channels do not count, and a note on that.
+    """Return notes on selected bones or objects whose own channels their holder ignores.
 
-    The first is its place in the viewport.
+    Each has its position in world space.
     """
     armature, layer = shown_armature(context), cast(bpy.types.ViewLayer, context.view_layer)
     if armature is None or layer.depsgraph is None:
         return []
     frame = cast(bpy.types.Scene, context.scene).frame_current_final
     bones = {(bone.id_data, bone.name) for bone in context.selected_pose_bones or ()}
-    found: list[tuple[Any, str]] = []
-    for one in shown_holds(armature):
-        hold = holds_of(one.armature)[one.hold]
+    notes: list[tuple[Any, str]] = []
+    for event in shown_holds(armature):
+        hold = holds_of(event.armature)[event.hold]
         prop = hold.prop
-        is_selected = (one.armature, hold.bone) in bones if prop is None else prop.select_get()
-        if is_selected and one.is_at(frame) and not one.holder.use_animation:
-            place = _place(layer, prop or one.armature, "" if prop else hold.bone)
-            if place is not None:
-                found.append((place, fixed_note(one.what, one.start)))
-    return found
+        is_selected = (event.armature, hold.bone) in bones if prop is None else prop.select_get()
+        if is_selected and event.is_at(frame) and not event.holder.use_animation:
+            position = _place(layer, prop or event.armature, "" if prop else hold.bone)
+            if position is not None:
+                notes.append((position, fixed_note(event.what, event.start)))
+    return notes
 
 
 def _place(layer: bpy.types.ViewLayer, ob: bpy.types.Object, bone: str) -> Any:
-    """Return where an object or a bone is shown, None if it is not."""
+    """Return the shown position of an object or bone in world space, None if it has none."""
     posed = ob.evaluated_get(cast(bpy.types.Depsgraph, layer.depsgraph))
     if not bone:
         return posed.matrix_world.translation.copy()
@@ -174,7 +174,7 @@ def _draw_lines() -> None:
 
 
 def _draw_notes() -> None:
-    """Say beside a control that is dragged why it does not move."""
+    """Explain beside a dragged control why it does not move."""
     context = bpy.context
     try:
         space: Any = context.space_data
@@ -182,12 +182,12 @@ def _draw_notes() -> None:
             return
         colour = palette(context).text
         leading = 1.6 * start_texts(context)
-        for place, said in notes_of(context):
-            seen = in_region(context, place)
-            if seen is None:
+        for position, note in notes_of(context):
+            pixels = in_region(context, position)
+            if pixels is None:
                 continue
-            for i, line in enumerate(wrapped(shown(said), context, NOTE)):
-                write(line, seen[0] + leading, seen[1] - i * leading, colour)
+            for i, line in enumerate(wrapped(shown(note), context, NOTE)):
+                write(line, pixels[0] + leading, pixels[1] - i * leading, colour)
     except Exception:
         report_once("could not draw what is held")
 
@@ -200,7 +200,7 @@ def bars_of(context: bpy.types.Context) -> list[tuple[float, float, Colour]]:
     scene = cast(bpy.types.Scene, context.scene)
     colour = faint(palette(context).target, ALPHA)
     last = float(scene.frame_end + 1)
-    return [(one.start, one.end or last, colour) for one in shown_holds(armature)]
+    return [(event.start, event.end or last, colour) for event in shown_holds(armature)]
 
 
 def _draw_bars() -> None:
@@ -238,7 +238,7 @@ def register() -> None:
 
 
 def unregister() -> None:
-    """Remove them."""
+    """Remove the panel and the draw handlers."""
     for space, handle in _handles:
         space.draw_handler_remove(handle, "WINDOW")
     _handles.clear()

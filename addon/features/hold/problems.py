@@ -1,4 +1,4 @@
-"""What keeps a bone from being held: refused when it is to be held, and said where it is listed."""
+"""Why a bone cannot be held: refused when holding it, and shown in the list."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ def missing(name: str, ob: bpy.types.Object) -> ProblemError:
 
 
 def connected(bone: str) -> ProblemError:
-    """Return the problem of a bone that its parent keeps where it is."""
+    """Return the problem of a bone that is connected to its parent."""
     return ProblemError(
         "“{bone}” is connected to its parent and can't be held elsewhere: disconnect it in Edit "
         "Mode, or hold its IK target",
@@ -24,7 +24,7 @@ def connected(bone: str) -> ProblemError:
 
 
 def unlinked(holder: str, bone: str) -> ProblemError:
-    """Return the problem of a bone that is held by something that nobody sees."""
+    """Return the problem of a bone whose holder is not in any scene."""
     return ProblemError(
         "“{holder}” holds “{bone}” but isn't in any scene: link it to one, or remove its events",
         holder=holder,
@@ -33,5 +33,5 @@ def unlinked(holder: str, bone: str) -> ProblemError:
 
 
 def removed(bone: str) -> ProblemError:
-    """Return the problem of a bone whose holder does not exist any more."""
+    """Return the problem of a bone whose holder no longer exists."""
     return ProblemError("What held “{bone}” was removed: remove its events", bone=bone)

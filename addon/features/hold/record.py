@@ -1,4 +1,4 @@
-"""What is stored of holds: how each bone is held from each event on."""
+"""The stored record of holds: how each bone is held from each event on."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ FORM = codec.Form(b"FABE", 2)
 OWNER = "fabrik.holds[0]"
 """The path of the settings that store all records, relative to the armature object.
 
-From 5.0 on Blender loses what a library override sets in a group that the linked file has not set,
-but not what it adds to a list.
+From 5.0 on, Blender loses values that a library override sets in a group that the linked file left
+unset. It keeps items added to a list.
 """
 
 SIZE = 26
-"""The numbers of an event: its frame, how long it blends, and axes and origin of both offsets."""
+"""The numbers of an event: its frame, its blend, and the axes and origin of both offsets."""
 
 
 class Recorded(NamedTuple):
@@ -31,14 +31,14 @@ class Recorded(NamedTuple):
 
     Attributes:
         frame: The frame of the event.
-        holder: The number of what holds the bone from there on, 0 for its own parent.
-        offset: The frame of the bone's own channels in the space of that (see `held`), or that of
-            the bone itself if these do not count.
-        blend: For how many frames the bone goes over to that.
-        before: The number of what held the bone up to there.
-        left: As the offset, in the space of that: where the bone would be if it held on.
-        is_fixed: Whether the bone's own channels do not count from there on.
-        was_fixed: Whether they did not count up to there.
+        holder: The number of the holder from there on, 0 for the bone's own parent.
+        offset: The frame of the bone's own channels in the holder's space (see `held`), or of the
+            bone itself if its channels are ignored.
+        blend: The number of frames to blend to that holder.
+        before: The number of the previous holder.
+        left: The offset in the previous holder's space, as if that still held the bone.
+        is_fixed: Whether the bone's own channels are ignored from there on.
+        was_fixed: Whether they were ignored until there.
     """
 
     frame: float
@@ -52,7 +52,7 @@ class Recorded(NamedTuple):
 
 
 UNHELD = Recorded(float("-inf"), 0, WHOLE)
-"""How a bone is held before its first event: by its own parent, where its channels put it."""
+"""The state of a bone before its first event: it follows its own parent and channels."""
 
 
 Kept = dict[int, list[Recorded]]
@@ -60,9 +60,9 @@ Kept = dict[int, list[Recorded]]
 
 
 class Records:
-    """The records of an armature's holds, as they are stored in the file or being made.
+    """The records of an armature's holds, as stored in the file or being made.
 
-    It belongs to a plan: whatever stores records discards that.
+    They belong to a plan: storing records discards the plan.
     """
 
     def __init__(self, armature: bpy.types.Object) -> None:
@@ -70,55 +70,55 @@ class Records:
         self._armature = armature
 
     def of(self, index: int) -> Sequence[Recorded]:
-        """Return the events of a hold, in the order of time."""
+        """Return the events of a hold, in order of time."""
         return self._kept.get(index, ())
 
     @cached_property
     def _kept(self) -> Kept:
         if history.is_running(self._armature, OWNER):
             return history.found_so_far(self._armature, OWNER)
-        kept = history.data(self._armature, OWNER)
-        return {} if kept is None else unpacked(kept.blob)
+        stored = history.data(self._armature, OWNER)
+        return {} if stored is None else unpacked(stored.blob)
 
     def at(self, index: int, time: float) -> Recorded:
         """Return the last event of a hold up to a frame."""
-        for one in reversed(self._kept.get(index, ())):
-            if one.frame <= time + NEAR:
-                return one
+        for event in reversed(self._kept.get(index, ())):
+            if event.frame <= time + NEAR:
+                return event
         return UNHELD
 
 
-def packed(kept: Kept) -> bytes:
+def packed(by_index: Kept) -> bytes:
     """Return records as bytes."""
     integers: list[int] = []
     numbers: list[float] = []
-    for index, records in kept.items():
-        for one in records:
-            # Negative numbers are of those within which own channels do not count.
-            holder = -one.holder if one.is_fixed else one.holder
-            before = -one.before if one.was_fixed else one.before
-            integers += [index, holder, before]
-            numbers += [one.frame, one.blend, *_flat(one.offset), *_flat(one.left)]
+    for index, records in by_index.items():
+        for event in records:
+            # Negative numbers are holders relative to which own channels are ignored.
+            holder = -event.holder if event.is_fixed else event.holder
+            previous = -event.before if event.was_fixed else event.before
+            integers += [index, holder, previous]
+            numbers += [event.frame, event.blend, *_flat(event.offset), *_flat(event.left)]
     return FORM.packed(integers, (), numbers)
 
 
 def unpacked(blob: bytes) -> Kept:
-    """Return the records from bytes; none if these are damaged."""
+    """Return the records from bytes; empty if these are damaged."""
     try:
         integers, _, numbers = FORM.unpacked(blob)
     except ValueError:
         return {}
-    found: Kept = {}
+    by_index: Kept = {}
     if 3 * len(numbers) != SIZE * len(integers):
-        return found
+        return by_index
     for i in range(len(integers) // 3):
-        index, holder, before = integers[3 * i : 3 * i + 3]
+        index, holder, previous = integers[3 * i : 3 * i + 3]
         frame, blend, *frames = numbers[i * SIZE : (i + 1) * SIZE]
         offset, left = _frame(frames[:12]), _frame(frames[12:])
-        offsets = offset, blend, abs(before), left
-        one = Recorded(frame, abs(holder), *offsets, holder < 0, before < 0)
-        found.setdefault(index, []).append(one)
-    return found
+        offsets = offset, blend, abs(previous), left
+        event = Recorded(frame, abs(holder), *offsets, holder < 0, previous < 0)
+        by_index.setdefault(index, []).append(event)
+    return by_index
 
 
 def _flat(frame: Frame) -> list[float]:

@@ -1,4 +1,4 @@
-"""The settings of holds: what is held, by what, and since when."""
+"""The settings of holds: the held bones, their holders, and their events."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ WORLD, BONE, OWN = "WORLD", "BONE", "OWN"
 
 
 class FabrikHolder(bpy.types.PropertyGroup):
-    """Something that holds a bone from some frame on."""
+    """A holder of a bone from some frame on."""
 
     kind: str = fixed(
         "Held By",
@@ -51,7 +51,7 @@ class FabrikHolder(bpy.types.PropertyGroup):
 
 
 class FabrikHold(bpy.types.PropertyGroup):
-    """A bone that is held: by one thing after the other, and in between by none."""
+    """The hold of a bone, by one holder after another."""
 
     bone: str = fixed("Bone", "Bone that is held", in_presets=False)
     holders: ItemList[FabrikHolder] = defined(
@@ -90,24 +90,24 @@ def holds_of(armature: bpy.types.ID) -> ItemList[FabrikHold]:
 
 
 def signed(hold: FabrikHold, number: int) -> int:
-    """Return the number of a holder, negative if keys of what is held do not count there."""
+    """Return the number of a holder, negative if the held bone's own keys are ignored there."""
     is_fixed = number > 0 and not hold.holders[number - 1].use_animation
     return -number if is_fixed else number
 
 
 def own_places(hold: FabrikHold) -> frozenset[int]:
-    """Return the numbers of those holders that let a bone go back to its own place."""
-    return frozenset(i for i, one in enumerate(hold.holders, 1) if one.kind == OWN)
+    """Return the numbers of the holders that let a bone blend back to its own animation."""
+    return frozenset(i for i, holder in enumerate(hold.holders, 1) if holder.kind == OWN)
 
 
 def blend_at(hold: FabrikHold, number: int) -> float:
-    """Return for how many frames a bone goes over to what holds it, given the number of that."""
+    """Return the number of frames for which a bone blends to a holder, by its number."""
     if number in own_places(hold):
         return hold.holders[number - 1].frames
     return hold.blend
 
 
-def holds_signature(own: FabrikSettings) -> object:
-    """Return what the plan uses of the holds of an armature, as far as nothing notifies of it."""
-    holds = cast(Any, own).holds
-    return [(one.bone, len(one.holders)) for one in holds]
+def holds_signature(fabrik: FabrikSettings) -> object:
+    """Return the holds' parts that the plan uses and whose changes are not reported."""
+    holds = cast(Any, fabrik).holds
+    return [(hold.bone, len(hold.holders)) for hold in holds]

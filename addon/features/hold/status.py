@@ -1,4 +1,4 @@
-"""What is wrong with a hold, for the list that shows it."""
+"""The problems of a hold, for the list that shows them."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from .record import OWNER
 
 
 def cycle_message(holder: str, bone: str) -> Message:
-    """Return why a holder that follows what it would hold cannot hold it."""
+    """Return the message that a holder cannot hold a bone that it follows."""
     return msg(
         "“{holder}” follows “{bone}” at this frame and can't hold it: choose another holder, or "
         "release “{holder}” first",
@@ -26,7 +26,7 @@ def cycle_message(holder: str, bone: str) -> Message:
 
 
 def fixed_note(bone: str, frame: float) -> Message:
-    """Return what to know of a control whose own channels do not count since a frame."""
+    """Return the note on a control whose own channels are ignored from a frame on."""
     return msg(
         "“{bone}” is fixed to its holder from frame {frame:g} on: to move or key it, enable Own "
         "Animation in the panel Holds",
@@ -48,27 +48,27 @@ def message_of(hold: bpy.types.PropertyGroup) -> str:
     scene = cast(bpy.types.Scene, bpy.context.scene)
     if cycle := _cycle(plan, held, scene.frame_current_final):
         return cycle
-    numbers = {one.holder for one in held.records.of(index)}
+    numbers = {record.holder for record in held.records.of(index)}
     if numbers & held.lost:
         return str(removed(cast(Any, hold).bone))
-    kept = history.data(armature, OWNER)
-    if kept is None:
+    stored = history.data(armature, OWNER)
+    if stored is None:
         return history.lack(armature, OWNER)
-    if not kept.is_fresh:
+    if not stored.is_fresh:
         return msg("Simulation is outdated: press Simulate")
     return held.note or _unseen(hold, numbers)
 
 
 def _unseen(hold: Any, numbers: Collection[int]) -> str:
-    """Return why something holds that is not in sight; empty if nothing is out of it."""
-    for one in (hold.holders[number - 1] for number in numbers if number > 0):
-        if one.object is not None and not one.object.users_scene:
-            return str(unlinked(one.object.name, hold.name))
+    """Return the message on a holder that is not in any scene; empty if all are."""
+    for holder in (hold.holders[number - 1] for number in numbers if number > 0):
+        if holder.object is not None and not holder.object.users_scene:
+            return str(unlinked(holder.object.name, hold.name))
     return ""
 
 
 def _cycle(plan: Plan, held: Any, frame: float) -> str:
-    """Return why a hold does not count at a frame, as it would hold itself; empty if it does."""
+    """Return why a hold is refused at a frame, because it would hold itself; empty if it is not."""
     if held not in plan.sequences.at(frame).refused:
         return ""
     point = held.states[held.state_at(frame)][-1]

@@ -1,4 +1,4 @@
-"""Panels of joints: in Properties > Bone, and in the sidebar."""
+"""Joint panels: in Properties > Bone, and in the sidebar."""
 
 from __future__ import annotations
 
@@ -15,18 +15,18 @@ from ...ui.registering import registering
 
 
 def shown_bone(context: bpy.types.Context) -> Any:
-    """Return the pose bone that the panels show; None if there is none."""
+    """Return the pose bone that the panels show; None without one."""
     ob = context.object
     if ob is None or ob.type != "ARMATURE" or ob.pose is None or ob.mode == "EDIT":
         return None
     armature: Any = ob.data
-    # The Properties editor may show a pinned bone.
+    # A bone may be pinned in the Properties editor.
     bone = getattr(context, "bone", None) or armature.bones.active
     return None if bone is None else pose_bones(ob).get(bone.name)
 
 
 def draw_joint(layout: Layout, context: bpy.types.Context, bone: Any) -> None:
-    """Draw the settings of a pose bone's joint that its limit type uses."""
+    """Draw the joint settings of a pose bone that its limit type uses."""
     joint: FabrikJoint = bone.fabrik_joint
     layout.use_property_split = True
     column = layout.column()
@@ -34,7 +34,7 @@ def draw_joint(layout: Layout, context: bpy.types.Context, bone: Any) -> None:
     draw = KINDS.get(joint.limit_type)
     if draw is not None:
         draw(column, bone, joint)
-    if joint.limit_type != "BLENDER":  # This type has a stiffness per axis.
+    if joint.limit_type != "BLENDER":  # This type has a stiffness for each axis.
         column.prop(joint, "stiffness")
     problem = joint_problem(bone)
     if problem:
@@ -90,7 +90,7 @@ KINDS = {"BLENDER": _draw_blender, "HINGE": _draw_hinge, "CONE": _draw_cone}
 
 
 class JointPanel:
-    """A panel of the active pose bone's joint."""
+    """A panel for the active pose bone's joint."""
 
     @classmethod
     def poll(cls, context: bpy.types.Context) -> bool:
@@ -108,7 +108,7 @@ class JointPanel:
 
 
 class FABRIK_PT_joint(JointPanel, bpy.types.Panel):
-    """The joint, next to Blender's own IK settings."""
+    """The joint, below Blender's IK settings."""
 
     bl_label = "FABRIK IK Joint"
     bl_space_type = "PROPERTIES"

@@ -33,7 +33,7 @@ def _joint_refusal(context: bpy.types.Context) -> str:
 
 
 class _JointPreset:
-    """The settings and the poll of both operators."""
+    """The settings and requirements shared by both operators."""
 
     asks = (_joint_refusal,)
 
@@ -49,11 +49,11 @@ AXES = {
     "Z": (0.0, 0.0, 1.0),
     "-Z": (0.0, 0.0, -1.0),
 }
-"""The axes about which a joint may be said to flex."""
+"""The bone axes that the user can choose as bend axis."""
 
 
 class FABRIK_OT_joint_preset_apply(_JointPreset, Asking, ApplyPresetOperator, bpy.types.Operator):
-    """Apply a preset to the joints of the selected bones, about the axes about which they bend."""
+    """Apply a preset to the selected bones' joints, about their bend axes."""
 
     bl_idname = "fabrik.joint_preset_apply"
     bl_label = "Apply Joint Preset"
@@ -83,23 +83,23 @@ class FABRIK_OT_joint_preset_apply(_JointPreset, Asking, ApplyPresetOperator, bp
         """Apply the preset."""
         bone = shown_bone(context)
         selected: list[Any] = list(context.selected_pose_bones or ())
-        others = [one for one in selected if one != bone and not joints_problem(one.id_data)]
-        bends = [self._bends(one) for one in (bone, *others)]  # A limit may change the pose.
-        before = values_of(bone.fabrik_joint)
+        others = [pb for pb in selected if pb != bone and not joints_problem(pb.id_data)]
+        bends = [self._bends(pb) for pb in (bone, *others)]  # A limit may change the pose.
+        old_values = values_of(bone.fabrik_joint)
         self.apply(context)
         try:
             turned = self._turned(bone.fabrik_joint, [bone, *others], bends)
         except ChoiceError:
-            set_values(bone.fabrik_joint, before)
+            set_values(bone.fabrik_joint, old_values)
             raise
         copy_joint(bone, others)
-        for one, values in zip([bone, *others], turned, strict=True):
-            set_values(one.fabrik_joint, values)
+        for pb, values in zip([bone, *others], turned, strict=True):
+            set_values(pb.fabrik_joint, values)
         names = listed([bone.name], len(others))
         return msg("Applied “{preset}” to {bones}", preset=self.title, bones=names)
 
     def _bends(self, bone: Any) -> tuple[Flexion | None, Flexion | None]:
-        """Return how the joint of a bone flexes, and the one after it in its limb."""
+        """Return how a bone's joint flexes, and how the next joint of its limb does."""
         if self.axis != "AUTO":
             chosen = Flexion(Vector(AXES[self.axis]), 0.0, "SET")
             return chosen, chosen
@@ -111,10 +111,10 @@ class FABRIK_OT_joint_preset_apply(_JointPreset, Asking, ApplyPresetOperator, bp
         bones: Sequence[Any],
         bends: Sequence[tuple[Flexion | None, Flexion | None]],
     ) -> list[dict[str, Any]]:
-        """Return the settings that the bones have about other axes than the preset.
+        """Return the settings that differ because a bone's bend axis is not the preset's axis.
 
         Raises:
-            ChoiceError: If the axis of a bone is not known.
+            ChoiceError: If the bend axis of a bone is unknown.
         """
         is_kept = self.axis == "AUTO" and not self.is_own
         if is_kept or not needs_bend(joint):
@@ -122,7 +122,7 @@ class FABRIK_OT_joint_preset_apply(_JointPreset, Asking, ApplyPresetOperator, bp
         is_across = self.is_own and joint.limit_type == "HINGE" and joint.hinge_axis == "Z"
         is_of_limb = is_across or joint.limit_type == "CONE"
         bends_used = [limb if is_of_limb else bone_bend for bone_bend, limb in bends]
-        unknown = [one.name for one, bend in zip(bones, bends_used, strict=True) if bend is None]
+        unknown = [bone.name for bone, bend in zip(bones, bends_used, strict=True) if bend is None]
         if unknown:
             raise ChoiceError(
                 "Straight at rest and without a pole target: {bones}. Choose the bend axis",
@@ -132,7 +132,7 @@ class FABRIK_OT_joint_preset_apply(_JointPreset, Asking, ApplyPresetOperator, bp
         return [turned_to(joint, bend, is_across) for bend in bends_used if bend is not None]
 
     def draw_options(self, layout: Any) -> None:
-        """Draw the choice of the axis."""
+        """Draw the choice of the bend axis."""
         layout.prop(self, "axis")
 
 

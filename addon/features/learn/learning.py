@@ -1,4 +1,4 @@
-"""Joint limits from the rotations of a bone in actions."""
+"""Joint limits that allow a bone's rotations in actions."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ from ...blender import animation
 from ...blender.rotation import channel_of, mode_of, quaternion
 
 HINGE_SHARE = 0.99
-"""The least share of the total rotation about one axis for the joint to be a hinge."""
+"""Minimum share of the total rotation about an axis for a hinge joint."""
 
 MIN_GAP = radians(30.0)
-"""The least gap in the range of a hinge; with a smaller one it rotates freely."""
+"""Minimum gap in a hinge's range, in radians; with smaller gaps it rotates freely."""
 
 MAX_FRAMES = 20_000
-"""The most frames that are sampled per action; a longer one is sampled in larger steps."""
+"""Maximum number of frames sampled per action; longer actions are sampled in larger steps."""
 
 
 class LearnedLimit(NamedTuple):
@@ -36,14 +36,14 @@ class LearnedLimit(NamedTuple):
 
 
 def rotations_of(bone: bpy.types.PoseBone, everywhere: bool) -> list[Quaternion]:
-    """Return the rotations of a bone relative to its rest pose, in the actions of its armature.
+    """Return a bone's rotations relative to its rest pose, in its armature's actions.
 
-    They are sampled at each key and each frame between the first and the last key. Components
+    They are sampled at each key, and at each frame from the first to the last key. Components
     without keys have their rest values.
 
     Args:
         bone: The pose bone.
-        everywhere: Whether to use all actions of the file that rotate a bone of this name.
+        everywhere: Whether to use all actions in the file that rotate a bone with this name.
     """
     armature: Any = bone.id_data
     mode = mode_of(bone)
@@ -69,17 +69,17 @@ def _frames(curves: Any) -> list[float]:
 
 
 def limit_of(rotations: Sequence[Quaternion], kind: str, margin: float) -> LearnedLimit:
-    """Return the limit that allows all rotations, with a margin.
+    """Return the limit that allows all rotations, plus a margin.
 
     Args:
         rotations: The rotations, at least one.
-        kind: ``'HINGE'``, ``'CONE'``, or ``'AUTO'`` for a hinge if almost all rotation is about one
-            axis.
+        kind: ``'HINGE'``, ``'CONE'``, or ``'AUTO'`` for a hinge if almost all rotation is about a
+            single axis.
         margin: The margin in radians.
     """
     if kind != "CONE":
-        axis, share = _axis(rotations)
-        if kind == "HINGE" or share >= HINGE_SHARE:
+        axis, axis_share = _axis(rotations)
+        if kind == "HINGE" or axis_share >= HINGE_SHARE:
             return _hinge(rotations, axis, margin)
     return _cone(rotations, margin)
 
@@ -87,16 +87,16 @@ def limit_of(rotations: Sequence[Quaternion], kind: str, margin: float) -> Learn
 def _axis(rotations: Sequence[Quaternion]) -> tuple[Vector, float]:
     """Return the principal axis of rotations, and its share of the total rotation."""
     total = Matrix.Diagonal((0.0, 0.0, 0.0))
-    for turn in rotations:
-        x, y, z = turn.x, turn.y, turn.z
+    for rotation in rotations:
+        x, y, z = rotation.x, rotation.y, rotation.z
         total += Matrix(((x * x, x * y, x * z), (y * x, y * y, y * z), (z * x, z * y, z * z)))
     amount = total[0][0] + total[1][1] + total[2][2]
     if amount < 1e-9 * len(rotations):
         return Vector((1.0, 0.0, 0.0)), 0.0
-    for axis in (Vector((1.0, 0.0, 0.0)), Vector((0.0, 0.0, 1.0))):  # Prefer an axis of the bone.
-        share = axis.dot(total @ axis) / amount
-        if share >= HINGE_SHARE:
-            return axis, share
+    for axis in (Vector((1.0, 0.0, 0.0)), Vector((0.0, 0.0, 1.0))):  # Prefer the bone's axes.
+        axis_share = axis.dot(total @ axis) / amount
+        if axis_share >= HINGE_SHARE:
+            return axis, axis_share
     columns = [total @ Vector(axis) for axis in ((1, 0, 0), (0, 1, 0), (0, 0, 1))]
     axis = max(columns, key=lambda column: column.length)
     for _ in range(100):
@@ -107,7 +107,7 @@ def _axis(rotations: Sequence[Quaternion]) -> tuple[Vector, float]:
 def _hinge(rotations: Sequence[Quaternion], axis: Vector, margin: float) -> LearnedLimit:
     low, high = _circular_range([_turn_about(turn, axis) for turn in rotations], margin)
     names = {"X": Vector((1.0, 0.0, 0.0)), "Z": Vector((0.0, 0.0, 1.0))}
-    name = next((name for name, known in names.items() if axis == known), "FREE")
+    name = next((name for name, bone_axis in names.items() if axis == bone_axis), "FREE")
     settings: dict[str, Any] = {"hinge_axis": name, "hinge_min": low, "hinge_max": high}
     if name == "FREE":
         settings["hinge_vector"] = axis.to_tuple()
@@ -120,9 +120,9 @@ def _turn_about(turn: Quaternion, axis: Vector) -> float:
 
 
 def _circular_range(angles: Sequence[float], margin: float) -> tuple[float, float]:
-    """Return the complement of the largest gap between angles on the circle, with a margin.
+    """Return the complement of the largest gap between angles on the circle, plus a margin.
 
-    It may extend beyond ±180°, and is the full circle without a gap of `MIN_GAP`.
+    It can extend beyond ±180°. Without a gap larger than `MIN_GAP` it is the full circle.
     """
     ordered = sorted(angles)
     gaps = [b - a for a, b in pairwise([*ordered, ordered[0] + 2.0 * pi])]
@@ -162,9 +162,9 @@ def _cone(rotations: Sequence[Quaternion], margin: float) -> LearnedLimit:
 def _middle(rotations: Sequence[Quaternion]) -> Quaternion:
     """Return the central rotation: the mean, moved to the middle of the swings."""
     total = Vector((0.0, 0.0, 0.0, 0.0))
-    for turn in rotations:
-        four = Vector(turn[:])
-        total += four if four.dot(total if total.length else four) >= 0.0 else -four
+    for rotation in rotations:
+        quat = Vector(rotation[:])
+        total += quat if quat.dot(total if total.length else quat) >= 0.0 else -quat
     center = Quaternion(total.normalized()) if total.length > 1e-6 else Quaternion()
     swings, _ = _swings_and_twists(rotations, center)
     x = 0.5 * (min(s[0] for s in swings) + max(s[0] for s in swings))
@@ -172,32 +172,32 @@ def _middle(rotations: Sequence[Quaternion]) -> Quaternion:
     angle = sqrt(x * x + z * z)
     if angle == 0.0:
         return center
-    share = sin(0.5 * angle) / angle
-    return center @ Quaternion((cos(0.5 * angle), x * share, 0.0, z * share))
+    axis_scale = sin(0.5 * angle) / angle
+    return center @ Quaternion((cos(0.5 * angle), x * axis_scale, 0.0, z * axis_scale))
 
 
 def _swings_and_twists(
     rotations: Sequence[Quaternion], center: Quaternion
 ) -> tuple[list[tuple[float, float]], list[float]]:
-    """Return the swings about X and Z, and the twists, relative to a center."""
+    """Return the swings about X and Z, and the twists, relative to a center rotation."""
     swings: list[tuple[float, float]] = []
     twists: list[float] = []
     back = center.inverted()
-    for turn in rotations:
-        seen = back @ turn
-        twist = _turn_about(seen, Vector((0.0, 1.0, 0.0)))
-        swing = seen @ Quaternion((cos(0.5 * twist), 0.0, -sin(0.5 * twist), 0.0))
+    for rotation in rotations:
+        relative = back @ rotation
+        twist = _turn_about(relative, Vector((0.0, 1.0, 0.0)))
+        swing = relative @ Quaternion((cos(0.5 * twist), 0.0, -sin(0.5 * twist), 0.0))
         sign = -1.0 if swing.w < 0.0 else 1.0
         size = sqrt(swing.x * swing.x + swing.z * swing.z)
         angle = 2.0 * atan2(size, sign * swing.w)
-        share = sign * angle / size if size > 1e-9 else 0.0
-        swings.append((swing.x * share, swing.z * share))
+        axis_scale = sign * angle / size if size > 1e-9 else 0.0
+        swings.append((swing.x * axis_scale, swing.z * axis_scale))
         twists.append(twist)
     return swings, twists
 
 
 def learn(bone: Any, kind: str, margin: float, everywhere: bool) -> str:
-    """Limit the joint of a pose bone to the rotations in its actions.
+    """Limit a pose bone's joint to the rotations in its actions.
 
     Returns:
         The limit type; empty if no action rotates the bone.

@@ -20,11 +20,11 @@ KINDS = {
     "HINGE": (msg("{count} hinge"), msg("{count} hinges")),
     "CONE": (msg("{count} cone"), msg("{count} cones")),
 }
-"""The templates of the numbers of limits, by type."""
+"""Templates for the number of limits, by limit type."""
 
 
 def _bones_refusal(context: bpy.types.Context) -> str:
-    """Ask for bones whose joints can be changed."""
+    """Ask for selected bones whose joints can be changed."""
     bones = _bones(context)
     if not bones:
         return msg("Enter Pose Mode and select the bones to limit")
@@ -93,7 +93,7 @@ class FABRIK_OT_joint_learn(Asking, bpy.types.Operator):
 
 
 def _bones(context: bpy.types.Context) -> list[Any]:
-    """Return the selected bones; without any, the active one."""
+    """Return the selected bones, otherwise the active bone."""
     bones: list[Any] = list(context.selected_pose_bones or ())
     active = context.active_pose_bone
     return bones or ([active] if active is not None else [])

@@ -1,4 +1,4 @@
-"""Look-at: chains that rotate so that their last bone points at the target."""
+"""Look-at: chains that rotate until their last bone points at the target."""
 
 from ...plan.registry import Feature
 from ...settings.definitions import group

@@ -1,4 +1,4 @@
-"""Adding a look-at that keeps the pose, with the most likely axes."""
+"""Adds a look-at that keeps the pose, with the most likely axes."""
 
 from __future__ import annotations
 
@@ -25,33 +25,33 @@ from ...settings.properties import FabrikConstraint
 from .look import look_of
 
 ALIGNED = 0.7
-"""The least cosine of the angle between a bone and the up or front direction to be aligned, and
-between the gazes of bones that look the same way."""
+"""Minimum cosine of the angle between a bone and the up or front direction to be aligned, and
+between the gazes of bones that look in the same direction."""
 
 EYE_TURN: Final = radians(30.0)
-"""How far an eye turns from where the head looks, before people turn the head as well."""
+"""How far an eye turns from the head's direction before people also turn the head, in radians."""
 
 SKIN: Final = {
     *("brow", "cheek", "chin", "eyebrow", "eyelid", "face", "forehead", "jaw", "lid", "lip"),
     *("mouth", "nose", "teeth", "temple", "tongue"),
 }
-"""Words in the names of bones of a face that do not look themselves, as eyes and ears do."""
+"""Words in the names of facial bones that don't look themselves, unlike eyes and ears."""
 
 HEAD_TURN: Final = radians(75.0)
-"""How far a head turns on its neck."""
+"""How far a head turns on its neck, in radians."""
 
 TRACKING: Final = {"DAMPED_TRACK", "LOCKED_TRACK", "TRACK_TO"}
-"""Blender's constraints that let a bone look at something."""
+"""Blender's constraints that make a bone look at something."""
 
 TARGET_DISTANCE = 5.0
-"""The distance of an Empty from a bone of a character without size, in lengths of the bone."""
+"""Distance of an Empty if the character has no size, in bone lengths."""
 
 
 def likely_axes(character: Character, axes: Matrix, bone: str) -> tuple[str, str]:
     """Return the most likely Look Axis and Up Axis of a bone.
 
-    The Look Axis is the one nearest to the front of the character. For a bone
-    outside the trunk that is not upright, such as an eye or a gun, it is the Y axis.
+    The Look Axis is the axis closest to the character's front. Bones outside the trunk that aren't
+    upright, such as an eye or a gun, use the Y axis.
 
     Args:
         character: The character.
@@ -75,7 +75,7 @@ def likely_axes(character: Character, axes: Matrix, bone: str) -> tuple[str, str
 
 
 def looking_bone(character: Character, bone: str) -> str:
-    """Return the bone that looks where a bone is clicked: the head for the skin of its face."""
+    """Return the bone that looks for a clicked bone: the head for the skin of its face."""
     anatomy, names = character.anatomy, character.names
     if anatomy.head < 0 or bone not in names or SKIN.isdisjoint(words_of(bone)):
         return bone
@@ -86,14 +86,14 @@ def looking_bone(character: Character, bone: str) -> str:
 
 
 def refuse_tracked(armature: bpy.types.Object, bone: str) -> None:
-    """Refuse a control of bones that Blender's constraints let look at another control.
+    """Refuse a control of bones that track another control with Blender's constraints.
 
-    A turn of what carries them would not be seen, nor would one of what they look at.
+    Rotating the parent of such bones has no visible effect, nor has rotating their target.
 
-    The skin of a face is no eye, though rigs let its bones look at each other.
+    Bones of facial skin aren't eyes, though rigs make them track each other.
 
     Raises:
-        ProblemError: With what to move.
+        ProblemError: With the bone to move.
     """
     if not SKIN.isdisjoint(words_of(bone)):
         return
@@ -102,7 +102,7 @@ def refuse_tracked(armature: bpy.types.Object, bone: str) -> None:
         for con in active_constraints(posed):
             if con.type not in TRACKING or con.target != armature or con.influence < 1.0:
                 continue
-            above = [one.name for one in posed.parent_recursive]
+            above = [parent.name for parent in posed.parent_recursive]
             is_eye = bone in above and posed.bone.head_local == clicked.head_local
             if is_eye or con.subtarget == bone:
                 raise ProblemError(
@@ -115,9 +115,9 @@ def refuse_tracked(armature: bpy.types.Object, bone: str) -> None:
 
 
 def natural_limit(character: Character, bone: str) -> float:
-    """Return how far the gaze of a bone turns by nature, in radians; π for what is no eye or head.
+    """Return a gaze's natural limit for a bone in radians; π unless it is an eye or head.
 
-    The neck and the trunk turn as far as the head, which they carry.
+    The neck and trunk turn as far as the head, which they move.
     """
     anatomy, words = character.anatomy, {*words_of(bone)}
     if "eye" in words:
@@ -134,21 +134,21 @@ def add_look(
     chain_count: int = 1,
     axis: str = "AUTO",
 ) -> FabrikConstraint:
-    """Add a constraint that looks at a target, and make it the active one.
+    """Add a constraint that looks at a target, and make it active.
 
-    Its limit is what is natural for the bone.
+    Its limit is the bone's `natural_limit`.
 
     Args:
         armature: The armature object.
         bone: The last bone of the chain.
         target: The target; None adds an Empty in the direction of the current gaze.
-        subtarget: The bone of the target.
+        subtarget: The target's bone.
         chain_count: The number of bones that share the rotation; 0 for all up to the root.
         axis: The Look Axis, or ``'AUTO'`` for the `likely_axes`.
 
     Raises:
-        ProblemError: If the constraint could not work, or would break another one; then nothing
-            has changed.
+        ProblemError: If the constraint wouldn't work, or would break another one. Nothing is
+            changed in that case.
     """
     character = character_of(armature, bone=bone)
     ahead, up = _axes(character, armature, bone, axis)
@@ -169,7 +169,7 @@ def add_look(
 def _axes(
     character: Character, armature: bpy.types.Object, bone: str, axis: str
 ) -> tuple[str, str]:
-    """Return the Look Axis and Up Axis of a bone, given the first or ``'AUTO'``."""
+    """Return a bone's Look Axis and Up Axis from a Look Axis or ``'AUTO'``."""
     if axis != "AUTO":
         return axis, "Z" if axis[-1] == "Y" else "Y"
     rest = character.matrix(rest_bone(armature, bone))
@@ -179,7 +179,7 @@ def _axes(
 def empty_ahead(
     armature: bpy.types.Object, bones: Sequence[str], axis: str
 ) -> bpy.types.Object | None:
-    """Add an Empty in the direction of the gaze of bones, at a distance of the character's height.
+    """Add an Empty where bones look, at a distance of the character's height.
 
     Args:
         armature: The armature.
@@ -187,7 +187,7 @@ def empty_ahead(
         axis: The Look Axis, or ``'AUTO'`` for the `likely_axes` of each.
 
     Returns:
-        The Empty; None if several bones look apart.
+        The Empty; None if the bones look in different directions.
 
     Raises:
         ProblemError: If a bone has no direction.
@@ -195,23 +195,23 @@ def empty_ahead(
     character = character_of(armature, bone=bones[0])
     rig = armature.evaluated_get(bpy.context.evaluated_depsgraph_get())
     gazes = [_gaze(rig, bone, AXES[_axes(character, armature, bone, axis)[0]]) for bone in bones]
-    way = sum((gaze.direction for gaze in gazes), Vector()) / len(gazes)
-    if any(gaze.direction.dot(way) < ALIGNED for gaze in gazes):
+    mean_gaze = sum((gaze.direction for gaze in gazes), Vector()) / len(gazes)
+    if any(gaze.direction.dot(mean_gaze) < ALIGNED for gaze in gazes):
         return None
     middle = sum((gaze.head for gaze in gazes), Vector()) / len(gazes)
     distance = character.size * rig.matrix_world.median_scale
     distance = distance or TARGET_DISTANCE * max(gaze.size for gaze in gazes) or 1.0
-    place = middle + way.normalized() * distance
+    location_world = middle + mean_gaze.normalized() * distance
     name = f"{common_name(bones[0])} Look Target"
-    return new_empty(armature, name, vector(place), 0.05 * distance, "SPHERE")
+    return new_empty(armature, name, vector(location_world), 0.05 * distance, "SPHERE")
 
 
 class _Gaze(NamedTuple):
-    """Where a bone looks, in world space.
+    """A bone's gaze, in world space.
 
     Attributes:
         head: The head of the bone.
-        direction: The unit vector in which it looks.
+        direction: The unit vector of the gaze.
         size: The length of the bone.
     """
 
@@ -221,7 +221,7 @@ class _Gaze(NamedTuple):
 
 
 def _gaze(rig: bpy.types.Object, bone: str, axis: Vec) -> _Gaze:
-    """Return where a bone of an evaluated armature looks, given the axis."""
+    """Return the gaze of an evaluated armature's bone along an axis."""
     posed = pose_bones(rig)[bone]
     world = rig.matrix_world @ posed.matrix
     direction = world.to_3x3() @ Vector(axis)

@@ -1,4 +1,4 @@
-"""A look-at: its settings, and how it is read and solved."""
+"""Look-at: its settings, and how it is read and solved."""
 
 from __future__ import annotations
 
@@ -100,13 +100,13 @@ def look_of(item: FabrikConstraint) -> FabrikLook:
 
 
 class LookInput(NamedTuple):
-    """The inputs of a look-at besides the chain and its spaces.
+    """A look-at's inputs besides the chain and its spaces.
 
     Attributes:
         look: The settings, without an up direction.
         up: The setting Up.
-        target: The damped position of the target in world space; None for its current position.
-        note: A message for the user, empty if there is none.
+        target: The damped target position in world space; None for its current position.
+        note: A message for the user, or an empty string.
     """
 
     look: Look
@@ -116,7 +116,7 @@ class LookInput(NamedTuple):
 
 
 def resolve(chain: ChainPlan, item: FabrikConstraint) -> None:
-    """Check the settings that cannot be animated.
+    """Check the settings that can't be animated.
 
     Raises:
         ProblemError: If the settings contradict each other.
@@ -155,7 +155,7 @@ def read(snapshot: Snapshot, chain: ChainPlan) -> LookInput:
 
 
 def _settings(item: FabrikConstraint) -> tuple[LookInput, float]:
-    """Return the inputs of a look-at at the current position of its target, and Damping."""
+    """Return a look-at's inputs at the current target position, and its Damping."""
     group = now(look_of(item))
     look = Look(
         AXES[group.axis],
@@ -169,17 +169,17 @@ def _settings(item: FabrikConstraint) -> tuple[LookInput, float]:
 
 
 def _damped(snapshot: Snapshot, chain: ChainPlan, damping: float) -> Vec | None:
-    """Return the weighted mean of the past positions of the target; None if it does not move.
+    """Return the weighted mean of the target's past positions; None if it doesn't move.
 
     Raises:
         UntraceableError: If they are unknown.
     """
     samples, time = _samples(damping * snapshot.frame_rate), snapshot.time
     frames = [time - ago for ago, _ in samples]
-    places = places_at(snapshot, cast(Point, chain.target), chain.rig, frames)
-    if places is None:
+    positions = places_at(snapshot, cast(Point, chain.target), chain.rig, frames)
+    if positions is None:
         return None
-    aim = mean([(place, weight) for place, (_, weight) in zip(places, samples, strict=True)])
+    aim = mean([(point, weight) for point, (_, weight) in zip(positions, samples, strict=True)])
     return aim if chain.target_tie is None else add(aim, snapshot.lift(chain, chain.target_tie))
 
 
@@ -213,21 +213,21 @@ def measure(
     tolerance: float,
     read: object,
 ) -> tuple[float, bool]:
-    """Return how far the gaze of a written chain is from its target, and whether it is on it."""
+    """Return a written chain's gaze error from its target, and whether it is reached."""
     inputs = cast(LookInput, read)
     look, target = _look_in(inputs, spaces[1]), inputs.target or target
     return measured_gaze(chain, written, spaces, target, tolerance, look)
 
 
 def _look_in(inputs: LookInput, to_armature: Frame) -> Look:
-    """Return the look in armature space."""
+    """Return the look-at with its up direction in armature space."""
     if inputs.up == "WORLD":
         return inputs.look._replace(up=mat_apply(to_armature[0], AXES["Z"]))
     return inputs.look._replace(up=AXES["Z"]) if inputs.up == "ARMATURE" else inputs.look
 
 
 def _explanation(chain: ChainInput, look: Look, posture: Posture) -> str:
-    """Explain why the gaze misses the target, and what to do."""
+    """Explain why the gaze misses the target, and what to do about it."""
     if posture.state == "OUT_OF_REACH":
         return msg(
             "The target is too close to the bone, or the bone has zero scale along an axis: move "
@@ -262,7 +262,7 @@ def _mirrored(item: FabrikConstraint, hand: Matrix) -> tuple[dict[str, Any], str
     look = look_of(item)
     axes = {"look.axis": look.axis, "look.up_axis": look.up_axis}
     mirrored = {
-        name: max(AXES, key=lambda one: (hand @ Vector(AXES[axis])).dot(Vector(AXES[one])))
+        name: max(AXES, key=lambda other: (hand @ Vector(AXES[axis])).dot(Vector(AXES[other])))
         for name, axis in axes.items()
         if axis in AXES
     }
@@ -270,7 +270,7 @@ def _mirrored(item: FabrikConstraint, hand: Matrix) -> tuple[dict[str, Any], str
 
 
 def _is_known_ahead(item: FabrikConstraint) -> bool:
-    """Return whether the target is looked at where it is, and not where it has been."""
+    """Return whether it looks at the current target position, not at past ones."""
     return look_of(item).damping == 0.0
 
 

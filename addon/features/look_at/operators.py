@@ -1,4 +1,4 @@
-"""Operator and settings panel of look-ats."""
+"""Operator and settings panel of look-at constraints."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ class FABRIK_OT_look_add(AddWithTargetOperator, bpy.types.Operator):
     )
 
     def completed(self, chosen: Selection) -> Selection:
-        """Return the selection, heads for their faces, with a target for those that look alike."""
+        """Return heads instead of their faces, and a new target for bones that look alike."""
         tips = dict.fromkeys(
             looking_bone(character_of(chosen.armature, bone=tip), tip) for tip in chosen.tips
         )
@@ -78,7 +78,7 @@ class FABRIK_OT_look_add(AddWithTargetOperator, bpy.types.Operator):
         )
 
     def done(self, bone: str, target: str) -> str:
-        """Return the report."""
+        """Return the report on a single constraint."""
         return msg("“{bone}” looks at “{subtarget}”", bone=bone, subtarget=target)
 
 

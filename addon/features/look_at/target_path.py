@@ -1,7 +1,7 @@
 """The position of a target at other frames, from its F-curves alone.
 
-The frames are not played, so the result does not depend on how the current frame was reached. A
-target that is moved by anything but F-curves is refused.
+The frames aren't played, so the result doesn't depend on how the current frame was reached. Targets
+moved by anything but F-curves are refused.
 """
 
 from __future__ import annotations
@@ -34,32 +34,32 @@ from ...blender.skeleton import Point, Skeleton, matrix_frame, skeleton_of, vect
 from ...plan.chain_plan import Snapshot
 
 TOLERANCE = 1e-4
-"""The largest distance from the evaluated position, relative to the distance from the origin."""
+"""Maximum distance from the evaluated position, relative to the distance from the origin."""
 
 Track = Callable[[float], Frame]
-"""Returns the transform of something at a frame of the scene."""
+"""Returns a transform at a frame of the scene."""
 
 
 class UntraceableError(ProblemError):
-    """A target is moved by anything but F-curves; the reason is the beginning of a sentence."""
+    """A target is moved by anything but F-curves; the reason starts a sentence."""
 
 
 Places = Callable[[Sequence[float]], list[Vec]]
-"""Returns the positions of something at some frames of the scene."""
+"""Returns the positions of a point at frames of the scene."""
 
 
 def places_at(
     snapshot: Snapshot, point: Point, rig: Skeleton, frames: Sequence[float]
 ) -> list[Vec] | None:
-    """Return a target's positions in world space at some frames; None if it does not move.
+    """Return a target's world positions at frames; None if it doesn't move.
 
-    The armature that looks counts as still, so that the gaze does not trail behind when the whole
+    The looking armature is treated as static, so that the gaze doesn't lag behind when the whole
     character moves.
 
     Args:
         snapshot: The current snapshot.
         point: The target.
-        rig: The armature that looks.
+        rig: The looking armature.
         frames: The frames.
 
     Raises:
@@ -69,10 +69,10 @@ def places_at(
     places = tracer.places(point)
     if not tracer.moves:
         frames = ()
-    now, *earlier = places((snapshot.time, *frames))
-    here = snapshot.point(point)
-    off = dist(now, here)
-    if not off <= TOLERANCE * (1.0 + length(here)):  # Physics, or a target that is being dragged.
+    current, *earlier = places((snapshot.time, *frames))
+    actual = snapshot.point(point)
+    error = dist(current, actual)
+    if not error <= TOLERANCE * (1.0 + length(actual)):  # Physics, or a dragged target.
         raise UntraceableError(
             "“{object}” isn't where its F-curves place it", object=point.object.name
         )
@@ -80,7 +80,7 @@ def places_at(
 
 
 class _Tracer:
-    """Composes the track of a target from those of its parents."""
+    """Composes a target's track from those of its parents."""
 
     def __init__(self, snapshot: Snapshot, rig: Skeleton) -> None:
         self.snapshot = snapshot
@@ -89,10 +89,10 @@ class _Tracer:
         self._lists: dict[bpy.types.Object, list[Any]] = {}
 
     def places(self, point: Point) -> Places:
-        """Return the positions of a point in world space."""
+        """Return a point's positions in world space."""
         ob = point.object
         if point.skeleton is None and ob != self.rig.object and parent_of(ob) is None:
-            # Like most targets: its axes do not matter.
+            # Like most targets, whose axes don't matter.
             self._refuse(ob, ob, "")
             return self._locations(ob)
         track = self.object(ob)
@@ -101,7 +101,7 @@ class _Tracer:
         return lambda frames: [track(frame)[1] for frame in frames]
 
     def _locations(self, ob: bpy.types.Object) -> Places:
-        """Return the locations of an object without a parent."""
+        """Return the world locations of an object without a parent."""
         posed = ob.evaluated_get(self.snapshot.depsgraph)
         location, (dx, dy, dz) = vector(posed.location), posed.delta_location
         curves = channel_curves(self._lists_of(ob), "location", 3)
@@ -117,7 +117,7 @@ class _Tracer:
         return places
 
     def object(self, ob: bpy.types.Object) -> Track:
-        """Return the track of an object in world space."""
+        """Return an object's track in world space."""
         if ob == self.rig.object:
             return _still(self.snapshot.world(ob, self.rig.uid))
         self._refuse(ob, ob, "")
@@ -126,7 +126,7 @@ class _Tracer:
         return basis if parent is None else _inside(self._parent(ob, *parent), basis)
 
     def _parent(self, ob: bpy.types.Object, parent: bpy.types.Object, bone: int) -> Track:
-        """Return the track of the space of an object's own transforms, in world space."""
+        """Return the world-space track of the space of an object's transform channels."""
         evaluated = ob.evaluated_get(self.snapshot.depsgraph)
         link = _still(matrix_frame(evaluated.matrix_parent_inverse))
         world = self.object(parent)
@@ -137,7 +137,7 @@ class _Tracer:
         return _inside(world, link)
 
     def _carrier(self, skeleton: Skeleton, bone: int) -> Track:
-        """Return the track of the parent space of objects parented to a bone, in armature space."""
+        """Return the armature-space track of the space of objects parented to a bone."""
         posed = self.bone(skeleton, bone)
         rest = rest_bone(skeleton.object, skeleton.names[bone])
         if rest.use_relative_parent:
@@ -147,7 +147,7 @@ class _Tracer:
         return lambda frame: (posed(frame)[0], point_in(posed(frame), tail))
 
     def bone(self, skeleton: Skeleton, bone: int) -> Track:
-        """Return the track of a bone in armature space."""
+        """Return a bone's track in armature space."""
         pairs = [(skeleton.bone(i), self._local(skeleton, i)) for i in skeleton.chain_up(bone)]
 
         def track(frame: float) -> Frame:
@@ -177,7 +177,7 @@ class _Tracer:
         )
 
     def _basis(self, ob: bpy.types.Object, owner: Any, path: str) -> Track:
-        """Return the track of an object in its parent's space."""
+        """Return an object's track in its parent's space."""
         posed = owner.evaluated_get(self.snapshot.depsgraph)
         mode = mode_of(posed)
         location = self._channel(ob, posed, path, "location", 3)
@@ -198,7 +198,7 @@ class _Tracer:
     def _channel(
         self, ob: bpy.types.Object, posed: Any, path: str, name: str, count: int
     ) -> Callable[[float], list[float]]:
-        """Return a function from frames to the values of a channel; constant without F-curves."""
+        """Return a channel's values as a function of the frame; constant without F-curves."""
         curves = channel_curves(self._lists_of(ob), path + name, count)
         values = list(getattr(posed, name))
         if not any(curves):
@@ -213,7 +213,7 @@ class _Tracer:
         ]
 
     def _lists_of(self, ob: bpy.types.Object) -> list[Any]:
-        """Return `active_lists` of an object."""
+        """Return an object's `active_lists`."""
         if ob not in self._lists:
             self._lists[ob] = active_lists(ob)
         return self._lists[ob]

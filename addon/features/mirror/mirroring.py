@@ -1,9 +1,9 @@
 """Mirroring of constraints and joints to the other side of an armature.
 
-The mirror plane is the YZ plane of armature space. Vectors in the axes of a bone are mirrored into
-the axes of the bone on the other side by the matrix S = R'ᵀ M R, where M mirrors armature space,
-and R and R' are the rest axes of the two bones. As S is a reflection, a rotation about an axis a
-becomes the rotation by the same angle about −S a.
+The mirror plane is the YZ plane of armature space. The matrix S = R'ᵀ M R mirrors vectors from a
+bone's axes to those of the bone on the other side. M mirrors armature space; R and R' are the rest
+axes of the two bones. As S is a reflection, a rotation about an axis a becomes a rotation by the
+same angle about −S a.
 """
 
 from __future__ import annotations
@@ -31,19 +31,19 @@ from ...settings.joints import FabrikJoint
 from ...settings.properties import free_name, settings
 
 MIRROR_X = Matrix.Diagonal((-1.0, 1.0, 1.0))
-"""The reflection of armature space, and of the axes of symmetrized bones."""
+"""The reflection of armature space, and of symmetrized bones' axes."""
 
 TOLERANCE = 1e-3
 """The largest negligible difference, in radians or relative to the size."""
 
 
 class Mirrored(NamedTuple):
-    """A mirrored constraint.
+    """The result of mirroring a constraint.
 
     Attributes:
         name: The name of the mirrored constraint.
-        is_new: Whether it was added, instead of replacing one of that name and tip bone.
-        notes: Sentences on what could not be mirrored, and which objects were added.
+        is_new: Whether it was added, instead of replacing one with the same name and tip bone.
+        notes: Sentences on what couldn't be mirrored, and which objects were added.
     """
 
     name: str
@@ -55,9 +55,9 @@ class MirroredTarget(NamedTuple):
     """The target or pole target of a mirrored constraint.
 
     Attributes:
-        object: The object; None for no target.
+        object: The object; None without a target.
         bone: The name of its bone; empty for the object itself.
-        axes: The reflection from the axes of the original to its own.
+        axes: The reflection from the original's axes to those of this target.
     """
 
     object: bpy.types.Object | None
@@ -69,7 +69,7 @@ class MirroredTarget(NamedTuple):
 
 
 def mirrored_axes(armature: bpy.types.Object, bone: str, other: str) -> Matrix:
-    """Return S, the reflection from the axes of a bone to those of the bone on the other side."""
+    """Return S, the reflection from a bone's rest axes to those of the bone on the other side."""
     return _rest(armature, other).transposed() @ MIRROR_X @ _rest(armature, bone)
 
 
@@ -77,7 +77,7 @@ def other_side(armature: bpy.types.Object, bone: str) -> str:
     """Return the name of the bone on the other side.
 
     Raises:
-        ProblemError: If there is none.
+        ProblemError: If it doesn't exist.
     """
     name = bpy.utils.flip_name(bone)
     if name == bone:
@@ -93,13 +93,13 @@ def other_side(armature: bpy.types.Object, bone: str) -> str:
 
 
 def mirror_joint(armature: bpy.types.Object, bone: str) -> list[str]:
-    """Mirror the joint of a bone to the bone on the other side.
+    """Mirror a bone's joint to the bone on the other side.
 
     Returns:
-        Notes on what could not be mirrored.
+        Notes on what couldn't be mirrored.
 
     Raises:
-        ProblemError: If there is no such bone, or joints cannot be changed.
+        ProblemError: If that bone doesn't exist, or joints can't be changed.
     """
     other = other_side(armature, bone)
     if problem := joints_problem(armature):
@@ -146,8 +146,8 @@ def mirror_joint(armature: bpy.types.Object, bone: str) -> list[str]:
 
 
 def _mirrored_flexion(stored: Stored, axes: Matrix) -> Stored:
-    """Return what is stored of a bone, mirrored: nothing if nothing is."""
-    axis, flexion = (vector(axes @ Vector(one) * -1.0) for one in stored)
+    """Return a bone's stored flexion, mirrored; zero vectors stay zero."""
+    axis, flexion = (vector(axes @ Vector(vec) * -1.0) for vec in stored)
     return axis, flexion
 
 
@@ -162,26 +162,26 @@ def _mirrored_hinge(joint: FabrikJoint, axes: Matrix) -> dict[str, Any]:
 def _mirrored_cone(joint: FabrikJoint, axes: Matrix) -> tuple[dict[str, Any], bool]:
     """Return the settings of a mirrored cone, and whether they describe it completely.
 
-    S is a reflection of X followed by a rotation about Y, the roll, which reverses the twist.
+    S is a reflection of X, which reverses the twist, and then a rotation about Y, the roll.
     """
-    turned: Matrix = axes @ MIRROR_X
-    roll = atan2(turned[0][2], turned[0][0])
+    roll_matrix: Matrix = axes @ MIRROR_X
+    roll = atan2(roll_matrix[0][2], roll_matrix[0][0])
     center = Euler(joint.center).to_matrix()
     low, high = joint.twist_min, joint.twist_max
-    whole = high - low >= 2.0 * pi - TOLERANCE
+    is_unlimited = high - low >= 2.0 * pi - TOLERANCE
     swing = (joint.swing_x, joint.swing_z)
     values = rolled_cone(
         swing,
-        (low, high) if whole else (-high, -low),
+        (low, high) if is_unlimited else (-high, -low),
         axes @ center @ axes.transposed() if any(joint.center) else center,
         roll,
     )
-    kept = values["twist_max"] - values["twist_min"]
-    return values, abs(kept - (high - low)) <= TOLERANCE
+    twist_range = values["twist_max"] - values["twist_min"]
+    return values, abs(twist_range - (high - low)) <= TOLERANCE
 
 
 def _mirror_native(bone: Any, other: Any, axes: Matrix) -> bool:
-    """Mirror a bone's settings of Blender's IK; return False if the axes do not allow it."""
+    """Mirror a bone's settings for Blender's IK; return False if the axes don't allow it."""
     images = [vector(-(axes @ Vector(AXES[name]))) for name in "XYZ"]
     if any(max(map(abs, image)) < 1.0 - TOLERANCE for image in images):
         return False
@@ -190,11 +190,11 @@ def _mirror_native(bone: Any, other: Any, axes: Matrix) -> bool:
         image_axis = max(range(3), key=lambda i: abs(image[i]))
         to = "xyz"[image_axis]
         low, high = values["ik_min_"][axis], values["ik_max_"][axis]
-        turn = (low, high) if image[image_axis] > 0.0 else (-high, -low)
+        limits = (low, high) if image[image_axis] > 0.0 else (-high, -low)
         for name in IK_AXIS:
             setattr(other, name + to, values[name][axis])
-        setattr(other, "ik_min_" + to, turn[0])
-        setattr(other, "ik_max_" + to, turn[1])
+        setattr(other, "ik_min_" + to, limits[0])
+        setattr(other, "ik_max_" + to, limits[1])
     return True
 
 
@@ -205,15 +205,15 @@ def mirror_constraint(armature: bpy.types.Object, index: int) -> Mirrored:
     """Mirror a constraint and the joints of its chain to the other side.
 
     An existing constraint with the mirrored name and tip bone gets the settings. Targets and poles
-    are replaced by those of the mirrored names; missing ones are added if they are Empties.
+    are replaced by objects or bones with the mirrored names; missing Empties are added.
 
     Args:
         armature: The armature object.
         index: The index of the constraint in the list.
 
     Raises:
-        ProblemError: If there is no other side, or the mirrored constraint could not work; then
-            nothing has changed.
+        ProblemError: If there is no other side, or the mirrored constraint wouldn't work. Nothing
+            is changed.
     """
     item = settings(armature).constraints[index]
     if item.bone not in pose_bones(armature):
@@ -238,9 +238,9 @@ def mirror_constraint(armature: bpy.types.Object, index: int) -> Mirrored:
     }
     kind = kind_of(item.solver)
     if kind.mirrored is not None:
-        own_values, lost = kind.mirrored(item, axes_to_tip)
-        values |= own_values
-        notes += [lost] if lost else []
+        motion_values, note = kind.mirrored(item, axes_to_tip)
+        values |= motion_values
+        notes += [note] if note else []
     chain = named_chain(item, pose_bones(armature)[item.bone])
     bones = [*chain.bones, chain.tip] if chain.tip and item.use_rotation else chain.bones
     count = len(settings(armature).constraints)
@@ -260,26 +260,26 @@ def mirror_constraint(armature: bpy.types.Object, index: int) -> Mirrored:
 
 
 def _put(armature: bpy.types.Object, name: str, values: dict[str, Any]) -> str:
-    """Set the settings of the constraint of that name and tip, or of a new one.
+    """Apply settings to the constraint with a name and tip bone, or add it.
 
     Raises:
-        ProblemError: If it could not work; then nothing has changed.
+        ProblemError: If it wouldn't work. Nothing is changed.
     """
     items = settings(armature).constraints
-    known = items.get(name)
-    if known is None or known.bone != values["bone"]:
+    existing = items.get(name)
+    if existing is None or existing.bone != values["bone"]:
         name = free_name(armature, name)
         return add_with(armature, name, values).name
-    before, broken = values_of(known), editing.problems()
-    set_values(known, values)
+    old_values, broken = values_of(existing), editing.problems()
+    set_values(existing, values)
     if problem := editing.new_problem(broken):
-        set_values(known, before)
+        set_values(existing, old_values)
         raise ProblemError(problem)
     return name
 
 
 def _flipped(name: str, bone: str, other: str) -> str:
-    """Return a name for the other side, also for one that contains a bone's, as “hand.L Pole”."""
+    """Return a name for the other side, even if it contains a bone's name: “hand.L Pole”."""
     flipped = bpy.utils.flip_name(name)
     return name.replace(bone, other) if flipped == name else flipped
 
@@ -287,22 +287,22 @@ def _flipped(name: str, bone: str, other: str) -> str:
 def _mirrored_offset(
     armature: bpy.types.Object, item: Any, target: Matrix, axes_to_tip: Matrix
 ) -> dict[str, Any]:
-    """Return the settings of the mirrored offset of the tip from its target.
+    """Return the settings for the mirrored offset of the tip from its target.
 
     As rolls may differ between the sides, the mirrored constraint may need a rotation offset even
     if the original has none.
     """
-    turn = Quaternion(item.offset_rotation) if item.use_offset else Quaternion()
-    place = Vector(item.offset_location) if item.use_offset else Vector()
+    rotation = Quaternion(item.offset_rotation) if item.use_offset else Quaternion()
+    location = Vector(item.offset_location) if item.use_offset else Vector()
     if _is_mirrored(armature) != _is_mirrored(item.target):
-        # A rotation leads from one to the other but for X, which is the opposite.
+        # Their axes differ by a rotation, except for X, which is inverted.
         axes_to_tip = MIRROR_X @ axes_to_tip @ MIRROR_X
-    mirrored = (target @ turn.to_matrix() @ axes_to_tip.transposed()).to_quaternion()
+    mirrored = (target @ rotation.to_matrix() @ axes_to_tip.transposed()).to_quaternion()
     if not item.use_offset and (not item.use_rotation or mirrored.angle < TOLERANCE):
         return {}
     return {
         "use_offset": True,
-        "offset_location": vector(target @ place),
+        "offset_location": vector(target @ location),
         "offset_rotation": (mirrored.w, mirrored.x, mirrored.y, mirrored.z),
     }
 
@@ -320,16 +320,16 @@ def _mirrored_end(
     added: list[bpy.types.Object],
     notes: list[str],
 ) -> MirroredTarget:
-    """Return the target or pole target on the other side, added if necessary.
+    """Return the target or pole target on the other side, and add it if necessary.
 
     Args:
         armature: The armature.
         item: The constraint.
-        pointer: The property of the object.
-        bone_name: The property of its bone.
-        axes: The reflection from the axes of the original to those of an added object.
-        added: The list to append an added object to.
-        notes: The list to append notes to.
+        pointer: The name of the object property.
+        bone_name: The name of the bone property.
+        axes: The reflection from the original's axes to those of an added object.
+        added: The list to which an added object is appended.
+        notes: The list to which notes are appended.
     """
     ob, bone = getattr(item, pointer), getattr(item, bone_name)
     if ob is None:
@@ -338,9 +338,9 @@ def _mirrored_end(
         return _mirrored_bone(ob, bone, notes)
     tip = bpy.utils.flip_name(item.bone)
     name = _flipped(ob.name, item.bone, tip)
-    known = bpy.data.objects.get(name)
-    if known is not None and known != ob:
-        return MirroredTarget(known, "", MIRROR_X)
+    existing = bpy.data.objects.get(name)
+    if existing is not None and existing != ob:
+        return MirroredTarget(existing, "", MIRROR_X)
     matrix = _mirrored_matrix(armature, ob, MIRROR_X)
     size = max(_distance(armature, ob), 1e-6)
     on_plane = (matrix.translation - _world(ob).translation).length < TOLERANCE * size
@@ -383,7 +383,7 @@ def _distance(armature: bpy.types.Object, ob: bpy.types.Object) -> float:
 
 
 def _mirrored_matrix(armature: bpy.types.Object, ob: bpy.types.Object, axes: Matrix) -> Matrix:
-    """Return the mirror image of an object's transforms in world space.
+    """Return the mirror image of an object's world matrix.
 
     Raises:
         ProblemError: If the armature's matrix is singular.
@@ -401,7 +401,7 @@ def _mirrored_matrix(armature: bpy.types.Object, ob: bpy.types.Object, axes: Mat
 def _mirrored_empty(
     armature: bpy.types.Object, ob: bpy.types.Object, name: str, matrix: Matrix
 ) -> bpy.types.Object:
-    """Add the mirror image of an Empty, parented to the mirrored bone if it has a parent bone."""
+    """Add the mirror image of an Empty, parented to the mirrored bone or the same parent."""
     new = new_empty(armature, name, vector(matrix.translation), ob.empty_display_size, "CUBE")
     new.empty_display_type = ob.empty_display_type
     new.rotation_mode = ob.rotation_mode
@@ -419,10 +419,10 @@ def mirror_joints(armature: bpy.types.Object, bones: list[str]) -> tuple[list[st
     """Mirror the joints of bones to the bones on the other side.
 
     Returns:
-        The names of those bones, and notes on what could not be mirrored.
+        The names of those bones, and notes on what couldn't be mirrored.
 
     Raises:
-        ProblemError: If none of the bones has another side.
+        ProblemError: If no bone has another side.
     """
     done: list[str] = []
     notes: list[str] = []

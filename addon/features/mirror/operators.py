@@ -1,4 +1,4 @@
-"""Operators that copy and mirror constraints and joints, and the menu of specials."""
+"""Operators that copy and mirror constraints and joints, and the Specials menu."""
 
 from __future__ import annotations
 
@@ -119,7 +119,7 @@ class FABRIK_OT_joint_mirror(Working, bpy.types.Operator):
 
 
 class FABRIK_MT_specials(bpy.types.Menu):
-    """Less common operators of constraints."""
+    """Less common operators for constraints."""
 
     bl_label = "FABRIK IK Specials"
     bl_description = "Copy, mirror and convert constraints, and add motion"

@@ -1,4 +1,4 @@
-"""Buttons beside Blender's own for motion paths."""
+"""Operators next to Blender's buttons for motion paths."""
 
 from __future__ import annotations
 
@@ -23,25 +23,25 @@ if TYPE_CHECKING:
 
 
 def _items(name: str) -> tuple[tuple[str, str, str], ...]:
-    """Return the items of one of Blender's settings of motion paths."""
+    """Return the enum items of one of Blender's motion path settings."""
     items = cast(Any, bpy.types).AnimVizMotionPaths.bl_rna.properties[name].enum_items
     return tuple((item.identifier, item.name, item.description) for item in items)
 
 
 class _Calculating(Refusing, DirectProgressOperator):
-    """Calculates all motion paths of the view layer that the constraints may change."""
+    """Calculates all motion paths in the view layer that constraints can change."""
 
     stopped = msg("Cancelled: Blender's motion paths are kept")
 
     def status(self, done: float) -> str:
-        """Return what the status bar says."""
+        """Return the status bar text."""
         return msg("Calculating motion paths: {done:.0f} %      Esc: Cancel", done=100.0 * done)
 
     def start(self, context: bpy.types.Context) -> Generator[float, None, dict[Key, Points]]:
-        """Have Blender lay out the paths, and return the pass that sets their points.
+        """Make Blender create the paths, and return the pass that sets their points.
 
         Raises:
-            ProblemError: If it refuses to, as for a range of one frame.
+            ProblemError: If Blender refuses, for example for a range of a single frame.
         """
         try:
             self.lay_out(context)
@@ -58,11 +58,11 @@ class _Calculating(Refusing, DirectProgressOperator):
         return calculate(scene, layer, wanted)
 
     def lay_out(self, context: bpy.types.Context) -> None:
-        """Have Blender make the paths."""
+        """Make Blender create the paths."""
         raise NotImplementedError
 
     def finished(self, result: dict[Key, Points]) -> set[OperatorReturnItems]:
-        """Report how many there are."""
+        """Report the number of paths."""
         note_calculated(result)
         self.report(
             {"INFO"},
@@ -77,7 +77,7 @@ class _Calculating(Refusing, DirectProgressOperator):
 
 
 def _mode_refusal(context: bpy.types.Context) -> str:
-    """Ask for what may have paths."""
+    """Ask for a mode and an object that can have motion paths."""
     if context.mode not in ("OBJECT", "POSE"):
         return msg("Switch to Object Mode or Pose Mode")
     if context.object is None:
@@ -86,7 +86,7 @@ def _mode_refusal(context: bpy.types.Context) -> str:
 
 
 def _no_path_refusal(context: bpy.types.Context) -> str:
-    """Ask for paths."""
+    """Ask for motion paths."""
     layer = cast(bpy.types.ViewLayer, context.view_layer)
     if not any(next(paths_of(ob), None) for ob in layer.objects):
         return msg("No motion paths: calculate one first")
@@ -94,7 +94,7 @@ def _no_path_refusal(context: bpy.types.Context) -> str:
 
 
 class FABRIK_OT_paths_calculate(_Calculating, bpy.types.Operator):
-    """Calculate motion paths of the selected bones or objects, with the constraints."""
+    """Calculate motion paths of the selected bones or objects, including IK."""
 
     bl_idname = "fabrik.paths_calculate"
     bl_label = "Calculate Motion Paths with FABRIK IK"
@@ -130,7 +130,7 @@ class FABRIK_OT_paths_calculate(_Calculating, bpy.types.Operator):
         return context.window_manager.invoke_props_dialog(self)
 
     def lay_out(self, context: bpy.types.Context) -> None:
-        """Have Blender make paths of what is selected."""
+        """Make Blender create paths of the selection."""
         if context.mode == "POSE":
             bpy.ops.pose.paths_calculate(
                 range=cast(Any, self.range), bake_location=cast(Any, self.bake_location)
@@ -140,7 +140,7 @@ class FABRIK_OT_paths_calculate(_Calculating, bpy.types.Operator):
 
 
 class FABRIK_OT_paths_update(_Calculating, bpy.types.Operator):
-    """Calculate all motion paths again, with the constraints."""
+    """Recalculate all motion paths, including IK."""
 
     bl_idname = "fabrik.paths_update"
     bl_label = "Update Motion Paths with FABRIK IK"
@@ -148,14 +148,14 @@ class FABRIK_OT_paths_update(_Calculating, bpy.types.Operator):
     asks = (_mode_refusal, _no_path_refusal)
 
     def lay_out(self, context: bpy.types.Context) -> None:
-        """Have Blender bring the paths to their range, which only these two do."""
+        """Make Blender resize the paths to their range, which only these two operators do."""
         for update in (bpy.ops.pose.paths_update, bpy.ops.object.paths_update):
             if cast(Any, update).poll():
                 update()
 
 
 def _missing(context: bpy.types.Context, paths: list[Path]) -> str:
-    """Return that a path does not lead through its owner at this frame, if so."""
+    """Return a sentence if a path misses its owner at the current frame."""
     scene, depsgraph = cast(bpy.types.Scene, context.scene), context.view_layer.depsgraph
     if depsgraph is None:
         return ""
@@ -170,7 +170,7 @@ def _missing(context: bpy.types.Context, paths: list[Path]) -> str:
 
 
 def draw_panel(panel: Any, context: bpy.types.Context) -> None:
-    """Draw what belongs to the Motion Paths panels of objects and armatures."""
+    """Draw the entries of the Motion Paths panels of objects and armatures."""
     ob = context.object
     if ob is None or not is_affected(ob):
         return
@@ -185,7 +185,7 @@ def draw_panel(panel: Any, context: bpy.types.Context) -> None:
 
 
 def draw_menu(menu: Any, _context: bpy.types.Context) -> None:
-    """Draw what belongs to Pose > Motion Paths."""
+    """Draw the entries of Pose > Motion Paths."""
     menu.layout.separator()
     menu.layout.operator("fabrik.paths_calculate", text="Calculate with FABRIK IK")
     menu.layout.operator("fabrik.paths_update", text="Update with FABRIK IK")

@@ -1,4 +1,4 @@
-"""Reading motion paths, and calculating them with the constraints."""
+"""Reading motion paths, and calculating them including IK."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ from ...editing.playing import play, returning, staged
 from ...plan import planner
 
 PROJECTED = (5, 0, 0)
-"""The first version in which paths in camera space are projected into its image."""
+"""The first Blender version that projects camera-space paths into the image."""
 
 ROUNDING = 8.0 * UNIT
-"""The error of a point by rounding, as a share of the distances that add up to its location."""
+"""Rounding error of a point, as a fraction of the distances that add up to its location."""
 
 Key = tuple[int, str]
-"""The `session_uid` of an object, and a bone's name; an empty one for the object itself."""
+"""An object's `session_uid` and a bone's name; an empty name for the object itself."""
 
 Points: TypeAlias = "array[float]"
 """Three numbers for each frame of a path."""
@@ -36,7 +36,7 @@ class Path(NamedTuple):
         object: The object.
         bone: The bone's name; empty for the object itself.
         data: Blender's motion path.
-        is_seen_from_camera: Whether its points are in camera space, not in world space.
+        is_seen_from_camera: Whether its points are in camera space instead of world space.
     """
 
     object: bpy.types.Object
@@ -46,7 +46,7 @@ class Path(NamedTuple):
 
     @property
     def key(self) -> Key:
-        """What identifies it in this session."""
+        """The identifier of its owner in this session."""
         return session_uid(self.object), self.bone
 
     @property
@@ -55,45 +55,45 @@ class Path(NamedTuple):
         return range(self.data.frame_start, self.data.frame_start + self.data.length)
 
     def points(self) -> Points:
-        """Return its points."""
+        """Return the coordinates of all points."""
         numbers = array("f", bytes(12 * self.data.length))
         cast(Any, self.data.points).foreach_get("co", numbers)
         return numbers
 
     def set_points(self, numbers: Points) -> None:
-        """Set its points, and have them drawn."""
+        """Set the coordinates of all points, and redraw them."""
         cast(Any, self.data.points).foreach_set("co", numbers)
         self.object.update_tag()
 
     def point_now(self, scene: bpy.types.Scene, depsgraph: bpy.types.Depsgraph) -> Vector:
-        """Return the point of the frame that is shown, in the space of the path."""
+        """Return the owner's location at the current frame, in the space of the path."""
         ob = self.object.evaluated_get(depsgraph)
-        place = ob.matrix_world.translation
+        location_world = ob.matrix_world.translation
         if self.bone:
             bone = cast(Any, ob.pose).bones[self.bone]
-            place = ob.matrix_world @ (bone.head if self.data.use_bone_head else bone.tail)
+            location_world = ob.matrix_world @ (bone.head if self.data.use_bone_head else bone.tail)
         if not self.is_seen_from_camera or scene.camera is None:
-            return place
-        seen = _camera_matrix(scene, depsgraph) @ place.to_4d()
-        return seen.to_3d() / (seen.w or 1.0)  # What is beside the lens has no place in the image.
+            return location_world
+        projected = _camera_matrix(scene, depsgraph) @ location_world.to_4d()
+        return projected.to_3d() / (projected.w or 1.0)  # Points in the lens plane have w = 0.
 
     def miss(self, scene: bpy.types.Scene, depsgraph: bpy.types.Depsgraph) -> float:
-        """Return how far the path misses its owner at the frame that is shown, in metres.
+        """Return the path's distance from its owner at the current frame, in metres.
 
-        0 within rounding, and where the path has no point; of a path in camera space always.
+        0 within rounding, where the path has no point, and always for a path in camera space.
         """
         is_between = scene.frame_subframe or scene.frame_current not in self.frames
         if self.is_seen_from_camera or is_between:
             return 0.0
         point = self.data.points[scene.frame_current - self.data.frame_start]
-        now = self.point_now(scene, depsgraph)
+        current = self.point_now(scene, depsgraph)
         origin = self.object.evaluated_get(depsgraph).matrix_world.translation
-        miss = (now - cast(Vector, point.co)).length
-        return miss if miss > ROUNDING * (origin.length + (now - origin).length) else 0.0
+        miss = (current - cast(Vector, point.co)).length
+        return miss if miss > ROUNDING * (origin.length + (current - origin).length) else 0.0
 
 
 def _camera_matrix(scene: bpy.types.Scene, depsgraph: bpy.types.Depsgraph) -> Matrix:
-    """Return the matrix from world space to that of paths baked to the active camera."""
+    """Return the matrix from world space to the space of paths baked to the active camera."""
     camera = cast(bpy.types.Object, scene.camera).evaluated_get(depsgraph)
     view = camera.matrix_world.inverted_safe()
     if bpy.app.version < PROJECTED:
@@ -124,8 +124,8 @@ def paths_of(ob: bpy.types.Object) -> Iterator[Path]:
 
 
 def is_affected(ob: bpy.types.Object) -> bool:
-    """Return whether constraints of ours may move an object, or bones of it."""
-    present = planner.known()  # Panels ask, and drawing must not make a plan.
+    """Return whether constraints of this extension can move an object or its bones."""
+    present = planner.known()  # Panels call this, and drawing must not make a plan.
     if present is None or not present.chains or ob.library is not None:
         return False
     if ob.type == "ARMATURE" or (ob.animation_data and ob.animation_data.drivers):
@@ -134,7 +134,7 @@ def is_affected(ob: bpy.types.Object) -> bool:
 
 
 def affected_paths(layer: bpy.types.ViewLayer) -> list[Path]:
-    """Return the motion paths in a view layer that constraints of ours may change."""
+    """Return the motion paths in a view layer that constraints can change."""
     objects = [ob for ob in layer.objects if next(paths_of(ob), None) and is_affected(ob)]
     return [path for ob in objects for path in paths_of(ob)]
 
@@ -149,10 +149,10 @@ def calculate(
     Args:
         scene: The scene to play.
         layer: The view layer whose objects are evaluated.
-        wanted: The frames to calculate of each path.
+        wanted: The frames to calculate for each path.
 
     Yields:
-        The share of frames that is done. Nothing is set before the last one.
+        The fraction of finished frames. Points are set only after the last frame.
     """
     points = {path: path.points() for path in wanted}
     due: dict[int, list[Path]] = {}

@@ -1,7 +1,7 @@
-"""Calculating motion paths again after Blender has, as soon as it is not busy.
+"""Corrects motion paths that Blender has recalculated, as soon as it isn't busy.
 
-Blender calculates paths when asked to, and after edits while auto keying is on. Nothing tells of
-it, but the points are then others than those set here.
+Blender calculates paths on request, and after edits while auto keying is on. It sends no
+notification, but the points then differ from those set here.
 """
 
 from __future__ import annotations
@@ -18,17 +18,17 @@ from ...ui.stepping import is_busy
 from .paths import Key, Path, Points, affected_paths, calculate, is_affected, paths_of
 
 PAUSE = 0.1
-"""Seconds until the next check whether Blender is still busy."""
+"""Seconds until the next check if Blender is busy."""
 
 _calculated: dict[Key, Points] = {}
-"""The points of all paths as they should be."""
+"""The correct points of all paths."""
 
 _is_loaded = True
-"""Whether nothing has been updated since a file was loaded."""
+"""Whether nothing was updated since a file was loaded."""
 
 
 def note_update(depsgraph: bpy.types.Depsgraph) -> None:
-    """Look for paths that Blender has calculated, and correct them soon."""
+    """Detect paths that Blender has recalculated, and schedule their correction."""
     global _is_loaded
     if depsgraph.mode != "VIEWPORT":
         return
@@ -49,15 +49,15 @@ def _is_outdated(ob: bpy.types.Object) -> bool:
 
 
 def note_calculated(points: dict[Key, Points]) -> None:
-    """Remember the points of paths as they should be."""
+    """Remember the correct points of paths."""
     _calculated.update(points)
 
 
 @on_load
 def _forget() -> None:
-    """Take the paths of another file for right: it takes a pass over all frames to know better.
+    """Trust the paths of a loaded file, as verifying them takes a pass over all frames.
 
-    Undo and redo keep what is known, as they may bring back paths as Blender calculated them.
+    Undo and redo keep the remembered points, as they may restore paths as Blender calculated them.
     """
     global _is_loaded
     _is_loaded = True
@@ -65,13 +65,13 @@ def _forget() -> None:
 
 
 def _outdated(path: Path) -> list[int]:
-    """Return the frames at which a path has other points than it should have."""
-    should = _calculated.get(path.key)
+    """Return the frames at which a path's points differ from the correct ones."""
+    correct = _calculated.get(path.key)
     points = path.points()
-    if should is None or len(should) != len(points):
+    if correct is None or len(correct) != len(points):
         return list(path.frames)
-    # As bytes: what is no number is never equal.
-    old, new = should.tobytes(), points.tobytes()
+    # As bytes, because NaN is never equal to itself.
+    old, new = correct.tobytes(), points.tobytes()
     if old == new:
         return []
     rows = [slice(12 * i, 12 * i + 12) for i in range(len(path.frames))]
@@ -80,13 +80,13 @@ def _outdated(path: Path) -> list[int]:
 
 def _correct_soon() -> None:
     if bpy.app.background:
-        return  # Without a window nothing runs timers.
+        return  # Timers don't run without a window.
     if not bpy.app.timers.is_registered(_correct):
         bpy.app.timers.register(_correct, first_interval=0.0)
 
 
 def _correct() -> float | None:
-    """Correct the outdated paths of all windows' view layers, unless Blender is busy."""
+    """Correct outdated paths in the view layers of all windows, unless Blender is busy."""
     if is_busy():
         return PAUSE
     windows: Iterable[Any] = cast(bpy.types.WindowManager, bpy.context.window_manager).windows
@@ -103,12 +103,12 @@ def _correct() -> float | None:
 
 
 def register() -> None:
-    """Take the paths of the open file for right."""
+    """Trust the paths of the open file."""
     _forget()
 
 
 def unregister() -> None:
-    """Correct nothing any more."""
+    """Stop correcting paths."""
     _calculated.clear()
     if bpy.app.timers.is_registered(_correct):
         bpy.app.timers.unregister(_correct)

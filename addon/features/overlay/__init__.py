@@ -1,4 +1,4 @@
-"""The overlay of chains, their reach and joint limits."""
+"""The viewport overlay: chains, their reach and joint limits."""
 
 from . import overlay
 

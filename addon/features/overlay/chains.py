@@ -1,7 +1,7 @@
 """The chains that the overlay shows, as numbers in world space.
 
-Draw handlers call this, so it only reads evaluated data: it writes and solves nothing, and makes no
-plan.
+Draw handlers call this module, so it only reads evaluated data: it writes nothing, solves nothing,
+and makes no plan.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ from ...settings.properties import FabrikConstraint, settings
 from .shell import Shell
 
 NEAR_END = radians(0.5)
-"""Maximum angle to the end of a limit of a joint that is shown as limited."""
+"""Maximum angle in radians from a joint limit at which the joint is shown as limited."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,18 +54,18 @@ class ShownChain:
 
     Attributes:
         name: Name of the constraint.
-        is_active: Whether it is the active constraint of the active object, or of the armature that
-            this is a target or pole of.
+        is_active: Whether it is the active constraint of the active object, or of the armature
+            whose target or pole is the active object.
         joints: Heads of its bones, root first, and the tip.
-        at_end: Indices of the joints that are at the end of their limit.
-        tip: The point that is moved to the target: the tip, or for a look-at the end of its gaze at
-            the distance of the target.
-        target: Goal of the tip; None if it has none, as a wave, or if a walk moves the foot.
-        pole: Location of the pole target, if there is one.
-        elbow: The most bent joint; None if the chain cannot bend, or has no pole target.
-        shell: Reach of the active chain, if it is out of reach or asked for; None if its root may
+        at_end: Indices of the joints that are at their limit.
+        tip: The point moved to the target: the tip, or for a look-at the end of its gaze at the
+            distance of the target.
+        target: Goal of the tip; None without a goal, as for a wave, or if a walk moves the foot.
+        pole: Location of the pole target; None without one.
+        elbow: The most bent joint; None if the chain can't bend, or has no pole target.
+        shell: Reach of the active chain, if it is out of reach or requested; None if its root may
             move, or if a motion poses it.
-        missed: Distance from tip to target; 0 if it is reached.
+        missed: Distance from tip to target; 0 if reached.
         state: The constraint's state.
         doing: Status text of a motion without a goal.
     """
@@ -89,7 +89,7 @@ class ShownRig:
 
     Attributes:
         now: The evaluated armature.
-        world: Its frame in world space.
+        world: Its world-space frame.
     """
 
     def __init__(self, evaluated: bpy.types.Object) -> None:
@@ -127,11 +127,11 @@ class ShownRig:
         return WHOLE if above is None else self.now.frame(self.now.bones.find(above.name))
 
     def carried(self, bone: int) -> Quat:
-        """Return the local rotation with which a bone goes along with its parent."""
+        """Return the local rotation at which a bone just follows its parent."""
         return carried_turn(rest_of(self.now.bones[bone].bone), self.parent(bone)[0])
 
     def joint(self, bone: int) -> Quat:
-        """Return the rotation of a bone's joint, for which its limit is."""
+        """Return the rotation of a bone's joint, to which its limit applies."""
         return quat_product(quat_inverse(self.carried(bone)), self.rotation(bone))
 
     def item(self, chain: ChainPlan) -> FabrikConstraint:
@@ -139,7 +139,7 @@ class ShownRig:
         return settings(self.now.object).constraints[chain.item]
 
     def local(self, bone: int, rotation: Quat, scale: Sequence[float] | None = None) -> Local:
-        """Return the evaluated local channels of a bone with another rotation, and scale."""
+        """Return a bone's evaluated local channels, with another rotation and optional scale."""
         is_fixed = self.now.bones[bone].bone.use_connect
         location = ORIGIN if is_fixed else self.now.channels.numbers(bone, "location", 3)
         return Local(vector(location), rotation, vector(scale or self.now.bones[bone].scale))
@@ -158,7 +158,7 @@ def shown_chains(
     Args:
         layer: The evaluated view layer.
         viewport: The viewport in which the armatures must be visible; None for any.
-        with_reach: Whether the reach of the active one is asked for.
+        with_reach: Whether the reach of the active constraint is requested.
     """
     plan = known()
     if plan is None:
@@ -186,7 +186,7 @@ def shown_chains(
 def _seen(
     skeleton: Skeleton, layer: bpy.types.ViewLayer, viewport: bpy.types.SpaceView3D | None
 ) -> ShownRig | None:
-    """Return `ShownRig.seen`, if its evaluated copy has the current bones and constraints."""
+    """Return `ShownRig.seen` if its evaluated copy has the current bones and constraints."""
     rig = ShownRig.seen(skeleton.object, layer, viewport)
     if rig is None or len(rig.now.bones) != len(skeleton.names):
         return None
@@ -217,27 +217,27 @@ def _shown(
     frames = [rig.now.frame(bone) for bone in _bones_of(chain)]
     local = _joints(chain, frames)
     joints = tuple(point_in(rig.world, joint) for joint in local)
-    owners = {armature, *(aim.object for aim in (chain.target, chain.pole) if aim is not None)}
+    owners = {armature, *(goal.object for goal in (chain.target, chain.pole) if goal is not None)}
     is_shown = settings(armature).active_index == chain.item
     is_active = is_shown and layer.objects.active in owners
     tip = joints[-1]
-    aim = tip
+    goal = tip
     if chain.target is not None:
         target = place_of(depsgraph, chain.target)
-        aim = target[1] if chain.offset is None else point_in(target, chain.offset[1])
+        goal = target[1] if chain.offset is None else point_in(target, chain.offset[1])
     if chain.kind.gaze is not None:
         along = point_in(rig.now.frame(chain.bones[-1]), chain.kind.gaze(rig.item(chain)))
-        tip = _gaze(point_in(rig.world, along), joints[-2], aim)
+        tip = _gaze(point_in(rig.world, along), joints[-2], goal)
     is_moved = chain.goal_source is not None or chain.target_tie is not None
     if is_moved and item.state == "REACHED":
-        aim = tip  # Feet, walks and lifted bodies change the goal.
+        goal = tip  # Feet, walks and lifted bodies change the goal.
     is_elsewhere = chain.goal_source is not None and chain.goal_source.replaces_target
     has_target = not is_elsewhere and chain.kind.needs_target
-    # Motions and walks report their own error; that of others may be older than the evaluated pose.
-    is_own = not chain.kind.reaches or is_elsewhere or chain.target_tie is not None
+    # Motions and walks report their error; that of others may be older than the evaluated pose.
+    reports_error = not chain.kind.reaches or is_elsewhere or chain.target_tie is not None
     missed = 0.0
     if item.state != "REACHED":
-        missed = item.error if is_own else dist(tip, aim)
+        missed = item.error if reports_error else dist(tip, goal)
         missed = missed if missed > rig.item(chain).tolerance * size_of(joints) else 0.0
     has_shell = is_active and (with_reach or item.state == "OUT_OF_REACH")
     pole = elbow = None
@@ -250,7 +250,7 @@ def _shown(
         joints,
         _at_end(chain, rig),
         tip,
-        aim if has_target else None,
+        goal if has_target else None,
         pole,
         elbow,
         _shell(plan, unit, chain, rig, local) if has_shell else None,
@@ -267,14 +267,14 @@ def _gaze(along: Vec, eye: Vec, target: Vec) -> Vec:
 
 
 def _bones_of(chain: ChainPlan) -> list[int]:
-    """Return the bones whose heads are the joints of a chain."""
+    """Return the bones whose heads are a chain's joints."""
     if chain.tip_bone < 0 or chain.has_hand:
         return chain.bones
     return [*chain.bones, chain.tip_bone]
 
 
 def _joints(chain: ChainPlan, frames: Sequence[Frame]) -> list[Vec]:
-    """Return the joints of a chain in armature space, given the frames of `_bones_of`."""
+    """Return a chain's joints in armature space from the frames of `_bones_of`."""
     heads = [head for _, head in frames]
     if chain.tip_bone >= 0:
         return heads
@@ -288,8 +288,8 @@ def _has_hand_beyond(chain: ChainPlan) -> bool:
 
 
 def _at_end(chain: ChainPlan, rig: ShownRig) -> tuple[int, ...]:
-    asked = [ik_settings(rig.now.bones[bone]) for _, bone in chain.joints.native]
-    limits, _ = chain.joints.now(asked)
+    native_settings = [ik_settings(rig.now.bones[bone]) for _, bone in chain.joints.native]
+    limits, _ = chain.joints.now(native_settings)
     return tuple(
         index
         for index, limit in enumerate(limits)
@@ -298,22 +298,22 @@ def _at_end(chain: ChainPlan, rig: ShownRig) -> tuple[int, ...]:
 
 
 def _elbow(joints: Sequence[Vec]) -> Vec | None:
-    """Return the joint farthest from the line from root to tip; the middle one if straight."""
+    """Return the joint farthest from the line from root to tip; the middle joint if straight."""
     if len(joints) < 3:
         return None
     axis = normalized(sub(joints[-1], joints[0])) or ORIGIN
-    off = [length(across(sub(joint, joints[0]), axis)) for joint in joints[1:-1]]
-    if max(off) <= STRAIGHT * size_of(joints):
+    distances = [length(across(sub(joint, joints[0]), axis)) for joint in joints[1:-1]]
+    if max(distances) <= STRAIGHT * size_of(joints):
         return joints[len(joints) // 2]
-    return joints[1 + off.index(max(off))]
+    return joints[1 + distances.index(max(distances))]
 
 
 def _shell(
     plan: Plan, unit: UnitPlan, chain: ChainPlan, rig: ShownRig, joints: Sequence[Vec]
 ) -> Shell | None:
-    """Return the reach of a chain, given its joints in armature space.
+    """Return the reach of a chain from its joints in armature space.
 
-    An oriented hand does not reach; the center is offset by it instead.
+    An oriented hand doesn't reach; it offsets the center instead.
     """
     if not chain.kind.reaches or any(
         other.is_root_free and other.bones[0] == unit.bones[0] and rig.item(other).root_weight > 0.0
@@ -334,8 +334,8 @@ def _shell(
 
 
 def _shares_hand(unit: UnitPlan, chain: ChainPlan) -> bool:
-    others = (other for other in unit.members if other is not chain)
-    return any(chain.bones[-1] in other.bones for other in others)
+    other_chains = (other for other in unit.members if other is not chain)
+    return any(chain.bones[-1] in other.bones for other in other_chains)
 
 
 def _unstretched_frames(plan: Plan, chain: ChainPlan, rig: ShownRig) -> list[Frame]:

@@ -1,4 +1,4 @@
-"""The joint limit of the active bone that the overlay shows. Read-only, like `chains`."""
+"""The active bone's joint limit for the overlay. Read-only, like `chains`."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ SIZE = 0.75
 """Size of a drawn limit, as a fraction of the bone length."""
 
 TWIST_RADIUS, TWIST_PLACE = 0.2, 0.4
-"""Radius of a drawn twist, and its location along the bone, as fractions of the bone length."""
+"""Radius of a drawn twist, and its position along the bone, as fractions of the bone length."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,9 +29,9 @@ class ShownJoint:
     Attributes:
         head: Head of the bone.
         edge: Path of a point on the bone along the edge of the limit; see `Limit.outline`.
-        twist: Path of a point beside the bone over the range of twist; see `Limit.twists`.
-        twisted: Center of that path, and the current location of the point.
-        is_at_end: Whether the bone is at the end of the limit.
+        twist: Path of a point beside the bone over the twist range; see `Limit.twists`.
+        twisted: Center of the twist path, and the point's current location.
+        is_at_end: Whether the joint is at its limit.
     """
 
     head: Vec
@@ -44,7 +44,7 @@ class ShownJoint:
 def shown_joint(
     layer: bpy.types.ViewLayer, viewport: bpy.types.SpaceView3D | None = None
 ) -> ShownJoint | None:
-    """Return the joint limit of the active pose bone; None if it has none.
+    """Return the joint limit of the active pose bone; None without a limit.
 
     Args:
         layer: The evaluated view layer.
@@ -70,20 +70,20 @@ def _shown(rig: ShownRig, bone: Any) -> ShownJoint | None:
     if limit is None:
         return None
     rest, parent = rest_of(bone.bone), rig.parent(index)
-    carried, now = rig.carried(index), rig.joint(index)
+    carried, current = rig.carried(index), rig.joint(index)
 
     def place(rotation: Quat, point: Vec) -> Vec:
-        """Return the world location of a point, in bone lengths, for a rotation of the joint."""
+        """Return the world location of a point, in bone lengths, at a rotation of the joint."""
         local = rig.local(index, quat_product(carried, rotation))
         frame: Frame = bone_frame(rest, local, parent)
         x, y, z = (rest.length * number for number in point)
         return point_in(rig.world, point_in(frame, (x, y, z)))
 
-    on, beside = (0.0, TWIST_PLACE, 0.0), (TWIST_RADIUS, TWIST_PLACE, 0.0)
+    on_axis, beside = (0.0, TWIST_PLACE, 0.0), (TWIST_RADIUS, TWIST_PLACE, 0.0)
     return ShownJoint(
-        place(now, (0.0, 0.0, 0.0)),
+        place(current, (0.0, 0.0, 0.0)),
         tuple(place(rotation, (0.0, SIZE, 0.0)) for rotation in limit.outline()),
-        tuple(place(rotation, beside) for rotation in limit.twists(now)),
-        (place(now, on), place(now, beside)),
-        limit.is_at_end(now, NEAR_END),
+        tuple(place(rotation, beside) for rotation in limit.twists(current)),
+        (place(current, on_axis), place(current, beside)),
+        limit.is_at_end(current, NEAR_END),
     )

@@ -1,7 +1,7 @@
 """Drawing the overlay in 3D Viewports.
 
-Lines are drawn in world space, joints and texts on top in pixels. The data is collected once for
-both, each time that a region is drawn.
+Lines are drawn in world space, then joints and text in pixels on top. The data is collected once
+for both, at each redraw of a region.
 """
 
 from __future__ import annotations
@@ -57,7 +57,7 @@ class OverlayData(NamedTuple):
 
     Attributes:
         chains: The constraints, the active one first.
-        joint: The joint of the active bone, if it is limited.
+        joint: The active bone's joint, if it is limited.
     """
 
     chains: list[ShownChain]
@@ -82,12 +82,12 @@ def overlay_data(context: bpy.types.Context) -> OverlayData | None:
 # In world space
 
 
-def draw_world(context: bpy.types.Context, shown: OverlayData) -> None:
-    """Draw chains with their reach, targets and poles, and the limit of the active joint."""
+def draw_world(context: bpy.types.Context, data: OverlayData) -> None:
+    """Draw chains with their reach, targets and poles, and the active joint's limit."""
     colours = palette(context)
     thin, thick, areas = Strokes(), Strokes(), Strokes()
     eye, is_far = _eye(cast(bpy.types.RegionView3D, context.region_data))
-    for chain in shown.chains:
+    for chain in data.chains:
         colour = colours.active if chain.is_active else colours.chain
         thick.path(chain.joints, colour)
         if chain.tip != chain.joints[-1]:
@@ -104,9 +104,9 @@ def draw_world(context: bpy.types.Context, shown: OverlayData) -> None:
             thin.path(chain.shell.outline(chain.shell.inner, eye, is_far), outline)
             for circle in chain.shell.great_circles():
                 thin.path(circle, faint(colour, 0.15))
-    if shown.joint is not None:
-        colour = colours.end if shown.joint.is_at_end else colours.chain
-        _add_joint(shown.joint, colour, thin, areas)
+    if data.joint is not None:
+        colour = colours.end if data.joint.is_at_end else colours.chain
+        _add_joint(data.joint, colour, thin, areas)
     areas.triangles()
     thin.lines(THIN * pixel(context))
     thick.lines(THICK * pixel(context))
@@ -120,14 +120,14 @@ def _add_joint(joint: ShownJoint, colour: Colour, thin: Strokes, areas: Strokes)
         for end in (*edge[:: len(edge) // 4], edge[-1]):
             thin.path((joint.head, end), faint(colour, 0.5))
     if joint.twist:
-        middle, now = joint.twisted
+        middle, current = joint.twisted
         areas.fan((middle, *joint.twist), faint(colour, 0.2))
         thin.path(joint.twist, colour)
-        thin.path((middle, now), colour)
+        thin.path((middle, current), colour)
 
 
 def _eye(view: bpy.types.RegionView3D) -> tuple[Vec, bool]:
-    """Return the location of the viewer, or its direction, and whether it is a direction."""
+    """Return the location of the viewer, or its direction in orthographic views, and which."""
     camera = view.view_matrix.inverted()
     x, y, z = camera.translation if view.is_perspective else camera.to_3x3() @ Vector((0, 0, 1))
     return (x, y, z), not view.is_perspective
@@ -136,12 +136,12 @@ def _eye(view: bpy.types.RegionView3D) -> tuple[Vec, bool]:
 # In pixels
 
 
-def draw_pixels(context: bpy.types.Context, shown: OverlayData) -> None:
+def draw_pixels(context: bpy.types.Context, data: OverlayData) -> None:
     """Draw joints, targets, distances, and the text in the corner."""
     colours = palette(context)
     size = DOT * pixel(context)
     dots: list[Dot] = []
-    for chain in shown.chains:
+    for chain in data.chains:
         colour = colours.active if chain.is_active else colours.chain
         for index, joint in enumerate(chain.joints):
             is_at_end = index in chain.at_end
@@ -155,7 +155,7 @@ def draw_pixels(context: bpy.types.Context, shown: OverlayData) -> None:
     region, view = cast(Any, context.region), cast(Any, context.region_data)
     draw_dots(region, view, dots)
     height = start_texts(context)
-    for chain in shown.chains:
+    for chain in data.chains:
         if chain.target is None or not chain.missed:
             continue
         middle = in_region(context, mix(chain.tip, chain.target, 0.5))
@@ -163,7 +163,7 @@ def draw_pixels(context: bpy.types.Context, shown: OverlayData) -> None:
             text = length_text(cast(bpy.types.Scene, context.scene), chain.missed)
             write(text, middle[0], middle[1] + 3.0 * size, colours.target)
     if _has_corner(context):
-        _write_report(context, report(context, shown.chains), 1.6 * height, colours.text)
+        _write_report(context, report(context, data.chains), 1.6 * height, colours.text)
 
 
 def report(context: bpy.types.Context, chains: Sequence[ShownChain]) -> list[str]:
@@ -186,7 +186,7 @@ def report(context: bpy.types.Context, chains: Sequence[ShownChain]) -> list[str
 
 
 def _has_corner(context: bpy.types.Context) -> bool:
-    """Return whether the region shows the text: in Quad View only the user perspective does."""
+    """Return whether the region shows the text; in Quad View only the user view does."""
     view = cast(bpy.types.SpaceView3D, context.space_data)
     return view.overlay.show_text and context.region_data == view.region_3d
 
@@ -213,7 +213,7 @@ def _write_report(
 # Draw handlers
 
 _waiting: OverlayData | None = None
-"""The data of the region of which lines are drawn, but not yet pixels."""
+"""Data of the region whose lines are drawn, but not its pixels."""
 
 
 def on_world() -> None:
@@ -222,24 +222,24 @@ def on_world() -> None:
     _waiting = None
     with _suppressed_errors():
         solve_in(cast(bpy.types.Scene, bpy.context.scene), bpy.context.view_layer)
-        shown = overlay_data(bpy.context)
-        if shown is not None:
-            draw_world(bpy.context, shown)
-            _waiting = shown
+        data = overlay_data(bpy.context)
+        if data is not None:
+            draw_world(bpy.context, data)
+            _waiting = data
 
 
 def on_pixels() -> None:
-    """Draw the pixels of the region whose lines were drawn just before."""
+    """Draw the pixels of the region whose lines were just drawn."""
     global _waiting
-    shown, _waiting = _waiting, None
-    if shown is not None:
+    data, _waiting = _waiting, None
+    if data is not None:
         with _suppressed_errors():
-            draw_pixels(bpy.context, shown)
+            draw_pixels(bpy.context, data)
 
 
 @contextmanager
 def _suppressed_errors() -> Iterator[None]:
-    """Suppress errors, which Blender would print at each redraw."""
+    """Suppress errors, because Blender would print them at each redraw."""
     try:
         yield
     except ReferenceError:
@@ -249,7 +249,7 @@ def _suppressed_errors() -> Iterator[None]:
 
 
 def draw_switch(panel: Any, context: bpy.types.Context) -> None:
-    """Draw the checkbox in the Overlays popover, below that of bones."""
+    """Draw the checkbox in the Overlays popover, below Bones."""
     layout: Layout = panel.layout
     column = layout.column()
     column.active = cast(bpy.types.SpaceView3D, context.space_data).overlay.show_overlays
@@ -271,8 +271,8 @@ _handles: list[Any] = []
 
 def register() -> None:
     """Add the draw handlers and the checkbox."""
-    for call, moment in CALLS:
-        _handles.append(bpy.types.SpaceView3D.draw_handler_add(call, (), "WINDOW", moment))
+    for call, phase in CALLS:
+        _handles.append(bpy.types.SpaceView3D.draw_handler_add(call, (), "WINDOW", phase))
     _overlays().append(draw_switch)
 
 

@@ -1,4 +1,4 @@
-"""The reach of a chain, as a spherical shell around its root."""
+"""The reach of a chain: a spherical shell around its root."""
 
 from __future__ import annotations
 
@@ -27,10 +27,10 @@ class Shell:
     """The reachable space of a chain.
 
     Attributes:
-        frame: Center in world space, and the axes in which the shell is round: those of the
+        frame: Center in world space, and the axes in which the shell is spherical: those of the
             armature, which may be scaled non-uniformly.
         outer: Outer radius in these axes.
-        inner: Inner radius, 0 if there is none.
+        inner: Inner radius; 0 without an inner sphere.
     """
 
     frame: Frame
@@ -38,12 +38,12 @@ class Shell:
     inner: float
 
     def outline(self, radius: float, eye: Vec, is_far: bool) -> list[Vec]:
-        """Return the silhouette of one of the two spheres.
+        """Return the silhouette of the outer or inner sphere.
 
         Args:
-            radius: One of the two radii.
+            radius: The outer or inner radius.
             eye: Location of the viewer in world space, or its direction.
-            is_far: Whether it is a direction, as in an orthographic view.
+            is_far: Whether `eye` is a direction, as in an orthographic view.
 
         Returns:
             A closed line in world space; empty from inside, with radius 0, or if the armature has
@@ -52,20 +52,20 @@ class Shell:
         if radius == 0.0:
             return []
         try:
-            undone = inverse(self.frame)
+            to_shell = inverse(self.frame)
         except ValueError:
             return []
-        seen = mat_apply(undone[0], eye) if is_far else point_in(undone, eye)
-        ahead = unit(seen)
-        if ahead is None or (not is_far and length(seen) <= radius):
+        eye_local = mat_apply(to_shell[0], eye) if is_far else point_in(to_shell, eye)
+        sight = unit(eye_local)
+        if sight is None or (not is_far and length(eye_local) <= radius):
             return []
-        nearer = 0.0 if is_far else radius * radius / length(seen)
+        offset = 0.0 if is_far else radius * radius / length(eye_local)
         return self._circle(
-            scaled(ahead, nearer), ahead, sqrt(max(0.0, radius * radius - nearer * nearer))
+            scaled(sight, offset), sight, sqrt(max(0.0, radius * radius - offset * offset))
         )
 
     def great_circles(self) -> list[list[Vec]]:
-        """Return the three circles of the outer radius in the planes of the axes."""
+        """Return the three circles with the outer radius in the planes of the axes."""
         axes: tuple[Vec, ...] = ((1.0, 0.0, 0.0), (0.0, 1.0, 0.0), (0.0, 0.0, 1.0))
         return [self._circle(ORIGIN, axis, self.outer) for axis in axes]
 

@@ -28,7 +28,7 @@ from ...blender.skeleton import matrix3, skeleton_of, vector
 from ...editing.playing import go_to, updated
 
 TOE_LENGTH = 0.5
-"""The distance from the ball to the tip of the toes, as a fraction of that from heel to ball."""
+"""The distance from the ball to the tip of the toes, relative to that from heel to ball."""
 
 FOOT_LENGTH = 2.0
 """The length of a foot without a toe joint, as a multiple of the height of its ankle."""
@@ -38,7 +38,7 @@ class SolePoint(NamedTuple):
     """A point of a sole.
 
     Attributes:
-        bone: The bone that it is attached to.
+        bone: The bone to which it is attached.
         place: Its position in the space of that bone.
     """
 
@@ -51,7 +51,7 @@ class Body(NamedTuple):
 
     Attributes:
         armature: The armature object.
-        hips: The bone that moves the body with its legs.
+        hips: The bone that carries the body with its legs.
         root: The topmost parent of the hips, or the hips themselves.
         feet: The points of the sole of each foot.
         leg: The mean leg length in armature space.
@@ -69,10 +69,10 @@ class Body(NamedTuple):
 
 
 def body_of(armature: bpy.types.Object) -> Body:
-    """Return the body of an armature, that of the active bone if there are several.
+    """Return the body of an armature: the active bone's if it has several.
 
     Raises:
-        ProblemError: If no legs are found.
+        ProblemError: If no legs are recognized.
     """
     figure = meant_figure(armature)
     character = character_of(armature, bone=figure)
@@ -95,7 +95,7 @@ def body_of(armature: bpy.types.Object) -> Body:
         _soles(armature, character, legs, max(lengths)),
         sum(lengths) / len(lengths),
         character.up,
-        [one for one in figures(armature) if one != figure],
+        [root_name for root_name in figures(armature) if root_name != figure],
     )
 
 
@@ -111,7 +111,7 @@ def _length(heads: Sequence[Vector]) -> float:
 def _soles(
     armature: bpy.types.Object, character: Character, legs: Sequence[Limb], leg_length: float
 ) -> list[list[SolePoint]]:
-    """Return the heel, ball and toe tip of each leg, projected to the floor that it stands on.
+    """Return the heel, ball and toe tip of each leg, projected to its floor.
 
     Only joints are used, as the tails of imported bones are arbitrary.
     """
@@ -132,11 +132,11 @@ def _soles(
         else:
             ball = heel + character.front * (FOOT_LENGTH * (ankle.translation - heel).length)
             tip, last, pose = ball, foot, ankle
-        own = ankle.inverted()
+        to_foot = ankle.inverted()
         soles.append(
             [
-                SolePoint(foot.name, own @ heel),
-                SolePoint(foot.name, own @ ball),
+                SolePoint(foot.name, to_foot @ heel),
+                SolePoint(foot.name, to_foot @ ball),
                 SolePoint(last.name, pose.inverted() @ tip),
             ]
         )
@@ -144,9 +144,9 @@ def _soles(
 
 
 def _standing(foot: Sequence[bpy.types.Bone], up: Vector, clip: Clip | None) -> list[Matrix]:
-    """Return the matrices of the bones of a foot as it stands, in armature space.
+    """Return the matrices of a standing foot's bones, in armature space.
 
-    At rest, or at the frame of a clip at which its joints are lowest.
+    They are at rest, or at the frame of a clip at which its joints are lowest.
     """
     if clip is None:
         return [bone.matrix_local for bone in foot]
@@ -164,9 +164,9 @@ class Recording(NamedTuple):
     Attributes:
         frames: The frames.
         objects: The world matrix of the armature object at each frame.
-        bases: The matrix of the object's own channels at each frame.
+        bases: The local matrix of the object's channels at each frame.
         poses: The evaluated matrices of bones in armature space, by name, at each frame.
-        channels: The matrices of the own channels of bones, by name, at each frame.
+        channels: The local matrices of bones' channels, by name, at each frame.
         level: The matrix from world space to a space with Z up and its origin near the body.
         rate: The frames per second.
     """
@@ -224,7 +224,7 @@ def record(body: Body, frames: Iterable[float], keyed: Sequence[str]) -> Recordi
 
 
 def steps_of(body: Body, recording: Recording) -> Steps:
-    """Return the positions of the soles and the hips over level ground."""
+    """Return the positions of the soles and the hips above level ground."""
     to_level = [recording.level @ ob for ob in recording.objects]
     feet: list[list[list[Vec]]] = []
     for sole in body.feet:
@@ -240,13 +240,13 @@ def steps_of(body: Body, recording: Recording) -> Steps:
 
 
 def planar_path(recording: Recording, matrices: Sequence[Matrix], use_turn: bool) -> list[Planar]:
-    """Return the planar motion from the first of some world matrices to each."""
+    """Return the planar motion from the first world matrix to each."""
     first = recording.level @ matrices[0]
     path = [STILL]
     for matrix in matrices[1:]:
-        now = recording.level @ matrix
-        turn = now.to_quaternion() @ first.to_quaternion().inverted() if use_turn else Quaternion()
+        end = recording.level @ matrix
+        turn = end.to_quaternion() @ first.to_quaternion().inverted() if use_turn else Quaternion()
         axes = matrix3(turn.to_matrix())
-        before, after = vector(first.translation), vector(now.translation)
-        path.append(planar_of(axes, before, after, path[-1].angle))
+        origin, position = vector(first.translation), vector(end.translation)
+        path.append(planar_of(axes, origin, position, path[-1].angle))
     return path

@@ -17,7 +17,7 @@ from ...ui.wording import length_text
 if TYPE_CHECKING:
     from .root_motion import Options, TravelResult
 
-# `root_motion` imports numpy (with `bake`), so it is only imported when it is needed.
+# `root_motion` imports numpy (through `bake`), so it is imported only when needed.
 
 SLIDING = 0.02
 """The slide of a foot above which a warning is shown, as a fraction of the leg length."""

@@ -1,4 +1,4 @@
-"""Adding root motion computed from feet, and extracting root motion."""
+"""Add root motion computed from feet, and extract root motion."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ class Options(NamedTuple):
     Attributes:
         onto: What to key the travel on.
         use_turn: Whether it includes rotation.
-        use_cycles: Whether a loop is extended beyond the range.
+        use_cycles: Whether a loop repeats beyond the range.
         frame_range: The first and the last frame; None for the range of the action.
     """
 
@@ -55,9 +55,9 @@ class TravelResult(NamedTuple):
         travel: The motion from the first to the last frame.
         frames: The number of frames.
         leg: The mean leg length in world space.
-        before: The largest slide of a foot before, in world space; 0 without a stance phase.
+        before: The largest original slide of a foot, in world space; 0 without a stance phase.
         after: The largest slide when the result is played.
-        loops: Whether the action was extended beyond the range.
+        loops: Whether the action repeats beyond the range.
     """
 
     travel: Planar
@@ -72,11 +72,11 @@ def add(scene: bpy.types.Scene, armature: bpy.types.Object, options: Options) ->
     """Make an armature travel so that the feet on the floor do not slide.
 
     Raises:
-        ProblemError: If that is impossible; then nothing has changed.
+        ProblemError: If no travel does that; then nothing has changed.
     """
     body, frames = _prepare(armature, options)
     bones = pose_bones(armature)
-    # Other bones without a parent, such as the controls of feet, travel along.
+    # Other bones without a parent, such as foot controls, travel too.
     roots = [b.name for b in bones if b.parent is None and b.name not in body.others]
     with _staged(scene, armature):
         recording = record(body, frames, roots)
@@ -89,8 +89,8 @@ def add(scene: bpy.types.Scene, armature: bpy.types.Object, options: Options) ->
                 armature=armature.name,
             )
         stances = stances_of(steps, path)
-        before, after = (slides_of(steps, one, stances) for one in ([STILL] * len(path), path))
-        if max(after, default=0.0) >= max(before, default=0.0):
+        old, new = (slides_of(steps, motion, stances) for motion in ([STILL] * len(path), path))
+        if max(new, default=0.0) >= max(old, default=0.0):
             raise ProblemError(
                 "No travel reduces the sliding of the feet of “{armature}”: assign the action of "
                 "a walk or run cycle",
@@ -103,7 +103,7 @@ def add(scene: bpy.types.Scene, armature: bpy.types.Object, options: Options) ->
             tracks = {name: recording.moved(recording.track(name), path) for name in roots}
             goals = Goals(recording.objects, tracks)
             travelers = [bones[name] for name in roots]
-        # A turn there and back may leave some of it over, which F-curves cannot repeat.
+        # A turn back and forth may leave a net rotation, which F-curves cannot repeat.
         loops = loops and path[-1].angle == 0.0
         keys = _Keys(changed_channels(body, recording, goals), travelers, loops)
         return _write(body, recording, keys, path, options, path)
@@ -115,7 +115,7 @@ def extract(scene: bpy.types.Scene, armature: bpy.types.Object, options: Options
     In a loop the travel of the hips is uniform, and their sway remains.
 
     Raises:
-        ProblemError: If that is impossible; then nothing has changed.
+        ProblemError: If the armature does not travel, or cannot be keyed; then nothing has changed.
     """
     body, frames = _prepare(armature, options)
     if options.onto == ROOT and body.root == body.hips:
@@ -124,9 +124,9 @@ def extract(scene: bpy.types.Scene, armature: bpy.types.Object, options: Options
             {"onto": OBJECT},
             hips=body.hips,
         )
-    others = _independent_bones(body)
+    independent = _independent_bones(body)
     with _staged(scene, armature):
-        recording = record(body, frames, [body.root, *others])
+        recording = record(body, frames, [body.root, *independent])
         paths = _separate(body, recording, options.use_turn)
         path = paths.body
         back = _inverses(path)
@@ -139,7 +139,7 @@ def extract(scene: bpy.types.Scene, armature: bpy.types.Object, options: Options
         root = recording.moved(
             recording.track(body.root), back if is_hips else _inverses(paths.root)
         )
-        tracks = {name: recording.track(name) for name in others}
+        tracks = {name: recording.track(name) for name in independent}
         travelers: list[Any] = []
         expected = [STILL] * len(path)
         if options.onto == IN_PLACE:
@@ -196,7 +196,7 @@ def _separate(body: Body, recording: Recording, use_turn: bool) -> _Paths:
 
 
 def _independent_bones(body: Body) -> list[str]:
-    """Return the hips and the keyed bones that have no parent or are children of the root."""
+    """Return the hips, and the keyed bones without a parent or parented to the root."""
     bones = pose_bones(body.armature)
     keyed = {path.rpartition(".")[0] for path, _ in animation.animated(body.armature).keyed}
     return [
@@ -226,7 +226,7 @@ def _action_range(armature: bpy.types.Object) -> tuple[float, float]:
     """Return the range of the active action.
 
     Raises:
-        ProblemError: If there are no keys.
+        ProblemError: If the armature has no keys.
     """
     data = armature.animation_data
     curves = animation.all_active_curves(armature)
@@ -251,8 +251,8 @@ def _inverses(path: Sequence[Planar]) -> list[Planar]:
 
 
 def _composed(a: Sequence[Planar], b: Sequence[Planar]) -> list[Planar]:
-    """Return the path of which each motion is one of the second path, then one of the first."""
-    return [one.after(other) for one, other in zip(a, b, strict=True)]
+    """Return the path whose motions are those of the second path followed by the first's."""
+    return [last.after(first) for last, first in zip(a, b, strict=True)]
 
 
 def _moved_steps(steps: Steps, path: Sequence[Planar]) -> Steps:
@@ -303,7 +303,7 @@ def _write(
 
     Args:
         body: The body.
-        recording: The recording before.
+        recording: The recording of the original action.
         keys: The keys.
         path: The travel.
         options: The options.
@@ -326,18 +326,18 @@ def _write(
     if loops:
         add_cycles(body.armature, keys.channels, keys.travelers, frames)
     stances = stances_of(goal, still)
-    before, after = (max(slides_of(one, still, stances), default=0.0) for one in (steps, played))
-    return TravelResult(path[-1], frames[-1] - frames[0], steps.leg, before, after, loops)
+    old, new = (max(slides_of(feet, still, stances), default=0.0) for feet in (steps, played))
+    return TravelResult(path[-1], frames[-1] - frames[0], steps.leg, old, new, loops)
 
 
 @contextmanager
 def _restored_on_error(channels: Sequence[ChannelKeys]) -> Iterator[None]:
-    """Restore channels after an error, as those without F-curves keep what was played."""
-    before = [list(getattr(channel.owner, channel.name)) for channel in channels]
+    """Restore channels after an error, as those without F-curves keep the played values."""
+    values_before = [list(getattr(channel.owner, channel.name)) for channel in channels]
     try:
         yield
     except BaseException:
-        for channel, values in zip(channels, before, strict=True):
+        for channel, values in zip(channels, values_before, strict=True):
             setattr(channel.owner, channel.name, values)
         raise
 

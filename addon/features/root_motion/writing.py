@@ -1,4 +1,4 @@
-"""Keyframes that bring an armature object and its bones to given world matrices."""
+"""Write keyframes that move an armature object and its bones to given world matrices."""
 
 from __future__ import annotations
 
@@ -56,13 +56,13 @@ def changed_channels(body: Body, recording: Recording, goals: Goals) -> list[Cha
     """Return the keys of the channels that have to change.
 
     Raises:
-        ProblemError: If one of them cannot be keyed.
+        ProblemError: If any of them cannot be keyed.
     """
     rig = body.armature
     size = body.leg * recording.objects[0].median_scale
     new = [
-        basis @ now.inverted() @ goal
-        for basis, now, goal in zip(recording.bases, recording.objects, goals.objects, strict=True)
+        basis @ ob.inverted() @ goal
+        for basis, ob, goal in zip(recording.bases, recording.objects, goals.objects, strict=True)
     ]
     channels = _changed(rig, recording.bases, new, MIN_DISPLACEMENT * size)
     bones = cast(bpy.types.Armature, rig.data).bones
@@ -89,9 +89,9 @@ def changed_channels(body: Body, recording: Recording, goals: Goals) -> list[Cha
 def _changed(
     owner: Any, old: Sequence[Matrix], new: Sequence[Matrix], min_displacement: float
 ) -> list[ChannelKeys]:
-    """Return the keys of location and rotation, of each if it changes."""
+    """Return the keys of location and rotation, if they change."""
     channels: list[ChannelKeys] = []
-    # The matrix includes the delta transform, the channel does not.
+    # The matrix includes the delta transform; the channel doesn't.
     delta: Any = owner.delta_location if isinstance(owner, bpy.types.Object) else ORIGIN
     shifts = [b.translation - a.translation for a, b in zip(old, new, strict=True)]
     if max(shift.length for shift in shifts) > min_displacement:
@@ -162,7 +162,7 @@ def add_cycles(
     travelers: Sequence[Any],
     frames: Sequence[float],
 ) -> None:
-    """Extend the active action beyond a range by Cycles modifiers.
+    """Extend the active action beyond a range with Cycles modifiers.
 
     F-curves without a key at an end of the range get one, as their period would differ otherwise.
 

@@ -34,7 +34,7 @@ from ...settings.properties import FabrikConstraint
 from ...settings.values import check_choices, now
 
 STRETCH_ITERATIONS = 20
-"""The most iterations of FABRIK for a rope that stretches; a straight one needs none."""
+"""Maximum number of FABRIK iterations for a stretching rope; a straight rope doesn't need any."""
 
 DOWN: Vec = (0.0, 0.0, -1.0)
 
@@ -80,15 +80,15 @@ def rope_of(item: FabrikConstraint) -> FabrikRope:
 
 
 class RopeInput(NamedTuple):
-    """The inputs of a rope besides its chain and its ends, in world space.
+    """The inputs of a rope besides its chain and ends, in world space.
 
     Attributes:
-        down: The direction of gravity, a unit vector.
+        down: Unit vector of gravity.
         plane: A point and the unit normal of the collision plane, if any.
         surface: The collision mesh, if any.
-        thickness: The distance of the joints from the collision surface.
-        stretch: The arguments of `Stretch`; None for none.
-        note: What to report if it reaches its target.
+        thickness: Distance of the joints from the collision surface.
+        stretch: The arguments of `Stretch`; None without stretch.
+        note: The message if it reaches its target.
     """
 
     down: Vec
@@ -105,7 +105,7 @@ def _resolve(chain: ChainPlan, item: FabrikConstraint) -> None:
     chain.joints = Joints()  # Ropes ignore joint limits.
     if item.use_stretch:
         chain.enable_stretch()
-    # A change of gravity does not update the armature.
+    # A change of gravity doesn't update the armature.
     chain.is_timed = rope.use_scene_gravity
     if rope.collision == "NONE":
         return
@@ -178,10 +178,10 @@ def _pose(chain: ChainInput, context: MotionContext, read: object) -> ChainPose:
         )
     else:
         down = _normal_in(context.world, rope.down)
-        rest = _rest(chain, context, rope, target, down)
-        posture = pose_rope(chain, target, down, rest, influence, tolerance)
-    is_there = posture.state == "REACHED"
-    message = rope.note if is_there else explanation(posture, stretch is not None)
+        resolve_collision = _rest(chain, context, rope, target, down)
+        posture = pose_rope(chain, target, down, resolve_collision, influence, tolerance)
+    has_reached = posture.state == "REACHED"
+    message = rope.note if has_reached else explanation(posture, stretch is not None)
     return ChainPose(posture, Report(posture.state, 0.0, posture.iterations_used, message))
 
 
@@ -195,37 +195,37 @@ def _rest(
         context: The spaces.
         rope: The inputs of the rope.
         target: The target in armature space.
-        down: The direction of gravity in armature space, a unit vector.
+        down: Unit vector of gravity in armature space.
     """
     side = hanging_side(chain)
     world = context.world
     if rope.plane is not None:
         point, normal = rope.plane
-        above = add(point, scaled(normal, rope.thickness))
-        plane = point_in(context.to_armature, above), _normal_in(world, normal)
+        plane_point = add(point, scaled(normal, rope.thickness))
+        plane = point_in(context.to_armature, plane_point), _normal_in(world, normal)
         return lambda joints, lengths: on_plane(joints, lengths, target, plane, side)
     if rope.surface is not None:
-        solid = rope.surface.seen_from(world)
+        surface = rope.surface.seen_from(world)
         thickness = rope.thickness / length(mat_apply(world[0], down))
         return lambda joints, lengths: on_surface(
-            joints, lengths, target, solid, down, side, thickness
+            joints, lengths, target, surface, down, side, thickness
         )
     return None
 
 
 def _normal_in(world: Frame, normal: Vec) -> Vec:
-    """Return the unit normal, in the space of a frame, of a plane with a normal in world space.
+    """Transform the normal of a plane from world space to a frame's space, as a unit vector.
 
-    Under uneven scale normals are transformed by the transposed matrix, unlike directions.
+    Unlike directions, normals are transformed by the transposed matrix, for non-uniform scale.
 
     Raises:
         ValueError: If the frame is singular.
     """
     x, y, z = mat_columns(world[0])
-    turned = unit((dot(x, normal), dot(y, normal), dot(z, normal)))
-    if turned is None:
+    transformed = unit((dot(x, normal), dot(y, normal), dot(z, normal)))
+    if transformed is None:
         raise ValueError("the armature has no finite axes")
-    return turned
+    return transformed
 
 
 MOTION = Motion(

@@ -1,7 +1,7 @@
-"""A digest of everything that the animation of objects depends on.
+"""A digest of everything that the animation of objects depends on, to detect outdated simulations.
 
-It is made of animation and unanimated values, so it is independent of the current frame, the
-session, and linking. Names of data-blocks and bones and the order of constraints are left out.
+It covers animation and unanimated values, so the current frame, the session and linking don't
+change it. Nor do names of data-blocks and bones, and the order of constraints.
 """
 
 from __future__ import annotations
@@ -27,59 +27,59 @@ Source = bpy.types.Object | Point
 """An object with all its bones, or a point: an object, or a bone with its parents."""
 
 _Node = tuple[bpy.types.Object, frozenset[str]]
-"""An object, and those of its bones that matter."""
+"""An object, and the relevant bones of it."""
 
 OWN = "fabrik.constraints["
 
 NOWHERE = -1
-"""The owner of a curve that does not matter."""
+"""The owner of an irrelevant curve."""
 
 
 class Digest:
     """The digest of some objects and their dependencies.
 
     Attributes:
-        seen: Session UIDs of all data that matters: the digest only changes if one of it does.
-        items: By armature, the indices of the constraints that matter.
-        groups: By armature, the paths of the other settings that pose bones that matter.
+        seen: Session UIDs of all relevant data; the digest only changes if some of it does.
+        items: Indices of the relevant constraints, by armature.
+        groups: Paths of other settings that pose relevant bones, by armature.
     """
 
     def __init__(
-        self, sources: Iterable[Source], inputs: object, own: tuple[bpy.types.Object, str]
+        self, sources: Iterable[Source], inputs: object, excluded: tuple[bpy.types.Object, str]
     ) -> None:
         """Compute the digest of all sources and their dependencies.
 
         Args:
-            sources: The objects.
-            inputs: Further inputs, whose ``repr`` is included.
-            own: An armature, and the path of one of its constraints or of a group within it, whose
+            sources: The objects and points.
+            inputs: Further inputs, included by their ``repr``.
+            excluded: An armature, and the path of a constraint or of a group within it. Their
                 settings are only included through the inputs.
         """
         self.seen: set[int] = set()
-        self._own = own
+        self._own = excluded
         self._bones: dict[bpy.types.Object, set[str]] = {}
         self.items: dict[bpy.types.Object, set[int]] = {}
         self.groups: dict[bpy.types.Object, set[str]] = {}
         self._hash = blake2b(repr(inputs).encode(), digest_size=data_blocks.SIZE)
         self._ranks: dict[bpy.types.Object, dict[str, int]] = {}
-        places: list[tuple[bpy.types.Object, str]] = []
+        bone_sources: list[tuple[bpy.types.Object, str]] = []
         starts: list[_Node] = []
         sources = [*sources]
-        shaped = {source for source in sources if isinstance(source, bpy.types.Object)}
+        whole_objects = {source for source in sources if isinstance(source, bpy.types.Object)}
         points = [source for source in sources if isinstance(source, Point)]
-        # Of these only the place matters, and neither their mesh nor their modifiers.
-        placed = {point.object for point in points if point.skeleton is None}
-        self._placed = {ob for ob in placed - shaped if ob.type != "ARMATURE"}
+        # Only their transforms are relevant, not their meshes or modifiers.
+        point_objects = {point.object for point in points if point.skeleton is None}
+        self._placed = {ob for ob in point_objects - whole_objects if ob.type != "ARMATURE"}
         for source in sources:
             starts.append(_node_at(source) if isinstance(source, Point) else _whole(source))
             if isinstance(source, Point) and source.skeleton is not None:
-                places.append((source.object, source.skeleton.names[source.bone]))
+                bone_sources.append((source.object, source.skeleton.names[source.bone]))
         for _ in walk_dependencies(starts, self._relations):
             pass
         for ob, bones in self._bones.items():
             order = [name for name in _all_bones(ob) if name in bones]
             self._ranks[ob] = {name: rank for rank, name in enumerate(order)}
-        self._hash.update(repr([self._rank(*place) for place in places]).encode())
+        self._hash.update(repr([self._rank(*bone_source) for bone_source in bone_sources]).encode())
         for ob in self._bones:  # In the order of discovery.
             for part in self._of_object(ob):
                 self._hash.update(part if isinstance(part, bytes) else repr(part).encode())
@@ -88,30 +88,30 @@ class Digest:
         """Return the digest."""
         return self._hash.digest()
 
-    def _relations(self, part: _Node) -> Iterator[_Node]:
-        """Include an object and some of its bones; yield their dependencies."""
-        ob, bones = part
+    def _relations(self, node: _Node) -> Iterator[_Node]:
+        """Include an object and some of its bones, and yield their dependencies."""
+        ob, bones = node
         is_new = ob not in self._bones
-        known = self._bones.setdefault(ob, set())
-        fresh = _upward(ob, bones) - known
-        known |= fresh
+        included = self._bones.setdefault(ob, set())
+        new_bones = _upward(ob, bones) - included
+        included |= new_bones
         if is_new:
             yield from _object_relations(ob)
-        yield from self._bone_relations(ob, fresh)
+        yield from self._bone_relations(ob, new_bones)
 
     def _rank(self, ob: bpy.types.Object | None, name: str) -> int:
-        """Return the index of a bone among those that matter, -1 if it does not."""
+        """Return the index of a bone among the relevant bones, -1 if it is irrelevant."""
         return self._ranks.get(ob, {}).get(name, -1) if ob is not None else -1
 
     def _bone_relations(self, ob: bpy.types.Object, bones: set[str]) -> Iterator[_Node]:
         for name in sorted(bones):
             for con in active_constraints(pose_bones(ob)[name]):
                 yield from _constraint_targets(con)
-        known = planner.known() if bones else None
-        for chain in known.chains if known else ():
+        plan = planner.known() if bones else None
+        for chain in plan.chains if plan else ():
             if _poses(chain, ob, bones):
                 yield from self._posed_by(ob, chain, [chain], ())
-        for unit in known.units_of.get(ob.session_uid, ()) if known else ():
+        for unit in plan.units_of.get(ob.session_uid, ()) if plan else ():
             if isinstance(unit, PrePassBone) and _poses(unit, ob, bones):
                 yield from self._posed_by(ob, unit, unit.chains, unit.groups())
 
@@ -122,15 +122,15 @@ class Digest:
         chains: Sequence[ChainPlan],
         groups: Sequence[str],
     ) -> Iterator[_Node]:
-        """Include what poses bones of an armature, unless it is what is simulated.
+        """Include the constraints that pose bones of an armature, except the simulated ones.
 
-        All legs on the ground pose the hip above them: whatever hangs on that depends on each, but
-        their own feet, as walks and holds, are simulated from what none of their kind poses.
+        All legs on the ground pose the hip above them, so everything parented to it depends on each
+        leg. Feet, walks and holds are simulated without the influence of their own kind.
         """
         if ob == self._own[0]:
             path, kind = self._own[1], _kind_of(self._own[1])
-            is_own = path.startswith(tuple([f"{OWN}{chain.item}]" for chain in chains]))
-            if is_own or kind in map(_kind_of, groups):
+            is_excluded = path.startswith(tuple([f"{OWN}{chain.item}]" for chain in chains]))
+            if is_excluded or kind in map(_kind_of, groups):
                 return
         self.groups.setdefault(ob, set()).update(groups)
         items = self.items.setdefault(ob, set())
@@ -189,7 +189,7 @@ class Digest:
                     yield data_blocks.column(spline.bezier_points, name, "f", 3)
 
     def _of_bones(self, ob: bpy.types.Object, moving: data_blocks.Moving) -> Iterator[object]:
-        """Yield the rest pose of bones, and the unanimated part of their FK pose."""
+        """Yield the rest pose of bones, and the unanimated values of their FK pose."""
         bones = pose_bones(ob)
         for name in self._ranks[ob]:
             bone = bones[name]
@@ -211,65 +211,65 @@ class Digest:
             ranks = self._ranks[ob]
             yield [
                 (name, ranks.get(value, value) if isinstance(value, str) else value)
-                for name, held in values_of(group).items()
+                for name, stored_value in values_of(group).items()
                 if f"{path}.{name}" not in animated
-                for value in [data_blocks.plain(held)]
+                for value in [data_blocks.plain(stored_value)]
             ]
 
     def _of_native(self, con: Any, moving: data_blocks.Moving) -> Iterator[object]:
-        """Yield the settings of a native constraint, without the names of bones."""
+        """Yield the settings of a native constraint, without names of bones."""
         values = data_blocks.values(con, moving)
         yield [(name, value) for name, value in values if not name.endswith("subtarget")]
         yield [self._rank(*target) for target in _targets(con)]
 
     def _animation(self, owner: Any, ob: bpy.types.Object | None = None) -> Iterator[object]:
-        """Yield the animation of a data-block; of an object, as far as it matters."""
+        """Yield the animation of a data-block; of an object, only the relevant part."""
         data = owner.animation_data
         if data is None:
             return
         if data.nla_tracks:
             yield from data_blocks.nla_content(data)
         for curve in data.drivers:
-            place = None if ob is None else self._place(ob, curve.data_path)
-            if curve.data_path != dependency_driver.PATH and place != NOWHERE:
+            curve_owner = None if ob is None else self._place(ob, curve.data_path)
+            if curve.data_path != dependency_driver.PATH and curve_owner != NOWHERE:
                 driver = data_blocks.driver_content(curve.driver)
-                yield place, data_blocks.curve_digest(curve), driver
+                yield curve_owner, data_blocks.curve_digest(curve), driver
         for holder in animation.holders(owner):
             if holder.action is not None:
                 self.seen.add(holder.action.session_uid)
                 for path, part in data_blocks.action_content(holder):
-                    place = None if ob is None else self._place(ob, path)
-                    if place != NOWHERE:
-                        yield place
+                    curve_owner = None if ob is None else self._place(ob, path)
+                    if curve_owner != NOWHERE:
+                        yield curve_owner
                         yield part
 
     def _place(self, ob: bpy.types.Object, path: str) -> object:
-        """Return the owner of a curve without names; `NOWHERE` if it does not matter."""
+        """Return the owner of a curve without names; `NOWHERE` if it is irrelevant."""
         kind, name = data_blocks.owner_in_path(path)
         if kind == "pose.bones":
             return self._ranks[ob].get(name, NOWHERE)
         if not kind:
             return None
         if ob == self._own[0] and self._own[1].startswith(f"{kind}[{name}]"):
-            # What a foot or free chain does is simulated whether it is in IK or FK.
+            # A foot or free chain is simulated whether it is in IK or FK.
             is_switch = path == f"{OWN}{name}].influence" and self._own[1].startswith(
                 f"{OWN}{name}]."
             )
             return NOWHERE if is_switch else "own"
         if kind != "fabrik.constraints":
             return kind, name
-        counting = sorted(self.items.get(ob, ()))
-        return counting.index(int(name)) if int(name) in counting else NOWHERE
+        included_items = sorted(self.items.get(ob, ()))
+        return included_items.index(int(name)) if int(name) in included_items else NOWHERE
 
 
 def _poses(part: UnitPart, ob: bpy.types.Object, bones: set[str]) -> bool:
-    """Return whether a part poses any of some bones of an armature."""
+    """Return whether a part of a unit poses any of the bones of an armature."""
     names = part.rig.names
     return part.rig.object == ob and not bones.isdisjoint([names[bone] for bone in part.bones])
 
 
 def _kind_of(path: str) -> str:
-    """Return the path of settings without the numbers of items."""
+    """Return the path of settings without indices of items."""
     return re.sub(r"\[\d+\]", "", path)
 
 
@@ -283,7 +283,7 @@ def _whole(ob: bpy.types.Object) -> _Node:
 
 
 def _object_relations(ob: bpy.types.Object) -> Iterator[_Node]:
-    """Yield the dependencies of an object, without those of its bones."""
+    """Yield the dependencies of an object, except those of its bones."""
     parent = ob.parent
     if parent is not None and ob.parent_type == "ARMATURE":
         yield _whole(parent)
@@ -294,8 +294,8 @@ def _object_relations(ob: bpy.types.Object) -> Iterator[_Node]:
     for modifier in ob.modifiers:
         yield from map(_whole, _objects_in(modifier))
     drivers: Any = ob.animation_data.drivers if ob.animation_data else ()
-    counted = [curve.driver for curve in drivers if curve.data_path != dependency_driver.PATH]
-    for target in (t for driver in counted for v in driver.variables for t in v.targets):
+    relevant = [curve.driver for curve in drivers if curve.data_path != dependency_driver.PATH]
+    for target in (t for driver in relevant for v in driver.variables for t in v.targets):
         if isinstance(target.id, bpy.types.Object):
             yield target.id, frozenset(filter(None, (target.bone_target,)))
 
@@ -306,10 +306,10 @@ def _constraint_targets(con: Any) -> Iterator[_Node]:
 
 
 def _targets(con: Any) -> list[tuple[bpy.types.Object | None, str]]:
-    """Return the targets of a native constraint: objects, and names of their bones."""
+    """Return the targets of a native constraint: objects and bone names."""
     return [
-        (getattr(one, name, None), getattr(one, name.replace("target", "subtarget"), ""))
-        for one in (con, *getattr(con, "targets", ()))
+        (getattr(owner, name, None), getattr(owner, name.replace("target", "subtarget"), ""))
+        for owner in (con, *getattr(con, "targets", ()))
         for name in ("target", "pole_target")
     ]
 
@@ -319,7 +319,7 @@ def _all_bones(ob: bpy.types.Object) -> list[str]:
 
 
 def _upward(ob: bpy.types.Object, names: Iterable[str]) -> set[str]:
-    """Return the existing bones among some names, with all their parents."""
+    """Return the existing bones among the names, with all their parents."""
     reached: set[str] = set()
     for name in names if ob.pose is not None else ():
         bone = pose_bones(ob).get(name)

@@ -1,8 +1,8 @@
-"""Histories: simulation results that are stored in the file.
+"""Histories: simulation results stored in the file.
 
-A history is the result of one pass over the frames, from which any frame can be evaluated. It
-contains a digest of its inputs. If the digest has changed, the history is stale: it is still used,
-and reported as outdated.
+A history is the result of playing the frames once; any frame can be evaluated from it. It contains
+a digest of its inputs. When that no longer matches, the history is stale: still used, but reported
+as outdated.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ from . import digest
 from .digest import Source
 
 FORM = codec.Form(b"FABH", 2, Struct("<ii16s"))
-"""Its fields are the first frame, the last one and the digest; the payload is the result."""
+"""Its fields are the first frame, the last frame and the digest; the payload is the result."""
 
 NONE, FRESH, STALE = "NONE", "FRESH", "STALE"
 
@@ -43,14 +43,14 @@ DAMAGED = msg("The simulation is damaged: press Simulate")
 
 
 class Simulated(Protocol):
-    """The simulation of one history, created for each pass.
+    """The simulation of a history, created for each pass.
 
     Attributes:
         owner: RNA path of its property group on the armature object, such as
             ``fabrik.constraints[0].follow``, which has a property ``history`` of bytes.
         counts_wholly: Whether all settings of its constraint are inputs.
-        moments: The frames that it has to see, at least; None for all in the range.
-        margin: How many frames before and after the range it sees as well.
+        moments: The frames that it must visit, at least; None for all in the range.
+        margin: Number of frames to visit before and after the range.
     """
 
     owner: str
@@ -65,17 +65,17 @@ class Simulated(Protocol):
     def sources(self) -> Iterable[Source]:
         """Return the objects whose animation, transform or mesh is an input.
 
-        An armature includes all its bones, a `Point` its bone and the parents of that, or the place
-        of its object, whose mesh does not count. Their dependencies (parents, constraints, drivers,
+        An armature includes all its bones. A `Point` includes its bone with its parents, or its
+        object's transform without the mesh. Their dependencies (parents, constraints, drivers,
         chains) are included automatically.
         """
         ...
 
     def start(self, snapshot: SolvedScene) -> None:
-        """Start at the first frame that it sees; `step` is called for it as well.
+        """Start at the first visited frame, before `step` is called for it.
 
         Raises:
-            ProblemError: If it cannot be simulated.
+            ProblemError: If it can't be simulated.
         """
         ...
 
@@ -94,7 +94,7 @@ PROVIDERS: list[Provider] = []
 """Functions that return the `Simulated` of an armature."""
 
 REFUSALS: list[Callable[[bpy.types.Object], list[str]]] = []
-"""Functions that return why parts of an armature cannot be simulated."""
+"""Functions that return why parts of an armature can't be simulated."""
 
 NOTES: list[Callable[[bpy.types.Object], list[str]]] = []
 """Functions that return notes on the histories of an armature."""
@@ -127,24 +127,24 @@ class History(NamedTuple):
 
 
 _decoded: dict[int, dict[str, History | str]] = {}
-"""By armature and owner, the decoded history, or why there is none."""
+"""Decoded histories by armature and owner, or messages why they are missing."""
 
 _decoded_for: Plan | None = None
 
 _fresh: dict[int, dict[str, bool]] = {}
-"""By armature, which histories are fresh; dropped when an input is updated."""
+"""Whether histories are fresh, by armature and owner; dropped when an input is updated."""
 
 _inputs: dict[int, set[int]] = {}
-"""By armature, the session UIDs of all inputs of its histories."""
+"""Session UIDs of all inputs of an armature's histories, by armature."""
 
 _frames = (0, 0)
-"""The frame range of the scene that was updated last."""
+"""Frame range of the scene at the last update."""
 
 _pace = (0.0, 1.0)
-"""Its frame rate, and how many frames it takes for one of the animation."""
+"""Its frame rate, and its number of frames per frame of animation."""
 
 _running: dict[tuple[int, str], dict[Any, Any]] = {}
-"""By armature and owner that are being simulated, what was found up to now."""
+"""Intermediate results of running simulations, by armature and owner."""
 
 
 def owner_path(index: int, group: str) -> str:
@@ -153,12 +153,12 @@ def owner_path(index: int, group: str) -> str:
 
 
 def owners(armature: bpy.types.Object) -> list[Simulated]:
-    """Return all that can be simulated of an armature."""
-    return [one for provider in PROVIDERS for one in provider(armature)]
+    """Return everything that can be simulated of an armature."""
+    return [simulated for provider in PROVIDERS for simulated in provider(armature)]
 
 
 def refused(armature: bpy.types.Object) -> list[str]:
-    """Return why parts of an armature cannot be simulated."""
+    """Return why parts of an armature can't be simulated."""
     return [reason for refusals in REFUSALS for reason in refusals(armature)]
 
 
@@ -166,51 +166,51 @@ def notes(armature: bpy.types.Object) -> list[str]:
     """Return notes on histories, and messages of invalid constraints."""
     items = [item for item in settings(armature).constraints if item.enabled]
     invalid = [
-        msg("“{name}”: {note}", name=one.name, note=recalled(one.message))
-        for one in items
-        if one.state == "INVALID"
+        msg("“{name}”: {note}", name=con.name, note=recalled(con.message))
+        for con in items
+        if con.state == "INVALID"
     ]
-    return [*(note for of_feature in NOTES for note in of_feature(armature)), *invalid]
+    return [*(note for feature_notes in NOTES for note in feature_notes(armature)), *invalid]
 
 
 def range_of(armature: bpy.types.Object, scene: bpy.types.Scene) -> tuple[int, int]:
     """Return the first and last frame to simulate.
 
-    By default these are those of the scene. What is simulated already stays in the range: a scene
-    of which a part is rendered is not simulated again.
+    By default it is the scene's range. Already simulated frames stay in it, so that rendering part
+    of a scene doesn't simulate it again.
     """
-    if chosen := _own_range(armature):
-        return chosen
+    if custom_range := _own_range(armature):
+        return custom_range
     start, end = scene.frame_start, scene.frame_end
-    known = shown_range(armature)
-    return (start, end) if known is None else (min(start, known[0]), max(end, known[1]))
+    simulated = shown_range(armature)
+    return (start, end) if simulated is None else (min(start, simulated[0]), max(end, simulated[1]))
 
 
 def _own_range(armature: bpy.types.Object) -> tuple[int, int] | None:
-    """Return the first and last frame that the user has set; None for those of the scene."""
+    """Return the first and last frame set by the user; None to use the scene's range."""
     simulation = cast(Any, settings(armature)).simulation
     start, end = simulation.frame_start, simulation.frame_end
     return (start, end) if start or end else None
 
 
 def is_short(armature: bpy.types.Object) -> bool:
-    """Return whether the scene has frames that a simulation should have, but does not.
+    """Return whether a simulation lacks frames of the scene.
 
-    Those that it has are no less right.
+    The frames that it has are still valid.
     """
-    known = shown_range(armature)
-    if known is None or not armature.is_editable or _own_range(armature) is not None:
+    simulated = shown_range(armature)
+    if simulated is None or not armature.is_editable or _own_range(armature) is not None:
         return False
-    return range_of(armature, bpy.context.scene) != known
+    return range_of(armature, bpy.context.scene) != simulated
 
 
 def is_due(armature: bpy.types.Object) -> bool:
-    """Return whether there is anything to simulate."""
+    """Return whether an armature needs simulating."""
     return state(armature) != FRESH or is_short(armature)
 
 
 def data(armature: bpy.types.Object, owner: str) -> History | None:
-    """Return the history of an owner; None if there is none, or while it is being simulated."""
+    """Return the history of an owner; None if it is missing, or being simulated."""
     if is_running(armature, owner):
         return None
     history = _history(armature, owner)
@@ -220,12 +220,12 @@ def data(armature: bpy.types.Object, owner: str) -> History | None:
 
 
 def lack(armature: bpy.types.Object, owner: str, unknown: str = UNKNOWN) -> str:
-    """Return why there is no history of an owner.
+    """Return why the history of an owner is missing.
 
     Args:
         armature: The armature.
         owner: The path of the owner's settings.
-        unknown: The message if it was not simulated yet.
+        unknown: The message if it hasn't been simulated yet.
     """
     if _running:
         return RUNNING
@@ -233,23 +233,23 @@ def lack(armature: bpy.types.Object, owner: str, unknown: str = UNKNOWN) -> str:
 
 
 def is_running(armature: bpy.types.Object, owner: str = "") -> bool:
-    """Return whether a history of an owner, or any of the armature, is being simulated."""
+    """Return whether an owner, or any part of the armature, is being simulated."""
     uid = session_uid(armature)
-    return (uid, owner) in _running if owner else any(uid == other for other, _ in _running)
+    return (uid, owner) in _running if owner else any(uid == busy for busy, _ in _running)
 
 
 def found_so_far(armature: bpy.types.Object, owner: str) -> dict[Any, Any]:
-    """Return what the simulation of an owner that runs keeps for its later frames, to be filled.
+    """Return the mutable results that a running simulation keeps for its later frames.
 
-    It begins empty with each pass, before the first frame is solved.
+    It is empty at the start of each pass, before the first frame is solved.
     """
     return _running[session_uid(armature), owner]
 
 
 @contextmanager
-def running(made: Iterable[tuple[bpy.types.Object, str]]) -> Iterator[None]:
-    """Mark owners as being simulated within the block."""
-    _running.update({(session_uid(armature), owner): {} for armature, owner in made})
+def running(simulated: Iterable[tuple[bpy.types.Object, str]]) -> Iterator[None]:
+    """Mark owners as being simulated while in the block."""
+    _running.update({(session_uid(armature), owner): {} for armature, owner in simulated})
     planner.discard()
     try:
         yield
@@ -259,7 +259,7 @@ def running(made: Iterable[tuple[bpy.types.Object, str]]) -> Iterator[None]:
 
 
 def note(history: History, frame: float) -> str:
-    """Return the note on a history at a frame; empty if there is none."""
+    """Return the note on a history at a frame, or an empty text."""
     if not history.is_fresh:
         return msg("Simulation is outdated: press Simulate")
     if frame < history.start:
@@ -276,30 +276,30 @@ def note(history: History, frame: float) -> str:
 
 
 def state(armature: Any) -> str:
-    """Return the state of all histories of an armature together."""
-    known = planner.known()
+    """Return the combined state of all histories of an armature."""
+    plan = planner.known()
     armature = armature.original
-    if known is None or _running:
+    if plan is None or _running:
         return NONE
-    kept = _histories(armature)
-    if not kept or len(kept) < len(owners(armature)):
-        return STALE if kept else NONE
-    return FRESH if all(_freshness(armature).get(owner) for owner in kept) else STALE
+    histories = _histories(armature)
+    if not histories or len(histories) < len(owners(armature)):
+        return STALE if histories else NONE
+    return FRESH if all(_freshness(armature).get(owner) for owner in histories) else STALE
 
 
 def sentence(armature: Any) -> str:
-    """Return a sentence on the state of an armature's histories."""
+    """Return a sentence about the state of an armature's histories."""
     armature = armature.original
-    now = state(armature)
+    current_state = state(armature)
     if _running:
         return RUNNING
     if any(_history(armature, owner.owner) == DAMAGED for owner in owners(armature)):
         return DAMAGED
     frames = shown_range(armature)
-    if now == NONE or frames is None:
+    if current_state == NONE or frames is None:
         return UNKNOWN
     start, end = frames
-    if now == FRESH:
+    if current_state == FRESH:
         return msg("Frames {start} to {end} are simulated", start=start, end=end)
     return msg(
         "Simulation of frames {start} to {end} is outdated: press Simulate", start=start, end=end
@@ -307,9 +307,9 @@ def sentence(armature: Any) -> str:
 
 
 def shown_range(armature: bpy.types.Object) -> tuple[int, int] | None:
-    """Return the first and last simulated frame; None if there is no history."""
-    kept = _histories(armature).values()
-    return (min(one.start for one in kept), max(one.end for one in kept)) if kept else None
+    """Return the first and last simulated frame; None without histories."""
+    results = _histories(armature).values()
+    return (min(h.start for h in results), max(h.end for h in results)) if results else None
 
 
 def write(armature: bpy.types.Object, owner: str, history: History) -> None:
@@ -323,94 +323,96 @@ def write(armature: bpy.types.Object, owner: str, history: History) -> None:
             "The simulation of “{armature}” is too large to store: choose a shorter range",
             armature=armature.name,
         )
-    whole = FORM.sealed(history.blob, history.start, history.end, history.key)
-    # Library overrides compare bytes up to the first zero, so there must be none.
-    store(armature, owner, b2a_base64(whole, newline=False))
+    sealed = FORM.sealed(history.blob, history.start, history.end, history.key)
+    # Library overrides compare bytes up to the first zero, so zeros must be avoided.
+    store(armature, owner, b2a_base64(sealed, newline=False))
 
 
 def stored(armature: bpy.types.Object, owner: str) -> bytes:
-    """Return the stored bytes of an owner; empty if there are none."""
+    """Return the stored bytes of an owner; empty if nothing is stored."""
     group: Any = armature.path_resolve(owner)
     return group.history
 
 
-def store(armature: bpy.types.Object, owner: str, whole: bytes) -> None:
+def store(armature: bpy.types.Object, owner: str, encoded: bytes) -> None:
     """Set the stored bytes of an owner; the caller discards the plan."""
     forget(armature)
     group: Any = armature.path_resolve(owner)
-    group.history = whole
+    group.history = encoded
 
 
-def digest_of(armature: bpy.types.Object, one: Simulated, frames: tuple[int, int]) -> digest.Digest:
+def digest_of(
+    armature: bpy.types.Object, simulated: Simulated, frames: tuple[int, int]
+) -> digest.Digest:
     """Return the digest of the inputs of a history."""
     remapped = frame_of(bpy.context.scene, 1.0)
-    inputs = (frames, one.inputs(), *([remapped] if remapped != 1.0 else []))
-    path = "" if one.counts_wholly else one.owner
-    key = digest.Digest(one.sources(), inputs, (armature, path))
+    inputs = (frames, simulated.inputs(), *([remapped] if remapped != 1.0 else []))
+    path = "" if simulated.counts_wholly else simulated.owner
+    key = digest.Digest(simulated.sources(), inputs, (armature, path))
     uid = session_uid(armature)
     _inputs.setdefault(uid, {uid}).update(key.seen)
     return key
 
 
 def keys_now(armature: bpy.types.Object) -> list[bytes]:
-    """Return the current digests of all that can be simulated of an armature."""
+    """Return the current digests of everything that can be simulated of an armature."""
     frames = range_of(armature, bpy.context.scene)
     return [digest_of(armature, owner, frames).key() for owner in owners(armature)]
 
 
 def _histories(armature: bpy.types.Object) -> dict[str, History]:
     """Return the histories of an armature, by owner."""
-    histories = {one.owner: _history(armature, one.owner) for one in owners(armature)}
-    return {owner: one for owner, one in histories.items() if isinstance(one, History)}
+    histories = {entry.owner: _history(armature, entry.owner) for entry in owners(armature)}
+    return {owner: entry for owner, entry in histories.items() if isinstance(entry, History)}
 
 
 def _history(armature: bpy.types.Object, owner: str) -> History | str:
-    """Return the history of an owner, or why there is none; decoded once per plan."""
+    """Return the history of an owner, or why it is missing; decoded once per plan."""
     global _decoded_for
-    known = planner.known()
-    if known is None:
+    plan = planner.known()
+    if plan is None:
         return _read(stored(armature, owner))
-    if known is not _decoded_for:
+    if plan is not _decoded_for:
         _decoded.clear()
-        _decoded_for = known
+        _decoded_for = plan
     of_armature = _decoded.setdefault(session_uid(armature), {})
     if owner not in of_armature:
         of_armature[owner] = _read(stored(armature, owner))
     return of_armature[owner]
 
 
-def _read(whole: bytes) -> History | str:
-    if not whole:
+def _read(encoded: bytes) -> History | str:
+    if not encoded:
         return UNKNOWN
     try:
-        blob = a2b_base64(whole, strict_mode=True)
+        blob = a2b_base64(encoded, strict_mode=True)
         if blob[:4] == FORM.magic and blob[4:5] != bytes([FORM.version]):  # Of another version.
             return UNKNOWN
-        start, end, key, kept = FORM.opened(blob)
+        start, end, key, result = FORM.opened(blob)
     except ValueError:
         return DAMAGED
-    return History(start, end, kept, key) if start <= end else DAMAGED
+    return History(start, end, result, key) if start <= end else DAMAGED
 
 
 def _freshness(armature: bpy.types.Object) -> dict[str, bool]:
-    """Return by owner whether the histories of an armature are fresh.
+    """Return whether the histories of an armature are fresh, by owner.
 
     Raises:
-        ReferenceError: If the plan refers to something that was removed since the last update.
+        ReferenceError: If the plan refers to data removed since the last update.
     """
     uid = session_uid(armature)
     if planner.known() is None:  # The plan is being made.
         return _fresh.get(uid, {})
     if uid not in _fresh:
-        found = _fresh[uid] = {}
+        freshness = _fresh[uid] = {}
         try:
             for owner in owners(armature):
                 history = _history(armature, owner.owner)
                 if isinstance(history, History):
                     key = digest_of(armature, owner, (history.start, history.end)).key()
-                    chosen = _own_range(armature)
-                    is_whole = chosen is None or chosen == (history.start, history.end)
-                    found[owner.owner] = is_whole and key == history.key
+                    custom_range = _own_range(armature)
+                    is_whole = custom_range is None or custom_range == (history.start, history.end)
+                    freshness[owner.owner] = is_whole and key == history.key
         except ReferenceError:
             del _fresh[uid]
             raise
@@ -418,7 +420,7 @@ def _freshness(armature: bpy.types.Object) -> dict[str, bool]:
 
 
 def note_updates(depsgraph: bpy.types.Depsgraph) -> None:
-    """Check the histories again whose inputs were updated, and tell if the scene's range was."""
+    """Recheck histories whose inputs were updated, and notify of a new frame range or rate."""
     global _frames, _pace
     if not _inputs:
         return
@@ -434,7 +436,7 @@ def note_updates(depsgraph: bpy.types.Depsgraph) -> None:
         _notify()
     updated = {session_uid(update.id) for update in depsgraph.updates}
     data_blocks.forget(updated)
-    changed = [uid for uid, counting in _inputs.items() if not counting.isdisjoint(updated)]
+    changed = [uid for uid, input_uids in _inputs.items() if not input_uids.isdisjoint(updated)]
     for uid in changed:
         _fresh.pop(uid, None)
     if changed:
@@ -442,13 +444,13 @@ def note_updates(depsgraph: bpy.types.Depsgraph) -> None:
 
 
 def forget(armature: bpy.types.Object) -> None:
-    """Decode the histories of an armature again."""
+    """Drop the decoded histories of an armature, so that they are decoded again."""
     _decoded.pop(session_uid(armature), None)
     _fresh.pop(session_uid(armature), None)
 
 
 def check_again() -> None:
-    """Compute all digests again."""
+    """Drop all digests, so that they are computed again."""
     _fresh.clear()
     _inputs.clear()
     data_blocks.forget_all()

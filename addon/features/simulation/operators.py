@@ -1,6 +1,6 @@
 """The operators and panel of simulation, and the timer for Automatic.
 
-The timer simulates shortly after an edit; for renders see `rendering.py`.
+The timer simulates shortly after an edit; renders are handled in `rendering.py`.
 """
 
 from __future__ import annotations
@@ -41,18 +41,18 @@ QUIET = 0.5
 
 
 def simulated_with(armature: bpy.types.Object) -> list[bpy.types.Object]:
-    """Return an armature that can be simulated, and the outdated ones that go along with it."""
-    own = [armature] if history.owners(armature) else []
-    return own + [ob for ob in _others_with(armature) if history.is_due(ob)]
+    """Return an armature, if it can be simulated, and outdated armatures related to it."""
+    simulated = [armature] if history.owners(armature) else []
+    return simulated + [ob for ob in _others_with(armature) if history.is_due(ob)]
 
 
 def _others_with(armature: bpy.types.Object) -> list[bpy.types.Object]:
-    """Return those that go along with an armature: one may carry an object that it holds."""
+    """Return the armatures related to an armature, such as one that carries an object it holds."""
     plan, uid = planner.known(), session_uid(armature)
     if plan is None:
         return []
-    with_it = plan.groups.get(uid, set[int]()) | plan.watched.get(uid, set[int]())
-    rigs = [plan.rigs[one].object for one in with_it]
+    related_uids = plan.groups.get(uid, set[int]()) | plan.watched.get(uid, set[int]())
+    rigs = [plan.rigs[related_uid].object for related_uid in related_uids]
     return [ob for ob in rigs if ob != armature and ob.is_editable and history.owners(ob)]
 
 
@@ -72,8 +72,8 @@ def _due_refusal(context: bpy.types.Context) -> str:
 
 
 def _lack_refusal(context: bpy.types.Context) -> str:
-    is_there = history.shown_range(active_armature(context)) is not None
-    return "" if is_there else msg("This armature has no simulation")
+    is_simulated = history.shown_range(active_armature(context)) is not None
+    return "" if is_simulated else msg("This armature has no simulation")
 
 
 class Simulating(DirectProgressOperator, Refusing):
@@ -103,7 +103,7 @@ class Simulating(DirectProgressOperator, Refusing):
         return msg("Simulating: {done:.0f} %      Esc: Cancel", done=100.0 * done)
 
     def told(self, text: Message) -> Message:
-        """Return the report, given that of the simulation."""
+        """Return the report, extending that of the simulation."""
         return text
 
     def finished(self, result: Simulation) -> set[OperatorReturnItems]:
@@ -161,7 +161,7 @@ class FABRIK_OT_simulation_clear(Working, bpy.types.Operator):
     asks = (armature_refusal, _lack_refusal)
 
     def work(self, context: bpy.types.Context) -> str:
-        """Remove it."""
+        """Clear the simulation, and return the report."""
         from .simulate import clear
 
         armature = active_armature(context)
@@ -175,14 +175,16 @@ def due(layer: bpy.types.ViewLayer | None) -> list[bpy.types.Object]:
     from .simulate import outdated_armatures
 
     armatures = outdated_armatures(layer) if layer else []
-    # Never the first time: it may have been cleared or undone.
-    begun = [ob for ob in armatures if history.shown_range(ob) is not None and not rest_problem(ob)]
-    automatic = [ob for ob in begun if simulation_of(ob).use_auto]
+    # Never simulate for the first time: the simulation may have been cleared or undone.
+    stored = [
+        ob for ob in armatures if history.shown_range(ob) is not None and not rest_problem(ob)
+    ]
+    automatic = [ob for ob in stored if simulation_of(ob).use_auto]
     return [ob for ob in automatic if _tried.get(session_uid(ob)) != history.keys_now(ob)]
 
 
 _tried: dict[int, list[bytes]] = {}
-"""By armature, the digests of unfinished simulations, which are only due again after an edit."""
+"""Digests of unfinished simulations by armature; these are only due again after an edit."""
 
 _edited = 0.0
 
@@ -196,7 +198,7 @@ def _note_edit() -> None:
 
 
 def _tick() -> float | None:
-    """Simulate what is outdated, or return the seconds until the next check."""
+    """Simulate outdated armatures, or return the seconds until the next check."""
     try:
         window = bpy.context.window_manager.windows[0]  # type: ignore[union-attr]
         if is_busy() or perf_counter() - _edited < QUIET:
@@ -225,12 +227,12 @@ class FABRIK_PT_simulation(bpy.types.Panel):
         return armature is not None and bool(history.owners(armature))
 
     def draw(self, context: bpy.types.Context) -> None:
-        """Draw it."""
+        """Draw the settings and buttons."""
         draw_simulation(self.layout, context)
 
 
 def draw_simulation(layout: Layout, context: bpy.types.Context) -> None:
-    """Draw state, range and buttons."""
+    """Draw the state, range and buttons."""
     simulation = simulation_of(active_armature(context))
     is_fresh = simulation.state == history.FRESH
     row = layout.row()
@@ -256,7 +258,7 @@ CLASSES = (
 
 
 def _draw_note(layout: Layout, armature: bpy.types.Object) -> None:
-    """Draw the Simulate button, grey while the simulation is up to date."""
+    """Draw the Simulate button, greyed out while the simulation is up to date."""
     if history.owners(armature):
         row = layout.row()
         row.enabled = history.is_due(armature)

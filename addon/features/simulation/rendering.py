@@ -1,7 +1,7 @@
-"""Outdated simulations at the start of a render: simulated in background mode, else reported.
+"""Handling outdated simulations when a render starts.
 
-With a window, the render runs in a thread, which must not change the frame of the scene. So the
-outdated simulation is rendered, with a warning in the Image Editor.
+In background mode they are simulated. With a window, the render runs in a thread that must not
+change the scene's frame, so the Image Editor shows a warning instead.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from ...ui.wording import named
 from . import history
 
 _outdated: list[str] = []
-"""Names of the armatures that were outdated at the start of the last render."""
+"""Names of the armatures that were outdated when the last render started."""
 
 
 @persistent
@@ -39,7 +39,7 @@ def before_render(scene: bpy.types.Scene, _unused: object = None) -> None:
 
 
 def simulate_outdated(scene: bpy.types.Scene) -> list[str]:
-    """Simulate all outdated armatures of a scene; return the problems."""
+    """Simulate all outdated armatures of a scene, and return the problems."""
     from .simulate import outdated_armatures, simulate
 
     def go(armatures: list[bpy.types.Object]) -> list[str]:
@@ -48,18 +48,18 @@ def simulate_outdated(scene: bpy.types.Scene) -> list[str]:
         except ProblemError as problem:
             if len(armatures) == 1:
                 return [str(problem)]
-            # Simulate those that can be.
+            # Simulate each that can be simulated.
             return [reason for ob in armatures for reason in go([ob])]
 
     problems: list[str] = []
     for layer in scene.view_layers:
-        left = [ob for ob in outdated_armatures(layer) if not rest_problem(ob)]
-        problems += go(left) if left else []
+        simulatable = [ob for ob in outdated_armatures(layer) if not rest_problem(ob)]
+        problems += go(simulatable) if simulatable else []
     return problems
 
 
 def outdated(scene: bpy.types.Scene) -> list[str]:
-    """Return the names of a scene's armatures with outdated simulations."""
+    """Return the names of armatures in a scene with outdated simulations."""
     planner.current()
     shown = [ob for ob in scene.objects if ob.type == "ARMATURE" and history.owners(ob)]
     return [ob.name for ob in shown if history.is_due(ob)]
@@ -67,7 +67,7 @@ def outdated(scene: bpy.types.Scene) -> list[str]:
 
 @persistent
 def forget(_path: object = None, _unused: object = None) -> None:
-    """Forget the last render of another file."""
+    """Forget the last render when another file is loaded."""
     _outdated.clear()
 
 
@@ -83,7 +83,7 @@ def warning(context: bpy.types.Context) -> list[str]:
 
 
 def _draw() -> None:
-    """Draw the warning; errors are suppressed, as Blender would print them at each redraw."""
+    """Draw the warning; report errors once, as Blender would print them at each redraw."""
     try:
         context = bpy.context
         lines = warning(context)

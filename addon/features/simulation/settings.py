@@ -1,4 +1,4 @@
-"""The simulation settings and state of an armature."""
+"""An armature's simulation settings and state."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ STATE_ITEMS = (
 def _state(group: bpy.types.PropertyGroup) -> int:
     try:
         return STATES.index(history.state(group.id_data))
-    except ReferenceError:  # Something was removed since the last update.
+    except ReferenceError:  # Data was removed since the last update.
         return STATES.index(history.STALE)
 
 
@@ -34,7 +34,7 @@ def _message(group: bpy.types.PropertyGroup) -> str:
 
 
 class FabrikSimulation(bpy.types.PropertyGroup):
-    """Settings and state of the simulation of an armature."""
+    """Settings and state of an armature's simulation."""
 
     _frame: Any = {"default": 0, "min": -1048574, "max": 1048574}
     frame_start: int = fixed(

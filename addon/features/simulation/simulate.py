@@ -28,7 +28,7 @@ class Simulation(NamedTuple):
     Attributes:
         armatures: Number of armatures.
         frames: Number of played frames.
-        refused: Why parts of them could not be simulated.
+        refused: Why parts of them couldn't be simulated.
         notes: Notes on the result.
     """
 
@@ -39,13 +39,13 @@ class Simulation(NamedTuple):
 
 
 class _Run(NamedTuple):
-    """The simulation of one history during a pass.
+    """The simulation of a history during a pass.
 
     Attributes:
-        armature: Its armature.
+        armature: The armature.
         one: The simulation.
         frames: The first and last frame.
-        refused: Why it cannot be simulated; empty if it can.
+        refused: Why it can't be simulated; empty if it can.
     """
 
     armature: bpy.types.Object
@@ -54,7 +54,7 @@ class _Run(NamedTuple):
     refused: list[str]
 
     def seen(self) -> tuple[int, int]:
-        """Return the first and the last frame that it sees."""
+        """Return the first and last frame that it visits."""
         return self.frames[0] - self.one.margin, self.frames[1] + self.one.margin
 
     def needed(self) -> Digest:
@@ -64,13 +64,13 @@ class _Run(NamedTuple):
 
 
 def simulated(layer: bpy.types.ViewLayer) -> list[bpy.types.Object]:
-    """Return the armatures of a view layer that can be simulated."""
+    """Return the armatures in a view layer that can be simulated."""
     armatures = [ob for ob in layer.objects if ob.type == "ARMATURE" and ob.is_editable]
     return [ob for ob in armatures if history.owners(ob)]
 
 
 def outdated_armatures(layer: bpy.types.ViewLayer) -> list[bpy.types.Object]:
-    """Return the armatures of a view layer that are outdated or not yet simulated."""
+    """Return the armatures in a view layer that are outdated or not yet simulated."""
     planner.current()
     history.check_again()  # Scripts may have changed inputs without an update.
     return [ob for ob in simulated(layer) if _is_outdated(ob)]
@@ -81,8 +81,8 @@ def simulate(
 ) -> Generator[float, None, Simulation]:
     """Play the frames and store the histories.
 
-    Histories that cannot be simulated are left unchanged. If the generator is closed early or
-    fails, nothing is stored. Frame, poses and unkeyed values are always restored.
+    Histories that can't be simulated stay unchanged. If the generator is closed early or fails,
+    nothing is stored. Frame, poses and unkeyed values are always restored.
 
     Yields:
         The progress, from 0 to 1.
@@ -97,15 +97,15 @@ def simulate(
     objects = list({run.armature: None for run in runs})
     needed = {ob for run in runs for ob in _objects(run.one)}
     with returning(scene, layer, in_any_case=True), staged(layer, objects, needed):
-        before = [history.stored(run.armature, run.one.owner) for run in runs]
-        there = Needed()
+        originals = [history.stored(run.armature, run.one.owner) for run in runs]
+        data = Needed()
         try:
             yield from _passes(scene, layer, runs)
             failed = [reason for run in runs for reason in run.refused]
             if len(failed) == len(runs):
                 raise ProblemError(failed[0])
         except BaseException:
-            for run, stored in zip(runs, before, strict=True) if there.are_there() else ():
+            for run, stored in zip(runs, originals, strict=True) if data.are_there() else ():
                 history.store(run.armature, run.one.owner, stored)
             raise
     refused += failed
@@ -116,20 +116,20 @@ def simulate(
 
 
 def set_range(armature: bpy.types.Object, start: int, end: int) -> None:
-    """Set the frames that an armature's simulation has."""
-    kept = simulation_of(armature)
-    if (kept.frame_start, kept.frame_end) != (start, end):
-        kept.frame_start, kept.frame_end = start, end
+    """Set the frame range in an armature's simulation settings."""
+    simulation = simulation_of(armature)
+    if (simulation.frame_start, simulation.frame_end) != (start, end):
+        simulation.frame_start, simulation.frame_end = start, end
 
 
 def _passes(
     scene: bpy.types.Scene, layer: bpy.types.ViewLayer, runs: list[_Run]
 ) -> Generator[float, None, None]:
-    """Simulate level by level, dependencies first."""
+    """Simulate level by level, so that dependencies come first."""
     levels = _levels(runs)
     for i, level in enumerate(levels):
-        made = [(run.armature, run.one.owner) for run in level]
-        with _others_muted(level), history.running(made):
+        owners = [(run.armature, run.one.owner) for run in level]
+        with _others_muted(level), history.running(owners):
             for done in _pass(scene, layer, level):
                 yield (i + done) / len(levels)
         planner.current()
@@ -152,16 +152,16 @@ def _pass(
 def _visited(runs: list[_Run]) -> Sequence[float]:
     """Return the frames that a pass plays."""
     span = _span([run.seen() for run in runs])
-    moments: set[float] = {run.frames[0] for run in runs}
+    frames: set[float] = {run.frames[0] for run in runs}
     for run in runs:
         if run.one.moments is None:
             return span
-        moments.update([one for one in run.one.moments if span[0] <= one <= span[-1]])
-    return sorted(moments)
+        frames.update([frame for frame in run.one.moments if span[0] <= frame <= span[-1]])
+    return sorted(frames)
 
 
 def _span(ranges: Sequence[tuple[int, int]]) -> range:
-    """Return the frames from the first to the last of some ranges."""
+    """Return all frames from the first to the last of several ranges."""
     return range(min(first for first, _ in ranges), max(last for _, last in ranges) + 1)
 
 
@@ -173,27 +173,27 @@ def _levels(runs: list[_Run]) -> list[list[_Run]]:
         needs[i] = {j for j, other in enumerate(runs) if j != i and _is_among(other, needed)}
     levels: list[list[_Run]] = []
     while needs:
-        # Runs in a dependency cycle are simulated together, and what is captured at events once
-        # more then, from what is shown with the results of the others.
-        free = [i for i, others in needs.items() if not others & needs.keys()]
-        level = [runs[i] for i in free or needs]
+        # Runs in a dependency cycle are simulated together. Runs that capture events are then
+        # simulated again, from the pose with the results of the others.
+        independent = [i for i, dependencies in needs.items() if not dependencies & needs.keys()]
+        level = [runs[i] for i in independent or needs]
         captured = [run for run in level if run.one.moments is not None]
-        is_mixed = not free and 0 < len(captured) < len(level)
+        is_mixed = not independent and 0 < len(captured) < len(level)
         levels += [level, captured] if is_mixed else [level]
-        for i in free or [*needs]:
+        for i in independent or [*needs]:
             del needs[i]
     return levels
 
 
 @contextmanager
 def _others_muted(runs: list[_Run]) -> Iterator[None]:
-    """Mute all constraints that the runs do not depend on, which saves most of the time."""
+    """Mute all constraints that the runs don't depend on, which saves most of the time."""
     needed = [run.needed() for run in runs]
-    with ExitStack() as muted:
+    with ExitStack() as stack:
         for rig in planner.current().rigs.values():
-            wanted = set[int]().union(*(one.items.get(rig.object, ()) for one in needed))
-            others = set(range(len(settings(rig.object).constraints))) - wanted
-            muted.enter_context(muting(rig.object, others))
+            needed_items = set[int]().union(*(d.items.get(rig.object, ()) for d in needed))
+            other_items = set(range(len(settings(rig.object).constraints))) - needed_items
+            stack.enter_context(muting(rig.object, other_items))
         yield
 
 
@@ -207,28 +207,31 @@ def _is_outdated(armature: bpy.types.Object) -> bool:
 
 
 def _runs(scene: bpy.types.Scene, armatures: Sequence[bpy.types.Object]) -> list[_Run]:
-    """Return the runs of some armatures, and of outdated armatures that they depend on.
+    """Return the runs of armatures, and of outdated armatures that they depend on.
 
     Raises:
-        ProblemError: If an armature cannot be simulated.
+        ProblemError: If an armature can't be simulated.
     """
     runs: list[_Run] = []
-    waiting = list(armatures)
+    pending = list(armatures)
     planner.current()
-    while waiting:
-        ob = waiting.pop(0)
+    while pending:
+        ob = pending.pop(0)
         if problem := rest_problem(ob):
             raise ProblemError(problem)
-        armature_runs = [_Run(ob, one, _frames(ob, scene, one), []) for one in history.owners(ob)]
+        armature_runs = [
+            _Run(ob, simulation, _frames(ob, scene, simulation), [])
+            for simulation in history.owners(ob)
+        ]
         runs += armature_runs
-        known = {run.armature for run in runs} | set(waiting)
+        queued = {run.armature for run in runs} | set(pending)
         needed = {
             other: None
             for run in armature_runs
             for other in run.needed().items
-            if other not in known
+            if other not in queued
         }
-        waiting += [other for other in needed if other.is_editable and _is_outdated(other)]
+        pending += [other for other in needed if other.is_editable and _is_outdated(other)]
     return runs
 
 
@@ -240,11 +243,13 @@ def clear(armature: bpy.types.Object) -> None:
     armature.update_tag()
 
 
-def _frames(armature: bpy.types.Object, scene: bpy.types.Scene, one: Simulated) -> tuple[int, int]:
+def _frames(
+    armature: bpy.types.Object, scene: bpy.types.Scene, simulation: Simulated
+) -> tuple[int, int]:
     start, end = history.range_of(armature, scene)
-    if one.moments:
-        start = min(start, floor(min(one.moments)))
-        end = max(end, ceil(max(one.moments)))
+    if simulation.moments:
+        start = min(start, floor(min(simulation.moments)))
+        end = max(end, ceil(max(simulation.moments)))
     if end < start:
         raise ProblemError(
             "The simulation of “{armature}” has End ({end}) before Start ({start}): increase End",
@@ -255,8 +260,8 @@ def _frames(armature: bpy.types.Object, scene: bpy.types.Scene, one: Simulated) 
     return start, end
 
 
-def _objects(one: Simulated) -> Iterator[bpy.types.Object]:
-    for source in one.sources():
+def _objects(simulation: Simulated) -> Iterator[bpy.types.Object]:
+    for source in simulation.sources():
         yield source if isinstance(source, bpy.types.Object) else source.object
 
 

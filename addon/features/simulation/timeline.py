@@ -1,4 +1,4 @@
-"""Bars of the simulated ranges in timelines and dope sheets."""
+"""Drawing bars of the simulated ranges in timelines and dope sheets."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _handle: Any = None
 
 
 def _draw() -> None:
-    """Draw the bars; errors are suppressed, as Blender would print them at each redraw."""
+    """Draw the bars; report errors once, as Blender would print them at each redraw."""
     try:
         _draw_bars(bpy.context)
     except Exception:
@@ -45,9 +45,9 @@ def _draw_bars(context: bpy.types.Context) -> None:
 
 
 def bars_of(context: bpy.types.Context) -> list[tuple[int, int, Colour]]:
-    """Return first frame, last frame and color of the bars to draw.
+    """Return the first frame, last frame and color of each bar to draw.
 
-    There is one for the active armature, or one for each simulated armature if it has none.
+    There is a bar for the active armature, or if it isn't simulated, for each simulated armature.
     """
     layer = cast(bpy.types.ViewLayer, context.view_layer)
     active = context.object

@@ -89,20 +89,20 @@ def wave_of(item: FabrikConstraint) -> FabrikWave:
 
 
 def _resolve(chain: ChainPlan, item: FabrikConstraint) -> None:
-    # A keyed speed has Blender evaluate the armature at each frame anyway; a driven one may not.
+    # A keyed speed makes Blender evaluate the armature at each frame; a driven speed may not.
     paths = {path for path, _ in driven(chain.rig.object)}
     chain.is_timed = wave_of(item).speed != 0.0 or wave_of(item).path_from_id("speed") in paths
 
 
 def _read(snapshot: Snapshot, chain: ChainPlan) -> Wave:
     settings = snapshot.cached(chain, _settings)
-    turns = settings.phase
+    phase_turns = settings.phase
     if settings.speed != 0.0:
-        turns += settings.speed * snapshot.time / snapshot.frame_rate
+        phase_turns += settings.speed * snapshot.time / snapshot.frame_rate
     return Wave(
         settings.amplitude,
         settings.wavelength,
-        turns,
+        phase_turns,
         settings.falloff,
         settings.direction,
         settings.noise,
@@ -119,10 +119,10 @@ def _pose(chain: ChainInput, context: MotionContext, read: object) -> ChainPose:
     return ChainPose(posture, Report(posture.state))
 
 
-def _mirrored(item: FabrikConstraint, hand: Matrix) -> tuple[dict[str, Any], str]:
-    """Return the direction of the mirrored wave, and a note on what cannot be mirrored."""
+def _mirrored(item: FabrikConstraint, mirror_matrix: Matrix) -> tuple[dict[str, Any], str]:
+    """Return the mirrored wave's direction, and a note if its noise can't be mirrored."""
     wave = wave_of(item)
-    axis = -(hand @ Vector((cos(wave.direction), 0.0, sin(wave.direction))))
+    axis = -(mirror_matrix @ Vector((cos(wave.direction), 0.0, sin(wave.direction))))
     note = msg("Noise can't be mirrored: set it to 0 to mirror the wave")
     return {"wave.direction": atan2(axis.z, axis.x)}, note if wave.noise > 0.0 else ""
 

@@ -649,7 +649,7 @@ def test_what_cannot_be_baked_is_said(rig):
         bake(rig)
     data.nla_tracks.remove(data.nla_tracks[0])
     item.enabled = False
-    with pytest.raises(ProblemError, match=r"“IK” cannot be baked\. The constraint is disabled"):
+    with pytest.raises(ProblemError, match=r"“IK” can't be baked\. The constraint is disabled"):
         bake(rig)
     item.enabled = True
     rig.pose.bones["B1"].keyframe_insert("rotation_mode", frame=1)

@@ -137,8 +137,8 @@ INVALID = {
     "here": (["{blend}", "--output", "."], "it's a folder"),
     "root": (["{blend}", "--output", "/"], "it's a folder"),
     "folder for a part": (["{blend}", "--part", "{folder}"], "it's a folder"),
-    "folder as file": (["{folder}"], "”: it is a folder"),
-    "folder as part": (["{blend}", "--merge", "{folder}"], "”: it is a folder"),
+    "folder as file": (["{folder}"], "”: it's a folder"),
+    "folder as part": (["{blend}", "--merge", "{folder}"], "”: it's a folder"),
     "below a file": (["{blend}", "--output", "{blend}/x"], "”: Not a directory"),
     "part on the file": (["{blend}", "--part", "{blend}"], "choose another name"),
     "long name": (["{blend}", "--output", f"{{folder}}/{'x' * 300}"], "File name too long"),
@@ -223,7 +223,7 @@ def test_what_is_no_regular_file_is_refused(blend, option, make, capfd):
     arguments = [str(other)] if option == "FILE" else [str(blend), option, str(other)]
     assert command.run(arguments) == command.INVALID
     (line,) = said(capfd)
-    assert line.endswith(("it is not a regular file.", "it is a folder.", "symbolic links."))
+    assert line.endswith(("it isn't a regular file.", "it's a folder.", "symbolic links."))
     assert listing(blend.parent) == before
 
 

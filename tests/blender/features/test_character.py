@@ -173,7 +173,7 @@ def test_what_cannot_be_set_up_is_refused_and_leaves_nothing(wrong: str) -> None
     parts = character_settings(rig).parts
     match = ""
     if wrong == "no bone":
-        parts[2].bone, match = "gone", "no bone “gone”"
+        parts[2].bone, match = "gone", "bone “gone” doesn't exist"
     elif wrong == "too long":
         parts[2].chain_count, match = 40, "decrease Chain Length"
     elif wrong == "driven":

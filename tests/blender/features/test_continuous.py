@@ -48,7 +48,7 @@ def keyed(target, rng, places):
 
 def limited_chain(**settings):
     """A chain with limits that jumps along this way of its target where each frame is alone."""
-    rng = random.Random(66)
+    rng = random.Random(61)
     rig = make_chain(4)
     for i, bone in enumerate(rig.pose.bones):
         limit(bone, "HINGE" if i % 2 else "CONE")
@@ -228,7 +228,7 @@ def test_bodies_are_solved_as_a_shot(empty_file, is_free):
     for bone in rig.pose.bones:
         bone.rotation_mode = "QUATERNION"
         limit(bone, "CONE")
-    rng = random.Random(5)
+    rng = random.Random(61)
     for side, x in (("L", 1), ("R", -1)):
         places = [(x * rng.uniform(-2, 4), rng.uniform(-2, 2), rng.uniform(0, 4)) for _ in range(3)]
         add_constraint(

@@ -580,8 +580,8 @@ def test_how_far_other_frames_of_the_animation_go_is_said(is_back: bool) -> None
     if is_back:
         from_blender(rig)
         convert = to_blender
-    before = poses(rig)
     rig.pose.bones["B1"].scale.x = 1.25
+    before = poses(rig)
     (rig.fabrik.constraints[0] if is_back else native(rig, "B4")).target.location.x += 0.01
     update()
     place = (rig.fabrik.constraints[0] if is_back else native(rig, "B4")).target.location.copy()
@@ -596,7 +596,6 @@ def test_how_far_other_frames_of_the_animation_go_is_said(is_back: bool) -> None
     numbers = re.search(r"up to (.*) m and (.*)°.* at frame (\d+) \((\d+) of (\d+) ", note)
     assert numbers is not None
     moved, turned = float(numbers[1]), float(numbers[2])
-    rig.pose.bones["B1"].scale.x = 1.0
     after = poses(rig)
     off = [
         max((b[n] @ p - a[n] @ p).length for n in a for p in (Vector(), Vector((0, 1, 0)) * size))

@@ -251,7 +251,7 @@ def test_a_leg_that_something_else_poses_later_is_invalid(empty_file: None) -> N
     item = rig.fabrik.constraints["Paw.F.L"]
     con = lead(rig)
     assert item.state == "INVALID"
-    assert f"mute “{con.name}”" in item.message
+    assert f"constraint “{con.name}”" in item.message
     assert "“Leg 1.F.L” is posed by its constraint" in said(rig)
     con.influence = 0.5
     update()
@@ -276,7 +276,7 @@ def test_simulate_says_which_constraints_are_invalid(empty_file: None, capfd) ->
     item = rig.fabrik.constraints.add()
     item.name, item.bone = "Nothing", "Tail 3"
     out = warnings(capfd, bpy.ops.fabrik.simulate)
-    assert "“Nothing”: There is no target" in out
+    assert "“Nothing”: No target" in out
 
 
 def test_legs_without_reach_to_step_with_are_named(empty_file: None, capfd) -> None:

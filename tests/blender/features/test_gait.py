@@ -905,7 +905,7 @@ def target_gone(rig):
         (one_leg, "add another leg"),
         (no_legs, "needs at least two legs"),
         (leg_twice, "is used for two legs"),
-        (constraint_gone, "No constraint"),
+        (constraint_gone, "doesn't exist"),
         (body_gone, "has no bone “Nowhere”"),
         (body_in_leg, "is a bone of the leg"),
         (target_gone, "No target"),

@@ -856,7 +856,7 @@ def collapse(arm, target) -> None:
 @pytest.mark.parametrize(
     ("trouble", "saying"),
     (
-        (constrain, "its own constraint “Copy Location”"),
+        (constrain, "its constraint “Copy Location”"),
         (drive, "The location of “Target” is driven"),
         (lock, "The location of “Target” is locked"),
         (carry, "the chain or another constraint depends on it"),
@@ -1089,7 +1089,7 @@ def carry_bone(rig, target) -> None:
 
 UNSNAPPABLE = (
     (look, "doesn't reach for a target"),
-    (empty_tip, "cannot be solved"),
+    (empty_tip, "can't be solved"),
     (drive, "The location of “Bad” is driven"),
     (lock, "The location of “Bad” is locked"),
     (key_enabled, "has an animated Enabled"),
@@ -1122,7 +1122,7 @@ def test_if_nothing_can_be_snapped_all_is_refused(empty_file, operator) -> None:
     rig, bad = with_others(empty_tip)
     rig.fabrik.constraints["Good Arm"].bone = "Gone"
     call = getattr(bpy.ops.fabrik, operator)
-    assert_refuses(call, "cannot be solved", rig, bad, which="ALL")
+    assert_refuses(call, "can't be solved", rig, bad, which="ALL")
 
 
 def test_bones_that_drivers_set_are_left_out(empty_file) -> None:

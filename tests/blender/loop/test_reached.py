@@ -223,7 +223,7 @@ def test_a_constraint_whose_tip_a_layer_moves_afterwards_says_so(is_tree: bool) 
     assert error > 0.01 and item.error == pytest.approx(error, abs=5e-6)
     assert (item.state, item.message) == (
         "OUT_OF_REACH",
-        "Afterwards “Sway” moves the tip: move this constraint below it in the list",
+        "“Sway” moves the tip afterward: move this constraint below it in the list",
     )
     layer.wave.amplitude = 0.0
     update()

@@ -465,7 +465,7 @@ def test_the_button_says_why_it_is_grey_and_what_went_wrong(rig, target):
     with pytest.raises(RuntimeError, match="No tip bone"):
         set_offset(rig)
     item.bone, item.target = "B3", None
-    with pytest.raises(RuntimeError, match="no target"):
+    with pytest.raises(RuntimeError, match="No target"):
         set_offset(rig)
     item.target, target.scale = target, (0, 0, 0)
     update()

@@ -91,7 +91,7 @@ def test_the_whole_text_is_reported_before_what_fits_of_it(
         ("AUTO", "“forearm.L”: bend direction from the rest pose"),
         (
             "FLIPPED",
-            "“forearm.L”: bend direction opposite to the one the rest pose shows",
+            "“forearm.L”: bend direction opposite to the one from the rest pose",
         ),
     ],
 )

@@ -1,7 +1,6 @@
-"""The solver: joint positions, then bone rotations, in plain Python on tuples of floats.
+"""The solver: computes joint positions, then bone rotations, in plain Python on tuples of floats.
 
-Nothing in this package imports bpy, mathutils or numpy, so it runs, is tested and can be compiled
-without Blender.
+Nothing here imports bpy, mathutils or numpy, so it runs, is tested and compiles without Blender.
 """
 
 from .bend import RestBend

@@ -7,23 +7,23 @@ from typing import Final
 from .vectors import Vec, add, scaled
 
 CLOSED: Final = 1e-6
-"""Ends nearer than this close to a ring, which has no chord."""
+"""Ends nearer than this close to a ring without a chord."""
 
 STEPS: Final = 32
-"""The number of angles up to half a turn between which that of a zigzag is looked for."""
+"""The number of angles sampled up to half a turn, to bracket a zigzag's angle."""
 
 
 def arc(
     lengths: list[float], axis: Vec, side: Vec, chord: float, folds: Sequence[int] = ()
 ) -> list[Vec]:
-    """Return the chain with the same angle at all joints, its ends ``chord`` apart.
+    """Return the chain with the same angle at all joints and its ends ``chord`` apart.
 
     Args:
-        lengths: Those of its bones.
+        lengths: The bone lengths.
         axis: The unit vector from the root to the tip.
         side: The unit vector of the side to which it bends.
-        chord: The distance.
-        folds: The joints that flex the other way, if any do (see `RestBend`).
+        chord: The distance between the ends.
+        folds: How each joint flexes if the chain bends to both sides (see `RestBend`).
     """
     if folds:
         flat = _flat_arc(lengths, _zigzag_angle(lengths, chord, folds), folds)
@@ -33,7 +33,7 @@ def arc(
     span = hypot(tip_x, tip_y)
     if span > CLOSED:
         ux, uy = tip_x / span, tip_y / span
-    else:  # A closed ring has no chord: take the limit of opening rings.
+    else:  # A closed ring has no chord: use the limit of opening rings.
         _, _, dx, dy = _tip_motion(lengths, _nearest_angle(lengths))
         speed = hypot(dx, dy)
         ux, uy = -dx / speed, -dy / speed
@@ -41,7 +41,7 @@ def arc(
 
 
 def arc_angle(count: float, chord: float) -> float:
-    """Return the angle at each joint of an arc of equal bones, 1 long, with ends ``chord`` apart.
+    """Return the joint angle of an arc of equal bones, 1 long in total, with ends ``chord`` apart.
 
     The chord is sin(n a / 2) / (n sin(a / 2)), nearly linear in the square of the angle.
     """
@@ -71,7 +71,7 @@ def _flat_arc(
 
 
 def _zigzag_angle(lengths: list[float], chord: float, folds: Sequence[int]) -> float:
-    """Return the least angle at each joint that leaves the ends ``chord`` apart, or the nearest."""
+    """Return the least joint angle that leaves the ends ``chord`` apart, or as near as possible."""
     high, nearest = 0.0, fsum(lengths)
     for step in range(1, STEPS + 1):
         angle = pi * step / STEPS
@@ -91,10 +91,10 @@ def _zigzag_angle(lengths: list[float], chord: float, folds: Sequence[int]) -> f
 
 
 def _arc_angle(lengths: list[float], chord: float) -> float:
-    """Return the angle at each joint that leaves the ends ``chord`` apart, or the nearest.
+    """Return the joint angle that leaves the ends ``chord`` apart, or as near as possible.
 
-    The chord shrinks monotonically up to the angle at which the ends are nearest, so bracketed
-    Newton iteration finds it, started from the circular arc of many short bones.
+    The chord shrinks monotonically up to the angle where the ends are nearest. Bracketed Newton
+    iteration finds the angle, starting from the circular arc of many short bones.
     """
     count, low, high = len(lengths), 0.0, _nearest_angle(lengths)
     if hypot(*_flat_arc(lengths, high)[-1]) >= chord:
@@ -116,10 +116,10 @@ def _arc_angle(lengths: list[float], chord: float) -> float:
 
 
 def _nearest_angle(lengths: list[float]) -> float:
-    """Return the angle at each joint at which the ends of the chain are nearest.
+    """Return the joint angle at which the ends of the chain are nearest.
 
-    Equal bones close to a ring. The ends of others may part again before; none do up to
-    π / (n − 1) at each joint, and bisection finds the angle from there.
+    Equal bones close to a ring. With other bones the ends may part again earlier, but never below π
+    / (n − 1) at each joint; bisection finds the angle from there.
     """
     low, high = pi / max(1, len(lengths) - 1), 2.0 * pi / len(lengths)
     if low >= high or not _ends_part(lengths, high):

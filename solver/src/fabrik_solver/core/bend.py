@@ -1,6 +1,6 @@
-"""The side to which a chain bends: how a straight one starts, and how it faces its pole.
+"""The side to which a chain bends: how a straight chain starts, and how it faces its pole.
 
-All positions are relative to the root, in lengths of the chain.
+All positions are relative to the root, in chain lengths.
 """
 
 from collections.abc import Sequence
@@ -36,63 +36,63 @@ from .vectors import (
 Z_AXIS: Vec = (0.0, 0.0, 1.0)
 
 ROOT_COUNTS: Final = 1e-3
-"""The weight of the first bone's roll for the side to which a straight chain bends: it counts only
-where those of the others, which bend at their joints, cancel out."""
+"""The weight of the first bone's roll in the bend direction of a straight chain. It only matters
+where the rolls of the other bones, which bend at their joints, cancel out."""
 
 STRAIGHT: Final = 1e-3
-"""A chain whose joints are all this near to its axis is straight."""
+"""A chain with all joints this near to its axis is straight."""
 
 CLEAR: Final = 0.08
-"""The mean distance of joints from the axis from which on the pose alone tells to which side a limb
-bends. A knee of two equal bones is flexed by 18° there. The straighter it is, the more the side
-counts that it is known to bend to."""
+"""The mean distance of joints from the axis above which the pose alone decides the bend direction.
+A knee of two equal bones is flexed by 18° there. The straighter the limb, the more its preferred
+bend direction weighs."""
 
 BACKWARD: Final = 0.04
-"""The same for a pose to the opposite side: up to this, 9° of such a knee, it was posed or captured
-inexactly; from `CLEAR` on it is meant."""
+"""The same for a pose to the opposite side. Up to this (9° for such a knee) it was posed or
+captured inexactly; from `CLEAR` on it is intended."""
 
 LIMB: Final = 5
-"""The largest number of bones of a limb. Longer chains bend as they are posed."""
+"""The most bones in a limb. Longer chains bend as posed."""
 
 NEW_BEND: Final = 0.8
-"""The share of a limb's bend that has to be new for an unclear pose to give way wholly to the side
-that it is known to bend to."""
+"""The fraction of a limb's bend that must be new for an unclear pose to yield fully to the
+preferred bend direction."""
 
 ROUNDING: Final = 2e-4
-"""The distance by which a target has to be nearer than the posed tip, in lengths of the limb, for a
-bend to count as new: other chains and single precision move it by less."""
+"""How much nearer than the posed tip a target must be, in chain lengths, for a bend to be new.
+Other chains and single precision move the target by less."""
 
 ON_AXIS: Final = 1e-6
-"""A pole, or a bend, this near to the axis does not define a side."""
+"""A pole or bend this near to the axis doesn't define a side."""
 
 NEAR_AXIS: Final = 0.1
 """The sine of the angle between pole and axis below which the pole loses weight."""
 
 FLAT: Final = 2e-5
-"""The distance of joints from a plane up to which a chain counts as flat and not posed exactly."""
+"""The distance of joints from a plane up to which a chain is flat, but posed inexactly."""
 
 IN_PLANE: Final = 1e-5
-"""The distance from the plane of a flat chain up to which rounding may have put a target there."""
+"""The distance from a flat chain's plane up to which rounding may have moved a target."""
 
 UNCLEAR: Final = 0.1
-"""The share of the joints' distances from the axis that does not cancel out, below which the side
-is so unclear that the pole loses weight."""
+"""The fraction of the joints' distances from the axis left after cancelling, below which the pole
+loses weight because the side is unclear."""
 
 NEARLY_STRAIGHT: Final = 0.05
 """The sum of the joints' distances from the axis below which the bend loses weight."""
 
 PAST: Final = 1.0
-"""The most, in radians, by which the chain aims past a pole that has lost weight."""
+"""The largest angle, in radians, by which the chain aims past a pole with reduced weight."""
 
 
 class RestBend(NamedTuple):
-    """How a limb bends, as its rest pose or all frames of its clip tell.
+    """How a limb bends, from its rest pose or from all frames of its clip.
 
     Attributes:
-        side: The unit vector of the side to which it bends, in the root bone's own axes.
-        folds: For each joint between root and tip 1 if it flexes as the limb does, -1 if the other
-            way, as the hock of a hind leg and its stifle, and 0 if nothing tells. Empty for one
-            that bends one way.
+        side: The unit vector of the side to which it bends, in the root bone's axes.
+        folds: For each joint between root and tip: 1 if it flexes as the limb does, -1 if it flexes
+            the other way (a hind leg's hock and stifle differ), 0 if unclear. Empty for a limb that
+            bends to one side.
     """
 
     side: Vec
@@ -100,7 +100,7 @@ class RestBend(NamedTuple):
 
 
 def chain_axis(joints: Sequence[Vec]) -> Vec:
-    """Return the direction from the root to the tip, or of the first bone that has one."""
+    """Return the direction from the root to the tip, or of the first bone with a direction."""
     axis = unit(sub(joints[-1], joints[0]))
     if axis is not None:
         return axis
@@ -116,44 +116,44 @@ def axis_of(joints: list[Joint]) -> Vec:
     return unit(joints[-1].at()) or chain_axis(points_of(joints))
 
 
-def swing_turn(axis: Vec, side: Vec, target: Vec, share: float) -> Quat:
-    """Return the smallest rotation of a chain as a whole towards the target, or a share of it.
+def swing_turn(axis: Vec, side: Vec, target: Vec, factor: float) -> Quat:
+    """Return the smallest rotation of a whole chain toward the target, or a fraction of it.
 
-    A chain that is dragged to a target beside it leaves its plane of bending, and with three bones
-    or more may fold another way. Swung first, only the distance of its tip has to change: it folds
-    in its plane, in one way, and its joints hardly move faster than its tip.
+    A chain dragged to a target beside it leaves its bending plane, and with three or more bones may
+    fold differently. After a swing only the tip's distance has to change. The chain then folds in
+    its plane, always the same way, and its joints hardly move faster than its tip.
 
     If the target is straight behind, the chain swings in its plane.
     """
     turn = quat_between(axis, target, cross(axis, side))
-    return slerp(QUAT_IDENTITY, turn, share) if share < 1.0 else turn
+    return slerp(QUAT_IDENTITY, turn, factor) if factor < 1.0 else turn
 
 
 def bend_of(joints: list[Joint], axis: Vec) -> tuple[Vec, float]:
     """Return the side to which a chain bends, and the sum of its joints' distances from the axis.
 
-    The length of the vector is the share of these distances that does not cancel out: the shorter,
-    the less clear the side.
+    The vector's length is the fraction of these distances that doesn't cancel out: the shorter, the
+    less clear the side.
     """
     total, spread = ORIGIN, 0.0
     for i in range(1, len(joints) - 1):
-        way = across(joints[i].at(), axis)
-        total = add(total, way)
-        spread += length(way)
+        offset = across(joints[i].at(), axis)
+        total = add(total, offset)
+        spread += length(offset)
     return (scaled(total, 1.0 / spread) if spread > 0.0 else ORIGIN), spread
 
 
 def folded_bend(joints: Sequence[Vec], axis: Vec, folds: Sequence[int]) -> Vec:
-    """Return the side to which a limb bends whose joints flex in opposite directions.
+    """Return the side to which a limb bends if its joints flex in opposite directions.
 
-    The joints of a hind leg are on both sides of the axis. Which of them is farther from it changes
-    as the leg folds, although each goes on flexing as it does. So its plane tells the side, turned
-    as its joints flex. The length of the vector is the share of their bending that does not cancel
-    out, as that of one which is bent against its own direction does.
+    A hind leg has joints on both sides of the axis. Which is farther out changes as the leg folds,
+    although each keeps flexing its way. So the plane of the limb, signed by how the joints flex,
+    defines the side. The vector's length is the fraction of their bending that doesn't cancel out,
+    for instance because a joint is bent against its fold.
 
     Args:
         joints: From the root to the tip.
-        axis: The direction from the one to the other.
+        axis: The direction from root to tip.
         folds: How its joints flex (see `RestBend`).
     """
     normal, total = ORIGIN, 0.0
@@ -170,8 +170,8 @@ def straight_bend(axes: Sequence[Mat3], rest_bend: RestBend | None) -> Vec:
 
     Args:
         axes: The axes of the posed bones, root first.
-        rest_bend: How it bends at rest. None takes the Z axes of the bones after the first one, so
-            that these bend about their X axes.
+        rest_bend: How it bends at rest. None uses the Z axes of the bones after the first, so that
+            these bend about their X axes.
     """
     if rest_bend is not None:
         return mat_apply(axes[0], rest_bend.side)
@@ -189,13 +189,12 @@ def bow(
     side: Vec,
     folds: Sequence[int] = (),
 ) -> None:
-    """Bend a straight chain to a side, keeping a share of its input pose from 0 to 1.
+    """Bend a straight chain to a side, keeping part of its input pose (``keep``, from 0 to 1).
 
-    No iteration can bend a straight chain whose target is on its axis, and near the axis rounding
-    would choose the side. A straight chain therefore starts as an arc of equal bends to ``side``,
-    or as a zigzag if its joints fold both ways, with the target's distance for chord. The less
-    straight the chain, and the nearer the target to its tip, the more of the input pose is kept, so
-    that the solution is continuous.
+    No iteration can bend a straight chain with a target on its axis, and near the axis rounding
+    would choose the side. So a straight chain starts as an arc of equal bends to ``side``, or as a
+    zigzag if its joints fold both ways. The chord is the target's distance. The less straight the
+    chain and the nearer the target to its tip, the more of the input pose is kept, for continuity.
     """
     if keep >= 1.0:
         return
@@ -206,27 +205,27 @@ def bow(
 
 
 def curl(joints: list[Joint], axis: Vec, span: float, folds: Sequence[int] = ()) -> None:
-    """Bend a chain until its ends are about ``span`` apart, all joints taking their share.
+    """Bend a chain until its ends are about ``span`` apart, sharing the bend among all joints.
 
-    Iterations from the tip on would fold it at a few joints. Here each bends as that of a beam does
-    under a load along the axis, in proportion to how far it is from the axis, and as much again by
-    the mean of all: what is bent bends more, about its own hinge. A turn of the bones with variance
-    v, weighted by their lengths, shortens a chain as an arc of √(12 v + 1) equal bones does, whose
-    angle between the two spans is what is added, relative to the angles that there are.
+    Iterations from the tip on would fold it at a few joints. Here each joint bends like a beam's
+    under an axial load, in proportion to its distance from the axis, plus the mean of all joints. A
+    joint that is bent bends more, about its own hinge. Bone rotations of variance v, weighted by
+    length, shorten a chain like an arc of √(12 v + 1) equal bones. The difference of that arc's
+    angles at the two spans is added, relative to the present angles.
 
     Args:
         joints: From the origin on, bent at least a little. The tip stays near the axis.
         axis: The unit vector from the root to the tip.
         span: The distance along the axis.
-        folds: How the joints of a limb flex that bends to both sides (see `RestBend`): all by the
-            same angle.
+        folds: How the joints flex in a limb that bends to both sides (see `RestBend`); they all
+            bend by the same angle.
     """
     turns, size, variance = _curling(joints, axis, folds)
     if size <= 0.0:
         return
     bones = sqrt(12.0 * variance / (size * size) + 1.0)
     along = dot(joints[-1].at(), axis)
-    more = (arc_angle(bones, span) - arc_angle(bones, along)) / max(size, STRAIGHT)
+    factor = (arc_angle(bones, span) - arc_angle(bones, along)) / max(size, STRAIGHT)
     mx, my, mz = turns.pop()
     x = y = z = ox = oy = oz = 0.0
     for i, (vx, vy, vz) in enumerate(turns):
@@ -237,16 +236,16 @@ def curl(joints: list[Joint], axis: Vec, span: float, folds: Sequence[int] = ())
         ox = joint.x
         oy = joint.y
         oz = joint.z
-        vx = (vx - mx) * more
-        vy = (vy - my) * more
-        vz = (vz - mz) * more
+        vx = (vx - mx) * factor
+        vy = (vy - my) * factor
+        vz = (vz - mz) * factor
         half = 0.5 * sqrt(vx * vx + vy * vy + vz * vz)
-        share = sin(half) / half if half > 1e-9 else 1.0
+        sinc = sin(half) / half if half > 1e-9 else 1.0
         w = 2.0 * cos(half)
         # As `rotate` by the quaternion (w / 2, v · share / 2).
-        vx *= share
-        vy *= share
-        vz *= share
+        vx *= sinc
+        vy *= sinc
+        vz *= sinc
         tx = 0.5 * (vy * dz - vz * dy)
         ty = 0.5 * (vz * dx - vx * dz)
         tz = 0.5 * (vx * dy - vy * dx)
@@ -261,11 +260,11 @@ def curl(joints: list[Joint], axis: Vec, span: float, folds: Sequence[int] = ())
 def _curling(
     joints: list[Joint], axis: Vec, folds: Sequence[int]
 ) -> tuple[list[Vec], float, float]:
-    """Return how the bones turn if a chain curls, which keeps the tip near the axis.
+    """Return how the bones rotate when a chain curls with its tip near the axis.
 
     Returns:
-        A rotation vector for each bone, and their mean weighted by the lengths, from which they
-        count; the mean angle between two bones; the variance of the vectors.
+        A rotation vector for each bone, followed by their mean weighted by length, which is to be
+        subtracted; the mean angle between two bones; the variance of the vectors.
     """
     inner = len(joints) - 2
     bx = by = bz = 0.0
@@ -291,20 +290,20 @@ def _curling(
         y += cy
         z += cz
         turns.append((x, y, z))
-        share = joint.size
-        mx += x * share
-        my += y * share
-        mz += z * share
-        square += (x * x + y * y + z * z) * share
+        weight = joint.size
+        mx += x * weight
+        my += y * weight
+        mz += z * weight
+        square += (x * x + y * y + z * z) * weight
     variance = max(0.0, square - mx * mx - my * my - mz * mz)
     turns.append((mx, my, mz))
     return turns, size / inner, variance
 
 
 def farthest_from(axis: Vec, joints: list[Joint]) -> float:
-    """Return the largest distance of a joint from the axis, at most `STRAIGHT`.
+    """Return the largest distance of any joint from the axis, at most `STRAIGHT`.
 
-    Returning early is cheap: nearly all chains are bent at their first joints already.
+    Returns early: nearly all chains are already bent at their first joints.
     """
     ax, ay, az = axis
     farthest = 0.0
@@ -318,10 +317,10 @@ def farthest_from(axis: Vec, joints: list[Joint]) -> float:
 
 
 def flattened(joints: list[Joint], axis: Vec, side: Vec) -> tuple[list[Joint], Vec]:
-    """Return the joints of a chain that is flat but for rounding, exactly in its plane.
+    """Return a chain's joints, moved exactly into its plane if it is flat except for rounding.
 
-    The farther they are from it, up to `FLAT`, the less they move. Its normal comes second: zeros
-    if the chain is not flat. The plane of a straight one is that of the side to which it bends.
+    The farther they are from the plane, up to `FLAT`, the less they move. The plane's normal comes
+    second: zero if the chain isn't flat. A straight chain's plane is that of its bend direction.
     """
     ax, ay, az = axis
     widest = STRAIGHT * STRAIGHT
@@ -340,30 +339,30 @@ def flattened(joints: list[Joint], axis: Vec, side: Vec) -> tuple[list[Joint], V
         spread = max(spread, abs(nx * joint.x + ny * joint.y + nz * joint.z))
         if spread >= FLAT:
             return joints, ORIGIN
-    left = eased(spread / FLAT) ** 2
+    remaining = eased(spread / FLAT) ** 2
     flat = copied(joints)
     for joint in flat:
-        joint.move(in_plane(joint.at(), normal, left))
+        joint.move(in_plane(joint.at(), normal, remaining))
     set_lengths(flat)
     return flat, normal
 
 
-def in_plane(point: Vec, normal: Vec, left: float) -> Vec:
-    """Return a point with a share left of its distance from the plane of a unit normal."""
-    return add(point, scaled(normal, (left - 1.0) * dot(normal, point)))
+def in_plane(point: Vec, normal: Vec, remaining: float) -> Vec:
+    """Return a point with only a fraction of its distance from a plane remaining (unit normal)."""
+    return add(point, scaled(normal, (remaining - 1.0) * dot(normal, point)))
 
 
 def rounded_to_plane(point: Vec, normal: Vec) -> Vec:
-    """Return a target or pole of a flat chain, in its plane if it is there but for rounding."""
+    """Return a flat chain's target or pole, moved into its plane if only rounding keeps it off."""
     off = abs(dot(normal, point))
     return in_plane(point, normal, eased(off / IN_PLANE) ** 2) if off < IN_PLANE else point
 
 
 def set_lengths(joints: list[Joint]) -> None:
-    """Restore the bones' lengths along their directions; one without a direction takes the axis."""
+    """Restore bone lengths along their directions; a bone without a direction uses the axis."""
     ax, ay, az = axis_of(joints)
-    before = joints[0]
-    ox, oy, oz = before.at()
+    previous = joints[0]
+    ox, oy, oz = previous.at()
     x, y, z = ox, oy, oz
     for i in range(1, len(joints)):
         joint = joints[i]
@@ -374,22 +373,22 @@ def set_lengths(joints: list[Joint]) -> None:
         ox, oy, oz = joint.at()
         if distance < 1e-300:
             dx, dy, dz, distance = ax, ay, az, 1.0
-        size = before.size
+        size = previous.size
         x += dx / distance * size
         y += dy / distance * size
         z += dz / distance * size
         joint.move((x, y, z))
-        before = joint
+        previous = joint
 
 
 def off_axis(direction: Vec, axis: Vec) -> Vec | None:
-    """Return the component of the direction perpendicular to the axis, None if there is none."""
+    """Return the direction's component perpendicular to the axis, or None if it is negligible."""
     side = across(unit(direction) or ORIGIN, axis)
     return side if length(side) > ON_AXIS else None
 
 
 def side_of(bends: Sequence[Vec | None], axis: Vec) -> Vec:
-    """Return the unit vector perpendicular to the axis towards the first usable bend, or any."""
+    """Return the unit vector perpendicular to the axis toward the first usable bend, or any."""
     for bend in bends:
         side = None if bend is None else off_axis(bend, axis)
         if side is not None:
@@ -398,7 +397,7 @@ def side_of(bends: Sequence[Vec | None], axis: Vec) -> Vec:
 
 
 def bend_direction(joints: Sequence[Vec], axis: Vec) -> Vec | None:
-    """Return the mean side of the joints from the axis, None if they cancel out."""
+    """Return the mean side of the joints from the axis, or None if they cancel out."""
     total = ORIGIN
     for joint in joints[1:-1]:
         total = add(total, across(joint, axis))
@@ -412,13 +411,13 @@ Swivel = tuple[float, float]
 def swivel_to(pole: Vec, bend: Vec, axis: Vec, pole_angle: float, weight: float) -> Swivel:
     """Return the swivel about the axis with which the bend of a chain faces the pole.
 
-    With a weight below 1 the chain faces the mean of both directions, which is continuous where
-    the pole comes round from behind. Where the side of the pole, or of the bend, is unclear, the
-    weight fades to 0 and the chain keeps its plane instead of flipping.
+    With a weight below 1 the chain faces the mean of both directions, which is continuous where the
+    pole comes round from behind. Where the side of the pole or of the bend is unclear, the weight
+    fades to 0. The chain then keeps its plane instead of flipping.
 
-    No rule is continuous everywhere (it would retract a disc onto its rim). This one jumps where
-    the faded weight is a half and the pole is behind; but while it fades, the chain aims past the
-    pole, so that a limb which moves in its own plane goes round. Only an exactly flat chain flips.
+    No rule is continuous everywhere (it would retract a disc onto its rim). This rule jumps where
+    the faded weight is one half and the pole is behind. As the weight fades, the chain aims past
+    the pole, so a limb moving in its plane goes round. Only an exactly flat chain flips.
 
     Args:
         pole: The pole.
@@ -444,16 +443,16 @@ def swivel_to(pole: Vec, bend: Vec, axis: Vec, pole_angle: float, weight: float)
     return mean_swivel((1.0, 0.0), (cosine, sine), weight)
 
 
-def mean_swivel(a: Swivel, b: Swivel, share: float) -> Swivel:
-    """Return the normalized mean of two swivels, the first one if they are opposite.
+def mean_swivel(a: Swivel, b: Swivel, factor: float) -> Swivel:
+    """Return the normalized mean of two swivels, or the first if they are opposite.
 
-    Unlike a share of the angle it is continuous at half a turn, and a chain that flips in two
-    dimensions stays in them.
+    Unlike a fraction of the angle it is continuous at half a turn, and a two-dimensional chain that
+    flips stays in its plane.
     """
-    if share >= 1.0:
+    if factor >= 1.0:
         return b
-    cosine = (1.0 - share) * a[0] + share * b[0]
-    sine = (1.0 - share) * a[1] + share * b[1]
+    cosine = (1.0 - factor) * a[0] + factor * b[0]
+    sine = (1.0 - factor) * a[1] + factor * b[1]
     size = sqrt(cosine * cosine + sine * sine)
     return a if size <= ON_AXIS else (cosine / size, sine / size)
 
@@ -470,61 +469,61 @@ def swivel_turn(axis: Vec, swivel: Swivel) -> Quat:
 
 
 def turn_joints(joints: list[Joint], turn: Quat) -> None:
-    """Rotate a chain as a whole."""
+    """Rotate a whole chain."""
     for joint in joints:
         joint.move(rotate(turn, joint.at()))
 
 
-def clarity(own: Vec, spread: float, side: Vec, bones: int) -> float:
-    """Return how clearly a limb's pose tells to which side it bends, from 0 to 1.
+def clarity(bend: Vec, spread: float, side: Vec, bones: int) -> float:
+    """Return how clearly a limb's pose shows its bend direction, from 0 to 1.
 
-    A pose to the side that it is known to bend to tells sooner than one to the opposite side.
+    A pose to the limb's preferred side is clear sooner than a pose to the opposite side.
 
     Args:
-        own: The side to which its joints are.
+        bend: The side to which its joints are bent.
         spread: The sum of their distances from the axis.
-        side: The unit vector of the side that it is known to bend to.
+        side: The unit vector of the preferred side.
         bones: The number of bones.
     """
     if bones < 2:
         return 1.0
     apart = spread / (bones - 1)
-    along = dot(unit(own) or side, side)
+    along = dot(unit(bend) or side, side)
     forward, backward = 0.5 * (1.0 + along) * apart, 0.5 * (1.0 - along) * apart
-    meant = eased(max(0.0, backward - BACKWARD) / (CLEAR - BACKWARD))
-    return 1.0 - (1.0 - eased(forward / CLEAR)) * (1.0 - meant)
+    backward_clarity = eased(max(0.0, backward - BACKWARD) / (CLEAR - BACKWARD))
+    return 1.0 - (1.0 - eased(forward / CLEAR)) * (1.0 - backward_clarity)
 
 
-def newness(before: float, after: float) -> float:
+def newness(posed_span: float, target_span: float) -> float:
     """Return how much of a limb's bend is new, from 0 to 1.
 
     Args:
-        before: The posed distance from the root to the tip, in lengths of the limb.
-        after: The same of the target.
+        posed_span: The posed distance from the root to the tip, in chain lengths.
+        target_span: The distance from the root to the target, in chain lengths.
     """
-    nearer = before - after
+    nearer = posed_span - target_span
     if nearer <= 0.0:
         return 0.0
-    bent = sqrt(max(0.0, 1.0 - after * after))
-    new = bent - sqrt(max(0.0, 1.0 - before * before))
-    return eased((nearer / ROUNDING) ** 2) * eased(new / (NEW_BEND * bent))
+    bent = sqrt(max(0.0, 1.0 - target_span * target_span))
+    new_bend = bent - sqrt(max(0.0, 1.0 - posed_span * posed_span))
+    return eased((nearer / ROUNDING) ** 2) * eased(new_bend / (NEW_BEND * bent))
 
 
-def forward_turn(axis: Vec, own: Vec, side: Vec, share: float) -> Quat:
-    """Return the swivel of a limb whose pose is unclear, to the side that it is known to bend to.
+def forward_turn(axis: Vec, bend: Vec, side: Vec, factor: float) -> Quat:
+    """Return the swivel of a limb with an unclear pose to its preferred side.
 
-    As long as it only extends it bends as it is posed. The more of its bend is new, the more it
-    turns to that side, so that a knee posed a little backward or sideways flexes forward.
+    A limb that only extends bends as posed. The more of its bend is new, the more it turns to the
+    preferred side: a knee posed slightly backward or sideways flexes forward.
 
     Args:
         axis: The unit vector from the root to the tip.
-        own: The side to which its joints are.
-        side: The side to which it bends if it has to bend more.
-        share: How far it turns, such as `newness`.
+        bend: The side to which its joints are bent.
+        side: The side to which further bending goes.
+        factor: How far it turns, such as `newness`.
     """
-    if share <= 0.0 or length(own) <= ON_AXIS:
+    if factor <= 0.0 or length(bend) <= ON_AXIS:
         return QUAT_IDENTITY
-    return quat_about(axis, share * atan2(dot(axis, cross(own, side)), dot(own, side)))
+    return quat_about(axis, factor * atan2(dot(axis, cross(bend, side)), dot(bend, side)))
 
 
 def aimed_past(clear: float) -> float:
@@ -532,6 +531,6 @@ def aimed_past(clear: float) -> float:
     return PAST * 4.0 * clear * (1.0 - clear)
 
 
-def eased(share: float) -> float:
-    """Return the smoothstep of a share that is not below 0."""
-    return share * share * (3.0 - 2.0 * share) if share < 1.0 else 1.0
+def eased(fraction: float) -> float:
+    """Return the smoothstep of a fraction that isn't below 0."""
+    return fraction * fraction * (3.0 - 2.0 * fraction) if fraction < 1.0 else 1.0

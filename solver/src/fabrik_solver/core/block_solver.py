@@ -27,7 +27,7 @@ class Effector:
         pull: The square root of the weight.
         place: The position of the point.
         gap: The vector from there to the target, times the pull.
-        force: The force that the equations give it, times the pull.
+        force: The effector's force from the equations, times the pull.
     """
 
     __slots__ = ("bone", "force", "gap", "place", "point", "pull", "target")
@@ -56,8 +56,8 @@ class Lever:
     Attributes:
         number: The index of the effector.
         effector: The effector.
-        last: The index of the highest bone on the way there that keeps its own orientation, so that
-            the bone only moves its head; below 0 if none does.
+        last: The index of the highest bone between bone and effector with its own orientation: of
+            that bone, only the head moves. Below 0 without such a bone.
         motion: The matrix from the bone's rotation vector to the effector's velocity, times the
             pull and the bone's compliance: three columns of J.
         motion_left: The same for the rotations that active constraints leave.
@@ -137,14 +137,14 @@ class System:
     _rows: list[list[Coupling]]
 
     def __init__(self, effectors: list[Effector]) -> None:
-        """Take the effectors; the equations are empty."""
+        """Set the effectors; the equations are empty."""
         self._effectors = effectors
-        # Each row from the diagonal on: the other half is the same.
+        # Each row starts at the diagonal: the matrix is symmetric.
         count = len(effectors)
         self._rows = [[Coupling() for _ in range(row, count)] for row in range(count)]
 
     def reset(self, damping: float) -> None:
-        """Start again with the damping alone."""
+        """Reset the equations to the damping alone."""
         zeros = ZEROS
         for row in self._rows:
             for block in row:
@@ -152,7 +152,7 @@ class System:
             row[0].add_identity(damping)
 
     def add_rotation(self, levers: list[Lever]) -> None:
-        """Add the rotation of a bone, given all effectors that it moves, in their order."""
+        """Add the rotation of a bone, with all effectors that it moves, in order."""
         for i, lever in enumerate(levers):
             row = self._rows[lever.number]
             for j in range(i, len(levers)):
@@ -160,16 +160,16 @@ class System:
                 row[other.number - lever.number].add(lever.motion_left, other.motion_left)
 
     def add_translation(self, compliance: float, left: Mat3) -> None:
-        """Add the translation of everything, given the projection onto its free directions."""
+        """Add the translation of everything; ``left`` projects onto its free directions."""
         moved = scale_columns(left, (compliance, compliance, compliance))
         for i, effector in enumerate(self._effectors):
             a = effector.pull
             for j, block in enumerate(self._rows[i]):
-                share = a * self._effectors[i + j].pull
-                block.add(scale_columns(moved, (share, share, share)), moved)
+                weight = a * self._effectors[i + j].pull
+                block.add(scale_columns(moved, (weight, weight, weight)), moved)
 
     def solve(self) -> None:
-        """Set the forces by block elimination, which overwrites the equations."""
+        """Compute the forces by block elimination, which overwrites the equations."""
         effectors, rows = self._effectors, self._rows
         for effector in effectors:
             effector.force = effector.gap
@@ -177,11 +177,11 @@ class System:
             pivot = symmetric_inverse(row[0].matrix)
             row[0].matrix = pivot
             for i in range(1, len(row)):
-                share = mat_product(mat_transposed(row[i].matrix), pivot)
+                factor = mat_product(mat_transposed(row[i].matrix), pivot)
                 other = effectors[k + i]
-                other.force = sub(other.force, mat_apply(share, effectors[k].force))
+                other.force = sub(other.force, mat_apply(factor, effectors[k].force))
                 for j in range(i, len(row)):
-                    rows[k + i][j - i].subtract_product(share, row[j].matrix)
+                    rows[k + i][j - i].subtract_product(factor, row[j].matrix)
         for k in range(len(rows) - 1, -1, -1):
             row = rows[k]
             force = effectors[k].force

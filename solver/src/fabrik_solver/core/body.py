@@ -1,8 +1,8 @@
 """Bodies: chains that share bones, or whose root is free, solved together.
 
-First all bones are solved as one tree for all effectors, conflicts weighted: FABRIK finds the
-shape, `solve_with_limits` lands it within the joints' limits. The shared bones are then final. The
-rest of each chain is solved from there like any chain, with its own solver, pole and tip.
+First all bones are solved as one tree for all effectors, with conflicts weighted: FABRIK finds the
+shape, and `solve_with_limits` lands it within the joint limits. The shared bones are then final.
+The rest of each chain is solved from there like any chain, with its own solver, pole and tip.
 """
 
 from collections.abc import Sequence
@@ -43,10 +43,10 @@ from .vectors import (
 
 @final
 class Member:
-    """One chain of a body.
+    """A chain of a body.
 
     Attributes:
-        bones: The indices of its bones among those of the body, root first.
+        bones: The indices of its bones in the body, root first.
         tip: Position of the tip in the space of the last bone's posed axes.
         rest_bends: The ``rest_bend`` of the chain from each bone on (see `ChainInput`).
         has_hand: Whether the last bone can be oriented.
@@ -81,15 +81,15 @@ class Pull:
 
     Attributes:
         goal: Target and pole, in armature space.
-        solver: See `solve`; for the bones that are the chain's own.
+        solver: See `solve`; for the chain's own bones.
         iterations: See `solve`.
         tolerance: See `solve`.
-        bias: See `ChainInput`; for the bones that are the chain's own.
+        bias: See `ChainInput`; for the chain's own bones.
         tip: See `pose_chain`; only with a hand.
-        stretch: See `pose_chain`; for the bones that are the chain's own.
+        stretch: See `pose_chain`; for the chain's own bones.
         influence: See `pose_body`; more than 0.
-        weight: The weight of the gap to the target against those of the others; more than 0.
-        root_weight: How readily the body's root moves, compared with bones that turn; 0 fixes it.
+        weight: The weight of the gap to the target relative to other chains; more than 0.
+        root_weight: How readily the body's root moves, relative to rotating bones; 0 fixes it.
     """
 
     __slots__ = (
@@ -128,10 +128,10 @@ class Pull:
         tip: Tip | None = None,
         stretch: Stretch | None = None,
     ) -> None:
-        """Take the goal and settings.
+        """Set the goal and settings.
 
         Raises:
-            ValueError: If influence or weight is not above 0, the root's weight is below 0, or one
+            ValueError: If influence or weight isn't above 0, the root's weight is below 0, or any
                 of them is too large.
         """
         if not (0.0 < influence <= 1.0 and 0.0 < weight < inf):
@@ -173,8 +173,8 @@ class MemberOutcome:
         state: See `Posture`.
         iterations_used: Iterations for the body, and for the chain's own bones.
         tip: Final position of the tip in armature space.
-        given: The chain's own bones under their FK pose, on the solved body; None if it has none.
-        posture: Their solved posture; None if there are none.
+        given: The chain's own bones in their FK pose, on the solved body; None if not solved.
+        posture: Their solved posture; None if not solved.
     """
 
     __slots__ = ("given", "iterations_used", "posture", "state", "tip")
@@ -185,12 +185,12 @@ class MemberOutcome:
     posture: Posture | None
 
     def __init__(
-        self, state: State, iterations_used: int, given: ChainInput | None, posture: Posture | None
+        self, state: State, iterations_used: int, chain: ChainInput | None, posture: Posture | None
     ) -> None:
         self.state = state
         self.iterations_used = iterations_used
         self.tip = ORIGIN
-        self.given = given
+        self.given = chain
         self.posture = posture
 
 
@@ -226,20 +226,20 @@ class BodyPosture:
 
 @final
 class BodyInput:
-    """A tree of bones under their FK pose, and the chains that pose them.
+    """A tree of bones in their FK pose, and the chains that pose them.
 
     Attributes:
-        bones: Each after its parent.
-        locals: The FK pose of each.
-        parents: The index of each bone's parent, -1 of the first.
+        bones: The bones, parents first.
+        locals: The FK pose of each bone.
+        parents: The index of each bone's parent, -1 for the first bone.
         frame: The frame of the first bone's parent.
         members: The chains.
         limits: The joint limit of each bone.
         stiffness: How much each bone resists leaving its FK pose, from 0 to 1.
-        start: The rotations to start from, and the location channel of the first bone; None
-            starts from the FK pose. From a given start only the nearest pose is sought.
-        slabs: What the first bone's head may move within, from where the FK pose has it (see
-            `Slide`); empty for anywhere.
+        start: The rotations to start from, and the location channel of the first bone; None starts
+            from the FK pose. With a start, only the nearest pose is searched for.
+        slabs: The bounds of the first bone's head, relative to its FK position (see `Slide`); empty
+            for anywhere.
     """
 
     __slots__ = (
@@ -274,7 +274,7 @@ class BodyInput:
         stiffness: Sequence[float] = (),
         slabs: Sequence[Slab] = (),
     ) -> None:
-        """Take the FK pose; limits and stiffness as in `ChainInput`."""
+        """Set the FK pose; limits and stiffness as in `ChainInput`."""
         self.bones = bones
         self.locals = locals_
         self.parents = parents
@@ -286,7 +286,7 @@ class BodyInput:
         self.slabs = slabs
 
     def carried(self, frame: Frame, slabs: Sequence[Slab] = ()) -> "BodyInput":
-        """Return the same body, without a start, on another frame of its first bone's parent."""
+        """Return the same body, without a start, with another frame of its first bone's parent."""
         return BodyInput(
             self.bones,
             self.locals,
@@ -305,7 +305,7 @@ class BodyInput:
         return other
 
     def fk(self) -> BodyPosture:
-        """Return the body under its FK pose."""
+        """Return the body in its FK pose."""
         return BodyPosture(
             [local.rotation for local in self.locals],
             [local.scale for local in self.locals],
@@ -327,7 +327,7 @@ class BodyInput:
         return frames
 
     def joints(self, member: Member, frames: Sequence[Frame]) -> list[Vec]:
-        """Return the heads of the bones of a chain, and its tip, given the frames of all bones."""
+        """Return the heads of a chain's bones and its tip, from the frames of all bones."""
         tip = point_in(frames[member.bones[-1]], member.tip)
         return [*[frames[i][1] for i in member.bones], tip]
 
@@ -340,33 +340,33 @@ class BodyInput:
         rotations: Sequence[Quat],
         bias: float,
     ) -> ChainInput:
-        """Return the bones of a chain from one of them on, given the parent's frame.
+        """Return the bones of a chain from index ``start`` on; ``frame`` is their parent's frame.
 
-        Their FK pose has other rotations, and the first bone of the body another location.
+        The rotations of their FK pose and the location of the body's first bone are replaced.
         """
-        own = member.bones[start:]
+        own_bones = member.bones[start:]
         channels: list[Local] = []
-        for i in own:
+        for i in own_bones:
             local = self.locals[i]
             at = local.location if i else location
             channels.append(Local(at, rotations[i], local.scale))
         chain = ChainInput(
-            [self.bones[i] for i in own],
+            [self.bones[i] for i in own_bones],
             channels,
             member.tip,
             frame,
             member.rest_bends[start],
-            [self.limits[i] for i in own],
-            [self.stiffness[i] for i in own],
+            [self.limits[i] for i in own_bones],
+            [self.stiffness[i] for i in own_bones],
             member.has_hand,
             member.limb_bends[start],
             bias,
         )
-        return chain if self.start is None else chain.started([self.start[0][i] for i in own])
+        return chain if self.start is None else chain.started([self.start[0][i] for i in own_bones])
 
-    def part(self, places: list[int], numbers: list[int], frame: Frame) -> "BodyInput":
-        """Return the body of some of the chains with their bones, given the parent's frame."""
-        new = {i: index for index, i in enumerate(places)}
+    def part(self, indices: list[int], numbers: list[int], frame: Frame) -> "BodyInput":
+        """Return the body of some chains with their bones; ``frame`` is their parent's frame."""
+        new = {i: index for index, i in enumerate(indices)}
         members: list[Member] = []
         for number in numbers:
             member = self.members[number]
@@ -375,53 +375,53 @@ class BodyInput:
                 Member(bones, member.tip, member.rest_bends, member.limb_bends, member.has_hand)
             )
         part = BodyInput(
-            [self.bones[i] for i in places],
-            [self.locals[i] for i in places],
-            [new.get(self.parents[i], -1) for i in places],
+            [self.bones[i] for i in indices],
+            [self.locals[i] for i in indices],
+            [new.get(self.parents[i], -1) for i in indices],
             frame,
             members,
-            [self.limits[i] for i in places],
-            [self.stiffness[i] for i in places],
-            self.slabs if places[0] == 0 else (),
+            [self.limits[i] for i in indices],
+            [self.stiffness[i] for i in indices],
+            self.slabs if indices[0] == 0 else (),
         )
         if self.start is not None:
             rotations, location = self.start
-            moved = location if places[0] == 0 else part.locals[0].location
-            part.start = ([rotations[i] for i in places], moved)
+            part_location = location if indices[0] == 0 else part.locals[0].location
+            part.start = ([rotations[i] for i in indices], part_location)
         return part
 
 
 def pose_body(body: BodyInput, pulls: Sequence[Pull | None]) -> BodyPosture:
     """Pose all chains of a body.
 
-    Influence blends poses: with a chain at an influence of 0.3, shared bones are three tenths of
-    the pose solved with that chain and seven tenths of the one without it, so that nothing jumps
-    at 0 or 1. The body is solved once for each distinct influence. Each chain's own bones reach
-    once more from the blend, and then turn as far as the chain's influence says.
+    Influence blends poses, so that nothing jumps at 0 or 1. For a chain with an influence of 0.3,
+    shared bones are 30% the pose solved with that chain and 70% the pose without it. The body is
+    solved once for each distinct influence. Each chain's own bones reach once more from the blend,
+    and are then blended by the chain's influence.
 
     Args:
         body: The bones and their FK pose.
-        pulls: The goal of each chain, None for those that do nothing.
+        pulls: The goal of each chain, None for inactive chains.
 
     Raises:
-        ValueError: If a number is not finite, or a solver does not fit its chain.
+        ValueError: If a number isn't finite, or a solver doesn't fit its chain.
     """
     mixed = body.fk()
-    own: list[BodyPosture] = [mixed for _ in pulls]
-    above = [0.0 for _ in pulls]
+    own_poses: list[BodyPosture] = [mixed for _ in pulls]
+    weights_above = [0.0 for _ in pulls]
     layers = _layers([pull.influence for pull in pulls if pull is not None])
-    # From the FK pose, with the weight that no influence has, to the layer of all chains.
-    done = 1.0 - layers[0][0] if layers else 1.0
+    # From the FK pose, weighted by the remaining influence, to the layer of all chains.
+    total_weight = 1.0 - layers[0][0] if layers else 1.0
     for level, thickness in layers:
         active = [i for i, pull in enumerate(pulls) if pull is not None and pull.influence >= level]
         solved = _solved(body, pulls, active)
-        done += thickness
-        mixed = _mixed(mixed, solved, thickness / done)
+        total_weight += thickness
+        mixed = _mixed(mixed, solved, thickness / total_weight)
         for i in active:
-            above[i] += thickness
-            own[i] = _mixed(own[i], solved, thickness / above[i])
+            weights_above[i] += thickness
+            own_poses[i] = _mixed(own_poses[i], solved, thickness / weights_above[i])
     if layers and layers[-1][0] < 1.0 and len(pulls) - pulls.count(None) > 1:
-        _pose_own_again(mixed, own, body, pulls)
+        _pose_own_again(mixed, own_poses, body, pulls)
     frames = body.frames(mixed)
     for member, outcome in zip(body.members, mixed.outcomes, strict=True):
         if outcome is not None:
@@ -430,7 +430,7 @@ def pose_body(body: BodyInput, pulls: Sequence[Pull | None]) -> BodyPosture:
 
 
 def _layers(values: list[float]) -> list[tuple[float, float]]:
-    """Return the distinct values, descending, each with its distance to the next one or 0."""
+    """Return the distinct values, descending, each with its distance to the next value or 0."""
     levels = sorted(set(values))
     return [
         (levels[i], levels[i] - (levels[i - 1] if i else 0.0))
@@ -438,36 +438,35 @@ def _layers(values: list[float]) -> list[tuple[float, float]]:
     ]
 
 
-def _mixed(a: BodyPosture, b: BodyPosture, share: float) -> BodyPosture:
-    """Blend two postures; outcomes are the first one's, or else the second one's."""
+def _mixed(a: BodyPosture, b: BodyPosture, factor: float) -> BodyPosture:
+    """Blend two postures; outcomes are the first posture's, or else the second's."""
     outcomes: list[MemberOutcome | None] = []
-    for before, now in zip(a.outcomes, b.outcomes, strict=True):
-        outcomes.append(before or now)
-    if share == 1.0:
+    for first, second in zip(a.outcomes, b.outcomes, strict=True):
+        outcomes.append(first or second)
+    if factor == 1.0:
         return BodyPosture([*b.rotations], [*b.scales], b.location, outcomes)
     turns = zip(a.rotations, b.rotations, strict=True)
     scales = zip(a.scales, b.scales, strict=True)
     return BodyPosture(
-        [slerp(before, now, share) for before, now in turns],
-        [mix(before, now, share) for before, now in scales],
-        mix(a.location, b.location, share),
+        [slerp(first, second, factor) for first, second in turns],
+        [mix(first, second, factor) for first, second in scales],
+        mix(a.location, b.location, factor),
         outcomes,
     )
 
 
 def _pose_own_again(
-    mixed: BodyPosture, own: list[BodyPosture], body: BodyInput, pulls: Sequence[Pull | None]
+    mixed: BodyPosture, poses: list[BodyPosture], body: BodyInput, pulls: Sequence[Pull | None]
 ) -> None:
-    """Let each chain reach once more with its own bones, and turn as far as its influence goes.
+    """Let each chain reach once more with its own bones, and blend them by its influence.
 
-    Each starts from the blend of the layers that it takes part in. At full influence these are
-    all layers, so that its tip is on the target whatever the others do; with a single layer it is
-    there already.
+    Each starts from the blend of the layers that include it. At full influence these are all
+    layers, so its tip is on target whatever the other chains do. With a single layer it already is.
     """
     for group in _groups(body, [i for i, pull in enumerate(pulls) if pull is not None]):
         shared = _shared(body, [body.members[i] for i in group])
         for i in group:
-            member, pull, posture = body.members[i], pulls[i], own[i]
+            member, pull, posture = body.members[i], pulls[i], poses[i]
             if pull is None:
                 continue
             start = sum([bone in shared for bone in member.bones])
@@ -478,29 +477,29 @@ def _pose_own_again(
                 outcome.iterations_used += earlier.iterations_used
             mixed.outcomes[i] = outcome
             for index in member.bones[start:]:
-                given, share = body.locals[index], pull.influence
-                mixed.rotations[index] = slerp(given.rotation, posture.rotations[index], share)
-                mixed.scales[index] = mix(given.scale, posture.scales[index], share)
+                fk, influence = body.locals[index], pull.influence
+                mixed.rotations[index] = slerp(fk.rotation, posture.rotations[index], influence)
+                mixed.scales[index] = mix(fk.scale, posture.scales[index], influence)
 
 
 def _solved(body: BodyInput, pulls: Sequence[Pull | None], active: list[int]) -> BodyPosture:
     """Pose the body by some of its chains, at full influence.
 
-    Without the others these may fall into groups that share no bones. Each group is solved
-    together, after the one that carries it.
+    Without the other chains they may split into groups that don't share bones. Each group is solved
+    together, after the group that carries it.
     """
     posture = body.fk()
     for group in _groups(body, active):
-        places = sorted({i for number in group for i in body.members[number].bones})
-        parent = body.parents[places[0]]
+        indices = sorted({i for number in group for i in body.members[number].bones})
+        parent = body.parents[indices[0]]
         frame = body.frame if parent < 0 else body.frames(posture)[parent]
-        wanted = [pull for number in group if (pull := pulls[number]) is not None]
-        root_weight = max([pull.root_weight for pull in wanted]) if places[0] == 0 else 0.0
-        solved = _together(body.part(places, group, frame), wanted, root_weight)
-        for index, i in enumerate(places):
+        active_pulls = [pull for number in group if (pull := pulls[number]) is not None]
+        root_weight = max([pull.root_weight for pull in active_pulls]) if indices[0] == 0 else 0.0
+        solved = _together(body.part(indices, group, frame), active_pulls, root_weight)
+        for index, i in enumerate(indices):
             posture.rotations[i] = solved.rotations[index]
             posture.scales[i] = solved.scales[index]
-        if places[0] == 0:
+        if indices[0] == 0:
             posture.location = solved.location
         for number, outcome in zip(group, solved.outcomes, strict=True):
             posture.outcomes[number] = outcome
@@ -508,53 +507,53 @@ def _solved(body: BodyInput, pulls: Sequence[Pull | None], active: list[int]) ->
 
 
 def _groups(body: BodyInput, active: list[int]) -> list[list[int]]:
-    """Group chains that share bones; groups that carry others come first."""
+    """Group chains with shared bones; groups that carry others come first."""
     groups: list[list[int]] = []
     for number in active:
         bones = set(body.members[number].bones)
-        mine = [number]
-        others: list[list[int]] = []
+        merged = [number]
+        separate_groups: list[list[int]] = []
         for group in groups:
             if any([i in bones for other in group for i in body.members[other].bones]):
-                mine = group + mine
+                merged = group + merged
             else:
-                others.append(group)
-        groups = [*others, mine]
-    # Parents come before their children, and so do the first bones of groups that carry others.
+                separate_groups.append(group)
+        groups = [*separate_groups, merged]
+    # Parents come before their children, so carrying groups come before the groups they carry.
     groups.sort(key=lambda group: min([body.members[number].bones[0] for number in group]))
     return [sorted(group) for group in groups]
 
 
-def _together(body: BodyInput, wanted: Sequence[Pull], root_weight: float) -> BodyPosture:
-    """Pose one group of chains at full influence."""
+def _together(body: BodyInput, pulls: Sequence[Pull], root_weight: float) -> BodyPosture:
+    """Pose a group of chains at full influence."""
     posture = body.fk()
     shared: set[int] = set()
     steps = 0
-    if len(wanted) > 1 or root_weight > 0.0:
+    if len(pulls) > 1 or root_weight > 0.0:
         # With partial orientation weights, the shared bones are a blend of both solutions.
-        turns = [0.0 if pull.tip is None else pull.tip.weight for pull in wanted]
+        tip_weights = [0.0 if pull.tip is None else pull.tip.weight for pull in pulls]
         shared = _shared(body, body.members)
-        done = 0.0
-        for level, thickness in _layers([*turns, 1.0]):
+        total_weight = 0.0
+        for level, thickness in _layers([*tip_weights, 1.0]):
             if thickness > 0.0:
-                landed, made = _landed(body, wanted, root_weight, level, shared)
-                done += thickness
-                posture = _mixed(posture, landed, thickness / done)
-                steps += made
-    given = [local.rotation for local in body.locals]
+                landed, used = _landed(body, pulls, root_weight, level, shared)
+                total_weight += thickness
+                posture = _mixed(posture, landed, thickness / total_weight)
+                steps += used
+    fk_rotations = [local.rotation for local in body.locals]
     landed_rotations = [*posture.rotations]
     frames = body.frames(posture)
-    for number, (member, pull) in enumerate(zip(body.members, wanted, strict=True)):
+    for number, (member, pull) in enumerate(zip(body.members, pulls, strict=True)):
         start = sum([i in shared for i in member.bones])
-        outcome = _pose_own(posture, body, member, pull, start, frames, given)
+        outcome = _pose_own(posture, body, member, pull, start, frames, fk_rotations)
         has_missed = outcome.posture is not None and outcome.posture.state != "REACHED"
         if has_missed and _is_there(member, pull, frames):
-            # The landed rotations have the twist that uneven scale or limits ask for.
+            # The landed rotations have the twist that uneven scale or limits require.
             again = _pose_own(posture, body, member, pull, start, frames, landed_rotations)
             if again.state == "REACHED":
                 outcome = again
             else:
-                outcome = _pose_own(posture, body, member, pull, start, frames, given)
+                outcome = _pose_own(posture, body, member, pull, start, frames, fk_rotations)
         outcome.iterations_used += steps
         posture.outcomes[number] = outcome
     return posture
@@ -569,10 +568,10 @@ def _pose_own(
     frames: list[Frame],
     rotations: Sequence[Quat],
 ) -> MemberOutcome:
-    """Solve the bones that only one chain poses, from one of its bones on.
+    """Solve the bones that only one chain poses, from the index ``start`` on.
 
     Args:
-        posture: The body's posture, in which the bones are set.
+        posture: The body's posture, which is updated.
         body: The body.
         member: The chain.
         pull: Its goal.
@@ -580,53 +579,53 @@ def _pose_own(
         frames: The frames of the bones that carry them.
         rotations: The rotations to start from.
     """
-    own = member.bones[start:]
-    if not own:
+    own_bones = member.bones[start:]
+    if not own_bones:
         return _shared_outcome(body, member, pull, frames)
-    parent = body.parents[own[0]]
+    parent = body.parents[own_bones[0]]
     frame = body.frame if parent < 0 else frames[parent]
-    if len(own) == 1 and member.has_hand:
+    if len(own_bones) == 1 and member.has_hand:
         if pull.tip is not None:
-            constrained = _constrained(body, [member])[own[0]]
+            constrained = _constrained(body, [member])[own_bones[0]]
             rotation, _ = oriented(constrained, frame[0], pull.tip)
-            turned = slerp(rotations[own[0]], rotation, pull.tip.weight)
-            posture.rotations[own[0]] = turned
+            turned = slerp(rotations[own_bones[0]], rotation, pull.tip.weight)
+            posture.rotations[own_bones[0]] = turned
         return _shared_outcome(body, member, pull, body.frames(posture))
-    given = body.chain(member, start, frame, posture.location, rotations, pull.bias)
-    solver = fitting(pull.solver, len(given.links)) if start > 0 else pull.solver
+    own_chain = body.chain(member, start, frame, posture.location, rotations, pull.bias)
+    solver = fitting(pull.solver, len(own_chain.links)) if start > 0 else pull.solver
     solved = pose_chain(
-        given, pull.goal, solver, pull.iterations, pull.tolerance, 1.0, pull.tip, pull.stretch
+        own_chain, pull.goal, solver, pull.iterations, pull.tolerance, 1.0, pull.tip, pull.stretch
     )
-    for index, i in enumerate(own):
+    for index, i in enumerate(own_bones):
         posture.rotations[i] = solved.rotations[index]
         posture.scales[i] = solved.scales[index] if solved.scales else body.locals[i].scale
     state = _judged(solved.state, body, member, pull, frames)
-    return MemberOutcome(state, solved.iterations_used, given, solved)
+    return MemberOutcome(state, solved.iterations_used, own_chain, solved)
 
 
 def _landed(
-    body: BodyInput, wanted: Sequence[Pull], root_weight: float, level: float, shared: set[int]
+    body: BodyInput, pulls: Sequence[Pull], root_weight: float, level: float, shared: set[int]
 ) -> tuple[BodyPosture, int]:
-    """Solve the whole tree; return its posture, and the iterations used.
+    """Solve the whole tree; return its posture and the number of iterations.
 
-    Hands whose orientation has at least the weight ``level`` reach with their heads.
+    Hands with an orientation weight of at least ``level`` reach with their heads.
     """
     posture = body.fk()
     frames = body.frames(posture)
-    heaviest = max([pull.weight for pull in wanted])
+    heaviest = max([pull.weight for pull in pulls])
     effectors: list[Effector] = []
-    for member, pull in zip(body.members, wanted, strict=True):
+    for member, pull in zip(body.members, pulls, strict=True):
         weight = sqrt(pull.weight / heaviest)
         point, target = member.tip, in_space(pull.goal.target)
         if pull.tip is not None and pull.tip.weight >= level and point != ORIGIN:
-            way = length(mat_apply(frames[member.bones[-1]][0], point))
-            point, target = ORIGIN, sub(target, scaled(pull.tip.ahead, way))
+            hand_length = length(mat_apply(frames[member.bones[-1]][0], point))
+            point, target = ORIGIN, sub(target, scaled(pull.tip.ahead, hand_length))
         effectors.append(Effector(member.bones[-1], point, target, weight))
     root = _root_at(body, body.locals[0].location)
     constrained = _constrained(body, body.members)
     slide = Slide(root, body.slabs) if body.slabs else None
     linkage = Linkage(constrained, effectors, body.frame[0], root, root_weight, slide)
-    tolerance = min([pull.tolerance for pull in wanted])
+    tolerance = min([pull.tolerance for pull in pulls])
     lightest = min([effector.pull for effector in effectors])
     starts: list[list[Quat]] = []
     if body.start is not None:
@@ -637,12 +636,12 @@ def _landed(
     if root_weight > 0.0:
         linkage.root = linkage.root_within(linkage.root)
     if body.start is None and linkage.reach > 0.0:
-        iterations = max([pull.iterations for pull in wanted])
+        iterations = max([pull.iterations for pull in pulls])
         bends = [_bend(member, shared, frames) for member in body.members]
         starts.append(shape(linkage, bends, iterations, tolerance))
     seeks = body.start is None
     if not starts or (seeks and any([limit is not None for limit in body.limits])):
-        # Without limits there is one minimum, and another start would only cause jumps.
+        # Without limits there is only one minimum, and another start would only cause jumps.
         starts += [[bone.joint for bone in constrained], [QUAT_IDENTITY] * len(constrained)]
     size = lightest * linkage.reach
     _, steps = solve_with_limits(
@@ -658,8 +657,8 @@ def _constrained(body: BodyInput, members: Sequence[Member]) -> list[Constrained
     """Return the bones, each with its arm to the next joint of a chain."""
     arms = [ORIGIN] * len(body.bones)
     for member in members:
-        for i, after in zip(member.bones, member.bones[1:], strict=False):
-            arms[i] = head_in_parent(body.bones[after], body.locals[after])
+        for i, child in zip(member.bones, member.bones[1:], strict=False):
+            arms[i] = head_in_parent(body.bones[child], body.locals[child])
         arms[member.bones[-1]] = member.tip
     constrained: list[ConstrainedBone] = []
     for i, bone in enumerate(body.bones):
@@ -680,7 +679,7 @@ def _bend(member: Member, shared: set[int], frames: list[Frame]) -> Vec:
 
 
 def _shared(body: BodyInput, members: Sequence[Member]) -> set[int]:
-    """Return the bones that several chains pose, and the ancestors of these in any chain."""
+    """Return the bones that several chains pose, and their ancestors in any chain."""
     count = [0] * len(body.bones)
     for member in members:
         for i in member.bones:
@@ -694,14 +693,14 @@ def _shared(body: BodyInput, members: Sequence[Member]) -> set[int]:
 
 
 def _root_at(body: BodyInput, location: Vec) -> Vec:
-    """Return the position of the first bone's head, given its location channel."""
+    """Return the position of the first bone's head for a location channel."""
     local = body.locals[0]
-    moved = Local(location, local.rotation, local.scale)
-    return point_in(body.frame, head_in_parent(body.bones[0], moved))
+    channels = Local(location, local.rotation, local.scale)
+    return point_in(body.frame, head_in_parent(body.bones[0], channels))
 
 
 def _moved(body: BodyInput, root: Vec) -> Vec:
-    """Return the location channel of the first bone that puts its head on the root."""
+    """Return the first bone's location channel that puts its head on the root."""
     bone, local = body.bones[0], body.locals[0]
     shift = sub(root, point_in(body.frame, head_in_parent(bone, local)))
     return moved_location(bone, local.location, body.frame[0], shift)
@@ -710,7 +709,7 @@ def _moved(body: BodyInput, root: Vec) -> Vec:
 def _shared_outcome(
     body: BodyInput, member: Member, pull: Pull, frames: list[Frame]
 ) -> MemberOutcome:
-    """Return the result of a chain without bones of its own."""
+    """Return the result of a chain without own bones."""
     state: State = "REACHED" if _is_there(member, pull, frames) else "OUT_OF_REACH"
     return MemberOutcome(_judged(state, body, member, pull, frames), 0, None, None)
 
@@ -723,15 +722,15 @@ def _is_there(member: Member, pull: Pull, frames: list[Frame]) -> bool:
 def _judged(
     state: State, body: BodyInput, member: Member, pull: Pull, frames: list[Frame]
 ) -> State:
-    """Return the state with the limits of all the chain's bones taken into account."""
+    """Return the state, taking into account the limits of all the chain's bones."""
     if state != "OUT_OF_REACH" or all([body.limits[i] is None for i in member.bones]):
         return state
-    away = distance_to(frames[member.bones[0]][1], pull.goal.target)
-    return "LIMITED" if away <= member_length(member, frames) else state
+    target_distance = distance_to(frames[member.bones[0]][1], pull.goal.target)
+    return "LIMITED" if target_distance <= member_length(member, frames) else state
 
 
 def member_length(member: Member, frames: list[Frame]) -> float:
-    """Return the length of a chain of a body with these frames."""
+    """Return the length of a body's chain in these frames."""
     joints = [frames[i][1] for i in member.bones]
     joints.append(point_in(frames[member.bones[-1]], member.tip))
     return sum([distance_to(a, b) for a, b in pairwise(joints)])

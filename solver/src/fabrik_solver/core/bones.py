@@ -1,4 +1,4 @@
-"""Bones as Blender poses them: each one's frame from its parent and its channels."""
+"""Bones as Blender poses them: each bone's frame, from its parent's frame and its channels."""
 
 from dataclasses import dataclass
 from math import acos, cos, pi, sin, sqrt
@@ -48,11 +48,10 @@ Y_AXIS: Vec = (0.0, 1.0, 0.0)
 Z_AXIS: Vec = (0.0, 0.0, 1.0)
 
 FOLDED: Final = 0.1
-"""The cosine of half the angle of a swing below which rounding of its directions would turn its
-axis: that is 168°."""
+"""The cosine of half a swing's angle (168°) below which rounding would turn the swing's axis."""
 
 IN_PLANE: Final = 1e-3
-"""The sine of its directions' angles with a plane below which a swing counts as being in it."""
+"""The sine of its directions' angles with a plane below which a swing is treated as in it."""
 
 NO_STRETCH: Vec = (1.0, 1.0, 1.0)
 
@@ -91,8 +90,8 @@ class Bone:
 class Local:
     """The local channels of a posed bone: location, unit quaternion and scale.
 
-    Immutable by convention: each frame makes many, and a frozen dataclass takes three times as long
-    to make, five times when compiled.
+    Immutable by convention: each frame creates many, and creating a frozen dataclass takes three
+    times as long, five times when compiled.
     """
 
     __slots__ = ("location", "rotation", "scale")
@@ -109,9 +108,9 @@ class Local:
 
 
 def bone_frame(bone: Bone, local: Local, parent: Frame) -> Frame:
-    """Return a bone's frame, given its parent's: `WHOLE` if it has none.
+    """Return a bone's frame from its parent's frame, which is `WHOLE` without a parent.
 
-    The same as Blender's ``Bone.convert_local_to_pose``.
+    Equivalent to Blender's ``Bone.convert_local_to_pose``.
     """
     axes, post_scale = inherited_axes(bone, parent[0])
     if local.rotation != QUAT_IDENTITY:
@@ -121,13 +120,13 @@ def bone_frame(bone: Bone, local: Local, parent: Frame) -> Frame:
 
 
 def in_local_space(bone: Bone, frame: Frame, parent: Frame) -> Frame:
-    """Return the channels that give a bone a frame, as a frame themselves: it may be sheared.
+    """Return the channels that produce a bone's frame, as a frame with possible shear.
 
-    Blender's constraints call that the local space of a bone.
+    Blender's constraints call this the bone's Local Space.
 
     Args:
         bone: The bone.
-        frame: The frame.
+        frame: The bone's frame.
         parent: The frame of its parent, in the same space.
 
     Raises:
@@ -136,17 +135,17 @@ def in_local_space(bone: Bone, frame: Frame, parent: Frame) -> Frame:
     axes, (x, y, z) = inherited_axes(bone, parent[0])
     if mat_determinant(parent[0]) == 0.0 or x == 0.0 or y == 0.0 or z == 0.0:
         raise ValueError("a bone whose parent has zero scale has no local space")
-    own = mat_product(mat_inverse(axes), scale_columns(frame[0], (1.0 / x, 1.0 / y, 1.0 / z)))
+    channels = mat_product(mat_inverse(axes), scale_columns(frame[0], (1.0 / x, 1.0 / y, 1.0 / z)))
     shift = sub(frame[1], point_in(parent, bone.head))
-    return own, inverse_apply(location_axes(bone, parent[0]), shift)
+    return channels, inverse_apply(location_axes(bone, parent[0]), shift)
 
 
 def out_of_local_space(bone: Bone, local: Frame, parent: Frame) -> Frame:
-    """Return the frame of a bone, given what `in_local_space` returns."""
+    """Return the bone's frame from the result of `in_local_space`."""
     axes, post_scale = inherited_axes(bone, parent[0])
     shift = mat_apply(location_axes(bone, parent[0]), local[1])
-    own = scale_columns(mat_product(axes, local[0]), post_scale)
-    return own, add(point_in(parent, bone.head), shift)
+    posed_axes = scale_columns(mat_product(axes, local[0]), post_scale)
+    return posed_axes, add(point_in(parent, bone.head), shift)
 
 
 def head_in_parent(bone: Bone, local: Local) -> Vec:
@@ -159,7 +158,7 @@ def head_in_parent(bone: Bone, local: Local) -> Vec:
 
 
 def location_axes(bone: Bone, parent: Mat3) -> Mat3:
-    """Return the axes of a bone's location channel, given those of its posed parent."""
+    """Return the axes of a bone's location channel from the axes of its posed parent."""
     return mat_product(parent, bone.rest) if bone.local_location else parent
 
 
@@ -168,9 +167,9 @@ def moved_location(bone: Bone, location: Vec, parent: Mat3, shift: Vec) -> Vec:
 
     Args:
         bone: The bone.
-        location: The channel before.
+        location: The channel before the move.
         parent: The axes of the posed parent, in any space; if they are flat the channel stays.
-        shift: By how much the head has moved in that space.
+        shift: How far the head has moved, in that space.
     """
     if shift == ORIGIN:
         return location
@@ -184,34 +183,34 @@ def turned_axes(inherited: Mat3, rotation: Quat, scale: Vec, post_scale: Vec) ->
 
 
 def turned_to(axes: Mat3, aim: Vec, towards: Vec, normal: Vec, turn: Quat) -> Quat:
-    """Return a given rotation followed by the smallest one that points an aim in a direction.
+    """Return a rotation followed by the smallest rotation that points an aim in a direction.
 
     Args:
-        axes: The axes in which the aim and the result are given.
+        axes: The axes of the aim and of the result.
         aim: The vector to point in the direction.
         towards: The direction, in the space outside the axes.
-        normal: The axis, in that space, if the direction is opposite; where it nearly is, rounding
-            would choose one.
+        normal: The rotation axis, in that space, if the direction is (nearly) opposite, where
+            rounding would otherwise choose it.
         turn: The rotation to apply first, in that space.
     """
     ahead = inverse_direction(axes, towards)
-    before = QUAT_IDENTITY
+    first_turn = QUAT_IDENTITY
     if turn != QUAT_IDENTITY:
-        before = quat_in_axes(axes, turn)
-        aim = rotate(before, aim)
+        first_turn = quat_in_axes(axes, turn)
+        aim = rotate(first_turn, aim)
     swing = quat_between(aim, ahead, X_AXIS)
     if swing[0] < FOLDED:
         swing = _folded(aim, ahead, inverse_direction(axes, normal))
-    return swing if turn == QUAT_IDENTITY else quat_product(swing, before)
+    return swing if turn == QUAT_IDENTITY else quat_product(swing, first_turn)
 
 
 def _folded(aim: Vec, ahead: Vec, normal: Vec) -> Quat:
-    """Return the smallest swing by nearly half a turn; one that is in a plane is about its normal.
+    """Return the smallest swing by nearly half a turn; a swing in a plane is about its normal.
 
     Args:
         aim: The vector to point in the direction.
         ahead: The direction.
-        normal: The axis if the direction is opposite.
+        normal: The rotation axis if the direction is opposite.
     """
     swing = quat_between(aim, ahead, normal)
     a, b, n = unit(aim), unit(ahead), unit(normal)
@@ -224,39 +223,39 @@ def _folded(aim: Vec, ahead: Vec, normal: Vec) -> Quat:
     return slerp(swing, about, (1.0 - smallest) * in_plane)
 
 
-def facing(axes: Mat3, own: tuple[Vec, Vec], wanted: tuple[Vec, Vec]) -> Quat | None:
-    """Return the rotation that points one own direction at a wanted one, and a second near another.
+def facing(axes: Mat3, axes_pair: tuple[Vec, Vec], directions: tuple[Vec, Vec]) -> Quat | None:
+    """Return the rotation that points one axis in a direction, and a second axis near another.
 
-    Under sheared axes a rotation cannot do both: it aligns the first direction exactly, and the
-    second as far as rolling about the first allows.
+    Under sheared axes a rotation can't do both: it aligns the first axis exactly, and the second as
+    far as rolling about the first allows.
 
     Args:
         axes: The axes that `inherited_axes` returns.
-        own: Two perpendicular unit vectors, in the rotation's own space.
-        wanted: The directions that they should have outside the axes, of any length.
+        axes_pair: Two perpendicular unit vectors, in the rotation's own space.
+        directions: The directions for them outside the axes, of any length.
 
     Returns:
         The rotation, or None if the axes are singular.
     """
-    ahead = unit(inverse_direction(axes, wanted[0]))
+    ahead = unit(inverse_direction(axes, directions[0]))
     if ahead is None:
         return None
-    up = unit(across(inverse_direction(axes, wanted[1]), ahead))
+    up = unit(across(inverse_direction(axes, directions[1]), ahead))
     if up is None:
         return None
-    turned = mat_from_columns(ahead, up, cross(ahead, up))
-    before = mat_from_columns(own[0], own[1], cross(own[0], own[1]))
-    return quat_of(mat_product(turned, mat_transposed(before)))
+    target_frame = mat_from_columns(ahead, up, cross(ahead, up))
+    local_frame = mat_from_columns(axes_pair[0], axes_pair[1], cross(axes_pair[0], axes_pair[1]))
+    return quat_of(mat_product(target_frame, mat_transposed(local_frame)))
 
 
 def rotation_to(bone: Bone, axes: Mat3, parent: Mat3, local: Local) -> Quat:
-    """Return the local rotation of a bone that gives it some axes.
+    """Return the local rotation that gives a bone some axes.
 
     Args:
         bone: The bone.
-        axes: The axes, in armature space; Y counts most, then Z.
+        axes: The axes, in armature space; Y is matched first, then Z.
         parent: The axes of its parent, in armature space.
-        local: Its channels, whose rotation the result is compatible with.
+        local: Its channels; the result is compatible with their rotation.
     """
     inherited, _ = inherited_axes(bone, parent)
     _, y, z = mat_columns(axes)
@@ -265,22 +264,22 @@ def rotation_to(bone: Bone, axes: Mat3, parent: Mat3, local: Local) -> Quat:
 
 
 def location_at(bone: Bone, head: Vec, parent: Frame) -> Vec:
-    """Return the local location of a bone that puts its head at a place.
+    """Return the local location that puts a bone's head at a point.
 
     Args:
         bone: The bone.
-        head: The place, in armature space.
+        head: The point, in armature space.
         parent: The frame of its parent, in armature space.
 
     Raises:
         ValueError: If the parent has zero scale.
     """
-    place = sub(point_in(inverse(parent), head), bone.head)
-    return inverse_apply(bone.rest, place) if bone.local_location else place
+    offset = sub(point_in(inverse(parent), head), bone.head)
+    return inverse_apply(bone.rest, offset) if bone.local_location else offset
 
 
 def inherited_axes(bone: Bone, parent: Mat3) -> tuple[Mat3, Vec]:
-    """Return the axes in which the bone's rotation acts, and the scale put on its result.
+    """Return the axes in which the bone's rotation acts, and the scale applied to the result.
 
     Blender's rules for Inherit Scale and Inherit Rotation (manual: Bones, Relations); tests check
     them against ``Bone.convert_local_to_pose``.
@@ -300,11 +299,11 @@ def inherited_axes(bone: Bone, parent: Mat3) -> tuple[Mat3, Vec]:
 
 
 def carried_turn(bone: Bone, parent: Mat3) -> Quat:
-    """Return the local rotation with which a bone goes along with its posed parent.
+    """Return the local rotation with which a bone follows its posed parent.
 
-    Followed by the rotation of the joint, for which limits are, it gives that of the channels. It
-    is none for a bone that inherits rotation, or whose parent has zero scale. Blender's own IK
-    limits count from the posed parent, too, whatever is inherited.
+    Followed by the joint's rotation, to which limits apply, it gives the rotation channel. The
+    identity for a bone that inherits rotation, or whose parent has zero scale. Blender's IK limits
+    are also relative to the posed parent, whatever is inherited.
     """
     if bone.inherit_rotation:
         return QUAT_IDENTITY
@@ -316,7 +315,7 @@ def carried_turn(bone: Bone, parent: Mat3) -> Quat:
 
 
 def _base_of_parent(mode: str, parent: Mat3) -> tuple[Mat3, Vec]:
-    """Return the same for a bone that inherits rotation."""
+    """Return the same as `inherited_axes`, without rest axes, for a bone that inherits rotation."""
     if mode in ("NONE", "AVERAGE"):
         return squared(parent), NO_STRETCH
     if mode == "NONE_LEGACY":
@@ -328,7 +327,7 @@ def _base_of_parent(mode: str, parent: Mat3) -> tuple[Mat3, Vec]:
 
 
 def _base_of_rest(mode: str, parent: Mat3, parent_rest: Mat3) -> tuple[Mat3, Vec]:
-    """Return the same for a bone that does not inherit rotation."""
+    """Return the same for a bone that doesn't inherit rotation."""
     if mode == "FULL":
         return scale_columns(parent_rest, mat_column_lengths(parent)), NO_STRETCH
     if mode == "FIX_SHEAR":
@@ -339,7 +338,7 @@ def _base_of_rest(mode: str, parent: Mat3, parent_rest: Mat3) -> tuple[Mat3, Vec
 
 
 def _column_lengths_of_volume(m: Mat3) -> Vec:
-    """Return the columns' lengths, scaled so that their box keeps the volume of the sheared one."""
+    """Return the columns' lengths, scaled so that their box keeps the sheared box's volume."""
     sizes = mat_column_lengths(m)
     box = sizes[0] * sizes[1] * sizes[2]
     if box == 0.0:

@@ -24,11 +24,11 @@ from .vectors import (
 
 
 def ccd(joints: list[Joint], target: Vec) -> None:
-    """Turn each joint once, from the tip to the root, so that the tip faces the target.
+    """Rotate each joint once, from the tip to the root, so that the tip faces the target.
 
     Wang and Chen, “A combined optimization method for solving the inverse kinematics problem of
     mechanical manipulators”, IEEE Trans. Robotics and Automation 7 (1991). Rotations are
-    accumulated and applied once at the end, so that an iteration costs O(bones).
+    accumulated and applied once at the end, so an iteration costs O(bones).
     """
     points = points_of(joints)
     tip = points[-1]
@@ -41,21 +41,21 @@ def ccd(joints: list[Joint], target: Vec) -> None:
         tip = add(joint, rotate(turn, arm))
     turns.reverse()
 
-    placed = points[0]
+    position = points[0]
     total = QUAT_IDENTITY
     for i, turn in enumerate(turns):
         total = quat_unit(quat_product(total, turn))
         direction = unit(rotate(total, sub(points[i + 1], points[i])))
-        placed = add(placed, scaled(direction or ORIGIN, joints[i].size))
-        joints[i + 1].move(placed)
+        position = add(position, scaled(direction or ORIGIN, joints[i].size))
+        joints[i + 1].move(position)
 
 
 def _turn(arm: Vec, ahead: Vec, size: float) -> Quat:
-    """Return the turn of a joint that takes the tip towards the target.
+    """Return the rotation of a joint that takes the tip toward the target.
 
-    It goes all the way up to a right angle. To a target behind it, where both ways round are as
-    long, the joint turns the less the nearer it is to half a turn, and so it does if the tip or the
-    target are nearer to it than its bone is long: at the joint they have no direction.
+    It is complete up to a right angle. For a target behind the joint, where both ways round are
+    about as long, the rotation shrinks to none at half a turn. It also shrinks if the tip or the
+    target is nearer to the joint than its bone is long: at the joint they have no direction.
     """
     across = cross(arm, ahead)
     sine, cosine = length(across), dot(arm, ahead)

@@ -37,32 +37,32 @@ X_AXIS: Vec = (1.0, 0.0, 0.0)
 Point = tuple[float, ...]
 State = Literal["REACHED", "OUT_OF_REACH", "LIMITED"]
 
-# Immutable by convention: each frame makes some, and a frozen dataclass takes three times as long
-# to make, six times when compiled.
+# Immutable by convention: each frame creates some, and creating a frozen dataclass takes three
+# times as long, six times when compiled.
 
 
 @final
 class Chain:
     """The joints of a chain in its input pose, from the root to the tip.
 
-    The first four attributes are the input. The others are derived once, for any goal.
+    The first five attributes are the input. The others are derived once, for any goal.
 
     Attributes:
-        joints: n + 1 points for n bones, all of 2 or all of 3 coordinates, in any one space.
-        bend: The direction in which a straight chain bends, before a pole swivels it. None takes
-            the direction to the pole, or any perpendicular to the chain.
-        is_sure: Whether the chain is known to bend that way, and not only if it is straight.
-        folds: How each joint of a limb flexes that bends to both sides (see `RestBend`).
-        lengths: The n bone lengths to solve with. None takes the distances between the joints.
+        joints: n + 1 points for n bones, all with 2 or all with 3 coordinates, in any one space.
+        bend: The direction in which a straight chain bends, before a pole swivels it. None uses the
+            direction to the pole, or any perpendicular to the chain.
+        is_sure: Whether the bend also applies to chains that aren't straight.
+        folds: How each joint flexes in a limb that bends to both sides (see `RestBend`).
+        lengths: The n bone lengths to solve with. None uses the distances between the joints.
         root: The first joint in three dimensions.
         scale: The length of the chain.
-        start: The joints relative to the root, in lengths of the chain, with the bone lengths to
-            solve with; none if the chain has no length. Copied before they are moved.
-        axis: The direction from the root to the tip, or of the first bone that has one.
+        start: The joints relative to the root, in chain lengths, with the bone lengths to solve
+            with; empty if the chain has zero length. Copied before they are moved.
+        axis: The direction from the root to the tip, or of the first bone with a direction.
         aside: The largest distance of these joints from the axis (see `farthest_from`).
-        inner: The inner radius of the reachable shell, in lengths of the chain. The tip is nearest
-            to the root when all other bones fold back along the longest.
-        outer: The outer radius: 1 but for rounding.
+        inner: The inner radius of the reachable shell, in chain lengths. The tip is nearest to the
+            root when all other bones fold back along the longest.
+        outer: The outer radius: 1 except for rounding.
     """
 
     __slots__ = (
@@ -106,11 +106,11 @@ class Chain:
         is_sure: bool = False,
         folds: tuple[int, ...] = (),
     ) -> None:
-        """Take the input pose.
+        """Set the input pose.
 
         Raises:
-            ValueError: If there is no bone, a number is not finite, dimensions differ, a length is
-                below 0, or the joints that fold are not those between root and tip.
+            ValueError: If bones are missing, a number isn't finite, dimensions differ, a length is
+                below 0, or ``folds`` doesn't match the inner joints.
         """
         _refuse_bad_input(joints, bend, lengths)
         if folds and len(folds) != len(joints) - 2:
@@ -124,15 +124,15 @@ class Chain:
         start: list[Joint] = []
         axis, aside, inner, outer = ORIGIN, 0.0, 0.0, 0.0
         if scale != 0.0:
-            shares = [size / scale for size in sizes]
-            outer = fsum(shares)
-            inner = max(0.0, 2.0 * max(shares) - outer)
-            shares.append(0.0)
+            ratios = [size / scale for size in sizes]
+            outer = fsum(ratios)
+            inner = max(0.0, 2.0 * max(ratios) - outer)
+            ratios.append(0.0)
             is_flat = len(joints[0]) == 2
             a, b, c = root
             for i, joint in enumerate(joints):
                 z = 0.0 if is_flat else (joint[2] - c) / scale
-                start.append(Joint((joint[0] - a) / scale, (joint[1] - b) / scale, z, shares[i]))
+                start.append(Joint((joint[0] - a) / scale, (joint[1] - b) / scale, z, ratios[i]))
             if lengths is not None:
                 set_lengths(start)
             axis = axis_of(start)
@@ -156,43 +156,43 @@ class Chain:
     def bending(self, otherwise: Vec | None = None) -> tuple[Vec, Vec, float]:
         """Return the side to which the chain bends.
 
-        A limb that is nearly straight bends to the side that it is known to bend to, even if it is
-        posed slightly backward or sideways.
+        A nearly straight limb bends to its preferred side even if it is posed slightly backward or
+        sideways.
 
         Args:
-            otherwise: The side of a straight chain that has no bend.
+            otherwise: The side for a straight chain without a bend.
 
         Returns:
-            The side, shorter the less clear it is; the unit vector of the side that it bends to if
-            it has to leave the input pose; and how much of the input pose it keeps, from 0 to 1.
+            The side, shorter the less clear it is; the unit vector of the side to bend to when
+            leaving the input pose; and how much of the input pose to keep, from 0 to 1.
         """
         if self._bending is not None and (otherwise is None or self.bend is not None):
             return self._bending
         bend = None if self.bend is None else in_space(self.bend)
         side = side_of((bend, otherwise), self.axis)
-        own_bend, spread = self.own_bend(self.start, self.axis)
+        posed_bend, spread = self.own_bend(self.start, self.axis)
         keep = eased(self.aside / STRAIGHT)
-        bending = (mix(side, own_bend, keep), side, keep)
+        bending = (mix(side, posed_bend, keep), side, keep)
         if self.is_known:
-            bending = (*self.known_bend(own_bend, spread, side), keep)
+            bending = (*self.known_bend(posed_bend, spread, side), keep)
         if otherwise is None or self.bend is not None:
             self._bending = bending
         return bending
 
     def forward(self) -> Vec:
-        """Return the unit vector to the side that it bends to if it is straight."""
+        """Return the unit vector of the side to which the chain bends when straight."""
         return side_of((None if self.bend is None else in_space(self.bend),), self.axis)
 
     @property
     def is_known(self) -> bool:
-        """Whether it is a limb that bends to a known side."""
+        """Whether it is a limb with a preferred bend direction."""
         return self.is_sure and len(self.start) <= LIMB + 1
 
     def own_bend(self, joints: list[Joint], axis: Vec) -> tuple[Vec, float]:
-        """Return to which side its joints are bent, and the sum of their distances from the axis.
+        """Return the side to which joints are bent, and the sum of their distances from the axis.
 
         Args:
-            joints: The joints, as `start`.
+            joints: The joints, as in `start`.
             axis: The direction from the root to the tip.
         """
         bend, spread = bend_of(joints, axis)
@@ -200,17 +200,17 @@ class Chain:
             bend = folded_bend(points_of(joints), axis, self.folds)
         return bend, spread
 
-    def known_bend(self, own: Vec, spread: float, side: Vec) -> tuple[Vec, Vec]:
-        """Return to which side a limb bends, and the unit vector of it.
+    def known_bend(self, posed_bend: Vec, spread: float, side: Vec) -> tuple[Vec, Vec]:
+        """Return the side to which a limb bends, and its unit vector.
 
         Args:
-            own: The side to which its joints are bent (see `own_bend`).
+            posed_bend: The side to which its joints are bent (see `own_bend`).
             spread: The sum of their distances from the axis.
-            side: The unit vector of the side that it is known to bend to (see `forward`).
+            side: The unit vector of its preferred bend direction (see `forward`).
         """
-        share = clarity(own, spread, side, len(self.start) - 1)
-        towards = unit(mix(side, own, share)) or side
-        return scaled(towards, 1.0 + share * (length(own) - 1.0)), towards
+        pose_weight = clarity(posed_bend, spread, side, len(self.start) - 1)
+        towards = unit(mix(side, posed_bend, pose_weight)) or side
+        return scaled(towards, 1.0 + pose_weight * (length(posed_bend) - 1.0)), towards
 
     def bend_of_moved(self, joints: list[Joint], axis: Vec, turn: Quat) -> tuple[Vec, float]:
         """Return the side to which a moved chain bends, and the sum of its joints' distances.
@@ -218,7 +218,7 @@ class Chain:
         Args:
             joints: Other positions of its joints (see `moved_to`).
             axis: The direction from the root to the tip.
-            turn: The rotation of the chain as a whole, before it was bent.
+            turn: The rotation of the whole chain before bending.
         """
         bend, spread = self.own_bend(joints, axis)
         if not self.is_known:
@@ -226,11 +226,10 @@ class Chain:
         return self.known_bend(bend, spread, rotate(turn, self.forward()))[0], spread
 
     def flat_start(self, otherwise: Vec | None = None) -> tuple[list[Joint], Vec]:
-        """Return `start` without the rounding by which a flat chain leaves its plane.
+        """Return `start` with a flat chain moved exactly into its plane, and the plane's normal.
 
-        Iterations that fold a chain, or one that bends to both sides, would make it grow until the
-        joints bend off their own axes. The normal of the plane comes second: zeros if there is
-        none.
+        In chains that fold or bend to both sides, iterations would amplify the rounding off the
+        plane until the joints bend off their axes. The normal is zero if the chain isn't flat.
         """
         if self._flat is not None and (otherwise is None or self.bend is not None):
             return self._flat
@@ -240,10 +239,10 @@ class Chain:
         return flat
 
     def moved_to(self, joints: Sequence[Vec]) -> list[Joint]:
-        """Return other positions of its joints, root first, as in `start`.
+        """Return other positions of the chain's joints, root first, as in `start`.
 
         Raises:
-            ValueError: If one is not finite.
+            ValueError: If a coordinate isn't finite.
         """
         for x, y, z in joints:
             if x - x != 0.0 or y - y != 0.0 or z - z != 0.0:
@@ -263,26 +262,25 @@ class Chain:
         return Chain(self.joints, self.bend, tuple(lengths), self.is_sure, self.folds)
 
     def bone_lengths(self) -> tuple[float, ...]:
-        """Return the lengths to solve with, from the root on."""
+        """Return the bone lengths to solve with, from the root on."""
         return self._sizes
 
 
 @final
 class Goal:
-    """Where the tip should be and which way the chain should bend, in the chain's space.
+    """Where the tip should be and to which side the chain should bend, in the chain's space.
 
     Attributes:
-        target: The point that the tip should reach.
-        pole: The point that the bend should face; None keeps the bend of the input pose.
-        pole_angle: Swivel in radians about root → tip, added after the bend faces the pole, by the
-            right-hand rule. Only for chains in three dimensions.
-        pole_weight: From 0, which leaves the bend as it is, to 1, which faces the pole.
-        softness: The last share of the full reach, below 1, over which the chain eases out.
-        swing: How far the chain swings as a whole towards the target before it bends, from 0 to 1.
-            At 1 it keeps its plane of bending. ``TWO_BONE`` and chains with a pole always swing
-            fully.
-        is_hint: Whether the pole is only where a limb bends to that is nearly straight. Then the
-            angle does not count.
+        target: The point for the tip.
+        pole: The point for the bend to face; None keeps the bend of the input pose.
+        pole_angle: Swivel in radians about root → target, by the right-hand rule, added after the
+            bend faces the pole. Only for chains in three dimensions.
+        pole_weight: From 0 (the bend is unchanged) to 1 (it faces the pole).
+        softness: The last fraction of the full reach, below 1, over which the chain eases out.
+        swing: How far the whole chain swings toward the target before it bends, from 0 to 1. At 1
+            it keeps its bending plane. ``TWO_BONE`` and chains with a pole always swing fully.
+        is_hint: Whether the pole only steers the bend of a nearly straight limb. The pole angle is
+            then ignored.
     """
 
     __slots__ = ("is_hint", "pole", "pole_angle", "pole_weight", "softness", "swing", "target")
@@ -304,10 +302,10 @@ class Goal:
         swing: float = 0.0,
         is_hint: bool = False,
     ) -> None:
-        """Take the goal.
+        """Set the goal.
 
         Raises:
-            ValueError: If a number is not finite.
+            ValueError: If a number isn't finite or is out of range.
         """
         if not _is_finite(target) or (pole is not None and not _is_finite(pole)):
             raise ValueError("the target or the pole is not finite: give numbers")
@@ -333,15 +331,15 @@ class Solution:
     """The solved joints.
 
     Attributes:
-        chain: What was solved.
+        chain: The chain that was solved.
         moved: The joints, relative and scaled as `Chain.start`.
         state: ``'REACHED'`` if the tip is within the tolerance of the target.
         in_reach: Whether the target lies in the reachable shell of the chain.
         residual: Distance from the tip to the target.
-        iterations_used: Iterations of the solver, and steps of landing.
-        aim: The place that the tip was solved for, scaled as ``moved``: the target, or where
+        iterations_used: Solver iterations and landing steps.
+        aim: The point that the tip was solved for, scaled as ``moved``: the target, or where
             softness stops short of it.
-        turn: The rotation of the chain as a whole, besides bending.
+        turn: The rotation of the whole chain, without its bending.
         normal: The normal of the plane in which it then bends.
     """
 
@@ -387,12 +385,12 @@ class Solution:
         self.normal = normal
 
     def aimed_at(self) -> Vec:
-        """Return the place that the tip was solved for, in the chain's space in 3D."""
+        """Return the point that the tip was solved for, in the chain's space in 3D."""
         return add(self.chain.root, scaled(self.aim, self.chain.scale))
 
     @property
     def joints(self) -> tuple[Point, ...]:
-        """The joints as in `Chain`, with the root where it was."""
+        """The joints as in `Chain`, with the root unmoved."""
         a, b, c = self.chain.root
         scale = self.chain.scale
         if len(self.chain.joints[0]) == 2:

@@ -1,10 +1,10 @@
-"""What constraints make of the frame of a bone or object, as Blender's own do.
+"""Constraints, applied to the frame of a bone or object as Blender applies its own.
 
-Each does the same as Blender, step by step: it decomposes rotations into Euler angles, and which of
-the equivalent angles it takes decides what is left if only some of them are copied or limited.
+Each follows Blender step by step. Rotations are decomposed into Euler angles, and the choice among
+equivalent angles decides the result if only some of them are copied or limited.
 
-Tuples are unpacked one by one: compiled, several in one statement are made objects, which takes
-longer than all the rest.
+Tuples are unpacked one at a time: when compiled, unpacking several in one statement boxes them,
+which takes longer than all the rest.
 """
 
 from collections.abc import Callable
@@ -33,22 +33,21 @@ from .vectors import (
 )
 
 Flags = tuple[bool, bool, bool]
-"""Whether something concerns X, Y and Z."""
+"""Whether X, Y and Z are affected."""
 
 Order = tuple[int, int]
-"""The axes of the first two turns of Euler angles."""
+"""The axes of the first two rotations of Euler angles."""
 
 
 class Constraint:
     """A constraint, with its settings at a frame. Immutable."""
 
-    def apply(self, own: Frame, source: Frame) -> Frame:
-        """Return the frame of its owner after it.
+    def apply(self, frame: Frame, source: Frame) -> Frame:
+        """Return the owner's constrained frame.
 
         Args:
-            own: The frame before it, in the space in which it sees its owner.
-            source: The frame of its target, in the space in which it sees that; not used if it has
-                none.
+            frame: The owner's frame before the constraint, in its owner space.
+            source: The frame of its target, in its target space; unused without a target.
         """
         raise NotImplementedError
 
@@ -58,18 +57,18 @@ class CopyLocation(Constraint):
     """Copies the location of its target on some axes."""
 
     def __init__(self, used: Flags, signs: Vec, use_offset: bool) -> None:
-        """Set it up.
+        """Set up the constraint.
 
         Args:
-            used: The axes that are copied.
-            signs: -1 for axes that are inverted, else 1.
+            used: The axes to copy.
+            signs: -1 for inverted axes, else 1.
             use_offset: Whether it is added to the location.
         """
         self.used, self.signs, self.use_offset = used, signs, use_offset
 
-    def apply(self, own: Frame, source: Frame) -> Frame:
-        """Return the frame of its owner after it."""
-        axes, head = own
+    def apply(self, frame: Frame, source: Frame) -> Frame:
+        """Return the owner's constrained frame."""
+        axes, head = frame
         x, y, z = source[1]
         a, b, c = self.signs
         dx, dy, dz = head if self.use_offset else ORIGIN
@@ -81,11 +80,11 @@ class CopyRotation(Constraint):
     """Copies Euler angles of its target."""
 
     def __init__(self, used: Flags, signs: Vec, mix: str, order: Order) -> None:
-        """Set it up.
+        """Set up the constraint.
 
         Args:
-            used: The angles that are copied.
-            signs: -1 for angles that are inverted, else 1.
+            used: The angles to copy.
+            signs: -1 for inverted angles, else 1.
             mix: Blender's ``mix_mode``: ``'REPLACE'``, ``'ADD'``, ``'BEFORE'`` or ``'AFTER'``.
             order: The order of the angles.
         """
@@ -94,13 +93,13 @@ class CopyRotation(Constraint):
         self.used, self.mix, self.order = used, mix, order
         self.signs = (x if used_x else 1.0, y if used_y else 1.0, z if used_z else 1.0)
 
-    def apply(self, own: Frame, source: Frame) -> Frame:
-        """Return the frame of its owner after it, which keeps its own scale."""
-        axes, mix = own[0], self.mix
+    def apply(self, frame: Frame, source: Frame) -> Frame:
+        """Return the owner's constrained frame, with its scale unchanged."""
+        axes, mix = frame[0], self.mix
         first, second = self.order
         angles = _nearest(euler_pair(axes, first, second), ORIGIN)
-        one, two = euler_pair(squared(source[0]), first, second)
-        copied = _nearest((_compatible(one, angles), _compatible(two, angles)), angles)
+        angles_a, angles_b = euler_pair(squared(source[0]), first, second)
+        copied = _nearest((_compatible(angles_a, angles), _compatible(angles_b, angles)), angles)
         copied = _where(self.used, copied, angles if mix == "REPLACE" else ORIGIN)
         a, b, c = self.signs
         x, y, z = copied
@@ -108,9 +107,9 @@ class CopyRotation(Constraint):
         turn = euler_matrix(add(copied, angles) if mix == "ADD" else copied, first, second)
         sizes, mirror = mat_column_lengths(axes), -1.0 if mat_determinant(axes) < 0.0 else 1.0
         if mix in ("BEFORE", "AFTER"):
-            before = _resized(axes, sizes, (mirror, mirror, mirror))
-            turn = mat_product(turn, before) if mix == "BEFORE" else mat_product(before, turn)
-        return scale_columns(turn, scaled(sizes, mirror)), own[1]
+            rotation = _resized(axes, sizes, (mirror, mirror, mirror))
+            turn = mat_product(turn, rotation) if mix == "BEFORE" else mat_product(rotation, turn)
+        return scale_columns(turn, scaled(sizes, mirror)), frame[1]
 
 
 @final
@@ -120,23 +119,23 @@ class CopyScale(Constraint):
     def __init__(
         self, used: Flags, power: float, is_uniform: bool, use_offset: bool, use_add: bool
     ) -> None:
-        """Set it up.
+        """Set up the constraint.
 
         Args:
-            used: The axes that are copied.
-            power: The power to which the scale is raised.
-            is_uniform: Whether all axes get the mean of the scale.
+            used: The axes to copy.
+            power: The exponent of the scale.
+            is_uniform: Whether all axes get the mean scale.
             use_offset: Whether it is combined with the owner's scale.
-            use_add: Whether that is by addition, not by multiplication.
+            use_add: Whether to combine by addition instead of multiplication.
         """
         self.used, self.power, self.is_uniform = used, power, is_uniform
         self.use_offset, self.use_add = use_offset, use_add
 
-    def apply(self, own: Frame, source: Frame) -> Frame:
-        """Return the frame of its owner after it."""
-        axes, used = own[0], self.used
+    def apply(self, frame: Frame, source: Frame) -> Frame:
+        """Return the owner's constrained frame."""
+        axes, used = frame[0], self.used
         used_x, used_y, used_z = used
-        before, sizes = mat_column_lengths(axes), mat_column_lengths(source[0])
+        owner_sizes, sizes = mat_column_lengths(axes), mat_column_lengths(source[0])
         if self.is_uniform:
             volume = abs(mat_determinant(source[0]))
             if not (used_x and used_y and used_z):
@@ -147,62 +146,62 @@ class CopyScale(Constraint):
         x, y, z = sizes
         x, y, z = x**self.power, y**self.power, z**self.power
         if self.use_offset:
-            a, b, c = before
+            a, b, c = owner_sizes
             if self.use_add:
                 x, y, z = x + a - 1.0, y + b - 1.0, z + c - 1.0
             else:
                 x, y, z = x * a, y * b, z * c
-        return _resized(axes, before, _where(used, (x, y, z), before)), own[1]
+        return _resized(axes, owner_sizes, _where(used, (x, y, z), owner_sizes)), frame[1]
 
 
 @final
 class CopyTransforms(Constraint):
-    """Replaces the frame by that of its target."""
+    """Replaces the frame with the target's."""
 
     def __init__(self, remove_shear: bool) -> None:
-        """Set it up.
+        """Set up the constraint.
 
         Args:
-            remove_shear: Whether the shear of the target is left out.
+            remove_shear: Whether to remove the target's shear.
         """
         self.remove_shear = remove_shear
 
-    def apply(self, own: Frame, source: Frame) -> Frame:
-        """Return the frame of its owner after it."""
+    def apply(self, frame: Frame, source: Frame) -> Frame:
+        """Return the owner's constrained frame."""
         return (squared(source[0], keep_scale=True), source[1]) if self.remove_shear else source
 
 
 @final
 class DampedTrack(Constraint):
-    """Turns one axis on the shortest way to its target."""
+    """Points an axis at its target by the smallest rotation."""
 
     def __init__(self, track: Vec) -> None:
-        """Set it up.
+        """Set up the constraint.
 
         Args:
             track: The axis, as a unit vector.
         """
         self.track = track
 
-    def apply(self, own: Frame, source: Frame) -> Frame:
-        """Return the frame of its owner after it."""
-        axes, head = own
+    def apply(self, frame: Frame, source: Frame) -> Frame:
+        """Return the owner's constrained frame."""
+        axes, head = frame
         ahead, wanted = unit(mat_apply(axes, self.track)), unit(sub(source[1], head))
         if ahead is None or wanted is None:
-            return own
+            return frame
         turn = quat_between(ahead, wanted, any_perpendicular(ahead))
         return mat_product(quat_matrix(turn), axes), head
 
 
 class Range:
-    """The least and the largest values on each axis; infinite if there is none."""
+    """The minimum and maximum values on each axis; infinite if unlimited."""
 
     def __init__(self, least: Vec, most: Vec) -> None:
-        """Set it up."""
+        """Set up the range."""
         self.least, self.most = least, most
 
     def limited(self, numbers: Vec) -> Vec:
-        """Return numbers within it; the upper ends come last."""
+        """Return numbers clamped to the range; the maximum takes priority."""
         x, y, z = numbers
         a, b, c = self.least
         d, e, f = self.most
@@ -214,12 +213,12 @@ class LimitLocation(Constraint):
     """Keeps the location within a range."""
 
     def __init__(self, limits: Range) -> None:
-        """Set it up."""
+        """Set up the constraint."""
         self.limits = limits
 
-    def apply(self, own: Frame, source: Frame) -> Frame:
-        """Return the frame of its owner after it."""
-        return own[0], self.limits.limited(own[1])
+    def apply(self, frame: Frame, source: Frame) -> Frame:
+        """Return the owner's constrained frame."""
+        return frame[0], self.limits.limited(frame[1])
 
 
 @final
@@ -227,13 +226,13 @@ class LimitScale(Constraint):
     """Keeps the scale within a range."""
 
     def __init__(self, limits: Range) -> None:
-        """Set it up."""
+        """Set up the constraint."""
         self.limits = limits
 
-    def apply(self, own: Frame, source: Frame) -> Frame:
-        """Return the frame of its owner after it."""
-        sizes = mat_column_lengths(own[0])
-        return _resized(own[0], sizes, self.limits.limited(sizes)), own[1]
+    def apply(self, frame: Frame, source: Frame) -> Frame:
+        """Return the owner's constrained frame."""
+        sizes = mat_column_lengths(frame[0])
+        return _resized(frame[0], sizes, self.limits.limited(sizes)), frame[1]
 
 
 @final
@@ -241,24 +240,24 @@ class LimitRotation(Constraint):
     """Keeps Euler angles within ranges, and removes shear."""
 
     def __init__(self, used: Flags, least: Vec, most: Vec, is_legacy: bool, order: Order) -> None:
-        """Set it up.
+        """Set up the constraint.
 
         Args:
-            used: The angles that are limited.
-            least: The least angles.
-            most: The largest angles.
-            is_legacy: Blender's ``use_legacy_behavior``: angles are no places on a circle.
+            used: The angles to limit.
+            least: The minimum angles.
+            most: The maximum angles.
+            is_legacy: Blender's ``use_legacy_behavior``: angles aren't clamped on a circle.
             order: The order of the angles.
         """
         self.used, self.least, self.most = used, least, most
         self.is_legacy, self.order = is_legacy, order
 
-    def apply(self, own: Frame, source: Frame) -> Frame:
-        """Return the frame of its owner after it."""
-        axes = squared(own[0], keep_scale=True)
+    def apply(self, frame: Frame, source: Frame) -> Frame:
+        """Return the owner's constrained frame."""
+        axes = squared(frame[0], keep_scale=True)
         used_x, used_y, used_z = self.used
         if not (used_x or used_y or used_z):
-            return axes, own[1]
+            return axes, frame[1]
         first, second = self.order
         angles = _nearest(euler_pair(axes, first, second), ORIGIN)
         x, y, z = angles
@@ -268,7 +267,7 @@ class LimitRotation(Constraint):
         y = self._limit(y, b, e) if used_y else y
         z = self._limit(z, c, f) if used_z else z
         turn = euler_matrix((x, y, z), first, second)
-        return scale_columns(turn, mat_column_lengths(axes)), own[1]
+        return scale_columns(turn, mat_column_lengths(axes)), frame[1]
 
     def _limit(self, angle: float, least: float, most: float) -> float:
         if self.is_legacy:
@@ -278,13 +277,13 @@ class LimitRotation(Constraint):
 
 @final
 class ConstraintSpaces:
-    """The spaces in which constraints see a bone (Blender's manual: Constraints, Space Types).
+    """The owner and target spaces of a bone (Blender's manual: Constraints, Space Types).
 
-    The frames that are converted are of the bone, in armature space.
+    All converted frames are frames of the bone, in armature space.
     """
 
     def __init__(self, bone: Bone, rest: Frame, parent: Frame, world: Frame) -> None:
-        """Start with a bone.
+        """Set up the spaces of a bone.
 
         Args:
             bone: The bone.
@@ -295,7 +294,7 @@ class ConstraintSpaces:
         self.bone, self.rest, self.parent, self.world = bone, rest, parent, world
 
     def seen(self, frame: Frame, space: str) -> Frame:
-        """Return how a frame is seen in a space.
+        """Return a frame converted to a space.
 
         Args:
             frame: The frame.
@@ -311,7 +310,7 @@ class ConstraintSpaces:
         return frame if space == "POSE" else frame_in(inverse(self.rest), frame)
 
     def placed(self, seen: Frame, space: str) -> Frame:
-        """Return the frame that is seen like this in a space.
+        """Return a frame converted from a space; the inverse of `seen`.
 
         Raises:
             ValueError: If the space has zero scale.
@@ -325,21 +324,21 @@ class ConstraintSpaces:
     def constrained(
         self, con: Constraint, space: str, frame: Frame, source: Frame, influence: float = 1.0
     ) -> Frame:
-        """Return the frame of the bone after a constraint; the same if something has zero scale.
+        """Return the bone's constrained frame, or the same frame if anything has zero scale.
 
         Args:
             con: The constraint.
-            space: The space in which it sees the bone.
-            frame: The frame before it.
-            source: The frame of its target, in the space in which it sees that.
-            influence: The share of its effect, which is mixed in world space.
+            space: Its owner space.
+            frame: The bone's frame before the constraint.
+            source: The target's frame, in the constraint's target space.
+            influence: The constraint's influence, blended in world space.
         """
         try:
-            after = self.placed(con.apply(self.seen(frame, space), source), space)
+            result = self.placed(con.apply(self.seen(frame, space), source), space)
             if influence == 1.0:
-                return after
-            before, after = frame_in(self.world, frame), frame_in(self.world, after)
-            return frame_in(inverse(self.world), influenced(before, after, influence))
+                return result
+            free, result = frame_in(self.world, frame), frame_in(self.world, result)
+            return frame_in(inverse(self.world), influenced(free, result, influence))
         except ValueError:
             return frame
 
@@ -352,24 +351,24 @@ class BoneOf:
         index: Its index.
         bone: The bone.
         rest: Its rest frame in armature space.
-        parent: The index of its parent; -1 if it has none.
+        parent: The index of its parent; -1 without a parent.
     """
 
     def __init__(self, index: int, bone: Bone, rest: Frame, parent: int) -> None:
-        """Set it up."""
+        """Set up the bone."""
         self.index, self.bone, self.rest, self.parent = index, bone, rest, parent
 
 
 @final
 class BoneConstraint:
-    """A constraint of a bone, whose target is a bone of the same armature. Immutable.
+    """A constraint of a bone, with a target bone in the same armature. Immutable.
 
     Attributes:
         constraint: The constraint.
-        space: The space in which it sees the bone.
-        target: Its target; None if it has none.
-        target_space: The space in which it sees that.
-        influence: The share of its effect.
+        space: Its owner space.
+        target: Its target, or None.
+        target_space: Its target space.
+        influence: Its influence.
     """
 
     def __init__(
@@ -380,33 +379,33 @@ class BoneConstraint:
         target_space: str,
         influence: float = 1.0,
     ) -> None:
-        """Set it up."""
+        """Set up the constraint."""
         self.constraint, self.space, self.influence = constraint, space, influence
         self.target, self.target_space = target, target_space
 
 
 @final
 class FollowingBone:
-    """A bone, with all that its frame depends on besides other bones. Immutable.
+    """A bone, with everything its frame depends on except other bones. Immutable.
 
     Attributes:
         own: The bone.
         local: Its channels.
-        constraints: Its constraints, in their order.
+        constraints: Its constraints, in order.
     """
 
-    def __init__(self, own: BoneOf, local: Local, constraints: list[BoneConstraint]) -> None:
-        """Set it up."""
-        self.own, self.local, self.constraints = own, local, constraints
+    def __init__(self, bone: BoneOf, local: Local, constraints: list[BoneConstraint]) -> None:
+        """Set up the bone."""
+        self.own, self.local, self.constraints = bone, local, constraints
 
 
 @final
 class ConstrainedPose:
-    """The frames of an armature's bones, as far as they follow from those of others.
+    """The frames of an armature's bones, as far as they follow from other bones.
 
     Attributes:
-        bones: Bones whose frames do, by index.
-        frames: Known frames in armature space, by index; others are added.
+        bones: The bones whose frames are computed, by index.
+        frames: Known frames in armature space, by index; computed frames are added.
         world: The frame of the armature in world space.
         other: Returns the frame of any other bone.
     """
@@ -418,11 +417,11 @@ class ConstrainedPose:
         world: Frame,
         other: Callable[[int], Frame],
     ) -> None:
-        """Set it up."""
+        """Set up the pose."""
         self.bones, self.frames, self.world, self.other = bones, frames, world, other
 
     def frame(self, index: int) -> Frame:
-        """Return the frame of a bone in armature space; -1 stands for the parent of root bones."""
+        """Return a bone's frame in armature space; -1 stands for the parent of root bones."""
         # A chain may have more bones than the recursion limit.
         path: list[FollowingBone] = []
         while index >= 0 and index in self.bones and index not in self.frames:
@@ -430,28 +429,28 @@ class ConstrainedPose:
             index = path[-1].own.parent
         frame = WHOLE
         if index >= 0:
-            known = self.frames.get(index)
-            frame = self.other(index) if known is None else known
-        for one in reversed(path):
-            frame = self._constrained(one, frame)
-            self.frames[one.own.index] = frame
+            cached_frame = self.frames.get(index)
+            frame = self.other(index) if cached_frame is None else cached_frame
+        for bone in reversed(path):
+            frame = self._constrained(bone, frame)
+            self.frames[bone.own.index] = frame
         return frame
 
-    def _constrained(self, one: FollowingBone, parent: Frame) -> Frame:
-        frame = bone_frame(one.own.bone, one.local, parent)
-        if not one.constraints:
+    def _constrained(self, bone: FollowingBone, parent: Frame) -> Frame:
+        frame = bone_frame(bone.own.bone, bone.local, parent)
+        if not bone.constraints:
             return frame
-        spaces = ConstraintSpaces(one.own.bone, one.own.rest, parent, self.world)
-        for con in one.constraints:
+        spaces = ConstraintSpaces(bone.own.bone, bone.own.rest, parent, self.world)
+        for con in bone.constraints:
             try:
                 source = WHOLE if con.target is None else self._seen(con.target, con.target_space)
-            except ValueError:  # It has zero scale.
+            except ValueError:  # The target has zero scale.
                 continue
             frame = spaces.constrained(con.constraint, con.space, frame, source, con.influence)
         return frame
 
     def _seen(self, target: BoneOf, space: str) -> Frame:
-        """Return how the frame of a bone is seen in a space.
+        """Return the frame of a bone converted to a space.
 
         Raises:
             ValueError: If the space has zero scale.
@@ -463,17 +462,17 @@ class ConstrainedPose:
         return ConstraintSpaces(target.bone, target.rest, parent, self.world).seen(frame, space)
 
 
-def influenced(before: Frame, after: Frame, influence: float) -> Frame:
-    """Return what is left of the effect of a constraint at an influence, in world space.
+def influenced(free: Frame, result: Frame, influence: float) -> Frame:
+    """Blend a constraint's effect by its influence, in world space.
 
     Raises:
         ValueError: If a frame has zero scale.
     """
-    return after if influence == 1.0 else mixed(before, after, influence)
+    return result if influence == 1.0 else mixed(free, result, influence)
 
 
 def _clamped_around(angle: float, least: float, most: float) -> float:
-    """Return an angle within a range on the circle."""
+    """Return an angle clamped to a range on the circle."""
     if most - least >= tau:
         return angle
     if most <= least:
@@ -486,37 +485,37 @@ def _clamped_around(angle: float, least: float, most: float) -> float:
 
 
 def _resized(axes: Mat3, sizes: Vec, wanted: Vec) -> Mat3:
-    """Return axes of some lengths with other ones."""
+    """Return axes with their lengths changed to the wanted lengths."""
     x, y, z = sizes
     a, b, c = wanted
     return scale_columns(axes, (a / x if x else 1.0, b / y if y else 1.0, c / z if z else 1.0))
 
 
-def _nearest(pair: tuple[Vec, Vec], own: Vec) -> Vec:
-    """Return which of two triples of angles is nearest to others, the first of equal ones."""
+def _nearest(pair: tuple[Vec, Vec], reference: Vec) -> Vec:
+    """Return the triple of angles nearer to reference angles, the first if equally near."""
     a, b, c = pair[0]
     d, e, f = pair[1]
-    x, y, z = own
-    one = abs(a - x) + abs(b - y) + abs(c - z)
-    two = abs(d - x) + abs(e - y) + abs(f - z)
-    return pair[1] if one > two else pair[0]
+    x, y, z = reference
+    first_distance = abs(a - x) + abs(b - y) + abs(c - z)
+    second_distance = abs(d - x) + abs(e - y) + abs(f - z)
+    return pair[1] if first_distance > second_distance else pair[0]
 
 
-def _compatible(angles: Vec, own: Vec) -> Vec:
-    """Return angles shifted by whole turns to be nearest to others."""
+def _compatible(angles: Vec, reference: Vec) -> Vec:
+    """Return angles shifted by whole turns to be nearest to reference angles."""
     x, y, z = angles
-    a, b, c = own
+    a, b, c = reference
     return _shifted(x, a), _shifted(y, b), _shifted(z, c)
 
 
 def _shifted(angle: float, near: float) -> float:
     turns = (angle - near) / tau
-    # Mostly nothing is to be rounded, which takes as long as all the rest.
+    # Usually skips rounding, which takes as long as all the rest.
     return angle if -0.5 <= turns <= 0.5 else angle - tau * round(turns)
 
 
 def _where(used: Flags, numbers: Vec, otherwise: Vec) -> Vec:
-    """Return numbers where they are used, and others elsewhere."""
+    """Return numbers where they are used, and the other numbers elsewhere."""
     use_x, use_y, use_z = used
     x, y, z = numbers
     a, b, c = otherwise

@@ -1,12 +1,12 @@
-"""A whole shot solved at once, so that joints only jump from frame to frame where they must.
+"""Solves a whole shot at once, so that joints only jump between frames where they must.
 
-Solved frame by frame, a pose has to jump somewhere: limits, and conflicting targets of a body,
-split the solutions into disconnected components, and which of them is nearest to the FK pose
-changes. Here each frame has several candidates: the pose solved from the FK pose, and those of
-tracks, which are continued from frame to frame in both directions, each pose solved from the one
-before. Dynamic programming finds the shortest path through the candidates (A. Viterbi, “Error
-bounds for convolutional codes and an asymptotically optimum decoding algorithm”, IEEE Trans.
-Information Theory 13, 1967). Where it still jumps, further tracks start on both sides.
+Solved frame by frame, a pose has to jump somewhere. Limits and conflicting targets of a body split
+the solutions into disconnected components, and the component nearest to the FK pose changes. Here
+each frame has several candidates: the pose solved from the FK pose, and poses of tracks. Tracks
+continue from frame to frame in both directions, each pose solved from the previous one. Dynamic
+programming finds the shortest path through the candidates (A. Viterbi, “Error bounds for
+convolutional codes and an asymptotically optimum decoding algorithm”, IEEE Trans. Information
+Theory 13, 1967). Where it still jumps, further tracks start on both sides.
 """
 
 from collections.abc import Sequence
@@ -17,49 +17,49 @@ from .instants import Candidate, Instant, largest_step, squared_distance
 from .smoothing import blend_changes, roughest, smooth
 
 SAME: Final = 1e-7
-"""The distance below which two candidates are the same, in lengths of the chain."""
+"""The distance below which two candidates are the same, in chain lengths."""
 
 JUMP: Final = 0.02
-"""The step of a point above which it may be a jump, in lengths of the chain."""
+"""The step of a point above which it may be a jump, in chain lengths."""
 
 FASTER: Final = 6.0
-"""It is a jump if it is this many times as large as the steps beside it."""
+"""A step this many times as large as the neighbouring steps is a jump."""
 
 ROUNDS: Final = 4
-"""The most rounds of further tracks."""
+"""The most rounds of additional tracks."""
 
 AT_ONCE: Final = 3
-"""The jumps, largest first, that a round treats before the path is chosen again."""
+"""The number of jumps, largest first, that a round treats before the path is chosen again."""
 
 MOST: Final = 48
-"""The candidates of a frame above which no further tracks start there."""
+"""The number of candidates above which no further tracks start at a frame."""
 
 SEEDS: Final = 6
-"""The tracks that start on each side of a jump, from poses spread over the limits."""
+"""The number of tracks that start on each side of a jump, from poses spread over the limits."""
 
 MISS_COSTS: Final = 1e6
-"""The cost of missing a target that another candidate reaches, times the squared miss."""
+"""The cost factor for missing a target that another candidate reaches, times the squared miss."""
 
 LOOSE_COSTS: Final = 0.1
-"""The same where none reaches it: there continuity matters more."""
+"""The same where no candidate reaches it: there continuity matters more."""
 
 CHANGE_COSTS: Final = 0.02
-"""The cost of changing tracks, besides the distance: that of two points that jump by a tenth of the
-length."""
+"""The cost of changing tracks, besides the distance. It equals two points jumping by a tenth of the
+chain's length."""
 
 MORE: Final = 4.0
-"""A smoother path may have this many times the squared distance of the shortest one."""
+"""A smoother path may have up to this many times the shortest path's squared distance."""
 
 
 @final
 class _Layer:
-    """The candidates of one frame.
+    """The candidates of a frame.
 
     Attributes:
-        instant: What is solved.
-        found: The candidates; the first one is solved alone.
-        after: The index of each one's successor on its track in the next frame, -1 if none.
-        before: The same in the frame before.
+        instant: The solve input.
+        found: The candidates; the first is solved alone.
+        after: The index of each candidate's successor on its track in the next frame, or -1.
+        before: The same in the previous frame.
     """
 
     __slots__ = ("after", "before", "found", "instant")
@@ -76,10 +76,10 @@ class _Layer:
         self.place(instant.alone())
 
     def place(self, candidate: Candidate) -> int:
-        """Return the index of a candidate, added if there is none like it."""
-        for i, known in enumerate(self.found):
-            if largest_step(known, candidate) < SAME:
-                if candidate.reaches and not known.reaches:
+        """Return the index of a candidate, adding it unless a similar candidate exists."""
+        for i, existing in enumerate(self.found):
+            if largest_step(existing, candidate) < SAME:
+                if candidate.reaches and not existing.reaches:
                     self.found[i] = candidate
                 return i
         self.found.append(candidate)
@@ -88,7 +88,7 @@ class _Layer:
         return len(self.found) - 1
 
     def least_missed(self) -> float:
-        """Return the least distance of a candidate to the target; 0 if one reaches it."""
+        """Return the smallest distance of a candidate to the target; 0 if any reaches it."""
         least = inf
         for candidate in self.found:
             least = min(least, 0.0 if candidate.reaches else candidate.missed)
@@ -109,7 +109,7 @@ def solve_shot(instants: Sequence[Instant]) -> list[Candidate]:
     """Return a pose for each frame of a shot, without jumps if possible.
 
     Args:
-        instants: What is to be solved at each frame, one after the other.
+        instants: The solve input of each frame, in order.
     """
     layers = [_Layer(instant) for instant in instants]
     if len(layers) < 2:
@@ -139,26 +139,26 @@ def solve_shot(instants: Sequence[Instant]) -> list[Candidate]:
 
 def _is_linked(layers: list[_Layer], at: int, chosen: list[int]) -> bool:
     """Return whether the path stays on its track after a frame."""
-    candidate, after = chosen[at], chosen[at + 1]
-    return layers[at].after[candidate] == after or layers[at + 1].before[after] == candidate
+    candidate, successor = chosen[at], chosen[at + 1]
+    return layers[at].after[candidate] == successor or layers[at + 1].before[successor] == candidate
 
 
-def _whole(layers: list[_Layer], way: int) -> list[Candidate]:
-    """Return the track from the first or the last frame if it spans the shot, else nothing."""
-    at, candidate = (0, 0) if way > 0 else (len(layers) - 1, 0)
+def _whole(layers: list[_Layer], direction: int) -> list[Candidate]:
+    """Return the track from the first or last frame if it spans the shot, else an empty list."""
+    at, candidate = (0, 0) if direction > 0 else (len(layers) - 1, 0)
     track = [layers[at].found[0]]
     while len(track) < len(layers):
-        candidate = layers[at].after[candidate] if way > 0 else layers[at].before[candidate]
+        candidate = layers[at].after[candidate] if direction > 0 else layers[at].before[candidate]
         if candidate < 0:
             return []
-        at += way
+        at += direction
         track.append(layers[at].found[candidate])
-    return track if way > 0 else track[::-1]
+    return track if direction > 0 else track[::-1]
 
 
 def _is_better(track: list[Candidate], path: list[Candidate]) -> bool:
     """Return whether a track is smoother than the path, and reaches and moves as well."""
-    if any([path[i].reaches and not one.reaches for i, one in enumerate(track)]):
+    if any([path[i].reaches and not candidate.reaches for i, candidate in enumerate(track)]):
         return False
     if _way(track) > MORE * _way(path):
         return False
@@ -170,28 +170,28 @@ def _way(path: list[Candidate]) -> float:
     return sum([squared_distance(path[i], path[i + 1]) for i in range(len(path) - 1)])
 
 
-def _follow(layers: list[_Layer], at: int, candidate: int, way: int) -> None:
-    """Continue a candidate's track from frame to frame, forwards or backwards, until it ends.
+def _follow(layers: list[_Layer], at: int, candidate: int, direction: int) -> None:
+    """Continue a candidate's track from frame to frame in a direction until it ends.
 
-    A track ends where it merges with another one, and where it misses a target that another
-    candidate reaches.
+    A track ends where it merges with another track, or misses a target that another candidate
+    reaches.
     """
-    before = 0.0
-    while 0 <= at + way < len(layers):
-        here, there = layers[at], layers[at + way]
-        links = here.after if way > 0 else here.before
+    previous_step = 0.0
+    while 0 <= at + direction < len(layers):
+        layer, next_layer = layers[at], layers[at + direction]
+        links = layer.after if direction > 0 else layer.before
         if links[candidate] >= 0:
             return
-        one = here.found[candidate]
-        solved = there.instant.solved_from(one.rotations, one.location)
-        if not solved.reaches and there.least_missed() == 0.0:
+        current = layer.found[candidate]
+        solved = next_layer.instant.solved_from(current.rotations, current.location)
+        if not solved.reaches and next_layer.least_missed() == 0.0:
             return
-        step = largest_step(one, solved)
-        next_place = there.place(solved)
-        if step <= max(JUMP, FASTER * before):
-            links[candidate] = next_place
-        candidate, before = next_place, step
-        at += way
+        step = largest_step(current, solved)
+        next_candidate = next_layer.place(solved)
+        if step <= max(JUMP, FASTER * previous_step):
+            links[candidate] = next_candidate
+        candidate, previous_step = next_candidate, step
+        at += direction
 
 
 def _seed(layers: list[_Layer], at: int) -> None:
@@ -200,45 +200,45 @@ def _seed(layers: list[_Layer], at: int) -> None:
         layer = layers[i]
         if len(layer.found) > MOST:
             continue
-        places = {0}
+        candidates = {0}
         for number in range(SEEDS):
             solved = layer.instant.solved_from(
                 layer.instant.spread(number + 1), layer.found[0].location
             )
             if solved.reaches or layer.least_missed() > 0.0:
-                places.add(layer.place(solved))
-        for candidate in sorted(places | set(range(len(layer.found)))):
+                candidates.add(layer.place(solved))
+        for candidate in sorted(candidates | set(range(len(layer.found)))):
             _follow(layers, i, candidate, 1)
             _follow(layers, i, candidate, -1)
 
 
 def _shortest_path(layers: list[_Layer]) -> list[int]:
-    """Return the candidate of each frame on the path of least cost."""
+    """Return each frame's candidate on the path of least cost."""
     costs = layers[0].costs()
     back: list[list[int]] = []
     for i in range(1, len(layers)):
-        before, here = layers[i - 1], layers[i]
-        added = here.costs()
-        came: list[int] = []
+        previous, layer = layers[i - 1], layers[i]
+        added = layer.costs()
+        predecessors: list[int] = []
         total: list[float] = []
-        for k, candidate in enumerate(here.found):
+        for k, candidate in enumerate(layer.found):
             best, least = 0, inf
-            for j, other in enumerate(before.found):
+            for j, other in enumerate(previous.found):
                 cost = costs[j]
-                if before.after[j] != k and here.before[k] != j:
+                if previous.after[j] != k and layer.before[k] != j:
                     cost += CHANGE_COSTS
                 if cost < least:
                     cost += squared_distance(other, candidate, least - cost)
                     if cost < least:
                         best, least = j, cost
-            came.append(best)
+            predecessors.append(best)
             total.append(least + added[k])
-        back.append(came)
+        back.append(predecessors)
         costs = total
     cheapest = costs.index(min(costs))
     chosen = [cheapest]
-    for came in reversed(back):
-        cheapest = came[cheapest]
+    for predecessors in reversed(back):
+        cheapest = predecessors[cheapest]
         chosen.append(cheapest)
     chosen.reverse()
     return chosen

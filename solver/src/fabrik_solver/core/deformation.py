@@ -1,9 +1,8 @@
-"""How bones move what they deform, as Blender's Armature constraint does.
+"""How bones move what they deform, as in Blender's Armature constraint.
 
-Weighted matrices are added up, or dual quaternions with a separate scale, which keep the volume:
-Kavan et al., "Geometric skinning with approximate dual quaternion blending" (2008), with the
-additions of Blender (``armdef_evaluate`` in constraint.cc, ``mat4_to_dquat`` in
-math_rotation_c.cc).
+Adds up weighted matrices, or dual quaternions with a separate scale, which preserve volume: Kavan
+et al., "Geometric skinning with approximate dual quaternion blending" (2008), with Blender's
+additions (``armdef_evaluate`` in constraint.cc, ``mat4_to_dquat`` in math_rotation_c.cc).
 """
 
 from math import sqrt
@@ -41,12 +40,12 @@ class Envelope:
     """The region around a bone in which it acts, in the space of its armature. Immutable."""
 
     def __init__(self, head: Vec, tail: Vec, radii: tuple[float, float], falloff: float) -> None:
-        """Set it up.
+        """Set up the envelope.
 
         Args:
             head: The head of the bone at rest.
             tail: Its tail.
-            radii: The radii at both, within which it acts fully.
+            radii: The radii at head and tail, within which it acts fully.
             falloff: The distance beyond these at which it stops acting.
         """
         self.head, self.tail, self.radii, self.falloff = head, tail, radii, falloff
@@ -58,9 +57,9 @@ class Envelope:
         ahead = unit_or(along, ORIGIN)
         height = dot(ahead, out)
         near, far = self.radii
-        share = 0.0 if height < 0.0 or size == 0.0 else min(height / size, 1.0)
-        radius = near + share * (far - near)
-        distance = length(sub(out, scaled(along, share)))
+        fraction = 0.0 if height < 0.0 or size == 0.0 else min(height / size, 1.0)
+        radius = near + fraction * (far - near)
+        distance = length(sub(out, scaled(along, fraction)))
         beyond = distance - radius
         if beyond < 0.0:
             return 1.0
@@ -71,32 +70,32 @@ class Envelope:
 
 @final
 class DeformBone:
-    """A bone that moves something. Immutable.
+    """A deforming bone. Immutable.
 
     Attributes:
         weight: Its weight, positive.
-        rest: Its rest frame, in the space of its armature.
+        rest: Its rest frame, in armature space.
         unrest: The inverse of that.
-        envelope: Where it acts; None if that is everywhere.
+        envelope: Where it acts; None for everywhere.
     """
 
     def __init__(self, weight: float, rest: Frame, envelope: Envelope | None) -> None:
-        """Set it up."""
+        """Set up the bone."""
         self.weight, self.rest, self.unrest = weight, rest, inverse(rest)
         self.envelope = envelope
 
 
 @final
 class PosedBone:
-    """Where a bone is. Immutable.
+    """The frame of a posed bone. Immutable.
 
     Attributes:
         world: The frame of its armature in world space.
-        frame: Its frame, in the space of its armature.
+        frame: Its frame, in armature space.
     """
 
     def __init__(self, world: Frame, frame: Frame) -> None:
-        """Set it up."""
+        """Set up the bone."""
         self.world, self.frame = world, frame
 
 
@@ -105,25 +104,25 @@ class Armature(Constraint):
     """Moves its owner as bones move what they deform."""
 
     def __init__(self, bones: list[DeformBone], keeps_volume: bool, bound_at: Vec | None) -> None:
-        """Set it up.
+        """Set up the constraint.
 
         Args:
             bones: The bones.
-            keeps_volume: Whether dual quaternions are blended, not matrices.
-            bound_at: The head of the owner at rest, in the space of its armature, if that decides
-                how much envelopes count; None if its present location does.
+            keeps_volume: Whether to blend dual quaternions instead of matrices.
+            bound_at: The owner's rest head in armature space, if it determines the envelope
+                weights; None to use its present location.
         """
         self.bones, self.keeps_volume, self.bound_at = bones, keeps_volume, bound_at
 
-    def apply(self, own: Frame, source: Frame) -> Frame:
-        """Return the frame of its owner after it, where ``source`` is the motion of the bones."""
-        return frame_in(source, own)
+    def apply(self, frame: Frame, source: Frame) -> Frame:
+        """Return the owner's constrained frame; ``source`` is the motion of the bones."""
+        return frame_in(source, frame)
 
     def motion(self, posed: list[PosedBone], point: Vec) -> Frame:
-        """Return the transform in world space by which the bones move what is at a point.
+        """Return the transform, in world space, by which the bones move a point.
 
         Args:
-            posed: Where the bones are.
+            posed: The posed bones.
             point: The point, in world space.
 
         Raises:
@@ -132,15 +131,15 @@ class Armature(Constraint):
         total = 0.0
         blend = _Blend(self.keeps_volume, point)
         for i in range(len(self.bones)):
-            bone, now = self.bones[i], posed[i]
-            back = inverse(now.world)
+            bone, posed_bone = self.bones[i], posed[i]
+            back = inverse(posed_bone.world)
             weight = bone.weight
             if bone.envelope is not None:
                 weight *= bone.envelope.share(point_in(back, point))
             if weight > 0.0:
                 total += weight
-                moved = frame_in(now.world, frame_in(now.frame, bone.unrest))
-                blend.add(frame_in(moved, back), frame_in(now.world, bone.rest), weight)
+                moved = frame_in(posed_bone.world, frame_in(posed_bone.frame, bone.unrest))
+                blend.add(frame_in(moved, back), frame_in(posed_bone.world, bone.rest), weight)
         return blend.result(total) if total > 0.0 else WHOLE
 
 
@@ -156,7 +155,7 @@ class _Blend:
         self.dual: Quat = (0.0, 0.0, 0.0, 0.0)
 
     def add(self, motion: Frame, rest: Frame, weight: float) -> None:
-        """Add a transform of what is at a rest frame, both in world space."""
+        """Add the transform of something with this rest frame, both in world space."""
         if not self.keeps_volume:
             self._add_matrix(motion, weight)
             return
@@ -166,7 +165,7 @@ class _Blend:
             a, b, c, d, e, f, g, h, i = axes
             axes = (-a, -b, -c, -d, -e, -f, -g, -h, -i)
         turn = quat_of(axes)
-        # What the scale does to the pivot is made part of the translation.
+        # The scale's effect on the pivot becomes part of the translation.
         shift = sub(point_in(scale, self.pivot), self.pivot)
         dual = _sum(quat_product(_half(rigid[1]), turn), quat_product(turn, _half(shift)))
         self._add_matrix((scale[0], sub(scale[1], shift)), weight)
@@ -191,13 +190,13 @@ class _Blend:
         self.offset = add(self.offset, scaled(motion[1], weight))
 
     def result(self, total: float) -> Frame:
-        """Return the mean, given the sum of the weights."""
+        """Return the mean, for this sum of weights."""
         a, b, c, d, e, f, g, h, i = self.axes
         part = 1.0 / total
         x, y, z = scaled((a, b, c), part), scaled((d, e, f), part), scaled((g, h, i), part)
         blended = mat_transposed(mat_from_columns(x, y, z)), scaled(self.offset, part)
         size = sqrt(_quat_dot(self.turn, self.turn))
-        if size == 0.0:  # There are only matrices.
+        if size == 0.0:  # Only matrices were added.
             return blended
         turn = _sum((0.0, 0.0, 0.0, 0.0), self.turn, 1.0 / size)
         _, a, b, c = quat_product(self.dual, quat_inverse(turn))
@@ -209,7 +208,7 @@ def _split(motion: Frame, base: Frame) -> tuple[Frame, Frame]:
 
     Args:
         motion: The transform.
-        base: Where what it moves is at rest, whose axes it scales.
+        base: The rest frame of what it moves, whose axes are scaled.
     """
     if _is_rotation(motion[0]):
         return motion, WHOLE
@@ -221,7 +220,7 @@ def _split(motion: Frame, base: Frame) -> tuple[Frame, Frame]:
 
 
 ORTHONORMAL: Final = 1e-5
-"""The deviation from an orthonormal matrix up to which Blender takes one for a rotation."""
+"""The deviation from an orthonormal matrix up to which Blender treats a matrix as a rotation."""
 
 
 def _is_rotation(axes: Mat3) -> bool:
@@ -232,7 +231,7 @@ def _is_rotation(axes: Mat3) -> bool:
 
 
 def _proper(axes: Mat3) -> Mat3:
-    """Return axes without scale and shear, which keep Y (``orthogonalize_m4``)."""
+    """Return the axes without scale and shear, keeping Y (``orthogonalize_m4``)."""
     x, y, z = mat_columns(axes)
     y = unit_or(y, ORIGIN)
     if dot(y, x) < 1.0:
@@ -243,7 +242,7 @@ def _proper(axes: Mat3) -> Mat3:
 
 
 def _half(a: Vec) -> Quat:
-    """Return half a vector as a quaternion without a real part."""
+    """Return half a vector as a pure quaternion."""
     x, y, z = a
     return (0.0, 0.5 * x, 0.5 * y, 0.5 * z)
 

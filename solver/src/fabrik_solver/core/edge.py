@@ -1,4 +1,4 @@
-"""The edge of a chain's reach, where iterating does not converge."""
+"""The edge of a chain's reach, where iterations don't converge."""
 
 from math import fsum
 from typing import Final
@@ -8,7 +8,7 @@ from .joint import Joint, sizes_of
 from .vectors import Vec, length, mix, quat_between, rotate, sub, unit
 
 EDGE: Final = 0.05
-"""How near to the edge of its reach a chain of length 1 is completed in closed form."""
+"""How near to the edge of its reach, in chain lengths, a chain is completed in closed form."""
 
 
 def complete(
@@ -16,9 +16,9 @@ def complete(
 ) -> None:
     """Bring the tip the rest of the way to a target at the edge of reach.
 
-    The iterations needed grow without bound towards the edge, where the chain is straight or
-    folded: with any fixed number it would snap straight there. `close` does the rest, blended in
-    between `EDGE` and half of it, so that the solution is continuous.
+    Toward the edge, where the chain is straight or folded, the iterations needed grow without
+    bound. With any fixed number the chain would snap straight there. `close` does the rest, blended
+    in between `EDGE` and half of it for continuity.
     """
     distance = length(target)
     margin = outer - distance
@@ -30,25 +30,25 @@ def complete(
 
 
 def close(joints: list[Joint], target: Vec, tolerance: float, most: float = 1.0) -> None:
-    """Bring the tip to the target, or by the share ``most`` of the way there.
+    """Bring the tip to the target, or a fraction ``most`` of the way.
 
-    All bones turn towards the straight or the folded pose by the same share until the span is
-    right, and the chain swings onto the target. Up to twice the tolerance this is blended in, so
-    that the solution is continuous.
+    All bones rotate by the same fraction toward the straight or the folded pose until the span is
+    right. Then the chain swings onto the target. Up to twice the tolerance this is blended in, for
+    continuity.
     """
     tip = joints[-1].at()
-    missed = length(sub(tip, target))
-    if missed <= tolerance:
+    gap = length(sub(tip, target))
+    if gap <= tolerance:
         return
-    share = most * min(1.0, (missed - tolerance) / max(tolerance, 1e-12))
+    fraction = most * min(1.0, (gap - tolerance) / max(tolerance, 1e-12))
     span = length(tip)
-    wanted = span + share * (length(target) - span)
+    wanted_span = span + fraction * (length(target) - span)
     lengths = sizes_of(joints)
     folded_span = abs(2.0 * max(lengths) - fsum(lengths))
-    # Folded, the chain may still be longer than wanted: there are other ways to be short.
-    if wanted > span or wanted >= folded_span:
-        _unbend(joints, wanted)
-    aim = mix(tip, target, share)
+    # The folded chain may still be longer than wanted: other poses are shorter.
+    if wanted_span > span or wanted_span >= folded_span:
+        _unbend(joints, wanted_span)
+    aim = mix(tip, target, fraction)
     swing = quat_between(joints[-1].at(), aim, (0.0, 0.0, 1.0))
     for joint in joints:
         joint.move(rotate(swing, joint.at()))
@@ -64,21 +64,21 @@ def longest_of(joints: list[Joint]) -> int:
 
 
 def _unbend(joints: list[Joint], span: float) -> None:
-    """Turn the bones towards the straight, or the folded, pose until the chain has the span."""
+    """Rotate the bones toward the straight or the folded pose until the chain has the span."""
     axis = axis_of(joints)
-    # Which bone points along the axis in the folded pose; in the straight one all do.
+    # The bone along the axis in the folded pose; -1 for the straight pose, where all are.
     longest = -1 if span > length(joints[-1].at()) else longest_of(joints)
     for i in range(len(joints) - 1):
-        joint, after = joints[i], joints[i + 1]
-        start = unit(sub(after.at(), joint.at())) or axis
+        joint, next_joint = joints[i], joints[i + 1]
+        start = unit(sub(next_joint.at(), joint.at())) or axis
         joint.ux, joint.uy, joint.uz = start
     _turn_towards(joints, axis, longest, _share_of_turn(joints, axis, longest, span))
 
 
 def _share_of_turn(joints: list[Joint], axis: Vec, longest: int, span: float) -> float:
-    """Return the share of the turn, from 0 to 1, that leaves the span, or the nearest to it.
+    """Return the fraction of the rotation, from 0 to 1, that gives the span or the nearest to it.
 
-    False position (Illinois) on the remaining gap, which shrinks as the share grows.
+    False position (Illinois) on the remaining gap, which shrinks as the fraction grows.
     """
     sign = 1.0 if longest < 0 else -1.0
     low, high = 0.0, 1.0
@@ -101,22 +101,22 @@ def _share_of_turn(joints: list[Joint], axis: Vec, longest: int, span: float) ->
     return middle
 
 
-def _turn_towards(joints: list[Joint], axis: Vec, longest: int, share: float) -> float:
-    """Place the joints with all bones turned by the share, and return the span.
+def _turn_towards(joints: list[Joint], axis: Vec, longest: int, fraction: float) -> float:
+    """Place the joints with all bones rotated by the fraction, and return the span.
 
-    Bones turn from their stored directions to the axis; against it, all but the longest, if
-    ``longest`` is not negative.
+    Bones rotate from their stored directions to the axis. If ``longest`` isn't negative, all other
+    bones rotate against the axis.
     """
     ax, ay, az = axis
-    keep = 1.0 - share
+    keep = 1.0 - fraction
     x = y = z = 0.0
     for i in range(len(joints) - 1):
         joint = joints[i]
         sign = 1.0 if longest < 0 or i == longest else -1.0
         ex, ey, ez = ax * sign, ay * sign, az * sign
-        dx = joint.ux * keep + ex * share
-        dy = joint.uy * keep + ey * share
-        dz = joint.uz * keep + ez * share
+        dx = joint.ux * keep + ex * fraction
+        dy = joint.uy * keep + ey * fraction
+        dz = joint.uz * keep + ez * fraction
         distance = length((dx, dy, dz))
         if distance < 1e-300:
             dx, dy, dz, distance = ex, ey, ez, 1.0

@@ -1,4 +1,4 @@
-"""Euler angles of rotations in double precision, as precise in gimbal lock as elsewhere."""
+"""Euler angles of rotations in double precision, accurate even in gimbal lock."""
 
 from math import atan2, hypot, pi, tau
 from typing import Final
@@ -16,24 +16,24 @@ from .vectors import (
 )
 
 LOCKED: Final = 2.0**-24
-"""The sine of the half angle to gimbal lock below which the outer angles are free to share their
-turn: it changes the rotation by less than single precision can tell."""
+"""The sine of the half angle from gimbal lock below which the outer angles can be traded freely.
+That changes the rotation by less than single precision resolves."""
 
 BLENDER_LOCKED: Final = 16.0 * 2.0**-23
-"""The cosine of the middle angle below which Blender leaves the last one out."""
+"""The cosine of the middle angle below which Blender sets the last angle to 0."""
 
 
 def euler_angles(rotation: Quat, first: int, second: int, near: Vec) -> Vec:
-    """Return the angles about X, Y and Z that make a rotation, and are nearest to ``near``.
+    """Return the angles about X, Y and Z that make a rotation, nearest to ``near``.
 
-    The sum of the outer angles and their difference come from a pair of numbers each, of which one
-    pair vanishes in gimbal lock. There its angle, which is lost in rounding then, does not matter.
+    The sum and the difference of the outer angles each come from a pair of numbers. In gimbal lock
+    one pair vanishes; its angle is then lost in rounding, but doesn't matter.
 
     Args:
         rotation: The rotation, as a unit quaternion.
-        first: The axis of the first turn: 0, 1 or 2 for X, Y or Z. Turns are about the axes of the
-            parent.
-        second: The axis of the second turn.
+        first: The axis of the first rotation: 0, 1 or 2 for X, Y or Z. Rotations are about the
+            parent's axes.
+        second: The axis of the second rotation.
         near: Angles about X, Y and Z, in radians.
     """
     third = 3 - first - second
@@ -49,19 +49,19 @@ def euler_angles(rotation: Quat, first: int, second: int, near: Vec) -> Vec:
     if far_minus > LOCKED:
         minus = atan2(i - k, w + j)
     a, b, c = plus + minus, 0.5 * pi - 2.0 * atan2(far_plus, far_minus), sign * (plus - minus)
-    one = _nearest(a, b, c, near_first, near_second, near_third)
-    two = _nearest(a + pi, pi - b, c + pi, near_first, near_second, near_third)
-    nearest = one if one[3] <= two[3] else two
+    candidate = _nearest(a, b, c, near_first, near_second, near_third)
+    flipped = _nearest(a + pi, pi - b, c + pi, near_first, near_second, near_third)
+    nearest = candidate if candidate[3] <= flipped[3] else flipped
     return _by_axis(first, second, nearest[0], nearest[1], nearest[2])
 
 
 def _of(a: Vec, axis: int) -> float:
-    """Return ``a[axis]``; compiled, a variable index would make a an object."""
+    """Return ``a[axis]``; when compiled, a variable index would box the tuple."""
     return a[0] if axis == 0 else a[1] if axis == 1 else a[2]
 
 
 def _by_axis(first: int, second: int, a: float, b: float, c: float) -> Vec:
-    """Return the angles of the first, second and third turn as those about X, Y and Z."""
+    """Return the angles of the first, second and third rotation as angles about X, Y and Z."""
     if first == 0:
         return (a, b, c) if second == 1 else (a, c, b)
     if first == 1:
@@ -72,7 +72,7 @@ def _by_axis(first: int, second: int, a: float, b: float, c: float) -> Vec:
 def _nearest(
     a: float, b: float, c: float, near_a: float, near_b: float, near_c: float
 ) -> tuple[float, float, float, float]:
-    """Return angles shifted by whole turns to be nearest to others, and how far they are."""
+    """Return angles shifted by whole turns to the nearest of others, and their distance."""
     a += tau * round((near_a - a) / tau)
     b += tau * round((near_b - b) / tau)
     c += tau * round((near_c - c) / tau)
@@ -80,15 +80,15 @@ def _nearest(
 
 
 def euler_pair(axes: Mat3, first: int, second: int) -> tuple[Vec, Vec]:
-    """Return both triples of angles about X, Y and Z that make a rotation, as Blender has them.
+    """Return both triples of angles about X, Y and Z for a rotation, as Blender computes them.
 
     They are equivalent, and equal in gimbal lock, where the last angle is 0.
 
     Args:
-        axes: The turned axes, whose scale and shear are left out; mirrored ones are no rotation,
-            and give the angles that Blender takes for them.
-        first: The axis of the first turn, as in `euler_angles`.
-        second: The axis of the second turn.
+        axes: The rotated axes; scale and shear are ignored. Mirrored axes aren't a rotation, and
+            give the angles that Blender assigns to them.
+        first: The axis of the first rotation, as in `euler_angles`.
+        second: The axis of the second rotation.
     """
     i, j, k = first, second, 3 - first - second
     sign = 1.0 if (j - i) % 3 == 1 else -1.0
@@ -110,10 +110,10 @@ def euler_pair(axes: Mat3, first: int, second: int) -> tuple[Vec, Vec]:
 def euler_matrix(angles: Vec, first: int, second: int) -> Mat3:
     """Return the rotation by angles about X, Y and Z, in the order of `euler_angles`."""
     third = 3 - first - second
-    one = quat_about(_axis(first), _of(angles, first))
-    two = quat_about(_axis(second), _of(angles, second))
-    three = quat_about(_axis(third), _of(angles, third))
-    return quat_matrix(quat_product(three, quat_product(two, one)))
+    first_turn = quat_about(_axis(first), _of(angles, first))
+    second_turn = quat_about(_axis(second), _of(angles, second))
+    third_turn = quat_about(_axis(third), _of(angles, third))
+    return quat_matrix(quat_product(third_turn, quat_product(second_turn, first_turn)))
 
 
 def _column(m: Mat3, axis: int) -> Vec:

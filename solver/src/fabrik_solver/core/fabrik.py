@@ -11,26 +11,26 @@ COINCIDENT: Final = 1e-150
 
 
 def fabrik(joints: list[Joint], target: Vec) -> None:
-    """Do one backward and one forward pass.
+    """Run one backward and one forward pass.
 
     Aristidou and Lasenby, “FABRIK: A fast, iterative solver for the Inverse Kinematics problem”,
     Graphical Models 73 (2011), Algorithm 1. The root is the first joint and stays. Each joint is
-    placed on the line between its old position and its neighbour's new one, so a planar chain
+    placed on the line between its old position and its neighbour's new position, so a planar chain
     stays in its plane.
 
-    Joints that coincide have no such line: they take the direction of the bone before.
+    Coincident joints have no such line: they use the previous bone's direction.
     """
     root = joints[0].at()
     backward(joints, target)
     _forward(joints, root)
 
 
-# The loops over the bones, here and in `landing`, assign component by component: compiled they are
-# twice as fast that way, and interpreted no slower.
+# The loops over the bones, here and in `landing`, assign component by component: twice as fast when
+# compiled, and no slower when interpreted.
 
 
 def backward(joints: list[Joint], target: Vec) -> None:
-    """Put the tip on the target and drag the others behind it at their lengths, off the root."""
+    """Put the tip on the target and drag the others behind it at their lengths, root included."""
     joints[-1].move(target)
     x, y, z = target
     dx, dy, dz, distance = 1.0, 0.0, 0.0, 1.0
@@ -39,16 +39,16 @@ def backward(joints: list[Joint], target: Vec) -> None:
         nx = joint.x - x
         ny = joint.y - y
         nz = joint.z - z
-        away = sqrt(nx * nx + ny * ny + nz * nz)
-        if away > COINCIDENT:
+        neighbour_distance = sqrt(nx * nx + ny * ny + nz * nz)
+        if neighbour_distance > COINCIDENT:
             dx = nx
             dy = ny
             dz = nz
-            distance = away
-        share = joint.size / distance
-        x += dx * share
-        y += dy * share
-        z += dz * share
+            distance = neighbour_distance
+        ratio = joint.size / distance
+        x += dx * ratio
+        y += dy * ratio
+        z += dz * ratio
         joint.x = x
         joint.y = y
         joint.z = z
@@ -65,16 +65,16 @@ def _forward(joints: list[Joint], root: Vec) -> None:
         nx = joint.x - x
         ny = joint.y - y
         nz = joint.z - z
-        away = sqrt(nx * nx + ny * ny + nz * nz)
-        if away > COINCIDENT:
+        neighbour_distance = sqrt(nx * nx + ny * ny + nz * nz)
+        if neighbour_distance > COINCIDENT:
             dx = nx
             dy = ny
             dz = nz
-            distance = away
-        share = size / distance
-        x += dx * share
-        y += dy * share
-        z += dz * share
+            distance = neighbour_distance
+        ratio = size / distance
+        x += dx * ratio
+        y += dy * ratio
+        z += dz * ratio
         joint.x = x
         joint.y = y
         joint.z = z

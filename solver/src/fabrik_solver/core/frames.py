@@ -28,19 +28,19 @@ from .vectors import (
 )
 
 Frame = tuple[Mat3, Vec]
-"""The columns of the matrix are the axes, with scale and shear, in the surrounding space."""
+"""The matrix columns are the axes, with scale and shear, in the surrounding space."""
 
 WHOLE: Frame = (IDENTITY, ORIGIN)
 """The identity."""
 
 
 def point_in(frame: Frame, point: Vec) -> Vec:
-    """Transform a point out of the frame's own space."""
+    """Transform a point from the frame's space to the surrounding space."""
     return add(frame[1], mat_apply(frame[0], point))
 
 
 def frame_in(outer: Frame, inner: Frame) -> Frame:
-    """Transform a frame given in the space of another one out of it."""
+    """Transform an inner frame from an outer frame's space to the surrounding space."""
     return mat_product(outer[0], inner[0]), point_in(outer, inner[1])
 
 
@@ -55,16 +55,16 @@ def inverse(frame: Frame) -> Frame:
     volume = dot(x, yz)
     if not abs(volume) > 1e-30:
         raise ValueError("a frame scaled to zero cannot be undone")
-    share = 1.0 / volume
-    rows = mat_from_columns(scaled(yz, share), scaled(zx, share), scaled(xy, share))
+    factor = 1.0 / volume
+    rows = mat_from_columns(scaled(yz, factor), scaled(zx, factor), scaled(xy, factor))
     axes = mat_transposed(rows)
     return axes, mat_apply(axes, sub(ORIGIN, frame[1]))
 
 
-def mixed(a: Frame, b: Frame, share: float) -> Frame:
-    """Interpolate between frames as Blender does: a at a share of 0, b at 1.
+def mixed(a: Frame, b: Frame, factor: float) -> Frame:
+    """Interpolate between frames as Blender does: a at a factor of 0, b at 1.
 
-    Rotations are interpolated spherically, all else linearly (Shoemake & Duff, "Matrix animation
+    Rotations are interpolated spherically, the rest linearly (Shoemake & Duff, "Matrix animation
     and polar decomposition", 1992).
 
     Raises:
@@ -72,16 +72,16 @@ def mixed(a: Frame, b: Frame, share: float) -> Frame:
     """
     turn_a, stretch_a = _polar(a[0])
     turn_b, stretch_b = _polar(b[0])
-    turn = quat_matrix(_slerp(quat_of(turn_a), quat_of(turn_b), share))
-    return mat_product(turn, _mixed(stretch_a, stretch_b, share)), mix(a[1], b[1], share)
+    turn = quat_matrix(_slerp(quat_of(turn_a), quat_of(turn_b), factor))
+    return mat_product(turn, _mixed(stretch_a, stretch_b, factor)), mix(a[1], b[1], factor)
 
 
-def _slerp(a: Quat, b: Quat, share: float) -> Quat:
-    """Interpolate as Blender's ``interp_qt_qtqt``: linearly, without normalizing, where it does."""
+def _slerp(a: Quat, b: Quat, factor: float) -> Quat:
+    """Interpolate as Blender's ``interp_qt_qtqt``: near-equal rotations linearly, unnormalized."""
     w, x, y, z = quat_compatible(a, b)
     p, q, r, s = b
     cosine = w * p + x * q + y * r + z * s
-    keep, take = 1.0 - share, share
+    keep, take = 1.0 - factor, factor
     if cosine < 1.0 - 1e-4:
         angle = acos(cosine)
         keep, take = sin(keep * angle) / sin(angle), sin(take * angle) / sin(angle)
@@ -89,11 +89,11 @@ def _slerp(a: Quat, b: Quat, share: float) -> Quat:
 
 
 NEARLY: Final = 1e-30
-"""The squared change of an iteration at which its next one would change nothing."""
+"""The squared change in an iteration below which the next iteration wouldn't change anything."""
 
 
 def _polar(m: Mat3) -> tuple[Mat3, Mat3]:
-    """Return the rotation nearest to a matrix, and what it is applied to; both negated if mirrored.
+    """Return the rotation nearest to a matrix and the remaining stretch; both negated if mirrored.
 
     Newton's iteration (Higham, "Computing the polar decomposition", 1986).
 
@@ -105,9 +105,9 @@ def _polar(m: Mat3) -> tuple[Mat3, Mat3]:
         other = mat_transposed(mat_inverse(turn))
         sizes = _square(turn), _square(other)
         scale = (sizes[1] / sizes[0]) ** 0.25
-        after = _mixed(_scaled(turn, scale), _scaled(other, 1.0 / scale), 0.5)
-        change = _square(_mixed(after, _scaled(turn, -1.0), 0.5))
-        turn = after
+        averaged = _mixed(_scaled(turn, scale), _scaled(other, 1.0 / scale), 0.5)
+        change = _square(_mixed(averaged, _scaled(turn, -1.0), 0.5))
+        turn = averaged
         if change < NEARLY:
             break
     if mat_determinant(turn) < 0.0:
@@ -120,10 +120,10 @@ def _scaled(m: Mat3, factor: float) -> Mat3:
     return mat_from_columns(scaled(x, factor), scaled(y, factor), scaled(z, factor))
 
 
-def _mixed(a: Mat3, b: Mat3, share: float) -> Mat3:
+def _mixed(a: Mat3, b: Mat3, factor: float) -> Mat3:
     x, y, z = mat_columns(a)
     u, v, w = mat_columns(b)
-    return mat_from_columns(mix(x, u, share), mix(y, v, share), mix(z, w, share))
+    return mat_from_columns(mix(x, u, factor), mix(y, v, factor), mix(z, w, factor))
 
 
 def _square(m: Mat3) -> float:

@@ -1,4 +1,4 @@
-"""Bones that go along with something else than their parents."""
+"""Bones that follow something other than their parents."""
 
 from math import atan2, sqrt, tan
 from typing import Final
@@ -25,24 +25,24 @@ from .vectors import (
 )
 
 STRAIGHT: Final = 1e-9
-"""The half angle in radians below which the axis of a turn has no digits, and the way is a line."""
+"""The half angle, in radians, below which rounding hides the rotation axis: the path is a line."""
 
 
 def rigid(frame: Frame) -> Frame:
-    """Return a frame without scale and shear, whose Y axis counts most."""
+    """Return a frame without scale and shear; the Y axis is preserved exactly."""
     return quat_matrix(_rotation(frame)), frame[1]
 
 
-def between(first: Frame, second: Frame, share: float) -> Frame:
-    """Return a frame on the way from one to another: a turn about an axis and a slide along it.
+def between(first: Frame, second: Frame, factor: float) -> Frame:
+    """Return a frame between two frames: a rotation about an axis and a slide along it.
 
-    It is the same for whatever is fixed to the frame, such as an object that hangs on a bone far
-    from its origin. Scale and shear are left out.
+    The result is the same for anything fixed to the frame, such as an object parented to a bone far
+    from its origin. Scale and shear are dropped.
 
     Args:
-        first: The frame at a share of 0.
-        second: The frame at a share of 1.
-        share: How far it is.
+        first: The frame at a factor of 0.
+        second: The frame at a factor of 1.
+        factor: The blend factor.
     """
     start, end = _rotation(first), _rotation(second)
     w, x, y, z = quat_product(end, quat_inverse(start))
@@ -50,21 +50,21 @@ def between(first: Frame, second: Frame, share: float) -> Frame:
         w, x, y, z = -w, -x, -y, -z
     size = sqrt(x * x + y * y + z * z)
     half = atan2(size, w)
-    way = sub(second[1], first[1])
+    offset = sub(second[1], first[1])
     if half < STRAIGHT:
-        return quat_matrix(start), add(first[1], scaled(way, share))
+        return quat_matrix(start), add(first[1], scaled(offset, factor))
     axis = (x / size, y / size, z / size)
-    slide = scaled(axis, dot(way, axis))
-    side = sub(way, slide)
-    # From the origin to the axis that both places have in common.
+    slide = scaled(axis, dot(offset, axis))
+    side = sub(offset, slide)
+    # From the origin to the axis shared by both frames.
     arm = scaled(add(side, scaled(cross(axis, side), 1.0 / tan(half))), 0.5)
-    turn = quat_about(axis, 2.0 * half * share)
-    head = add(add(first[1], scaled(slide, share)), sub(arm, rotate(turn, arm)))
+    turn = quat_about(axis, 2.0 * half * factor)
+    head = add(add(first[1], scaled(slide, factor)), sub(arm, rotate(turn, arm)))
     return quat_matrix(quat_product(turn, start)), head
 
 
 def own_frame(bone: Bone, local: Local, parent: Frame) -> Frame:
-    """Return the frame of a bone in the frame that it has without its channels.
+    """Return a bone's frame relative to the frame it has without its channels.
 
     Raises:
         ValueError: If the parent has zero scale.
@@ -79,10 +79,10 @@ def held_channels(
     to_armature: Frame,
     space: Frame,
     earlier: Frame,
-    share: float,
+    factor: float,
     carried: Frame = WHOLE,
 ) -> tuple[Quat, Vec]:
-    """Return the rotation and location of a bone whose own channels count in some frame.
+    """Return a bone's rotation and location when its own channels act in some other frame.
 
     Args:
         bone: The bone.
@@ -90,20 +90,20 @@ def held_channels(
         parent: The frame of its parent, in armature space.
         to_armature: From world to armature space.
         space: The frame, in world space.
-        earlier: Another one, from which it goes over to that.
-        share: How far it has; 1 if `earlier` does not count.
-        carried: The frame of what hangs on the bone and is held, in the bone's space, without
-            scale. The bone does not take scale and shear of the frame, which would move it.
+        earlier: The frame to blend from.
+        factor: The blend factor; at 1 `earlier` is unused.
+        carried: The frame of a held child of the bone, in the bone's space, without scale. The bone
+            doesn't inherit the frame's scale and shear, which would move the child.
 
     Raises:
         ValueError: If the parent has zero scale.
     """
-    own = own_frame(bone, local, parent)
+    own_offset = own_frame(bone, local, parent)
     if carried != WHOLE:
-        own = frame_in(own, carried)
-    held = frame_in(space, own)
-    if share < 1.0:
-        held = between(frame_in(earlier, own), held, share)
+        own_offset = frame_in(own_offset, carried)
+    held = frame_in(space, own_offset)
+    if factor < 1.0:
+        held = between(frame_in(earlier, own_offset), held, factor)
     axes, head = frame_in(to_armature, held)
     if carried != WHOLE:
         axes = mat_product(axes, inverse(carried)[0])
@@ -115,6 +115,6 @@ def held_channels(
 
 
 def _rotation(frame: Frame) -> Quat:
-    """Return the rotation of a frame, whose Y axis counts most."""
+    """Return the rotation of a frame; the Y axis is preserved exactly."""
     _, y, z = mat_columns(frame[0])
     return facing(IDENTITY, (Y_AXIS, Z_AXIS), (y, z)) or (1.0, 0.0, 0.0, 0.0)

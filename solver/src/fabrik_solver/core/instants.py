@@ -1,4 +1,4 @@
-"""What is to be solved at each frame of a shot, and the candidate poses for it."""
+"""The solve input of each frame of a shot, and the candidate poses for it."""
 
 from collections.abc import Sequence
 from math import inf, sqrt
@@ -16,19 +16,19 @@ from .tip import Tip
 from .vectors import ORIGIN, Quat, Vec, add, length, mat_columns, scaled, sub, unit
 
 ASIDE: Final = 0.25
-"""The distance from a bone, in its lengths, of the point that shows its twist."""
+"""The distance from a bone of the point that shows its twist, in bone lengths."""
 
 
 @final
 class Candidate:
-    """A pose at one frame.
+    """A pose at a frame.
 
     Attributes:
         rotations: The local rotations of all bones.
-        location: The location channel of the first bone, for a body whose root moves.
-        points: The points by which motion is measured: joints, tips, and one beside each bone, in
-            lengths of the chain.
-        missed: The distance to the target, in lengths of the chain.
+        location: The location channel of the first bone, for a body with a free root.
+        points: The points that measure motion: joints, tips and a point beside each bone, in chain
+            lengths.
+        missed: The distance to the target, in chain lengths.
         reaches: Whether that is within the tolerance.
     """
 
@@ -55,27 +55,27 @@ class Candidate:
 
 
 class Instant:
-    """What is to be solved at one frame.
+    """The solve input of a frame.
 
-    Call `alone` first: it determines what the pole asks for.
+    Call `alone` first: it determines the side to which the pole swivels the chain.
     """
 
     def alone(self) -> Candidate:
-        """Return the pose solved from the FK pose, as if there were no other frames."""
+        """Return the pose solved from the FK pose, independent of other frames."""
         raise NotImplementedError
 
     def solved_from(self, rotations: Sequence[Quat], location: Vec) -> Candidate:
-        """Return the pose nearest to another one, or near it."""
+        """Return the pose nearest to another pose, or one near it."""
         raise NotImplementedError
 
     def spread(self, number: int) -> Sequence[Quat]:
-        """Return rotations within the limits, from a sequence that fills them evenly."""
+        """Return rotations within the limits, from a sequence that covers them evenly."""
         raise NotImplementedError
 
 
 @final
 class ChainInstant(Instant):
-    """A chain at one frame; see `pose_chain` for the arguments."""
+    """A chain at a frame; see `pose_chain` for the arguments."""
 
     __slots__ = (
         "_chain",
@@ -116,15 +116,15 @@ class ChainInstant(Instant):
         self._stretch = stretch
 
     def alone(self) -> Candidate:
-        """Return the pose that is solved from the FK pose."""
+        """Return the pose solved from the FK pose."""
         return self._candidate((), self._goal)
 
     def solved_from(self, rotations: Sequence[Quat], location: Vec) -> Candidate:
-        """Return the pose that is near to another one."""
+        """Return the solved pose near another pose."""
         return self._candidate(rotations, self._led)
 
     def spread(self, number: int) -> Sequence[Quat]:
-        """Return some rotations that limits allow."""
+        """Return rotations that limits allow."""
         chain = self._chain
         rotations = list(chain.rotations)
         for i, bone in enumerate(chain.constrained):
@@ -162,8 +162,8 @@ class ChainInstant(Instant):
 def _led(posture: Posture, goal: Goal) -> Goal:
     """Return the goal with its pole on the side to which the solved chain bends.
 
-    A pole of partial weight swivels a chain part of the way from its FK pose; applied at every
-    frame it would swivel it all the way.
+    A pole of partial weight swivels a chain partway from its FK pose; applied again at every frame,
+    it would swivel the chain all the way.
     """
     if goal.is_hint:
         return goal
@@ -180,9 +180,9 @@ def _led(posture: Posture, goal: Goal) -> Goal:
 
 @final
 class BodyInstant(Instant):
-    """A body at one frame; see `pose_body` for the arguments.
+    """A body at a frame; see `pose_body` for the arguments.
 
-    All influences count as 1: they blend the path with the FK pose afterwards.
+    All influences are treated as 1: they blend the path with the FK pose afterwards.
     """
 
     __slots__ = ("_arms", "_body", "_pulls", "_size")
@@ -202,19 +202,19 @@ class BodyInstant(Instant):
         self._size = max(lengths, default=0.0) or 1.0
 
     def alone(self) -> Candidate:
-        """Return the pose that is solved from the FK pose."""
+        """Return the pose solved from the FK pose."""
         return self._candidate(self._body)
 
     def solved_from(self, rotations: Sequence[Quat], location: Vec) -> Candidate:
-        """Return the pose that is near to another one."""
+        """Return the solved pose near another pose."""
         return self._candidate(self._body.started(rotations, location))
 
     def spread(self, number: int) -> Sequence[Quat]:
-        """Return some rotations that limits allow."""
+        """Return rotations that limits allow."""
         rotations: list[Quat] = []
         for i, limit in enumerate(self._body.limits):
-            given = self._body.locals[i].rotation
-            rotations.append(given if limit is None else limit.inside(spread(number, i)))
+            fk_rotation = self._body.locals[i].rotation
+            rotations.append(fk_rotation if limit is None else limit.inside(spread(number, i)))
         return rotations
 
     def _candidate(self, body: BodyInput) -> Candidate:
@@ -224,13 +224,13 @@ class BodyInstant(Instant):
         for outcome, pull in zip(posture.outcomes, self._pulls, strict=True):
             if outcome is not None and pull is not None:
                 reaches = reaches and outcome.state == "REACHED"
-                away = distance_to(outcome.tip, pull.goal.target) / self._size
-                missed += pull.weight * away * away
+                gap = distance_to(outcome.tip, pull.goal.target) / self._size
+                missed += pull.weight * gap * gap
         return Candidate(posture.rotations, posture.location, points, sqrt(missed), reaches)
 
 
 def _points(frames: list[Frame], arms: list[Vec], size: float) -> list[Vec]:
-    """Return the points by which motion is measured (see `Candidate`)."""
+    """Return the points that measure motion (see `Candidate`)."""
     points: list[Vec] = []
     for i, frame in enumerate(frames):
         axes, head = frame
@@ -254,7 +254,7 @@ def squared_distance(a: Candidate, b: Candidate, most: float = inf) -> float:
 
 
 def largest_step(a: Candidate, b: Candidate) -> float:
-    """Return the largest distance that a point moves."""
+    """Return the largest distance that any point moves."""
     most = 0.0
     for p, q in zip(a.points, b.points, strict=True):
         x, y, z = p[0] - q[0], p[1] - q[1], p[2] - q[2]
@@ -263,7 +263,7 @@ def largest_step(a: Candidate, b: Candidate) -> float:
 
 
 def second_difference(a: Candidate, b: Candidate, c: Candidate) -> float:
-    """Return the largest second difference of a point."""
+    """Return the largest second difference of any point."""
     most = 0.0
     for i, here in enumerate(b.points):
         x, y, z = sub(add(a.points[i], c.points[i]), scaled(here, 2.0))

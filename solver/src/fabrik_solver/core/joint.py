@@ -7,18 +7,18 @@ from .vectors import Vec
 
 @final
 class Joint:
-    """A joint, and the bone that leaves it.
+    """A joint, and the bone from it to the next joint.
 
-    Positions are relative to the root, in lengths of the chain. A plain class of numbers: compiled,
-    a pass over a list of these takes a fifth of the time of one over a list of tuples, which would
-    be allocated anew; interpreted it takes no longer.
+    Positions are relative to the root, in chain lengths. A plain class of numbers: when compiled, a
+    pass over a list of these takes a fifth of the time of a pass over tuples, which would be
+    reallocated. Interpreted it takes no longer.
 
     Attributes:
         x: Position of the joint.
         y: Position of the joint.
         z: Position of the joint.
-        size: Length of the bone that leaves the joint, 0 at the tip.
-        ux: Unit direction of that bone. Only kept up to date where the function says so.
+        size: Length of its bone, 0 at the tip.
+        ux: Unit direction of that bone. Only up to date where a function documents it.
         uy: Direction of that bone.
         uz: Direction of that bone.
     """
@@ -51,12 +51,12 @@ class Joint:
 
 
 def copied(joints: list[Joint]) -> list[Joint]:
-    """Return a copy."""
+    """Return copies of the joints."""
     return [Joint(joint.x, joint.y, joint.z, joint.size) for joint in joints]
 
 
 def points_of(joints: list[Joint]) -> list[Vec]:
-    """Return the positions."""
+    """Return the positions of the joints."""
     return [joint.at() for joint in joints]
 
 

@@ -1,6 +1,6 @@
-"""Landing: the shape that the first iterations found is brought onto the target exactly.
+"""Landing: brings the shape from the first iterations onto the target exactly.
 
-All positions are relative to the root, in lengths of the chain.
+All positions are relative to the root, in chain lengths.
 """
 
 from math import sqrt
@@ -11,24 +11,24 @@ from .joint import Joint
 from .vectors import ORIGIN, Vec, solve_symmetric
 
 EXACT: Final = 1e-7
-"""The residual at which a landing ends. Newton's method mostly leaves its square."""
+"""The residual at which landing ends. Newton's method mostly leaves its square."""
 
 Shape = tuple[Vec, Vec, Vec]
-"""The tip, and Σ l d dᵀ as (xx, yy, zz) and (xy, xz, yz), for bones of length l, direction d."""
+"""The tip, and Σ l d dᵀ as (xx, yy, zz) and (xy, xz, yz), for bones of length l and direction d."""
 
 
 def land(joints: list[Joint], target: Vec, near_enough: float, most: int) -> int:
-    """Bring the tip onto the target by turning all bones a little, in at most ``most`` steps.
+    """Bring the tip onto the target by rotating all bones slightly, in at most ``most`` steps.
 
     Each step pulls all bones in the same direction, as a load on the tip would (see
     `_pulled_along`). To first order a pull moves the tip by Σ l (1 − d dᵀ), a 3 × 3 matrix for
-    bones of length l and direction d, so a step is O(bones). It is Newton's method with the
-    pseudoinverse, J Jᵀ being that matrix: of all ways to close the gap it has the least squared
-    angles, weighted by the lengths. It chooses no joint, plane or branch, hence the solution is as
-    smooth as its input. Planar chains stay planar.
+    bones of length l and direction d. A step is O(bones). It is Newton's method with the
+    pseudoinverse, where J Jᵀ is that matrix. Of all motions that close the gap it has the least
+    squared angles, weighted by length. It doesn't choose a joint, plane or branch, so the solution
+    is as smooth as its input. Planar chains stay planar.
 
-    The first pass only restores the lengths from the root on: it is the forward pass of a FABRIK
-    iteration, and changes nothing if the lengths are right already.
+    The first pass only restores the lengths from the root on. It is the forward pass of a FABRIK
+    iteration, and changes nothing if the lengths are already right.
 
     Returns:
         The number of steps after the first pass.
@@ -50,11 +50,11 @@ def _missed(tip: Vec, target: Vec) -> float:
 
 
 def _pull_to(target: Vec, shape: Shape) -> Vec:
-    """Return the pull that brings the tip nearer to the target, zeros if it is undetermined.
+    """Return the pull that brings the tip nearer to the target, zero if it is undetermined.
 
-    The tip t is compared with the target as t / √(1 − t²), in which a pull is nearly linear;
-    exactly so if all bones make the same angle with it. The plain gap would behave like a square
-    root at the edge of reach, where Newton's method is slow.
+    The tip t is compared with the target as t / √(1 − t²), in which a pull is nearly linear. It is
+    exactly linear if all bones make the same angle with it. The plain gap would behave like a
+    square root at the edge of reach, where Newton's method is slow.
     """
     (x, y, z), (xx, yy, zz), (xy, xz, yz) = shape
     tx, ty, tz = target
@@ -67,7 +67,7 @@ def _pull_to(target: Vec, shape: Shape) -> Vec:
     gx, gy, gz = tx * ratio - x, ty * ratio - y, tz * ratio - z
     along = gx * x + gy * y + gz * z
     gap = (gx - x * along, gy - y * along, gz - z * along)
-    # The chain being 1 long, Σ l is xx + yy + zz.
+    # As the chain has length 1, Σ l is xx + yy + zz.
     px, py, pz = solve_symmetric((yy + zz, xx + zz, xx + yy), (-xy, -xz, -yz), gap)
     # The pull is unbounded where a chain is nearly straight or folded: keep it below 1.
     shorter = 1.0 / sqrt(1.0 + px * px + py * py + pz * pz)
@@ -77,7 +77,7 @@ def _pull_to(target: Vec, shape: Shape) -> Vec:
 def _drawn(joints: list[Joint]) -> Shape:
     """Restore the lengths from the root on, as `fabrik` does, and measure the chain.
 
-    From here on the joints store the directions of their bones.
+    Afterwards the joints store the directions of their bones.
     """
     x = y = z = 0.0
     xx = yy = zz = xy = xz = yz = 0.0
@@ -85,10 +85,10 @@ def _drawn(joints: list[Joint]) -> Shape:
     joint = joints[0]
     joint.move((x, y, z))
     for i in range(1, len(joints)):
-        after = joints[i]
-        dx = after.x - x
-        dy = after.y - y
-        dz = after.z - z
+        next_joint = joints[i]
+        dx = next_joint.x - x
+        dy = next_joint.y - y
+        dz = next_joint.z - z
         distance = sqrt(dx * dx + dy * dy + dz * dz)
         if distance > COINCIDENT:
             ux = dx / distance
@@ -104,28 +104,28 @@ def _drawn(joints: list[Joint]) -> Shape:
         x += sx
         y += sy
         z += sz
-        after.x = x
-        after.y = y
-        after.z = z
+        next_joint.x = x
+        next_joint.y = y
+        next_joint.z = z
         xx += sx * ux
         yy += sy * uy
         zz += sz * uz
         xy += sx * uy
         xz += sx * uz
         yz += sy * uz
-        joint = after
+        joint = next_joint
     return (x, y, z), (xx, yy, zz), (xy, xz, yz)
 
 
 def _pulled_along(pull: Vec, joints: list[Joint]) -> Shape:
-    """Turn all bones towards the direction of the pull, and measure the chain.
+    """Rotate all bones toward the direction of the pull, and measure the chain.
 
-    The directions transform as starlight under a Lorentz boost (aberration), the flow of the
+    The directions transform like starlight under a Lorentz boost (aberration), the flow of the
     infinitesimal d → d + pull − d (d · pull). However large the pull, bones that point against it
     turn away to their own sides; with unit(d + pull) they would pass through zero and flip.
     """
     px, py, pz = pull
-    share = 1.0 / (1.0 + sqrt(1.0 + px * px + py * py + pz * pz))
+    factor = 1.0 / (1.0 + sqrt(1.0 + px * px + py * py + pz * pz))
     x = y = z = 0.0
     xx = yy = zz = xy = xz = yz = 0.0
     joint = joints[0]
@@ -133,7 +133,7 @@ def _pulled_along(pull: Vec, joints: list[Joint]) -> Shape:
         ux = joint.ux
         uy = joint.uy
         uz = joint.uz
-        part = 1.0 + share * (ux * px + uy * py + uz * pz)
+        part = 1.0 + factor * (ux * px + uy * py + uz * pz)
         dx = ux + px * part
         dy = uy + py * part
         dz = uz + pz * part

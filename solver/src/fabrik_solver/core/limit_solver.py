@@ -41,21 +41,21 @@ from .vectors import (
 )
 
 STEPS: Final = 30
-"""The most iterations from one start."""
+"""The iteration limit from one start."""
 
 ALL_STEPS: Final = 100
-"""The iterations after which no other start is tried, and the most that then refine the best."""
+"""The total iterations after which no further starts are tried, and the limit for refinement."""
 
 KEPT: Final = 1e-12
-"""How near to 1 the cosine of half the angle to the nearest allowed rotation is within a limit."""
+"""How near to 1 the half angle's cosine to the nearest allowed rotation is within a limit."""
 
 ROUNDS: Final = 6
-"""The most active-set rounds of an iteration."""
+"""The most active-set rounds per iteration."""
 
 GAIN: Final = 3e-3
 LEAST_GAIN: Final = 1e-6
-"""The least share of the gap that an iteration has to close for another one to follow; the smaller
-one refines the nearest pose where limits keep the target out of reach."""
+"""The smallest fraction of the gap that an iteration must close for another to follow. The smaller
+value refines the nearest pose where limits keep the target out of reach."""
 
 
 @final
@@ -64,27 +64,27 @@ class ConstrainedBone:
 
     Attributes:
         bone: The bone.
-        given: The FK pose's rotation, in its channels.
-        joint: The same as the rotation of its joint, for which the limit is.
-        is_carried: Whether its joint turns with its parent although its channels do not (see
-            `carried_turn`). One that is fully stiff keeps its channels.
-        scale: The FK pose's scale.
-        parent: The index of its parent, less than its own; -1 of the first one.
+        given: The rotation channel of the FK pose.
+        joint: The same as the rotation of its joint, to which the limit applies.
+        is_carried: Whether its joint rotates with its parent although its channels don't (see
+            `carried_turn`). A fully stiff bone keeps its channels.
+        scale: The scale of the FK pose.
+        parent: The index of its parent, less than its own; -1 for the first bone.
         at: Its head in the space of the posed parent.
-        arm: The one joint that it carries, in the space of the posed bone.
+        arm: The single joint that it carries, in the space of the posed bone.
         limit: Its joint limit, if any.
         stiffness: Resistance to leaving the FK pose, from 0 to 1.
         compliance: The opposite, with bias, in this solve: 1 moves freely, 0 not at all.
-        levers: The effectors that it carries, directly or not, in their order.
+        levers: The effectors that it carries, directly or indirectly, in order.
         rotation: The rotation of its joint.
         tried: The same after the current iteration.
         head: The position of its head.
         axes: The joint's axes, in which the rotation acts.
-        posed: Its posed axes, with the scale.
-        turn: Its rotation vector of the current iteration.
+        posed: Its posed axes, including scale.
+        turn: Its rotation vector in the current iteration.
         edges: The normals of its limit at its rotation (see `Limit.normals`).
-        active: Which of these are active in this iteration, a bit for each.
-        active_axes: The same, orthonormalized.
+        active: A bit mask of the edges active in this iteration.
+        active_axes: The active edges, orthonormalized.
     """
 
     __slots__ = (
@@ -165,26 +165,26 @@ class ConstrainedBone:
         self.active_axes = []
 
     def joint_axes(self, parent: Mat3) -> tuple[Mat3, Vec]:
-        """Return the axes in which its joint rotates, and the scale put on the result."""
+        """Return the axes in which its joint rotates, and the scale applied to the result."""
         axes, post_scale = inherited_axes(self.bone, parent)
         if self.is_carried:
             axes = mat_product(axes, quat_matrix(carried_turn(self.bone, parent)))
         return axes, post_scale
 
     def joint_of(self, rotation: Quat, parent: Mat3) -> Quat:
-        """Return the rotation of its joint, given that of its channels."""
+        """Return the joint's rotation from the rotation channel."""
         if not self.is_carried:
             return rotation
         return quat_product(quat_inverse(carried_turn(self.bone, parent)), rotation)
 
     def channel_of(self, rotation: Quat, parent: Mat3) -> Quat:
-        """Return the rotation of its channels, given that of its joint."""
+        """Return the rotation channel from the joint's rotation."""
         if not self.is_carried:
             return rotation
         return quat_product(carried_turn(self.bone, parent), rotation)
 
     def held(self, rotation: Quat, parent: Mat3) -> Quat:
-        """Return the rotation of its channels with that of its joint projected into the limit."""
+        """Return the rotation channel with the joint's rotation projected into the limit."""
         return self.channel_of(self.allowed(self.joint_of(rotation, parent)), parent)
 
     def allowed(self, rotation: Quat) -> Quat:
@@ -205,14 +205,14 @@ class Linkage:
     """A tree of bones and its effectors.
 
     Attributes:
-        bones: Each after its parent.
+        bones: The bones, parents first.
         effectors: At least one.
         parent: The axes of the first bone's parent.
         root: The position of the first bone's head.
-        root_compliance: The distance that the root moves where a bone would turn by a radian.
-        slide: Where the root may be; None for anywhere.
-        root_edges: The normals of that at the root (see `Slide.normals`).
-        root_active: Which of these are active in this iteration, a bit for each.
+        root_compliance: How far the root moves where a bone would rotate by a radian.
+        slide: The positions allowed for the root; None for anywhere.
+        root_edges: The normals of the slide at the root (see `Slide.normals`).
+        root_active: A bit mask of the root edges active in this iteration.
         root_left: The projection onto the motions that the slide leaves the root.
         reach: The length of the longest path from the root to an effector.
         tried_root: The position of the first bone's head after the current iteration.
@@ -255,7 +255,7 @@ class Linkage:
         root_weight: float = 0.0,
         slide: Slide | None = None,
     ) -> None:
-        """Find the bones that carry each effector, and take the FK pose."""
+        """Find the bones that carry each effector, and set the FK pose."""
         self.bones = bones
         self.effectors = effectors
         self.parent = parent
@@ -267,8 +267,8 @@ class Linkage:
         self.root_left = IDENTITY
         for bone in bones:
             bone.levers = []
-        given = self.of_joints([bone.given for bone in bones])
-        for bone, joint in zip(bones, given, strict=True):
+        fk_joints = self.of_joints([bone.given for bone in bones])
+        for bone, joint in zip(bones, fk_joints, strict=True):
             bone.joint = bone.rotation = joint
         for number, effector in enumerate(effectors):
             i, last = effector.bone, -1
@@ -279,7 +279,7 @@ class Linkage:
                 i = bones[i].parent
         self.system = System(effectors)
         self.place()
-        # Measured in the pose, so that all scales count.
+        # Measured in the pose, so that all scales are included.
         self.reach = 0.0
         for effector in effectors:
             i = effector.bone
@@ -290,14 +290,14 @@ class Linkage:
             self.reach = max(self.reach, reach)
         self.root_compliance = root_weight * self.reach
 
-    def root_within(self, place: Vec) -> Vec:
-        """Return the place nearest to one where the root may be."""
-        return place if self.slide is None else self.slide.nearest(place)
+    def root_within(self, position: Vec) -> Vec:
+        """Return the nearest position allowed for the root."""
+        return position if self.slide is None else self.slide.nearest(position)
 
     def place(self) -> float:
-        """Pose everything by the bones' rotations; return the residual.
+        """Pose everything from the bones' rotations and return the residual.
 
-        That is the root of the weighted sum of the squared gaps.
+        The residual is the square root of the weighted sum of squared gaps.
         """
         for bone in self.bones:
             axes, head = self.parent, self.root
@@ -307,17 +307,17 @@ class Linkage:
             bone.axes, post_scale = bone.joint_axes(axes)
             bone.head = head
             bone.posed = turned_axes(bone.axes, bone.rotation, bone.scale, post_scale)
-        missed = 0.0
+        gap_square = 0.0
         for effector in self.effectors:
             bone = self.bones[effector.bone]
             effector.place = add(bone.head, mat_apply(bone.posed, effector.point))
             gap = scaled(sub(effector.target, effector.place), effector.pull)
             effector.gap = gap
-            missed += dot(gap, gap)
-        return sqrt(missed)
+            gap_square += dot(gap, gap)
+        return sqrt(gap_square)
 
     def turn(self, rotations: Sequence[Quat]) -> None:
-        """Take the rotations of the joints."""
+        """Set the rotations of the joints."""
         for bone, rotation in zip(self.bones, rotations, strict=True):
             bone.rotation = rotation
 
@@ -326,11 +326,11 @@ class Linkage:
         return [bone.rotation for bone in self.bones]
 
     def of_joints(self, rotations: Sequence[Quat]) -> list[Quat]:
-        """Return the rotations of the joints, given those of the bones' channels."""
+        """Return the joints' rotations from the bones' rotation channels."""
         return of_joints(self.bones, self.parent, rotations)
 
     def channels(self) -> list[Quat]:
-        """Return the rotations of the bones' channels that pose them as `place` did."""
+        """Return the bones' rotation channels for the pose that `place` set."""
         channels: list[Quat] = []
         for bone in self.bones:
             axes = self.parent if bone.parent < 0 else self.bones[bone.parent].posed
@@ -341,12 +341,12 @@ class Linkage:
 def of_joints(
     bones: Sequence[ConstrainedBone], parent: Mat3, rotations: Sequence[Quat]
 ) -> list[Quat]:
-    """Return the rotations of bones' joints, given those of their channels.
+    """Return the joints' rotations from the bones' rotation channels.
 
     Args:
-        bones: Each after its parent.
-        parent: The axes of the first one's parent.
-        rotations: Of each bone.
+        bones: The bones, parents first.
+        parent: The axes of the first bone's parent.
+        rotations: The rotation channel of each bone.
     """
     if not any([bone.is_carried for bone in bones]):
         return [*rotations]
@@ -367,20 +367,20 @@ def solve_with_limits(
     tolerance: float,
     seeks: bool = True,
 ) -> tuple[float, int]:
-    """Bring bones into their limits, with the effectors as near to their targets as these allow.
+    """Bring bones into their limits, with the effectors as near to their targets as possible.
 
-    The solved positions are a good start, but may be in the basin of another minimum. If no given
-    start succeeds, further ones are tried, spread evenly over the limits and always the same.
+    The solved positions are a good start, but may be in the basin of another minimum. If all
+    ``starts`` fail, further starts are tried, spread evenly over the limits and always the same.
 
     Args:
         linkage: Its rotations are set, and its root if that is free.
-        starts: Rotations of all joints, the most promising ones first.
+        starts: Rotations of all joints, most promising first.
         near_enough: The residual at which to stop.
         tolerance: The residual above which to try another start.
-        seeks: Whether to try any start but the first.
+        seeks: Whether to try more than the first start.
 
     Returns:
-        The residual, and the iterations used.
+        The residual, and the number of iterations.
     """
     bones, root = linkage.bones, linkage.root
     is_limited = any([bone.limit is not None for bone in bones])
@@ -400,22 +400,22 @@ def solve_with_limits(
             else:
                 rotation = bone.limit.inside(spread(start, i))
             bone.rotation = bone.allowed(slerp(bone.joint, rotation, bone.compliance))
-        missed, made = _minimize(linkage, near_enough, STEPS, GAIN)
-        steps += made
-        if not best or missed < least:
-            least = missed
+        residual, used = _minimize(linkage, near_enough, STEPS, GAIN)
+        steps += used
+        if not best or residual < least:
+            least = residual
             best, best_root = linkage.rotations(), linkage.root
         start += 1
     linkage.root = best_root
     linkage.turn(best)
     if least > tolerance:
-        least, made = _minimize(linkage, near_enough, ALL_STEPS, LEAST_GAIN)
-        steps += made
+        least, used = _minimize(linkage, near_enough, ALL_STEPS, LEAST_GAIN)
+        steps += used
     return least, steps
 
 
 def land_from(linkage: Linkage, rotations: list[Quat], near_enough: float) -> tuple[float, int]:
-    """Land from rotations of the joints within their limits; see `solve_with_limits`."""
+    """Land from joint rotations within their limits; see `solve_with_limits`."""
     linkage.turn(rotations)
     return _minimize(linkage, near_enough, STEPS, GAIN)
 
@@ -431,25 +431,25 @@ def spread(start: int, index: int) -> Vec:
 
 
 def follow(bones: list[ConstrainedBone], joints: list[Vec], parent: Mat3, turn: Quat) -> list[Quat]:
-    """Return the joints' rotations that point a chain at solved places as far as limits allow.
+    """Return the joint rotations that point a chain at solved joints as far as limits allow.
 
     Args:
         bones: The chain, from the root on.
         joints: The heads of the bones, and the tip.
         parent: The axes of the root bone's parent.
-        turn: The rotation of the chain as a whole.
+        turn: The rotation of the whole chain.
     """
     axes = parent
     rotations: list[Quat] = []
     for i, bone in enumerate(bones):
         inherited, post_scale = bone.joint_axes(axes)
-        way = sub(joints[i + 1], joints[i])
+        to_joint = sub(joints[i + 1], joints[i])
         if i + 1 < len(bones):
             beyond = sub(joints[i + 2], joints[i + 1])
-            rotation = pointed(bones, i, inherited, way, bones[i + 1], beyond, turn)
+            rotation = pointed(bones, i, inherited, to_joint, bones[i + 1], beyond, turn)
         else:
-            rotation = pointed(bones, i, inherited, way, None, ORIGIN, turn)
-        turn = QUAT_IDENTITY  # The others are carried along.
+            rotation = pointed(bones, i, inherited, to_joint, None, ORIGIN, turn)
+        turn = QUAT_IDENTITY  # The other bones follow.
         rotations.append(rotation)
         axes = turned_axes(inherited, rotation, bone.scale, post_scale)
     return rotations
@@ -459,28 +459,28 @@ def pointed(
     bones: list[ConstrainedBone],
     index: int,
     inherited: Mat3,
-    way: Vec,
+    direction: Vec,
     child: ConstrainedBone | None,
     beyond: Vec,
     turn: Quat = QUAT_IDENTITY,
 ) -> Quat:
     """Return the rotation that points a bone in a direction, as far as its limit allows.
 
-    A bone that carries a hinge is twisted, so that the hinge can bend to the side of the solved
-    joints. A hinge that nothing can twist keeps the FK pose: the solved positions know nothing of
-    its axis.
+    A bone carrying a hinge is twisted so that the hinge can bend to the side of the solved joints.
+    A hinge that can't be twisted this way keeps the FK pose, because the solved positions don't
+    depend on its axis.
 
     Args:
         bones: All bones.
         index: The index of the bone.
         inherited: The axes in which its rotation acts.
-        way: The vector from its head to where its arm should end.
-        child: The bone that begins there, if there is just one.
+        direction: The vector from its head to the wanted end of its arm.
+        child: The bone that starts there, if it is the only one.
         beyond: The vector along the child.
-        turn: A rotation from the FK pose that comes before the smallest one to the direction.
+        turn: A rotation of the FK pose, applied before the smallest rotation to the direction.
     """
     bone = bones[index]
-    rotation = swung(bone, inherited, way, turn)
+    rotation = swung(bone, inherited, direction, turn)
     if isinstance(bone.limit, Hinge):
         if bone.parent < 0 or isinstance(bones[bone.parent].limit, Hinge):
             rotation = bone.joint
@@ -490,28 +490,28 @@ def pointed(
     return bone.allowed(slerp(bone.joint, rotation, bone.compliance))
 
 
-def swung(bone: ConstrainedBone, inherited: Mat3, way: Vec, turn: Quat) -> Quat:
-    """Return the FK pose's rotation, turned and then swung to point the arm in a direction."""
+def swung(bone: ConstrainedBone, inherited: Mat3, direction: Vec, turn: Quat) -> Quat:
+    """Return the FK rotation, turned and then swung to point the arm in a direction."""
     start = rotate(bone.joint, times(bone.arm, bone.scale))
-    swing = turned_to(inherited, start, way, mat_columns(inherited)[0], turn)
+    swing = turned_to(inherited, start, direction, mat_columns(inherited)[0], turn)
     return quat_product(swing, bone.joint)
 
 
 def _twisted(
-    rotation: Quat, way: Vec, bone: ConstrainedBone, child: ConstrainedBone, hinge: Hinge
+    rotation: Quat, aim: Vec, bone: ConstrainedBone, child: ConstrainedBone, hinge: Hinge
 ) -> Quat:
     """Return the rotation, twisted so that the child's hinge can point it in a direction.
 
-    Twist keeps the component of the child's direction along the bone. The hinge's angle is
-    therefore one of the two that give that component, and the twist does the rest.
+    Twist preserves the component of the child's direction along the bone. So the hinge has one of
+    the two angles with that component, and the twist does the rest.
     """
     along = unit(bone.arm)
     arm = unit(child.arm)
-    wanted = unit(rotate(quat_inverse(rotation), way))
+    wanted = unit(rotate(quat_inverse(rotation), aim))
     if along is None or arm is None or wanted is None:
         return rotation
-    rest = child.bone.rest
-    axis, arm = mat_apply(rest, hinge.axis), mat_apply(rest, arm)
+    child_rest = child.bone.rest
+    axis, arm = mat_apply(child_rest, hinge.axis), mat_apply(child_rest, arm)
     fixed = scaled(axis, dot(axis, arm))
     a, b, c = dot(along, fixed), dot(along, sub(arm, fixed)), dot(along, cross(axis, arm))
     size = sqrt(b * b + c * c)
@@ -525,12 +525,12 @@ def _twisted(
         turn = quat_about(hinge.axis, angle)
         allowed = hinge.nearest(turn)
         cosine = abs(_cosine(turn, allowed))
-        child_way = mat_apply(rest, rotate(allowed, unit(child.arm) or arm))
-        side, wanted_side = cross(along, child_way), cross(along, wanted)
+        allowed_direction = mat_apply(child_rest, rotate(allowed, unit(child.arm) or arm))
+        side, wanted_side = cross(along, allowed_direction), cross(along, wanted)
         if length(side) < 1e-6 or length(wanted_side) < 1e-6:
-            continue  # It is straight: twist has no effect.
+            continue  # Straight: twist has no effect.
         twist = atan2(dot(along, cross(side, wanted_side)), dot(side, wanted_side))
-        # If the hinge allows both angles, take the smaller twist.
+        # If the hinge allows both angles, use the smaller twist.
         is_as_near = abs(cosine - nearest) <= 1e-9
         if (is_as_near and abs(twist) < abs(best)) or (not is_as_near and cosine > nearest):
             nearest, best = max(nearest, cosine), twist
@@ -543,52 +543,52 @@ def _minimize(
     """Minimize the gaps from a start within the limits.
 
     Levenberg–Marquardt on the local rotations, and on the root's position if it is free. A joint
-    that reaches its limit becomes an active constraint, and the others make up for it in the same
+    that reaches its limit becomes an active constraint, and the other joints compensate in the same
     iteration.
 
     Returns:
-        The residual, and the iterations used.
+        The residual, and the number of iterations.
     """
-    missed = linkage.place()
+    residual = linkage.place()
     for effector in linkage.effectors:
         effector.force = ORIGIN
     unit_damping = linkage.reach * linkage.reach
     damping = 1e-3
     steps = 0
-    while steps < most and missed > near_enough:
+    while steps < most and residual > near_enough:
         steps += 1
-        expected = missed - _step(linkage, damping * unit_damping)
-        if expected < least_gain * missed:
+        expected = residual - _step(linkage, damping * unit_damping)
+        if expected < least_gain * residual:
             break
         _swap(linkage)
-        now = linkage.place()
-        is_good = missed - now > 0.25 * expected
-        if now < missed:
-            missed = now
+        tried_residual = linkage.place()
+        is_good = residual - tried_residual > 0.25 * expected
+        if tried_residual < residual:
+            residual = tried_residual
         else:
             _swap(linkage)
             linkage.place()
         damping = max(damping * 0.2, 1e-9) if is_good else damping * 6.0
-    return missed, steps
+    return residual, steps
 
 
 def _swap(linkage: Linkage) -> None:
-    """Swap the tried pose and the current one."""
+    """Swap the tried pose and the current pose."""
     linkage.root, linkage.tried_root = linkage.tried_root, linkage.root
     for bone in linkage.bones:
         bone.rotation, bone.tried = bone.tried, bone.rotation
 
 
 def _step(linkage: Linkage, damping: float) -> float:
-    """Find the damped least-squares step that leaves no limit.
+    """Find the damped least-squares step that stays within all limits.
 
     With the effectors' velocities under unit rotations as the columns of J, the step is Jᵀ f with
-    the forces f = (J Jᵀ + damping)⁻¹ gaps. A bone at the end of its limit that is pulled outward
-    does not turn in that direction. The active set and the forces depend on each other, and are
-    found alternately, from the forces of the last iteration on.
+    the forces f = (J Jᵀ + damping)⁻¹ gaps. A bone pulled outward at the end of its limit doesn't
+    rotate in that direction. The active set and the forces depend on each other; they are solved
+    alternately, starting from the last iteration's forces.
 
     Returns:
-        What is missed then, to first order: damping · |f|.
+        The remaining residual, to first order: damping · |f|.
     """
     bones, effectors, system = linkage.bones, linkage.effectors, linkage.system
     for bone in bones:
@@ -616,15 +616,15 @@ def _step(linkage: Linkage, damping: float) -> float:
             break
     for bone in bones:
         angle = length(bone.turn)
-        # Beyond a radian a first-order step means nothing.
+        # Beyond a radian, a first-order step is meaningless.
         turn = scaled(bone.turn, 1.0 / angle) if angle > 1.0 else bone.turn
         turned = quat_unit(quat_product(quat_exp(turn), bone.rotation))
         bone.tried = bone.allowed(turned)
     linkage.tried_root = linkage.root_within(add(linkage.root, _root_motion(linkage)))
-    left = 0.0
+    force_square = 0.0
     for effector in effectors:
-        left += dot(effector.force, effector.force)
-    return damping * sqrt(left)
+        force_square += dot(effector.force, effector.force)
+    return damping * sqrt(force_square)
 
 
 def _measure_motions(bone: ConstrainedBone, bones: list[ConstrainedBone]) -> None:
@@ -634,7 +634,7 @@ def _measure_motions(bone: ConstrainedBone, bones: list[ConstrainedBone]) -> Non
     for lever in bone.levers:
         effector = lever.effector
         end = effector.place if lever.last < 0 else bones[lever.last].head
-        # In the joint's axes, even if they are sheared.
+        # In the joint's axes, even if sheared.
         x, y, z = mat_apply(back, sub(end, bone.head))
         factor = effector.pull * bone.compliance
         x *= factor
@@ -658,15 +658,15 @@ def _measure_motions(bone: ConstrainedBone, bones: list[ConstrainedBone]) -> Non
 
 
 def _leave_free(bone: ConstrainedBone) -> None:
-    """Set the motions that the active constraints leave."""
+    """Set the motions left by the active constraints."""
     axes = bone.active_axes
-    left = ZEROS if axes and isinstance(bone.limit, Hinge) else _left(axes)
+    projection = ZEROS if axes and isinstance(bone.limit, Hinge) else _left(axes)
     for lever in bone.levers:
-        lever.motion_left = mat_product(lever.motion, left)
+        lever.motion_left = mat_product(lever.motion, projection)
 
 
 def _left(axes: list[Vec]) -> Mat3:
-    """Return the projection onto what is perpendicular to orthonormal axes."""
+    """Return the projection onto the space perpendicular to orthonormal axes."""
     if len(axes) > 2:
         return ZEROS
     if len(axes) == 2:
@@ -679,12 +679,12 @@ def _root_motion(linkage: Linkage) -> Vec:
     pull = ORIGIN
     for effector in linkage.effectors:
         pull = add(pull, scaled(effector.force, effector.pull))
-    share = linkage.root_compliance * linkage.root_compliance
-    return mat_apply(linkage.root_left, scaled(pull, share))
+    factor = linkage.root_compliance * linkage.root_compliance
+    return mat_apply(linkage.root_left, scaled(pull, factor))
 
 
 def _root_pulled(linkage: Linkage) -> bool:
-    """Find where the root is stopped, from the forces; return whether that changed."""
+    """Find the edges that stop the root under the forces; return whether they changed."""
     if not linkage.root_edges:
         return False
     pull = ORIGIN
@@ -718,26 +718,26 @@ def _pulled(bone: ConstrainedBone) -> bool:
 
 
 def _stopped(edges: list[Vec], turn: Vec) -> tuple[Vec, list[Vec], int]:
-    """Return what is left of a motion at some edges.
+    """Return the part of a motion left after edges stop it.
 
     Args:
         edges: Their outward normals.
         turn: The motion.
 
     Returns:
-        It, the orthonormalized normals that stop it, and which these are, a bit for each.
+        The remaining motion, the orthonormalized normals that stop it, and a bit mask of them.
     """
     active_axes: list[Vec] = []
     active = 0
-    # Twice: stopped by one constraint it may run into another.
+    # Twice: stopped by one constraint, it may run into another.
     for _ in range(2):
         for i, edge in enumerate(edges):
             if active & (1 << i) or len(active_axes) > 2 or dot(edge, turn) <= 0.0:
                 continue
             active |= 1 << i
             axis = edge
-            for known in active_axes:
-                axis = sub(axis, scaled(known, dot(axis, known)))
+            for active_axis in active_axes:
+                axis = sub(axis, scaled(active_axis, dot(axis, active_axis)))
             size = length(axis)
             if size > 1e-6:
                 axis = scaled(axis, 1.0 / size)

@@ -1,7 +1,7 @@
-"""Joint limits: which rotations a bone may have, relative to its rest pose and in its rest axes.
+"""Joint limits: a bone's allowed rotations, relative to its rest pose and in its rest axes.
 
-A limit projects any rotation to an allowed one near it. Blender's bones point along Y: rotation
-about Y is twist, rotation about an axis in the XZ plane is swing, and any rotation is a twist
+A limit projects any rotation to an allowed rotation near it. Blender's bones point along Y:
+rotation about Y is twist, rotation about an axis in the XZ plane is swing. Any rotation is a twist
 followed by a swing.
 """
 
@@ -24,13 +24,13 @@ from .vectors import (
 )
 
 Range = tuple[float, float]
-"""The least and the greatest angle, in radians."""
+"""The minimum and the maximum angle, in radians."""
 
 FREE: Final = 2.0 * pi - 1e-9
 """A range of angles at least this wide allows everything."""
 
 AT_END: Final = 1e-7
-"""How near to the end of its range an angle counts as at it, in radians."""
+"""The distance from the end of its range within which an angle is at the end, in radians."""
 
 ANYWHERE: Final = pi - 1e-6
 """Semi-axes above this let a bone swing in any direction."""
@@ -43,36 +43,36 @@ ALONG: Final = 0.999
 
 
 class Limit:
-    """The rotations that one joint allows."""
+    """The rotations that a joint allows."""
 
     def nearest(self, rotation: Quat) -> Quat:
-        """Return the allowed rotation nearest to a unit quaternion, or one near it."""
+        """Return the allowed rotation nearest to a unit quaternion, or an allowed one near it."""
         return rotation
 
     def normals(self, rotation: Quat) -> list[Vec]:
         """Return the outward normals of the limit at a rotation on its boundary.
 
-        Each is the normalized gradient of an angle that is at its end: a further rotation vector,
-        in the axes in which the rotation acts, leads out if its component along it is positive.
+        Each is the normalized gradient of an angle at the end of its range. A further rotation
+        vector, in the rotation's axes, leaves the limit if its component along it is positive.
         """
         return []
 
-    def inside(self, place: Vec) -> Quat:
+    def inside(self, unit_point: Vec) -> Quat:
         """Map the unit cube onto the allowed rotations."""
         return QUAT_IDENTITY
 
     def outline(self) -> list[Quat]:
         """Return allowed rotations that move the bone along the boundary of its directions.
 
-        A hinge goes from its least angle to its greatest; a cone once around its ellipse. None if
-        the bone may point anywhere, or in one direction only.
+        A hinge's run from its minimum to its maximum angle; a cone's go once around its ellipse.
+        Empty if the bone may point anywhere, or in a single direction only.
         """
         return []
 
     def twists(self, rotation: Quat) -> list[Quat]:
         """Return allowed rotations that twist the bone from end to end of its range.
 
-        None if its twist is free, or locked, or depends on its direction.
+        Empty if its twist is free, locked or depends on its direction.
 
         Args:
             rotation: An allowed rotation, whose direction the bone keeps.
@@ -84,7 +84,7 @@ class Limit:
 
         Args:
             rotation: An allowed rotation.
-            margin: The distance up to which it is, in radians.
+            margin: The distance from the end, in radians, within which it is at the end.
         """
         return False
 
@@ -94,7 +94,7 @@ class Hinge(Limit):
     """A joint with one axis.
 
     Attributes:
-        axis: The axis, of length 1.
+        axis: The axis, a unit vector.
         turn: The allowed angles about it.
         along: The projection onto the axis.
     """
@@ -105,10 +105,10 @@ class Hinge(Limit):
     along: Mat3
 
     def __init__(self, axis: Vec, turn: Range) -> None:
-        """Take the axis and the allowed angles.
+        """Set the axis and the allowed angles.
 
         Raises:
-            ValueError: If the least angle is more than the greatest.
+            ValueError: If the minimum angle exceeds the maximum.
         """
         _refuse_empty(turn)
         self.axis = axis
@@ -116,11 +116,11 @@ class Hinge(Limit):
         self.along = add_product(ZEROS, axis, axis)
 
     def nearest(self, rotation: Quat) -> Quat:
-        """Return the twist of the rotation about the axis, clamped."""
+        """Return the rotation's twist about the axis, clamped."""
         return quat_about(self.axis, _within(self._angle(rotation), self.turn))
 
     def normals(self, rotation: Quat) -> list[Vec]:
-        """Return the axis at the greatest angle, its opposite at the least."""
+        """Return the axis at the maximum angle, its opposite at the minimum."""
         return [scaled(self.axis, end) for end in _ends(self._angle(rotation), self.turn)]
 
     def _angle(self, rotation: Quat) -> float:
@@ -128,17 +128,17 @@ class Hinge(Limit):
         ax, ay, az = self.axis
         return 2.0 * atan2(x * ax + y * ay + z * az, w)
 
-    def inside(self, place: Vec) -> Quat:
-        """Return a rotation about the axis; only the first coordinate counts."""
+    def inside(self, unit_point: Vec) -> Quat:
+        """Return a rotation about the axis; uses the first coordinate only."""
         low, high = self.turn
-        return quat_about(self.axis, low + place[0] * (high - low))
+        return quat_about(self.axis, low + unit_point[0] * (high - low))
 
     def outline(self) -> list[Quat]:
-        """Return the rotations from the least to the greatest; none if they only twist the bone."""
+        """Return the rotations from minimum to maximum; empty if they only twist the bone."""
         return [] if abs(self.axis[1]) > ALONG else self._turns()
 
     def twists(self, rotation: Quat) -> list[Quat]:
-        """Return the rotations from the least to the greatest if they only twist the bone."""
+        """Return the rotations from minimum to maximum if they only twist the bone."""
         return self._turns() if abs(self.axis[1]) > ALONG else []
 
     def _turns(self) -> list[Quat]:
@@ -154,14 +154,14 @@ class Hinge(Limit):
 class Cone(Limit):
     """A joint that swings within an elliptical cone and twists within a range.
 
-    Swing is a rotation vector in the XZ plane, where each quadrant may have an ellipse of its own.
-    Semi-axes of π leave it free.
+    Swing is a rotation vector in the XZ plane, with a separate ellipse for each quadrant. Semi-axes
+    of π leave it free.
 
     Attributes:
         centre: The rotation from which swing and twist are measured.
-        swing_x: The allowed angles of swing about X; they include 0.
+        swing_x: The allowed swing angles about X; they include 0.
         swing_z: The same about Z.
-        twist: The allowed angles of twist.
+        twist: The allowed twist angles.
     """
 
     __slots__ = ("back", "centre", "swing_x", "swing_z", "twist")
@@ -174,10 +174,10 @@ class Cone(Limit):
     def __init__(
         self, swing_x: Range, swing_z: Range, twist: Range, centre: Quat = QUAT_IDENTITY
     ) -> None:
-        """Take the allowed angles.
+        """Set the allowed angles.
 
         Raises:
-            ValueError: If a least angle is more than the greatest, or swing excludes the centre.
+            ValueError: If a minimum angle exceeds the maximum, or swing excludes the centre.
         """
         for angles in (swing_x, swing_z, twist):
             _refuse_empty(angles)
@@ -190,7 +190,7 @@ class Cone(Limit):
         self.back = quat_inverse(centre)
 
     def nearest(self, rotation: Quat) -> Quat:
-        """Return the rotation with its swing and its twist clamped."""
+        """Return the rotation with swing and twist clamped."""
         x, z, angle, twist = self._parts(rotation)
         swing_x, swing_z = _in_ellipses(x * angle, z * angle, self.swing_x, self.swing_z)
         return self._turn(swing_x, swing_z, _within(twist, self.twist))
@@ -210,8 +210,8 @@ class Cone(Limit):
             return planes
         sine, cosine = sin(angle), cos(angle)
         for end in ends:
-            share = end / max(1.0 + cosine, 1e-9)
-            planes.append((-z * sine * share, end, x * sine * share))
+            swing_part = end / max(1.0 + cosine, 1e-9)
+            planes.append((-z * sine * swing_part, end, x * sine * swing_part))
         widening = angle / sine if sine > 1e-9 else 1.0
         for gx, gz in outward:
             along = gx * x + gz * z
@@ -223,7 +223,7 @@ class Cone(Limit):
         return [scaled(rotate(self.centre, n), 1.0 / length(n)) for n in planes]
 
     def _parts(self, rotation: Quat) -> tuple[float, float, float, float]:
-        """Return the axis of swing as x and z, its angle from 0 to π, and the angle of twist."""
+        """Return the swing axis as x and z, the swing angle from 0 to π, and the twist angle."""
         w, x, y, z = quat_product(self.back, rotation)
         turned = sqrt(w * w + y * y)
         # Twist is undefined at a swing of π: take 0.
@@ -236,15 +236,15 @@ class Cone(Limit):
             return 1.0, 0.0, 0.0, twist
         return sx / size, sz / size, 2.0 * atan2(size, turned), twist
 
-    def inside(self, place: Vec) -> Quat:
-        """Return an allowed rotation from direction and size of the swing, and the twist."""
-        heading, radius = 2.0 * pi * place[0], sqrt(place[1])
+    def inside(self, unit_point: Vec) -> Quat:
+        """Return an allowed rotation from the swing's direction and size, and the twist."""
+        heading, radius = 2.0 * pi * unit_point[0], sqrt(unit_point[1])
         x, z = cos(heading) * radius, sin(heading) * radius
         low, high = self.twist
         return self._turn(
             x * (self.swing_x[1] if x > 0.0 else -self.swing_x[0]),
             z * (self.swing_z[1] if z > 0.0 else -self.swing_z[0]),
-            low + place[2] * (high - low),
+            low + unit_point[2] * (high - low),
         )
 
     def outline(self) -> list[Quat]:
@@ -261,7 +261,7 @@ class Cone(Limit):
         return swings
 
     def twists(self, rotation: Quat) -> list[Quat]:
-        """Return the twists from the least to the greatest, at the swing of the rotation."""
+        """Return the twists from minimum to maximum, at the rotation's swing."""
         low, high = self.twist
         if high - low >= FREE or high == low:
             return []
@@ -292,7 +292,7 @@ def _refuse_empty(angles: Range) -> None:
 
 
 def _within(angle: float, angles: Range) -> float:
-    """Clamp the angle to the end of the range that is nearer the short way round."""
+    """Clamp the angle to the nearer end of the range, the short way round."""
     low, high = angles
     if high - low >= FREE:
         return angle
@@ -303,7 +303,7 @@ def _within(angle: float, angles: Range) -> float:
 
 
 def _ends(angle: float, angles: Range) -> list[float]:
-    """Return 1.0 at the greatest angle of the range, -1.0 at the least."""
+    """Return 1.0 at the maximum angle of the range, -1.0 at the minimum."""
     low, high = angles
     if high - low >= FREE:
         return []
@@ -331,7 +331,7 @@ def _is_near_end(angle: float, angles: Range, margin: float) -> bool:
 
 
 def _is_near_edge(x: float, z: float, range_x: Range, range_z: Range, margin: float) -> bool:
-    """Return whether a point is near the ellipse of its quadrant, or a straight edge beside it."""
+    """Return whether a point is near its quadrant's ellipse, or a straight edge beside it."""
     for at, (low, high) in ((x, range_x), (z, range_z)):
         # The ellipse has no width on that side.
         if (high > margin >= -low and at <= margin) or (-low > margin >= high and at >= -margin):
@@ -349,7 +349,7 @@ def _is_near_edge(x: float, z: float, range_x: Range, range_z: Range, margin: fl
 
 
 def _outward(x: float, z: float, range_x: Range, range_z: Range) -> list[tuple[float, float]]:
-    """Return the outward normals of the ellipse of a quadrant, at a point on it."""
+    """Return the outward normals of a quadrant's ellipse, at a point on it."""
     a = -range_x[0] if x < 0.0 else range_x[1]
     b = -range_z[0] if z < 0.0 else range_z[1]
     if a > 0.0 and b > 0.0:
@@ -358,7 +358,7 @@ def _outward(x: float, z: float, range_x: Range, range_z: Range) -> list[tuple[f
         gx, gz = x / (a * a), z / (b * b)
         size = sqrt(gx * gx + gz * gz)
         return [(gx / size, gz / size)]
-    # Without width only the other axis is left, with two ends.
+    # Without width, only the other axis remains, with two ends.
     slopes: list[tuple[float, float]] = []
     for end in _ends(x, range_x):
         slopes.append((end, 0.0))
@@ -381,11 +381,11 @@ def _in_ellipses(x: float, z: float, range_x: Range, range_z: Range) -> tuple[fl
 
 
 def _in_ellipse(x: float, y: float, a: float, b: float) -> tuple[float, float]:
-    """Return the point nearest to (x, y), neither below 0, in the ellipse of half axes a and b.
+    """Return the point nearest to (x, y) ≥ 0 in the ellipse with semi-axes a and b.
 
-    On the ellipse it is (a² x / (t + a²), b² y / (t + b²)) for the t that puts it there, which
-    Newton's method finds from below, as what is left to go is convex in t (D. Eberly, “Distance
-    from a Point to an Ellipse”, 2013).
+    On the ellipse it is (a² x / (t + a²), b² y / (t + b²)). Newton's method finds t from below,
+    because the remaining error is convex in t (D. Eberly, “Distance from a Point to an Ellipse”,
+    2013).
     """
     if a <= 0.0:
         return 0.0, min(y, max(b, 0.0))

@@ -1,4 +1,4 @@
-"""Rotations of which some numbers of the channel are locked, as limits of a joint."""
+"""Rotations with some locked channel components, as joint limits."""
 
 from math import atan2, pi, sqrt
 from typing import Final, final
@@ -26,23 +26,23 @@ from .vectors import (
 AXES: list[Vec] = [X_AXIS, Y_AXIS, Z_AXIS]
 
 ROUNDS: Final = 30
-"""The most rounds of projections, which converge where they are near enough to meet."""
+"""The most projection rounds, which converge if they start near enough to an intersection."""
 
 CONVERGED: Final = 1e-14
-"""The change of a quaternion below which they have."""
+"""The change of a quaternion below which the projections have converged."""
 
 INDEPENDENT: Final = 1e-6
-"""The sine of an angle below which two axes count as one."""
+"""The sine of an angle below which two axes are the same."""
 
 
 @final
 class LockedAngles(Limit):
-    """A joint that keeps some of the three Euler angles of its rotation.
+    """A joint with some of the three Euler angles of its rotation locked.
 
     Attributes:
         angles: Its angles about X, Y and Z.
-        order: The axes of the first and the second turn (see `euler_angles`).
-        locked: Which of the angles it keeps.
+        order: The axes of the first, second and third rotation (see `euler_angles`).
+        locked: Whether each angle is locked.
     """
 
     __slots__ = ("angles", "locked", "order")
@@ -51,17 +51,17 @@ class LockedAngles(Limit):
     locked: list[bool]
 
     def __init__(self, angles: Vec, order: tuple[int, int], locked: list[bool]) -> None:
-        """Take the angles."""
+        """Set the angles."""
         first, second = order
         self.angles = [*angles]
         self.order = [first, second, 3 - first - second]
         self.locked = locked
 
     def nearest(self, rotation: Quat) -> Quat:
-        """Return the rotation with the free angles that are nearest, each in turn given the others.
+        """Return the rotation with the nearest free angles, each in turn with the others fixed.
 
-        What is left between the turns before and after one is nearest to its twist about the axis.
-        With at most two free angles, that is the power iteration for the greatest singular value.
+        A free angle is the twist, about its axis, of the rotation without the other two angles.
+        With at most two free angles, this is the power iteration for the greatest singular value.
         """
         first, second, _ = self.order
         x, y, z = self.angles
@@ -71,16 +71,16 @@ class LockedAngles(Limit):
             turns[i] = quat_about(AXES[i], self.angles[i] if self.locked[i] else angle)
         whole = self._product(turns)
         for _ in range(ROUNDS):
-            for place, i in enumerate(self.order):
+            for step, i in enumerate(self.order):
                 if self.locked[i]:
                     continue
-                after = before = QUAT_IDENTITY
-                for j in self.order[:place]:
-                    before = quat_product(turns[j], before)
-                for j in self.order[place + 1 :]:
-                    after = quat_product(turns[j], after)
-                between = quat_product(quat_inverse(after), rotation)
-                w, a, b, c = quat_product(between, quat_inverse(before))
+                outer_turn = inner_turn = QUAT_IDENTITY
+                for j in self.order[:step]:
+                    inner_turn = quat_product(turns[j], inner_turn)
+                for j in self.order[step + 1 :]:
+                    outer_turn = quat_product(turns[j], outer_turn)
+                between = quat_product(quat_inverse(outer_turn), rotation)
+                w, a, b, c = quat_product(between, quat_inverse(inner_turn))
                 turns[i] = quat_about(AXES[i], 2.0 * atan2(dot((a, b, c), AXES[i]), w))
             last, whole = whole, self._product(turns)
             if _differ(last, whole) <= CONVERGED:
@@ -88,7 +88,7 @@ class LockedAngles(Limit):
         return quat_unit(whole)
 
     def normals(self, rotation: Quat) -> list[Vec]:
-        """Return both directions of what is perpendicular to the axes of the free turns."""
+        """Return both directions of the axes perpendicular to the free axes of rotation."""
         first, second, _ = self.order
         x, y, z = self.angles
         near = [*euler_angles(rotation, first, second, (x, y, z))]
@@ -101,12 +101,12 @@ class LockedAngles(Limit):
             outer = quat_product(outer, quat_about(AXES[i], angle))
         return both_ways(_perpendicular(free))
 
-    def inside(self, place: Vec) -> Quat:
-        """Return the rotation with free angles from half a turn back to half a turn forward."""
-        shares = [*place]
+    def inside(self, unit_point: Vec) -> Quat:
+        """Return the rotation with free angles from −π to π."""
+        coordinates = [*unit_point]
         turns: list[Quat] = []
         for i, angle in enumerate(self.angles):
-            turned = angle if self.locked[i] else pi * (2.0 * shares[i] - 1.0)
+            turned = angle if self.locked[i] else pi * (2.0 * coordinates[i] - 1.0)
             turns.append(quat_about(AXES[i], turned))
         return self._product(turns)
 
@@ -117,11 +117,11 @@ class LockedAngles(Limit):
 
 @final
 class LockedNumbers(Limit):
-    """A joint that keeps some of the four numbers of its quaternion.
+    """A joint with some of the four numbers of its quaternion locked.
 
     Attributes:
         rotation: The unit quaternion.
-        locked: Which of its numbers it keeps.
+        locked: Whether each number is locked.
     """
 
     __slots__ = ("locked", "rotation")
@@ -129,23 +129,24 @@ class LockedNumbers(Limit):
     locked: list[bool]
 
     def __init__(self, rotation: Quat, locked: list[bool]) -> None:
-        """Take the rotation."""
+        """Set the rotation."""
         self.rotation = rotation
         self.locked = locked
 
     def nearest(self, rotation: Quat) -> Quat:
         """Return the quaternion with the locked numbers, and the others scaled to unit length."""
-        numbers, kept = [*quat_compatible(rotation, self.rotation)], [*self.rotation]
-        room = size = 0.0
+        numbers, fixed = [*quat_compatible(rotation, self.rotation)], [*self.rotation]
+        free_square = square = 0.0
         for i, is_locked in enumerate(self.locked):
             if not is_locked:
-                room += kept[i] * kept[i]
-                size += numbers[i] * numbers[i]
-        if size == 0.0:
+                free_square += fixed[i] * fixed[i]
+                square += numbers[i] * numbers[i]
+        if square == 0.0:
             return self.rotation
-        share = sqrt(room / size)
+        factor = sqrt(free_square / square)
         w, x, y, z = [
-            kept[i] if is_locked else share * numbers[i] for i, is_locked in enumerate(self.locked)
+            fixed[i] if is_locked else factor * numbers[i]
+            for i, is_locked in enumerate(self.locked)
         ]
         return (w, x, y, z)
 
@@ -160,9 +161,9 @@ class LockedNumbers(Limit):
                 axes.append(scaled(gradients[i], 1.0 / size))
         return both_ways(axes)
 
-    def inside(self, place: Vec) -> Quat:
-        """Return the allowed rotation nearest to one whose vector is in the cube."""
-        x, y, z = place
+    def inside(self, unit_point: Vec) -> Quat:
+        """Return the allowed rotation nearest to a quaternion with its vector part in the cube."""
+        x, y, z = unit_point
         return self.nearest(quat_unit((1.0, 2.0 * x - 1.0, 2.0 * y - 1.0, 2.0 * z - 1.0)))
 
 
@@ -172,7 +173,7 @@ class LimitedLock(Limit):
 
     Attributes:
         limit: The limit.
-        lock: The locks, which come first where both cannot be kept.
+        lock: The locks, which take priority where both can't be satisfied.
     """
 
     __slots__ = ("limit", "lock")
@@ -180,12 +181,12 @@ class LimitedLock(Limit):
     lock: Limit
 
     def __init__(self, limit: Limit, lock: Limit) -> None:
-        """Take both."""
+        """Set the limit and the locks."""
         self.limit = limit
         self.lock = lock
 
     def nearest(self, rotation: Quat) -> Quat:
-        """Return a rotation that both allow, by projecting into each in turn."""
+        """Return a rotation that both allow, by alternating projections."""
         rotation = self.lock.nearest(rotation)
         for _ in range(ROUNDS):
             last = rotation
@@ -195,14 +196,14 @@ class LimitedLock(Limit):
         return rotation
 
     def normals(self, rotation: Quat) -> list[Vec]:
-        """Return the normals of both."""
+        """Return the normals of limit and locks."""
         limit = self.limit
         aside = _perpendicular([limit.axis]) if isinstance(limit, Hinge) else []
         return self.lock.normals(rotation) + both_ways(aside) + limit.normals(rotation)
 
-    def inside(self, place: Vec) -> Quat:
-        """Return an allowed rotation near one that the limit allows."""
-        return self.nearest(self.limit.inside(place))
+    def inside(self, unit_point: Vec) -> Quat:
+        """Return an allowed rotation near a rotation that the limit allows."""
+        return self.nearest(self.limit.inside(unit_point))
 
 
 def both_ways(axes: list[Vec]) -> list[Vec]:
@@ -211,22 +212,22 @@ def both_ways(axes: list[Vec]) -> list[Vec]:
 
 
 def _perpendicular(axes: list[Vec]) -> list[Vec]:
-    """Return orthonormal axes perpendicular to some unit vectors, up to three in all."""
+    """Return orthonormal axes perpendicular to some unit vectors, three axes at most in total."""
     if len(axes) == 2 and length(cross(axes[0], axes[1])) > INDEPENDENT:
         side = cross(axes[0], axes[1])
         return [scaled(side, 1.0 / length(side))]
-    known: list[Vec] = axes[:1]
+    axes_so_far: list[Vec] = axes[:1]
     for candidate in AXES:
-        left = candidate
-        for axis in known:
-            left = sub(left, scaled(axis, dot(axis, left)))
-        # Of three perpendicular axes, one is at least this far from any line or plane.
-        if len(known) < 3 and length(left) > 0.5:
-            known = [*known, scaled(left, 1.0 / length(left))]
-    return known[len(axes[:1]) :]
+        remainder = candidate
+        for axis in axes_so_far:
+            remainder = sub(remainder, scaled(axis, dot(axis, remainder)))
+        # One of three perpendicular axes is at least this far from any line or plane.
+        if len(axes_so_far) < 3 and length(remainder) > 0.5:
+            axes_so_far = [*axes_so_far, scaled(remainder, 1.0 / length(remainder))]
+    return axes_so_far[len(axes[:1]) :]
 
 
 def _differ(a: Quat, b: Quat) -> float:
-    """Return the largest difference of two quaternions, which are near."""
+    """Return the largest difference between the numbers of two nearby quaternions."""
     w, x, y, z = quat_compatible(b, a)
     return max(abs(a[0] - w), abs(a[1] - x), abs(a[2] - y), abs(a[3] - z))

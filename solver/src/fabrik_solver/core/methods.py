@@ -1,6 +1,6 @@
 """The methods that bring the tip of a chain to a target.
 
-Each is a row of `METHODS`: all else, the interface included, asks the row and not for its name.
+Each method is a row of `METHODS`. Other code reads the row and never compares names.
 """
 
 from collections.abc import Callable
@@ -17,27 +17,27 @@ from .two_bone import two_bone
 from .vectors import Vec, length, mix, sub
 
 Step = Callable[[list[Joint], Vec], None]
-"""One iteration: moves the joints so that the tip is nearer to the target."""
+"""One iteration: moves the joints to bring the tip nearer to the target."""
 
 Reach = Callable[[list[Joint], Vec, Chain, float, int, float], int]
-"""Bends a chain until its tip is on a target in reach, and returns the iterations used.
+"""Bends a chain until its tip is on a reachable target; returns the number of iterations used.
 
-Given the joints, the target relative to the root in lengths of the chain, the chain, the share by
-which it has swung toward the target, the most iterations and the tolerance (see `solve`).
+Arguments: the joints; the target relative to the root, in chain lengths; the chain; how far it has
+swung toward the target (0 to 1); the iteration limit; the tolerance (see `solve`).
 """
 
 PRECISE: Final = 1e-12
-"""The residual at which a closed form need not be evaluated."""
+"""The residual, in chain lengths, at which a closed form needn't be evaluated."""
 
 SHAPING: Final = 2
 SHORT_SHAPING: Final = 3
-"""The iterations that find the shape of a chain, and of one of fewer than `SHORT` bones.
+"""The iterations that shape a chain, and those for chains with fewer than `SHORT` bones.
 
-The more there are, the more the landed chain moves like a converged one.
+With more iterations, the landed chain moves more like a converged one.
 """
 
 SHORT: Final = 6
-"""From this number of bones on, a third iteration costs more than it smooths."""
+"""From this number of bones on, a third iteration costs more than it gains in smoothness."""
 
 
 def _shaped_and_landed(
@@ -48,9 +48,9 @@ def _shaped_and_landed(
     iterations: int,
     tolerance: float,
 ) -> int:
-    """Iterate by FABRIK to find the shape, then land.
+    """Shape the chain with FABRIK iterations, then land.
 
-    The number of iterations before landing is fixed: the pose would jump where it changed.
+    The number of iterations before landing is fixed: the pose would jump wherever it changed.
     """
     near_enough, inner = min(tolerance, EXACT), chain.inner
     bones = len(joints) - 1
@@ -58,21 +58,21 @@ def _shaped_and_landed(
     used = min(SHORT_SHAPING if is_short else SHAPING, iterations)
     if used <= 0 or length(sub(joints[-1].at(), target)) <= near_enough:
         return 0
-    # An iteration that takes the tip past other joints would fold a limb another way. The tip of
-    # one that has swung has only to come nearer: it does so in even steps.
+    # An iteration that takes the tip past other joints would fold a limb differently. After a
+    # swing, the tip only has to come nearer, which it does in even steps.
     is_stepped = is_short and swing > 0.0
     start = mix(target, joints[-1].at(), swing)
     for i in range(1, used):
         fabrik(joints, mix(start, target, i / used) if is_stepped else target)
     if inner > 0.0 or bones == 2:
-        # Landing only halves the gap of a chain that has to fold to its shortest.
+        # A chain that has to fold to its shortest span lands slowly: each step only halves the gap.
         fabrik(joints, target)
         complete(joints, target, inner, inf, near_enough)
     else:
         # The forward pass of the last iteration is the first pass of landing.
         backward(joints, target)
     steps = land(joints, target, near_enough, iterations - used)
-    # Does nothing if it has landed: some chains can hardly fold any further.
+    # Does nothing after a successful landing: some chains can hardly fold any further.
     close(joints, target, near_enough)
     return used + steps
 
@@ -85,7 +85,7 @@ def _closed_form(
     iterations: int,
     tolerance: float,
 ) -> int:
-    """Solve two bones at once."""
+    """Solve two bones in closed form."""
     used = _iterate(joints, target, two_bone, 1, PRECISE)
     complete(joints, target, chain.inner, chain.outer, tolerance)
     return used
@@ -99,9 +99,9 @@ def _turned_and_landed(
     iterations: int,
     tolerance: float,
 ) -> int:
-    """Iterate by CCD to find the shape, drawing the tip in even steps, then land.
+    """Shape the chain with CCD iterations that draw the tip in even steps, then land.
 
-    As many iterations as with FABRIK: the pose would jump where their number changed.
+    As many iterations as with FABRIK: the pose would jump wherever their number changed.
     """
     near_enough, start = min(tolerance, EXACT), joints[-1].at()
     used = min(SHORT_SHAPING, iterations)
@@ -123,14 +123,14 @@ def _converged(
     iterations: int,
     tolerance: float,
 ) -> int:
-    """Iterate by FABRIK as published, until it has converged."""
+    """Iterate FABRIK as published until it converges."""
     used = _iterate(joints, target, fabrik, iterations, tolerance)
     complete(joints, target, chain.inner, chain.outer, tolerance)
     return used
 
 
 def _iterate(joints: list[Joint], target: Vec, step: Step, most: int, near_enough: float) -> int:
-    """Iterate until the tip is near enough; return the iterations used."""
+    """Iterate until the tip is near enough; return the number of iterations."""
     used = 0
     while used < most and length(sub(joints[-1].at(), target)) > near_enough:
         step(joints, target)
@@ -139,18 +139,18 @@ def _iterate(joints: list[Joint], target: Vec, step: Step, most: int, near_enoug
 
 
 class Method(NamedTuple):
-    """A method.
+    """A solving method.
 
     Attributes:
-        name: Its identifier.
-        number: The number that files and keys store.
-        title: Its label.
-        description: Its tooltip.
-        reach: What it does.
+        name: Identifier.
+        number: The number stored in files and keyframes.
+        title: Label.
+        description: Tooltip.
+        reach: The function that solves.
         bones: The number of bones that it solves; 0 for any.
-        is_exact: Whether it is a closed form, which more iterations do not bring any nearer. It
-            always swings the chain as a whole toward the target first.
-        shares: Whether the chain first curls until its span is that to the target.
+        is_exact: Whether it is a closed form, which more iterations can't improve. It always swings
+            the whole chain toward the target first.
+        shares: Whether the chain first curls until its span matches the target's distance.
     """
 
     name: str
@@ -163,7 +163,7 @@ class Method(NamedTuple):
     shares: bool = False
 
     def suits(self, bones: int) -> bool:
-        """Return whether it solves chains of a number of bones."""
+        """Return whether it solves chains with this number of bones."""
         return self.bones == 0 or self.bones == bones
 
 
@@ -204,16 +204,16 @@ METHODS: tuple[Method, ...] = (
 """All methods, in the order of the menu."""
 
 SOLVERS: Final[dict[str, Method]] = {method.name: method for method in METHODS}
-"""The methods by their names."""
+"""The methods by name."""
 
 
 def fitting(solver: str, bones: int) -> str:
-    """Return the solver; FABRIK in place of one that does not suit this number of bones."""
+    """Return the solver, or FABRIK if it can't solve this number of bones."""
     return solver if SOLVERS[solver].suits(bones) else "FABRIK"
 
 
 def exact_for(solver: str, bones: int) -> str:
-    """Return the closed form for a number of bones; the `fitting` solver if there is none."""
+    """Return the closed form for this number of bones, or else the `fitting` solver."""
     for method in METHODS:
         if method.is_exact and method.bones == bones:
             return method.name

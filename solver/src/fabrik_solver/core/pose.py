@@ -1,7 +1,7 @@
-"""The rotations of bones that bring their joints to solved positions.
+"""The bone rotations that bring joints to their solved positions.
 
-Everything is in armature space: only there do the bones of a chain keep their lengths when the
-armature object is scaled unevenly.
+Everything is in armature space, where bones keep their lengths even if the armature object is
+scaled unevenly.
 """
 
 from collections.abc import Sequence
@@ -28,11 +28,11 @@ def pose_chain(
 ) -> Posture:
     """Pose the bones of a chain so that its tip is on the target.
 
-    Positions are solved first. Then, from the root on, each bone swings by the smallest rotation
-    to its solved direction, keeping its twist, its location, and without stretch its scale.
+    Positions are solved first. Then, from the root on, each bone swings by the smallest rotation to
+    its solved direction. It keeps its twist, its location and, without stretch, its scale.
 
-    Under uneven scale a bone changes its length as it turns. The positions are then solved again
-    with the new lengths until the tip is in place, with more and more under-relaxation against
+    Under uneven scale a bone changes its length as it rotates. The positions are then solved again
+    with the new lengths until the tip is on target, with increasing under-relaxation against
     oscillation.
 
     Args:
@@ -41,20 +41,19 @@ def pose_chain(
         solver: See `solve`.
         iterations: See `solve`.
         tolerance: See `solve`.
-        influence: 0 gives the FK pose, 1 the solution; between them each bone turns part of the
-            way.
-        tip: The orientation of the chain's hand in armature space, if any. The bones before it
-            then place its head so that its tip is on the target.
-        stretch: How far the bones may stretch if the target is beyond reach; None for not at all.
+        influence: 0 gives the FK pose, 1 the solution; between them each bone is blended.
+        tip: The orientation of the chain's hand in armature space, if any. The bones before it then
+            place its head so that its tip is on the target.
+        stretch: How far the bones may stretch to a target beyond reach; None to not stretch.
         start: The local rotations of all bones to start from; empty for the FK pose.
 
     Raises:
-        ValueError: If the solver does not fit the chain, or there is no hand to orient.
+        ValueError: If the solver doesn't fit the chain, or the chain has no hand to orient.
     """
     begun = chain
     if start:
         if tip is not None and 0.0 < tip.weight < 1.0 and chain.hand is not None:
-            # Partial weight always counts from the hand's FK pose.
+            # Partial weight is always relative to the hand's FK pose.
             start = [*start[:-1], chain.hand.given]
         begun = chain.started(start)
     if tip is None:
@@ -68,12 +67,12 @@ def pose_chain(
 
 def _beside(rotations: Sequence[Quat], chain: ChainInput) -> list[float]:
     """Return rotations compatible with the FK pose, four numbers a bone."""
-    given = [*chain.rotations]
+    fk_rotations = [*chain.rotations]
     if chain.hand is not None and chain.limb is None:
-        given.append(chain.hand.given)
+        fk_rotations.append(chain.hand.given)
     numbers: list[float] = []
     for i, rotation in enumerate(rotations):
-        numbers.extend(quat_compatible(rotation, given[i]))
+        numbers.extend(quat_compatible(rotation, fk_rotations[i]))
     return numbers
 
 
@@ -89,7 +88,7 @@ def pose_in_world(
     stretch: Stretch | None = None,
     start: Sequence[Quat] = (),
 ) -> tuple[Posture, float]:
-    """Do as `pose_chain`, with a goal in world space.
+    """Same as `pose_chain`, with a goal in world space.
 
     Args:
         chain: The bones and their FK pose.
@@ -107,19 +106,19 @@ def pose_in_world(
         The posture, and the distance from its tip to the target in world space.
 
     Raises:
-        ValueError: If a number is not finite, or the solver does not fit the chain.
+        ValueError: If a number isn't finite, or the solver doesn't fit the chain.
     """
     world, to_armature = spaces
-    goal_there = seen_from(to_armature, goal)
-    tip_there = None if tip is None else tip.seen_from(to_armature[0])
+    local_goal = seen_from(to_armature, goal)
+    local_tip = None if tip is None else tip.seen_from(to_armature[0])
     posture = pose_chain(
-        chain, goal_there, solver, iterations, tolerance, influence, tip_there, stretch, start
+        chain, local_goal, solver, iterations, tolerance, influence, local_tip, stretch, start
     )
     return posture, distance_to(point_in(world, posture.tip), goal.target)
 
 
 def seen_from(to_there: Frame, goal: Goal) -> Goal:
-    """Return the goal in another space, given the frame that takes points there."""
+    """Return the goal in another space; the frame takes points there."""
     pole = None if goal.pole is None else point_in(to_there, in_space(goal.pole))
     target = point_in(to_there, in_space(goal.target))
     angle, weight = goal.pole_angle, goal.pole_weight
@@ -127,12 +126,12 @@ def seen_from(to_there: Frame, goal: Goal) -> Goal:
 
 
 def weakened(posture: Posture, chain: ChainInput, influence: float) -> Posture:
-    """Return the pose part of the way from the FK pose to the solved one.
+    """Return the pose blended from the FK pose to the solved pose.
 
     Args:
         posture: The solved chain.
         chain: The bones and their FK pose.
-        influence: How much of the way.
+        influence: The blend factor, from 0 for the FK pose to 1.
     """
     inputs = [*chain.rotations]
     sizes = [link.scale for link in chain.links]
@@ -140,10 +139,10 @@ def weakened(posture: Posture, chain: ChainInput, influence: float) -> Posture:
         inputs.append(chain.hand.given)
         sizes.append(chain.hand.scale)
     pairs = zip(inputs, posture.rotations, strict=True)
-    rotations = [slerp(given, solved, influence) for given, solved in pairs]
+    rotations = [slerp(fk_rotation, solved, influence) for fk_rotation, solved in pairs]
     scales: list[Vec] = []
-    for given_scale, solved_scale in zip(sizes, posture.scales, strict=False):  # There may be none.
-        scales.append(mix(given_scale, solved_scale, influence))
+    for fk_scale, solved_scale in zip(sizes, posture.scales, strict=False):  # May be empty.
+        scales.append(mix(fk_scale, solved_scale, influence))
     if scales:
         chain = chain.with_scales(scales)
     tip = point_in(chain_frames(chain, rotations)[-1], chain.links[-1].arm)

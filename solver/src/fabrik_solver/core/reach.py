@@ -1,4 +1,4 @@
-"""Reaching for a point: the positions are solved, and the bones follow them."""
+"""Reaching for a point: the joint positions are solved, then the bones follow them."""
 
 from collections.abc import Sequence
 
@@ -34,24 +34,24 @@ from .vectors import (
 )
 
 SOLVED = 0.99
-"""The share of the tolerance for the positions; the rest is for the bones that follow them."""
+"""The fraction of the tolerance for the positions; the rest is for the bones that follow them."""
 
 UNEVEN_ROUNDS = 60
-"""The most solves for one chain whose lengths change as it turns (see `pose_chain`)."""
+"""The most solves for a chain whose bone lengths change as it rotates (see `pose_chain`)."""
 
 WHOLE_ROUNDS = 8
-"""The solves that take the new lengths as they are; later ones are under-relaxed."""
+"""The solves that use the new lengths unchanged; later solves are under-relaxed."""
 
 
 BIAS = 0.9
 """The most by which bias lowers the compliance of the bones at one end of a chain."""
 
 STRAIGHTENING = 0.05
-"""The last share of the reach over which bias fades: a straight chain has none."""
+"""The last fraction of the reach over which bias fades out; it doesn't affect a straight chain."""
 
 
 def reach(chain: ChainInput, goal: Goal, solver: str, iterations: int, tolerance: float) -> Posture:
-    """Solve the positions, let the bones follow, and bring them into their limits.
+    """Solve the positions, let the bones follow, and apply the joint limits.
 
     See `pose_chain` for the arguments.
     """
@@ -59,13 +59,13 @@ def reach(chain: ChainInput, goal: Goal, solver: str, iterations: int, tolerance
     rounds = 0
     while True:
         solution = solve_segments(aimed, rigid, goal, solver, iterations, SOLVED * tolerance)
-        numbers, size, tip, missed = _swung(chain, solution)
+        numbers, size, tip, gap = _swung(chain, solution)
         rounds += 1
-        if missed <= (1.0 - SOLVED) * tolerance * size or rounds == UNEVEN_ROUNDS:
+        if gap <= (1.0 - SOLVED) * tolerance * size or rounds == UNEVEN_ROUNDS:
             break
-        share = min(1.0, WHOLE_ROUNDS / rounds)
+        relaxation = min(1.0, WHOLE_ROUNDS / rounds)
         changes = zip(aimed.bone_lengths(), _lengths(chain, numbers), strict=True)
-        aimed = chain.chain.with_lengths([old + share * (new - old) for old, new in changes])
+        aimed = chain.chain.with_lengths([old + relaxation * (new - old) for old, new in changes])
     reached = distance_to(tip, goal.target) <= (1.0 + 1e-9) * tolerance * size
     state: State = "REACHED" if reached else "OUT_OF_REACH"
     posture = Posture(numbers, tip, state, goal, solution)
@@ -75,7 +75,7 @@ def reach(chain: ChainInput, goal: Goal, solver: str, iterations: int, tolerance
 
 
 def limited(posture: Posture, chain: ChainInput, tolerance: float) -> Posture:
-    """Return a solved pose brought into the joints' limits, the tip as near as these allow."""
+    """Return a solved pose within the joint limits, with the tip as near as they allow."""
     constrained, parent = chain.constrained, chain.parent[0]
     solved = of_joints(constrained, parent, rotations_of(posture.numbers))
     if chain.bias != 0.0:
@@ -94,24 +94,25 @@ def limited(posture: Posture, chain: ChainInput, tolerance: float) -> Posture:
     else:
         followed = follow(constrained, joints, parent, solution.turn)
         starts = [followed, solved, begun, [QUAT_IDENTITY] * len(constrained)]
-    missed, steps = solve_with_limits(
+    residual, steps = solve_with_limits(
         linkage, starts, near_enough, tolerance * size, not chain.is_started
     )
     first, goal = constrained[0], posture.goal
-    # Turning the first bone about the way to the target is nothing to the joints after it.
+    # Rotating the first bone about root → target doesn't change the joints after it.
     is_free = len(constrained) > 1 and first.limit is None and first.stiffness == 0.0
     if is_free and not chain.is_started and goal.pole is not None and not goal.is_hint:
         facing = _facing_pole(posture, chain, linkage, linkage.rotations())
-        missed, more = land_from(linkage, facing, near_enough)  # No step, unless scale is uneven.
-        steps += more
+        # No steps unless scale is uneven.
+        residual, landings = land_from(linkage, facing, near_enough)
+        steps += landings
     pairs = zip(linkage.channels(), chain.rotations, strict=True)
-    rotations = [quat_compatible(rotation, before) for rotation, before in pairs]
+    rotations = [quat_compatible(rotation, fk_rotation) for rotation, fk_rotation in pairs]
     tip = point_in(chain_frames(chain, rotations)[-1], chain.links[-1].arm)
-    state: State = "OUT_OF_REACH"  # With softness it may be so although it is where it aims.
-    if missed > tolerance * size and solution.in_reach:
+    state: State = "OUT_OF_REACH"  # With softness, even on its aim.
+    if residual > tolerance * size and solution.in_reach:
         state = "LIMITED"
-    missed = distance_to(tip, posture.goal.target)
-    if missed <= tolerance * size:
+    residual = distance_to(tip, posture.goal.target)
+    if residual <= tolerance * size:
         state = "REACHED"
     numbers = [number for rotation in rotations for number in rotation]
     limited_solution = Solution(
@@ -119,7 +120,7 @@ def limited(posture: Posture, chain: ChainInput, tolerance: float) -> Posture:
         solution.moved,
         state,
         solution.in_reach,
-        missed,
+        residual,
         solution.iterations_used + steps,
         solution.aim,
         solution.turn,
@@ -130,27 +131,27 @@ def limited(posture: Posture, chain: ChainInput, tolerance: float) -> Posture:
 
 def _bias(chain: ChainInput, solution: Solution) -> None:
     """Lower the compliance of the bones at one end of a chain, unless it has to be straight."""
-    left = 1.0 - length(solution.aim) / max(solution.chain.outer, 1e-300)
-    bias = BIAS * abs(chain.bias) * eased(max(0.0, left) / STRAIGHTENING)
+    slack = 1.0 - length(solution.aim) / max(solution.chain.outer, 1e-300)
+    bias = BIAS * abs(chain.bias) * eased(max(0.0, slack) / STRAIGHTENING)
     last = max(1, len(chain.constrained) - 1)
     for i, bone in enumerate(chain.constrained):
-        way = i / last
+        position = i / last
         bone.compliance = (1.0 - bone.stiffness) * (
-            1.0 - bias * (way if chain.bias < 0.0 else 1.0 - way)
+            1.0 - bias * (position if chain.bias < 0.0 else 1.0 - position)
         )
 
 
 def _facing_pole(
     posture: Posture, chain: ChainInput, linkage: Linkage, rotations: list[Quat]
 ) -> list[Quat]:
-    """Return the rotations of a chain's joints swivelled about root → target to face its pole."""
+    """Return a chain's joint rotations, swivelled about root → target to face its pole."""
     solution, goal = posture.solution, posture.goal
     root, scale = solution.chain.root, solution.chain.scale
     linkage.turn(rotations)
     linkage.place()
-    places = [bone.head for bone in linkage.bones]
-    places.append(linkage.effectors[0].place)
-    joints = [Joint(*measured(place, root, scale), size=0.0) for place in places]
+    points = [bone.head for bone in linkage.bones]
+    points.append(linkage.effectors[0].place)
+    joints = [Joint(*measured(point, root, scale), size=0.0) for point in points]
     axis = unit(solution.aim)
     if axis is None or goal.pole is None:
         return rotations
@@ -165,8 +166,8 @@ def _swung(chain: ChainInput, solution: Solution) -> tuple[list[float], float, V
     """Point each bone, from the root on, at its solved next joint.
 
     Returns:
-        The local rotations, four numbers a bone; the length of the chain, the position of its
-        tip, and the distance from there to the solved one.
+        The local rotations, four numbers a bone; the length of the chain; the tip's position; the
+        distance from there to the solved tip.
     """
     parent, head = chain.parent[0], chain.root
     joints = solution.moved
@@ -185,7 +186,7 @@ def _swung(chain: ChainInput, solution: Solution) -> tuple[list[float], float, V
             rz + joint.z * scale - z,
         )
         rotation, parent = _pointed(link, parent, to_joint, solution.normal, turn)
-        turn = QUAT_IDENTITY  # The others are carried along.
+        turn = QUAT_IDENTITY  # The other bones follow.
         numbers.extend(rotation)
         along = mat_apply(parent, link.arm)
         size += length(along)
@@ -197,22 +198,22 @@ def _swung(chain: ChainInput, solution: Solution) -> tuple[list[float], float, V
 def swing_along(
     chain: ChainInput, joints: Sequence[Vec]
 ) -> tuple[list[float], Vec, tuple[float, ...]]:
-    """Point each bone, from the root on, in the direction from its joint to the next one.
+    """Point each bone, from the root on, in the direction from its joint to the next.
 
     Args:
         chain: The bones and their FK pose.
-        joints: One more than there are bones, in armature space.
+        joints: One joint more than there are bones, in armature space.
 
     Returns:
-        The local rotations, four numbers a bone; the position of the tip; the lengths of the
-        bones, which under uneven scale differ from the distances of the joints.
+        The local rotations, four numbers a bone; the position of the tip; the bone lengths, which
+        under uneven scale differ from the joints' distances.
     """
     parent, head = chain.parent[0], chain.root
     numbers: list[float] = []
     lengths: list[float] = []
     for i, link in enumerate(chain.links):
-        way = sub(joints[i + 1], joints[i])
-        rotation, parent = _pointed(link, parent, way, mat_columns(parent)[0])
+        to_joint = sub(joints[i + 1], joints[i])
+        rotation, parent = _pointed(link, parent, to_joint, mat_columns(parent)[0])
         numbers.extend(rotation)
         along = mat_apply(parent, link.arm)
         lengths.append(length(along))
@@ -229,8 +230,8 @@ def _pointed(
         link: The bone.
         parent: The axes of its parent.
         towards: The direction.
-        normal: The axis if the direction is opposite.
-        turn: A rotation from the FK pose that comes before the smallest one to the direction.
+        normal: The rotation axis if the direction is opposite.
+        turn: A rotation of the FK pose, applied before the smallest rotation to the direction.
     """
     stretch, aim = link.scale, link.aim
     if link.is_plain:
@@ -244,7 +245,7 @@ def _pointed(
 
 
 def _lengths(chain: ChainInput, numbers: list[float]) -> list[float]:
-    """Return the lengths that the bones have under the given rotations."""
+    """Return the bone lengths under these rotations."""
     frames = chain_frames(chain, rotations_of(numbers))
     return [length(mat_apply(frames[i][0], link.arm)) for i, link in enumerate(chain.links)]
 

@@ -6,25 +6,25 @@ from typing import Final, final
 from .vectors import Vec, add, dot, length, scaled, sub
 
 ROUNDS: Final = 100
-"""The most projections onto all slabs. One is exact where these are perpendicular."""
+"""The most projections onto all slabs. A single projection is exact if they are perpendicular."""
 
 ROUNDING: Final = 1e-15
-"""The distance from a slab, as a share of the displacement, that is rounding."""
+"""The rounding error of the distance from a slab, relative to the displacement."""
 
 AT_EDGE: Final = 1e-9
-"""The distance from the end of a slab, as a share of the body's reach, that counts as at it."""
+"""The distance within which a point is on a slab's boundary, relative to the body's reach."""
 
 Slab = tuple[Vec, float, float]
-"""A unit vector, and the least and the greatest component of a displacement along it."""
+"""A unit vector, and the minimum and maximum component of a displacement along it."""
 
 
 def slab(gradient: Vec, least: float, most: float) -> list[Slab]:
-    """Return the slab of displacements that keep a linear coordinate within a range, if it has one.
+    """Return the slab of displacements that keep a linear coordinate within a range, if any.
 
     Args:
         gradient: How the coordinate grows with the displacement.
-        least: The least change of the coordinate.
-        most: The greatest.
+        least: The minimum change of the coordinate.
+        most: The maximum.
     """
     size = length(gradient)
     return [(scaled(gradient, 1.0 / size), least / size, most / size)] if size > 0.0 else []
@@ -32,11 +32,11 @@ def slab(gradient: Vec, least: float, most: float) -> list[Slab]:
 
 @final
 class Slide:
-    """The places where a root may be: an intersection of slabs.
+    """The positions allowed for a root: an intersection of slabs.
 
     Attributes:
-        origin: The root under the FK pose, in armature space.
-        slabs: What its displacements from there are within. A locked axis has no width.
+        origin: The root in the FK pose, in armature space.
+        slabs: The bounds of its displacement from there. For a locked axis the slab has zero width.
     """
 
     __slots__ = ("origin", "slabs")
@@ -44,41 +44,41 @@ class Slide:
     slabs: Sequence[Slab]
 
     def __init__(self, origin: Vec, slabs: Sequence[Slab]) -> None:
-        """Take the slabs."""
+        """Set the origin and the slabs."""
         self.origin = origin
         self.slabs = slabs
 
-    def nearest(self, place: Vec) -> Vec:
-        """Return the place in the slabs nearest to one, or one near it.
+    def nearest(self, position: Vec) -> Vec:
+        """Return the allowed position nearest to a position, or an allowed one near it.
 
         By cyclic projection (L. Bregman, “The method of successive projection for finding a common
         point of convex sets”, 1965).
         """
-        moved = sub(place, self.origin)
+        displacement = sub(position, self.origin)
         for _ in range(ROUNDS):
             most_over = 0.0
             for normal, least, most in self.slabs:
-                along = dot(normal, moved)
+                along = dot(normal, displacement)
                 over = along - min(most, max(least, along))
-                moved = sub(moved, scaled(normal, over))
+                displacement = sub(displacement, scaled(normal, over))
                 most_over = max(most_over, abs(over))
-            if most_over <= ROUNDING * length(moved):
+            if most_over <= ROUNDING * length(displacement):
                 break
-        return add(self.origin, moved)
+        return add(self.origin, displacement)
 
-    def normals(self, place: Vec, reach: float) -> list[Vec]:
-        """Return the outward normals at a place on the boundary.
+    def normals(self, position: Vec, reach: float) -> list[Vec]:
+        """Return the outward normals at a position on the boundary.
 
         Args:
-            place: A place in the slabs.
+            position: A position in the slabs.
             reach: The reach of the body.
         """
-        moved, near = sub(place, self.origin), AT_EDGE * reach
-        found: list[Vec] = []
+        displacement, near = sub(position, self.origin), AT_EDGE * reach
+        outward: list[Vec] = []
         for normal, least, most in self.slabs:
-            along = dot(normal, moved)
+            along = dot(normal, displacement)
             if along >= most - near:
-                found.append(normal)
+                outward.append(normal)
             if along <= least + near:
-                found.append(scaled(normal, -1.0))
-        return found
+                outward.append(scaled(normal, -1.0))
+        return outward

@@ -1,4 +1,4 @@
-"""Smoothing a path of poses: crossfading where tracks change, and evening out velocities."""
+"""Smooths a path of poses: crossfades where tracks change, and evens out velocities."""
 
 from collections.abc import Sequence
 from math import inf
@@ -8,30 +8,30 @@ from .instants import Candidate, Instant, second_difference
 from .vectors import ORIGIN, Quat, Vec, add, mix, quat_compatible, quat_unit, scaled, slerp
 
 BLENDS: Final = (64, 32, 16, 8, 4)
-"""The widths, in frames to each side, of crossfades to try; the smoothest one is taken."""
+"""The crossfade widths to try, in frames to each side; the smoothest result is used."""
 
 PASSES: Final = 40
-"""The most passes of smoothing."""
+"""The most smoothing passes."""
 
 GAIN: Final = 0.98
-"""A pass is progress if it brings the largest second difference below this share of the least."""
+"""A pass is progress if it brings the largest second difference below this part of the least."""
 
 PATIENCE: Final = 4
-"""The passes without progress after which smoothing ends."""
+"""The number of passes without progress after which smoothing ends."""
 
 ROUGH: Final = 0.3
-"""The frames to smooth: those with this share of the largest second difference."""
+"""The fraction of the largest second difference above which frames are smoothed."""
 
 
 def blend_changes(
     instants: Sequence[Instant], path: list[Candidate], changes: list[int]
 ) -> list[Candidate]:
-    """Return a path with tracks crossfaded where it changes from one to another.
+    """Return a path with crossfades where it changes tracks.
 
     Args:
-        instants: What is solved at each frame.
-        path: The pose at each of them.
-        changes: The frames after which it changes.
+        instants: The solve input of each frame.
+        path: The pose at each frame.
+        changes: The frames after which the track changes.
     """
     for number, at in enumerate(changes):
         first = changes[number - 1] + 1 if number else 0
@@ -47,7 +47,7 @@ def blend_changes(
 
 
 def _unevenness(path: list[Candidate], at: int) -> float:
-    """Return the largest second difference of a point near a change of tracks."""
+    """Return the largest second difference of any point near a change of tracks."""
     first = max(0, at - BLENDS[0] - 1)
     return roughest(path[first : at + BLENDS[0] + 3])
 
@@ -55,25 +55,25 @@ def _unevenness(path: list[Candidate], at: int) -> float:
 def _blend(
     instants: Sequence[Instant], path: list[Candidate], at: int, first: int, last: int
 ) -> list[Candidate]:
-    """Return the path with both tracks continued beyond a change and crossfaded."""
-    before: dict[int, Candidate] = {}
-    after: dict[int, Candidate] = {}
+    """Return the path with both tracks extended past a change and crossfaded."""
+    first_track: dict[int, Candidate] = {}
+    second_track: dict[int, Candidate] = {}
     for i in range(first, at + 1):
-        before[i] = path[i]
+        first_track[i] = path[i]
     for i in range(at + 1, last + 1):
-        one = before[i - 1]
-        before[i] = instants[i].solved_from(one.rotations, one.location)
-        after[i] = path[i]
+        neighbour = first_track[i - 1]
+        first_track[i] = instants[i].solved_from(neighbour.rotations, neighbour.location)
+        second_track[i] = path[i]
     for i in range(at, first - 1, -1):
-        one = after[i + 1]
-        after[i] = instants[i].solved_from(one.rotations, one.location)
+        neighbour = second_track[i + 1]
+        second_track[i] = instants[i].solved_from(neighbour.rotations, neighbour.location)
     blended = [*path]
     for i in range(first, last + 1):
-        share = (i - first + 1) / (last - first + 2)
-        share = share * share * (3.0 - 2.0 * share)
-        pairs = zip(before[i].rotations, after[i].rotations, strict=True)
-        rotations = [slerp(a, b, share) for a, b in pairs]
-        location = mix(before[i].location, after[i].location, share)
+        factor = (i - first + 1) / (last - first + 2)
+        factor = factor * factor * (3.0 - 2.0 * factor)
+        pairs = zip(first_track[i].rotations, second_track[i].rotations, strict=True)
+        rotations = [slerp(a, b, factor) for a, b in pairs]
+        location = mix(first_track[i].location, second_track[i].location, factor)
         solved = instants[i].solved_from(rotations, location)
         if path[i].reaches and not solved.reaches:
             return path
@@ -84,8 +84,8 @@ def _blend(
 def smooth(instants: Sequence[Instant], path: list[Candidate]) -> None:
     """Reduce the largest second differences, as far as targets and limits allow.
 
-    Each pose is solved again from the one of least squared second differences, which is
-    (−a + 4b + 4d − e) / 6 of its neighbours, and accepted if they shrink.
+    Each pose is solved again from the pose of least squared second differences, which is (−a + 4b +
+    4d − e) / 6 of its neighbours, and accepted if they shrink.
     """
     count = len(path)
     least, idle = inf, 0
@@ -98,8 +98,8 @@ def smooth(instants: Sequence[Instant], path: list[Candidate]) -> None:
         least = min(least, most)
         if idle > PATIENCE:
             return
-        bar = ROUGH * most
-        frames = [i for i in range(1, count - 1) if max(changes[i - 1 : i + 2]) > bar]
+        threshold = ROUGH * most
+        frames = [i for i in range(1, count - 1) if max(changes[i - 1 : i + 2]) > threshold]
         if number % 2:
             frames.reverse()
         has_changed = False
@@ -119,19 +119,19 @@ def smooth(instants: Sequence[Instant], path: list[Candidate]) -> None:
 
 
 def _mean(near: list[Candidate], weights: Sequence[float]) -> tuple[list[Quat], Vec]:
-    """Return the weighted mean of poses, that of rotations over compatible quaternions."""
+    """Return the weighted mean of poses, with compatible quaternions for rotations."""
     total = sum(weights)
     rotations: list[Quat] = []
     for i, rotation in enumerate(near[2].rotations):
         w = x = y = z = 0.0
-        for weight, one in zip(weights, near, strict=True):
+        for weight, candidate in zip(weights, near, strict=True):
             if weight != 0.0:
-                a, b, c, d = quat_compatible(one.rotations[i], rotation)
+                a, b, c, d = quat_compatible(candidate.rotations[i], rotation)
                 w, x, y, z = w + weight * a, x + weight * b, y + weight * c, z + weight * d
         rotations.append(quat_unit((w / total, x / total, y / total, z / total)))
     location = ORIGIN
-    for weight, one in zip(weights, near, strict=True):
-        location = add(location, scaled(one.location, weight / total))
+    for weight, candidate in zip(weights, near, strict=True):
+        location = add(location, scaled(candidate.location, weight / total))
     return rotations, location
 
 
@@ -147,7 +147,7 @@ def _roughness(path: list[Candidate], at: int, candidate: Candidate) -> float:
 
 
 def roughest(path: list[Candidate]) -> float:
-    """Return the largest second difference of a point."""
+    """Return the largest second difference of any point."""
     most = 0.0
     for i in range(1, len(path) - 1):
         most = max(most, second_difference(path[i - 1], path[i], path[i + 1]))

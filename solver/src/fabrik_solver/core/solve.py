@@ -44,22 +44,22 @@ from .vectors import (
 )
 
 KEPT: Final = 3e-3
-"""How far the target has to be from the tip for a chain that is slightly bent backward to bend
-forward: a target at its tip leaves it as it is."""
+"""The distance from tip to target, in chain lengths, at which a chain bent slightly backward bends
+forward. A target at the tip leaves the pose unchanged."""
 
 LIFTS: Final = 4
-"""The most steps from the plane of a flat chain onto a target that is hardly out of it."""
+"""The most steps from the plane of a flat chain onto a target slightly off it."""
 
 FACED: Final = 0.3
-"""How far a limb faces its hint at least, relative to how far it is beside it, where its pose
-passes from before the line from root to tip to behind it: so it turns there, and has no kink."""
+"""How far a limb at least faces its pole, relative to its distance beside the pole's plane. It
+applies where the pose passes behind the line from root to tip, to turn there without a kink."""
 
 FACED_STRAIGHT: Final = 1.2
-"""The same for a limb that is nearly straight, up to `CLEAR`: millimetres by which its joints pass
-beside the line would turn it from side to side."""
+"""`FACED` for a nearly straight limb, up to `CLEAR`. Its joints pass the line by millimetres, which
+would otherwise turn the limb from side to side."""
 
 STRAIGHT_ENOUGH: Final = 1e-15
-"""How near to full reach a chain of length 1 is solved as straight."""
+"""How near to full reach, in chain lengths, a chain is solved as straight."""
 
 
 def solve(
@@ -75,42 +75,42 @@ def solve(
         chain: The input pose, in 2 or 3 dimensions.
         goal: Target and pole, in the chain's space.
         solver: One of `SOLVERS`.
-        iterations: The most iterations, steps of landing included.
-        tolerance: The distance from tip to target at which to stop, as a share of the chain's
-            length. ``FABRIK`` and ``TWO_BONE`` only stop when they are exact.
+        iterations: The iteration limit, landing steps included.
+        tolerance: The distance from tip to target at which to stop, relative to the chain's length.
+            ``FABRIK`` and ``TWO_BONE`` only stop when they are exact.
 
     Returns:
-        A pose that keeps the root and the bones' lengths. For a target outside the reachable shell
-        it is the nearest pose: straight, or folded along the longest bone.
+        A pose that keeps the root and the bone lengths. For a target outside the reachable shell it
+        is the nearest pose: straight, or folded along the longest bone.
 
     Raises:
-        ValueError: If the solver is unknown or does not support this number of bones, or the
-            dimension of the goal differs from the chain's.
+        ValueError: If the solver is unknown or doesn't support this number of bones, or the
+            dimensions of goal and chain differ.
     """
     method = _method_for(chain, goal, solver)
     root, scale = chain.root, chain.scale
     if scale == 0.0:
         return _shrunk(chain, goal)
 
-    # From here on relative to the root, in lengths of the chain: tolerances are independent of
-    # size, and no precision is lost far from the world's origin.
-    goal_place = measured(goal.target, root, scale)
-    distance = length(goal_place)
+    # From here on relative to the root, in chain lengths: tolerances don't depend on size, and
+    # precision isn't lost far from the world origin.
+    goal_target = measured(goal.target, root, scale)
+    distance = length(goal_target)
     inner, outer = chain.inner, chain.outer
     in_reach = inner <= distance <= outer
-    target = _softened(goal_place, outer, goal.softness)
+    target = _softened(goal_target, outer, goal.softness)
     distance = length(target)
     # A single bone has no bend that could face a pole.
     bones = len(chain.start) - 1
     pole = None if goal.pole is None or bones < 2 else measured(goal.pole, root, scale)
-    hint, pole = (pole, None) if goal.is_hint else (None, pole)
-    share = 1.0 if pole is not None or method.is_exact else goal.swing
+    soft_pole, pole = (pole, None) if goal.is_hint else (None, pole)
+    swing_factor = 1.0 if pole is not None or method.is_exact else goal.swing
     aim = target
     joints, normal, target, pole = _in_plane(chain, aim, pole)
     bend, side, keep = chain.bending(pole)
     axis, turn = chain.axis, QUAT_IDENTITY
-    if share > 0.0:
-        turn = swing_turn(axis, _facing(chain, bend, normal), target, share)
+    if swing_factor > 0.0:
+        turn = swing_turn(axis, _facing(chain, bend, normal), target, swing_factor)
         turn_joints(joints, turn)
         axis, bend = rotate(turn, axis), rotate(turn, bend)
     swivel = (1.0, 0.0)
@@ -122,15 +122,15 @@ def solve(
     elif distance <= inner > 0.0:
         _fold(joints, unit(target) or axis)
     else:
-        # A closed form costs the same wherever the tip is, so it never stops early.
+        # A closed form never stops early: it costs the same wherever the tip is.
         near_enough = PRECISE if method.is_exact else tolerance
         side = rotate(turn, side)
-        least = 0.0 if hint is None or bones > LIMB else goal.pole_weight
-        side = _hinted(joints, chain, axis, side, (hint, least), distance)
+        least = 0.0 if soft_pole is None or bones > LIMB else goal.pole_weight
+        side = _hinted(joints, chain, axis, side, (soft_pole, least), distance)
         _bend_to_side(joints, chain, axis, side, keep, target, near_enough, least)
         if method.shares:
             _curl_to(joints, chain, axis, target, min(tolerance, EXACT))
-        used = method.reach(joints, target, chain, share, iterations, tolerance)
+        used = method.reach(joints, target, chain, swing_factor, iterations, tolerance)
         swivel = _swivel_of_solved(joints, chain, axis, turn, goal, pole, swivel)
     normal = cross(axis, bend) if normal == ORIGIN or bones < 3 else rotate(turn, normal)
     if pole is not None:
@@ -141,7 +141,7 @@ def solve(
     if in_reach and length(sub(aim, target)) > EXACT:
         used += land(joints, aim, EXACT, LIFTS)
 
-    residual = length(sub(joints[-1].at(), goal_place))
+    residual = length(sub(joints[-1].at(), goal_target))
     state: State = "REACHED" if residual <= tolerance else "OUT_OF_REACH"
     return Solution(chain, joints, state, in_reach, residual * scale, used, aim, turn, normal)
 
@@ -149,10 +149,10 @@ def solve(
 def _in_plane(
     chain: Chain, target: Vec, pole: Vec | None
 ) -> tuple[list[Joint], Vec, Vec, Vec | None]:
-    """Return the joints of a chain, the normal of its plane, the target and the pole.
+    """Return a chain's joints, the normal of its plane, the target and the pole.
 
-    What is in the plane but for rounding is there exactly: rounding would grow with iterations, and
-    decide how a chain swings round to what is behind it. A chain on its target stays as it is.
+    Points off the plane by rounding only are moved into it. Rounding would grow with iterations and
+    decide how the chain swings around to a target behind it. A chain on its target isn't flattened.
     """
     start, normal = chain.flat_start(pole)
     if length(sub(chain.start[-1].at(), target)) <= PRECISE:
@@ -163,9 +163,9 @@ def _in_plane(
 
 
 def _facing(chain: Chain, bend: Vec, normal: Vec) -> Vec:
-    """Return the side that tells in which plane a chain swings to a target behind it.
+    """Return the side defining the plane in which a chain swings to a target behind it.
 
-    Where the bends to both sides cancel out they define no plane: a flat chain has one.
+    Bends to both sides may cancel out and define no plane; a flat chain still has one.
     """
     return bend if normal == ORIGIN or chain.is_known else cross(normal, chain.axis)
 
@@ -180,33 +180,33 @@ def _bend_to_side(
     near_enough: float,
     least: float,
 ) -> None:
-    """Bend a straight chain to its side, and turn a limb whose pose is unclear to it.
+    """Bend a straight chain to its side, and turn a limb with an unclear pose to that side.
 
-    If a hint is given for how it bends, that turns it by a share at least.
+    With a soft pole, the limb turns at least by the fraction ``least``.
     """
     if keep < 1.0:
-        moved = length(sub(target, joints[-1].at()))
+        gap = length(sub(target, joints[-1].at()))
         # The bend grows with the root of the tip's distance from full reach.
-        kept = near_enough + KEPT * keep * keep
-        left = (moved / kept) ** 2
-        bow(joints, axis, max(keep, 1.0 - left), target, side, chain.folds)
-    new = 0.0
+        blend_distance = near_enough + KEPT * keep * keep
+        departure = (gap / blend_distance) ** 2
+        bow(joints, axis, max(keep, 1.0 - departure), target, side, chain.folds)
+    new_bend = 0.0
     if chain.is_known:
-        before, after = length(joints[-1].at()) / chain.outer, length(target) / chain.outer
-        new = newness(before, after)
-    if least > 0.0 or new > 0.0:
+        span, target_span = length(joints[-1].at()) / chain.outer, length(target) / chain.outer
+        new_bend = newness(span, target_span)
+    if least > 0.0 or new_bend > 0.0:
         bend, _ = chain.own_bend(joints, axis)
-        # A share of the angle would jump where a knee that passes its line is opposite to the hint.
-        hinted = unit(mix(unit(bend) or side, side, least)) or side
-        turn_joints(joints, forward_turn(axis, bend, hinted, 1.0))
-        turn_joints(joints, forward_turn(axis, hinted, side, new))
+        # A fraction of the angle would jump where a knee passes its line opposite to the pole.
+        toward_pole = unit(mix(unit(bend) or side, side, least)) or side
+        turn_joints(joints, forward_turn(axis, bend, toward_pole, 1.0))
+        turn_joints(joints, forward_turn(axis, toward_pole, side, new_bend))
 
 
 def _curl_to(joints: list[Joint], chain: Chain, axis: Vec, target: Vec, near_enough: float) -> None:
     """Curl a chain whose target is nearer than its tip.
 
-    Iterations fold at a few joints a chain that only has to become shorter. What is left for those
-    of the method is the way to the target's direction.
+    Iterations alone would fold a shortening chain at only a few joints. After this, the method only
+    has to take the tip to the target's direction.
     """
     span = length(target)
     if span < length(chain.start[-1].at()) and length(sub(joints[-1].at(), target)) > near_enough:
@@ -220,33 +220,33 @@ def _hinted(
     axis: Vec,
     side: Vec,
     goal: tuple[Vec | None, float],
-    after: float,
+    target_span: float,
 ) -> Vec:
-    """Return the side to which a limb bends that is given a hint, as far as that weighs.
+    """Return the side to which a limb bends under a soft pole, as far as the pole's weight goes.
 
-    What its joints are beside the hint's plane stays, and what more it bends is in that plane.
+    Joints keep their offset from the pole's plane, and any additional bend lies in that plane.
 
     Args:
         joints: The joints, swung to the target.
         chain: The chain.
-        axis: The unit vector from the root to the tip.
-        side: The side to which it bends without the hint.
-        goal: The hint and its weight.
-        after: The distance of the target.
+        axis: The unit vector from the root to the target.
+        side: The side to which it bends without the pole.
+        goal: The pole and its weight.
+        target_span: The distance from the root to the target.
     """
-    hint, share = goal
-    if hint is None or share == 0.0:
+    pole, weight = goal
+    if pole is None or weight == 0.0:
         return side
     bend, _ = chain.own_bend(joints, axis)
-    ahead = side_of((hint, side), axis)
-    before = length(joints[-1].at())
-    # How much farther the joints are from the axis when it is bent, for bones of one length.
-    more = sqrt(max(0.0, chain.outer**2 - after**2) / max(1e-12, chain.outer**2 - before**2))
-    aside = scaled(sub(bend, scaled(ahead, dot(bend, ahead))), 1.0 / max(1.0, more))
-    off = 0.5 * sqrt(max(0.0, chain.outer**2 - after**2))
-    faced = FACED_STRAIGHT + (FACED - FACED_STRAIGHT) * eased(off / CLEAR)
+    ahead = side_of((pole, side), axis)
+    span = length(joints[-1].at())
+    # How much farther from the axis the bent joints are, for bones of equal length.
+    ratio = sqrt(max(0.0, chain.outer**2 - target_span**2) / max(1e-12, chain.outer**2 - span**2))
+    aside = scaled(sub(bend, scaled(ahead, dot(bend, ahead))), 1.0 / max(1.0, ratio))
+    apex_height = 0.5 * sqrt(max(0.0, chain.outer**2 - target_span**2))
+    faced = FACED_STRAIGHT + (FACED - FACED_STRAIGHT) * eased(apex_height / CLEAR)
     forward = sqrt(max(0.0, 1.0 - dot(aside, aside)) + faced * faced)
-    return unit(mix(side, add(aside, scaled(ahead, forward)), share)) or side
+    return unit(mix(side, add(aside, scaled(ahead, forward)), weight)) or side
 
 
 def _swivel_of_solved(
@@ -260,31 +260,31 @@ def _swivel_of_solved(
 ) -> Swivel:
     """Return the swivel with which a solved chain faces the pole.
 
-    A chain that is not planar may face another way than its input pose, or have flipped. A nearly
-    straight one swivels like the input pose, as its own bend vanishes.
+    A non-planar chain may face another direction than its input pose, or have flipped. A nearly
+    straight chain swivels like the input pose, because its own bend vanishes.
 
     Args:
         joints: The solved joints.
         chain: The chain.
         axis: The direction to the target.
-        turn: The rotation of the chain as a whole, before it was bent.
+        turn: The rotation of the whole chain before bending.
         goal: The goal.
-        pole: The pole, as the joints.
-        swivel: That of the input pose.
+        pole: The pole, in the space of the joints.
+        swivel: The swivel of the input pose.
     """
     if pole is None or (len(joints) == 3 and not chain.is_known):
         return swivel
-    now, spread = chain.bend_of_moved(joints, axis, turn)
-    to_pole = swivel_to(pole, now, axis, goal.pole_angle, goal.pole_weight)
-    share = 1.0 if chain.is_known else eased(spread / NEARLY_STRAIGHT)
-    return mean_swivel(swivel, to_pole, share)
+    solved_bend, spread = chain.bend_of_moved(joints, axis, turn)
+    to_pole = swivel_to(pole, solved_bend, axis, goal.pole_angle, goal.pole_weight)
+    weight = 1.0 if chain.is_known else eased(spread / NEARLY_STRAIGHT)
+    return mean_swivel(swivel, to_pole, weight)
 
 
 def _softened(target: Vec, outer: float, softness: float) -> Vec:
-    """Soft IK: return the target, or a place before it that reaches full length only at infinity.
+    """Soft IK: return the target, or a point before it; full length is only reached at infinity.
 
-    Near full reach the bend goes with the square root of the distance left, so that the elbow
-    snaps. Within the soft share the distance goes on as 1 − e^−x, with the same slope at its start.
+    Near full reach, the bend changes with the square root of the remaining distance, so the elbow
+    would snap. Within the soft range the distance follows 1 − e^−x, with the same initial slope.
     """
     distance = length(target)
     start = outer * (1.0 - softness)
@@ -295,7 +295,7 @@ def _softened(target: Vec, outer: float, softness: float) -> Vec:
 
 
 def _method_for(chain: Chain, goal: Goal, solver: str) -> Method:
-    """Return the method of a solver; refuse one that does not suit the chain and the goal."""
+    """Return the solver's method; raise if it doesn't suit the chain or the goal."""
     method = SOLVERS.get(solver)
     if method is None:
         raise ValueError(f"unknown solver {solver!r}, choose one of {', '.join(SOLVERS)}")
@@ -310,7 +310,7 @@ def _method_for(chain: Chain, goal: Goal, solver: str) -> Method:
 
 
 def _shrunk(chain: Chain, goal: Goal) -> Solution:
-    """Return the solution of a chain of length 0, whose joints are all at its root."""
+    """Return the solution for a chain of length 0, with all joints at the root."""
     residual = length(sub(in_space(goal.target), chain.root))
     state: State = "REACHED" if residual == 0.0 else "OUT_OF_REACH"
     joints = [Joint(0.0, 0.0, 0.0, 0.0) for _ in chain.joints]
@@ -318,7 +318,7 @@ def _shrunk(chain: Chain, goal: Goal) -> Solution:
 
 
 def _stretch(joints: list[Joint], direction: Vec) -> None:
-    """Put all bones along the direction; those of negative length against it."""
+    """Place all bones along the direction; bones of negative length point against it."""
     dx, dy, dz = direction
     x = y = z = size = 0.0
     for joint in joints:
@@ -330,7 +330,7 @@ def _stretch(joints: list[Joint], direction: Vec) -> None:
 
 
 def _fold(joints: list[Joint], direction: Vec) -> None:
-    """Put the longest bone along the direction and all others against it."""
+    """Point the longest bone along the direction and all others against it."""
     longest = longest_of(joints)
     for i in range(len(joints)):
         if i != longest:

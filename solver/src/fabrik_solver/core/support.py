@@ -1,4 +1,4 @@
-"""The area on which a body stands, and how far its centre of mass is outside of it."""
+"""The support area of a body, and how far its centre of mass is outside."""
 
 from collections.abc import Sequence
 from typing import final
@@ -13,7 +13,7 @@ class Support:
     """The area on which a body stands: the convex hull of some corners, seen along ``up``.
 
     Attributes:
-        corners: The corners that were given, in any order.
+        corners: The input corners, in any order.
         up: The unit direction along which everything is projected.
     """
 
@@ -26,7 +26,7 @@ class Support:
     _level: float
 
     def __init__(self, corners: Sequence[Vec], up: Vec) -> None:
-        """Take the corners and the direction up."""
+        """Set the corners and the up direction."""
         self.corners = list(corners)
         self.up = up
         self._across = any_perpendicular(up)
@@ -35,15 +35,15 @@ class Support:
         heights = [dot(corner, up) for corner in self.corners]
         self._level = min(heights) if heights else 0.0
 
-    def outside(self, place: Vec) -> Vec:
-        """Return the way from the area to a point, perpendicular to ``up``.
+    def outside(self, point: Vec) -> Vec:
+        """Return the vector from the area to a point, perpendicular to ``up``.
 
-        It is zero above and below the area, or without corners.
+        Zero above and below the area, or without corners.
         """
         hull = self._hull
         if not hull:
             return ORIGIN
-        x, y = self._seen(place)
+        x, y = self._seen(point)
         nearest = hull[0]
         least = (x - nearest[0]) ** 2 + (y - nearest[1]) ** 2
         is_inside = len(hull) > 2
@@ -53,10 +53,10 @@ class Support:
             if ex * (y - ay) - ey * (x - ax) < 0.0:
                 is_inside = False
             square = ex * ex + ey * ey
-            share = 0.0
+            fraction = 0.0
             if square > 0.0:
-                share = min(1.0, max(0.0, (ex * (x - ax) + ey * (y - ay)) / square))
-            px, py = ax + share * ex, ay + share * ey
+                fraction = min(1.0, max(0.0, (ex * (x - ax) + ey * (y - ay)) / square))
+            px, py = ax + fraction * ex, ay + fraction * ey
             distance = (x - px) ** 2 + (y - py) ** 2
             if distance < least:
                 least, nearest = distance, (px, py)
@@ -65,16 +65,16 @@ class Support:
         return self._across_and_along(x - nearest[0], y - nearest[1])
 
     def area(self) -> list[Vec]:
-        """Return the corners of the area, counter-clockwise, on the level of the lowest one."""
+        """Return the corners of the area, counter-clockwise, at the height of the lowest corner."""
         level = scaled(self.up, self._level)
         return [add(level, self._across_and_along(x, y)) for x, y in self._hull]
 
-    def below(self, place: Vec) -> Vec:
-        """Return the point below or above another one that is on the level of the area."""
-        return add(place, scaled(self.up, self._level - dot(place, self.up)))
+    def below(self, point: Vec) -> Vec:
+        """Return the point's projection along ``up`` onto the level of the area."""
+        return add(point, scaled(self.up, self._level - dot(point, self.up)))
 
-    def _seen(self, place: Vec) -> Point:
-        return dot(place, self._across), dot(place, self._along)
+    def _seen(self, point: Vec) -> Point:
+        return dot(point, self._across), dot(point, self._along)
 
     def _across_and_along(self, x: float, y: float) -> Vec:
         return add(scaled(self._across, x), scaled(self._along, y))
@@ -86,9 +86,9 @@ def _convex_hull(points: Sequence[Point]) -> list[Point]:
     if len(ordered) < 3:
         return ordered
     hull: list[Point] = []
-    for way in (ordered, ordered[::-1]):
+    for ordering in (ordered, ordered[::-1]):
         first = len(hull)
-        for point in way:
+        for point in ordering:
             while len(hull) - first > 1 and _turn(hull[-2], hull[-1], point) <= 0.0:
                 hull.pop()
             hull.append(point)

@@ -1,7 +1,7 @@
 """The orientation of a tip bone, and how the bones before it reach.
 
-The tip bone is called the hand, the bones before it the limb. The limb is solved for the position
-of the oriented hand's head that puts the tip on the target.
+The tip bone is called the hand, the bones before it the limb. The limb is solved to put the
+oriented hand's head where the tip reaches the target.
 """
 
 from collections.abc import Sequence
@@ -43,8 +43,8 @@ from .vectors import (
 )
 
 ROUNDS: Final = 30
-"""The most solves for the hand's head. One is enough, unless a limit or uneven scale changes the
-vector from there to the tip as the limb turns."""
+"""The most solves for the hand's head. A single solve is enough unless a limit or uneven scale
+changes the vector from there to the tip as the limb rotates."""
 
 
 @final
@@ -54,8 +54,8 @@ class Tip:
     Attributes:
         ahead: The direction of its Y axis, a unit vector.
         up: The direction of its Z axis, perpendicular to that.
-        weight: From 0, which leaves the hand to the chain, to 1.
-        spread: The share of its twist that is spread over the bones before it, from 0 to 1.
+        weight: From 0, where the hand follows the chain, to 1.
+        spread: The fraction of its twist that is spread over the bones before it, from 0 to 1.
     """
 
     __slots__ = ("ahead", "spread", "up", "weight")
@@ -65,16 +65,16 @@ class Tip:
     spread: float
 
     def __init__(self, axes: Mat3, weight: float = 1.0, spread: float = 0.0) -> None:
-        """Take the orientation.
+        """Set the orientation.
 
         Args:
-            axes: The axes to match, in the space of the goal. Only Y, and the component of Z
-                perpendicular to it, count: not scale, shear or mirroring.
+            axes: The axes to match, in the space of the goal. Only Y and the component of Z
+                perpendicular to it are used; scale, shear and mirroring are ignored.
             weight: See above.
             spread: See above.
 
         Raises:
-            ValueError: If the axes have no orientation, or a number is not from 0 to 1.
+            ValueError: If the axes have no orientation, or a number isn't from 0 to 1.
         """
         upright = orthonormalize(axes)
         if upright is None:
@@ -86,7 +86,7 @@ class Tip:
         self.spread = spread
 
     def seen_from(self, to_there: Mat3) -> "Tip":
-        """Return the same in another space, given the matrix that takes directions there."""
+        """Return the same orientation in another space; the matrix takes directions there."""
         axes = mat_from_columns(ORIGIN, self.ahead, self.up)
         return Tip(mat_product(to_there, axes), self.weight, self.spread)
 
@@ -102,11 +102,11 @@ def reach_oriented(
 ) -> Posture:
     """Solve a chain with an oriented hand; see `pose_chain` for the arguments.
 
-    Between the weights 0 and 1 the two solutions are blended bone by bone, and the limb reaches
-    once more from there, with the blended hand. Only the limb stretches.
+    Between the weights 0 and 1 the two solutions are blended bone by bone. The limb then reaches
+    once more from the blend, with the blended hand. Only the limb stretches.
 
     Raises:
-        ValueError: If the chain has no hand, or the solver does not fit its number of bones.
+        ValueError: If the chain has no hand, or the solver doesn't fit its number of bones.
     """
     hand, limb = chain.hand, chain.limb or chain
     if hand is None:
@@ -135,7 +135,7 @@ def reach_oriented(
         Tip(_axes_of(start, constrained)),
         stretch,
     )
-    # The error is that of the full orientation, also at a partial weight.
+    # Even at a partial weight, this is the error of the full orientation.
     return _posture(
         posture,
         limb,
@@ -154,7 +154,7 @@ def _plain(
     tolerance: float,
     stretch: Stretch | None,
 ) -> Posture:
-    """Return the chain without orienting the hand."""
+    """Solve the chain without orienting the hand."""
     solver = fitting(solver, len(chain.links))
     posture = reach_stretched(chain, goal, solver, iterations, tolerance, stretch)
     if chain.limb is None:
@@ -164,20 +164,20 @@ def _plain(
 
 
 def _with_hand(scales: tuple[Vec, ...], hand: ConstrainedBone) -> tuple[Vec, ...]:
-    """Return the scales of a limb and its hand; none if the limb has not stretched."""
+    """Return the scales of a limb and its hand; empty if the limb hasn't stretched."""
     return (*scales, hand.scale) if scales else ()
 
 
 def _other(hand: ConstrainedBone, rotation: Quat, scale: Vec, stiffness: float) -> ConstrainedBone:
-    """Return the hand under another FK pose."""
+    """Return the hand with another FK pose."""
     local = Local(ORIGIN, rotation, scale)
     return ConstrainedBone(hand.bone, local, hand.parent, hand.at, hand.arm, hand.limit, stiffness)
 
 
 def _axes_of(limb: ChainInput, hand: ConstrainedBone) -> Mat3:
-    """Return the axes of the hand, normalized, under the FK pose of both."""
-    carrying = chain_frames(limb, limb.rotations)[-1][0]
-    inherited, post_scale = inherited_axes(hand.bone, carrying)
+    """Return the normalized axes of the hand in the FK pose of limb and hand."""
+    parent_axes = chain_frames(limb, limb.rotations)[-1][0]
+    inherited, post_scale = inherited_axes(hand.bone, parent_axes)
     ahead, up = _own_axes(hand, post_scale)
     turned = mat_product(inherited, quat_matrix(hand.given))
     return mat_from_columns(ORIGIN, mat_apply(turned, ahead), mat_apply(turned, up))
@@ -203,8 +203,8 @@ def _oriented(
 
     Args:
         limb: The bones before the hand.
-        hand: The hand under its FK pose.
-        goal: Of the tip.
+        hand: The hand in its FK pose.
+        goal: The goal of the tip.
         solver: See `solve`.
         iterations: See `solve`.
         tolerance: See `solve`.
@@ -212,7 +212,7 @@ def _oriented(
         stretch: How far the limb may stretch.
     """
     solver = fitting(solver, len(limb.links))
-    # Nearly always the vector from the hand's head to the tip does not depend on the limb's pose.
+    # The vector from the hand's head to the tip rarely depends on the limb's pose.
     lever = sub(_handed(limb, hand, [*limb.rotations], tip, 0.0)[1], limb.joints[-1])
     size = limb.chain.scale + length(lever)
     secant, step, change = Secant(), ORIGIN, ORIGIN
@@ -221,31 +221,31 @@ def _oriented(
         moved = _moved(goal, lever)
         posture = reach_stretched(limb, moved, solver, iterations, tolerance, stretch)
         grown = limb.with_scales(posture.scales) if posture.scales else limb
-        rotations, place, orientation_error = _handed(
+        rotations, tip_position, orientation_error = _handed(
             grown, hand, [*posture.rotations], tip, tip.spread
         )
-        before, change = change, sub(sub(place, posture.tip), lever)
+        previous_change, change = change, sub(sub(tip_position, posture.tip), lever)
         rounds += 1
         if length(change) <= EXACT * size or rounds == ROUNDS:
             break
         if rounds > 1:
-            secant.learn(step, sub(change, before))
+            secant.learn(step, sub(change, previous_change))
         step = secant.step(change, size)
         lever = add(lever, step)
-    missed = distance_to(place, goal.target)
+    residual = distance_to(tip_position, goal.target)
     if length(change) > tolerance * size:
         gap, settled = _settled(grown, hand, rotations, goal.target, tolerance * size)
-        if gap < missed:
-            rotations, missed = settled, gap
+        if gap < residual:
+            rotations, residual = settled, gap
             last = chain_frames(grown, rotations)[-1]
-            place = _place(grown, hand, last, rotations[-1])
+            tip_position = _place(grown, hand, last, rotations[-1])
             orientation_error = quat_angle(rotations[-1], _wanted(hand, last[0], tip))
-    reached = missed <= (1.0 + 1e-9) * tolerance * size
+    reached = residual <= (1.0 + 1e-9) * tolerance * size
     state: State = "REACHED" if reached else posture.state
     if not reached and state == "REACHED":
         state = "OUT_OF_REACH" if hand.limit is None and hand.compliance == 1.0 else "LIMITED"
     scales = _with_hand(posture.scales, hand)
-    answer = Posture([], place, state, posture.goal, posture.solution, scales)
+    answer = Posture([], tip_position, state, posture.goal, posture.solution, scales)
     return _posture(answer, limb, hand, rotations, orientation_error)
 
 
@@ -261,7 +261,7 @@ class Secant:
     undone: Mat3
 
     def __init__(self) -> None:
-        """Begin with the identity."""
+        """Start with the identity."""
         self.undone = scale_columns(IDENTITY, (-1.0, -1.0, -1.0))
 
     def step(self, change: Vec, most: float) -> Vec:
@@ -270,7 +270,7 @@ class Secant:
         return scaled(step, min(1.0, most / max(length(step), 1e-300)))
 
     def learn(self, step: Vec, difference: Vec) -> None:
-        """Update the inverse Jacobian by the difference that a step made."""
+        """Update the inverse Jacobian with the difference that a step made."""
         expected = mat_apply(self.undone, difference)
         size = dot(step, expected)
         if abs(size) < 1e-9 * dot(step, step):
@@ -286,7 +286,7 @@ class Secant:
 
 
 def _moved(goal: Goal, lever: Vec) -> Goal:
-    """Return the goal of the hand's head, given the vector from there to the tip."""
+    """Return the goal of the hand's head; ``lever`` is the vector from there to the tip."""
     target = sub(in_space(goal.target), lever)
     angle, weight = goal.pole_angle, goal.pole_weight
     return Goal(target, goal.pole, angle, weight, goal.softness, goal.swing, goal.is_hint)
@@ -299,11 +299,11 @@ def _posture(
     rotations: Sequence[Quat],
     orientation_error: float,
 ) -> Posture:
-    """Return a posture with other rotations, and the state that follows from them."""
-    given = [*limb.rotations, hand.given]
+    """Return a posture with other rotations, and the resulting state."""
+    fk_rotations = [*limb.rotations, hand.given]
     numbers: list[float] = []
     for i, rotation in enumerate(rotations):
-        numbers.extend(quat_compatible(rotation, given[i]))
+        numbers.extend(quat_compatible(rotation, fk_rotations[i]))
     answer = Posture(
         numbers,
         posture.tip,
@@ -336,35 +336,35 @@ def _handed(
     return [*rotations, rotation], _place(limb, hand, last, rotation), orientation_error
 
 
-def oriented(hand: ConstrainedBone, carrying: Mat3, tip: Tip) -> tuple[Quat, float]:
+def oriented(hand: ConstrainedBone, parent_axes: Mat3, tip: Tip) -> tuple[Quat, float]:
     """Return the local rotation that orients a hand as far as its limit allows, at full weight.
 
     Args:
         hand: The hand.
-        carrying: The axes of its parent.
+        parent_axes: The axes of its parent.
         tip: The orientation.
 
     Returns:
         The rotation, and the orientation error in radians.
     """
-    wanted = _wanted(hand, carrying, tip)
+    wanted = _wanted(hand, parent_axes, tip)
     rotation = slerp(hand.given, wanted, hand.compliance) if hand.compliance < 1.0 else wanted
-    rotation = hand.held(rotation, carrying)
+    rotation = hand.held(rotation, parent_axes)
     return rotation, quat_angle(rotation, wanted)
 
 
-def _wanted(hand: ConstrainedBone, carrying: Mat3, tip: Tip) -> Quat:
-    """Return the local rotation that gives the hand its orientation, without limits.
+def _wanted(hand: ConstrainedBone, parent_axes: Mat3, tip: Tip) -> Quat:
+    """Return the local rotation that orients the hand, ignoring limits.
 
-    It is the FK pose if the parent has zero scale.
+    The FK rotation if the parent has zero scale.
     """
-    inherited, post_scale = inherited_axes(hand.bone, carrying)
+    inherited, post_scale = inherited_axes(hand.bone, parent_axes)
     axes = _own_axes(hand, post_scale)
     return facing(inherited, axes, (tip.ahead, tip.up)) or hand.given
 
 
 def _place(limb: ChainInput, hand: ConstrainedBone, last: Frame, rotation: Quat) -> Vec:
-    """Return the position of the tip, given the frame of the limb's last bone."""
+    """Return the position of the tip from the frame of the limb's last bone."""
     inherited, post_scale = inherited_axes(hand.bone, last[0])
     axes = turned_axes(inherited, rotation, hand.scale, post_scale)
     return add(point_in(last, limb.links[-1].arm), mat_apply(axes, hand.arm))
@@ -375,8 +375,8 @@ def _settled(
 ) -> tuple[float, list[Quat]]:
     """Bring the tip to the target with the hand fixed to the bone before it.
 
-    For a hand at its limit, or under uneven scale, for which `Secant` does not converge: position
-    comes before orientation.
+    For a hand at its limit or under uneven scale, where `Secant` doesn't converge: position takes
+    priority over orientation.
 
     Returns:
         The residual, and the rotations of limb and hand.
@@ -392,5 +392,5 @@ def _settled(
     effector = Effector(len(bones) - 1, hand.arm, in_space(target))
     linkage = Linkage(bones, [effector], limb.parent[0], limb.root)
     starts = [linkage.of_joints(rotations)]
-    missed, _ = solve_with_limits(linkage, starts, min(near, EXACT), near)
-    return missed, linkage.channels()
+    residual, _ = solve_with_limits(linkage, starts, min(near, EXACT), near)
+    return residual, linkage.channels()

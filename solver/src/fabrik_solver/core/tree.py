@@ -1,8 +1,8 @@
 """FABRIK on a tree of bones, for the shape in which several effectors reach their targets.
 
-Where branches meet, the sub-base takes the weighted mean of their positions (A. Aristidou and
-J. Lasenby, “FABRIK: A fast, iterative solver for the Inverse Kinematics problem”, Graphical Models
-73, 2011, section 4.2). A bone that carries several joints moves as a rigid body, fitted to them by
+Where branches meet, the sub-base takes the weighted mean of their positions (A. Aristidou and J.
+Lasenby, “FABRIK: A fast, iterative solver for the Inverse Kinematics problem”, Graphical Models 73,
+2011, section 4.2). A bone that carries several joints moves as a rigid body, fitted to them by
 least squares.
 """
 
@@ -41,8 +41,8 @@ from .vectors import (
 )
 
 ITERATIONS: Final = 12
-"""The iterations that find the shape. Fixed, as the pose would jump where the number changed;
-`solve_with_limits` closes the gap that is left."""
+"""The iterations that find the shape. Fixed, because the pose would jump where the number changed;
+`solve_with_limits` closes the remaining gap."""
 
 FIT_ROUNDS: Final = 20
 """The most iterations of a rigid fit."""
@@ -52,21 +52,21 @@ NEARLY_FITS: Final = 1e-4
 """The rotation, in radians, below which a rigid fit has converged; looser while iterating."""
 
 BENT: Final = 0.99
-"""The share of its length to which a straight branch is bent when anything has to move."""
+"""The fraction of its length to which a straight branch bends when anything has to move."""
 
 
 @final
 class End:
-    """Where a bone ends, in armature space: the head of one of its children, or an effector.
+    """The end of a bone, in armature space: the head of a child, or an effector.
 
     Attributes:
-        arm: The vector to it from the bone's head, under the FK pose.
-        weighted_arm: The same times the weight.
+        arm: The vector to it from the bone's head, in the FK pose.
+        weighted_arm: The arm times the weight.
         weighted_offset: The vector from the weighted mean of the ends, times the weight.
         at: Its position.
-        wanted: Where it is wanted: the effector's target, or the head in the backward pass.
+        wanted: Its wanted position: the effector's target, or the head in the backward pass.
         weight: The weight of that.
-        share: The same as a share of the sum over the bone's ends.
+        share: The weight relative to the sum over the bone's ends.
     """
 
     __slots__ = ("arm", "at", "share", "wanted", "weight", "weighted_arm", "weighted_offset")
@@ -96,10 +96,10 @@ class Node:
         head: Its head, which is an end of its parent.
         children: Its children that carry effectors.
         effectors: The effectors on the bone itself.
-        ends: The heads of the former, then the latter.
-        mean_arm: The vector from its head to the weighted mean of the ends, under the FK pose.
+        ends: The heads of the children, then the effectors.
+        mean_arm: The vector from its head to the weighted mean of the ends, in the FK pose.
         size: The length of its first arm.
-        back: The direction against that, under the FK pose.
+        back: The direction against that arm, in the FK pose.
         is_rigid: Whether it ends in more than one point.
         turn: The rotation of a rigid bone from the FK pose.
     """
@@ -138,17 +138,17 @@ class Node:
 
 
 def shape(linkage: Linkage, bends: list[Vec], iterations: int, tolerance: float) -> list[Quat]:
-    """Iterate from the FK pose, and return the rotations that follow the joints.
+    """Iterate from the FK pose and return the rotations that follow the joints.
 
     Args:
-        linkage: In its FK pose; it is not changed.
-        bends: For each effector the side to which a straight branch that leads to it bends.
-        iterations: The most iterations.
-        tolerance: The gap, as a share of the linkage's reach, above which straight branches bend.
+        linkage: In its FK pose; not changed.
+        bends: For each effector, the side to which a straight branch to it bends.
+        iterations: The iteration limit.
+        tolerance: The gap, relative to the linkage's reach, above which straight branches bend.
     """
     nodes, inner = _nodes(linkage)
-    missed = max([length(sub(e.target, e.place)) for e in linkage.effectors])
-    urge = min(1.0, missed / (tolerance * linkage.reach))
+    gap = max([length(sub(e.target, e.place)) for e in linkage.effectors])
+    urge = min(1.0, gap / (tolerance * linkage.reach))
     for number in range(len(linkage.effectors)):
         _bow_branch(nodes, linkage, inner, number, bends[number], urge)
     carriers = [node for i, node in enumerate(nodes) if node.ends and i not in inner]
@@ -156,17 +156,17 @@ def shape(linkage: Linkage, bends: list[Vec], iterations: int, tolerance: float)
     for _ in range(min(ITERATIONS, iterations)):
         _backward(carriers)
         if linkage.root_compliance > 0.0:
-            share = min(1.0, linkage.root_compliance / linkage.reach)
-            root.at = linkage.root_within(mix(root.at, root.wanted, share))
+            mobility = min(1.0, linkage.root_compliance / linkage.reach)
+            root.at = linkage.root_within(mix(root.at, root.wanted, mobility))
         _forward(carriers)
     _split_up(nodes, linkage, inner)
     return _followed(nodes, linkage)
 
 
 def _nodes(linkage: Linkage) -> tuple[list[Node], set[int]]:
-    """Return the nodes of the bones, and which bones are within a rigid segment.
+    """Return the bones' nodes, and which bones are inside a rigid segment.
 
-    The first bone of a segment (see `segments`) has the ends of its last one.
+    The first bone of a segment (see `segments`) gets the ends of its last bone.
     """
     bones = linkage.bones
     nodes = [Node(bone.head) for bone in bones]
@@ -192,12 +192,12 @@ def _nodes(linkage: Linkage) -> tuple[list[Node], set[int]]:
 
 
 def _split_up(nodes: list[Node], linkage: Linkage, inner: set[int]) -> None:
-    """Place the joints within rigid segments, and let each bone end at its own end again.
+    """Place the joints within rigid segments, and restore each bone's own end.
 
     Args:
-        nodes: The nodes, solved.
+        nodes: The solved nodes.
         linkage: In its FK pose.
-        inner: The bones after the first one of each segment.
+        inner: The bones after the first of each segment.
     """
     bones = linkage.bones
     first: dict[int, int] = {}
@@ -210,19 +210,19 @@ def _split_up(nodes: list[Node], linkage: Linkage, inner: set[int]) -> None:
         if top not in turns:
             end = nodes[top].ends[0]
             turns[top] = quat_between(end.arm, sub(end.at, root), ORIGIN)
-        way = sub(bones[i].head, bones[top].head)
-        nodes[i].head.at = add(root, rotate(turns[top], way))
+        fk_offset = sub(bones[i].head, bones[top].head)
+        nodes[i].head.at = add(root, rotate(turns[top], fk_offset))
         nodes[i].ends = nodes[parent].ends
         nodes[parent].ends = [nodes[i].head]
 
 
 def _measure(node: Node, reach: float) -> None:
-    """Set all that the iterations do not change."""
+    """Set everything that the iterations don't change."""
     head, ends = node.head, node.ends
     for end in ends:
         head.weight += end.weight
     for end in ends:
-        # Weights may be too far apart for their squares.
+        # Weights may be too far apart to square them.
         end.share = end.weight / head.weight if head.weight > 0.0 else 1.0 / len(ends)
         end.arm = sub(end.at, head.at)
         node.mean_arm = add(node.mean_arm, scaled(end.arm, end.share))
@@ -238,10 +238,10 @@ def _measure(node: Node, reach: float) -> None:
 def _bow_branch(
     nodes: list[Node], linkage: Linkage, inner: set[int], number: int, bend: Vec, urge: float
 ) -> None:
-    """Bend the bones that lead to an effector alone, if they are straight (see `bow`).
+    """Bend the bones that lead to a single effector, if they are straight (see `bow`).
 
-    They bend as soon as anything has to move, even if their own effector does not: a push along
-    a straight branch's axis cannot bend it.
+    They bend as soon as anything has to move, even if their own effector doesn't: a push along a
+    straight branch's axis can't bend it.
     """
     effector = linkage.effectors[number]
     path: list[int] = []
@@ -269,23 +269,23 @@ def _bow_branch(
 
 
 def _backward(nodes: list[Node]) -> None:
-    """From the effectors on, find the wanted position of each bone's head."""
+    """From the effectors inward, find the wanted position of each bone's head."""
     for node in reversed(nodes):
         head = node.head
         x = y = z = 0.0
         for end in node.ends:
-            share = end.share
+            weight = end.share
             ex, ey, ez = end.wanted
-            x += share * ex
-            y += share * ey
-            z += share * ez
-        place = (x, y, z)
+            x += weight * ex
+            y += weight * ey
+            z += weight * ez
+        mean_end = (x, y, z)
         if node.is_rigid:
             spread = ZEROS
             for end in node.ends:
-                spread = add_product(spread, end.weighted_offset, sub(end.wanted, place))
+                spread = add_product(spread, end.weighted_offset, sub(end.wanted, mean_end))
             node.turn = fitted(node.turn, spread, NEARLY_FITS)
-            head.wanted = sub(place, rotate(node.turn, node.mean_arm))
+            head.wanted = sub(mean_end, rotate(node.turn, node.mean_arm))
             continue
         hx, hy, hz = head.at
         bx, by, bz = unit_or((hx - x, hy - y, hz - z), node.back)
@@ -294,7 +294,7 @@ def _backward(nodes: list[Node]) -> None:
 
 
 def _forward(nodes: list[Node]) -> None:
-    """From the root on, point each bone at the wanted ends from its parent's end."""
+    """From the root outward, point each bone at its wanted ends."""
     for node in nodes:
         head = node.head.at
         hx, hy, hz = head
@@ -308,31 +308,31 @@ def _forward(nodes: list[Node]) -> None:
             continue
         x = y = z = 0.0
         for end in node.ends:
-            share = end.share
+            weight = end.share
             ex, ey, ez = end.wanted
-            x += share * (ex - hx)
-            y += share * (ey - hy)
-            z += share * (ez - hz)
+            x += weight * (ex - hx)
+            y += weight * (ey - hy)
+            z += weight * (ez - hz)
         if x == y == z == 0.0:
             x, y, z = sub(node.ends[0].at, head)
         wx, wy, wz = unit_or((x, y, z), ORIGIN)
         size = node.size
-        place = (hx + size * wx, hy + size * wy, hz + size * wz)
+        end_position = (hx + size * wx, hy + size * wy, hz + size * wz)
         for end in node.ends:
-            end.at = place
+            end.at = end_position
 
 
 def fitted(turn: Quat, spread: Mat3, near_enough: float) -> Quat:
     """Return the rotation R that fits arms a to vectors b with weights w by least squares.
 
-    Iterated from a given rotation and staying near it, so that it is continuous (M. Müller,
-    J. Bender, N. Chentanez and M. Macklin, “A robust method to extract the rotational part of
-    deformations”, Motion in Games 2016). Newton's method would need a sixth of the iterations, but
-    turn bodies farther: where the fit is loose, it is good that it lags.
+    Iterates from a start rotation and stays near it, for continuity (M. Müller, J. Bender, N.
+    Chentanez and M. Macklin, “A robust method to extract the rotational part of deformations”,
+    Motion in Games 2016). Newton's method would need a sixth of the iterations but rotate bodies
+    farther: where the fit is loose, the lag is useful.
 
     Args:
         turn: The rotation to start from.
-        spread: Σ w a bᵀ, all that the fit depends on.
+        spread: Σ w a bᵀ, which determines the fit.
         near_enough: The angle below which it has converged, in radians.
     """
     turned = mat_product(quat_matrix(turn), spread)
@@ -345,15 +345,15 @@ def fitted(turn: Quat, spread: Mat3, near_enough: float) -> Quat:
         if size <= near_enough * along or size < 1e-300:
             break
         half = 0.5 * size / (along if along > size else size)
-        share = sin(half) / size
-        step = (cos(half), x * share, y * share, z * share)
+        factor = sin(half) / size
+        step = (cos(half), x * factor, y * factor, z * factor)
         turn = quat_product(step, turn)
         turned = mat_product(quat_matrix(step), turned)
     return quat_unit(turn)
 
 
 def _followed(nodes: list[Node], linkage: Linkage) -> list[Quat]:
-    """Return the joints' rotations that point the bones as far as their limits allow."""
+    """Return the joint rotations that point the bones as far as their limits allow."""
     bones = linkage.bones
     axes: list[Mat3] = []
     rotations: list[Quat] = []
@@ -367,25 +367,25 @@ def _followed(nodes: list[Node], linkage: Linkage) -> list[Quat]:
             rotation = _fitted_bone(node, linkage, bone, inherited)
         else:
             child = node.children[0] if len(node.children) == 1 else -1
-            way = sub(node.ends[0].at, node.head.at)
+            direction = sub(node.ends[0].at, node.head.at)
             if child >= 0 and len(nodes[child].ends) == 1:
                 beyond = sub(nodes[child].ends[0].at, nodes[child].head.at)
-                rotation = pointed(bones, i, inherited, way, bones[child], beyond)
+                rotation = pointed(bones, i, inherited, direction, bones[child], beyond)
             else:
-                rotation = pointed(bones, i, inherited, way, None, ORIGIN)
+                rotation = pointed(bones, i, inherited, direction, None, ORIGIN)
         rotations.append(rotation)
         axes.append(turned_axes(inherited, rotation, bone.scale, post_scale))
     return rotations
 
 
 def _fitted_bone(node: Node, linkage: Linkage, bone: ConstrainedBone, inherited: Mat3) -> Quat:
-    """Return the rotation of a rigid bone: the FK pose's, turned by the fit of its ends."""
+    """Return a rigid bone's rotation: the FK rotation, turned by the fit of its ends."""
     points = [linkage.bones[i].at for i in node.children]
     points += [linkage.effectors[i].point for i in node.effectors]
     spread = ZEROS
     for point, end in zip(points, node.ends, strict=True):
         arm = rotate(bone.joint, times(point, bone.scale))
-        way = inverse_apply(inherited, sub(end.at, node.head.at))
-        spread = add_product(spread, arm, way)
+        end_vector = inverse_apply(inherited, sub(end.at, node.head.at))
+        spread = add_product(spread, arm, end_vector)
     turn = fitted(QUAT_IDENTITY, spread, FITS)
     return bone.allowed(quat_product(turn, bone.joint))

@@ -1,4 +1,4 @@
-"""The twist of a hand, shared with the bones before it, against candy-wrapper skinning."""
+"""Spreads a hand's twist over the bones before it, to avoid candy-wrapper skinning."""
 
 from math import atan2, cos, sin
 from typing import Final
@@ -30,24 +30,24 @@ from .vectors import (
 Y_AXIS: Vec = (0.0, 1.0, 0.0)
 
 HALVINGS: Final = 24
-"""The precision of the share of twist that all limits allow."""
+"""The bisection steps for the fraction of the twist that all limits allow."""
 
 
 def with_shared_twist(
     limb: ChainInput, rotations: list[Quat], hand: ConstrainedBone, wanted: Quat, spread: float
 ) -> list[Quat]:
-    """Twist the bones of a limb, so that they share the twist of the hand.
+    """Twist the bones of a limb so that they share the twist of the hand.
 
-    No joint of the limb moves; under uneven scale, lengths may change a little. Each joint,
-    including the hand's, gets an equal part of the spread twist: of n bones the i-th twists by
-    i / (n + 1) of it. If a bone is stiff or at its limit, all bones twist less.
+    The joints of the limb don't move; under uneven scale, lengths may change slightly. Each joint,
+    including the hand's, gets an equal part of the spread twist: of n bones, the i-th twists by i /
+    (n + 1) of it. If a bone is stiff or at its limit, all bones twist less.
 
     Args:
         limb: The bones before the hand.
         rotations: Their solved local rotations.
         hand: The hand.
         wanted: The local rotation of the hand without sharing.
-        spread: The share of the twist to spread, from 0 to 1.
+        spread: The fraction of the twist to spread, from 0 to 1.
 
     Returns:
         The local rotations of the limb's bones.
@@ -81,8 +81,8 @@ def _keeps(limb: ChainInput, rotations: list[Quat]) -> bool:
 def _twist(limb: ChainInput, frames: list[Frame], hand: ConstrainedBone, wanted: Quat) -> float:
     """Return the twist of the hand about the bone before it, from −π to π.
 
-    Measured from the FK pose, so that a hand that is only carried along has none. It is
-    discontinuous at π, which is as far from the FK pose either way.
+    Measured from the FK pose, so a hand that only follows isn't twisted. It is discontinuous at π,
+    which is equally far from the FK pose in both directions.
     """
     axes, head = frames[-1]
     inherited, _ = inherited_axes(hand.bone, axes)
@@ -101,17 +101,17 @@ def _twist(limb: ChainInput, frames: list[Frame], hand: ConstrainedBone, wanted:
 def _twisted(
     limb: ChainInput, rotations: list[Quat], frames: list[Frame], twist: float
 ) -> list[Quat]:
-    """Twist each bone by its part of a twist in armature space, without moving any joint."""
+    """Twist each bone by its part of a twist in armature space, without moving joints."""
     part = twist / (len(rotations) + 1)
     axes: Mat3 = limb.parent[0]
     turned: list[Quat] = []
     for i, link in enumerate(limb.links):
-        before, _ = inherited_axes(link.bone, frames[i - 1][0] if i > 0 else limb.parent[0])
+        solved_axes, _ = inherited_axes(link.bone, frames[i - 1][0] if i > 0 else limb.parent[0])
         inherited, post_scale = inherited_axes(link.bone, axes)
         ahead = unit(times(times(link.arm, link.scale), post_scale)) or Y_AXIS
         up = any_perpendicular(ahead)
-        stood = mat_product(before, quat_matrix(rotations[i]))
-        to_ahead, to_up = mat_apply(stood, ahead), mat_apply(stood, up)
+        solved_frame = mat_product(solved_axes, quat_matrix(rotations[i]))
+        to_ahead, to_up = mat_apply(solved_frame, ahead), mat_apply(solved_frame, up)
         axis = unit(to_ahead)
         if axis is not None:
             angle = part * (i + 1)

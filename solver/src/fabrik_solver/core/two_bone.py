@@ -21,7 +21,7 @@ def two_bone(joints: list[Joint], target: Vec) -> None:
     The middle joint stays on its side of the line to the target.
 
     Raises:
-        ValueError: If the chain does not have two bones.
+        ValueError: If the chain doesn't have two bones.
     """
     if len(joints) != 3:
         raise ValueError("TWO_BONE solves chains of two bones")
@@ -31,7 +31,7 @@ def two_bone(joints: list[Joint], target: Vec) -> None:
     distance = length(to_target)
     direction = unit(to_target) or unit(sub(joints[2].at(), root)) or unit(bone) or (1.0, 0.0, 0.0)
     aside = unit(across(bone, direction)) or any_perpendicular(direction)
-    # Twice: in a limb that is all but straight the first result has hardly any digits left.
+    # Twice: in an almost straight limb, the first result loses nearly all its digits.
     bend = unit(across(aside, direction)) or any_perpendicular(direction)
 
     along = 0.5 * distance
@@ -41,6 +41,6 @@ def two_bone(joints: list[Joint], target: Vec) -> None:
     height = sqrt(max(0.0, (upper - along) * (upper + along)))
     middle = add(root, add(scaled(direction, along), scaled(bend, height)))
     forearm = unit(sub(target, middle)) or direction
-    # Measured again, so that the forearm's length is exact in spite of rounding.
+    # Normalized again, so that the forearm's length is exact despite rounding.
     joints[1].move(middle)
     joints[2].move(add(middle, scaled(forearm, lower)))

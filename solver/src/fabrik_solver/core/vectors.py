@@ -1,9 +1,9 @@
 """Vectors, quaternions and 3×3 matrices as tuples of floats.
 
-A vector is ``(x, y, z)``, a quaternion ``(w, x, y, z)`` of unit length, and a matrix nine
-numbers in row-major order. Products apply from right to left. For so few numbers plain tuples are
-the fastest structure in CPython, and the one that compiles best: to a struct, as long as all its
-numbers are written out, and it is kept in an attribute or a variable rather than in a list.
+A vector is ``(x, y, z)``, a quaternion ``(w, x, y, z)`` of unit length, and a matrix nine numbers
+in row-major order. Products apply from right to left. For so few numbers, plain tuples are the
+fastest structure in CPython. They also compile best: to a struct, provided that all numbers are
+written out and the tuple is held in an attribute or a variable, not in a list.
 """
 
 from collections.abc import Iterable
@@ -14,8 +14,8 @@ Vec = tuple[float, float, float]
 Quat = tuple[float, float, float, float]
 Mat3 = tuple[float, float, float, float, float, float, float, float, float]
 
-# Not `Final`: mypyc 2.4 takes the value of a final tuple of floats for missing. Compiled, each use
-# is a look-up and a conversion, which numbers written out are not.
+# Not `Final`: mypyc 2.4 treats the value of a final tuple of floats as missing. When compiled, each
+# use costs a look-up and a conversion, unlike numbers written out.
 ORIGIN: Vec = (0.0, 0.0, 0.0)
 QUAT_IDENTITY: Quat = (1.0, 0.0, 0.0, 0.0)
 IDENTITY: Mat3 = (1.0, 0.0, 0.0, 0.0, 1.0, 0.0, 0.0, 0.0, 1.0)
@@ -33,7 +33,7 @@ def add(a: Vec, b: Vec) -> Vec:
 
 
 def sum_of(vectors: Iterable[Vec]) -> Vec:
-    """Return the sum of vectors, added up in their order."""
+    """Return the sum of vectors, added in order."""
     total = ORIGIN
     for vector in vectors:
         total = add(total, vector)
@@ -55,10 +55,10 @@ def times(a: Vec, b: Vec) -> Vec:
     return (a[0] * b[0], a[1] * b[1], a[2] * b[2])
 
 
-def mix(a: Vec, b: Vec, share: float) -> Vec:
-    """Interpolate linearly: a at a share of 0, b at 1."""
-    keep = 1.0 - share
-    return (a[0] * keep + b[0] * share, a[1] * keep + b[1] * share, a[2] * keep + b[2] * share)
+def mix(a: Vec, b: Vec, factor: float) -> Vec:
+    """Interpolate linearly: a at a factor of 0, b at 1."""
+    keep = 1.0 - factor
+    return (a[0] * keep + b[0] * factor, a[1] * keep + b[1] * factor, a[2] * keep + b[2] * factor)
 
 
 def dot(a: Vec, b: Vec) -> float:
@@ -79,7 +79,7 @@ def length(a: Vec) -> float:
     """Return the length, without overflow for huge or tiny vectors."""
     x, y, z = a
     square = x * x + y * y + z * z
-    # A square root compiles to one instruction, which `hypot` does not.
+    # A square root compiles to one instruction, unlike `hypot`.
     return sqrt(square) if SMALL < square < LARGE else hypot(x, y, z)
 
 
@@ -94,7 +94,7 @@ def unit(a: Vec) -> Vec | None:
 def unit_or(a: Vec, otherwise: Vec) -> Vec:
     """Return a with length 1, or another vector if a has no direction.
 
-    For inner loops: compiled, the result of `unit` is an object, as it may be None.
+    For inner loops: when compiled, the result of `unit` is boxed, as it may be None.
     """
     size = length(a)
     if size < 1e-300:
@@ -111,7 +111,7 @@ def across(a: Vec, axis: Vec) -> Vec:
 def any_perpendicular(axis: Vec) -> Vec:
     """Return a unit vector perpendicular to the unit vector ``axis``.
 
-    An axis in the XY plane gets an answer in that plane, so that flat chains stay flat.
+    For an axis in the XY plane the result is in that plane, so flat chains stay flat.
     """
     if axis[2] * axis[2] < 0.5:
         size = hypot(axis[0], axis[1])
@@ -121,7 +121,7 @@ def any_perpendicular(axis: Vec) -> Vec:
 
 
 def rotate_about(a: Vec, axis: Vec, cosine: float, sine: float) -> Vec:
-    """Rotate a about the unit vector ``axis`` by the angle of this cosine and sine (Rodrigues)."""
+    """Rotate a about the unit vector ``axis`` by an angle with this cosine and sine (Rodrigues)."""
     along = dot(a, axis) * (1.0 - cosine)
     side = cross(axis, a)
     return (
@@ -144,12 +144,12 @@ def quat_product(a: Quat, b: Quat) -> Quat:
 
 
 def quat_inverse(q: Quat) -> Quat:
-    """Return the rotation that takes back a rotation, given by its unit quaternion."""
+    """Return the inverse of a unit quaternion."""
     return (q[0], -q[1], -q[2], -q[3])
 
 
 def quat_unit(q: Quat) -> Quat:
-    """Normalize q; zeros become the identity."""
+    """Normalize q; zero becomes the identity."""
     w, x, y, z = q
     square = w * w + x * x + y * y + z * z
     size = sqrt(square) if SMALL < square < LARGE else hypot(w, x, y, z)
@@ -174,8 +174,8 @@ def rotate(q: Quat, a: Vec) -> Vec:
 def quat_between(a: Vec, b: Vec, half_turn_axis: Vec) -> Quat:
     """Return the smallest rotation that takes the direction of a to the direction of b.
 
-    A zero vector gives the identity. Between opposite directions the smallest rotation is not
-    unique: the component of ``half_turn_axis`` perpendicular to a is the axis.
+    A zero vector gives the identity. Between opposite directions the smallest rotation isn't
+    unique: its axis is then the component of ``half_turn_axis`` perpendicular to a.
     """
     ax, ay, az = a
     bx, by, bz = b
@@ -198,12 +198,12 @@ def quat_between(a: Vec, b: Vec, half_turn_axis: Vec) -> Quat:
     return (0.0, axis[0], axis[1], axis[2])
 
 
-def slerp(a: Quat, b: Quat, share: float) -> Quat:
-    """Interpolate spherically the short way round: a at a share of 0, b at 1."""
+def slerp(a: Quat, b: Quat, factor: float) -> Quat:
+    """Interpolate spherically the short way round: a at a factor of 0, b at 1."""
     cosine = a[0] * b[0] + a[1] * b[1] + a[2] * b[2] + a[3] * b[3]
     sign = -1.0 if cosine < 0.0 else 1.0
     cosine = min(1.0, abs(cosine))
-    keep, take = 1.0 - share, share
+    keep, take = 1.0 - factor, factor
     angle = acos(cosine)
     if angle > 1e-4:
         keep, take = sin(keep * angle) / sin(angle), sin(take * angle) / sin(angle)
@@ -229,25 +229,25 @@ def quat_exp(turn: Vec) -> Quat:
     """Return the rotation of a rotation vector: its direction is the axis, its length the angle."""
     angle = length(turn)
     half = 0.5 * angle
-    share = sin(half) / angle if angle > 1e-9 else 0.5
-    return (cos(half), turn[0] * share, turn[1] * share, turn[2] * share)
+    factor = sin(half) / angle if angle > 1e-9 else 0.5
+    return (cos(half), turn[0] * factor, turn[1] * factor, turn[2] * factor)
 
 
 def quat_log(q: Quat) -> Vec:
-    """Return the rotation vector of a unit quaternion, of a length of at most π."""
+    """Return the rotation vector of a unit quaternion, at most π long."""
     w, x, y, z = q
     sine = sqrt(x * x + y * y + z * z)
     if sine < 1e-12:
-        share = 2.0 if w >= 0.0 else -2.0
+        factor = 2.0 if w >= 0.0 else -2.0
     elif w < 0.0:
-        share = -2.0 * atan2(sine, -w) / sine
+        factor = -2.0 * atan2(sine, -w) / sine
     else:
-        share = 2.0 * atan2(sine, w) / sine
-    return (x * share, y * share, z * share)
+        factor = 2.0 * atan2(sine, w) / sine
+    return (x * factor, y * factor, z * factor)
 
 
 def quat_of(m: Mat3) -> Quat:
-    """Return the unit quaternion of a rotation matrix, from its largest component."""
+    """Return the unit quaternion of a rotation matrix, computed from its largest component."""
     xx, yy, zz = m[0], m[4], m[8]
     x, y, z = m[7] - m[5], m[2] - m[6], m[3] - m[1]
     if xx + yy + zz >= 0.0:
@@ -260,7 +260,7 @@ def quat_of(m: Mat3) -> Quat:
 
 
 def quat_compatible(q: Quat, other: Quat) -> Quat:
-    """Return q or −q, which are the same rotation, whichever is nearer to another quaternion."""
+    """Return q or −q (the same rotation), whichever is nearer to another quaternion."""
     w, x, y, z = q
     if w * other[0] + x * other[1] + y * other[2] + z * other[3] < 0.0:
         return (-w, -x, -y, -z)
@@ -378,9 +378,9 @@ def scale_columns(m: Mat3, factors: Vec) -> Mat3:
 
 
 def orthonormalize(m: Mat3) -> Mat3 | None:
-    """Return a right-handed orthonormal basis that keeps Y, and Z as nearly as it can.
+    """Return a right-handed orthonormal basis that keeps Y, and Z as nearly as possible.
 
-    None if Y and Z are not finite, or parallel.
+    None if Y and Z are parallel or not finite.
     """
     _, y, z = mat_columns(m)
     ahead, up = unit(y), unit(z)
@@ -406,8 +406,8 @@ def mat_determinant(m: Mat3) -> float:
 def inverse_direction(m: Mat3, a: Vec) -> Vec:
     """Return the direction that m maps to the direction of a.
 
-    This is the adjugate times a, with the determinant's sign: its length is arbitrary, and it is
-    zero if m is singular.
+    This is the adjugate times a, with the determinant's sign. Its length is arbitrary; it is zero
+    if m is singular.
     """
     m0, m1, m2, m3, m4, m5, m6, m7, m8 = m
     x, y, z = a
@@ -422,19 +422,19 @@ def inverse_direction(m: Mat3, a: Vec) -> Vec:
 
 
 def quat_in_axes(m: Mat3, q: Quat) -> Quat:
-    """Return the rotation q as seen in the axes m: the r for which q · m = m · r.
+    """Return the rotation q expressed in the axes m: the r for which q · m = m · r.
 
-    Sheared axes have no such rotation: r is then the one about the direction that they map to the
+    For sheared axes no such rotation exists: r is then about the direction that they map to the
     axis of q. Singular axes give the identity.
     """
     w, x, y, z = q
-    before = unit(inverse_direction(m, (x, y, z)))
-    if before is None:
+    axis = unit(inverse_direction(m, (x, y, z)))
+    if axis is None:
         return QUAT_IDENTITY
     size = length((x, y, z))
     if mat_determinant(m) < 0.0:
         size = -size
-    return (w, before[0] * size, before[1] * size, before[2] * size)
+    return (w, axis[0] * size, axis[1] * size, axis[2] * size)
 
 
 def inverse_apply(m: Mat3, a: Vec) -> Vec:
@@ -468,7 +468,7 @@ def mat_inverse(m: Mat3) -> Mat3:
 def symmetric_inverse(m: Mat3) -> Mat3:
     """Return m⁻¹ for a symmetric positive definite matrix m, zeros if m is singular.
 
-    Only its upper half counts.
+    Only the upper half of m is used.
     """
     xx, xy, xz, _, yy, yz, _, _, zz = m
     cxx, cxy, cxz = yy * zz - yz * yz, xz * yz - xy * zz, xy * yz - xz * yy
@@ -481,16 +481,16 @@ def symmetric_inverse(m: Mat3) -> Mat3:
     return (cxx, cxy, cxz, cxy, cyy, cyz, cxz, cyz, czz)
 
 
-def solve_symmetric(diagonal: Vec, others: Vec, a: Vec) -> Vec:
+def solve_symmetric(diagonal: Vec, off_diagonal: Vec, a: Vec) -> Vec:
     """Return m⁻¹ · a for a symmetric positive definite matrix m, zeros if m is singular.
 
     Args:
         diagonal: The elements xx, yy and zz of m.
-        others: The elements xy, xz and yz.
+        off_diagonal: The elements xy, xz and yz.
         a: The right-hand side.
     """
     xx, yy, zz = diagonal
-    xy, xz, yz = others
+    xy, xz, yz = off_diagonal
     x, y, z = a
     cxx, cxy, cxz = yy * zz - yz * yz, xz * yz - xy * zz, xy * yz - xz * yy
     determinant = xx * cxx + xy * cxy + xz * cxz

@@ -1,6 +1,6 @@
-"""What a pose reaches as it is written: in channels, which have single precision.
+"""What a pose reaches as written to channels, which have single precision.
 
-Nothing here asks what a solver believed. The frames follow from the channels by Blender's rules.
+Nothing here relies on the solver's result: the frames follow from the channels by Blender's rules.
 """
 
 from collections.abc import Sequence
@@ -14,18 +14,18 @@ from .posture import ChainInput
 from .vectors import Quat, Vec, quat_unit
 
 ROUNDED: Final = 2.0**-22
-"""The largest error in radians of a rotation whose quaternion is stored in single precision: twice
-that of its numbers."""
+"""The largest error, in radians, of a rotation whose quaternion is stored in single precision:
+twice the error of its components."""
 
 
 @final
 class Written:
-    """The solved channels of bones, as they are written.
+    """The solved channels of bones, as written.
 
     Attributes:
         rotations: The rotation of each bone.
-        scales: The scale of each bone; empty if they keep those of the FK pose.
-        location: The location of the first bone; None if it keeps that of the FK pose.
+        scales: The scale of each bone; empty to keep the FK pose's.
+        location: The location of the first bone; None to keep the FK pose's.
         rounding: The largest rounding error of a rotation, in radians.
     """
 
@@ -49,7 +49,7 @@ class Written:
 
 
 def unit_rotations(numbers: Sequence[float]) -> list[Quat]:
-    """Return the rotations of quaternion channels, four numbers each, as Blender takes them."""
+    """Return the rotations of quaternion channels, four numbers each, as Blender reads them."""
     n = numbers
     return [quat_unit((n[i], n[i + 1], n[i + 2], n[i + 3])) for i in range(0, len(n), 4)]
 
@@ -62,14 +62,14 @@ def measured_tip(
     tolerance: float,
     _motion: object = None,
 ) -> tuple[float, bool]:
-    """Return how far the tip of a written chain is from its target, and whether it is on it.
+    """Return the distance of a written chain's tip from its target, and whether it is on target.
 
     Args:
         chain: The bones and their FK pose.
-        written: What is written of them.
+        written: Their written channels.
         spaces: The armature's frame in world space, and its inverse.
         target: The target, in world space.
-        tolerance: The distance that counts as on the target, as a share of the chain's length.
+        tolerance: The distance still on target, relative to the chain's length.
 
     Returns:
         The distance in world space; and whether it is within the tolerance, in armature space,
@@ -96,13 +96,13 @@ def written_joints(chain: ChainInput, written: Written) -> list[Vec]:
 
 
 def is_on_target(joints: Sequence[Vec], target: Point, tolerance: float, rounding: float) -> bool:
-    """Return whether the last joint is within a share of the chain's length of its target.
+    """Return whether the last joint is within tolerance of its target.
 
     Args:
         joints: The joints, root first.
         target: The target, in the same space.
-        tolerance: The share.
-        rounding: The error of each rotation: it moves the tip as far as its bone's head is away.
+        tolerance: The tolerance, relative to the chain's length.
+        rounding: The error of each rotation: it moves the tip by its product with the lever arm.
     """
     tip = joints[-1]
     size = levers = 0.0
@@ -116,8 +116,8 @@ def judged(believed: State, is_on: bool, has_orientation_error: bool = False) ->
     """Return the state of a written pose.
 
     Args:
-        believed: What its solver says, and so why it is not on its target if it is not.
-        is_on: Whether it is.
+        believed: The solver's state, which explains why a pose isn't on target.
+        is_on: Whether it is on target.
         has_orientation_error: Whether limits keep its tip bone from its orientation.
     """
     if is_on:

@@ -1,14 +1,14 @@
-"""The one form of bytes that are kept in a file: what is damaged is told from what was written.
+"""The binary format of all data that we store in files, which detects damaged bytes.
 
     offset  bytes
-    0       4      magic: what it is
-    4       1      version of that
-    5       8      length of what is compressed
-    13      n      its fields and the payload, compressed (RFC 1950)
-    13 + n  4      CRC-32 of all before it
+    0       4      magic number of the kind of data
+    4       1      version of its format
+    5       8      length of fields and payload, uncompressed
+    13      n      fields and payload, compressed (RFC 1950)
+    13 + n  4      CRC-32 of all preceding bytes
 
-As in PNG and XZ the checksum comes before anything else is believed, and the length before anything
-is unpacked. All numbers are little-endian, on any machine.
+As in PNG and XZ, readers check the checksum before they use anything else, and the length before
+they decompress. All numbers are little-endian on any machine.
 """
 
 from collections.abc import Iterable, Sequence
@@ -23,24 +23,24 @@ COUNTS = Struct("<3I")
 CONTENT = "<{}q{}s{}d"
 
 MOST = 1 << 26
-"""The longest payload in bytes, if its owner sets no other bound: hours of any motion."""
+"""The default maximum length of fields and payload, in bytes: hours of any motion."""
 
 LARGEST = 3.5e38
-"""The largest number of a `Content`: that of single precision. Products of a few stay finite."""
+"""The largest number of a `Content`, as in single precision. Products of a few stay finite."""
 
 UNIT = 1e-3
-"""How much the square of the length of a unit vector or quaternion may differ from 1."""
+"""The largest deviation from 1 of the squared length of a unit vector or quaternion."""
 
 DAMAGED = "the bytes are damaged, or of another kind"
 
 
 class Content(NamedTuple):
-    """What most payloads are made of.
+    """The content of most payloads.
 
     Attributes:
-        integers: Counts, frames and the like.
-        names: Any text without zeros.
-        numbers: None beyond `LARGEST`.
+        integers: Counts, frames and other integers.
+        names: Texts without null characters.
+        numbers: Numbers of magnitude below `LARGEST`.
     """
 
     integers: Sequence[int]
@@ -49,17 +49,17 @@ class Content(NamedTuple):
 
 
 def are_units(vectors: Iterable[Sequence[float]]) -> bool:
-    """Return whether vectors or quaternions that were stored with length 1 have it."""
+    """Return whether all vectors or quaternions have length 1, within `UNIT`."""
     return all([abs(sum([x * x for x in vector]) - 1.0) < UNIT for vector in vectors])
 
 
 class Form(NamedTuple):
-    """What tells one kind of what is kept from all others.
+    """The file format of a kind of data.
 
     Attributes:
-        magic: Four bytes that say what it is.
-        version: Of its form, up to 255.
-        fields: What stands before the payload, little-endian.
+        magic: The magic number, four bytes that identify the kind.
+        version: The version of the format, up to 255.
+        fields: The layout of the fields before the payload, little-endian.
     """
 
     magic: bytes
@@ -67,12 +67,12 @@ class Form(NamedTuple):
     fields: Struct = Struct("<")
 
     def sealed(self, payload: bytes, *fields: object, level: int = 1) -> bytes:
-        """Return a payload as it is stored.
+        """Return the stored form of a payload.
 
         Args:
             payload: Any bytes.
-            fields: What stands before it.
-            level: Of compression; 0 for what is compressed as a part of something else.
+            fields: The values of the fields before it.
+            level: The compression level; 0 for data that is compressed as part of other data.
         """
         whole = self.fields.pack(*fields) + payload
         head = HEAD.pack(self.magic, self.version, len(whole))
@@ -80,14 +80,14 @@ class Form(NamedTuple):
         return whole + CHECK.pack(crc32(whole))
 
     def opened(self, blob: bytes, most: int = MOST) -> tuple[Any, ...]:
-        """Return the fields and the payload of what was sealed.
+        """Return the fields and the payload from their stored form.
 
         Args:
-            blob: What is stored.
-            most: The length in bytes up to which it is unpacked.
+            blob: The stored bytes.
+            most: The maximum length of fields and payload, in bytes.
 
         Raises:
-            ValueError: If it is anything else, damaged, or longer.
+            ValueError: If the bytes are of another kind, damaged, or too long.
         """
         end = len(blob) - CHECK.size
         view = memoryview(blob)
@@ -109,17 +109,17 @@ class Form(NamedTuple):
     def packed(
         self, integers: Sequence[int], names: Sequence[str], numbers: Sequence[float]
     ) -> bytes:
-        """Return what a `Content` is made of sealed, but not compressed: the history does that."""
+        """Return the stored form of a `Content`, uncompressed: the history compresses it."""
         text = "".join([f"{name}\0" for name in names]).encode()
         counts = len(integers), len(text), len(numbers)
         body = pack(CONTENT.format(*counts), *integers, text, *numbers)
         return self.sealed(COUNTS.pack(*counts) + body, level=0)
 
     def unpacked(self, blob: bytes) -> Content:
-        """Return what was packed; its owner checks that there is as much as it needs.
+        """Return the packed content. Callers check that it has as many values as they need.
 
         Raises:
-            ValueError: If it is anything else, damaged, or a number is beyond `LARGEST`.
+            ValueError: If the bytes are of another kind or damaged, or a number exceeds `LARGEST`.
         """
         (payload,) = self.opened(blob)
         try:
@@ -128,8 +128,8 @@ class Form(NamedTuple):
         except error:
             raise ValueError(DAMAGED) from None
         at: int = counts[0]
-        *names, rest = values[at].decode().split("\0")
+        *names, remainder = values[at].decode().split("\0")
         numbers = values[at + 1 :]
-        if rest or not all([-LARGEST < number < LARGEST for number in numbers]):
+        if remainder or not all([-LARGEST < number < LARGEST for number in numbers]):
             raise ValueError(DAMAGED)
         return Content(values[:at], names, numbers)

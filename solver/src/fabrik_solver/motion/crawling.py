@@ -1,7 +1,7 @@
-"""Recognizing the legs of insects, spiders and other bodies with three pairs of legs or more.
+"""Recognition of the legs of insects, spiders and other bodies with at least three pairs of legs.
 
-They are found by symmetry and shape: chains that leave the median plane of the body in pairs and
-end on a common floor. Only the rest pose is used, with Z up.
+It relies on symmetry and shape: legs are pairs of chains that leave the median plane of the body
+and end on a common floor. It uses only the rest pose, with Z up.
 """
 
 from __future__ import annotations
@@ -18,27 +18,27 @@ from .anatomy import LEFT, RestBone, body_bones
 Y: Vec = (0.0, 1.0, 0.0)
 
 ON_PLANE: Final = 0.02
-"""The largest distance of the trunk's bones from the median plane, relative to the body's size."""
+"""The largest distance of the trunk's bones from the median plane, as a fraction of body size."""
 
 SYMMETRY: Final = 0.05
-"""The largest distance of a foot from the mirror image of its twin, relative to the body's size."""
+"""The largest distance of a foot from the mirror image of its twin, as a fraction of body size."""
 
 FLOOR: Final = 0.15
-"""The largest height of a foot above the lowest, and the least height of the first joint of a leg,
-as a fraction of the body's height: claws and toes begin lower, feelers end higher."""
+"""The largest height of a foot above the lowest foot and the minimum height of a leg's first joint,
+as a fraction of the body's height. Claws and toes begin lower, feelers end higher."""
 
 LEAST: Final = 0.35
-"""The least length of a leg, as a fraction of the longest: jaws are shorter."""
+"""The minimum length of a leg, as a fraction of the longest leg: jaws are shorter."""
 
 PAIRS: Final = 3
-"""The least number of pairs."""
+"""The minimum number of pairs."""
 
 LegBones = tuple[int, ...]
-"""The bones of a leg, root first; its foot is the tail of the last one."""
+"""The bones of a leg, root first. Its foot is the tail of the last bone."""
 
 
 def crawler_legs(bones: Sequence[RestBone]) -> list[LegBones]:
-    """Return the legs of a body with many legs, empty if it is none.
+    """Return the legs of a body with many legs; empty for other bodies.
 
     Args:
         bones: The bones, parents first.
@@ -75,7 +75,7 @@ def _on_floor(
 def _pairs(
     bones: Sequence[RestBone], body: Sequence[int], axis: Vec, size: float
 ) -> list[tuple[LegBones, LegBones]]:
-    """Return the chains of two bones or more with a twin beyond the plane across an axis."""
+    """Return pairs of mirrored chains of at least two bones. The axis is normal to the mirror."""
     middle = median(dot(bones[i].head, axis) for i in body)
 
     def offset(point: Vec) -> float:
@@ -95,22 +95,22 @@ def _pairs(
     ]
     legs = [leg for leg in legs if len(leg) > 1]
     pairs: list[tuple[LegBones, LegBones]] = []
-    others = [leg for leg in legs if offset(bones[leg[-1]].tail) < 0.0]
+    opposite_legs = [leg for leg in legs if offset(bones[leg[-1]].tail) < 0.0]
     for leg in legs:
         tip = bones[leg[-1]].tail
         if offset(tip) <= 0.0:
             continue
         image = add(tip, scaled(axis, -2.0 * offset(tip)))
-        twins = [other for other in others if len(other) == len(leg)]
+        twins = [other for other in opposite_legs if len(other) == len(leg)]
         twin = min(twins, key=lambda other: dist(bones[other[-1]].tail, image), default=None)
         if twin is not None and dist(bones[twin[-1]].tail, image) <= SYMMETRY * size:
-            others.remove(twin)
+            opposite_legs.remove(twin)
             pairs.append((leg, twin))
     return pairs
 
 
 def _longest(bones: Sequence[RestBone], children: dict[int, list[int]], start: int) -> LegBones:
-    """Return the longest chain of descendants of a bone, including it."""
+    """Return the longest chain from a bone through its descendants."""
     lines = [(start, *_longest(bones, children, child)) for child in children[start]]
     return max(lines, key=lambda line: _length(bones, line), default=(start,))
 

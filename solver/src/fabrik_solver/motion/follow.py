@@ -1,11 +1,11 @@
-"""A free chain: its head follows a path, and the rest is dragged along.
+"""A free chain: its head follows a path and drags the other bones.
 
 The root is free. FABRIK's backward pass alone (Aristidou and Lasenby, 2011, “FABRIK: a fast,
-iterative solver for the inverse kinematics problem”) moves the head to its goal and lets each joint
-follow the one before it along the line between them, which keeps all lengths. With ever smaller
-steps each joint moves along a tractrix, like a trailer. For a straight step the tractrix has a
-closed form (Steinhaus, “Mathematical Snapshots”), so that few steps suffice. A pose is a function
-of the whole path of the head from the start on.
+iterative solver for the inverse kinematics problem”) moves the head to its goal. Each joint then
+moves toward its predecessor until the bone has its length. With ever smaller steps, each joint
+moves along a tractrix, like a trailer. For a straight step, the tractrix has a closed form
+(Steinhaus, “Mathematical Snapshots”), so few steps suffice. A pose depends on the whole path of the
+head from the start.
 """
 
 from collections.abc import Callable, Iterator, Sequence
@@ -16,23 +16,23 @@ from ..core.vectors import Vec, add, dot, length, mix, scaled, sub, unit
 from .easing import smooth
 
 FINENESS = 0.25
-"""The substep of the head, as a share of the shortest bone, so that fast heads cut no corners.
+"""The head's substep, as a fraction of the shortest bone, so that fast heads don't cut corners.
 
-On a circle of four bones' radius the error of the fifth bone is then below a hundredth of a bone,
-and four hundredths at two bones per frame.
+On a circle with a radius of four bones, the error of the fifth bone is then below 0.01 bones, and
+0.04 bones at two bones per frame.
 """
 
 MAX_STEPS = 1000
-"""The most substeps of a frame, for a head that jumps very far."""
+"""The maximum number of substeps of a frame, for a head that jumps very far."""
 
 MAX_TANGENT = 3.0
-"""The largest tangent, in distances to the nearer neighbor: a larger one would overshoot."""
+"""The largest tangent, in distances to the nearer neighbor. A larger tangent would overshoot."""
 
 UPWARD: Vec = (0.0, 0.0, 1.0)
-"""The default direction, if none is defined."""
+"""The direction to use where none is defined."""
 
 MAX_CACHED = 200_000
-"""The most joints that a trail caches: about 30 MB. Beyond that they are computed again."""
+"""The maximum number of joints that a trail caches, about 30 MB. Others are computed again."""
 
 
 class Trail:
@@ -41,7 +41,7 @@ class Trail:
     It caches, but its results depend only on its arguments.
 
     Attributes:
-        start: The joints of the chain at the start, root first; the last one is the head.
+        start: The joints of the chain at the start, root first and head last.
         path: The position of the head at each frame, in the same space.
         is_on_path: Whether the joints stay on the path of the head, like a train on rails, instead
             of being dragged.
@@ -51,7 +51,7 @@ class Trail:
         """Start with a chain and a path.
 
         Raises:
-            ValueError: If there is no bone, the path is empty, or a number is not finite.
+            ValueError: If the chain has no bone, the path is empty, or a number isn't finite.
         """
         if len(start) < 2 or not path:
             raise ValueError("a free chain needs at least one bone and one position of its head")
@@ -69,7 +69,7 @@ class Trail:
 
         Args:
             time: In frames since the first position, with fractions; clamped to the path.
-            head: The final position of the head, if it is not on the path.
+            head: The final position of the head, if it isn't on the path.
         """
         time = min(max(time, 0.0), len(self.path) - 1.0)
         whole = floor(time)
@@ -92,26 +92,27 @@ class Trail:
                 self._cached.append(joints)
         return joints
 
-    def _substeps(self, frame: int, share: float) -> Iterator[Vec]:
-        """Yield the substeps of the head after a frame, up to a fraction of the way to the next."""
-        if share == 0.0:
+    def _substeps(self, frame: int, fraction: float) -> Iterator[Vec]:
+        """Yield the substeps of the head after a frame, up to a fraction of the next interval."""
+        if fraction == 0.0:
             return
         curve, distance = curve_between(self.path, frame)
         steps = 1
         if self._step > 0.0:
             steps = ceil(min(max(distance / self._step, 1.0), MAX_STEPS))
-        for i in range(1, ceil(share * steps)):
+        for i in range(1, ceil(fraction * steps)):
             yield curve(i / steps)
-        yield curve(share) if share < 1.0 else self.path[frame + 1]
+        yield curve(fraction) if fraction < 1.0 else self.path[frame + 1]
 
-    def _backward(self, frame: int, share: float, head: Vec | None) -> Iterator[Vec]:
-        """Yield the path backward from the head, without end.
+    def _backward(self, frame: int, fraction: float, head: Vec | None) -> Iterator[Vec]:
+        """Yield the path backward from the head, endlessly.
 
-        Before the start of the path it follows the initial chain, then its first direction.
+        Before its start, the path is extended by the initial chain, then by the direction of its
+        root bone.
         """
         if head is not None:
             yield head
-        yield from reversed(list(self._substeps(frame, share)))
+        yield from reversed(list(self._substeps(frame, fraction)))
         for i in reversed(range(frame)):
             yield from reversed(list(self._substeps(i, 1.0)))
         yield self.path[0]
@@ -121,7 +122,7 @@ class Trail:
             yield add(self.start[0], scaled(side, 2.0 * i * max(self._lengths)))
 
     def _along(self, backward: Iterator[Vec]) -> tuple[Vec, ...]:
-        """Return the joints along a path, head first, each at its bone's length from the last."""
+        """Return the joints on a path, head first, with the bones' lengths between them."""
         near = far = next(backward)
         joints = [near]
         for size in self._lengths:
@@ -133,14 +134,14 @@ class Trail:
 
 
 def dragged(joints: Sequence[Vec], lengths: Sequence[float], position: Vec) -> tuple[Vec, ...]:
-    """Drag a chain in a straight line to a new position of its head; return the joints, head first.
+    """Drag a chain's head straight to a new position; return the joints, head first.
 
-    With θ between a bone and the movement of the joint that drags it, tan θ/2 falls as exp(−s/L)
-    over the distance s, L being the bone's length.
+    Let θ be the angle between a bone and the movement of the joint that drags it. Then tan θ/2
+    decreases as exp(−s/L) over the distance s, where L is the bone's length.
 
     Args:
-        joints: The joints before, head first.
-        lengths: The distance from each to the one after it.
+        joints: The previous joints, head first.
+        lengths: The distance of each joint to the next.
         position: The new position of the head.
     """
     moved = [position]
@@ -157,14 +158,14 @@ def dragged(joints: Sequence[Vec], lengths: Sequence[float], position: Vec) -> t
         cosine = -(side_x * ahead_x + side_y * ahead_y + side_z * ahead_z) / size
         left = exp(-distance / size)
         near, far = 1.0 + cosine, (1.0 - cosine) * left * left
-        if near + far > 0.0:  # Else it is pushed straight back, and stays ahead.
+        if near + far > 0.0:  # Otherwise the joint is pushed straight back and stays ahead.
             across = 2.0 * left / (near + far)
             along = ((far - near) / (near + far) + across * cosine) * size
             side_x = across * side_x + along * ahead_x
             side_y = across * side_y + along * ahead_y
             side_z = across * side_z + along * ahead_z
-        share = size / (hypot(side_x, side_y, side_z) or size)
-        x, y, z = x + side_x * share, y + side_y * share, z + side_z * share
+        factor = size / (hypot(side_x, side_y, side_z) or size)
+        x, y, z = x + side_x * factor, y + side_y * factor, z + side_z * factor
         moved.append((x, y, z))
     return tuple(moved)
 
@@ -172,8 +173,8 @@ def dragged(joints: Sequence[Vec], lengths: Sequence[float], position: Vec) -> t
 def curve_between(path: Sequence[Vec], frame: int) -> tuple[Callable[[float], Vec], float]:
     """Return the curve from one position of a path to the next, and its approximate length.
 
-    It is a Catmull–Rom spline with clamped tangents, so that it does not overshoot where the head
-    stops or starts.
+    It is a Catmull–Rom spline with clamped tangents, so that it doesn't overshoot where the head
+    starts or stops.
 
     Args:
         path: The positions, one per frame.
@@ -181,24 +182,24 @@ def curve_between(path: Sequence[Vec], frame: int) -> tuple[Callable[[float], Ve
     """
     a, b = path[frame], path[frame + 1]
     step = sub(b, a)
-    before = sub(a, path[frame - 1]) if frame > 0 else step
-    after = sub(path[frame + 2], b) if frame + 2 < len(path) else step
-    leaving, arriving = _slope(before, step), _slope(step, after)
+    previous = sub(a, path[frame - 1]) if frame > 0 else step
+    following = sub(path[frame + 2], b) if frame + 2 < len(path) else step
+    leaving, arriving = _slope(previous, step), _slope(step, following)
 
-    def curve(share: float) -> Vec:
-        rest = 1.0 - share
-        position = add(a, scaled(step, smooth(share)))
-        swing = sub(scaled(leaving, rest), scaled(arriving, share))
-        return add(position, scaled(swing, share * rest))
+    def curve(fraction: float) -> Vec:
+        remainder = 1.0 - fraction
+        position = add(a, scaled(step, smooth(fraction)))
+        swing = sub(scaled(leaving, remainder), scaled(arriving, fraction))
+        return add(position, scaled(swing, fraction * remainder))
 
     return curve, max(length(step), length(leaving), length(arriving))
 
 
-def _slope(before: Vec, after: Vec) -> Vec:
-    """Return the tangent at a position, from the vectors to its neighbours."""
-    mean = mix(before, after, 0.5)
+def _slope(previous: Vec, following: Vec) -> Vec:
+    """Return the tangent at a position, from the steps before and after it."""
+    mean = mix(previous, following, 0.5)
     size = length(mean)
-    most = MAX_TANGENT * min(length(before), length(after))
+    most = MAX_TANGENT * min(length(previous), length(following))
     return scaled(mean, most / size) if size > most else mean
 
 
@@ -207,9 +208,9 @@ def _crossing(center: Vec, size: float, near: Vec, far: Vec) -> Vec:
 
     Args:
         center: The center of the sphere.
-        size: Its radius.
-        near: The start of the line, inside.
-        far: Its end, outside.
+        size: The radius of the sphere.
+        near: The start of the line, inside the sphere.
+        far: The end of the line, outside the sphere.
     """
     along, offset = sub(far, near), sub(near, center)
     square = dot(along, along)

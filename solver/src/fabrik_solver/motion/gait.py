@@ -1,7 +1,7 @@
-"""The data of a walk: its legs, its settings, and its recorded steps.
+"""The data of a walk: its legs, settings and recorded steps.
 
-`walking` plans the steps once. The feet (`footfall.foot_at`) and the lean of the body at any time
-are functions of the recorded walk.
+`walking` plans the steps once. The feet (`footfall.foot_at`) and the body's lean at any time are
+functions of the recorded walk.
 """
 
 from collections.abc import Sequence
@@ -15,13 +15,13 @@ from .stance import Lean, LeanState, lean_between
 
 
 class WalkingLeg(NamedTuple):
-    """One leg.
+    """A leg.
 
     Attributes:
         rest: The rest position of its foot, in the body's frame: X to the right, Y ahead, Z up.
         root: The position of its hip, in the body's frame.
-        reach: Its length, stretched out.
-        group: Legs with the same number step together; the groups step in turn.
+        reach: Its length when fully extended.
+        group: Legs with the same number step together. The groups take turns.
         spine: Its position along the spine: 0 on the body itself, 1 at the far end.
     """
 
@@ -33,19 +33,19 @@ class WalkingLeg(NamedTuple):
 
 
 class WalkSettings(NamedTuple):
-    """How a body walks. Lengths are shares of each leg's length, times are frames.
+    """How a body walks. Lengths are fractions of each leg's length, times are frames.
 
     Attributes:
         threshold: The distance of a foot from its rest position at which it steps.
         step_height: The height of a step.
-        duration: The duration of a step, unless the body is too fast for that.
-        overshoot: How far ahead of its rest position a foot lands, as a share of the threshold.
-        ray_height: How far above the rest position to look for ground.
+        duration: The duration of a step, shorter if the body is too fast.
+        overshoot: How far ahead of its rest position a foot lands, as a fraction of the threshold.
+        ray_height: How far above the rest position rays toward the ground begin.
         climbs: Whether feet step onto walls and wrap around edges.
-        height: The share of the feet's height that the body follows.
-        tilt: The share of the slope under the feet that the body follows.
+        height: The fraction of the feet's height that the body follows.
+        tilt: The fraction of the slope under the feet that the body follows.
         bob: How far the body rises with each step.
-        leans: Whether the body can be lifted and tilted at all.
+        leans: Whether the body can be lifted and tilted.
     """
 
     threshold: float = 0.25
@@ -61,12 +61,12 @@ class WalkSettings(NamedTuple):
 
 
 class RecordedWalk(NamedTuple):
-    """A walk that was simulated.
+    """A simulated walk.
 
     Attributes:
         start: The first whole frame.
-        falls: The footfalls of each leg; the first one is its stance at the start.
-        lean_states: The lean of the body at each frame.
+        falls: The footfalls of each leg, beginning with its stance at the start.
+        lean_states: The lean of the body at each whole frame.
     """
 
     start: int

@@ -1,4 +1,4 @@
-"""Bodies and grounds between two whole frames."""
+"""Interpolation of bodies and grounds between two whole frames."""
 
 from collections.abc import Mapping
 
@@ -15,42 +15,44 @@ from ..core.vectors import (
 from .footfall import STILL, Grounds
 
 
-def body_between(a: Frame, b: Frame, turns: tuple[Quat, Quat], share: float) -> Frame:
+def body_between(a: Frame, b: Frame, turns: tuple[Quat, Quat], t: float) -> Frame:
     """Interpolate the frame of a body between two whole frames.
 
     Args:
-        a: Its frame at the first.
-        b: Its frame at the second.
+        a: Its frame at the first whole frame.
+        b: Its frame at the second whole frame.
         turns: Its rotations at both.
-        share: The share of the time between them.
+        t: The fraction of the time between them.
     """
-    axes: Mat3 = quat_matrix(slerp(*turns, share))
-    return axes, mix(a[1], b[1], share)
+    axes: Mat3 = quat_matrix(slerp(*turns, t))
+    return axes, mix(a[1], b[1], t)
 
 
-def grounds_between(before: Mapping[int, Frame], after: Grounds, share: float) -> Grounds:
+def grounds_between(
+    previous_grounds: Mapping[int, Frame], next_grounds: Grounds, t: float
+) -> Grounds:
     """Interpolate the frames of the grounds between two whole frames.
 
     Args:
-        before: Those that feet stood on at the whole frame before.
-        after: All of them at the next one.
-        share: The share of the time between them.
+        previous_grounds: The frames of the grounds that feet stood on at the previous whole frame.
+        next_grounds: The frames of all grounds at the next whole frame.
+        t: The fraction of the time between them.
     """
 
     def at(ground: int) -> Frame:
-        then, soon = before.get(ground), after(ground)
-        if then is None or then == soon or share == 1.0:
-            return soon
-        columns = zip(mat_columns(then[0]), mat_columns(soon[0]), strict=True)
-        axes = mat_from_columns(*(mix(a, b, share) for a, b in columns))
-        return axes, mix(then[1], soon[1], share)
+        start, end = previous_grounds.get(ground), next_grounds(ground)
+        if start is None or start == end or t == 1.0:
+            return end
+        columns = zip(mat_columns(start[0]), mat_columns(end[0]), strict=True)
+        axes = mat_from_columns(*(mix(a, b, t) for a, b in columns))
+        return axes, mix(start[1], end[1], t)
 
     return at
 
 
-def carried(ground: int, now: Grounds, whole: Grounds) -> Frame:
-    """Return the transform of a ground from now to the whole frame, at which rays are cast."""
+def carried(ground: int, current: Grounds, whole: Grounds) -> Frame:
+    """Return the motion of a ground from now to the whole frame, at which rays are cast."""
     if ground == STILL:
         return WHOLE
-    here, there = now(ground), whole(ground)
-    return WHOLE if here == there else frame_in(there, inverse(here))
+    start, end = current(ground), whole(ground)
+    return WHOLE if start == end else frame_in(end, inverse(start))

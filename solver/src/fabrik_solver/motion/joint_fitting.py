@@ -1,4 +1,4 @@
-"""Fitting bones to given joints."""
+"""Fitting bones to joints."""
 
 from collections.abc import Sequence
 from math import dist
@@ -16,25 +16,25 @@ def fitted_to_joints(
 ) -> Posture:
     """Return the posture in which each bone points from its joint to the next one.
 
-    From the root on, each bone swings by the smallest rotation from where its parent carries it,
-    as in `pose_chain`. The root stays, and the bones keep their lengths: only the directions from
-    joint to joint count. If the distances match the bones' lengths, the bones end on the joints.
-    Under uneven scale lengths change as bones turn: `swing_along` returns the new ones.
+    From the root on, each bone swings by the smallest rotation from the orientation that it gets
+    from its parent, as in `pose_chain`. The root and the bones' lengths stay: only the directions
+    from joint to joint matter. If the distances match the lengths, the bones end on the joints.
+    Under uneven scale, lengths change as bones rotate: `swing_along` returns the new ones.
 
     Args:
         chain: The bones and their FK pose.
-        joints: One more than there are bones, root first, in armature space.
-        target: What the tip should be on, in armature space; the last joint if None.
+        joints: One more joint than bones, root first, in armature space.
+        target: The target of the tip, in armature space; None takes the last joint.
         influence: See `pose_chain`.
-        tolerance: The distance from the tip to the target at which it is reached, as a share of
-            the chain's length.
+        tolerance: The largest distance from the tip to a reached target, as a fraction of the
+            chain's length.
 
     Returns:
         The posture, with the actual tip of the chain. Its state is ``'REACHED'`` or
         ``'OUT_OF_REACH'``.
 
     Raises:
-        ValueError: If a joint is not finite.
+        ValueError: If a joint isn't finite.
     """
     numbers, tip, lengths = swing_along(chain, joints)
     if chain.hand is not None and chain.limb is None:
@@ -45,8 +45,8 @@ def fitted_to_joints(
     is_there = residual <= (1.0 + 1e-9) * tolerance * sum(lengths)
     state: State = "REACHED" if is_there else "OUT_OF_REACH"
     along = Chain(tuple(joints))
-    way = sub((x, y, z), joints[0])
-    aim = scaled(way, 1.0 / along.scale) if along.scale > 0.0 else ORIGIN
+    root_to_target = sub((x, y, z), joints[0])
+    aim = scaled(root_to_target, 1.0 / along.scale) if along.scale > 0.0 else ORIGIN
     solution = Solution(along, along.start, state, is_there, residual, 0, aim)
     posture = Posture(numbers, tip, state, goal, solution)
     return posture if influence == 1.0 else weakened(posture, chain, influence)

@@ -1,11 +1,11 @@
 """Look-at: bones that rotate so that the last one points at a target.
 
-The bones before the last one take their shares of the rotation, measured from the last one's
-position in the FK pose; the last one makes up the rest from where they have carried it, so that it
-points exactly at the target whatever the shares are.
+The other bones take fractions of the rotation, measured from the last bone's position in the FK
+pose. The last bone adds the remaining rotation at its new position. So it points exactly at the
+target, whatever the fractions are.
 
-Everything is a continuous function of the target. The rotation is undefined in two places: straight
-behind, and at the bone itself. There the shared part eases back to the FK pose.
+Everything is a continuous function of the target. The rotation is undefined straight behind, and at
+the bone itself. There the shared part eases back to the FK pose.
 """
 
 from collections.abc import Sequence
@@ -59,16 +59,16 @@ UNLIMITED: Final = pi - 1e-6
 """A limit at or above this angle allows every direction."""
 
 BEHIND: Final = radians(150.0)
-"""The angle from which the shared part eases back, to straight behind."""
+"""The angle from which on the shared part eases back, until straight behind."""
 
 OVERHEAD: Final = 0.2
 """The sine of the angle between gaze and up below which the shared part of the roll fades."""
 
 NEAR: Final = 0.1
-"""The distance below which a target is too close, as a share of the last bone's length."""
+"""The distance below which a target is too close, as a fraction of the last bone's length."""
 
 CLOSE: Final = 0.25
-"""The distance, relative to that from root to last bone, within which the bones before ease back.
+"""The distance, relative to that from root to last bone, within which the other bones ease back.
 
 Otherwise they would move the last bone's head past the target."""
 
@@ -78,12 +78,13 @@ class Look(NamedTuple):
 
     Attributes:
         axis: The axis of the last bone that points at the target, a unit vector along X, Y or Z.
-        up_axis: The axis to keep up, along another axis; None takes the smallest rotation.
-        up: Its direction in armature space, as nearly as possible; None takes that of the FK pose.
-        share: The shares of the rotation: 0 leaves it to the last bone, 1 gives each an equal part,
-            between them the shares grow toward the last bone.
-        limit: The largest angle from the FK pose's gaze, in radians; π for any.
-        softness: The last share of the limit, over which the gaze eases out.
+        up_axis: Another axis, which stays up; None takes the smallest rotation.
+        up: The direction of that axis in armature space, as closely as possible; None takes that of
+            the FK pose.
+        share: The distribution of the rotation: 0 leaves it to the last bone, 1 gives all bones
+            equal parts. In between, the parts grow toward the last bone.
+        limit: The largest angle from the FK pose's gaze, in radians; π without a limit.
+        softness: The last fraction of the limit, over which the gaze eases out.
     """
 
     axis: Vec = Z_AXIS
@@ -94,23 +95,23 @@ class Look(NamedTuple):
     softness: float = 0.0
 
 
-# Classes of their own instead of named tuples: compiled, their numbers are not boxed.
+# Classes instead of named tuples: when compiled, their numbers aren't boxed.
 
 
 @final
 class PosedBone:
-    """A bone of a chain on its way from the root, in armature space.
+    """A posed bone of a chain, computed from the root on, in armature space.
 
     Attributes:
-        given: The FK pose's local rotation.
+        given: Its local rotation in the FK pose.
         scale: Its scale along the rotated axes.
-        arm: The next bone's head, or its tail, in its own space.
+        arm: The next bone's head, or its own tail, in the bone's local space.
         inherited: The axes in which its rotation acts.
         head: Its head.
         rotation: Its local rotation.
         turned: Its axes without the scale of the bone.
         axes: Its axes.
-        tail: The next bone's head, or its tail.
+        tail: The next bone's head, or its own tail.
     """
 
     __slots__ = (
@@ -135,11 +136,11 @@ class PosedBone:
     tail: Vec
 
     def __init__(self, chain: ChainInput, i: int, parent: Mat3, head: Vec) -> None:
-        """Take the FK pose's rotation; `turn` computes the rest.
+        """Take the FK pose's rotation. `turn` computes the remaining attributes.
 
         Args:
             chain: The chain.
-            i: Its index there.
+            i: The index of the bone in the chain.
             parent: The axes of its posed parent.
             head: Its head.
         """
@@ -151,7 +152,7 @@ class PosedBone:
         self.head = head
 
     def turn(self, rotation: Quat) -> None:
-        """Give it a local rotation."""
+        """Set its local rotation."""
         self.rotation = rotation
         self.turned = mat_product(self.inherited, quat_matrix(rotation))
         self.axes = scale_columns(self.turned, self.scale)
@@ -160,19 +161,19 @@ class PosedBone:
 
 @final
 class Gaze:
-    """The gaze of the last bone under the FK pose, in armature space, and its limit.
+    """The gaze of the last bone in the FK pose, in armature space, and its limit.
 
     Attributes:
-        ahead: The direction of its gaze.
-        side: The direction perpendicular to it of the axis to keep up, or of another one.
-        has_up: Whether the axis to keep up has a goal direction, else the rotation is the smallest.
-        up: That direction.
-        own: The look axis before the bone's rotation.
-        own_side: The axis of the side before it.
+        ahead: The direction of the gaze.
+        side: The component perpendicular to it of the up axis; without one, of another axis.
+        has_up: Whether the up axis has a goal direction; otherwise the rotation is the smallest.
+        up: The goal direction of the up axis.
+        own: The look axis in the bone's local space.
+        own_side: The axis of `side` in the bone's local space.
         reach: The distance below which a target is too close.
-        shared_reach: The same for the bones that share the rotation.
-        limit: The largest angle from this gaze.
-        softness: The last share of the limit, over which the gaze eases out.
+        shared_reach: The same distance for the bones that share the rotation.
+        limit: The largest angle from this gaze, in radians.
+        softness: The last fraction of the limit, over which the gaze eases out.
     """
 
     __slots__ = (
@@ -223,14 +224,14 @@ class Gaze:
 
 @final
 class Turn:
-    """A rotation of the gaze in armature space: about an axis, and then about the gaze itself.
+    """A rotation of the gaze in armature space: about an axis, then about the gaze itself.
 
     Attributes:
         axis: The axis, perpendicular to the gaze of the FK pose.
-        angle: The angle about it.
-        roll: The angle about the rotated gaze.
-        share: The part of the angle that is shared, faded out where it would be discontinuous.
-        roll_share: The part of the roll.
+        angle: The angle about the axis, in radians.
+        roll: The angle about the rotated gaze, in radians.
+        share: The shared fraction of the angle, faded out where it would be discontinuous.
+        roll_share: The shared fraction of the roll.
     """
 
     __slots__ = ("angle", "axis", "roll", "roll_share", "share")
@@ -260,20 +261,19 @@ def pose_look(
     """Pose a chain so that its last bone points at a target.
 
     The tip of the result is the point that the last bone looks at, at the target's distance. Joint
-    limits hold; a bone at its limit leaves the rest to later ones.
+    limits apply. A bone at its limit leaves the remaining rotation to later bones.
 
     Args:
         chain: The bones and their FK pose, without a hand.
         target: The target, in armature space.
         look: The settings.
-        influence: 0 gives the FK pose, 1 the solution; between them each bone turns part of the
-            way.
-        tolerance: The angle, in radians, up to which the gaze counts as on the target.
+        influence: 0 gives the FK pose, 1 the solution. In between, each bone rotates partly.
+        tolerance: The largest angle to the target, in radians, at which it is reached.
 
     Raises:
-        ValueError: If a number of the target is not finite.
+        ValueError: If a number of the target isn't finite.
     """
-    goal = Goal(target)  # Raises if it is not finite.
+    goal = Goal(target)  # Raises ValueError if it isn't finite.
     fk = _posed(chain, [])
     gaze = _gaze(chain, fk[-1].turned, look)
     bones = fk if gaze is None else _turned(chain, fk, gaze, target, look.share)
@@ -304,7 +304,7 @@ def look_in_world(
     influence: float,
     tolerance: float,
 ) -> tuple[Posture, float]:
-    """Do as `pose_look`, with a target in world space.
+    """Pose a chain as `pose_look` does, with a target in world space.
 
     Args:
         chain: The bones and their FK pose.
@@ -318,7 +318,7 @@ def look_in_world(
         The posture, and the distance from its tip to the target in world space.
 
     Raises:
-        ValueError: If a number of the target is not finite.
+        ValueError: If a number of the target isn't finite.
     """
     world, to_armature = spaces
     posture = pose_look(chain, point_in(to_armature, target), look, influence, tolerance)
@@ -333,19 +333,19 @@ def measured_gaze(
     tolerance: float,
     look: Look,
 ) -> tuple[float, bool]:
-    """Return how far the gaze of a written chain is from its target, and whether it is on it.
+    """Return how far the gaze of a written chain is from its target, and whether it reaches it.
 
     Args:
         chain: The bones and their FK pose.
-        written: What is written of them.
+        written: Their written channels.
         spaces: The armature's frame in world space, and its inverse.
         target: The target in world space.
         tolerance: See `pose_look`.
         look: See `pose_look`.
 
     Returns:
-        The distance in world space from the target to the point that the last bone looks at; and
-        whether it looks at the target.
+        The distance in world space from the target to the point that the last bone looks at, and
+        whether the bone looks at the target.
     """
     gaze = _gaze(chain, _posed(chain, [])[-1].turned, look)
     last = _posed(chain, written.rotations)[-1]
@@ -354,20 +354,24 @@ def measured_gaze(
     return dist(point_in(spaces[0], tip), target), missed <= tolerance + rounding
 
 
-def shares(chain: ChainInput, share: float) -> list[float]:
-    """Return the cumulative shares of a rotation at each bone of a chain, root first.
+def shares(chain: ChainInput, distribution: float) -> list[float]:
+    """Return the cumulative fraction of a rotation at each bone of a chain, root first.
 
-    The last one is 1. Stiff bones take less, and the others more.
+    The last fraction is 1. Stiff bones take less, and the others more.
     """
     count = len(chain.links)
     parts: list[float] = []
-    before = 0.0
+    previous = 0.0
     for i in range(count):
-        # In the limit of 0 only the last bone is left.
-        after = ((i + 1) / count) ** (1.0 / share) if share > 0.0 else float(i + 1 == count)
-        ease = chain.constrained[i].compliance if chain.constrained else 1.0
-        parts.append((after - before) * ease)
-        before = after
+        # In the limit of 0, only the last bone rotates.
+        cumulative = (
+            ((i + 1) / count) ** (1.0 / distribution)
+            if distribution > 0.0
+            else float(i + 1 == count)
+        )
+        compliance = chain.constrained[i].compliance if chain.constrained else 1.0
+        parts.append((cumulative - previous) * compliance)
+        previous = cumulative
     total = sum(parts)
     sums: list[float] = []
     for part in parts:
@@ -376,11 +380,11 @@ def shares(chain: ChainInput, share: float) -> list[float]:
 
 
 def gaze_angle(angle: float, limit: float, softness: float) -> float:
-    """Return how far a gaze turns to a target that is off by an angle, both in radians.
+    """Return how far a gaze rotates toward a target at an angle, both in radians.
 
-    It follows the target up to the limit, with softness more slowly near it. There it stays until
-    halfway between the limit and straight behind; then it turns back, so that it does not jump from
-    side to side when the target passes behind.
+    It follows the target up to the limit; with softness, it slows down near the limit. It stays
+    there until halfway between the limit and straight behind. Then it rotates back, so that it
+    doesn't jump from side to side when the target passes behind.
     """
     if limit >= UNLIMITED:
         return angle
@@ -393,31 +397,31 @@ def gaze_angle(angle: float, limit: float, softness: float) -> float:
 
 
 def _turned(
-    chain: ChainInput, fk: list[PosedBone], gaze: Gaze, target: Vec, share: float
+    chain: ChainInput, fk: list[PosedBone], gaze: Gaze, target: Vec, distribution: float
 ) -> list[PosedBone]:
-    """Return the bones of a chain whose last one looks at a target.
+    """Return the bones of a chain whose last bone looks at a target.
 
     Args:
         chain: The bones.
-        fk: The same under their FK pose.
-        gaze: The gaze there.
-        target: The target.
-        share: How the rotation is shared.
+        fk: The bones in their FK pose.
+        gaze: The gaze in the FK pose.
+        target: The target, in armature space.
+        distribution: How the bones share the rotation; see `Look.share`.
     """
     last = len(fk) - 1
     parts: list[float] = []
     turn: Turn | None = None
     if last > 0:
-        parts = shares(chain, share)
+        parts = shares(chain, distribution)
         if parts[last - 1] > 0.0:
             turn = _turn(gaze, chain.joints[-2], target)
     axes, head = chain.parent[0], chain.root
     bones: list[PosedBone] = []
-    for i, given in enumerate(fk):
+    for i, fk_bone in enumerate(fk):
         bone = PosedBone(chain, i, axes, head)
         constrained = chain.constrained[i] if chain.constrained else None
         if constrained is not None and constrained.compliance == 0.0:
-            pass  # Fully stiff: keeps its FK pose.
+            pass  # A fully stiff bone keeps its FK pose.
         elif i == last:
             whole = _turn(gaze, head, target)
             quat = _quat(gaze, whole, whole.angle, whole.roll)
@@ -430,7 +434,7 @@ def _turned(
             quat = _quat(
                 gaze, turn, turn.angle * (part * turn.share), turn.roll * (part * turn.roll_share)
             )
-            _, y, z = mat_columns(given.turned)
+            _, y, z = mat_columns(fk_bone.turned)
             goal_axes = rotate(quat, y), rotate(quat, z)
             rotation = facing(bone.inherited, ((0.0, 1.0, 0.0), (0.0, 0.0, 1.0)), goal_axes)
             if rotation is not None:
@@ -442,29 +446,29 @@ def _turned(
 
 
 def _turn(gaze: Gaze, head: Vec, target: Vec) -> Turn:
-    """Return the rotation that points the last bone at a target, from its head."""
-    way = sub(target, head)
-    distance = length(way)
-    to = unit_or(way, gaze.ahead)
-    angle = angle_between(gaze.ahead, to)
-    # Straight behind, any axis will do: turn the head instead of tilting it.
-    axis = unit_or(across(cross(gaze.ahead, to), gaze.ahead), gaze.side)
+    """Return the rotation that points the last bone at a target from a position of its head."""
+    to_target = sub(target, head)
+    distance = length(to_target)
+    direction = unit_or(to_target, gaze.ahead)
+    angle = angle_between(gaze.ahead, direction)
+    # Straight behind, any axis is valid: turn the head instead of tilting it.
+    axis = unit_or(across(cross(gaze.ahead, direction), gaze.ahead), gaze.side)
     turned = gaze_angle(angle, gaze.limit, gaze.softness) * _ease_in(distance, gaze.reach)
-    share = _ease_out(angle, BEHIND) * _ease_in(distance, gaze.shared_reach)
+    shared_fraction = _ease_out(angle, BEHIND) * _ease_in(distance, gaze.shared_reach)
     if not gaze.has_up:
-        return Turn(axis, turned, 0.0, share, 0.0)
+        return Turn(axis, turned, 0.0, shared_fraction, 0.0)
     swing = quat_about(axis, turned)
     ahead, side = rotate(swing, gaze.ahead), rotate(swing, gaze.side)
     up = across(gaze.up, ahead)
     height = length(up)
-    # Straight up or down the roll is undefined.
+    # The roll of a gaze straight up or down is undefined.
     roll = atan2(dot(cross(side, up), ahead), dot(side, up)) if height > 1e-9 else 0.0
-    roll_share = share * _ease_out(abs(roll), BEHIND) * _ease_in(height, OVERHEAD)
-    return Turn(axis, turned, roll, share, roll_share)
+    roll_share = shared_fraction * _ease_out(abs(roll), BEHIND) * _ease_in(height, OVERHEAD)
+    return Turn(axis, turned, roll, shared_fraction, roll_share)
 
 
 def _quat(gaze: Gaze, turn: Turn, angle: float, roll: float) -> Quat:
-    """Return a part of a rotation, by these angles, as a quaternion in armature space."""
+    """Return a part of a rotation, with these angles, as a quaternion in armature space."""
     swing = quat_about(turn.axis, angle)
     if turn.roll == 0.0:
         return swing
@@ -472,23 +476,23 @@ def _quat(gaze: Gaze, turn: Turn, angle: float, roll: float) -> Quat:
 
 
 def _gaze(chain: ChainInput, fk_axes: Mat3, look: Look) -> Gaze | None:
-    """Return the gaze of the last bone under the FK pose; None if its axes are singular.
+    """Return the gaze of the last bone in the FK pose; None if its axes are singular.
 
     Args:
         chain: The bones.
-        fk_axes: The axes of the last one under the FK pose, without its scale.
+        fk_axes: The axes of the last bone in the FK pose, without its scale.
         look: The settings.
     """
     x, y, z = chain.links[-1].scale
     # Negative scales mirror the axes.
     signs = (-1.0 if x < 0.0 else 1.0, -1.0 if y < 0.0 else 1.0, -1.0 if z < 0.0 else 1.0)
     look_axis, up_axis = look.axis, look.up_axis
-    own = times(look_axis, signs)
-    own_side = times(any_perpendicular(look_axis) if up_axis is None else up_axis, signs)
-    ahead = unit(mat_apply(fk_axes, own))
+    local_axis = times(look_axis, signs)
+    local_side = times(any_perpendicular(look_axis) if up_axis is None else up_axis, signs)
+    ahead = unit(mat_apply(fk_axes, local_axis))
     if ahead is None:
         return None
-    raised = mat_apply(fk_axes, own_side)
+    raised = mat_apply(fk_axes, local_side)
     side = unit(across(raised, ahead))
     if side is None:
         return None
@@ -496,11 +500,11 @@ def _gaze(chain: ChainInput, fk_axes: Mat3, look: Look) -> Gaze | None:
     head = chain.joints[-2]
     reach = NEAR * (length(sub(chain.joints[-1], head)) or chain.chain.scale)
     shared_reach = max(reach, CLOSE * length(sub(head, chain.root)))
-    return Gaze(ahead, side, up, own, own_side, reach, shared_reach, look)
+    return Gaze(ahead, side, up, local_axis, local_side, reach, shared_reach, look)
 
 
 def _posed(chain: ChainInput, rotations: Sequence[Quat]) -> list[PosedBone]:
-    """Return the bones of a chain under rotations; under the FK pose if there are none."""
+    """Return the bones of a chain with local rotations; in the FK pose if these are empty."""
     axes, head = chain.parent[0], chain.root
     bones: list[PosedBone] = []
     for i in range(len(chain.links)):
@@ -517,17 +521,17 @@ def _gaze_point(bone: PosedBone, gaze: Gaze | None, target: Vec) -> tuple[Vec, f
     ahead = none if gaze is None else unit_or(mat_apply(bone.turned, gaze.own), none)
     if ahead == none:
         return bone.tail, pi
-    way = sub(target, bone.head)
-    return add(bone.head, scaled(ahead, length(way))), angle_between(ahead, way)
+    to_target = sub(target, bone.head)
+    return add(bone.head, scaled(ahead, length(to_target))), angle_between(ahead, to_target)
 
 
 def angle_between(a: Vec, b: Vec) -> float:
-    """Return the angle between two directions, from 0 to π."""
+    """Return the angle between two directions, from 0 to π radians."""
     return atan2(length(cross(a, b)), dot(a, b))
 
 
 def _ease_in(value: float, end: float) -> float:
-    """Return a smoothstep from 0 at 0 to 1 at the end."""
+    """Return a smoothstep from 0 at a value of 0 to 1 at the end."""
     return smooth(value / end) if end > 0.0 else 1.0
 
 

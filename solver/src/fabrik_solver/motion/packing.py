@@ -1,4 +1,4 @@
-"""Packing a simulated walk into bytes, which the file stores."""
+"""Packing a simulated walk into bytes for storage in the file."""
 
 from collections.abc import Sequence
 from itertools import accumulate
@@ -11,7 +11,7 @@ from .stance import Lean, LeanState
 FORM = codec.Form(b"FABW", 5)
 
 FALL, LEAN = 14, 10
-"""The number of values of a footfall, and of the lean at a frame."""
+"""The number of values of a footfall, and of the lean state at a frame."""
 
 
 def packed(record: RecordedWalk, names: Sequence[str]) -> bytes:
@@ -19,7 +19,7 @@ def packed(record: RecordedWalk, names: Sequence[str]) -> bytes:
 
     Args:
         record: The walk.
-        names: The names of the grounds, by their numbers.
+        names: The names of the grounds, by index.
     """
     integers = [record.start, len(record.falls), *[len(falls) for falls in record.falls]]
     numbers: list[float] = []
@@ -38,38 +38,42 @@ def unpacked(blob: bytes) -> tuple[RecordedWalk, list[str]]:
         ValueError: If the bytes are damaged or of another version.
     """
     integers, names, numbers = FORM.unpacked(blob)
-    start, legs, *rest = integers
-    counts, grounds, held = rest[:legs], rest[legs::2], rest[legs + 1 :: 2]
-    many = sum(counts)
-    end = FALL * many
+    start, legs, *remainder = integers
+    counts, grounds, ground_flags = remainder[:legs], remainder[legs::2], remainder[legs + 1 :: 2]
+    count = sum(counts)
+    end = FALL * count
     if (
         len(counts) != legs
         or min(counts, default=0) < 1
-        or not len(grounds) == len(held) == many
+        or not len(grounds) == len(ground_flags) == count
         or (len(numbers) - end) % LEAN
         or len(numbers) <= end
     ):
         raise ValueError(codec.DAMAGED)
     footfalls = [
-        _fall(grounds[i], held[i], *numbers[FALL * i : FALL * i + FALL]) for i in range(many)
+        _fall(grounds[i], ground_flags[i], *numbers[FALL * i : FALL * i + FALL])
+        for i in range(count)
     ]
     if not all([_is_sound(fall, len(names)) for fall in footfalls]):
         raise ValueError(codec.DAMAGED)
     ends = list(accumulate(counts))
     falls = [
-        tuple(footfalls[last - count : last]) for last, count in zip(ends, counts, strict=True)
+        tuple(footfalls[last - fall_count : last])
+        for last, fall_count in zip(ends, counts, strict=True)
     ]
     lean_states = [_state(*numbers[i : i + LEAN]) for i in range(end, len(numbers), LEAN)]
     return RecordedWalk(start, tuple(falls), tuple(lean_states)), list(names)
 
 
-def _fall(ground: int, held: int, *n: float) -> Footfall:
-    place, normal, ahead = (n[2], n[3], n[4]), (n[5], n[6], n[7]), (n[8], n[9], n[10])
-    return Footfall(n[0], n[1], place, normal, ahead, ground, n[11], bool(held), n[12], n[13])
+def _fall(ground: int, has_ground: int, *n: float) -> Footfall:
+    position, normal, ahead = (n[2], n[3], n[4]), (n[5], n[6], n[7]), (n[8], n[9], n[10])
+    return Footfall(
+        n[0], n[1], position, normal, ahead, ground, n[11], bool(has_ground), n[12], n[13]
+    )
 
 
 def _is_sound(fall: Footfall, grounds: int) -> bool:
-    """Return whether the times of a footfall are in order and its ground has a name."""
+    """Return whether the times of a footfall are in order, and its ground has a name."""
     waits = min(fall.late, fall.early) >= 0.0 and fall.late + fall.early < 1.0
     return waits and fall.lift <= fall.land and STILL <= fall.ground < grounds
 

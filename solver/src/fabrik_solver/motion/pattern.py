@@ -1,4 +1,4 @@
-"""Gaits of animals: which legs step together, from their rest positions."""
+"""Animal gaits: which legs step together, from their rest positions."""
 
 from collections.abc import Sequence
 
@@ -6,12 +6,12 @@ from ..core.vectors import Vec
 
 
 def groups_of(rests: Sequence[Vec], pattern: str) -> list[int]:
-    """Return the group number of each leg; the groups step in order of their numbers.
+    """Return the group number of each leg. The groups step in the order of their numbers.
 
     Args:
         rests: The rest positions of the feet, in the body's frame: X to the right, Y ahead.
-        pattern: ``ALTERNATING`` rows (tripod, tetrapod, trot), diagonal ``PAIRS``, or ``WAVE``: one
-            leg at a time.
+        pattern: ``ALTERNATING`` rows (tripod, tetrapod, trot), diagonal ``PAIRS``, or ``WAVE`` (a
+            single leg at a time).
     """
     rows = rows_of(rests)
     count = 1 + max(row for row, _ in rows)
@@ -28,7 +28,7 @@ def groups_of(rests: Sequence[Vec], pattern: str) -> list[int]:
 def rows_of(rests: Sequence[Vec]) -> list[tuple[int, int]]:
     """Return each leg's row from the front, and its side: 0 on the left, 1 on the right.
 
-    The middle is that between the outermost feet. Feet in a single line (a biped seen from the
+    The sides meet midway between the outermost feet. Feet in a single line (a biped seen from the
     side, a crawler) alternate between left and right.
     """
     low, high = min(rest[0] for rest in rests), max(rest[0] for rest in rests)

@@ -1,7 +1,7 @@
 """Rope collision: joints that penetrate a surface are pushed out.
 
-There is no friction and no history. The excess length on the ground bulges to one side, by as much
-as the rope would hang below the ground there.
+The model has neither friction nor history. On the ground, the excess length bulges to one side, by
+as much as the rope would hang below the ground.
 """
 
 from collections.abc import Sequence
@@ -25,40 +25,40 @@ from .rope import landed
 from .solid import Solid
 
 ITERATIONS: Final = 30
-"""The most iterations that restore the lengths of a rope in contact."""
+"""The maximum number of iterations that restore the lengths of a rope in contact."""
 
 NEAR: Final = 1e-5
-"""The gap at the target, as a share of the length, at which these iterations end.
+"""The gap at the target, as a fraction of the length, at which these iterations end.
 
-The rest is closed without regard to collision.
+The remaining gap is closed ignoring collisions.
 """
 
 FITTINGS: Final = 8
-"""The Newton iterations that fit the bulge to the rope's length."""
+"""The maximum number of Newton iterations that fit the bulge to the rope's length."""
 
 LIFTS: Final = 3
-"""The times that a joint is lifted out of a surface and its bone's length restored."""
+"""How often a joint is lifted out of a surface and its bone's length restored."""
 
 FITTED: Final = 1e-4
-"""The Newton step at which the bulge fits: the iterations do the rest."""
+"""The Newton step at which the bulge fits. The collision iterations correct the remaining error."""
 
 MAX_ASIDE: Final = 2.0
 """The largest sideways movement of a joint, as a multiple of its depth."""
 
 ROUNDING: Final = 1e-6
-"""The penetration depth to ignore, as a share of the rope's length."""
+"""The penetration depth to ignore, as a fraction of the rope's length."""
 
 
 class Obstacle:
-    """What a rope collides with."""
+    """An obstacle with which a rope collides."""
 
-    def keep(self, before: Vec, size: float, place: Vec) -> Vec:
+    def keep(self, previous: Vec, size: float, position: Vec) -> Vec:
         """Push a joint out.
 
         Args:
-            before: The position of the joint before it.
-            size: The length of the bone between them, to be kept.
-            place: The position to correct.
+            previous: The position of the previous joint.
+            size: The length of the bone between them, which stays.
+            position: The position to correct.
         """
         raise NotImplementedError
 
@@ -70,17 +70,17 @@ def on_plane(
     plane: tuple[Vec, Vec],
     side: Vec,
 ) -> list[Vec]:
-    """Return the joints of a rope that does not go below a plane.
+    """Return the joints of a rope that stays above a plane.
 
-    The part below it is folded onto it, to one side, about its intersection with the rope's plane.
-    This keeps all lengths except those of the bones that cross the line, which a few iterations
-    restore. If an end is below the plane, the plane is taken at the height of that end.
+    The part below the plane is folded onto it, to one side, about the line where the rope's plane
+    crosses it. This keeps all lengths except those of bones that cross the line, which a few
+    iterations restore. If an end is below the plane, the plane is lowered to that end.
 
     Args:
         joints: The joints of the hanging rope.
         lengths: The lengths of its bones.
         target: The position of its end.
-        plane: A point of the plane, and its unit normal on the side of the rope.
+        plane: A point of the plane, and its unit normal, toward the rope.
         side: The preferred side to bulge to.
     """
     point, normal = plane
@@ -104,10 +104,10 @@ def on_surface(
     side: Vec,
     thickness: float = 0.0,
 ) -> list[Vec]:
-    """Return the joints of a rope that lies over a surface.
+    """Return the joints of a rope that lies on a surface.
 
-    A joint is inside if a ray upward leaves the surface, and is then lifted there: ropes lie on
-    things, and do not hang below them. The ends stay where they are.
+    A joint is inside if an upward ray leaves the surface; the joint is then lifted to that point.
+    So ropes lie on objects and never hang below them. The ends stay in place.
 
     Args:
         joints: The joints of the hanging rope.
@@ -136,7 +136,7 @@ class _Floor(Obstacle):
     Attributes:
         normal: Its unit normal.
         height: Its distance from the origin along the normal.
-        beside: The direction in it of a rope that comes straight down.
+        beside: The direction in the plane of a rope that comes straight down.
     """
 
     __slots__ = ("beside", "height", "normal")
@@ -149,26 +149,26 @@ class _Floor(Obstacle):
         self.height = height
         self.beside = beside
 
-    def keep(self, before: Vec, size: float, place: Vec) -> Vec:
-        """Put a joint onto the plane, in the direction of its bone within it."""
+    def keep(self, previous: Vec, size: float, position: Vec) -> Vec:
+        """Move a joint onto the plane, in the horizontal direction of its bone."""
         normal = self.normal
-        if dot(place, normal) >= self.height:
-            return place
-        above = max(0.0, dot(before, normal) - self.height)
-        flat = unit(across(sub(place, before), normal)) or self.beside
-        foot = add(before, scaled(normal, -above))
+        if dot(position, normal) >= self.height:
+            return position
+        above = max(0.0, dot(previous, normal) - self.height)
+        flat = unit(across(sub(position, previous), normal)) or self.beside
+        foot = add(previous, scaled(normal, -above))
         return add(foot, scaled(flat, sqrt(max(0.0, size * size - above * above))))
 
 
 @final
 class _Cover(Obstacle):
-    """A solid that joints leave upward only.
+    """A solid that joints leave only upward.
 
     Attributes:
         solid: The solid.
         up: The direction against gravity, a unit vector.
         thickness: The distance of the joints from the surface.
-        reach: The length of rays upward: that of the rope.
+        reach: The length of upward rays, which is that of the rope.
     """
 
     __slots__ = ("reach", "solid", "thickness", "up")
@@ -183,27 +183,27 @@ class _Cover(Obstacle):
         self.thickness = thickness
         self.reach = reach
 
-    def depth(self, place: Vec) -> float:
-        """Return the depth of a position below the surface, 0 if it is not."""
-        start = add(place, scaled(self.up, -self.thickness))
+    def depth(self, position: Vec) -> float:
+        """Return the depth of a position below the surface; 0 above it."""
+        start = add(position, scaled(self.up, -self.thickness))
         hit = self.solid.hit(start, self.up, self.reach)
         if hit is None or dot(hit[1], self.up) <= 0.0:
             return 0.0
         return dot(sub(hit[0], start), self.up)
 
-    def keep(self, before: Vec, size: float, place: Vec) -> Vec:
+    def keep(self, previous: Vec, size: float, position: Vec) -> Vec:
         """Lift a joint out of the solid, and restore its bone's length."""
         for _ in range(LIFTS):
-            lift = self.depth(place)
+            lift = self.depth(position)
             if lift <= ROUNDING * self.reach:
                 break
-            place = add(place, scaled(self.up, lift))
-            place = add(before, scaled(unit(sub(place, before)) or self.up, size))
-        return place
+            position = add(position, scaled(self.up, lift))
+            position = add(previous, scaled(unit(sub(position, previous)) or self.up, size))
+        return position
 
 
 def _beside(joints: Sequence[Vec], target: Vec, normal: Vec, side: Vec) -> Vec:
-    """Return the unit vector, along the ground, to the side on which a rope bulges."""
+    """Return the unit vector along the ground toward the side to which a rope bulges."""
     ahead = unit(across(sub(target, joints[0]), normal))
     if ahead is None:
         return unit(across(side, normal)) or any_perpendicular(normal)
@@ -214,31 +214,31 @@ def _beside(joints: Sequence[Vec], target: Vec, normal: Vec, side: Vec) -> Vec:
 def _lifted_aside(
     joints: Sequence[Vec], depths: Sequence[float], up: Vec, beside: Vec, size: float
 ) -> list[Vec]:
-    """Lift joints by their depths, and move them aside in proportion to these.
+    """Lift joints by their depths, and move them aside in proportion to their depths.
 
-    The factor is the one that gives the rope its length, 0 if lifting alone makes it too long.
+    The factor is chosen so that the rope has its length; 0 if lifting alone makes it too long.
     """
     lifted = [add(joint, scaled(up, d)) for joint, d in zip(joints, depths, strict=True)]
-    share = 1.0
-    ways = [sub(after, before) for before, after in pairwise(lifted)]
-    steps = [after - before for before, after in pairwise(depths)]
+    factor = 1.0
+    vectors = [sub(b, a) for a, b in pairwise(lifted)]
+    steps = [b - a for a, b in pairwise(depths)]
     parts = [
-        (dot(way, way), dot(way, beside) * step, step * step)
-        for way, step in zip(ways, steps, strict=True)
+        (dot(vector, vector), dot(vector, beside) * step, step * step)
+        for vector, step in zip(vectors, steps, strict=True)
     ]
     for _ in range(FITTINGS):
         total, slope = -size, 0.0
         for square, mixed, aside in parts:
-            now = sqrt(max(0.0, square + share * (2.0 * mixed + share * aside))) or 1e-300
-            total += now
-            slope += (mixed + share * aside) / now
+            size_aside = sqrt(max(0.0, square + factor * (2.0 * mixed + factor * aside))) or 1e-300
+            total += size_aside
+            slope += (mixed + factor * aside) / size_aside
         if slope <= 0.0:
             break
         step = total / slope
-        share = min(max(0.0, share - step), MAX_ASIDE)
+        factor = min(max(0.0, factor - step), MAX_ASIDE)
         if abs(step) < FITTED:
             break
-    return [add(place, scaled(beside, share * d)) for place, d in zip(lifted, depths, strict=True)]
+    return [add(point, scaled(beside, factor * d)) for point, d in zip(lifted, depths, strict=True)]
 
 
 def _pushed_out(
@@ -246,7 +246,7 @@ def _pushed_out(
 ) -> list[Vec]:
     """Return joints at their exact lengths, from the root to the target, without penetration.
 
-    FABRIK that pushes out each joint as it is placed. The last pass is from the root on.
+    This is FABRIK that pushes each joint out as it is placed. The last pass starts at the root.
     """
     near = NEAR * fsum(lengths)
     root = joints[0]
@@ -262,7 +262,7 @@ def _pushed_out(
 def _dragged(
     joints: list[Vec], start: Vec, lengths: Sequence[float], obstacle: Obstacle
 ) -> list[Vec]:
-    """Put the first joint at the start, and drag the others behind it at their lengths."""
+    """Move the first joint to the start, and drag the others behind it at their lengths."""
     x, y, z = start
     placed = [start]
     dx, dy, dz, distance = 1.0, 0.0, 0.0, 1.0
@@ -274,8 +274,8 @@ def _dragged(
         away = sqrt(nx * nx + ny * ny + nz * nz)
         if away > 1e-150:
             dx, dy, dz, distance = nx, ny, nz, away
-        share = size / distance
-        before = (x, y, z)
-        x, y, z = obstacle.keep(before, size, (x + dx * share, y + dy * share, z + dz * share))
+        factor = size / distance
+        previous = (x, y, z)
+        x, y, z = obstacle.keep(previous, size, (x + dx * factor, y + dy * factor, z + dz * factor))
         placed.append((x, y, z))
     return placed

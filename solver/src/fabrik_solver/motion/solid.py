@@ -1,4 +1,4 @@
-"""A solid for casting rays in another space."""
+"""A solid at which rays are cast from another space."""
 
 from collections.abc import Callable
 from typing import Final, final
@@ -13,7 +13,7 @@ It returns the first hit and the outward normal there, or None.
 """
 
 MARGIN: Final = 1e-4
-"""The margin of the bounds, as a share of their size: they may be in single precision."""
+"""The margin of the bounds, as a fraction of their size: they may be in single precision."""
 
 
 @final
@@ -31,13 +31,13 @@ class Solid:
     _back: Frame
     _columns: tuple[Vec, Vec, Vec]
 
-    def __init__(self, cast: Cast, bounds: tuple[Vec, Vec], there: Frame) -> None:
+    def __init__(self, cast: Cast, bounds: tuple[Vec, Vec], space: Frame) -> None:
         """Take a solid.
 
         Args:
-            cast: Casts rays at it, in its own space.
-            bounds: The corners of its bounding box there.
-            there: The frame of the space to cast from, in its own space.
+            cast: Casts rays at the solid, in its local space.
+            bounds: The corners of its bounding box, in its local space.
+            space: The frame of the space of the rays, in the solid's local space.
 
         Raises:
             ValueError: If the frame is singular.
@@ -47,17 +47,17 @@ class Solid:
         self._cast = cast
         self._low = add(low, (-room, -room, -room))
         self._high = add(high, (room, room, room))
-        self._there = there
-        self._back = inverse(there)
-        self._columns = mat_columns(there[0])
+        self._there = space
+        self._back = inverse(space)
+        self._columns = mat_columns(space[0])
 
     def hit(self, origin: Vec, direction: Vec, distance: float) -> tuple[Vec, Vec] | None:
-        """Return the first hit of a ray, and the outward normal there.
+        """Return the first hit of a ray, and the outward unit normal there; None without a hit.
 
         Args:
             origin: The origin of the ray.
-            direction: Its direction, a unit vector.
-            distance: Its length.
+            direction: The direction of the ray, a unit vector.
+            distance: The length of the ray.
         """
         start, along = point_in(self._there, origin), mat_apply(self._there[0], direction)
         low, high = self._low, self._high
@@ -69,10 +69,10 @@ class Solid:
         surface = self._cast(start, along, distance * length(along))
         if surface is None:
             return None
-        place, facing = surface
+        position, facing = surface
         x, y, z = self._columns
         normal = unit((dot(x, facing), dot(y, facing), dot(z, facing)))
-        return point_in(self._back, place), normal or scaled(direction, -1.0)
+        return point_in(self._back, position), normal or scaled(direction, -1.0)
 
 
 def _narrowed(

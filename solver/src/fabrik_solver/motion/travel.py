@@ -1,15 +1,15 @@
-"""The travel of a body for which the feet that stand do not slide.
+"""The travel of a body that keeps standing feet from sliding.
 
-The feet are given relative to a root that stays in place, as in a cycle on the spot. In each step
-from one sample to the next the root translates and rotates over level ground. All steps are one
-problem of linear least squares: the sum of the squared velocities of the points of the soles,
-weighted by how much each contacts, and of the squared changes of the root's velocity. While a foot
-contacts, the latter is negligible; in a flight phase it alone counts, and interpolates the velocity
-between those before and after. In a loop the last step is next to the first. The weights are
-refined by iteratively reweighted least squares, so that a foot that swings low counts little.
+The input is the feet relative to a root that stays in place, as in an in-place cycle. In each step
+from sample to sample, the root translates and rotates over level ground. All steps are a single
+linear least-squares problem. It minimizes the squared velocities of the soles' points, weighted by
+contact, plus the squared changes of the root's velocity. While a foot is in contact, the latter are
+negligible. In a flight phase only they apply and interpolate the velocity. In a loop, the last step
+is adjacent to the first. Iterative reweighting refines the weights, so that a foot that swings low
+has little weight.
 
-That only finds a local minimum. It is sought from the weights of contact alone and, if the feet
-mostly stand as animated, also from a root that stays in place: of two that fit about as well, the
+This finds only a local minimum. The iteration starts from the contact weights and, if the feet
+mostly stand as animated, also from a root that stays in place. If both fit about equally well, the
 latter is nearer to the clip.
 """
 
@@ -25,33 +25,34 @@ from .easing import smooth
 from .planar import STILL, Planar
 
 FLOOR_QUANTILE: Final = 0.05
-"""The quantile of heights that is the floor: clips have outliers, rounded soles roll, and runs
+"""The quantile of heights at the floor: clips have outliers, rounded soles roll, and running feet
 penetrate the ground."""
 
 FLAT: Final = 0.02
-"""The largest difference in height between the points of a sole that is flat, in leg lengths."""
+"""The largest height difference between the points of a flat sole, in leg lengths."""
 
 FLAT_SHARE: Final = 0.1
-"""The least share of the samples with a flat sole for them to tell the floor: the tip of a pitched
-foot is where it is estimated to be, and may be far below."""
+"""The minimum fraction of samples with a flat sole from which to determine the floor.
+
+The tip of a pitched foot is only estimated and may be far below the floor."""
 
 FLOOR_WINDOW: Final = 1.4
-"""The time window of the floor in seconds: the ground of captures drifts, and each foot has a
-stance phase within the window."""
+"""The time window of the floor, in seconds. The ground of motion captures drifts, and each foot has
+a stance phase within the window."""
 
 MAX_FLOOR_RISE: Final = 0.15
-"""The largest height of the floor above its lowest, in leg lengths: a foot above it is in the
+"""The largest height of the floor above its lowest height, in leg lengths. A higher foot is in the
 air."""
 
 MAX_SOLE_RISE: Final = 0.03
-"""The largest height of the floor of a point above that of its foot, in leg lengths: the sole is
+"""The largest height of a point's floor above the floor of its foot, in leg lengths. The sole is
 estimated from the joints."""
 
 ON_FLOOR: Final = 0.01
 """The height above the floor up to which a point is in full contact, in leg lengths."""
 
 OFF_FLOOR: Final = 0.04
-"""The height from which a point has no contact, in leg lengths."""
+"""The height from which on a point has no contact, in leg lengths."""
 
 IN_FLOOR: Final = 0.05
 """The depth below the floor up to which a point is in full contact, in leg lengths."""
@@ -60,14 +61,14 @@ UPWARD: Final = 3.0
 """The vertical speed at which the weight of a point is halved, in leg lengths per second."""
 
 SLIP: Final = 0.5
-"""The speed over the floor at which the weight of a point is quartered, in the same unit."""
+"""The speed over the floor at which a point's weight is quartered, in leg lengths per second."""
 
 ITERATIONS: Final = 8
-"""The number of iterations of reweighting."""
+"""The number of reweighting iterations."""
 
 SWING: Final = 1.0
-"""A low foot swings if it is faster over the floor than the body on average, and than this, in the
-same unit."""
+"""A low foot swings if it is faster over the floor than this, in leg lengths per second, and than
+the body on average."""
 
 SMOOTHING: Final = 0.003
 """The time over which the velocity is smoothed while a point is in full contact, in seconds."""
@@ -76,16 +77,16 @@ MIN_WEIGHT: Final = 1e-9
 """The weight that regularizes the equations."""
 
 STRAIGHT: Final = radians(10.0)
-"""The least rotation within a clip that is a turn: feet twist at toe off, and bodies sway."""
+"""The minimum rotation of a turn within a clip: feet twist at toe-off, and bodies sway."""
 
 MAX_TURN_SLIDE: Final = 0.8
-"""The largest slide of a turning path, relative to that of a straight path, to be accepted."""
+"""The largest slide of an accepted turning path, relative to that of a straight path."""
 
 MOSTLY: Final = 0.5
-"""The largest share of the contacts that slip in place, in a clip whose feet mostly stand."""
+"""The largest fraction of contacts that slip with the root in place, if feet mostly stand."""
 
 NEARER_MISFIT: Final = 1.2
-"""The largest misfit of the travel found from a root in place, relative to that of the other."""
+"""The largest misfit of the solution started with the root in place, relative to the other one."""
 
 LOOP_TOLERANCE: Final = 0.02
 """The largest distance between points at the ends of a loop, in leg lengths."""
@@ -124,11 +125,11 @@ class StancePhase(NamedTuple):
 Rate = tuple[float, float, float]
 """The velocity of the root at the middle of the body: along X, along Y, and about Z, per second.
 
-The rotation is that of the Cayley transform, twice the tangent of half the angle per step, for
-which the linear equations are exact."""
+The rotation is the Cayley transform's, twice the tangent of half the angle per step. The linear
+equations are exact for it."""
 
 Point = tuple[Vec, Vec, float]
-"""A point of a sole in a step: its position before and after, and its weight."""
+"""A point of a sole in a step: its positions at the start and end of the step, and its weight."""
 
 
 def travel_of(steps: Steps, is_loop: bool, use_turn: bool) -> list[Planar]:
@@ -137,8 +138,8 @@ def travel_of(steps: Steps, is_loop: bool, use_turn: bool) -> list[Planar]:
     Args:
         steps: The feet.
         is_loop: Whether the last sample is followed by the first.
-        use_turn: Whether the root may rotate; it only does if the clip clearly turns, be it there
-            and back.
+        use_turn: Whether the root may rotate. It only does if the clip clearly turns, even if it
+            turns back.
     """
     weights = _weights(steps)
     straight = _path(steps, _rates(steps, weights, is_loop, False))
@@ -148,23 +149,23 @@ def travel_of(steps: Steps, is_loop: bool, use_turn: bool) -> list[Planar]:
     if max(abs(move.angle) for move in turning) < STRAIGHT:
         return straight
     slides, most = (_all_slides(steps, path) for path in (turning, straight))
-    # Feet twist a little wherever they stand.
+    # Standing feet always twist a little.
     if max(most, default=0.0) < ON_FLOOR * steps.leg:
         return straight
     return turning if fsum(slides) < MAX_TURN_SLIDE * fsum(most) else straight
 
 
 def _all_slides(steps: Steps, path: Sequence[Planar]) -> list[float]:
-    """Return the slides of the stance phases of a path, and of those of the clip in place.
+    """Return the slides on a path of its stance phases, and of those of the clip in place.
 
-    A path must not count as better for taking feet for swinging that it makes slide.
+    Otherwise a path would seem better because it mistakes feet that it makes slide for swinging.
     """
     still = stances_of(steps, [STILL] * len(path))
     return slides_of(steps, path, [*stances_of(steps, path), *still])
 
 
 def is_loop(steps: Steps, travel: Planar = STILL) -> bool:
-    """Return whether the last sample equals the first, up to a motion over the ground."""
+    """Return whether the last sample equals the first one moved over the ground."""
     limit = LOOP_TOLERANCE * steps.leg
     ends = [(foot[0], foot[-1]) for foot in steps.feet] + [((steps.body[0],), (steps.body[-1],))]
     return all(
@@ -182,14 +183,14 @@ def stances_of(steps: Steps, path: Sequence[Planar]) -> list[StancePhase]:
         path: The motion of the root from the first sample to each.
     """
     stances: list[StancePhase] = []
-    gone = fsum(hypot(b.x - a.x, b.y - a.y) for a, b in pairwise(path))
-    fastest = max(SWING * steps.leg, gone / (steps.times[-1] - steps.times[0]))
+    traveled = fsum(hypot(b.x - a.x, b.y - a.y) for a, b in pairwise(path))
+    fastest = max(SWING * steps.leg, traveled / (steps.times[-1] - steps.times[0]))
     spans = [b - a for a, b in pairwise(steps.times)]
     for number, foot in enumerate(steps.feet):
         contacts = _contacts(foot, steps)
         on_floor = [
-            max(map(min, *pair)) >= 0.5 and hypot(*way) <= fastest * span
-            for pair, way, span in zip(
+            max(map(min, *pair)) >= 0.5 and hypot(*displacement) <= fastest * span
+            for pair, displacement, span in zip(
                 pairwise(contacts), _displacements(foot, contacts, path), spans, strict=True
             )
         ]
@@ -206,34 +207,34 @@ def stances_of(steps: Steps, path: Sequence[Planar]) -> list[StancePhase]:
 def slides_of(steps: Steps, path: Sequence[Planar], stances: Sequence[StancePhase]) -> list[float]:
     """Return the slide of each stance phase: the largest distance between two of its samples.
 
-    The slide is that of the points that stand: in a roll from heel to toe they take turns.
+    Only the standing points slide. They take turns while the foot rolls from heel to toe.
 
     Args:
         steps: The feet.
         path: The motion of the root from the first sample to each.
         stances: The stance phases.
     """
-    ways = [_displacements(foot, _contacts(foot, steps), path) for foot in steps.feet]
+    displacements = [_displacements(foot, _contacts(foot, steps), path) for foot in steps.feet]
     slides: list[float] = []
     for stance in stances:
-        places = [(0.0, 0.0)]
-        for x, y in ways[stance.foot][stance.first : stance.last]:
-            places.append((places[-1][0] + x, places[-1][1] + y))
-        slides.append(max(dist(a, b) for a in places for b in places))
+        positions = [(0.0, 0.0)]
+        for x, y in displacements[stance.foot][stance.first : stance.last]:
+            positions.append((positions[-1][0] + x, positions[-1][1] + y))
+        slides.append(max(dist(a, b) for a in positions for b in positions))
     return slides
 
 
 def _displacements(
     foot: Sequence[Sequence[Vec]], contacts: Sequence[Sequence[float]], path: Sequence[Planar]
 ) -> list[tuple[float, float]]:
-    """Return the displacement over the floor of the points that stand, for each step."""
-    moved = [[place.moved(p) for p in points] for place, points in zip(path, foot, strict=True)]
+    """Return the displacement of the standing points over the floor, for each step."""
+    moved = [[root.moved(p) for p in points] for root, points in zip(path, foot, strict=True)]
     displacements: list[tuple[float, float]] = []
-    for i, (before, after) in enumerate(pairwise(moved)):
-        shares = [min(a, b) + MIN_WEIGHT for a, b in zip(contacts[i], contacts[i + 1], strict=True)]
-        ways = list(zip(shares, before, after, strict=True))
-        x = fsum(share * (q[0] - p[0]) for share, p, q in ways) / fsum(shares)
-        y = fsum(share * (q[1] - p[1]) for share, p, q in ways) / fsum(shares)
+    for i, (starts, ends) in enumerate(pairwise(moved)):
+        loads = [min(a, b) + MIN_WEIGHT for a, b in zip(contacts[i], contacts[i + 1], strict=True)]
+        rows = list(zip(loads, starts, ends, strict=True))
+        x = fsum(load * (q[0] - p[0]) for load, p, q in rows) / fsum(loads)
+        y = fsum(load * (q[1] - p[1]) for load, p, q in rows) / fsum(loads)
         displacements.append((x, y))
     return displacements
 
@@ -245,14 +246,17 @@ def _contacts(foot: Sequence[Sequence[Vec]], steps: Steps) -> list[list[float]]:
     contacts: list[list[float]] = []
     first = last = 0
     for time, row in zip(steps.times, rows, strict=True):
-        # At the ends of the clip the window is shifted, not shortened.
+        # At the ends of the clip, the window is shifted, not shortened.
         start = max(steps.times[0], min(time - 0.5 * FLOOR_WINDOW, steps.times[-1] - FLOOR_WINDOW))
         while steps.times[first] < start:
             first += 1
         while last < len(rows) and steps.times[last] <= start + FLOOR_WINDOW:
             last += 1
         floor = min(most, _floor_height(rows[first:last]))
-        quantiles = [_quantile([one[k] for one in rows[first:last]]) for k in range(len(row))]
+        quantiles = [
+            _quantile([sample_heights[k] for sample_heights in rows[first:last]])
+            for k in range(len(row))
+        ]
         heights = [
             z - max(floor, min(low, floor + MAX_SOLE_RISE))
             for z, low in zip(row, quantiles, strict=True)
@@ -268,7 +272,7 @@ def _contact(height: float) -> float:
 
 
 def _floor_height(rows: Sequence[Sequence[float]]) -> float:
-    """Return the height of the floor, given the heights of the points of a sole at each sample."""
+    """Return the height of the floor from the heights of a sole's points at each sample."""
     lowest = _quantile([min(row) for row in rows])
     flat = [min(row) for row in rows if max(row) - min(row) <= FLAT]
     if len(flat) < FLAT_SHARE * len(rows):
@@ -282,7 +286,7 @@ def _quantile(heights: Sequence[float]) -> float:
 
 
 def _weights(steps: Steps) -> list[list[Point]]:
-    """Return for each step the points that may be in contact."""
+    """Return the points that may be in contact, for each step."""
     spans = [b - a for a, b in pairwise(steps.times)]
     weights: list[list[Point]] = [[] for _ in spans]
     for foot in steps.feet:
@@ -317,9 +321,9 @@ def _refined(
     is_loop: bool,
     use_turn: bool,
 ) -> list[Rate]:
-    """Return the velocities found by iterative reweighting of contacts, from some weights on."""
+    """Return the velocities from iterative reweighting of contacts, beginning with some weights."""
     count = len(weights)
-    # Half a loop is added at both ends.
+    # A loop is extended by half of it at both ends.
     around = count // 2 if is_loop else 0
     order = [i % count for i in range(-around, count + around)]
     rates: list[Rate] = []
@@ -333,7 +337,7 @@ def _refined(
 def _reweighted(
     steps: Steps, weights: Sequence[Sequence[Point]], rates: Sequence[Rate]
 ) -> list[list[Point]]:
-    """Return the weights of contact, less for points that slip at some velocities of the root."""
+    """Return the contact weights, reduced for points that slip at some velocities of the root."""
     return [
         [(p, q, w / (1.0 + _slip(steps, i, p, q, rates[i]) ** 2) ** 2) for p, q, w in points]
         for i, points in enumerate(weights)
@@ -341,7 +345,7 @@ def _reweighted(
 
 
 def _misfit(steps: Steps, weights: Sequence[Sequence[Point]], rates: Sequence[Rate]) -> float:
-    """Return the share of the contacts that slip, which is what the reweighting minimizes."""
+    """Return the fraction of contacts that slip, which the reweighting minimizes."""
     slipping = whole = 0.0
     for i, points in enumerate(weights):
         span = steps.times[i + 1] - steps.times[i]
@@ -362,7 +366,7 @@ def _slip(steps: Steps, i: int, p: Vec, q: Vec, rate: Rate) -> float:
 
 
 def _lever(steps: Steps, i: int, p: Vec, q: Vec) -> tuple[float, float]:
-    """Return the position of a point relative to the middle of the body, amid a step."""
+    """Return the position of a point relative to the middle of the body, halfway through a step."""
     a, b = steps.body[i], steps.body[i + 1]
     return (0.5 * (p[0] + q[0] - a[0] - b[0]), 0.5 * (p[1] + q[1] - a[1] - b[1]))
 
@@ -370,7 +374,7 @@ def _lever(steps: Steps, i: int, p: Vec, q: Vec) -> tuple[float, float]:
 def _solved(
     steps: Steps, weights: Sequence[Sequence[Point]], order: Sequence[int], use_turn: bool
 ) -> list[Rate]:
-    """Return the velocities of least squares, for steps in an order."""
+    """Return the least-squares velocities, for steps in an order."""
     leg = steps.leg
     spans = [b - a for a, b in pairwise(steps.times)]
     size = 3 * len(order)
@@ -406,10 +410,10 @@ def _solved(
 def _banded_solved(rows: list[list[float]], right: list[float]) -> list[float]:
     """Return the solution of a symmetric positive definite band system of half-bandwidth 3.
 
-    By L D Lᵀ factorization in place.
+    It uses L D Lᵀ factorization in place.
 
     Args:
-        rows: For each row of the matrix the three elements before the diagonal, and the diagonal.
+        rows: Of each row of the matrix, the three elements before the diagonal, and the diagonal.
         right: The right-hand side.
     """
     count = len(right)
@@ -421,10 +425,10 @@ def _banded_solved(rows: list[list[float]], right: list[float]) -> list[float]:
                 row[k] -= row[m] * other[m + 3 - k]
         for k in range(max(0, 3 - i), 3):
             pivot = rows[i - 3 + k][3]
-            share = row[k] / pivot
-            row[3] -= share * row[k]
-            row[k] = share
-            right[i] -= share * right[i - 3 + k]
+            factor = row[k] / pivot
+            row[3] -= factor * row[k]
+            row[k] = factor
+            right[i] -= factor * right[i - 3 + k]
     values = [value / row[3] for value, row in zip(right, rows, strict=True)]
     for i in range(count - 1, -1, -1):
         for k in range(max(0, 3 - i), 3):
@@ -438,8 +442,8 @@ def _path(steps: Steps, rates: Sequence[Rate]) -> list[Planar]:
     for i, (x, y, turn) in enumerate(rates):
         span = steps.times[i + 1] - steps.times[i]
         half = 0.5 * turn * span
-        share = span / (1.0 + half * half)
-        move = Planar(share * (x - half * y), share * (half * x + y), 2.0 * atan(half))
+        factor = span / (1.0 + half * half)
+        move = Planar(factor * (x - half * y), factor * (half * x + y), 2.0 * atan(half))
         a, b = steps.body[i], steps.body[i + 1]
         out = Planar(0.5 * (a[0] + b[0]), 0.5 * (a[1] + b[1]), 0.0)
         path.append(path[-1].after(out).after(move).after(out.inverse()))

@@ -1,12 +1,12 @@
 """Walking: plans the steps of an animated body, frame by frame.
 
-A foot stays in stance until it is farther from its rest position than a threshold, and then steps
-to where that will be. Legs of one group step together, one group at a time. A step depends only on
-the present and the past, so one pass over the frames is enough;
-the answer is a `gait.RecordedWalk`.
+A foot stays in stance until its distance from its rest position exceeds a threshold. It then steps
+to where its rest position will be. The legs of a group step together, one group at a time. A step
+depends only on the present and the past, so a single pass over the frames suffices. The result is a
+`gait.RecordedWalk`.
 
-Reach has priority over rhythm: a foot about to get out of its leg's reach is lifted immediately,
-and feet in the air land early. Steps start early enough, and are short enough, that this is rare.
+Reach has priority over rhythm: a foot about to leave its leg's reach is lifted immediately, and
+feet in the air land early. Steps begin early enough, and are short enough, to make this rare.
 """
 
 from collections.abc import Sequence
@@ -39,32 +39,32 @@ from .turns import next_to_step, of_group, step_duration, stepping_along
 from .walking_foot import Substep, WalkingFoot, update_feet
 
 HIGH: Final = 0.5
-"""The most that a leg lifts its foot over obstacles, as a share of its reach."""
+"""The largest height to which a leg lifts its foot over obstacles, as a fraction of its reach."""
 
 SOLE: Final = 0.03
-"""How far the sole of a foot that swings over an obstacle goes to each side of its middle, as a
-share of its leg's reach: that is half a hoof or a paw."""
+"""Half the width of the sole of a foot that swings over an obstacle (half a hoof or a paw), as a
+fraction of the leg's reach."""
 
 SINK: Final = 0.25
-"""How far the body may sink for a foot without ground within reach, as a share of the reach."""
+"""How far the body may sink for a foot without ground in reach, as a fraction of the reach."""
 
 TICK: Final = 0.05
-"""The most that a leg's root moves in a substep, as a share of its reach."""
+"""The largest movement of a leg's root in a substep, as a fraction of its reach."""
 
 MOST: Final = 32
-"""The most substeps of a frame."""
+"""The maximum number of substeps of a frame."""
 
 
 class StepPlanner:
     """Plans a walk: created at the first frame, then advanced frame by frame.
 
     Args:
-        legs: The legs; 1 or more.
-        settings: Those of the first frame.
+        legs: The legs, at least one.
+        settings: The settings at the first frame.
         frame: The first frame.
-        body: The animated frame of the body in the world, with orthonormal axes.
-        cast: Casts rays at the ground of that frame.
-        grounds: The frames of the grounds then.
+        body: The animated frame of the body in world space, with orthonormal axes.
+        cast: Casts rays at the ground of the first frame.
+        grounds: The frames of the grounds at the first frame.
     """
 
     def __init__(
@@ -90,7 +90,7 @@ class StepPlanner:
         self.lean_states = [self.state]
 
     def step(self, settings: WalkSettings, body: Frame, cast: Cast, grounds: Grounds) -> None:
-        """Advance by one whole frame; the arguments are those of the new frame."""
+        """Advance by a whole frame. The arguments are those of the new frame."""
         self.settings = settings
         self.frame += 1
         is_teleport = self._is_teleport(body, grounds)
@@ -105,12 +105,12 @@ class StepPlanner:
             count = self._substep_count(body)
             turns = quat_of(self.body[0]), quat_of(body[0])
             for look in range(1, count + 1):
-                share = look / count
-                between = body if look == count else body_between(self.body, body, turns, share)
-                time = self.frame - 1 + share
-                here = grounds_between(self.before, grounds, share)
+                fraction = look / count
+                between = body if look == count else body_between(self.body, body, turns, fraction)
+                time = self.frame - 1 + fraction
+                grounds_here = grounds_between(self.before, grounds, fraction)
                 self._substep(
-                    Substep(time, 1.0 / count, between, ORIGIN, ORIGIN, cast, here, grounds)
+                    Substep(time, 1.0 / count, between, ORIGIN, ORIGIN, cast, grounds_here, grounds)
                 )
             self.body = body
         self.was_placed = is_teleport
@@ -118,7 +118,7 @@ class StepPlanner:
         self.lean_states.append(self.state)
 
     def record(self) -> RecordedWalk:
-        """Return the walk so far; a foot in the air lands as planned."""
+        """Return the walk so far, in which feet in the air land as planned."""
         falls = tuple((*foot.falls, *([foot.next] if foot.next else ())) for foot in self.feet)
         return RecordedWalk(self.start, falls, tuple(self.lean_states))
 
@@ -133,28 +133,28 @@ class StepPlanner:
         return False
 
     def _substep_count(self, body: Frame) -> int:
-        """Return the number of substeps of a frame: the faster the body, the more."""
+        """Return the number of substeps of a frame, which grows with the body's speed."""
         roots = [(foot.leg.root, foot.leg.reach) for foot in self.feet]
-        way = max(
+        distance = max(
             length(sub(point_in(body, root), point_in(self.body, root))) / reach
             for root, reach in roots
         )
         fine = TICK / max(1.0, 0.5 * (len(self.groups) - 1))
-        return min(MOST, max(1, ceil(way / fine)))
+        return min(MOST, max(1, ceil(distance / fine)))
 
     def _remember(self, grounds: Grounds) -> None:
         falls = [fall for foot in self.feet for fall in (foot.falls[-1], foot.support())]
         self.before = {f.ground: grounds(f.ground) for f in falls if f.ground != STILL}
 
     def _start_in_stride(self, body: Frame, cast: Cast, grounds: Grounds) -> None:
-        """Place the feet anew in mid-stride if the body moves from the start, as cycles do.
+        """Place the feet in mid-stride if the body moves from the start, as in cycles.
 
         Args:
-            body: The animated frame of the body one frame later.
+            body: The animated frame of the body a frame later.
             cast: Casts rays at the ground of that frame.
-            grounds: The frames of the grounds then.
+            grounds: The frames of the grounds at that frame.
         """
-        before, time = grounds_between(self.before, grounds, 0.0), self.frame - 1
+        old_grounds, time = grounds_between(self.before, grounds, 0.0), self.frame - 1
         self._update(
             Substep(time, 1.0, body, ORIGIN, ORIGIN, cast, grounds, grounds), is_moving=True
         )
@@ -164,11 +164,11 @@ class StepPlanner:
         if any(offset != ORIGIN for offset in offsets):
             for foot in self.feet:
                 foot.falls.pop()
-            self._place_feet(time, cast, before, grounds, offsets)
+            self._place_feet(time, cast, old_grounds, grounds, offsets)
             self.lean_states[-1] = self.state
         else:
             self._update(
-                Substep(time, 1.0, self.body, ORIGIN, ORIGIN, cast, before, grounds), False
+                Substep(time, 1.0, self.body, ORIGIN, ORIGIN, cast, old_grounds, grounds), False
             )
 
     def _place_feet(
@@ -180,64 +180,70 @@ class StepPlanner:
             time: The frame.
             cast: Casts rays at the ground.
             grounds: The frames of the grounds at that frame.
-            whole: Their frames when the rays are cast.
-            offsets: The offsets of the feet from their rest positions, in the world.
+            whole: The frames of the grounds when the rays are cast.
+            offsets: The offsets of the feet from their rest positions, in world space.
         """
         self.state = LeanState(UPRIGHT, UPRIGHT)
         for foot in self.feet:
             nowhere = Footfall(time, time, ORIGIN, ORIGIN, ORIGIN, STILL, 0.0, True)
             foot.falls.append(nowhere)
-        now = Substep(time, 1.0, self.body, ORIGIN, ORIGIN, cast, grounds, whole)
-        # Feet and body depend on each other: a few iterations converge.
+        substep = Substep(time, 1.0, self.body, ORIGIN, ORIGIN, cast, grounds, whole)
+        # Feet and body depend on each other; a few iterations converge.
         for _ in range(4):
-            now = self._update(now, is_moving=False)
+            substep = self._update(substep, is_moving=False)
             for foot, offset in zip(self.feet, offsets, strict=True):
                 aim = add(foot.home, offset)
-                fall = self._plan_footfall(now, foot, time, time, aim, ORIGIN)
+                fall = self._plan_footfall(substep, foot, time, time, aim, ORIGIN)
                 foot.falls.pop()
                 foot.put(fall, aim, grounds)
-            self.state = LeanState(self._target_lean(now), UPRIGHT)
-        self._update(now, is_moving=False)
+            self.state = LeanState(self._target_lean(substep), UPRIGHT)
+        self._update(substep, is_moving=False)
 
     # One substep
 
-    def _substep(self, now: Substep) -> None:
+    def _substep(self, substep: Substep) -> None:
         self.state = eased_to(
-            self.state, self._target_lean(now), now.passed, self.settings.duration
+            self.state, self._target_lean(substep), substep.passed, self.settings.duration
         )
-        now = self._update(now, is_moving=True)
+        substep = self._update(substep, is_moving=True)
         for foot in self.feet:
-            if foot.next is not None and foot.next.land <= now.time:
-                self._land(now, foot, foot.next)
+            if foot.next is not None and foot.next.land <= substep.time:
+                self._land(substep, foot, foot.next)
         overdue = [
-            foot for foot in self.feet if foot.next is None and self._gets_out_of_reach(now, foot)
+            foot
+            for foot in self.feet
+            if foot.next is None and self._gets_out_of_reach(substep, foot)
         ]
         if overdue:
-            self._step_at_once(now, overdue)
+            self._step_at_once(substep, overdue)
         elif all([foot.next is None for foot in self.feet]):
             at = self.groups.index(self.last_group) + 1
             turns = (*self.groups[at:], *self.groups[:at])
-            self._begin_step(now, next_to_step(self.feet, turns, now, self.settings))
+            self._begin_step(substep, next_to_step(self.feet, turns, substep, self.settings))
 
-    def _update(self, now: Substep, is_moving: bool) -> Substep:
-        others = max(1, len(self.groups) - 1)
-        return update_feet(self.feet, now, self.settings, self.state.lean, others, is_moving)
+    def _update(self, substep: Substep, is_moving: bool) -> Substep:
+        other_groups = max(1, len(self.groups) - 1)
+        return update_feet(
+            self.feet, substep, self.settings, self.state.lean, other_groups, is_moving
+        )
 
-    def _target_lean(self, now: Substep) -> Lean:
-        """Return the lean of the body at rest on its feet, low enough for each of them."""
+    def _target_lean(self, substep: Substep) -> Lean:
+        """Return the lean of the body at rest on its feet, low enough for all of them to reach."""
         if not self.settings.leans:
             return UPRIGHT
-        back = inverse(now.body)
+        back = inverse(substep.body)
         falls = [(foot, foot.support()) for foot in self.feet]
-        places = {
-            foot: point_in(back, place_of(f, now.grounds)) for foot, f in falls if f.has_ground
+        positions = {
+            foot: point_in(back, place_of(f, substep.grounds)) for foot, f in falls if f.has_ground
         }
-        legs = [foot.leg for foot in places]
+        legs = [foot.leg for foot in positions]
         plane = plane_through(
-            [*places.values()], [leg.rest for leg in legs], [leg.spine for leg in legs]
+            [*positions.values()], [leg.rest for leg in legs], [leg.spine for leg in legs]
         )
         normals = [
-            inverse_apply(now.body[0], normal_of(f, now.grounds)) for _, f in falls if f.has_ground
+            inverse_apply(substep.body[0], normal_of(f, substep.grounds))
+            for _, f in falls
+            if f.has_ground
         ]
         tilt = self.settings.tilt
         bend = tilt * bend_of_ground(normals, [leg.spine for leg in legs])
@@ -249,115 +255,128 @@ class StepPlanner:
             tilt * plane.twist,
             bend,
         )
-        others = max(1, len(self.groups) - 1)
+        other_groups = max(1, len(self.groups) - 1)
         sunk, lowest = inf, -inf
         for foot in self.feet:
             leg, speed = foot.leg, length(foot.velocity)
-            # A foot without ground counts as standing on the plane of the others.
-            x, y, z = places.get(foot, leg.rest)
-            if foot not in places:
+            # A foot without ground is assumed to stand on the plane of the others.
+            x, y, z = positions.get(foot, leg.rest)
+            if foot not in positions:
                 z += plane.lift + plane.right_at(leg.spine) * x + plane.ahead * y
             slope = lean.right_at(leg.spine) * leg.root[0] + lean.climb_at(leg.spine) * leg.root[1]
             drop = z - leg.root[2] - slope
-            sunk = min(sunk, drop + root_height(leg, self.settings, speed, others))
+            sunk = min(sunk, drop + root_height(leg, self.settings, speed, other_groups))
             lowest = max(lowest, drop + least_height(leg))
-        # A foot far below lowers the body, but not into the ground of the others.
+        # A foot far below lowers the body, but not into the ground of other feet.
         return lean._replace(lift=min(lean.lift, max(sunk, lowest)))
 
     # Steps
 
-    def _gets_out_of_reach(self, now: Substep, foot: WalkingFoot) -> bool:
-        """Whether the foot gets out of the leg's reach before the next substep."""
-        ahead = add(foot.root, scaled(foot.away, now.passed))
+    def _gets_out_of_reach(self, substep: Substep, foot: WalkingFoot) -> bool:
+        """Return whether a foot leaves its leg's reach before the next substep."""
+        ahead = add(foot.root, scaled(foot.away, substep.passed))
         far = max(length(sub(foot.place, foot.root)), length(sub(foot.place, ahead)))
         is_far = far > losing_reach(foot.leg, self.settings)
-        return is_far and not foot.is_there(now, self.settings)
+        return is_far and not foot.is_there(substep, self.settings)
 
-    def _begin_step(self, now: Substep, feet: Sequence[WalkingFoot]) -> None:
+    def _begin_step(self, substep: Substep, feet: Sequence[WalkingFoot]) -> None:
         if not feet:
             return
         self.last_group = feet[0].leg.group
-        frames = step_duration(self.feet, self.last_group, now, self.settings)
+        frames = step_duration(self.feet, self.last_group, substep, self.settings)
         for foot in feet:
             coming = scaled(foot.velocity, frames)
             aim = add(foot.wanted(), coming)
-            foot.next = self._plan_footfall(now, foot, now.time, now.time + frames, aim, coming)
+            foot.next = self._plan_footfall(
+                substep, foot, substep.time, substep.time + frames, aim, coming
+            )
 
-    def _land(self, now: Substep, foot: WalkingFoot, foreseen: Footfall) -> None:
+    def _land(self, substep: Substep, foot: WalkingFoot, foreseen: Footfall) -> None:
         aim = foot.wanted()
-        fall = self._plan_footfall(now, foot, foreseen.lift, foreseen.land, aim, ORIGIN)
-        foot.put(fall, aim, now.grounds)
+        fall = self._plan_footfall(substep, foot, foreseen.lift, foreseen.land, aim, ORIGIN)
+        foot.put(fall, aim, substep.grounds)
 
-    def _land_early(self, now: Substep, foot: WalkingFoot, foreseen: Footfall) -> None:
-        """Land a foot where it is in its step."""
-        share = (now.time - foreseen.lift) / (foreseen.land - foreseen.lift)
-        aim = mix(foot.place, foot.wanted(), share)
-        fall = self._plan_footfall(now, foot, foreseen.lift, now.time, aim, ORIGIN, share)
-        foot.put(fall, aim, now.grounds)
+    def _land_early(self, substep: Substep, foot: WalkingFoot, foreseen: Footfall) -> None:
+        """Land a foot at its current position within its step."""
+        fraction = (substep.time - foreseen.lift) / (foreseen.land - foreseen.lift)
+        aim = mix(foot.place, foot.wanted(), fraction)
+        fall = self._plan_footfall(
+            substep, foot, foreseen.lift, substep.time, aim, ORIGIN, fraction
+        )
+        foot.put(fall, aim, substep.grounds)
 
-    def _step_at_once(self, now: Substep, overdue: Sequence[WalkingFoot]) -> None:
-        """Lift feet about to get out of reach, after those in the air have landed."""
+    def _step_at_once(self, substep: Substep, overdue: Sequence[WalkingFoot]) -> None:
+        """Land the feet in the air, then lift the feet about to leave their reach."""
         for foot in self.feet:
             if foot.next is not None:
-                self._land_early(now, foot, foot.next)
+                self._land_early(substep, foot, foot.next)
         groups = sorted({foot.leg.group for foot in overdue})
         if len(groups) == 1:
             members = of_group(self.feet, groups[0])
-            self._begin_step(now, stepping_along(members, now, self.settings))
+            self._begin_step(substep, stepping_along(members, substep, self.settings))
             return
-        # Groups must not step together, so each gets a share of the time until the next substep,
+        # Groups must not step together, so each gets a part of the time until the next substep,
         # which may be a shorter one.
-        share = min(now.passed, 1.0 / MOST) / len(groups)
+        interval = min(substep.passed, 1.0 / MOST) / len(groups)
         for turn, group in enumerate(groups):
-            lift, land = now.time + turn * share, now.time + (turn + 1) * share
+            lift, land = substep.time + turn * interval, substep.time + (turn + 1) * interval
             for foot in of_group(overdue, group):
-                aim = add(foot.wanted(), scaled(foot.velocity, land - now.time))
-                foot.put(self._plan_footfall(now, foot, lift, land, aim, ORIGIN), aim, now.grounds)
+                aim = add(foot.wanted(), scaled(foot.velocity, land - substep.time))
+                foot.put(
+                    self._plan_footfall(substep, foot, lift, land, aim, ORIGIN),
+                    aim,
+                    substep.grounds,
+                )
             self.last_group = group
 
     def _plan_footfall(
         self,
-        now: Substep,
+        substep: Substep,
         foot: WalkingFoot,
         lift: float,
         land: float,
         aim: Vec,
         coming: Vec,
-        share: float = 1.0,
+        fraction: float = 1.0,
     ) -> Footfall:
         """Return the footfall for a desired foothold.
 
         Args:
-            now: The present.
+            substep: The current substep.
             foot: The foot.
             lift: The time of toe-off.
             land: The time of landing.
-            aim: The desired foothold.
-            coming: The movement of the leg's root until then.
-            share: The share of a whole step.
+            aim: The desired foothold, in world space.
+            coming: The movement of the leg's root until landing.
+            fraction: The completed fraction of a whole step.
         """
         leg, last = foot.leg, foot.falls[-1]
-        lift = max(lift, last.land)  # Which may be later by rounding.
-        carry = carried(last.ground, now.grounds, now.whole)
+        lift = max(lift, last.land)  # The landing may be later by rounding.
+        carry = carried(last.ground, substep.grounds, substep.whole)
         above = self.settings.ray_height * leg.reach
         root = point_in(carry, add(foot.root, coming))
         search = Search(
-            now.cast, now.up, root, landing_reach(leg, self.settings), above, self.settings.climbs
+            substep.cast,
+            substep.up,
+            root,
+            landing_reach(leg, self.settings),
+            above,
+            self.settings.climbs,
         )
         hit, has_ground = foothold_at(search, point_in(carry, aim))
         if not has_ground and self.settings.leans:
-            below = sub(root, scaled(now.up, SINK * leg.reach))
+            below = sub(root, scaled(substep.up, SINK * leg.reach))
             foothold, has_ground = foothold_at(search._replace(root=below), point_in(carry, aim))
             hit = foothold if has_ground else hit
-        arc = Arc(share * self.settings.step_height * leg.reach, 0.0, 0.0)
+        arc = Arc(fraction * self.settings.step_height * leg.reach, 0.0, 0.0)
         if land > lift:
-            start = place_of(last, now.whole)
-            rise = unit(add(normal_of(last, now.whole), hit.normal)) or now.up
+            start = place_of(last, substep.whole)
+            rise = unit(add(normal_of(last, substep.whole), hit.normal)) or substep.up
             most, sole = HIGH * leg.reach, SOLE * leg.reach
-            arc = arc_over(now.cast, start, hit.place, rise, arc.height, most, sole)
-        ahead = unit(across(now.ahead, hit.normal)) or any_perpendicular(hit.normal)
+            arc = arc_over(substep.cast, start, hit.place, rise, arc.height, most, sole)
+        ahead = unit(across(substep.ahead, hit.normal)) or any_perpendicular(hit.normal)
         height, late, early = arc
         fall = Footfall(
             lift, land, hit.place, hit.normal, ahead, hit.ground, height, has_ground, late, early
         )
-        return in_ground_space(fall, now.whole)
+        return in_ground_space(fall, substep.whole)

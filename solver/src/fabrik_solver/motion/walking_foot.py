@@ -14,21 +14,21 @@ from .stance import Lean, leaned
 from .stride import STANDING, Stride, losing_reach, root_height, stride_of, time_left
 
 SETTLED: Final = 0.05
-"""How far off its rest position a foot may stand at rest, as a share of the threshold."""
+"""How far from its rest position a foot may stand at rest, as a fraction of the threshold."""
 
 
 class Substep(NamedTuple):
-    """The body and the ground at one substep.
+    """The body and the ground at a substep.
 
     Attributes:
-        time: In frames.
-        passed: The frames since the substep before.
-        body: The animated frame of the body in the world.
-        up: The up direction of the leaning body, a unit vector in the world.
-        ahead: Its forward direction.
-        cast: Casts rays at the ground as it is at the next whole frame.
-        grounds: The frames of the grounds at the time.
-        whole: Their frames at the next whole frame.
+        time: The time, in frames.
+        passed: The frames since the previous substep.
+        body: The animated frame of the body in world space.
+        up: The up direction of the leaning body, a unit vector in world space.
+        ahead: The forward direction of the leaning body, also a unit vector.
+        cast: Casts rays at the ground at the next whole frame.
+        grounds: The frames of the grounds at this time.
+        whole: The frames of the grounds at the next whole frame.
     """
 
     time: float
@@ -48,14 +48,14 @@ class WalkingFoot:
     Attributes:
         leg: Its leg.
         falls: Its footfalls so far.
-        aim: The desired foothold of the last one, in the space of its ground.
-        next: The footfall that it swings to, as planned at toe-off.
-        home: Its current rest position in the world.
-        place: The current position of its last footfall in the world.
-        root: The current position of its leg's root in the world.
-        velocity: The velocity of home relative to the place, per frame, along the ground.
-        away: The velocity of the root relative to the place, in any direction.
-        quiet: The frames for which the velocity has been almost 0.
+        aim: The desired foothold of the last footfall, in the space of its ground.
+        next: The footfall to which it swings, as planned at toe-off.
+        home: Its current rest position, in world space.
+        place: The current position of its last footfall, in world space.
+        root: The current position of its leg's root, in world space.
+        velocity: The velocity of `home` relative to `place`, per frame, along the ground.
+        away: The velocity of `root` relative to `place`, per frame, in any direction.
+        quiet: For how many frames the velocity has been almost 0.
         stride: Its stride at this speed.
     """
 
@@ -99,11 +99,11 @@ class WalkingFoot:
         self.stride = STANDING
 
     def support(self) -> Footfall:
-        """Return the footfall that it stands on, or will after its step."""
+        """Return the footfall on which it stands, or will stand after its step."""
         return self.next or self.falls[-1]
 
     def put(self, fall: Footfall, aim: Vec, grounds: Grounds) -> None:
-        """Put it in stance at a footfall planned for a place in the world."""
+        """Put it in stance at a footfall that was planned for an aim in world space."""
         self.falls.append(fall)
         moved = fall.ground != STILL
         self.aim = point_in(inverse(grounds(fall.ground)), aim) if moved else aim
@@ -114,7 +114,7 @@ class WalkingFoot:
         return add(add(self.home, self.stride.middle), self.stride.lead)
 
     def phased(self, turns: Sequence[int], settings: WalkSettings) -> Vec:
-        """Return its offset from its rest position in mid-stride, given its turn in the cycle.
+        """Return its mid-stride offset from its rest position, by its turn in the cycle.
 
         Args:
             turns: The groups in the order of their next steps.
@@ -124,77 +124,77 @@ class WalkingFoot:
         if speed == 0.0:
             return ORIGIN
         step = speed * settings.duration
-        lead = length(stride.lead)
-        cycle = lead + stride.limit + step
-        share = turns.index(self.leg.group) / len(turns)
-        along = min(lead, share * cycle - stride.limit)
+        lead_length = length(stride.lead)
+        cycle = lead_length + stride.limit + step
+        fraction = turns.index(self.leg.group) / len(turns)
+        along = min(lead_length, fraction * cycle - stride.limit)
         middle = add(stride.middle, scaled(self.velocity, along / speed))
         # A body that hardly moves stands on its rest positions.
         return scaled(middle, smooth(step / (settings.threshold * self.leg.reach)))
 
-    def off(self, now: Substep) -> float:
-        """Return its distance along the ground from its desired position."""
+    def off(self, substep: Substep) -> float:
+        """Return its distance from its desired position, along the ground."""
         fall = self.falls[-1]
-        aim = self.aim if fall.ground == STILL else point_in(now.grounds(fall.ground), self.aim)
-        return length(across(sub(add(self.home, self.stride.middle), aim), now.up))
+        aim = self.aim if fall.ground == STILL else point_in(substep.grounds(fall.ground), self.aim)
+        return length(across(sub(add(self.home, self.stride.middle), aim), substep.up))
 
-    def is_there(self, now: Substep, settings: WalkSettings) -> bool:
-        """Whether a step would end where it stands already."""
-        return self.off(now) <= SETTLED * settings.threshold * self.leg.reach
+    def is_there(self, substep: Substep, settings: WalkSettings) -> bool:
+        """Return whether a step would end where the foot already stands."""
+        return self.off(substep) <= SETTLED * settings.threshold * self.leg.reach
 
-    def time_left(self, now: Substep, settings: WalkSettings) -> float:
-        """Return the frames until it is out of its leg's reach, if velocities stay the same."""
-        if self.is_there(now, settings):
+    def time_left(self, substep: Substep, settings: WalkSettings) -> float:
+        """Return the frames until it leaves its leg's reach at constant velocities."""
+        if self.is_there(substep, settings):
             return inf
         return time_left(self.place, self.root, self.away, losing_reach(self.leg, settings))
 
 
 def update_feet(
     feet: Sequence[WalkingFoot],
-    now: Substep,
+    substep: Substep,
     settings: WalkSettings,
     lean: Lean,
-    others: int,
+    other_groups: int,
     is_moving: bool,
 ) -> Substep:
-    """Update the feet to the present, with the body's current lean.
+    """Update the feet to a substep, with the body's current lean.
 
     Args:
         feet: The feet.
-        now: The present, without the body's up and forward directions.
+        substep: The substep, without the body's up and forward directions.
         settings: The settings of the walk.
         lean: The body's lean.
-        others: The number of other groups that step in turn.
-        is_moving: Whether the positions before are known, for the velocities.
+        other_groups: The number of other groups that take turns.
+        is_moving: Whether the previous positions are valid, for the velocities.
 
     Returns:
-        The present, with these directions.
+        The substep, with these directions.
     """
     spines = {foot.leg.spine for foot in feet}
-    bodies = {spine: leaned(now.body, lean, spine=spine) for spine in (0.0, *spines)}
+    bodies = {spine: leaned(substep.body, lean, spine=spine) for spine in (0.0, *spines)}
     body = bodies[0.0]
-    now = now._replace(up=mat_columns(body[0])[2], ahead=mat_columns(body[0])[1])
+    substep = substep._replace(up=mat_columns(body[0])[2], ahead=mat_columns(body[0])[1])
     middle = fsum([foot.leg.rest[0] for foot in feet]) / len(feet)
     for foot in feet:
         leg = foot.leg
         carrier = bodies[leg.spine]
         home, root = point_in(carrier, leg.rest), point_in(carrier, leg.root)
-        place = place_of(foot.falls[-1], now.grounds)
+        position = place_of(foot.falls[-1], substep.grounds)
         if is_moving:
-            carried = sub(place, foot.place)
+            carried = sub(position, foot.place)
             off = sub(sub(home, foot.home), carried)
-            foot.velocity = scaled(across(off, now.up), 1.0 / now.passed)
-            foot.away = scaled(sub(sub(root, foot.root), carried), 1.0 / now.passed)
+            foot.velocity = scaled(across(off, substep.up), 1.0 / substep.passed)
+            foot.away = scaled(sub(sub(root, foot.root), carried), 1.0 / substep.passed)
             far = SETTLED * settings.threshold * leg.reach
             slow = length(foot.velocity) * settings.duration < far
-            foot.quiet = foot.quiet + now.passed if slow else 0.0
-        foot.home, foot.root, foot.place = home, root, place
-        # At the height of the foothold, under a body that has sunk as far as it will: a stride that
-        # is cut short while the body still sinks would hurry the other legs.
-        deep = dot(sub(root, place), now.up)
+            foot.quiet = foot.quiet + substep.passed if slow else 0.0
+        foot.home, foot.root, foot.place = home, root, position
+        # At the height of the foothold, under a body that has sunk completely: a stride cut short
+        # while the body still sinks would hurry the other legs.
+        deep = dot(sub(root, position), substep.up)
         if settings.leans:
-            deep = min(deep, root_height(leg, settings, length(foot.velocity), others))
-        out = sub(across(sub(home, root), now.up), scaled(now.up, deep))
+            deep = min(deep, root_height(leg, settings, length(foot.velocity), other_groups))
+        out = sub(across(sub(home, root), substep.up), scaled(substep.up, deep))
         inward = scaled(mat_columns(carrier[0])[0], middle - leg.rest[0])
-        foot.stride = stride_of(leg, settings, out, inward, foot.velocity, others)
-    return now
+        foot.stride = stride_of(leg, settings, out, inward, foot.velocity, other_groups)
+    return substep

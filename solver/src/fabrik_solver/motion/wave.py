@@ -1,4 +1,4 @@
-"""A wave that runs along a chain, on top of its pose."""
+"""A wave that travels along a chain, on top of its pose."""
 
 from collections.abc import Sequence
 from math import cos, floor, fsum, pi, sin
@@ -11,7 +11,7 @@ from .easing import smooth
 FULL_TURN: Final = 2.0 * pi
 
 WORD: Final = 0xFFFFFFFF
-"""The mask of 32-bit arithmetic, so that the noise is the same on any machine."""
+"""The mask of 32-bit arithmetic, so that the noise is the same on all machines."""
 
 
 class Wave(NamedTuple):
@@ -21,11 +21,11 @@ class Wave(NamedTuple):
         amplitude: The largest rotation of a bone relative to its parent, in radians.
         wavelength: The wavelength, in lengths of the chain.
         turns: The phase in waves that have passed the root: speed times time, plus an offset.
-        falloff: From -1, where the tip is still and the root waves fully, to 1, where the root is
-            still; at 0 all bones wave fully.
-        direction: The plane of the wave, as an angle about each bone's own Y axis; 0 rotates about
-            the X axis.
-        noise: The share of noise: 0 is a sine, 1 all noise.
+        falloff: From -1, where the tip is still and the root has the full amplitude, to 1, where
+            the root is still. At 0, all bones have the full amplitude.
+        direction: The plane of the wave, as an angle about each bone's local Y axis; 0 rotates
+            about the X axis.
+        noise: The fraction of noise: 0 is a sine, 1 only noise.
         seed: The seed of the noise.
     """
 
@@ -41,17 +41,17 @@ class Wave(NamedTuple):
 def pose_wave(chain: ChainInput, wave: Wave, influence: float = 1.0) -> Posture:
     """Return the posture of a chain that waves on top of its FK pose.
 
-    Each bone rotates about its own posed X and Z axes. The wave travels from the root to the tip.
-    Its phase is measured in the bones' lengths under the FK pose, so that it does not depend on
-    their number; the rotation of each bone does not scale with its length.
+    Each bone rotates about its local X and Z axes. The wave travels from the root to the tip. Its
+    phase is measured in the lengths of the bones in the FK pose, so that it doesn't depend on their
+    number. The rotation of a bone doesn't scale with its length.
 
     Args:
         chain: The bones and their FK pose.
-        wave: The wave. The same numbers give the same posture to the last bit.
+        wave: The wave. The same numbers give the same posture, bit for bit.
         influence: See `pose_chain`.
 
     Raises:
-        ValueError: If a number is not finite.
+        ValueError: If a number isn't finite.
     """
     turning = zip(chain.rotations, turns(chain.chain.bone_lengths(), wave), strict=True)
     rotations = [quat_product(rotation, quat_exp(turn)) for rotation, turn in turning]
@@ -76,7 +76,7 @@ def turns(lengths: Sequence[float], wave: Wave) -> list[Vec]:
     rotations: list[Vec] = []
     at = 0.0
     for i, part in enumerate(lengths):
-        # The middle of the bone, or by the number of bones if they have no length.
+        # The middle of the bone; by the number of bones if they have no length.
         position = (at + 0.5 * part) / size if size > 0.0 else (i + 0.5) / len(lengths)
         at += part
         angle = wave.amplitude * _share(position, wave.falloff)
@@ -90,7 +90,7 @@ def turns(lengths: Sequence[float], wave: Wave) -> list[Vec]:
 
 
 def _share(position: float, falloff: float) -> float:
-    """Return the share of the amplitude at a position from the root, 0, to the tip, 1."""
+    """Return the fraction of the amplitude at a position between the root (0) and the tip (1)."""
     still = position if falloff < 0.0 else 1.0 - position
     return 1.0 - abs(falloff) * still
 
@@ -98,16 +98,16 @@ def _share(position: float, falloff: float) -> float:
 def smooth_noise(position: float, seed: int) -> float:
     """Return smooth one-dimensional value noise from -1 to 1.
 
-    Random values at whole and half positions are interpolated smoothly.
+    It interpolates smoothly between random values at whole and half positions.
     """
     first = floor(2.0 * position)
-    share = smooth(2.0 * position - first)
-    before, after = _random(first, seed), _random(first + 1, seed)
-    return before + share * (after - before)
+    fraction = smooth(2.0 * position - first)
+    low, high = _random(first, seed), _random(first + 1, seed)
+    return low + fraction * (high - low)
 
 
 def _random(position: int, seed: int) -> float:
-    """Return a pseudorandom number from -1 to 1: a hash of both numbers.
+    """Return a pseudorandom number from -1 to 1, a hash of position and seed.
 
     C. Wellons, “Prospecting for Hash Functions” (2018).
     """
