@@ -6,11 +6,16 @@ that nothing must be cleared piece by piece.
 
 from __future__ import annotations
 
-from typing import Any, TypeVar
+import gc
+from collections.abc import Callable
+from functools import wraps
+from typing import Any, ParamSpec, TypeVar
 
 from .listeners import on_invalidate
 
 Part = TypeVar("Part")
+Result = TypeVar("Result")
+Parameters = ParamSpec("Parameters")
 
 _parts: dict[type, Any] = {}
 """The parts of the current session, by class."""
@@ -28,3 +33,23 @@ def part(kind: type[Part]) -> Part:
 def renew() -> None:
     """Begin a new session: after loading a file, undo and redo, and on unregister."""
     _parts.clear()
+
+
+def uncollected(fill: Callable[Parameters, Result]) -> Callable[Parameters, Result]:
+    """Have Python's garbage collector wait for a function that fills the session.
+
+    What that makes is all kept. The collector would look through it again and again, and through
+    all other objects of Blender's Python with it, which takes a fifth of the time.
+    """
+
+    @wraps(fill)
+    def call(*args: Parameters.args, **kwargs: Parameters.kwargs) -> Result:
+        was_enabled = gc.isenabled()
+        gc.disable()
+        try:
+            return fill(*args, **kwargs)
+        finally:
+            if was_enabled:
+                gc.enable()
+
+    return call

@@ -13,7 +13,7 @@ import bpy
 from mathutils import Matrix, Quaternion, Vector
 
 from fabrik_solver import WHOLE, Bone, Frame, inverse
-from fabrik_solver.core.vectors import Mat3, Vec, orthonormalize, quat_of
+from fabrik_solver.core.vectors import ORIGIN, Mat3, Vec, dot, orthonormalize, quat_of
 
 from .access import is_edited, pose_bones, rest_bone
 from .errors import ProblemError
@@ -63,6 +63,7 @@ class Skeleton:
         self._rest_frames: dict[int, Frame] = {}
         self._columns: dict[tuple[str, Rows | None], Column] = {}
         self._world_and_inverse = (WHOLE, WHOLE)
+        self._up_and_heights: tuple[Vec, list[tuple[float, int]]] = (ORIGIN, [])
 
     def from_world(self, world: Frame) -> Frame:
         """Return the transform from world space to armature space.
@@ -96,6 +97,17 @@ class Skeleton:
         if i not in self._rest_frames:
             self._rest_frames[i] = matrix_frame(self.rest(i).matrix_local)
         return self._rest_frames[i]
+
+    def by_height(self, up: Vec) -> list[tuple[float, int]]:
+        """Return how high the heads of all bones are at rest, the lowest one first.
+
+        Args:
+            up: The unit vector up, in armature space.
+        """
+        if up != self._up_and_heights[0]:
+            heads = [vector(self.rest(i).head_local) for i in range(len(self.names))]
+            self._up_and_heights = up, sorted((dot(head, up), i) for i, head in enumerate(heads))
+        return self._up_and_heights[1]
 
     def rest(self, i: int) -> bpy.types.Bone:
         """Return the rest bone of a bone, and record its rest pose for `has_changed`."""

@@ -20,7 +20,7 @@ from bpy.app.handlers import persistent
 from ..blender import animation
 from ..blender.errors import forget_reported, note_interrupt, report_once
 from ..blender.listeners import on_invalidate, on_load
-from ..blender.session import part
+from ..blender.session import part, uncollected
 from ..blender.skeleton import forget_bones, have_hidden_bones_changed, rebuild_poses
 from ..blender.updates import (
     NO_ARMATURES,
@@ -271,7 +271,8 @@ def _update(
         if depsgraph.mode == "RENDER":  # Until these, results stay in the channels.
             _take_ends("render_post", "render_cancel")
         try:
-            _follow(events, depsgraph, is_frame_change, has_others)
+            first = uncollected(_follow) if plan is None else _follow
+            first(events, depsgraph, is_frame_change, has_others)
         except ReferenceError:
             # Something was removed without notice, as it wasn't evaluated anywhere.
             _give_up()
@@ -445,6 +446,7 @@ def _keep_shots() -> None:
         report_once("could not keep the settings and keys of library overrides")
 
 
+@uncollected
 def refresh(is_loaded: bool = False) -> None:
     """Solve all armatures of the file in one update.
 

@@ -117,14 +117,11 @@ class Runs:
             frame: The new frame; None if the frame did not change.
         """
         solved = SolvedScene(snapshot)
-        units, layers = self.units_at(solved.time), []
+        units = [one for one in self.units_at(solved.time) if one.plan.rig.uid in snapshot.rigs]
         for unit in units:
-            if unit.plan.rig.uid in snapshot.rigs:
-                self.solve_next(solved, unit, frame)
-                if unit.plan.is_layered:
-                    layers.append(unit)
-        for layer in layers:
-            _measure_beneath(solved, units, layer)
+            self.solve_next(solved, unit, frame)
+        if any([unit.plan.is_layered for unit in units]):
+            _measure_beneath(solved, units)
         return solved
 
     def units_at(self, time: float) -> list[Unit]:
@@ -201,15 +198,23 @@ def _result(solved: SolvedScene, unit: Unit, frame: float | None) -> SolveResult
         return unit.unposed(Report("INVALID", message=INTERNAL_ERROR))
 
 
-def _measure_beneath(solved: SolvedScene, units: Sequence[Unit], layer: Unit) -> None:
-    """Measure constraints again, after a layer has posed their bones too."""
-    pose, bones = solved.poses[layer.plan.rig.uid], set(layer.plan.bones)
-    if pose.now.is_at_rest or layer.last is None:
-        return
-    for unit in units[: units.index(layer)]:
+def _measure_beneath(solved: SolvedScene, units: Sequence[Unit]) -> None:
+    """Measure constraints again, after layers have posed their bones too.
+
+    All is solved, so that the first of these layers stands for those after it.
+    """
+    above: dict[tuple[int, int], tuple[int, Unit]] = {}
+    for i, unit in reversed([*enumerate(units)]):
+        pose = solved.poses[unit.plan.rig.uid]
+        if pose.now.is_at_rest:
+            continue
+        bones = [(unit.plan.rig.uid, bone) for bone in unit.plan.bones]
+        layers = [above[bone] for bone in bones if bone in above]
         reports = pose.reports.get(unit.plan.items)
-        if reports and unit.plan.rig is layer.plan.rig and not bones.isdisjoint(unit.plan.bones):
-            pose.reports[unit.plan.items] = unit.beneath(solved, reports, layer)
+        if layers and reports:
+            pose.reports[unit.plan.items] = unit.beneath(solved, reports, min(layers)[1])
+        if unit.plan.is_layered and unit.last is not None:
+            above |= dict.fromkeys(bones, (i, unit))
 
 
 def _refuse_failed(solved: SolvedScene, unit: UnitPlan) -> None:

@@ -260,7 +260,8 @@ def _evaluate_again(
     saved: list[SavedPose] = []
     # The evaluation may flush animation of another depsgraph or frame to the channels.
     if affected.update.is_foreign or may_be_rebuilt:
-        rigs = [*(runs.plan.rigs[uid] for uid in again | optional), *map(skeleton_of, released)]
+        moving = (again | optional) & runs.plan.animated
+        rigs = [*(runs.plan.rigs[uid] for uid in moving), *map(skeleton_of, released)]
         saved = [SavedPose(rig) for rig in rigs]
     for uid in optional:
         runs.overwritten.write(runs.writers[uid], is_quiet=True)
@@ -522,7 +523,8 @@ def unseen(scene: bpy.types.Scene, layer: bpy.types.ViewLayer) -> set[int]:
         return set()
     seen = part(SeenArmatures).setdefault((session_uid(scene), layer.name), set())
     new = plan.rigs.keys() - seen
-    shown = {uid for uid in new if plan.rigs[uid].object.name in layer.objects}
+    names = {*layer.objects.keys()} if new else ()  # Blender looks each name up among all.
+    shown = {uid for uid in new if plan.rigs[uid].object.name in names}
     seen |= new - shown
     return shown
 

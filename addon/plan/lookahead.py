@@ -68,17 +68,21 @@ def lookahead_of(plan: Plan) -> Lookahead:
             if curves is not None:
                 lookahead.replaced[uid] = curves
     done: set[int] = set()
+    objects = len(bpy.data.objects)  # Blender walks them to count them.
     for uid, group in plan.groups.items():
         if uid not in done:
             done |= group
-            _look_at_group(lookahead, group, [unit for key in group for unit in plan.units_of[key]])
+            units = [unit for key in group for unit in plan.units_of[key]]
+            _look_at_group(lookahead, group, units, objects)
     lookahead.still = lookahead.known - lookahead.timed
     lookahead.is_early = bool(lookahead.worth) or lookahead.known < plan.rigs.keys()
     lookahead.is_timed = plan.rigs.keys() <= plan.timed | lookahead.timed
     return lookahead
 
 
-def _look_at_group(lookahead: Lookahead, group: set[int], units: list[UnitPlan]) -> None:
+def _look_at_group(
+    lookahead: Lookahead, group: set[int], units: list[UnitPlan], objects: int
+) -> None:
     """Find whether armatures that are evaluated together can be solved ahead."""
     walk = _DependencyWalk(lookahead)
     is_known = False
@@ -97,7 +101,7 @@ def _look_at_group(lookahead: Lookahead, group: set[int], units: list[UnitPlan])
         lookahead.turned |= {animated} if channels - PLACES else set()
     if walk.curves:
         lookahead.timed |= group
-    if _is_worth_solving_early(group, walk):
+    if _is_worth_solving_early(group, walk, objects):
         lookahead.worth |= group
     if walk.meshes:
         sources = [*walk.meshes.values()]
@@ -106,7 +110,7 @@ def _look_at_group(lookahead: Lookahead, group: set[int], units: list[UnitPlan])
         lookahead.sources.setdefault(source, set()).update(group)
 
 
-def _is_worth_solving_early(group: set[int], walk: _DependencyWalk) -> bool:
+def _is_worth_solving_early(group: set[int], walk: _DependencyWalk, objects: int) -> bool:
     """Return whether to solve armatures ahead of each frame, if they can be.
 
     It is worth it where it saves Blender an evaluation that takes longer than reading F-curves.
@@ -114,7 +118,7 @@ def _is_worth_solving_early(group: set[int], walk: _DependencyWalk) -> bool:
     animated; if they depend on meshes, which it would evaluate twice; or if the scene is crowded.
     Otherwise they are read after the evaluation, and evaluated alone once more.
     """
-    is_crowded = len(bpy.data.objects) > CROWD * len(walk.curves)
+    is_crowded = objects > CROWD * len(walk.curves)
     is_evaluated = not group.isdisjoint(walk.curves)
     return bool(walk.meshes or (walk.curves and (is_crowded or is_evaluated)))
 

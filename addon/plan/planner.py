@@ -266,8 +266,9 @@ def known() -> Plan | None:
 
 def chains_in(armature: bpy.types.Object) -> list[ChainPlan]:
     """Return the constraints of an armature, in list order."""
-    uid = session_uid(armature)
-    return [chain for chain in current().chains if chain.rig.uid == uid]
+    current()
+    plan = part(Planner).armatures.get(session_uid(armature))
+    return [] if plan is None else plan.chains
 
 
 def discard() -> None:

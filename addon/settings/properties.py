@@ -434,11 +434,11 @@ def scene_settings(scene: bpy.types.Scene) -> FabrikSceneSettings:
     return cast(Any, scene).fabrik
 
 
-def ends_of(armature: bpy.types.Object) -> list[bpy.types.Object]:
-    """Return the targets and poles of an armature's constraints."""
-    items = settings(armature).constraints
-    ends = [pointed(item, name) for item in items for name in ("target", "pole_target")]
-    return [ob for ob in ends if ob is not None]
+def ends_of(armature: bpy.types.Object) -> Iterator[bpy.types.Object]:
+    """Yield the targets and poles of an armature's constraints."""
+    for item in settings(armature).constraints:
+        ends = pointed(item, "target"), pointed(item, "pole_target")
+        yield from [ob for ob in ends if ob is not None]
 
 
 def free_name(armature: bpy.types.Object, name: str, collection: str = "constraints") -> str:

@@ -16,6 +16,7 @@ from fabrik_solver.motion.contacts import BALL_HEIGHT, Thresholds, floor_level
 
 from ...blender.messages import msg
 from ...blender.rays import Ground, SceneGround, Source, ground_of
+from ...blender.session import part
 from ...blender.skeleton import matrix_frame
 from ...frame.carried_foot import find_foot
 from ...plan import planner
@@ -301,6 +302,10 @@ def resolve_ground(chain: ChainPlan, item: FabrikConstraint) -> None:
         )
 
 
+class Floors(dict[int, tuple[weakref.ref[Snapshot], tuple[float, float]]]):
+    """By armature of the session, the last moment and its `_common_floor` then."""
+
+
 def found_floor(chain: ChainPlan, snapshot: Snapshot | None = None) -> float:
     """Return the height of the floor of the animation below a foot, above the armature's origin.
 
@@ -313,24 +318,35 @@ def found_floor(chain: ChainPlan, snapshot: Snapshot | None = None) -> float:
         chain: The foot.
         snapshot: The moment, during an update.
     """
-    standing: list[float] = []
-    tilted: list[float] = []
-    leg, level = 0.0, None
-    for other in planner.current().chains:
-        if other.rig.uid == chain.rig.uid and isinstance(other.goal_source, GroundGoal):
-            if snapshot is None:
-                item = settings(chain.rig.object).constraints[other.item]
-                contact_track, _ = other.goal_source.contact_track(
-                    other, ground_settings(item), 0.0
-                )
-            else:
-                contact_track, _ = other.goal_source.contact_track_at(snapshot, other)
-            if contact_track is not None:
-                standing += contact_track.standing
-                tilted += contact_track.tilted
-                leg = contact_track.track.leg
-                if other.item == chain.item:
-                    level = contact_track.level
-    heights = standing or tilted
-    floor = floor_level(heights, leg) if heights else 0.0
-    return floor if level is None or abs(level - floor) > BALL_HEIGHT * leg else level
+    last = None if snapshot is None else part(Floors).get(chain.rig.uid)
+    if last is not None and last[0]() is snapshot:
+        floor, leg = last[1]
+    else:
+        floor, leg = _common_floor(chain, snapshot)
+        if snapshot is not None:
+            part(Floors)[chain.rig.uid] = weakref.ref(snapshot), (floor, leg)
+    track = _track_of_foot(chain, snapshot)
+    if track is None or track.level is None or abs(track.level - floor) > BALL_HEIGHT * leg:
+        return floor
+    return track.level
+
+
+def _common_floor(chain: ChainPlan, snapshot: Snapshot | None) -> tuple[float, float]:
+    """Return the floor of all feet of an armature together, and the length of a leg."""
+    feet = planner.chains_in(chain.rig.object)
+    tracks = [track for foot in feet if (track := _track_of_foot(foot, snapshot)) is not None]
+    heights = [height for track in tracks for height in track.standing]
+    heights = heights or [height for track in tracks for height in track.tilted]
+    leg = tracks[-1].track.leg if tracks else 0.0
+    return (floor_level(heights, leg) if heights else 0.0), leg
+
+
+def _track_of_foot(chain: ChainPlan, snapshot: Snapshot | None) -> ContactTrack | None:
+    """Return the simulated contacts of a foot, None if there are none, or it has no ground."""
+    goal = chain.goal_source
+    if not isinstance(goal, GroundGoal):
+        return None
+    if snapshot is not None:
+        return goal.contact_track_at(snapshot, chain)[0]
+    item = settings(chain.rig.object).constraints[chain.item]
+    return goal.contact_track(chain, ground_settings(item), 0.0)[0]

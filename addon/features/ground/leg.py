@@ -28,7 +28,7 @@ from fabrik_solver.core.vectors import (
 )
 from fabrik_solver.motion.anatomy import floor_below
 
-from ...blender.skeleton import matrix_frame, vector
+from ...blender.skeleton import matrix_frame
 from ...frame.chain import tip_of
 from ...frame.solved_scene import SolvedScene
 from ...plan.chain_plan import ChainPlan, Snapshot
@@ -182,8 +182,7 @@ def _rest_floor(chain: ChainPlan, foot: int, up: Vec, leg: float) -> float:
     floor = floor_below(joints, ends, leg)
     if floor > 0.0 and not rig.children[foot]:
         above = set(rig.chain_up(foot))
-        others = [bone for bone in range(len(rig.names)) if bone not in above]
-        feet = [dot(vector(rig.rest(bone).head_local), up) for bone in others]
-        if 0.0 <= min(feet, default=floor) < IN_THE_AIR * floor:
+        lowest = next((low for low, bone in rig.by_height(up) if bone not in above), floor)
+        if 0.0 <= lowest < IN_THE_AIR * floor:
             return 0.0
     return floor
