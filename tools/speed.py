@@ -120,7 +120,11 @@ def _table(lines: list[Line], rigs: tuple[str, ...]) -> Iterator[str]:
     every = _count(line["run"] for line in lines)
     when = " to ".join(dict.fromkeys((days[0], days[-1])))
     interpreted = _count(line["run"] for line in lines if line["interpreted"])
-    yield f"Lowest and highest of {every} of `make bench`, {when}; interpreted, of {interpreted}."
+    production = _count(line["run"] for line in lines if line["rig"] == PRODUCTION)
+    yield (
+        f"Lowest and highest of {every} of `make bench`, {when}; interpreted, of {interpreted}; "
+        f"{PRODUCTION}, of {production}."
+    )
     yield ""
     headings = (FIRST, *RATIOS.values(), *ERRORS.values())
     yield f"| {' | '.join(headings)} |"
