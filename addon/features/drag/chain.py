@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from math import dist
 from typing import Any
 
 import bpy
@@ -181,6 +182,10 @@ class ChainDrag:
         """Return the evaluated tail, in world space."""
         armature = self.object.evaluated_get(bpy.context.evaluated_depsgraph_get())
         return vector(armature.matrix_world @ pose_bones(armature)[self.bones[-1]].tail)
+
+    def moved(self) -> float:
+        """Return how far the tail has moved, in metres."""
+        return dist(self.tip_start, self.tip())
 
     def cancel(self) -> None:
         """Restore the FK pose from the start of the drag."""

@@ -10,6 +10,7 @@ from math import dist
 
 import bpy
 
+from ...blender.character import character_of
 from ...blender.errors import ProblemError
 from ...blender.messages import msg, recalled
 from ...blender.moving import refuse_held
@@ -56,9 +57,10 @@ def begin(
     """Start dragging a bone.
 
     If an active constraint poses the bone, or its tip moves it as a hand, its target moves. Among
-    several, the constraint with the nearest tip is used, then the active one. Otherwise the bone's
-    parents follow in FK, up to the topmost selected bone or the first one that a constraint poses.
-    With Blender's X-Axis Mirror, the bone on the other side is dragged as well.
+    several, the constraint with the nearest tip is used, then the active one. A bone that is itself
+    a target or pole moves alone. Otherwise the bone's parents follow in FK, up to the topmost
+    selected bone, or the first one that a constraint poses or that is a target or pole. With
+    Blender's X-Axis Mirror, the bone on the other side is dragged as well.
 
     Args:
         armature: The armature object, in Pose Mode.
@@ -76,7 +78,7 @@ def begin(
     planner.discard_if_outdated()
     bone_drag = _Dragged(depsgraph, armature, bone, as_fk)
     side = other_side(armature, bone)
-    for kind in () if as_fk else WAYS:
+    for kind in WAYS if bone_drag.has_body else ():
         dragged = kind(armature, bone, whole_body, side)
         if dragged is not None:
             return dragged
@@ -94,7 +96,11 @@ def begin(
 
 
 class _Dragged:
-    """A bone to drag, with the constraint that poses it."""
+    """A bone to drag, with the constraint that poses it.
+
+    Attributes:
+        has_body: Whether the whole body may follow it: not a pole, or what only others reach for.
+    """
 
     def __init__(
         self, depsgraph: bpy.types.Depsgraph, armature: bpy.types.Object, bone: str, as_fk: bool
@@ -119,6 +125,12 @@ class _Dragged:
         if chain is None and not as_fk:
             chain = _carrying(self._chains, index)
         self._chain = chain
+        controls = {} if chain is not None else _controls(rig, rig.chain_up(index))
+        self._controls = controls.keys()
+        self._is_control = not as_fk and index in controls
+        follower = self._follower = controls.get(index)
+        is_of_body = follower is not None and follower.rig.uid == rig.uid
+        self.has_body = not as_fk and (is_of_body or not self._is_control)
         if chain is not None and chain.target is not None and _is_tip(chain, index):
             refuse_held(chain.target)
 
@@ -133,8 +145,12 @@ class _Dragged:
             ProblemError: If it can't be dragged.
         """
         rig, chain = skeleton_of(self._armature), self._chain
+        if self._is_control:
+            point = Point(self._armature, rig, rig.index[self._bone])
+            return TargetDrag(self._depsgraph, self._follower, point)
         if chain is None:
             posed = {i for other in self._chains if not _problem(other) for i in other.bones}
+            posed |= self._controls
             bones = _free_chain(rig, self._bone, posed, selected)
             if is_sided:
                 middle = [bone for bone in bones if not flipped(self._armature, rig.names[bone])]
@@ -153,6 +169,32 @@ def _problem(chain: ChainPlan) -> str:
     """Return why an active constraint doesn't pose its chain; empty if it does."""
     item = settings(chain.rig.object).constraints[chain.item]
     return chain.problem or (recalled(item.message) if item.state == "INVALID" else "")
+
+
+def _controls(rig: Skeleton, bones: Collection[int]) -> dict[int, ChainPlan | None]:
+    """Return which bones of an armature are moved as targets or poles, not as joints of a body.
+
+    Each has the first constraint that works and whose target it is; None without one.
+    """
+    controls: dict[int, ChainPlan | None] = {}
+    for chain in planner.current().chains:
+        for point in filter(None, (chain.target, chain.pole)):
+            if point.uid == rig.uid and point.bone in bones:
+                follows = point is chain.target and is_on(chain) and not _problem(chain)
+                controls[point.bone] = controls.get(point.bone) or (chain if follows else None)
+    return {bone: chain for bone, chain in controls.items() if not _is_joint(rig, bone)}
+
+
+def _is_joint(rig: Skeleton, bone: int) -> bool:
+    """Return whether a bone stays at its parent, which a drag of it pulls along."""
+    parent, name = rig.parents[bone], rig.names[bone]
+    if parent < 0 or bone in rig.connected:
+        return parent >= 0
+    character = character_of(rig.object, bone=name)
+    anatomy, names = character.anatomy, character.names
+    limbs = [i for limb in anatomy.limbs for i in (*limb.bones, limb.end)]
+    body = {names[i] for i in (*anatomy.spine, anatomy.head, *limbs) if i >= 0}
+    return name not in character.detached and {name, rig.names[parent]} <= body
 
 
 def _posing(chains: list[ChainPlan], bone: int) -> ChainPlan | None:
@@ -205,5 +247,6 @@ def _free_chain(
     """Return the bones to pose in FK when a bone is dragged, root first."""
     path = rig.chain_up(rig.index[bone])
     start = max((index + 1 for index, i in enumerate(path) if i in posed), default=0)
+    start = min(start, len(path) - 1)  # A target in FK.
     above = [index for index in range(start, len(path) - 1) if rig.names[path[index]] in selected]
     return path[min(above, default=start) :]

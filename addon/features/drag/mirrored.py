@@ -174,6 +174,10 @@ class MirroredDrag:
         """Return the first drag's evaluated tip, in world space."""
         return self._first.tip()
 
+    def moved(self) -> float:
+        """Return how far the first drag has moved, in metres."""
+        return self._first.moved()
+
     def cancel(self) -> None:
         """Restore the values from the start of the drag."""
         self._first.cancel()

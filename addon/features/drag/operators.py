@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 import bpy
 
-from fabrik_solver.core.vectors import ORIGIN, Vec, length
+from fabrik_solver.core.vectors import ORIGIN, Vec
 
 from ...blender.errors import ProblemError
 from ...blender.messages import msg, shown
@@ -144,7 +144,7 @@ class FABRIK_OT_drag(Refusing, bpy.types.Operator):
 
     def _confirm(self, context: bpy.types.Context, dragged: Drag) -> set[OperatorReturnItems]:
         """Confirm the drag and report it."""
-        distance = length_text(context.scene, length(vector(self.value)))
+        distance = length_text(context.scene, dragged.moved())
         report = msg("Dragged “{dragged}” by {distance}", dragged=dragged.name, distance=distance)
         try:
             note = dragged.confirm()

@@ -39,6 +39,10 @@ class Drag(Protocol):
         """Return the evaluated location of the tip that follows, in world space."""
         ...
 
+    def moved(self) -> float:
+        """Return how far the dragged bone or object has really moved, in metres."""
+        ...
+
     def cancel(self) -> None:
         """Restore the values from the start of the drag."""
         ...

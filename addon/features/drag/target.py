@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from math import dist
 from typing import Any
 
 import bpy
@@ -36,33 +37,37 @@ REACHED = 1e-4
 
 
 class TargetDrag:
-    """A drag of a constraint's target: an object or a bone.
+    """A drag of a constraint's target or pole: an object or a bone.
 
     Attributes:
-        place: Goal of the tip at the start of the drag, in world space.
+        place: Goal of the tip at the start of the drag, in world space; without a constraint that
+            follows, the target.
         axes: The target's unit axes in world space, in columns.
         name: Name of the target.
-        tip_start: The chain's tip at the start of the drag, in world space.
+        tip_start: The tip that follows at the start of the drag, in world space.
     """
 
-    def __init__(self, depsgraph: bpy.types.Depsgraph, chain: ChainPlan, target: Point) -> None:
-        """Start dragging the target of a valid constraint.
+    def __init__(
+        self, depsgraph: bpy.types.Depsgraph, chain: ChainPlan | None, target: Point
+    ) -> None:
+        """Start dragging a target or pole.
 
         Args:
             depsgraph: The evaluated depsgraph.
-            chain: The constraint.
-            target: Its target.
+            chain: The valid constraint whose tip follows it; None for a pole.
+            target: The target or pole.
 
         Raises:
             ProblemError: If it can't be moved.
         """
         self._chain, self._target = chain, target
-        offset = chain.offset
         self._owner: Any = owner_of(target)
         self.name = self._owner.name
         frame = self._frame = place_of(depsgraph, target)
-        goal_world = frame[1] if offset is None else point_in(frame, offset[1])
-        self.place = add(goal_world, lifts_of(depsgraph, chain)[0])
+        self.place = frame[1]
+        if chain is not None:
+            offset = ORIGIN if chain.offset is None else chain.offset[1]
+            self.place = add(point_in(frame, offset), lifts_of(depsgraph, chain)[0])
         self.axes = orthonormalize(frame[0]) or IDENTITY
         self._locked = self._locked_indices()
         try:
@@ -144,14 +149,23 @@ class TargetDrag:
     @property
     def state(self) -> str:
         """The constraint's state, solved for the target's current location."""
+        if self._chain is None:
+            return "REACHED"
         bpy.context.evaluated_depsgraph_get()
         return settings(self._chain.rig.object).constraints[self._chain.item].state
 
     def tip(self) -> Vec:
-        """Return the evaluated tip of the chain, in world space."""
+        """Return the evaluated tip of the chain, or the pole without one, in world space."""
         depsgraph = bpy.context.evaluated_depsgraph_get()
+        if self._chain is None:
+            return place_of(depsgraph, self._target)[1]
         armature = self._chain.rig.object.evaluated_get(depsgraph)
         return vector(armature.matrix_world @ self._chain.posed_tip(pose_bones(armature)))
+
+    def moved(self) -> float:
+        """Return how far the target has moved, in metres."""
+        depsgraph = bpy.context.evaluated_depsgraph_get()
+        return dist(self._frame[1], place_of(depsgraph, self._target)[1])
 
     def moves_same(self, other: object) -> bool:
         """Return whether another drag moves the same target."""

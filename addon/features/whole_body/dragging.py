@@ -429,6 +429,10 @@ class WholeBodyDrag:
         frame = matrix_frame(armature.matrix_world @ pose_bones(armature)[self._bone].matrix)
         return point_in(frame, self._end)
 
+    def moved(self) -> float:
+        """Return how far the point has moved, in metres."""
+        return dist(self.tip_start, self.tip())
+
     def next_pin(self) -> None:
         """Pin the dragged bone: its location, then its rotation too, then nothing."""
         kind = AFTER[pin_kind(self.object, self.name)]

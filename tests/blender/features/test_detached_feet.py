@@ -10,7 +10,7 @@ import pytest
 from humans import JOINTS, SIDE
 from mathutils import Euler, Matrix, Quaternion, Vector
 from operating import click_bones, refuses
-from rigs import activate, curves, evaluated, go, make_armature, update
+from rigs import activate, add_constraint, curves, evaluated, go, make_armature, update
 
 from addon.blender.character import character_of
 from addon.blender.clip import Clip
@@ -299,6 +299,48 @@ def test_the_body_moves_with_a_foot_that_has_ik(
     for bone in {"foot.L", "foot.R"} - {moving}:
         assert moved[bone].length < 1e-4
     assert moved["hips"].length > 1e-3  # The whole body moved.
+
+
+@pytest.mark.parametrize(
+    ("parent", "is_keyed"), [("root", True), ("root", False), ("hips", False), ("", False)]
+)
+def test_a_dragged_foot_that_has_ik_moves_alone(parent: str, *, is_keyed: bool) -> None:
+    rig = make_detached(has_tails=True, is_keyed=is_keyed)
+    activate(rig)
+    bpy.ops.object.mode_set(mode="EDIT")
+    for foot in ("foot.L", "foot.R"):
+        rig.data.edit_bones[foot].parent = rig.data.edit_bones.get(parent)
+    click_bones(rig, "foot.L")
+    bpy.ops.fabrik.limb_add(controls="BONE")
+    update()
+    before, way = shown(rig, [1]), Vector((0.03, -0.1, 0.15))
+    bpy.ops.fabrik.drag(bone="foot.L", value=way)
+    update()
+    after = evaluated(rig)
+    for (_, name), start in before.items():
+        change = after.matrix_world @ after.pose.bones[name].matrix - start
+        if name in ("foot.L", "toe.L"):
+            change.translation -= way
+        if name not in LEGS["foot.L"]:
+            assert max(abs(x) for row in change for x in row) < 1e-4, name
+
+
+def test_a_joint_of_a_body_is_no_control_if_something_looks_at_it() -> None:
+    """A drag would tear its head off, where joints aren't connected."""
+    rig = make_detached()
+    eye = make_armature({"eye": ((3.0, 0.0, 1.5), (3.0, 0.0, 1.6), "")}, "Eye")
+    add_constraint(eye, "eye", rig, solver="LOOK_AT", subtarget="head")
+    click_bones(rig, "head")
+    length = _neck(rig)
+    assert bpy.ops.fabrik.drag(bone="head", value=(0.0, -0.1, 0.0)) == {"FINISHED"}
+    update()
+    assert _neck(rig) == pytest.approx(length, abs=1e-5)
+    assert rig.pose.bones["head"].location.length == 0.0
+
+
+def _neck(rig: Any) -> float:
+    posed = evaluated(rig).pose.bones
+    return (posed["head"].head - posed["head"].parent.head).length
 
 
 def test_it_is_said_where_a_foot_would_stay_behind() -> None:

@@ -16,6 +16,7 @@ from rigs import (
     add_constraint,
     channels_bits,
     curves,
+    evaluated,
     everything_bits,
     go,
     is_keyed,
@@ -849,6 +850,85 @@ def test_surfaces_are_seen_through_what_the_armature_carries() -> None:
     assert seen_point(depsgraph, rig, eye, SIGHT, False) == pytest.approx((0.3, 3, 1.4), abs=1e-5)
     assert seen_point(depsgraph, rig, eye, SIGHT, True) == pytest.approx((2, 3, 3), abs=1e-5)
     assert seen_point(depsgraph, rig, eye, (0.0, -1.0, 0.0), False) is None
+
+
+# A bone that is itself a target or pole
+
+
+CONTROLS = {
+    "target": {"subtarget": "Control"},
+    "target of a constraint that is off": {"subtarget": "Control", "enabled": False},
+    "pole": {"solver": "TWO_BONE", "pole_subtarget": "Control"},
+    "target to look at": {"solver": "LOOK_AT", "subtarget": "Control", "chain_count": 1},
+}
+
+
+@pytest.mark.parametrize("whole_body", (False, True))
+@pytest.mark.parametrize("is_own", (True, False))
+@pytest.mark.parametrize("kind", CONTROLS)
+def test_a_control_moves_alone_and_keeps_its_orientation(
+    kind: str, is_own: bool, whole_body: bool, capfd: pytest.CaptureFixture[str]
+) -> None:
+    """With the whole body too, unless it is the target of a limb of this body."""
+    bones = {
+        "Root": ((0, 0, 0), (0.1, 0.4, 0.3), ""),
+        "Control": ((0.5, -0.6, 1.2), (0.5, -0.6, 1.5), "Root"),
+        "Child": ((0.5, -0.6, 1.5), (0.5, -0.6, 1.7), "Control"),
+    }
+    chain = {"B0": ((0, 0, 0), (0, 0.2, 1), ""), "B1": ((0, 0.2, 1), (0, 0, 2), "B0")}
+    rig = make_armature({**chain, **bones} if is_own else chain)
+    controls = rig if is_own else make_armature(bones, "Controls")
+    awkward(controls)
+    values = dict(CONTROLS[kind])
+    target = controls if "subtarget" in values else make_empty(location=(0.4, 0.1, 1.4))
+    if "pole_subtarget" in values:
+        values["pole_target"] = controls
+    add_constraint(rig, "B1", target, **values)
+    update()
+    pose_mode(controls)
+    posed, world = evaluated(controls).pose.bones, controls.matrix_world.copy()
+    start = {bone.name: world @ bone.matrix for bone in posed}
+    has_limb = is_own and kind in ("target", "target to look at")
+    bpy.ops.fabrik.drag(bone="Control", value=WAY, whole_body=whole_body and not has_limb)
+    update()
+    assert "Dragged “Control” by 70.71 cm" in capfd.readouterr().out
+    for bone in evaluated(controls).pose.bones:
+        if bone.name not in chain:
+            wanted = start[bone.name].copy()
+            if bone.name != "Root":
+                wanted.translation += WAY
+            difference = world @ bone.matrix - wanted
+            assert max(abs(x) for row in difference for x in row) < 1e-5, bone.name
+
+
+def test_below_a_control_bones_turn_in_fk_and_the_report_is_how_far(
+    capfd: pytest.CaptureFixture[str],
+) -> None:
+    rig, _ = reaching()
+    activate(rig)
+    bpy.ops.object.mode_set(mode="EDIT")
+    for name, parent in (("Root", ""), ("Control", "Root"), ("Toe", "Control")):
+        bone = rig.data.edit_bones.new(name)
+        bone.head, bone.tail = (1, 0.3, 1.5), (1, 0.3, 1.8)
+        bone.parent = rig.data.edit_bones.get(parent)
+    pose_mode(rig)
+    item = rig.fabrik.constraints[0]
+    item.target, item.subtarget = rig, "Control"
+    update()
+    assert turned_by_drag(rig, "Toe", {"Root"}) == {"Toe"}
+    held = drag.begin(rig, "Control", as_fk=True)
+    assert isinstance(held, ChainDrag) and len(held.bones) == 1
+    before = tip_world(rig, "Toe")
+    drag_by(rig, "Toe")
+    moved = 100.0 * (tip_world(rig, "Toe") - before).length
+    assert f"Dragged “Toe” by {moved:.4g} cm" in capfd.readouterr().out
+    rig.pose.bones["Control"].lock_location = (True, False, False)
+    drag_by(rig, "Control", Vector((0.3, 0.0, 0.4)))
+    assert "Dragged “Control” by 40 cm" in capfd.readouterr().out
+    rig.pose.bones["Control"].lock_location = (True, True, True)
+    assert "location of the target “Control” is locked" in refusal(rig, "Control")
+    rig.pose.bones["Control"].driver_add("location")
+    assert "location of the target “Control” is driven" in refusal(rig, "Control")
 
 
 # A hand or foot at the tip of a chain

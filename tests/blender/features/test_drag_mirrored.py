@@ -12,6 +12,7 @@ from mathutils import Matrix, Vector
 from rigs import (
     add_constraint,
     channels_bits,
+    evaluated,
     everything_bits,
     is_keyed,
     make_armature,
@@ -108,6 +109,27 @@ def test_targets(relative: bool) -> None:
     assert (left - inside[".L"] - way).length < 1e-5
     expected = inside[".R"] + mirrored(way) if relative else mirrored(left)
     assert (right - expected).length < 1e-5
+
+
+def test_controls() -> None:
+    rig = make_arms()
+    bpy.ops.object.mode_set(mode="EDIT")
+    for name in ("Root", "Control.L", "Control.R"):
+        bone = rig.data.edit_bones.new(name)
+        x = 0.0 if name == "Root" else 2.2 if name.endswith("L") else -2.0
+        bone.head, bone.tail = (x, -0.5, 2.2), (x, -0.5, 2.5)
+        bone.parent = None if name == "Root" else rig.data.edit_bones["Root"]
+    bpy.ops.object.mode_set(mode="POSE")
+    for side in (".L", ".R"):
+        add_constraint(rig, f"Lower{side}", rig, subtarget=f"Control{side}")
+    update()
+    way = 0.5 * WAY
+    bpy.ops.fabrik.drag(bone="Control.L", value=rig.matrix_world.to_3x3() @ way)
+    update()
+    left, right = (evaluated(rig).pose.bones[f"Control{side}"].head for side in (".L", ".R"))
+    assert (left - Vector((2.2, -0.5, 2.2)) - way).length < 1e-5
+    assert (right - mirrored(left)).length < 1e-5
+    assert evaluated(rig).pose.bones["Root"].matrix == rig.data.bones["Root"].matrix_local
 
 
 def test_one_target_of_both_moves_once() -> None:
