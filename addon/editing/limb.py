@@ -9,6 +9,7 @@ import bpy
 
 from fabrik_solver.motion.anatomy import RestBone, words_of
 from fabrik_solver.motion.figure import Names
+from fabrik_solver.motion.naming import only_twists
 
 from ..blender.access import pose_bones
 from ..blender.character import recognizing_once
@@ -125,9 +126,13 @@ def _find_any(
 
 def _with_hand(rig: Skeleton, hand: int) -> Limb:
     last = rig.parents[hand]
-    count = 2 if is_end_by_shape(rig, hand) else limb_length(rig, last)
-    names = tuple(rig.names[i] for i in rig.chain_up(last)[-count:])
-    return Limb(names, rig.names[hand])
+    line = rig.chain_up(last)
+    first = len(line) - limb_length(rig, last)
+    if is_end_by_shape(rig, hand):
+        words = [words_of(rig.names[i]) for i in line]
+        bends = [k for k in range(1, len(line)) if not only_twists(words[k], words[k - 1])]
+        first = [0, 0, *bends][-2]
+    return Limb(tuple(rig.names[i] for i in line[first:]), rig.names[hand])
 
 
 def _ends(rig: Skeleton, by_shape: bool) -> Callable[[int], bool]:
@@ -141,8 +146,10 @@ def _ends(rig: Skeleton, by_shape: bool) -> Callable[[int], bool]:
 
     def is_end(bone: int) -> bool:
         parent = rig.parents[bone]
-        if parent < 0 or (by_shape and is_end_by_shape(rig, bone)):
-            return parent >= 0
+        if parent < 0 or names().is_twist(bone):
+            return False
+        if by_shape and is_end_by_shape(rig, bone):
+            return True
         return has_name(bone) and not has_name(parent)
 
     def has_name(bone: int) -> bool:

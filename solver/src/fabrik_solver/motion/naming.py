@@ -288,7 +288,7 @@ def _without_twist(word: str) -> tuple[str, list[str]]:
     """Return a word without one that tells a twist and is written as one with it, and that one."""
     for twist in TWIST:
         stem = word.replace(twist, "")
-        if stem in KNOWN or stem[1:] in KNOWN:
+        if stem in KNOWN or (stem[:1] in ("l", "r") and stem[1:] in KNOWN):
             return stem, [twist] if stem != word else []
     return word, []
 
