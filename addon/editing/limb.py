@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
+from functools import cache
 
 import bpy
 
-from fabrik_solver.motion.anatomy import words_of
+from fabrik_solver.motion.anatomy import RestBone, words_of
+from fabrik_solver.motion.figure import Names
+from fabrik_solver.motion.naming import only_twists
 
 from ..blender.access import pose_bones
 from ..blender.character import recognizing_once
 from ..blender.errors import ProblemError
 from ..blender.limbs import is_end_by_shape, limb_length
 from ..blender.relations import active_constraints
-from ..blender.skeleton import Skeleton, skeleton_of
+from ..blender.skeleton import Skeleton, skeleton_of, vector
 from ..plan import planner
 from .flexion import next_in_limb
 from .helpers import controller_of
@@ -123,20 +126,34 @@ def _find_any(
 
 def _with_hand(rig: Skeleton, hand: int) -> Limb:
     last = rig.parents[hand]
-    count = 2 if is_end_by_shape(rig, hand) else limb_length(rig, last)
-    names = tuple(rig.names[i] for i in rig.chain_up(last)[-count:])
-    return Limb(names, rig.names[hand])
+    line = rig.chain_up(last)
+    first = len(line) - limb_length(rig, last)
+    if is_end_by_shape(rig, hand):
+        words = [words_of(rig.names[i]) for i in line]
+        bends = [k for k in range(1, len(line)) if not only_twists(words[k], words[k - 1])]
+        first = [0, 0, *bends][-2]
+    return Limb(tuple(rig.names[i] for i in line[first:]), rig.names[hand])
 
 
 def _ends(rig: Skeleton, by_shape: bool) -> Callable[[int], bool]:
     """Return a function that returns whether a bone is a hand or foot, and not a finger of one."""
 
+    @cache
+    def names() -> Names:
+        heads = [vector(rig.rest(i).head_local) for i in range(len(rig.names))]
+        rows = zip(rig.names, rig.parents, heads, heads, strict=True)
+        return Names([RestBone(*row) for row in rows])
+
     def is_end(bone: int) -> bool:
         parent = rig.parents[bone]
-        if parent < 0 or (by_shape and is_end_by_shape(rig, bone)):
-            return parent >= 0
-        is_of_hand = bool(ENDS & set(words_of(rig.names[parent])))
-        return not is_of_hand and bool(ENDS & set(words_of(rig.names[bone])))
+        if parent < 0 or names().is_twist(bone):
+            return False
+        if by_shape and is_end_by_shape(rig, bone):
+            return True
+        return has_name(bone) and not has_name(parent)
+
+    def has_name(bone: int) -> bool:
+        return bool(ENDS & set(words_of(rig.names[bone]))) and not names().is_twist(bone)
 
     return is_end
 

@@ -10,7 +10,7 @@ import pytest
 from animals import ANIMALS, CRAB, INSECT, SCORPION, SHARK, SNAKE, STAG, Joint, both, line
 
 from fabrik_solver import COMPILED
-from fabrik_solver.core.vectors import Vec, add, dot
+from fabrik_solver.core.vectors import Vec, add, dot, scaled, sub
 from fabrik_solver.motion import limb_finding
 from fabrik_solver.motion.anatomy import (
     UP,
@@ -402,6 +402,8 @@ def test_feet_that_are_off_the_ground_are_hands() -> None:
         ("rknee", "SHIN"),
         ("左足首", "FOOT"),
         ("左手捩", "FOREARM"),
+        ("lforearmtwist", "FOREARM"),
+        ("twistcalf_r", "SHIN"),
         ("mixamorig:LeftHandIndex1", "FINGER"),
         ("CATRigLArmCollarbone", "GIRDLE"),
         ("Back_Leg_Upper.L", "THIGH"),
@@ -638,6 +640,62 @@ def test_the_arm_of_a_robot_is_an_upper_arm_and_a_forearm(offset: float, nameles
     assert told(joints, anatomy.limbs) - HUMAN_LIMBS == {
         ("ARM", side, (f"ShoulderRoll.{letter}", f"ElbowPitch.{letter}"), f"Gripper.{letter}")
         for side, letter in ((1, "L"), (-1, "R"))
+    }
+
+
+@pytest.mark.parametrize(
+    ("names", "shares", "count"),
+    [
+        ("upper_arm arm_twist forearm wrist_twist wrist", (0.5, 1.0), 4),
+        ("Arm ArmRoll ForeArm HandRoll Hand", (0.5, 1.0), 4),
+        ("upperarm twist_arm lowerarm twist_hand hand", (0.5, 1.0), 4),
+        ("upper_arm upper_twist forearm hand_twist_1 hand_twist_2 hand", (0.3, 0.6, 1.0), 5),
+        ("upperarm upperarmtwist forearm handtwist hand", (0.5, 1.0), 4),
+        ("arm elbow_twist elbow wrist_twist wrist", (0.5, 1.0), 4),
+        ("arm1 arm1_twist arm2 hand_twist hand", (0.5, 1.0), 4),
+        ("arm1 arm1_twist arm2 forearm_twist hand", (0.5, 1.0), 4),
+        ("upper_arm arm_twist forearm hand_roll", (1.0,), 3),
+        ("upper_arm arm_twist forearm hand_roll hand", (1.0, 1.0), 3),
+        ("thigh thigh_twist shin foot_twist foot", (0.5, 1.0), 4),
+        ("thigh thigh_twist shin foot_twist foot", (0.9, 1.0), 4),
+        ("thigh thightwist calf foottwist foot", (0.5, 1.0), 4),
+        ("thigh thigh_twist shin foot_roll", (1.0,), 3),
+        ("thigh thigh_twist shin foot_roll pivot foot", (1.0, 1.0, 1.0), 3),
+    ],
+)
+def test_what_twists_before_a_hand_or_foot_is_none(
+    names: str, shares: Sequence[float], count: int
+) -> None:
+    """What rolls it at its own joint is, as is what no other bone comes after.
+
+    Args:
+        names: The bones of the limb, with hand or foot.
+        shares: Where those after the lower bone begin, as fractions of it.
+        count: The number of bones that lead to the hand or foot.
+    """
+    *bones, end = names.split()[: count + 1]
+    is_leg = "foot" in names
+    old = ("thigh", "shin", "foot", "toe") if is_leg else ("upper_arm", "forearm", "hand", "finger")
+    places = {name: head for name, _, head in HUMAN}
+    hip, knee, ankle, toe = (places[f"{name}.L"] for name in old)
+
+    def between(a: Vec, b: Vec, share: float) -> Vec:
+        return add(a, scaled(sub(b, a), share))
+
+    heads = [hip, between(hip, knee, 0.5), knee, *(between(knee, ankle, x) for x in shares), toe]
+    gone = (*old, "finger2", "thumb")
+    joints = [(n, p, h) for n, p, h in HUMAN if p[:-2] not in gone and n[:-2] not in gone]
+    limb = line("", f"{names} {old[3]}", *heads)
+    for suffix, mirror in ((".L", 1.0), (".R", -1.0)):
+        parent = "hips" if is_leg else "clavicle" + suffix
+        joints += [
+            (n + suffix, p + suffix if p else parent, (mirror * x, y, z))
+            for n, p, (x, y, z) in limb
+        ]
+    kind = "LEG" if is_leg else "ARM"
+    assert {one for one in told(joints, recognize(bones_of(joints)).limbs) if one[0] == kind} == {
+        (kind, side, tuple(bone + suffix for bone in bones), end + suffix)
+        for side, suffix in ((1, ".L"), (-1, ".R"))
     }
 
 

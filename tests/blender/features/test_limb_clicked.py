@@ -160,6 +160,27 @@ def test_twist_and_muscle_bones_mean_their_limb_also_in_a_row_and_a_sleeve_itsel
     assert meant(rig, "drape2.L") == ["drape1.L", "drape2.L", "drape3.L"]
 
 
+@pytest.mark.parametrize(
+    "names",
+    [
+        "upper_arm upper_arm_twist forearm hand_twist hand finger",
+        "Arm ArmTwist Elbow WristTwist Wrist Middle1",
+        "thigh thigh_twist shin twist_foot foot toe",
+    ],
+)
+@pytest.mark.parametrize("clicked", [0, 2, 3, 4, 5])
+def test_a_limb_alone_ends_with_what_comes_after_its_twist_bones(names: str, clicked: int) -> None:
+    bones = names.split()
+    joints = [(0.1 * k, 0.01 * min(k, 4 - k), 0.0) for k in range(5)] + [(0.45, 0, 0), (0.5, 0, 0)]
+    rig = make_armature(
+        {
+            bone: (a, b, parent)
+            for bone, parent, (a, b) in zip(bones, ["", *bones], pairwise(joints), strict=False)
+        }
+    )
+    assert meant(rig, bones[clicked]) == bones[: 4 + (clicked > 3)]
+
+
 def skin(rig: Any, *names: str) -> None:
     """Bind a mesh to bones."""
     mesh = bpy.data.meshes.new("Skin")

@@ -22,6 +22,9 @@ LEFT: Vec = (1.0, 0.0, 0.0)
 SYMMETRY_TOLERANCE: Final = 0.02
 """The largest distance of a joint from the mirror image of its twin, relative to the height."""
 
+NO_LENGTH: Final = 1e-4
+"""The length of a bone without direction, as a fraction of its limb: two joints at one place."""
+
 SYMMETRIC: Final = 0.75
 """The least share of the joints off the median plane that have a twin in a symmetric pose."""
 
@@ -108,7 +111,8 @@ class Names:
         sides: The side of each: 1 for left, -1 for right, 0 for neither, or if no bone has its name
             with the other side.
         stems: The words of each name without its side.
-        parts: The part of a limb that each one is, see `part_of`.
+        parts: The part of a limb that each one is, see `part_of`. Twist bones before a hand or foot
+            may have its name, and are none.
         marks: The bones that mark where their parent ends, as importers and exporters add them:
             they have its name with a word for an end.
         twists: The bones that only twist what they are in, see `only_twists`.
@@ -135,6 +139,9 @@ class Names:
             for i, bone in enumerate(bones)
             if only_twists(self.words[i], self.words[bone.parent] if bone.parent >= 0 else ())
         }
+        for i, part in enumerate(self.parts):
+            if part in ("FOOT", "HAND") and i not in self.twists:
+                self._clear_twists_before(bones, i)
         self.told = [
             0 if i in self.twists else WAY.get(part, 0) for i, part in enumerate(self.parts)
         ]
@@ -142,6 +149,19 @@ class Names:
             above = bones[i].parent
             if above >= 0 and self.parts[above] != "OTHER":
                 self.told[above] = max(self.told[above], self.told[i])
+
+    def _clear_twists_before(self, bones: Sequence[RestBone], end: int) -> None:
+        """Take no twist bone that leads to a hand or foot for it, though they may share a name.
+
+        One at the same joint or beyond, as those that roll a foot, leads to none.
+        """
+        above = bones[end].parent
+        while above in self.twists and bones[above].parent >= 0:
+            start, twist = bones[bones[above].parent].head, bones[above].head
+            leads = dist(start, twist) < (1.0 - NO_LENGTH) * dist(start, bones[end].head)
+            if leads and self.parts[above] == self.parts[end]:
+                self.parts[above] = ""
+            above = bones[above].parent
 
     def is_twist(self, bone: int) -> bool:
         """Return whether a bone twists a limb, and is none of what comes after that."""

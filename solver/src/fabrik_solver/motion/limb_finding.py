@@ -9,7 +9,7 @@ from math import cos, dist, hypot, inf, radians
 from typing import Final, NamedTuple
 
 from ..core.vectors import Vec, across, cross, dot, length, scaled, sub, sum_of, unit
-from .figure import ANKLE_MAX, ENDS, FLAT, LIMBS, TAIL_MIN, UP, Figure, Names
+from .figure import ANKLE_MAX, ENDS, FLAT, LIMBS, NO_LENGTH, TAIL_MIN, UP, Figure, Names
 from .naming import ARM_PARTS, LEG_PARTS, TRUNK, only_twists, part_of, words_of
 
 LEG_END_MAX: Final = 0.15
@@ -49,9 +49,6 @@ LIMB: Final = 4
 
 THUMB_MIN: Final = 0.4
 """The least length of the second longest finger, as a fraction of the longest."""
-
-NO_LENGTH: Final = 1e-4
-"""The length of a bone without direction, as a fraction of its limb: two joints at one place."""
 
 FINGERS_MIN: Final = 4
 """The least number of fingers, with the thumb, that tell a hand without a name."""
@@ -143,9 +140,18 @@ class _Chain:
             part, above = self.parts[k], self.parts[:k]
             whole = (part == "LEG" and "THIGH" in above) or (part == "ARM" and "UPPER_ARM" in above)
             whole = whole or (part in ("ARM", "LEG") and self.parts == [part, part])
-            if part in ("SHIN", "FOREARM") or whole:
-                return k
+            if part in ("SHIN", "FOREARM") or (whole and self.bends(k)):
+                return self._start(k)
         return -1
+
+    def _start(self, lower: int) -> int:
+        """Return where the bone below a knee or elbow starts, if only its twist bone has its name.
+
+        That has the name of the whole limb, as the bone before it has.
+        """
+        above = [k for k in range(lower) if self.bends(k) and self.parts[k] in LIMBS]
+        is_split = len(above) > 1 and not self.bends(lower)
+        return above[-1] if is_split and self.parts[above[-1]] in ("ARM", "LEG") else lower
 
     def upper(self, lower: int) -> int:
         """Return the index of the first bone of a limb, given that below its knee or elbow.
@@ -155,10 +161,14 @@ class _Chain:
         """
         named = [k for k in range(lower) if self.parts[k] in ("THIGH", "UPPER_ARM")]
         first = named[0] if named else lower - 1
-        twists = self.figure.names.twists
-        while first > 0 and (self.halves[first] or self.path[first] in twists):
+        while first > 0 and not self.bends(first):
             first -= 1
         return first
+
+    def bends(self, k: int) -> bool:
+        """Return whether a bone is no later part of one that is split in order to twist."""
+        is_twist = self.path[k] in self.figure.names.twists and self.parts[k] not in ENDS
+        return not (is_twist or self.halves[k])
 
     def is_mark(self, k: int) -> bool:
         """Return whether a bone only marks where the one before it ends."""
@@ -587,7 +597,7 @@ def _ends(chain: _Chain, kind: str) -> tuple[int, int]:
     joints = count - 1 if count > 3 and chain.is_mark(count - 1) else count
     last = chain.find(("FOOT", "HAND"), max(lower + 1, 2))
     if lower >= 0:
-        after = next((k for k in range(lower + 1, count) if not chain.halves[k]), count)
+        after = next((k for k in range(lower + 1, count) if chain.bends(k)), count)
         first = chain.upper(lower)
         if after == count:
             return _without_end(chain, kind, first, lower)
@@ -609,7 +619,7 @@ def _without_end(chain: _Chain, kind: str, first: int, lower: int) -> tuple[int,
         k
         for k in range(lower + 1)
         if chain.parts[k] != "GIRDLE"
-        and not chain.halves[k]
+        and chain.bends(k)
         and not (kind == "LEG" and chain.is_level(k))
     ]
     first = bends[0] if len(bends) > 2 else first
@@ -633,7 +643,7 @@ def _carriers(chain: _Chain, kind: str, last: int) -> int:
     """Return the number of carriers of a limb that ends at an index at the latest."""
     heads, parts = chain.heads, chain.parts
     if kind == "ARM" and parts[last] == "HAND":
-        bends = [k for k in range(last) if not chain.halves[k]]
+        bends = [k for k in range(last) if chain.bends(k)]
         if len(bends) > 2:
             return bends[-2]
         if "GIRDLE" in parts:
@@ -693,7 +703,7 @@ def _ankle(chain: _Chain, first: int, least: int, otherwise: int) -> int:
         least = above  # What is called foot is its ball alone.
     for k in range(least, len(heads)):
         share = shares[k]
-        if chain.halves[k] or chain.is_mark(k):
+        if not chain.bends(k) or chain.is_mark(k):
             continue
         if share <= FOOT_MAX:
             return k

@@ -276,12 +276,21 @@ def words_of(name: str) -> list[str]:
     parts: list[str] = []
     words: list[str] = WORDS.findall(name.rpartition(":")[2])
     for word in words:
-        known = JAPANESE.get(word, word.lower())
+        known, twist = _without_twist(JAPANESE.get(word, word.lower()))
         if known[0] in "lr" and known[1:] in KNOWN and known not in KNOWN:
             parts.append(known[0])
             known = known[1:]
-        parts += COMPOUNDS.get(known, known).split()
+        parts += COMPOUNDS.get(known, known).split() + twist
     return parts
+
+
+def _without_twist(word: str) -> tuple[str, list[str]]:
+    """Return a word without one that tells a twist and is written as one with it, and that one."""
+    for twist in TWIST:
+        stem = word.replace(twist, "")
+        if stem in KNOWN or (stem[:1] in ("l", "r") and stem[1:] in KNOWN):
+            return stem, [twist] if stem != word else []
+    return word, []
 
 
 def side_of(name: str) -> int:
