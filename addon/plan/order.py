@@ -35,7 +35,7 @@ from ..blender.skeleton import skeleton_of
 from .chain_plan import ChainPlan, UnitPart, UnitPlan
 from .plan import native_ik_chains
 from .sequences import in_order
-from .tree_plan import TreePlan
+from .tree_plan import TreePlan, splits
 
 
 class RefusedError(Exception):
@@ -102,7 +102,10 @@ class Order:
         """Objects with constraints that animation switches, if all together form a cycle."""
         self._switching: set[bpy.types.Object] = set()
         self._pulling: dict[bpy.types.Object, dict[int, list[Any]]] = {}
+        notes = [(member, member.note, member.is_late) for member in (*pre_pass, *chains)]
         while True:
+            for member, note, is_late in notes:  # Another try may find other dependencies.
+                member.note, member.is_late = note, is_late
             try:
                 self._walk()
                 break
@@ -203,7 +206,7 @@ class Order:
         above = [unit for unit in self.units if is_stacked and tree in self.beneath[unit]]
         for chain in tree.members[1:]:
             for layer in [layer for unit in above for layer in unit.members]:
-                if layer.item < chain.item and set(layer.bones) & set(chain.bones):
+                if splits(layer, chain):
                     chain.note = chain.note or msg(
                         "It's solved together with “{first}”, before “{layer}”: move “{layer}” "
                         "above or below both in the list",

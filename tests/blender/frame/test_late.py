@@ -310,6 +310,17 @@ def test_what_changes_hands_is_no_cycle() -> None:
             assert off(seen, settled(rig)) < EXACT, frame
 
 
+def test_a_muted_constraint_that_would_make_a_cycle_is_not_said_to_be_late() -> None:
+    """It is ordered again without it."""
+    rig, goal = make_chain(3), make_empty("Goal", (0.5, 0.3, 1.4))
+    con = goal.constraints.new("COPY_ROTATION")
+    con.target, con.subtarget = rig, "B2"
+    keyed(con, "mute", {1: True, 50: False})
+    item = add_constraint(rig, "B2", goal)
+    go(1)
+    assert (item.state, item.message) == ("REACHED", "")
+
+
 def nodes_of(lead: Lead, ob: bpy.types.Object, socket: str, name: str, value: Any) -> None:
     """Give an object geometry nodes that take their shape from an object or a collection."""
     tree = bpy.data.node_groups.new("Nodes", "GeometryNodeTree")
