@@ -223,7 +223,7 @@ class Planner:
         if renamed and have_bones_changed(renamed):
             return True
         if edited is not None and not edited:
-            return self.is_switched()
+            return False
         if have_skeletons_changed(edited):
             return True
         plan = self.plan
