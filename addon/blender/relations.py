@@ -210,7 +210,16 @@ def possible_constraints(owner: bpy.types.Object | bpy.types.PoseBone) -> list[A
 
 def _may(con: Any, switch: str) -> bool:
     is_on = not con.mute if switch == "mute" else con.influence > 0.0
-    return is_on or animation.is_set(con.id_data, f"{con.path_from_id()}.{switch}")
+    return is_on or _is_animated(con, switch)
+
+
+def is_switched(con: Any) -> bool:
+    """Return whether animation may enable or disable a constraint."""
+    return _is_animated(con, "mute") or _is_animated(con, "influence")
+
+
+def _is_animated(con: Any, name: str) -> bool:
+    return animation.is_set(con.id_data, f"{con.path_from_id()}.{name}")
 
 
 def replaces_pose(con: Any) -> bool:

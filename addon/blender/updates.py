@@ -115,9 +115,6 @@ class Armatures(NamedTuple):
     moved: set[int]
 
 
-NO_ARMATURES = Armatures([], [], set())
-
-
 def armatures_in(updates: Updates) -> Armatures:
     """Return the armatures in an update."""
     armatures = Armatures([], [], set())

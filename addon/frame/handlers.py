@@ -23,7 +23,6 @@ from ..blender.listeners import on_invalidate, on_load
 from ..blender.session import part, uncollected
 from ..blender.skeleton import forget_bones, have_hidden_bones_changed, rebuild_poses
 from ..blender.updates import (
-    NO_ARMATURES,
     Updates,
     armatures_in,
     graphs_of,
@@ -44,6 +43,7 @@ from .update import (
     after_edits_of_others,
     after_evaluation,
     before_evaluation,
+    flush_switched,
     forget_removed_layers,
     is_foreign,
     unseen,
@@ -304,18 +304,13 @@ def _follow(
     updates = Updates(depsgraph)
     if runs.meshes.is_asked:
         runs.meshes.note_evaluation(depsgraph, updates, is_played)
-    edited, clicked, moved = NO_ARMATURES if is_played else armatures_in(updates)
-    if is_rebuilt:
-        forget_bones()
-        # Edits may be tagged only in other scenes, as when this scene is rendered first.
-        scene = cast("bpy.types.Scene", depsgraph.scene).original
-        other_scenes = [other for other in bpy.data.scenes if other != scene]
-        tagged = (events.tagged or set()) | tagged_in(graphs_of(*other_scenes))
-        plan_of.revise(tagged, edited + clicked)
-        forget_removed_layers()
-    elif plan_of.is_switched() if is_played else plan_of.is_outdated(edited, clicked, moved):
-        plan_of.discard(skeletons=True)
-    if not is_frame_change and have_hidden_bones_changed(depsgraph):
+    edited: list[bpy.types.Armature] = []
+    if not is_played:
+        edited = _revise_plan(events, depsgraph, updates, is_rebuilt, is_frame_change)
+    has_foreign_animation = is_foreign(depsgraph)
+    if has_foreign_animation and is_frame_change:
+        flush_switched(runs, depsgraph)
+    if plan_of.is_switched():
         plan_of.discard(skeletons=True)
     if depsgraph.mode == "VIEWPORT":
         plan_of.current_after_writes(edited)
@@ -340,13 +335,38 @@ def _follow(
         is_played,
         is_rebuilt,
         events.is_undone,
-        is_foreign(depsgraph),
+        has_foreign_animation,
         has_new_curves,
         redeclared,
         has_others,
     )
     if after_evaluation(runs, events.early, done) and started:
         timing.note(started)
+
+
+def _revise_plan(
+    events: Events,
+    depsgraph: bpy.types.Depsgraph,
+    updates: Updates,
+    is_rebuilt: bool,
+    is_frame_change: bool,
+) -> list[bpy.types.Armature]:
+    """Discard what edits made invalid of the plan; return the armature data that may be edited."""
+    plan_of = events.runs.planner
+    edited, clicked, moved = armatures_in(updates)
+    if is_rebuilt:
+        forget_bones()
+        # Edits may be tagged only in other scenes, as when this scene is rendered first.
+        scene = cast("bpy.types.Scene", depsgraph.scene).original
+        other_scenes = [other for other in bpy.data.scenes if other != scene]
+        tagged = (events.tagged or set()) | tagged_in(graphs_of(*other_scenes))
+        plan_of.revise(tagged, edited + clicked)
+        forget_removed_layers()
+    elif plan_of.is_outdated(edited, clicked, moved):
+        plan_of.discard(skeletons=True)
+    if not is_frame_change and have_hidden_bones_changed(depsgraph):
+        plan_of.discard(skeletons=True)
+    return edited
 
 
 @persistent

@@ -6,10 +6,12 @@ Only Blender's evaluation then has the final location of the tip.
 from __future__ import annotations
 
 from collections.abc import Collection
-from itertools import pairwise
+from math import dist
 from typing import Any, cast
 
 import bpy
+
+from fabrik_solver import ROUNDED, is_on_target
 
 from ..blender.access import pose_bones
 from ..blender.skeleton import vector
@@ -33,7 +35,8 @@ def measure_shown(runs: Runs, depsgraph: bpy.types.Depsgraph, rigs: Collection[i
         writer = runs.writers[plan.rig.uid]
         if plan.rig.uid not in rigs or result is None or plan.items not in writer.reports:
             continue
-        reports = zip(plan.members, inputs_of(unit), result.reports, strict=True)
+        shown = writer.reports[plan.items]
+        reports = zip(plan.members, inputs_of(unit), result.reports, shown, strict=True)
         measured = tuple([_measured(depsgraph, *of_chain) for of_chain in reports])
         writer.reports = {**writer.reports, plan.items: measured}
 
@@ -45,18 +48,21 @@ def inputs_of(unit: Unit) -> Collection[SolveInput | None]:
 
 
 def _measured(
-    depsgraph: bpy.types.Depsgraph, chain: ChainPlan, inputs: SolveInput | None, report: Report
+    depsgraph: bpy.types.Depsgraph,
+    chain: ChainPlan,
+    inputs: SolveInput | None,
+    report: Report,
+    shown: Report,
 ) -> Report:
+    """Return the report of a chain, from those without and with the layers on top of it."""
     if inputs is None or not chain.is_disturbed:
-        return report
+        return shown
     armature = chain.rig.object.evaluated_get(depsgraph)
     bones, settings = pose_bones(armature), cast(AnimatedSettings, inputs.settings)
-    world = armature.matrix_world
-    joints = [world @ bones[bone].head for bone in chain.bones]
-    tip = world @ chain.posed_tip(bones)
-    miss = sum([(a - b) ** 2 for a, b in zip(vector(tip), inputs.target, strict=True)]) ** 0.5
-    size = sum([(b - a).length for a, b in pairwise([*joints, tip])])
+    ends = [*[bones[bone].head for bone in chain.bones], chain.posed_tip(bones)]
+    joints = [vector(armature.matrix_world @ end) for end in ends]
+    is_on = is_on_target(joints, inputs.target, settings.tolerance, ROUNDED)
     # With a partial influence, the state is that of the pose at influence 1.
-    is_missed = settings.influence == 1.0 and miss > settings.tolerance * size
+    is_missed = settings.influence == 1.0 and not is_on
     state = "LIMITED" if is_missed and report.state == "REACHED" else report.state
-    return report._replace(state=state, error=round(miss, 6))
+    return report._replace(state=state, error=round(dist(joints[-1], inputs.target), 6))

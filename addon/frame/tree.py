@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import cached_property
+from itertools import product
 from math import dist, isfinite
 from typing import NamedTuple, cast
 
@@ -36,7 +37,7 @@ from ..plan.bend_side import bend_side
 from ..plan.chain_plan import ChainPlan, Report, StartPose
 from ..plan.registry import SOLVER_NAMES
 from ..plan.results import LIMITED, MISSED, NOTHING, OFF, SolveResult, explanation
-from ..plan.tree_plan import TreePlan
+from ..plan.tree_plan import TreePlan, splits
 from ..plan.unit import Unit
 from .chain import (
     ReachingChain,
@@ -93,6 +94,11 @@ class TreeUnit(Unit):
         self._posed: tuple[BodyInput, BodyPosture] | None = None
 
     @cached_property
+    def _index_of(self) -> dict[int, int]:
+        """The index of each bone in the tree."""
+        return {bone: index for index, bone in enumerate(self.plan.bones)}
+
+    @cached_property
     def _bends(self) -> list[Bends]:
         """The rest bends of each chain."""
         return [_bends(chain) for chain in self.plan.chains]
@@ -136,7 +142,7 @@ class TreeUnit(Unit):
         rotations = [number for index in tree_indices for number in posture.rotations[index]]
         reports = (Report("DISABLED"),) * len(tree.chains)
         scales = {
-            bone: posture.scales[tree.bones.index(bone)]
+            bone: posture.scales[self._index_of[bone]]
             for i in working
             if tree.chains[i].stretches
             for bone in tree.chains[i].bones
@@ -162,7 +168,7 @@ class TreeUnit(Unit):
             posture.outcomes,
         )
         for bone, turn in zip(result.bones, turns, strict=True):
-            index = tree.bones.index(bone)
+            index = self._index_of[bone]
             written.rotations[index] = turn
             written.scales[index] = result.scales.get(bone, written.scales[index])
         frames = body.frames(written)
@@ -179,8 +185,9 @@ class TreeUnit(Unit):
         if self.last is None:
             return reports
         inputs = cast(TreeInput, self.last.inputs)
+        pairs = product(layer.plan.members, self.plan.chains)
         # If the layer is between the chains in the list, a note already names it.
-        note = "" if any([chain.note for chain in self.plan.chains]) else moved_note(layer)
+        note = "" if any([splits(*pair) for pair in pairs]) else moved_note(layer)
         read = zip(self.plan.chains, inputs.chains, reports, strict=True)
         return tuple([moved_report(scene, *chain, note) for chain in read])
 
@@ -233,7 +240,7 @@ class TreeUnit(Unit):
 
     def _read_body(self, pose: SolvedPose, inputs: TreeInput) -> BodyInput:
         tree = self.plan
-        index_of = {bone: index for index, bone in enumerate(tree.bones)}
+        index_of = self._index_of
         limits: list[Limit | None] = [None] * len(index_of)
         stiffness = [0.0] * len(index_of)
         members: list[Member] = []

@@ -297,11 +297,27 @@ def _write(affected: Affected, rigs: Iterable[int]) -> None:
     for uid in rigs:
         writer = affected.runs.writers[uid]
         if affected.update.is_foreign:
-            flushed = flush_to_original(affected.evaluated[uid], writer.rig.object)
-            overwritten.keep_flushed(writer.rig, flushed)
+            _flush(affected.runs, affected.evaluated[uid], writer.rig.object)
         overwritten.write(writer)
         # The armature data isn't tagged: it would be copied and evaluated once more.
         writer.rig.object.update_tag(refresh={"OBJECT"})
+
+
+def _flush(runs: Runs, evaluated: bpy.types.Object, original: bpy.types.Object) -> None:
+    runs.overwritten.keep_flushed(original, flush_to_original(evaluated, original))
+
+
+def flush_switched(runs: Runs, depsgraph: bpy.types.Depsgraph) -> None:
+    """Flush the animation that switches constraints, from a depsgraph that `is_foreign`.
+
+    Planning reads constraints from the original data.
+    """
+    plan = runs.planner.current()
+    armatures = [plan.rigs[uid].object for uid, _ in plan.lookahead.switched]
+    for ob in dict.fromkeys([*armatures, *(ob for ob, *_ in plan.switched)]):
+        copy = ob.evaluated_get(depsgraph)
+        if copy.is_evaluated:
+            _flush(runs, copy, ob)
 
 
 def after_edits_of_others(

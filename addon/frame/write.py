@@ -10,6 +10,8 @@ from collections.abc import Collection, Mapping, Sequence
 from contextlib import suppress
 from typing import Any, NamedTuple
 
+import bpy
+
 from fabrik_solver import ROUNDED, unit_rotations
 from fabrik_solver.core.vectors import Quat
 
@@ -273,8 +275,8 @@ class Overwritten:
         self.is_any = False
         self._channels: list[Overwrite] = []
         self._muted: list[MutedCopy] = []
-        # Armatures with values that animation of another depsgraph replaced.
-        self._flushed: list[tuple[Skeleton, Flushed]] = []
+        # Objects with values that animation of another depsgraph replaced.
+        self._flushed: list[tuple[bpy.types.Object, Flushed]] = []
 
     def write_ahead(
         self,
@@ -341,10 +343,10 @@ class Overwritten:
         self._channels.append(Overwrite(buffer, fk_values, played, written, overwriting))
         buffer.write(written, is_quiet)
 
-    def keep_flushed(self, rig: Skeleton, flushed: Flushed) -> None:
+    def keep_flushed(self, ob: bpy.types.Object, flushed: Flushed) -> None:
         """Make `restore` also restore values replaced by a flush to the original data."""
         if flushed:
-            self._flushed.append((rig, flushed))
+            self._flushed.append((ob, flushed))
             self.is_any = True
 
     def restore(self, has_new_bones: bool, is_played: bool = False) -> None:
@@ -359,9 +361,9 @@ class Overwritten:
         """
         self.restore_channels(has_new_bones, is_played)
         while self._flushed:
-            rig, flushed = self._flushed.pop()
+            ob, flushed = self._flushed.pop()
             with suppress(ReferenceError):
-                take_back(rig.object, flushed)
+                take_back(ob, flushed)
         self.is_any = False
 
     def restore_channels(self, has_new_bones: bool, is_played: bool = False) -> None:

@@ -16,7 +16,7 @@ from . import dependencies
 from .bodies import tie_to_bodies
 from .lookahead import lookahead_of
 from .order import Order
-from .plan import ArmaturePlan, Disturbed, Plan, active_in, has_settings
+from .plan import ArmaturePlan, Disturbed, Plan, active_in, has_settings, is_on
 from .sequences import Sequences
 
 
@@ -49,7 +49,7 @@ def make_plan(armatures: Mapping[int, ArmaturePlan]) -> Plan:
     plan.carried, plan.following = order.carried, order.following()
     plan.groups = order.groups()
     plan.disturbed = _all_disturbed(plan, order)
-    plan.switched = [(ob, active_in(ob)) for ob in order.switched]
+    plan.switched = [(*con, is_on(*con)) for con in order.switched]
     for member in (*pre_pass, *plan.chains):
         uid = member.rig.uid
         if member.is_timed:

@@ -25,6 +25,7 @@ from ..blender.relations import (
     active_constraints,
     components,
     is_predictable,
+    is_switched,
     limits_own_channels,
     node_at,
     parents,
@@ -35,7 +36,7 @@ from ..blender.skeleton import skeleton_of
 from .chain_plan import ChainPlan, UnitPart, UnitPlan
 from .plan import native_ik_chains
 from .sequences import in_order
-from .tree_plan import TreePlan
+from .tree_plan import TreePlan, splits
 
 
 class RefusedError(Exception):
@@ -98,11 +99,14 @@ class Order:
         self.visited: set[bpy.types.Object] = set()
         self._drivers: dict[int, dict[str, list[Any]]] = {}
         self._read: dict[Node, list[Node]] = {}
-        self.switched: set[bpy.types.Object] = set()
-        """Objects with constraints that animation switches, if all together form a cycle."""
-        self._switching: set[bpy.types.Object] = set()
+        self.switched: set[tuple[bpy.types.Object, str]] = set()
+        """The paths of constraints that animation switches, if all together form a cycle."""
+        self._is_any_off = False
         self._pulling: dict[bpy.types.Object, dict[int, list[Any]]] = {}
+        notes = [(member, member.note, member.is_late) for member in (*pre_pass, *chains)]
         while True:
+            for member, note, is_late in notes:  # Another try may find other dependencies.
+                member.note, member.is_late = note, is_late
             try:
                 self._walk()
                 break
@@ -158,8 +162,10 @@ class Order:
         try:
             self.sequence = in_order(self.units, self.needs)
         except CycleError:
-            if self._switching and not self.switched:
-                self.switched = self._switching
+            if self._is_any_off and not self.switched:
+                every = [con for constraints in self._native.values() for con, _ in constraints]
+                switched = filter(is_switched, dict.fromkeys(every))
+                self.switched = {(con.id_data, con.path_from_id()) for con in switched}
             else:
                 self._report_cycles()
             raise RefusedError from None
@@ -203,7 +209,7 @@ class Order:
         above = [unit for unit in self.units if is_stacked and tree in self.beneath[unit]]
         for chain in tree.members[1:]:
             for layer in [layer for unit in above for layer in unit.members]:
-                if layer.item < chain.item and set(layer.bones) & set(chain.bones):
+                if splits(layer, chain):
                     chain.note = chain.note or msg(
                         "It's solved together with “{first}”, before “{layer}”: move “{layer}” "
                         "above or below both in the list",
@@ -369,8 +375,7 @@ class Order:
         if len(active) == len(owner.constraints):
             return active
         possible = possible_constraints(owner)
-        if len(possible) > len(active):
-            self._switching.add(node[0])
+        self._is_any_off |= len(possible) > len(active)
         return active if self.switched else possible
 
     def _native_ik_of(self, node: Node) -> list[Any]:

@@ -301,8 +301,8 @@ class Plan:
         copied: By name of an object or data-block, the armatures that Blender copies with it.
         orphaned: Armatures without constraints that still have a dependency driver.
         disturbed: By armature, the bones with native constraints or drivers that affect the plan.
-        switched: Objects whose native constraints animation switches, which affects the order, each
-            with the active ones.
+        switched: Native constraints that animation switches, which affects the order: object, path,
+            and whether it has an effect.
         examined: All objects from which it was made.
     """
 
@@ -331,7 +331,7 @@ class Plan:
     copied: dict[str, list[int]] = field(default_factory=dict)
     orphaned: list[bpy.types.Object] = field(default_factory=list)
     disturbed: list[tuple[Skeleton, list[Disturbed]]] = field(default_factory=list)
-    switched: list[tuple[bpy.types.Object, list[tuple[str, bool]]]] = field(default_factory=list)
+    switched: list[tuple[bpy.types.Object, str, bool]] = field(default_factory=list)
     examined: list[bpy.types.Object] = field(default_factory=list)
     moves: dict[UnitPlan, Moved] = field(default_factory=dict)
 
@@ -343,7 +343,7 @@ class Plan:
             posed: Armature data whose bones may have been posed, which may set rotation modes.
                 Elsewhere only animation can have switched anything.
         """
-        if any([active_in(ob) != active for ob, active in self.switched]):
+        if any([is_on(ob, path) != was_on for ob, path, was_on in self.switched]):
             return True
         animated = self.lookahead.switched
         if not (constrained or posed or animated):
@@ -400,3 +400,12 @@ class Plan:
 def active_in(owner: bpy.types.Object | bpy.types.PoseBone) -> list[tuple[str, bool]]:
     """Return the active native constraints of an owner: name, and whether it `replaces_pose`."""
     return [(con.name, replaces_pose(con)) for con in active_constraints(owner)]
+
+
+def is_on(ob: bpy.types.Object, path: str) -> bool:
+    """Return whether a native constraint of an object or one of its bones has an effect."""
+    try:
+        con: Any = ob.path_resolve(path)
+    except ValueError:  # It was removed or renamed.
+        return False
+    return not con.mute and con.influence > 0.0

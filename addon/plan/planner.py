@@ -196,7 +196,7 @@ class Planner:
         return ob.name, ob.data.name if isinstance(ob.data, bpy.types.ID) else "", (animation, ours)
 
     def is_switched(self) -> bool:
-        """Return whether animation switched a native constraint or a bone's rotation mode."""
+        """Return whether animation or a driver switched a native constraint or a rotation mode."""
         plan = self.plan
         if plan is None or not (plan.lookahead.switched or plan.switched):
             return False

@@ -80,3 +80,8 @@ class TreePlan(UnitPlan):
                 others=listed([o.name for o in also_posing]),
             )
         return ""
+
+
+def splits(layer: ChainPlan, chain: ChainPlan) -> bool:
+    """Return whether a layer on a tree stands before one of the tree's chains in the list."""
+    return layer.item < chain.item and not set(layer.bones).isdisjoint(chain.bones)

@@ -69,10 +69,9 @@ def point_to_overrides() -> None:
         for override in (block.override_library,)
         if override is not None
     }
-    for ob in bpy.data.objects:
-        if ob.override_library is None or not ob.is_property_set("fabrik"):
+    for (_, root), ob in overrides.items():
+        if not isinstance(ob, bpy.types.Object) or not ob.is_property_set("fabrik"):
             continue
-        root = ob.override_library.hierarchy_root
         with notifications.following():
             for group, name, linked in [*_linked(cast(Any, ob).fabrik)]:
                 if (linked, root) in overrides:

@@ -301,6 +301,7 @@ def test_what_changes_hands_is_no_cycle() -> None:
         held.target = prop
         keyed(held, "influence", {1: number, 5: 1.0 - number})
         add_constraint(rig, "B2", goal, iterations=200)
+    shown: dict[int, list[Vector]] = {}
     for frame in (1, 2, 3, 4, 5, 6, 7, 3, 8, 2):
         go(frame)
         for rig in hands:
@@ -308,6 +309,44 @@ def test_what_changes_hands_is_no_cycle() -> None:
             assert "update late" not in rig.fabrik.constraints[0].message
             seen = places(rig)
             assert off(seen, settled(rig)) < EXACT, frame
+        shown[frame] = [place for rig in hands for place in places(rig)]
+    left = [*(con.influence for con in prop.constraints), *goals[0].location]
+    images = rendered(
+        3, 7, look=lambda depsgraph: [place for rig in hands for place in places(rig, depsgraph)]
+    )
+    assert max(off(seen, shown[frame]) for frame, seen in images.items()) < EXACT
+    assert [*(con.influence for con in prop.constraints), *goals[0].location] == left
+
+
+def test_a_constraint_of_blenders_is_switched_in_renders_too() -> None:
+    rig, goal, other = make_chain(3), make_empty("Goal"), make_empty("Other", (0.2, 0, 1.2))
+    go(1)
+    for frame, x in ((1, 0.3), (9, 0.8)):
+        goal.location = (x, 0.3, 1.4)
+        goal.keyframe_insert("location", frame=frame)
+    con = rig.pose.bones["B1"].constraints.new("COPY_TRANSFORMS")
+    con.target = other
+    keyed(con, "mute", {1: True, 5: False})
+    item = add_constraint(rig, "B2", goal)
+    shown: dict[int, list[Vector]] = {}
+    for frame in (5, 6, 3, 4):
+        go(frame)
+        shown[frame] = places(rig)
+        assert item.state == ("REACHED" if frame < 5 else "INVALID")
+    images = rendered(3, 6, look=lambda depsgraph: places(rig, depsgraph))
+    assert max(off(seen, shown[frame]) for frame, seen in images.items()) < EXACT
+    assert con.mute, "as at frame 4, which is shown"
+
+
+def test_a_muted_constraint_that_would_make_a_cycle_is_not_said_to_be_late() -> None:
+    """It is ordered again without it."""
+    rig, goal = make_chain(3), make_empty("Goal", (0.5, 0.3, 1.4))
+    con = goal.constraints.new("COPY_ROTATION")
+    con.target, con.subtarget = rig, "B2"
+    keyed(con, "mute", {1: True, 50: False})
+    item = add_constraint(rig, "B2", goal)
+    go(1)
+    assert (item.state, item.message) == ("REACHED", "")
 
 
 def nodes_of(lead: Lead, ob: bpy.types.Object, socket: str, name: str, value: Any) -> None:

@@ -196,6 +196,25 @@ def test_a_wave_after_a_body_carries_both_tips_away() -> None:
     assert_no_history(rig)
 
 
+def test_a_layer_on_a_chain_is_named_though_blender_moves_another_of_its_body() -> None:
+    rig = body()
+    for name, bone, place in (("Right", "R1", (-1.3, -0.5, 2.2)), ("Left", "L1", (1.2, 0.6, 2.3))):
+        add_constraint(rig, bone, make_empty(name, place), name=name)
+    wave(rig, "R1", 1)
+    item = rig.fabrik.constraints["Right"]
+    for kind in ("", "LIMIT_ROTATION"):
+        if kind:
+            rig.pose.bones["L1"].constraints.new(kind)
+        go(4)
+        assert item.error == pytest.approx(
+            tip_error(rig, "R1", bpy.data.objects["Right"]), abs=5e-6
+        )
+        assert (item.state, item.message) == (
+            "OUT_OF_REACH",
+            "“Wave R1” moves the tip afterward: move this constraint below it in the list",
+        )
+
+
 def test_a_layer_between_the_chains_of_a_body_is_named() -> None:
     """They are solved together where the first of them stands."""
     rig = body()

@@ -457,18 +457,27 @@ def test_what_others_edit_while_the_frame_changes_is_noticed(
     assert_as_new()
 
 
+@pytest.mark.parametrize("has_others", [False, True])
 def test_a_keyed_constraint_of_blenders_is_noticed_where_it_is_switched(
-    moving: bpy.types.Object,
+    moving: bpy.types.Object, has_others: bool
 ) -> None:
+    def other(_scene: bpy.types.Scene, _unused: object = None) -> None:
+        """Do nothing, as the handler of another add-on."""
+
     constrain_bone(moving)
     con = moving.pose.bones["B2"].constraints[0]
     for frame, is_off in ((1, True), (5, False)):
         con.mute = is_off
         con.keyframe_insert("mute", frame=frame)
     update()
-    for frame in (3, 5, 7, 4):
-        go(frame)
-        assert_as_new()
+    called: Any = bpy.app.handlers.frame_change_post
+    called.extend([other] * has_others)
+    try:
+        for frame in (3, 5, 7, 4):
+            go(frame)
+            assert_as_new()
+    finally:
+        called[:] = [handler for handler in called if handler != other]
 
 
 def test_nobody_is_asked_who_it_is_where_a_frame_is_played(
