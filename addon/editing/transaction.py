@@ -391,7 +391,7 @@ def _bone(bone: Any) -> State:
     state = {"name": bone.name, "pose": _taken(bone, BONE), "group": {}, "rest": {}}
     for part, owner in (("group", bone), ("rest", bone.bone)):
         state[part] = _group_of_ours(owner)
-    state["constraints"] = [(con.type, _values(con)) for con in bone.constraints]
+    state["constraints"] = [(con.type, _values(con), _targets(con)) for con in bone.constraints]
     state["select"] = _selection(bone).select
     return state
 
@@ -420,18 +420,34 @@ def _values(con: Any) -> State:
     return _taken(con, [name for name in names if name not in skipped])
 
 
+def _targets(con: Any) -> list[State]:
+    """Return the target bones of an Armature constraint; empty for others."""
+    return [
+        _taken(target, ("target", "subtarget", "weight")) for target in getattr(con, "targets", ())
+    ]
+
+
 def _give_bone(bone: Any, state: State) -> None:
     _give(bone, state["pose"])
     for part, owner in (("group", bone), ("rest", bone.bone)):
         for prop in _ours(type(owner)):
             if prop.identifier in state[part] or owner.is_property_set(prop.identifier):
                 _give_setting(owner, prop, state[part])
-    if [con.type for con in bone.constraints] != [kind for kind, _ in state["constraints"]]:
-        while bone.constraints:
-            bone.constraints.remove(bone.constraints[0])
-        for kind, _ in state["constraints"]:
-            bone.constraints.new(kind)
-    for con, (_, values) in zip(bone.constraints, state["constraints"], strict=True):
-        _give(con, values)
+    _give_constraints(bone, state["constraints"])
     if _selection(bone).select != state["select"]:
         _selection(bone).select = state["select"]
+
+
+def _give_constraints(bone: Any, old: list[tuple[str, State, list[State]]]) -> None:
+    kinds = [kind for kind, *_ in old]
+    if [con.type for con in bone.constraints] != kinds:
+        while bone.constraints:
+            bone.constraints.remove(bone.constraints[0])
+        for kind in kinds:
+            bone.constraints.new(kind)
+    for con, (_, values, targets) in zip(bone.constraints, old, strict=True):
+        _give(con, values)
+        if _targets(con) != targets:
+            con.targets.clear()
+            for values_of_target in targets:
+                _give(con.targets.new(), values_of_target)

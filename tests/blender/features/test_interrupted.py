@@ -23,6 +23,8 @@ from rigs import (
 from spiders import key_body, make_spider, walk
 from walkers import make_ground, make_walker, stairs, stand
 
+from addon.editing.transaction import all_or_nothing
+
 pytestmark = pytest.mark.usefixtures("empty_file")
 
 SHARES = (0.15, 0.4, 0.6, 0.75, 0.9)
@@ -218,6 +220,19 @@ def test_a_refused_operator_changes_nothing() -> None:
     refuses(bpy.ops.fabrik.hold, saying="can't hold itself", object="Cup", holder="Cup")
     assert content() == before
     assert rig.animation_data.action == action
+
+
+def test_an_armature_constraint_beside_one_that_is_taken_back_keeps_its_targets() -> None:
+    rig, other = following(), make_armature({"Held": ((1, 0, 0), (1, 0, 1), "")})
+    bone = rig.pose.bones["A"]
+    target = bone.constraints.new("ARMATURE").targets.new()
+    target.target, target.subtarget, target.weight = other, "Held", 0.5
+    with pytest.raises(KeyboardInterrupt), all_or_nothing():
+        bone.constraints.new("IK")
+        raise KeyboardInterrupt
+    assert [con.type for con in bone.constraints] == ["ARMATURE"]
+    kept = [(held.target, held.subtarget, held.weight) for held in bone.constraints[0].targets]
+    assert kept == [(other, "Held", 0.5)]
 
 
 # What is removed by handlers of others
