@@ -265,6 +265,7 @@ def check(kind: str, seed: str) -> None:
     assert repr(answer) == repr(again), "not the same again"
 
 
+@pytest.mark.xfail(reason="it measures limits in channels, not at joints")
 @pytest.mark.long
 @pytest.mark.skipif(SECONDS > 0.0, reason="make fuzz draws others")
 @pytest.mark.parametrize("kind", CASES)

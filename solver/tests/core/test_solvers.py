@@ -61,7 +61,7 @@ def test_two_bone_and_converged_fabrik_agree_on_the_tip(
 
 def test_ccd_turns_from_the_tip_to_the_root() -> None:
     """The last bone turns first and has the tip on the line to the target: the arm rests."""
-    limb = [(0.0, 0.0, 0.0), (0.5, 0.0, 0.0), (0.5, 0.5, 0.0)]
+    limb = ((0.0, 0.0, 0.0), (0.5, 0.0, 0.0), (0.5, 0.5, 0.0))
     joints = copied(Chain(limb).start)
     ccd(joints, (1.2, 0.0, 0.0))
     assert joints[1].at() == pytest.approx((0.5, 0.0, 0.0), abs=1e-12)

