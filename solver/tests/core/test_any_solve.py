@@ -265,10 +265,16 @@ def check(kind: str, seed: str) -> None:
     assert repr(answer) == repr(again), "not the same again"
 
 
-@pytest.mark.xfail(reason="it measures limits in channels, not at joints")
 @pytest.mark.long
 @pytest.mark.skipif(SECONDS > 0.0, reason="make fuzz draws others")
-@pytest.mark.parametrize("kind", CASES)
+@pytest.mark.parametrize(
+    "kind",
+    [
+        "joints",
+        pytest.param("chain", marks=pytest.mark.xfail(reason="measures limits in channels")),
+        "body",
+    ],
+)
 def test_any_answer_makes_sense(kind: str) -> None:
     for number in range(FEW):
         check(kind, f"{kind} {number}")
