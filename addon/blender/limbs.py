@@ -45,7 +45,7 @@ MECHANICAL: Final = re.compile(
 
 
 def common_name(bone: str) -> str:
-    """Return what an animator calls a bone: its name without what is of the rig's mechanism."""
+    """Return what an animator calls a bone: its name without a rig's prefixes and suffixes."""
     return MECHANICAL.sub("", bone) or bone
 
 

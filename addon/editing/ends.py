@@ -1,4 +1,4 @@
-"""Bones that are added where a limb ends whose hand or foot is no child of it."""
+"""Bones added at the end of a limb whose hand or foot isn't parented to it."""
 
 from __future__ import annotations
 
@@ -17,16 +17,16 @@ from .controls import control_name, edit_mode, mark_controls, uneditable_problem
 from .known_limbs import Limb
 
 SIZE: Final = 0.1
-"""The length of such a bone, as a fraction of the bone that it ends."""
+"""The length of an added bone, as a fraction of the limb's last bone."""
 
 
 def with_ends(armature: bpy.types.Object, limbs: Sequence[Limb]) -> list[Limb]:
-    """Return limbs with bones where their joints with detached hands and feet are.
+    """Return limbs, with a bone added at the joint of each detached hand or foot.
 
-    Where the tail of the last bone is there, or a child of it, it needs none.
+    A limb needs no such bone if its last bone, or a child of that, ends at the joint.
 
     Raises:
-        ProblemError: If bones cannot be added; then nothing has changed.
+        ProblemError: If bones can't be added. Nothing is changed.
     """
     bones = cast(bpy.types.Armature, armature.data).bones
     joints: dict[int, Vector] = {}
@@ -73,7 +73,7 @@ def _added(
 
 
 def added_end(armature: bpy.types.Object, item: FabrikConstraint) -> str:
-    """Return the bone that was added where the limb of a constraint ends; empty if none was."""
+    """Return the bone that was added at the end of a constraint's limb; empty without one."""
     if item.bone not in pose_bones(armature):
         return ""
     end = pose_bones(armature)[item.bone]

@@ -159,7 +159,7 @@ def _ends(rig: Skeleton, by_shape: bool) -> Callable[[int], bool]:
 
 
 def other_limb(armature: bpy.types.Object, limb: Limb) -> Limb | None:
-    """Return the limb on the other side, None if there is none."""
+    """Return the limb on the other side; None without one."""
     known = Body(armature, limb.bones[-1]).limbs
     for anatomical, candidate in known:
         if _controlling(armature, candidate) != limb:
