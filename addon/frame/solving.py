@@ -117,7 +117,7 @@ class Runs:
             frame: The new frame; None if the frame did not change.
         """
         solved = SolvedScene(snapshot)
-        units = [one for one in self.units_at(solved.time) if one.plan.rig.uid in snapshot.rigs]
+        units = [unit for unit in self.units_at(solved.time) if unit.plan.rig.uid in snapshot.rigs]
         for unit in units:
             self.solve_next(solved, unit, frame)
         if any([unit.plan.is_layered for unit in units]):
