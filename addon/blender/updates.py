@@ -160,7 +160,8 @@ def tagged_in(graphs: Iterable[bpy.types.Depsgraph]) -> set[str]:
 
 
 def tag_animation(depsgraph: bpy.types.Depsgraph) -> None:
-    """Make the next update evaluate the animation of all data-blocks, as on a frame change."""
+    """Make the next update evaluate all F-curves, as on a frame change."""
     for block in depsgraph.ids:
-        if getattr(block, "animation_data", None) is not None:
+        data = getattr(block, "animation_data", None)
+        if data is not None and (data.action or data.nla_tracks):
             cast("bpy.types.ID", block.original).update_tag(refresh={"TIME"})

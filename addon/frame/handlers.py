@@ -475,16 +475,39 @@ def refresh(is_loaded: bool = False) -> None:
             update, unless another update came earlier.
     """
     layer = bpy.context.view_layer
-    if layer is not None and layer.depsgraph is None:
-        layer.update()  # The first update of a new depsgraph doesn't call handlers.
-    if layer is not None and is_loaded:
-        tag_animation(cast("bpy.types.Depsgraph", layer.depsgraph))
+    if layer is not None and layer.depsgraph is None and not planner.are_poses_complete():
+        layer.update()  # Rebuilds poses. It doesn't call handlers, as the depsgraph is new.
     plan = part(Planner).current_after_writes()
     _declare_dependencies()
-    for rig in plan.rigs.values():
-        rig.object.update_tag()
-    if layer is not None:
-        layer.update()
+    if layer is None:
+        return
+    if layer.depsgraph is None:
+        _evaluate_first(layer)
+    else:
+        for rig in plan.rigs.values():
+            rig.object.update_tag()
+    if is_loaded:
+        tag_animation(cast("bpy.types.Depsgraph", layer.depsgraph))
+    layer.update()
+
+
+def _evaluate_first(layer: bpy.types.ViewLayer) -> None:
+    """Evaluate a view layer with a new depsgraph, for which Blender doesn't call handlers.
+
+    Everything is solved ahead, so that one evaluation is enough.
+    """
+    events, scene = part(Events), cast("bpy.types.Scene", bpy.context.scene)
+    plan = events.runs.follow()
+    coming = Coming(plan, scene, None, None, plan.lookahead.sources.keys(), False, None)
+    try:
+        before_evaluation(events.runs, events.early, coming)
+    except Exception:
+        report_once("could not pose the armatures")
+        _give_up()
+    layer.update()
+    depsgraph = cast("bpy.types.Depsgraph", layer.depsgraph)
+    _restore(depsgraph, is_frame_change=False)
+    _update(depsgraph, is_frame_change=False, has_edits_of_others=False)
 
 
 def solve_in(scene: bpy.types.Scene, layer: bpy.types.ViewLayer) -> None:

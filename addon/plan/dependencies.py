@@ -97,17 +97,37 @@ def _shown_scenes() -> list[int]:
 
 def sources(armature: bpy.types.Object) -> list[Source]:
     """Return the objects and bones that the constraints and walks of an armature use."""
-    used: dict[tuple[bpy.types.Object | None, str], None] = {}
-    for item in settings(armature).constraints:
-        target, pole = pointed(item, "target"), pointed(item, "pole_target")
-        used[target, existing_bone(target, item.subtarget)] = None
-        used[pole, existing_bone(pole, item.pole_subtarget)] = None
-    for block in _used_blocks(armature):
+    return uses_of(armature)[0]
+
+
+def uses_of(armature: bpy.types.Object) -> tuple[list[Source], list[bpy.types.Collection]]:
+    """Return the `sources` of an armature, and the collections that it uses."""
+    used: dict[Source, None] = {}
+    blocks: list[bpy.types.Object | bpy.types.Collection] = []
+    bones: list[Source] = []
+    fabrik = settings(armature)
+    for item in fabrik.constraints:
+        for pointer, bone_name in (("target", "subtarget"), ("pole_target", "pole_subtarget")):
+            ob = pointed(item, pointer)
+            if ob:
+                used[ob, existing_bone(ob, getattr(item, bone_name))] = None
+        for group in _groups(type(item)):
+            if item.is_property_set(group):
+                blocks += _blocks(getattr(item, group))
+    for name in LISTS:
+        for item in getattr(fabrik, name):
+            blocks += _blocks(item)
+            for inner in _inner_lists(type(item)):
+                for entry in getattr(item, inner):
+                    ob = pointed(entry, "object")
+                    bones += [(ob, existing_bone(ob, entry.bone))] if ob else []
+    for block in blocks:
         objects = [block] if isinstance(block, bpy.types.Object) else block.all_objects
         used |= dict.fromkeys((ob, "") for ob in objects)
-    used |= dict.fromkeys(_used_bones(armature))
+    used |= dict.fromkeys(bones)
     # An armature doesn't need a dependency on itself.
-    return [(ob, bone) for ob, bone in used if ob is not None and ob != armature]
+    needed = [source for source in used if source[0] != armature]
+    return needed, [block for block in blocks if isinstance(block, bpy.types.Collection)]
 
 
 def _sources_by_armature(
@@ -134,37 +154,8 @@ def _dependents(armatures: Iterable[bpy.types.Object]) -> Iterator[bpy.types.Obj
     return walk_dependencies(armatures, lambda ob: using.get(ob, ()))
 
 
-def collections(armature: bpy.types.Object) -> list[bpy.types.Collection]:
-    """Return the collections that an armature's constraints and walks use."""
-    return [block for block in _used_blocks(armature) if isinstance(block, bpy.types.Collection)]
-
-
-def _used_blocks(armature: bpy.types.Object) -> Iterator[bpy.types.Object | bpy.types.Collection]:
-    """Yield the objects and collections used besides targets and poles."""
-    for item in settings(armature).constraints:
-        for group in _groups(type(item)):
-            if item.is_property_set(group):
-                yield from _blocks(getattr(item, group))
-    for name in LISTS:
-        for item in getattr(settings(armature), name):
-            yield from _blocks(item)
-
-
-def _used_bones(armature: bpy.types.Object) -> Iterator[Source]:
-    """Yield the bones, and their objects, named by lists inside items of further lists."""
-    for name in LISTS:
-        for item in getattr(settings(armature), name):
-            for inner in _inner_lists(type(item)):
-                for entry in getattr(item, inner):
-                    ob = pointed(entry, "object")
-                    if ob is not None:
-                        yield ob, existing_bone(ob, entry.bone)
-
-
-def _blocks(
-    group: bpy.types.PropertyGroup,
-) -> Iterator[bpy.types.Object | bpy.types.Collection]:
-    yield from filter(None, [pointed(group, name) for name in _pointers(type(group))])
+def _blocks(group: bpy.types.PropertyGroup) -> list[bpy.types.Object | bpy.types.Collection]:
+    return [block for name in _pointers(type(group)) if (block := pointed(group, name))]
 
 
 @cache

@@ -12,7 +12,6 @@ from ..blender.curves import split_bone_path
 from ..blender.rotation import TURNS
 from ..blender.skeleton import Skeleton, skeletons_by_name
 from ..settings.properties import settings_form
-from . import dependencies
 from .bodies import tie_to_bodies
 from .lookahead import lookahead_of
 from .order import Order
@@ -64,8 +63,9 @@ def make_plan(armatures: Mapping[int, ArmaturePlan]) -> Plan:
 
 def _examined(plan: Plan, order: Order) -> list[bpy.types.Object]:
     objects = [*order.visited, *(ob for ob, _ in plan.lookahead.signatures), *plan.orphaned]
-    for rig in plan.rigs.values():
-        objects += [rig.object, *(source for source, _ in dependencies.sources(rig.object))]
+    objects += [rig.object for rig in plan.rigs.values()]
+    # Looked up anew, as some may have been removed meanwhile.
+    objects += [ob for ob in bpy.data.objects if ob.session_uid in plan.sources]
     return [*dict.fromkeys(objects)]
 
 

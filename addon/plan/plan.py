@@ -90,8 +90,8 @@ class ArmaturePlan:
         data = cast("bpy.types.ID", ob.data)
         self.blocks = (ob.name, data.name)
         self.uids = (rig.uid, data.session_uid)
-        self.sources = {source.session_uid for source, _ in dependencies.sources(ob)}
-        self.collections = dependencies.collections(ob)
+        sources, self.collections = dependencies.uses_of(ob)
+        self.sources = {source.session_uid for source, _ in sources}
         # Read after resolving, which may have followed renames.
         _, self.lists = _lists_of(settings(ob))
         self._own_messages = [(chain.problem, chain.note) for chain in self.chains]
