@@ -110,19 +110,19 @@ class Armatures(NamedTuple):
             flag, posing a bone doesn't.
     """
 
-    changed: list[Armature]
-    clicked: list[Armature]
+    changed: set[Armature]
+    clicked: set[Armature]
     moved: set[int]
 
 
 def armatures_in(updates: Updates) -> Armatures:
     """Return the armatures in an update."""
-    armatures = Armatures([], [], set())
+    armatures = Armatures(set(), set(), set())
     if updates.has_armatures:
         flags = zip(updates.geometry, updates.transform, strict=True)
         for block, (geometry, transform) in zip(updates.blocks, flags, strict=True):
             if isinstance(block, Armature):
-                (armatures.changed if geometry else armatures.clicked).append(block)
+                (armatures.changed if geometry else armatures.clicked).add(block)
             elif transform and isinstance(block, Object):
                 armatures.moved.add(block.session_uid)
     return armatures

@@ -304,7 +304,7 @@ def _follow(
     updates = Updates(depsgraph)
     if runs.meshes.is_asked:
         runs.meshes.note_evaluation(depsgraph, updates, is_played)
-    edited: list[bpy.types.Armature] = []
+    edited: set[bpy.types.Armature] = set()
     if not is_played:
         edited = _revise_plan(events, depsgraph, updates, is_rebuilt, is_frame_change)
     has_foreign_animation = is_foreign(depsgraph)
@@ -350,7 +350,7 @@ def _revise_plan(
     updates: Updates,
     is_rebuilt: bool,
     is_frame_change: bool,
-) -> list[bpy.types.Armature]:
+) -> set[bpy.types.Armature]:
     """Discard what edits made invalid of the plan; return the armature data that may be edited."""
     plan_of = events.runs.planner
     edited, clicked, moved = armatures_in(updates)
@@ -360,7 +360,7 @@ def _revise_plan(
         scene = cast("bpy.types.Scene", depsgraph.scene).original
         other_scenes = [other for other in bpy.data.scenes if other != scene]
         tagged = (events.tagged or set()) | tagged_in(graphs_of(*other_scenes))
-        plan_of.revise(tagged, edited + clicked)
+        plan_of.revise(tagged, edited | clicked)
         forget_removed_layers()
     elif plan_of.is_outdated(edited, clicked, moved):
         plan_of.discard(skeletons=True)

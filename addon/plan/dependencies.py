@@ -102,15 +102,12 @@ def sources(armature: bpy.types.Object) -> list[Source]:
 
 def uses_of(armature: bpy.types.Object) -> tuple[list[Source], list[bpy.types.Collection]]:
     """Return the `sources` of an armature, and the collections that it uses."""
-    used: dict[Source, None] = {}
+    fabrik = settings(armature)
+    ends: list[Source] = []
     blocks: list[bpy.types.Object | bpy.types.Collection] = []
     bones: list[Source] = []
-    fabrik = settings(armature)
     for item in fabrik.constraints:
-        for pointer, bone_name in (("target", "subtarget"), ("pole_target", "pole_subtarget")):
-            ob = pointed(item, pointer)
-            if ob:
-                used[ob, existing_bone(ob, getattr(item, bone_name))] = None
+        ends += _end(item, "target", "subtarget") + _end(item, "pole_target", "pole_subtarget")
         for group in _groups(type(item)):
             if item.is_property_set(group):
                 blocks += _blocks(getattr(item, group))
@@ -118,9 +115,8 @@ def uses_of(armature: bpy.types.Object) -> tuple[list[Source], list[bpy.types.Co
         for item in getattr(fabrik, name):
             blocks += _blocks(item)
             for inner in _inner_lists(type(item)):
-                for entry in getattr(item, inner):
-                    ob = pointed(entry, "object")
-                    bones += [(ob, existing_bone(ob, entry.bone))] if ob else []
+                bones += [end for entry in getattr(item, inner) for end in _end(entry)]
+    used = dict.fromkeys(ends)
     for block in blocks:
         objects = [block] if isinstance(block, bpy.types.Object) else block.all_objects
         used |= dict.fromkeys((ob, "") for ob in objects)
@@ -128,6 +124,12 @@ def uses_of(armature: bpy.types.Object) -> tuple[list[Source], list[bpy.types.Co
     # An armature doesn't need a dependency on itself.
     needed = [source for source in used if source[0] != armature]
     return needed, [block for block in blocks if isinstance(block, bpy.types.Collection)]
+
+
+def _end(entry: Any, pointer: str = "object", bone: str = "bone") -> list[Source]:
+    """Return the object and bone that settings name; empty without an object."""
+    ob = pointed(entry, pointer)
+    return [] if ob is None else [(ob, existing_bone(ob, getattr(entry, bone)))]
 
 
 def _sources_by_armature(

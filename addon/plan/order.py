@@ -205,8 +205,9 @@ class Order:
 
     def _note_layer_order(self, tree: UnitPlan) -> None:
         """Add notes to chains of a tree that are solved before a layer earlier in the list."""
-        first, is_stacked = tree.members[:1], tree in self._stacked
-        above = [unit for unit in self.units if is_stacked and tree in self.beneath[unit]]
+        if tree not in self._stacked:
+            return
+        first, above = tree.members[:1], [u for u in self.units if tree in self.beneath[u]]
         for chain in tree.members[1:]:
             for layer in [layer for unit in above for layer in unit.members]:
                 if splits(layer, chain):
@@ -516,13 +517,13 @@ class Order:
     def _driving(self, node: Node) -> list[Node]:
         """Return the nodes that the drivers of a node read."""
         ob, bone = node
-        if node not in self._read:
-            if ob.session_uid not in self._drivers:
-                self._drivers[ob.session_uid] = _drivers_by_bone(ob)
-            name = skeleton_of(ob).names[bone] if bone >= 0 else ""
-            drivers = self._drivers[ob.session_uid].get(name, ())
+        by_bone = self._drivers.get(ob.session_uid)
+        if by_bone is None:
+            by_bone = self._drivers[ob.session_uid] = _drivers_by_bone(ob)
+        if by_bone and node not in self._read:
+            drivers = by_bone.get(skeleton_of(ob).names[bone] if bone >= 0 else "", ())
             self._read[node] = [source for driver in drivers for source in driver_sources(driver)]
-        return self._read[node]
+        return self._read[node] if by_bone else []
 
     def _units_behind(self, nodes: Sequence[Node]) -> frozenset[UnitPlan]:
         """Return the units on which nodes depend in any way, also late.
