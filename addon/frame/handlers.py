@@ -475,8 +475,6 @@ def refresh(is_loaded: bool = False) -> None:
             update, unless another update came earlier.
     """
     layer = bpy.context.view_layer
-    if layer is not None and layer.depsgraph is None and not planner.are_poses_complete():
-        layer.update()  # Rebuilds poses. It doesn't call handlers, as the depsgraph is new.
     plan = part(Planner).current_after_writes()
     _declare_dependencies()
     if layer is None:

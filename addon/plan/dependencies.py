@@ -95,13 +95,8 @@ def _shown_scenes() -> list[int]:
     return [window.scene.session_uid for window in manager.windows] if manager else []
 
 
-def sources(armature: bpy.types.Object) -> list[Source]:
-    """Return the objects and bones that the constraints and walks of an armature use."""
-    return uses_of(armature)[0]
-
-
 def uses_of(armature: bpy.types.Object) -> tuple[list[Source], list[bpy.types.Collection]]:
-    """Return the `sources` of an armature, and the collections that it uses."""
+    """Return the objects and bones that an armature's constraints and walks use, and collections."""
     fabrik = settings(armature)
     ends: list[Source] = []
     blocks: list[bpy.types.Object | bpy.types.Collection] = []
@@ -141,7 +136,7 @@ def _sources_by_armature(
     while new:
         armature = new.pop()
         if armature not in by_armature:
-            by_armature[armature] = sources(armature)
+            by_armature[armature], _ = uses_of(armature)
             new += [ob for ob, _ in by_armature[armature] if ob.type == "ARMATURE"]
     return by_armature
 
@@ -151,7 +146,7 @@ def _dependents(armatures: Iterable[bpy.types.Object]) -> Iterator[bpy.types.Obj
     using: dict[bpy.types.Object, list[bpy.types.Object]] = {}
     for ob in bpy.data.objects:
         if ob.type == "ARMATURE" and (ob.library is not None or dependency_driver.NAME in ob):
-            for source, _ in sources(ob):
+            for source, _ in uses_of(ob)[0]:
                 using.setdefault(source, []).append(ob)
     return walk_dependencies(armatures, lambda ob: using.get(ob, ()))
 

@@ -24,18 +24,7 @@ def make_plan(armatures: Mapping[int, ArmaturePlan]) -> Plan:
     orphaned = [ob for ob in bpy.data.objects if is_orphaned(ob)]
     plan = Plan(orphaned=orphaned)
     for uid, armature in armatures.items():
-        plan.rigs[uid] = armature.rig
-        if armature.is_animated:
-            plan.animated.add(uid)
-        plan.slots[uid], plan.keys[uid] = armature.slots, armature.keys
-        plan.posed[uid], plan.pulled[uid] = armature.posed, armature.pulled
-        plan.moved[uid] = armature.moved
-        for name in armature.blocks:
-            plan.copied.setdefault(name, []).append(uid)
-        if _is_driven(armature.rig.object):
-            plan.driven.add(uid)
-        for source in armature.sources:
-            plan.sources.setdefault(source, set()).add(uid)
+        _add(plan, uid, armature)
     plan.chains = [chain for armature in armatures.values() for chain in armature.chains]
     pre_pass = [bone for armature in armatures.values() for bone in armature.pre_pass]
     order = Order(pre_pass, plan.chains, plan.posed, plan.moved)
@@ -59,6 +48,22 @@ def make_plan(armatures: Mapping[int, ArmaturePlan]) -> Plan:
     plan.read = skeletons_by_name()
     plan.examined = _examined(plan, order)
     return plan
+
+
+def _add(plan: Plan, uid: int, armature: ArmaturePlan) -> None:
+    """Add an armature to the plan of the file."""
+    plan.rigs[uid] = armature.rig
+    if armature.is_animated:
+        plan.animated.add(uid)
+    plan.slots[uid], plan.keys[uid] = armature.slots, armature.keys
+    plan.posed[uid], plan.pulled[uid] = armature.posed, armature.pulled
+    plan.moved[uid] = armature.moved
+    for name in armature.blocks:
+        plan.copied.setdefault(name, []).append(uid)
+    if _is_driven(armature.rig.object):
+        plan.driven.add(uid)
+    for source in armature.sources:
+        plan.sources.setdefault(source, set()).add(uid)
 
 
 def _examined(plan: Plan, order: Order) -> list[bpy.types.Object]:

@@ -9,7 +9,7 @@ from __future__ import annotations
 from array import array
 from collections.abc import Collection, Iterable, Set
 from dataclasses import replace
-from typing import Any, cast
+from typing import cast
 
 import bpy
 
@@ -288,12 +288,6 @@ def discard_if_outdated() -> None:
 @notifications.structure
 def _discard_of(block: bpy.types.ID) -> None:
     part(Planner).discard_of(block)
-
-
-def are_poses_complete() -> bool:
-    """Return whether poses have the bones of their armature data, which a library may change."""
-    armatures: list[Any] = [ob for ob in bpy.data.objects if has_settings(ob)]
-    return all([{*ob.pose.bones.keys()} == {*ob.data.bones.keys()} for ob in armatures])
 
 
 def is_used() -> bool:

@@ -177,12 +177,13 @@ def test_a_loaded_file_is_evaluated_once(
     assert not evaluations
 
 
+@pytest.mark.parametrize("change", ["added", "removed"])
 def test_poses_that_a_library_changed_are_solved_once_they_are_rebuilt(
-    empty_file: None, tmp_path: Path
+    change: str, empty_file: None, tmp_path: Path, capfd: pytest.CaptureFixture[str]
 ) -> None:
     """Blender rebuilds them in the first evaluation of a file."""
     library, shot = str(tmp_path / "library.blend"), str(tmp_path / "shot.blend")
-    make_chain(3)
+    make_chain(4)
     bpy.ops.wm.save_as_mainfile(filepath=library)
     bpy.ops.wm.read_homefile(use_empty=True)
     with bpy.data.libraries.load(library, link=True) as (held, wanted):
@@ -195,18 +196,21 @@ def test_poses_that_a_library_changed_are_solved_once_they_are_rebuilt(
     activate(bpy.data.objects["Rig"])
     bpy.ops.object.mode_set(mode="EDIT")
     bones = bpy.context.object.data.edit_bones
-    first = bones.new("First")
-    first.head, first.tail = (0, 0, -1), (0, 0, 0)
-    bones["B0"].parent = first
+    if change == "added":
+        bones["B0"].parent = bones.new("First")
+        bones["First"].head, bones["First"].tail = (0, 0, -1), (0, 0, 0)
+    else:
+        bones["B1"].name = "Replaced"
     bpy.ops.object.mode_set(mode="OBJECT")
     bpy.ops.wm.save_mainfile()
 
     bpy.ops.wm.open_mainfile(filepath=shot)
 
     rig, target = bpy.data.objects["Rig"], bpy.data.objects["Target"]
-    assert "First" in rig.pose.bones
+    assert ("First" if change == "added" else "Replaced") in rig.pose.bones
     assert rig.fabrik.constraints[0].state == "REACHED"
     assert tip_error(rig, "B2", target) < 1e-3
+    assert "report" not in "".join(capfd.readouterr())
 
 
 def key_bones(rig: bpy.types.Object) -> None:
