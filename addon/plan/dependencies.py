@@ -96,7 +96,7 @@ def _shown_scenes() -> list[int]:
 
 
 def uses_of(armature: bpy.types.Object) -> tuple[list[Source], list[bpy.types.Collection]]:
-    """Return the objects and bones that an armature's constraints and walks use, and collections."""
+    """Return the objects and bones, and the collections, that an armature's settings use."""
     fabrik = settings(armature)
     ends: list[Source] = []
     blocks: list[bpy.types.Object | bpy.types.Collection] = []
