@@ -13,7 +13,7 @@ from fabrik_solver import RestBend
 from fabrik_solver.core.bend import LIMB, bend_direction, chain_axis, folded_bend
 from fabrik_solver.core.vectors import unit
 
-from ..blender.access import pose_bones
+from ..blender.access import rest_bone
 from ..blender.limbs import SAME_AXIS, rest_bend
 from ..blender.skeleton import Skeleton, vector
 
@@ -29,7 +29,11 @@ def stored_flexion(rig: Skeleton, bone: int) -> Vector | None:
 
     It is a unit vector in the bone's rest space.
     """
-    axis = Vector(cast(Any, pose_bones(rig.object)[rig.names[bone]]).fabrik_flexion)
+    return _stored(rest_bone(rig.object, rig.names[bone]))
+
+
+def _stored(bone: Any) -> Vector | None:
+    axis = Vector(bone.fabrik_flexion)
     return axis.normalized() if axis.length > 0.0 else None
 
 
@@ -43,12 +47,14 @@ def bend_side(rig: Skeleton, chain: Sequence[int], tip_bone: int) -> RestBend | 
         chain: The bones, root first.
         tip_bone: The bone whose head is the tip; -1 for the last bone's tail.
     """
-    last = rig.rest(chain[-1])
-    tip = rig.rest(tip_bone).head_local if tip_bone >= 0 else last.tail_local
-    joints = [*(rig.rest(bone).head_local for bone in chain), tip]
+    bones = [rig.rest(bone) for bone in chain]
+    tip = rig.rest(tip_bone).head_local if tip_bone >= 0 else bones[-1].tail_local
+    joints = [*[bone.head_local for bone in bones], tip]
+    axes = bones[0].matrix_local.to_3x3()
     stored = [
-        None if axis is None else rig.rest(bone).matrix_local.to_3x3() @ axis
-        for bone, axis in ((bone, stored_flexion(rig, bone)) for bone in chain[1:])
+        None if axis is None else bone.matrix_local.to_3x3() @ axis
+        for bone in bones[1:]
+        for axis in [_stored(bone)]
     ]
     side = _folded_side(joints, stored) if 3 <= len(chain) <= LIMB else None
     if side is None:
@@ -60,10 +66,9 @@ def bend_side(rig: Skeleton, chain: Sequence[int], tip_bone: int) -> RestBend | 
         ]
         total = sum(sides, Vector())
         if not sides or total.length < AGREED * len(sides):
-            rest = rest_bend(rig, chain, tip_bone)
+            rest = rest_bend(joints, axes)
             return None if rest is None else RestBend(rest)
         side = total.normalized(), ()
-    axes = rig.rest(chain[0]).matrix_local.to_3x3()
     return RestBend(vector(axes.transposed() @ side[0]), side[1])
 
 

@@ -107,7 +107,7 @@ def walk_of(rig: bpy.types.Object, name: str) -> Any:
 
 def declared(rig: bpy.types.Object) -> Any:
     """Return what Blender was told an armature depends on."""
-    return dependencies.sources(rig)
+    return dependencies.uses_of(rig)[0]
 
 
 def declare(rig: bpy.types.Object) -> bool:
