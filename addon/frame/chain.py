@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Sequence
 from math import dist, inf, isfinite
 from typing import NamedTuple, cast
 
@@ -29,7 +28,6 @@ from fabrik_solver import (
 from fabrik_solver.core.vectors import (
     ORIGIN,
     Mat3,
-    Quat,
     Vec,
     add,
     mat_determinant,
@@ -252,7 +250,7 @@ class ChainUnit(Unit):
             raise not_finite_error(self.plan, inputs, to_armature) from None
 
     def measured(
-        self, inputs: SolveInput, result: SolveResult, turns: Sequence[Quat], rounding: float
+        self, inputs: SolveInput, result: SolveResult, turns: list[float], rounding: float
     ) -> tuple[Report, ...]:
         """Return the report of the constraint, measured on the written pose.
 

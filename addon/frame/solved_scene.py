@@ -216,9 +216,10 @@ class SolvedScene:
         # Saves a call for each unit of each frame.
         bones, objects = self.plan.moves.get(unit) or self.plan.moved_by(unit)
         for uid, moved in bones.items():
-            frames = self._frames.get(uid) or {}
-            for bone in moved & frames.keys():
-                del frames[bone]
+            frames = self._frames.get(uid)
+            if frames:
+                for bone in moved & frames.keys():
+                    del frames[bone]
         for uid in objects:
             self.worlds.pop(uid, None)
 

@@ -150,7 +150,8 @@ def out_of_local_space(bone: Bone, local: Frame, parent: Frame) -> Frame:
 
 def head_in_parent(bone: Bone, local: Local) -> Vec:
     """Return the head in the space of the parent's posed bone."""
-    if local.location == ORIGIN:
+    x, y, z = local.location
+    if x == 0.0 and y == 0.0 and z == 0.0:
         return bone.head
     if bone.local_location:
         return add(bone.head, mat_apply(bone.rest, local.location))
