@@ -264,13 +264,16 @@ class ChainUnit(Unit):
         spaces = inputs.world, self._to_armature
         tolerance = settings.tolerance
         error, is_on = measure(chain, written, spaces, inputs.target, tolerance, inputs.motion)
-        state, message = posture.state, posed.report.message
+        believed = posed.report
+        state, message = posture.state, believed.message
         if settings.influence == 1.0:
             state = judged(state, is_on, posture.has_orientation_error)
+        error = round(error, 6)  # To micrometres; anything below is noise.
+        if state == posture.state == believed.state and error == believed.error:
+            return result.reports
         if state != posture.state:
             message = inputs.note if state == "REACHED" else message or MISSED
-        # Rounded to micrometres; anything below is noise.
-        return (Report(state, round(error, 6), posed.report.iterations_used, message),)
+        return (Report(state, error, believed.iterations_used, message),)
 
     def beneath(
         self, scene: SolvedScene, reports: tuple[Report, ...], layer: Unit

@@ -25,6 +25,7 @@ from ..blender.rotation import (
     LOCATION,
     SCALE,
     ChannelGroup,
+    IndexRange,
     PoseChannels,
     Rows,
     channel_values,
@@ -91,11 +92,16 @@ class PoseWriter:
 
 
 def channels_of(
-    fk: FkPose, result: SolveResult
+    fk: FkPose, result: SolveResult, ranges: Sequence[IndexRange]
 ) -> tuple[list[tuple[int, array[float]]], list[float], float]:
     """Return a result as channel values (see `SolveResult.values`).
 
     Of the FK pose they depend only on `FkPose.bits_of` the bones.
+
+    Args:
+        fk: The FK pose of the armature.
+        result: The result.
+        ranges: Its bones as ranges of consecutive indices.
 
     Returns:
         The values; the rotations that they represent, as quaternions of any length, four numbers a
@@ -108,7 +114,7 @@ def channels_of(
         # Their signs already match the FK pose.
         numbers = array("f", result.rotations)
         turns = numbers.tolist()
-        for first, last, position in ranges_of(result.bones):
+        for first, last, position in ranges:
             slot_values.append((first * 4, numbers[position * 4 : (position + last - first) * 4]))
     else:
         for i, bone in enumerate(result.bones):
@@ -120,9 +126,10 @@ def channels_of(
             slot_values.append((bone * 4, single))
             turns += quaternion(fk.modes[bone], single)
             rounding = max(rounding, UNIT * sum(map(abs, single)))
-    for kind, solved in ((LOCATION, result.locations), (SCALE, result.scales)):
-        for bone, position in solved.items():
-            slot_values.append((fk.rig.slot(kind, bone) * 4, array("f", position)))
+    if result.locations or result.scales:
+        for kind, solved in ((LOCATION, result.locations), (SCALE, result.scales)):
+            for bone, position in solved.items():
+                slot_values.append((fk.rig.slot(kind, bone) * 4, array("f", position)))
     return slot_values, turns, rounding
 
 
