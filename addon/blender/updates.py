@@ -156,7 +156,8 @@ def tagged_in(graphs: Iterable[bpy.types.Depsgraph]) -> set[str]:
     Only names are safe to read. Removed data-blocks are still listed, and accessing the original of
     such a copy crashes Blender.
     """
-    return {cast("bpy.types.ID", update.id).name for graph in graphs for update in graph.updates}
+    untyped: Iterable[Any] = graphs  # Called at each frame.
+    return {update.id.name for graph in untyped for update in graph.updates}
 
 
 def tag_animation(depsgraph: bpy.types.Depsgraph) -> None:

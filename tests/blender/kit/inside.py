@@ -39,6 +39,7 @@ PLACES: dict[str, tuple[Any, str]] = {
     "make a plan": (planner, "make_plan"),
     "list armatures": (handlers, "armatures_in"),
     "list geometry": (update, "geometry_in"),
+    "list tagged": (update, "tagged_in"),
     "read an armature": (EvaluatedSnapshot, "_read"),
     "read an armature ahead": (ChannelSnapshot, "_read"),
     "read the FK pose": (FkReader, "_read_fk"),

@@ -23,6 +23,7 @@ from ..core import (
     facing,
     inherited_axes,
     point_in,
+    unit_rotations,
 )
 from ..core.vectors import (
     Mat3,
@@ -348,7 +349,7 @@ def measured_gaze(
         whether the bone looks at the target.
     """
     gaze = _gaze(chain, _posed(chain, [])[-1].turned, look)
-    last = _posed(chain, written.rotations)[-1]
+    last = _posed(chain, unit_rotations(written.numbers))[-1]
     tip, missed = _gaze_point(last, gaze, point_in(spaces[1], target))
     rounding = written.rounding * len(chain.links)
     return dist(point_in(spaces[0], tip), target), missed <= tolerance + rounding
