@@ -18,6 +18,7 @@ import bpy
 from bpy.app.handlers import persistent
 
 from ..blender import animation
+from ..blender.access import is_foreign
 from ..blender.errors import forget_reported, note_interrupt, report_once
 from ..blender.listeners import on_invalidate, on_load
 from ..blender.session import part, uncollected
@@ -45,7 +46,6 @@ from .update import (
     before_evaluation,
     flush_switched,
     forget_removed_layers,
-    is_foreign,
     unseen,
 )
 

@@ -52,7 +52,7 @@ from .chain import (
     tip_of,
     volume_note,
 )
-from .root_locks import RootLocks, root_locks
+from .root_locks import RootLocks, root_locks, with_locks
 from .solved_scene import SolvedPose, SolvedScene
 
 Bends = tuple[list[RestBend | None], list[RestBend | None]]
@@ -115,15 +115,17 @@ class TreeUnit(Unit):
             self._stamp, self._bits = pose.fk.stamp, pose.fk.bits_of(tree.ranges, -1)
         source = tree.start_source
         start = None if source is None else source.start_pose(scene.time, len(tree.bones))
-        locks = self._root_locks(chains)
+        locks = self._root_locks(scene, chains)
         return TreeInput(parent, (*self._bits, beneath), chains, refused, start, locks)
 
-    def _root_locks(self, chains: Sequence[SolveInput | None]) -> RootLocks | None:
+    def _root_locks(
+        self, scene: SolvedScene, chains: Sequence[SolveInput | None]
+    ) -> RootLocks | None:
         """Return the locks of the first bone, if an active chain may move it."""
         tree = self.plan
         for chain, solve_input in zip(tree.chains, chains, strict=True):
             if solve_input is not None and chain.is_root_free and chain.bones[0] == tree.bones[0]:
-                bone = pose_bones(tree.rig.object)[tree.rig.names[tree.bones[0]]]
+                bone = pose_bones(with_locks(scene, tree.rig))[tree.rig.names[tree.bones[0]]]
                 return root_locks(bone, chain.root_limits)
         return None
 

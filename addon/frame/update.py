@@ -12,7 +12,7 @@ from typing import Any, NamedTuple, cast
 
 import bpy
 
-from ..blender.access import is_edited, session_uid
+from ..blender.access import is_edited, is_foreign, session_uid
 from ..blender.animated_values import flush_to_original
 from ..blender.errors import report_once
 from ..blender.session import part
@@ -553,9 +553,3 @@ def _take_unseen(depsgraph: bpy.types.Depsgraph) -> set[int]:
     uids = unseen(scene, layer)
     part(SeenArmatures).setdefault((session_uid(scene), layer.name), set()).update(uids)
     return uids
-
-
-def is_foreign(depsgraph: bpy.types.Depsgraph) -> bool:
-    """Return whether Blender doesn't flush this depsgraph's animation to the original data."""
-    layer = bpy.context.view_layer
-    return depsgraph.mode == "RENDER" or layer is None or layer.depsgraph != depsgraph

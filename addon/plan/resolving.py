@@ -98,14 +98,12 @@ def _root_limits(chain: ChainPlan) -> list[str]:
     """Return the names of the Limit Location constraints that the solver can keep."""
     armature = chain.rig.object
     bone = pose_bones(armature)[chain.rig.names[chain.bones[0]]]
-    animation_of = animation.animated(armature)
-    animated = [path for path, _ in animation_of.keyed | animation_of.driven]
     return [
         con.name
         for con in active_constraints(bone)
         if con.type == "LIMIT_LOCATION"
         and is_predictable(con, True)
-        and not any(path.startswith(f"{con.path_from_id()}.") for path in animated)
+        and not animation.is_set(armature, f"{con.path_from_id()}.influence")
     ]
 
 
