@@ -86,12 +86,6 @@ def session_uid(item: bpy.types.ID | None) -> int:
     return untyped.original.session_uid
 
 
-def is_foreign(depsgraph: bpy.types.Depsgraph) -> bool:
-    """Return whether Blender doesn't flush this depsgraph's animation to the original data."""
-    layer = bpy.context.view_layer
-    return depsgraph.mode == "RENDER" or layer is None or layer.depsgraph != depsgraph
-
-
 def shown_areas() -> Iterator[tuple[bpy.types.Screen, Any]]:
     """Yield the areas of all windows, each with its screen; none in background mode."""
     manager = bpy.context.window_manager

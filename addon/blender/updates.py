@@ -85,6 +85,12 @@ class Updates:
         return self.depsgraph.id_type_updated("ARMATURE")
 
 
+def is_foreign(depsgraph: bpy.types.Depsgraph) -> bool:
+    """Return whether Blender doesn't flush this depsgraph's animation to the original data."""
+    layer = bpy.context.view_layer
+    return depsgraph.mode == "RENDER" or layer is None or layer.depsgraph != depsgraph
+
+
 def present(copy: bpy.types.ID) -> bpy.types.ID | None:
     """Return the original of an evaluated copy; None if it was removed, or is part of another."""
     path = copy.library.filepath if copy.library else None

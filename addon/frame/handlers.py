@@ -18,7 +18,6 @@ import bpy
 from bpy.app.handlers import persistent
 
 from ..blender import animation
-from ..blender.access import is_foreign
 from ..blender.errors import forget_reported, note_interrupt, report_once
 from ..blender.listeners import on_invalidate, on_load
 from ..blender.session import part, uncollected
@@ -28,6 +27,7 @@ from ..blender.updates import (
     armatures_in,
     graphs_of,
     has_new_relations,
+    is_foreign,
     tag_animation,
     tagged_in,
 )

@@ -35,10 +35,10 @@ from fabrik_solver.core.vectors import (
     sub,
 )
 
-from ..blender.access import is_foreign
 from ..blender.relations import is_predictable
 from ..blender.rotation import AXIS_ANGLE, EULER_AXES, mode_of
 from ..blender.skeleton import Skeleton
+from ..blender.updates import is_foreign
 from ..plan.chain_plan import Snapshot
 from .following import range_of
 

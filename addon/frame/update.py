@@ -12,12 +12,12 @@ from typing import Any, NamedTuple, cast
 
 import bpy
 
-from ..blender.access import is_edited, is_foreign, session_uid
+from ..blender.access import is_edited, session_uid
 from ..blender.animated_values import flush_to_original
 from ..blender.errors import report_once
 from ..blender.session import part
 from ..blender.skeleton import skeleton_of
-from ..blender.updates import Updates, changed_in, geometry_in, tagged_in
+from ..blender.updates import Updates, changed_in, geometry_in, is_foreign, tagged_in
 from ..plan import planner
 from ..plan.plan import Plan
 from .armature import Evaluated
