@@ -10,6 +10,7 @@ import pytest
 from captured_bodies import make_body
 from dragged_bodies import head_of
 from mathutils import Vector
+from operating import select_bones
 from rigs import add_constraint, go, key_places, make_empty, tip_error, tip_world, update
 from walkers import hills, make_ground
 
@@ -117,9 +118,8 @@ def waves(rig: Any) -> None:
 
 def is_held_by_the_hips(rig: Any) -> None:
     horse = _moving("Horse", head_of(rig, "Hips"), (0.1, 0.05, -0.05))
+    select_bones(rig, "Hips")
     rig.data.bones.active = rig.data.bones["Hips"]
-    for bone in rig.pose.bones:
-        bone.select = bone.name == "Hips"
     assert bpy.ops.fabrik.hold(object=horse.name) == {"FINISHED"}
 
 
