@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import cached_property
-from itertools import product
 from math import dist, isfinite
 from typing import NamedTuple, cast
 
@@ -37,7 +36,7 @@ from ..plan.bend_side import bend_side
 from ..plan.chain_plan import ChainPlan, Report, StartPose
 from ..plan.registry import SOLVER_NAMES
 from ..plan.results import LIMITED, MISSED, NOTHING, OFF, SolveResult, explanation
-from ..plan.tree_plan import TreePlan, splits
+from ..plan.tree_plan import TreePlan
 from ..plan.unit import Unit
 from .chain import (
     ReachingChain,
@@ -187,9 +186,7 @@ class TreeUnit(Unit):
         if self.last is None:
             return reports
         inputs = cast(TreeInput, self.last.inputs)
-        pairs = product(layer.plan.members, self.plan.chains)
-        # If the layer is between the chains in the list, a note already names it.
-        note = "" if any([splits(*pair) for pair in pairs]) else moved_note(layer)
+        note = moved_note(layer)
         read = zip(self.plan.chains, inputs.chains, reports, strict=True)
         return tuple([moved_report(scene, *chain, note) for chain in read])
 
