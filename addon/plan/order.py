@@ -35,7 +35,6 @@ from ..blender.relations import (
 from ..blender.skeleton import skeleton_of
 from .chain_plan import ChainPlan, UnitPart, UnitPlan
 from .plan import native_ik_chains
-from .pre_pass import PrePassBone
 from .sequences import in_order
 from .tree_plan import TreePlan, splits
 
@@ -77,7 +76,7 @@ class Order:
 
     def __init__(
         self,
-        pre_pass: Sequence[PrePassBone],
+        pre_pass: Sequence[UnitPart],
         chains: list[ChainPlan],
         posed: dict[int, set[int]],
         moved: dict[int, set[int]],

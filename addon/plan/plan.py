@@ -27,8 +27,7 @@ from ..blender.relations import (
 from ..blender.skeleton import Skeleton, skeleton_of
 from ..settings.properties import LISTS, FabrikSettings, settings
 from . import dependencies
-from .chain_plan import ChainPlan, GoalSource, UnitPlan
-from .pre_pass import PrePassBone
+from .chain_plan import ChainPlan, GoalSource, UnitPart, UnitPlan
 from .sequences import Sequences
 
 
@@ -59,7 +58,7 @@ class ArmaturePlan:
     rig: Skeleton
     keys: list[int]
     chains: list[ChainPlan]
-    pre_pass: Sequence[PrePassBone]
+    pre_pass: Sequence[UnitPart]
     lists: dict[str, object] = field(init=False)
     slots: set[int] = field(init=False)
     posed: set[int] = field(init=False)
