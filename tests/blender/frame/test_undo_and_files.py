@@ -612,6 +612,27 @@ class TestBones:
 
         assert (item.subtarget, second.subtarget) == ("Goal", "Goal")
 
+    @pytest.mark.parametrize("length", [2, 3, 4])
+    @pytest.mark.parametrize("has_pins", [False, True])
+    def test_renames_that_pass_names_on_are_followed(self, length, has_pins):
+        """The first bone gets a new name, and each other one that of the bone before."""
+        rig, names = make_chain(length), [f"B{i}" for i in range(length)]
+        activate(rig)
+        for name in names:
+            if has_pins:
+                assert bpy.ops.fabrik.pin(bone=name) == {"FINISHED"}
+            add_constraint(rig, name, make_empty(f"For {name}"), chain_count=1, name=name)
+        update()
+        new_names = ["New", *names]
+        for old, new in zip(names, new_names, strict=False):
+            rig.data.bones[old].name = new
+        rig.update_tag()
+        update()
+        followed = [item.bone for item in rig.fabrik.constraints]
+        assert followed == new_names[:length]
+        assert [pin.bone for pin in rig.fabrik.pins] == (followed if has_pins else [])
+        assert [bone.fabrik_name for bone in rig.pose.bones] == rig.pose.bones.keys()
+
     @pytest.mark.parametrize(
         "names", [{"B2": "Tip"}, {"B2": "Tip", "B0": "Root"}, {"B0": "Root"}, {"B2": None}]
     )
