@@ -49,13 +49,15 @@ from .posed import PosedBody
 from .posture import (
     BALANCED,
     CARRIED,
+    CARRY,
     FREE_GAZE,
     GAZE,
     HANGING,
     PELVIS,
+    REACH,
     STANDING,
+    TARGETED,
     UPRIGHT,
-    WEIGHT,
 )
 from .roles import roles_of
 from .settings import (
@@ -219,11 +221,15 @@ class WholeBodyDrag:
                     start,
                     DRAGGED,
                     location=there,
-                    weight=WEIGHT if self._is_hips(bone) else 1.0,
+                    weight=self._priced(CARRY if self._is_hips(bone) else REACH),
                 ),
             )
             for bone, start, there in zip(self._bones, self._starts, places, strict=True)
         ]
+
+    def _priced(self, weight: float) -> float:
+        """Return the weight of a goal of a person; what is no person reaches at any price."""
+        return weight if self._roles.posture else 1.0
 
     def _is_hips(self, bone: int) -> bool:
         return self._posed.rig.names[bone] == self._roles.hips
@@ -306,7 +312,7 @@ class WholeBodyDrag:
                 TARGET,
                 location=limb.aim,
                 rotation=QUAT_IDENTITY if chain.is_oriented else None,
-                weight=chain.weight * (STANDING if self._is_foot(limb) else 1.0),
+                weight=chain.weight * self._priced(STANDING if self._is_foot(limb) else TARGETED),
             )
             wanted.append(Wanted(chain.bones[-1], goal))
         return wanted

@@ -30,7 +30,7 @@ from fabrik_solver.core.vectors import (
     quat_unit,
     slerp,
 )
-from fabrik_solver.core.whole_body import PINNED, PLACED, SOFT, WholeBodyGoal
+from fabrik_solver.core.whole_body import DRAGGED, PINNED, SOFT, WholeBodyGoal
 
 from ...blender import animation
 from ...blender.access import pose_bones
@@ -263,7 +263,7 @@ class KeptBody(PrePassBone):
             goal = WholeBodyGoal(
                 body.joint_of(pin.bone),
                 point,
-                PLACED if pin.is_placed else PINNED,
+                DRAGGED if pin.is_placed else PINNED,
                 location=location,
                 location_weights=pin.location_weights,
                 rotation=rotation if pin.is_oriented else None,

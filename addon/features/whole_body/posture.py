@@ -154,16 +154,23 @@ gains no more by turning."""
 HANGING: Final = (0.5, 0.5, 0.5)
 """Of the arms that nothing drags."""
 
-# Forces, beside that of a drag, which is 10 radians² per size of the body.
+# What a drag may cost. A person reaches for something as long as a body's length costs less effort
+# than this; beyond, the pose stays where it is, whatever the mouse does.
 
-WEIGHT: Final = 4.0
-"""How many times as strong a drag of the hips is: they carry the body."""
+REACH: Final = 5e-4
+"""The weight of what is dragged: a force of 10 radians² per size of the body."""
+
+CARRY: Final = 2e-3
+"""The same of the hips, which carry the body."""
 
 BALANCED: Final = 20.0
-"""What keeps the center of mass in balance: more than a drag, which no one falls over for."""
+"""The force that keeps the center of mass in balance: nobody falls over for what they reach for."""
 
 CARRIED: Final = 5.0
 """The same while the hips are dragged, which takes the body's weight along."""
 
-STANDING: Final = 15.0
-"""How many times as strictly as other targets those of feet hold: the body stands on them."""
+TARGETED: Final = 1e-2
+"""The weight of targets that constraints reach for."""
+
+STANDING: Final = 0.15
+"""The same of the feet's: the body stands on them."""

@@ -29,10 +29,9 @@ from .vectors import (
 )
 
 PINNED: Final = 0
-PLACED: Final = 1
-DRAGGED: Final = 2
-TARGET: Final = 3
-SOFT: Final = 4
+DRAGGED: Final = 1
+TARGET: Final = 2
+SOFT: Final = 3
 
 START_BEND: Final = 1.0
 """The bend from which the search for a limb begins at least, in radians.
@@ -213,7 +212,7 @@ class WholeBodyGoal:
     Attributes:
         joint: Index of the bone.
         point: The point at the press.
-        rank: PINNED, PLACED, DRAGGED, TARGET or SOFT: the lower is strict before the higher.
+        rank: PINNED, DRAGGED, TARGET or SOFT: the lower is strict before the higher.
         location: Where the point is wanted; None if it does not matter.
         location_weights: How much that counts along each axis of the space.
         rotation: The rotation since the press that is wanted; None if it does not matter.

@@ -21,7 +21,7 @@ from .vectors import (
     sub,
 )
 
-FORCES: list[float] = [4e5, 2e4, 10.0, 1.0]
+FORCES: list[float] = [4e5, 2e4, 1e2]
 """The largest force of a spring of each rank but SOFT, in radians² per size of the body.
 
 Between a rank and the next there is room for the leverage of a body: a foot bears a small multiple

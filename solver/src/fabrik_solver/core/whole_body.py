@@ -12,7 +12,6 @@ from typing import final
 from .articulation import (
     DRAGGED,
     PINNED,
-    PLACED,
     SOFT,
     TARGET,
     Articulation,
@@ -30,7 +29,6 @@ from .vectors import Quat, Vec, dot, length, quat_log, quat_product, scaled, sub
 __all__ = [
     "DRAGGED",
     "PINNED",
-    "PLACED",
     "SOFT",
     "TARGET",
     "Link",
