@@ -41,7 +41,7 @@ from ...editing.playing import updated
 from ...editing.switching import limbs_to_fk, restore_switch
 from ..drag.mirrored import OtherSide
 from .balancing import added, loads_of, support_of
-from .body import EXACT, Load, Wanted, response_of, root_of
+from .body import EXACT, REACHED, Load, Wanted, response_of, root_of
 from .carriers import Carriers
 from .keeping import DraggedPlace, planned_body
 from .pinning import Pin, meant_bone, pins_in
@@ -71,9 +71,6 @@ from .settings import (
     set_pin,
 )
 from .targets import DrivenLimb, driven_limbs, posed_chains
-
-REACHED = 1e-4
-"""The largest miss of the dragged point that counts as reached, as a fraction of the body."""
 
 LAG = 1e-3
 """The largest lag of the dragged point behind the mouse while that moves, as a fraction of the
@@ -193,6 +190,7 @@ class WholeBodyDrag:
         self._support = None
         if is_balanced and names:
             force = CARRIED if self._is_dragged(self._roles.hips) else BALANCED
+            force *= self._stature()
             self._support = support_of(pose_bones(evaluated), names, self._roles, force)
         self._hold()
         self._staying = self._independent()
@@ -229,7 +227,15 @@ class WholeBodyDrag:
 
     def _priced(self, weight: float) -> float:
         """Return the weight of a goal of a person; what is no person reaches at any price."""
-        return weight if self._roles.posture else 1.0
+        return weight * self._stature() if self._roles.posture else 1.0
+
+    def _stature(self) -> float:
+        """Return the size of the body in lengths of a leg: what forces are in is for these."""
+        posed, roles = self._posed, self._roles
+        hips, *feet = (posed.rig.index.get(name, -1) for name in (roles.hips, *roles.feet))
+        if hips not in posed.bones or not feet or feet[0] not in posed.bones:
+            return 1.0
+        return posed.size / max(dist(posed.head(hips), posed.head(feet[0])), EXACT * posed.size)
 
     def _is_hips(self, bone: int) -> bool:
         return self._posed.rig.names[bone] == self._roles.hips

@@ -138,13 +138,13 @@ KNEE: Final = 0.5
 
 # How bones keep their orientation during a drag: weights about the front, left and up axes.
 
-GAZE: Final = (0.5, 0.1, 0.5)
+GAZE: Final = (0.5, 0.5, 0.5)
 """Of the head."""
 
 FREE_GAZE: Final = (0.05, 0.05, 0.05)
 """Of the head while it is dragged itself."""
 
-UPRIGHT: Final = (2.0, 0.5, 2.0)
+UPRIGHT: Final = (4.0, 4.0, 4.0)
 """Of the chest while hips or feet are dragged."""
 
 PELVIS: Final = (40.0, 20.0, 40.0)
@@ -154,11 +154,11 @@ gains no more by turning."""
 HANGING: Final = (0.5, 0.5, 0.5)
 """Of the arms that nothing drags."""
 
-# What a drag may cost. A person reaches for something as long as a body's length costs less effort
-# than this; beyond, the pose stays where it is, whatever the mouse does.
+# What a drag may cost. A person reaches for something as long as that costs less effort than this
+# for the length of a leg; beyond, the pose stays where it is, whatever the mouse does.
 
 REACH: Final = 5e-4
-"""The weight of what is dragged: a force of 10 radians² per size of the body."""
+"""The weight of what is dragged: a force of 10 radians² per length of a leg."""
 
 CARRY: Final = 2e-3
 """The same of the hips, which carry the body."""
