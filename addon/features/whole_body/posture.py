@@ -130,7 +130,7 @@ class Part(NamedTuple):
 HAMSTRING: Final = 4.0
 """The weight of hips that flex beyond `LONGEST` over straight legs: hamstrings pass both joints."""
 
-LONGEST: Final = radians(60.0)
+LONGEST: Final = radians(50.0)
 
 KNEE: Final = 0.5
 """The share of a knee's flexion by which the hip may flex farther."""

