@@ -320,6 +320,7 @@ def kept_body(rig: Skeleton) -> KeptBody | None:
     kept = [_kept(rig, i, pin) for i, pin in pins]
     pulled = [pin.bone for pin in kept]
     roles = roles_of(armature, armature, up_axis, rig.names[pulled[0]])
+    roles.posture.clear()  # The animation has a posture: what follows pins changes it evenly.
     carriers = Carriers(rig, armature)
     root = root_of(carriers, roles, pulled)
     named = {name: weight for part, weight in KEPT.items() if (name := getattr(roles, part))}
