@@ -664,6 +664,7 @@ NOT_YET = {
 
 
 @pytest.mark.parametrize("kind", EDITED_KINDS, indirect=True)
+@pytest.mark.rows("edit")
 @pytest.mark.parametrize("edit", EDITS)
 def test_edit_does_to_fk_what_it_does_to_a_twin(kind, edit, request):
     """The solution goes by the FK pose at the frame alone, and off it is the FK pose at once."""

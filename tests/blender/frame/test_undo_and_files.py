@@ -160,6 +160,7 @@ def everything():
 
 class TestUndo:
     @pytest.mark.parametrize("start", ["posed", "keyed", "in Pose Mode"])
+    @pytest.mark.rows("edit")
     @pytest.mark.parametrize("edit", EDITS)
     def test_edit_is_undone_and_redone(self, edit, start):
         """In Pose Mode Blender takes other undo steps than in Object Mode."""
