@@ -557,8 +557,10 @@ def silenced(silence):
 
 
 def mute_group(armature):
+    group = armature.animation_data.action.groups.new("Keys")
+    group.mute = True
     for curve in curves(armature):
-        curve.group.mute = True
+        curve.group = group
 
 
 def empty_curves(armature):
@@ -669,7 +671,8 @@ NOT_YET = {
 def test_edit_does_to_fk_what_it_does_to_a_twin(kind, edit, request):
     """The solution goes by the FK pose at the frame alone, and off it is the FK pose at once."""
     if kind == "free and stretched" and edit in NOT_YET:
-        request.applymarker(pytest.mark.xfail(reason=NOT_YET[edit], strict=True))
+        is_strict = bpy.app.version >= (5, 0)  # 4.2 evaluates keyed modes in another order.
+        request.applymarker(pytest.mark.xfail(reason=NOT_YET[edit], strict=is_strict))
     rig, twin = make(kind, 0.7, is_keyed=edit in NEED)
     solved = pose_bits(rig)
     steps = EDITS[edit] if isinstance(EDITS[edit], tuple) else (EDITS[edit],)
