@@ -335,6 +335,32 @@ def test_shorter_chain_gives_the_freed_bone_its_fk_pose_back(empty_file):
     assert pose_bits(twin) == solved
 
 
+def test_keys_of_a_script_act_at_the_next_frame(empty_file):
+    """Without an update in between; and so do those that it moves."""
+    rig, twin = make("three bones, axis angle", 0.5)
+    target = rig.fabrik.constraints[0].target
+    for frame, x, shift in ((1, 1, 0.4), (20, -1, -0.2)):
+        target.location.x = x
+        target.keyframe_insert("location", frame=frame)
+        for ob in (rig, twin):
+            posed(ob, shift)
+            key_all(ob, frame)
+    poses = {}
+    for change in (lambda _: None, raise_curves):
+        for ob in (rig, twin):
+            change(ob)
+        for frame in (1, 10, 20):
+            go(frame)
+            assert_same(rig, twin)
+            assert pose_bits(rig) != poses.get(frame)
+            poses[frame] = pose_bits(rig)
+        assert len(set(poses.values())) == 3
+    forget()
+    for frame in (1, 20, 10):
+        go(frame)
+        assert pose_bits(rig) == poses[frame]
+
+
 @pytest.mark.parametrize("shorten", (lambda items: items.remove(0), lambda items: items.clear()))
 def test_list_that_a_script_shortens_is_noticed_at_the_next_frame(empty_file, shorten, capfd):
     """Removing an item calls nobody, so that the first to notice is the next evaluation."""
@@ -470,6 +496,14 @@ def is_posed_while_off(armature):
     switch(armature, 0.7)
 
 
+def is_keyed_anew(armature):
+    for ob in (armature, bpy.data.objects["Left"]):
+        ob.keyframe_insert("location", frame=1)
+    for frame, shift in ((1, 0.4), (20, -0.2)):
+        posed(armature, shift)
+        key_all(armature, frame)
+
+
 def is_turned_further(armature):
     turned(armature.pose.bones[0])
 
@@ -533,6 +567,7 @@ def has_numbers_beside_keyed_ones(armature):
 
 FREELY = {
     "posed": pose_anew,
+    "keyed": is_keyed_anew,
     "turned by numbers of a script": is_turned_further,
     "posed by a matrix": lambda ob: setattr(
         ob.pose.bones[0], "matrix_basis", Quaternion((0.6, 0, 0.8, 0)).to_matrix().to_4x4()
