@@ -428,10 +428,10 @@ class MovedChain(ChainUnit):
             return super().beneath(scene, reports, layer)
         pose, inputs = scene.poses[plan.rig.uid], cast(SolveInput, last.inputs)
         parent = WHOLE if plan.root_parent < 0 else scene.frame(plan.rig, plan.root_parent)
-        written = Written([pose.posed_local(bone).rotation for bone in plan.bones])
+        numbers = [number for bone in plan.bones for number in pose.posed_local(bone).rotation]
         error, is_on = measure(
             self.given(pose, inputs).carried(parent),
-            written,
+            Written(numbers),
             (inputs.world, plan.rig.from_world(inputs.world)),
             inputs.target,
             inputs.settings.tolerance,

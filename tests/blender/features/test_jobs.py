@@ -151,7 +151,7 @@ def test_what_a_process_says_when_it_fails_is_said(arms, elsewhere, monkeypatch,
     monkeypatch.setattr(jobs, "_run_all", spoiled(jobs._run_all))
     capfd.readouterr()
     assert command.run([str(arms), "--jobs", "2"]) == command.INVALID
-    assert "There is no constraint “Nobody”" in capfd.readouterr().err
+    assert "No constraint “Nobody”" in capfd.readouterr().err
     assert [path.name for path in arms.parent.glob("*")] == ["shot.blend"]
 
 

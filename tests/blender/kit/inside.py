@@ -35,7 +35,7 @@ PLACES: dict[str, tuple[Any, str]] = {
     "order": (order.Order, "_needs"),
     "foresee": (lookahead._DependencyWalk, "knows"),
     "declare": (dependencies, "declare"),
-    "list sources": (dependencies, "sources"),
+    "list sources": (dependencies, "uses_of"),
     "make a plan": (planner, "make_plan"),
     "list armatures": (handlers, "armatures_in"),
     "list geometry": (update, "geometry_in"),

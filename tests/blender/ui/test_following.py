@@ -203,9 +203,9 @@ def test_a_render_shows_nothing_else(rig: bpy.types.Object) -> None:
     click_bone(rig, "B1")
     update()
     click_bone(rig, "B5")
-    following.follow(SimpleNamespace(mode="RENDER"))
+    following.follow(SimpleNamespace(depsgraph=SimpleNamespace(mode="RENDER")))
     assert rig.fabrik.active_index == 0
-    following.follow(SimpleNamespace(mode="VIEWPORT"))
+    following.follow(SimpleNamespace(depsgraph=SimpleNamespace(mode="VIEWPORT")))
     assert rig.fabrik.active_index == 1
 
 
