@@ -24,7 +24,7 @@ if __name__ == "__main__":
     sys.path.append(str(ROOT / "solver" / "src"))
 
 import addon  # noqa: E402
-from addon.blender.character import Character, character_of  # noqa: E402
+from addon.body.looking import Character, character_of  # noqa: E402
 from samples.pictures import picture_of  # noqa: E402
 
 OPS: Any = bpy.ops

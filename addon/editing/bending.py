@@ -13,10 +13,10 @@ from fabrik_solver.core.vectors import ORIGIN
 
 from ..blender.access import pose_bones
 from ..blender.errors import listed
-from ..blender.limbs import named_chain
 from ..blender.messages import msg
 from ..blender.refusals import joints_problem
 from ..blender.skeleton import vector
+from ..body.chains import named_chain
 from ..plan.registry import kind_of
 from ..settings.joint_limits import has_native_limits
 from ..settings.joints import FabrikJoint

@@ -12,8 +12,8 @@ from fabrik_solver.core.bend import LIMB
 
 from ..blender import animation
 from ..blender.errors import ProblemError
-from ..blender.limbs import common_name, limb_length
 from ..blender.skeleton import skeleton_of
+from ..body.chains import common_name, limb_length
 from ..frame.solving import solve_constraint
 from ..plan import dependencies, planner
 from ..plan.chain_plan import ChainPlan

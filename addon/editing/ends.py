@@ -9,12 +9,12 @@ import bpy
 from mathutils import Vector
 
 from ..blender.access import pose_bones
-from ..blender.detached import SAME_TIP, DetachedEnd
 from ..blender.errors import ProblemError
-from ..blender.limbs import named_chain
+from ..body.body import Limb
+from ..body.chains import named_chain
+from ..body.loose import SAME_TIP, DetachedEnd
 from ..settings.properties import FabrikConstraint
 from .controls import control_name, edit_mode, mark_controls, uneditable_problem
-from .known_limbs import Limb
 
 SIZE: Final = 0.1
 """The length of such a bone, as a fraction of the bone that it ends."""

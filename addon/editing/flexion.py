@@ -29,12 +29,12 @@ from fabrik_solver.core.vectors import ORIGIN, Vec, across, add, unit
 
 from ..blender import animation
 from ..blender.access import pose_bones, rest_bone
-from ..blender.character import Character, character_of
-from ..blender.limbs import NO_BEND, end_of, named_chain
 from ..blender.moving import place_of
 from ..blender.rotation import channel_of, mode_of, quaternion
 from ..blender.skeleton import Skeleton, skeleton_of, vector
-from ..plan.bend_side import stored_flexion
+from ..body.bend_side import stored_flexion
+from ..body.chains import NO_BEND, end_of, named_chain
+from ..body.looking import Character, character_of
 from ..plan.planner import chains_in
 from ..plan.registry import kind_of
 from ..settings.joint_limits import limit_of

@@ -12,15 +12,15 @@ from fabrik_solver.motion.figure import Names
 from fabrik_solver.motion.naming import only_twists
 
 from ..blender.access import pose_bones
-from ..blender.character import recognizing_once
 from ..blender.errors import ProblemError
-from ..blender.limbs import is_end_by_shape, limb_length
 from ..blender.relations import active_constraints
 from ..blender.skeleton import Skeleton, skeleton_of, vector
+from ..body.body import ENDS, Body, Limb
+from ..body.chains import is_end_by_shape, limb_length
+from ..body.helpers import controller_of
+from ..body.looking import recognizing_once
 from ..plan import planner
 from .flexion import next_in_limb
-from .helpers import controller_of
-from .known_limbs import ENDS, Body, Limb
 
 
 def find_limbs(

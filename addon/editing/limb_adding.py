@@ -17,12 +17,14 @@ from fabrik_solver.motion.anatomy import is_segment
 from ..blender import animation
 from ..blender.access import pose_bones
 from ..blender.curves import split_bone_path
-from ..blender.detached import DetachedEnd
 from ..blender.errors import ProblemError
-from ..blender.limbs import common_name, end_of
 from ..blender.messages import msg
 from ..blender.relations import active_constraints
 from ..blender.skeleton import Skeleton, skeleton_of, upright, vector
+from ..body.body import Limb
+from ..body.chains import common_name, end_of
+from ..body.helpers import is_seen
+from ..body.loose import DetachedEnd
 from ..settings.properties import FabrikConstraint, free_name, settings
 from . import constraints as editing
 from .bending import add_hinge, native_limits_notes, restore_limits
@@ -30,8 +32,6 @@ from .controls import refuse_uneditable, remove_bones, use_bones
 from .ends import with_ends
 from .flexion import Flexion, flexion_of, flip, restore_flexions, stored_flexions
 from .girth import beside_mesh
-from .helpers import is_seen
-from .known_limbs import Limb
 from .lifting import set_down
 from .placing import new_empty
 from .playing import updated

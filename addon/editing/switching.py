@@ -16,7 +16,10 @@ from ..blender.errors import ProblemError
 from ..blender.keying import set_keys
 from ..blender.refusals import refuse_unkeyable
 from ..blender.relations import Node, node_of, parents
-from ..blender.rigify import (
+from ..blender.rotation import SCALE, channel_of, continuous, mode_of
+from ..body.body import Body, Limb
+from ..body.helpers import follows
+from ..body.rigify import (
     MECHANISM,
     ORIGINAL,
     SWITCH,
@@ -25,10 +28,7 @@ from ..blender.rigify import (
     switched_below,
     use_fk,
 )
-from ..blender.rotation import SCALE, channel_of, continuous, mode_of
 from .animated_frames import animated_frames
-from .helpers import follows
-from .known_limbs import Body, Limb
 from .playing import go_to, returning, updated
 
 ROUNDED: Final = 1e-5

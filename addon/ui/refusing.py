@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING, Any, cast
 
 import bpy
 
-from ..blender.character import recognizing_once
 from ..blender.errors import ChoiceError, ProblemError
 from ..blender.messages import msg, shown
 from ..blender.refusals import linked_problem, rest_problem, tweak_problem
+from ..body.looking import recognizing_once
 from ..editing import constraints as editing
 from ..editing.transaction import all_or_nothing
 from .following import shown_armature

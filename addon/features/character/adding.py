@@ -8,14 +8,14 @@ import bpy
 from mathutils import Matrix
 
 from ...blender.access import pose_bones
-from ...blender.character import character_of, ends_at_tail
-from ...blender.detached import DetachedEnd
 from ...blender.errors import ProblemError
-from ...blender.limbs import common_name, named_chain
+from ...body.body import Limb
+from ...body.chains import common_name, named_chain
+from ...body.looking import character_of, ends_at_tail
+from ...body.loose import DetachedEnd
 from ...editing import constraints as editing
 from ...editing import limb_adding as limbs
 from ...editing.ends import with_ends
-from ...editing.known_limbs import Limb
 from ...editing.playing import updated
 from ...settings.properties import settings
 from ..look_at.adding import add_look

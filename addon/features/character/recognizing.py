@@ -12,7 +12,11 @@ from mathutils import Matrix
 from fabrik_solver.motion.anatomy import Anatomy, Limb, part_of, words_of
 
 from ...blender.access import pose_bones
-from ...blender.character import (
+from ...blender.errors import ProblemError, listed
+from ...blender.messages import joined, msg
+from ...body.body import Body
+from ...body.body import Limb as FoundLimb
+from ...body.looking import (
     Character,
     character_of,
     ends_at_tail,
@@ -21,11 +25,7 @@ from ...blender.character import (
     missing_parts,
     stiff_limbs,
 )
-from ...blender.errors import ProblemError, listed
-from ...blender.messages import joined, msg
-from ...blender.rigify import fk_joint, original_bones
-from ...editing.known_limbs import Body
-from ...editing.known_limbs import Limb as FoundLimb
+from ...body.rigify import fk_joint, original_bones
 from ...editing.switching import SwitchState, limbs_to_fk, restore_switch
 from .settings import FabrikCharacter, add_part, character_settings
 

@@ -10,11 +10,11 @@ from mathutils import Matrix, Vector
 
 from ...blender.access import pose_bones
 from ...blender.axes import AXES
-from ...blender.character import recognizing_once
 from ...blender.errors import ProblemError
 from ...blender.moving import move_to, place_of
 from ...blender.relations import node_of, parents
 from ...blender.skeleton import Point, skeleton_of, vector
+from ...body.looking import recognizing_once
 from ...editing.animated_frames import animated_frames, is_transform
 from ...editing.bending import native_limits_notes
 from ...editing.controls import new_armature, refuse_uneditable, use_bones

@@ -10,8 +10,8 @@ from ...blender.errors import ChoiceError, listed
 from ...blender.messages import CONTEXT, joined, msg, store
 from ...blender.refusals import joints_problem, rest_problem
 from ...blender.skeleton import skeleton_of
+from ...body.body import Limb
 from ...editing.controls import uneditable_problem
-from ...editing.known_limbs import Limb
 from ...editing.limb import find_limbs, other_limb
 from ...editing.limb_adding import LimbOptions, add_limbs, is_driven
 from ...settings.definitions import defined

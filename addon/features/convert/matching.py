@@ -15,12 +15,12 @@ import bpy
 
 from fabrik_solver import Chain, posed_chain
 
-from ...blender.limbs import NamedChain
 from ...blender.messages import msg
 from ...blender.skeleton import matrix3, skeleton_of, vector
+from ...body.bend_side import bend_side
+from ...body.chains import NamedChain
 from ...editing.flexion import remember, restore_flexions, stored_flexions
 from ...plan import planner
-from ...plan.bend_side import bend_side
 from .poses import (
     Change,
     PoseMatrices,

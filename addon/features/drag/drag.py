@@ -10,12 +10,12 @@ from math import dist
 
 import bpy
 
-from ...blender.character import character_of
 from ...blender.errors import ProblemError
 from ...blender.messages import msg, recalled
 from ...blender.moving import refuse_held
 from ...blender.refusals import linked_problem, rest_problem
 from ...blender.skeleton import Point, Skeleton, skeleton_of
+from ...body.looking import character_of
 from ...editing.constraints import is_on
 from ...plan import planner
 from ...plan.chain_plan import ChainPlan

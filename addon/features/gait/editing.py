@@ -12,7 +12,12 @@ from mathutils import Vector
 from fabrik_solver.motion.anatomy import floor_below
 from fabrik_solver.motion.crawling import crawler_legs
 
-from ...blender.character import (
+from ...blender.errors import ProblemError, listed
+from ...blender.messages import msg
+from ...blender.session import part
+from ...blender.skeleton import Skeleton, skeleton_of, upright, vector
+from ...body.body import fk_bones
+from ...body.looking import (
     Character,
     bare_limbs,
     character_of,
@@ -21,14 +26,9 @@ from ...blender.character import (
     standing_character,
     stiff_limbs,
 )
-from ...blender.errors import ProblemError, listed
-from ...blender.messages import msg
-from ...blender.rigify import ORIGINAL, fk_switch, use_fk
-from ...blender.session import part
-from ...blender.skeleton import Skeleton, skeleton_of, upright, vector
+from ...body.rigify import ORIGINAL, fk_switch, use_fk
 from ...editing import constraints as editing
 from ...editing.girth import beside_mesh
-from ...editing.known_limbs import fk_bones
 from ...editing.placing import new_empty
 from ...plan import planner
 from ...plan.registry import kind_of

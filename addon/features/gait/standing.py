@@ -14,10 +14,10 @@ import bpy
 from mathutils import Matrix, Vector
 
 from ...blender.axes import AXES
-from ...blender.character import Character, standing_frames
 from ...blender.clip import Clip
 from ...blender.errors import ProblemError
 from ...blender.skeleton import Skeleton
+from ...body.looking import Character, standing_frames
 
 
 class Stand(NamedTuple):

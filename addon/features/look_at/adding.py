@@ -14,11 +14,11 @@ from fabrik_solver.motion.naming import words_of
 
 from ...blender.access import pose_bones, rest_bone
 from ...blender.axes import AXES
-from ...blender.character import Character, character_of, nearest_axis
 from ...blender.errors import ProblemError
-from ...blender.limbs import common_name
 from ...blender.relations import active_constraints
 from ...blender.skeleton import vector
+from ...body.chains import common_name
+from ...body.looking import Character, character_of, nearest_axis
 from ...editing.constraints import add
 from ...editing.placing import new_empty
 from ...settings.properties import FabrikConstraint

@@ -5,8 +5,8 @@ from __future__ import annotations
 import bpy
 
 from ...blender.axes import axis_items
-from ...blender.character import character_of
 from ...blender.messages import msg
+from ...body.looking import character_of
 from ...settings.definitions import defined
 from ...settings.properties import FabrikConstraint
 from ...ui.adding import MOTION_OPERATORS, AddWithTargetOperator, Selection, tip_refusal

@@ -16,10 +16,10 @@ from mathutils import Euler, Matrix, Quaternion, Vector
 
 from ...blender.access import pose_bones, rest_bone
 from ...blender.errors import ProblemError, listed
-from ...blender.limbs import named_chain
 from ...blender.messages import msg
 from ...blender.refusals import joints_problem
 from ...blender.skeleton import vector
+from ...body.chains import named_chain
 from ...editing import constraints as editing
 from ...editing.bending import hinge_values, rolled_cone
 from ...editing.copying import IK_AXIS, add_with, set_values, values_of

@@ -15,16 +15,16 @@ from fabrik_solver.motion.planar import STILL, Planar, planar_of
 from fabrik_solver.motion.travel import Steps
 
 from ...blender.access import frame_rate, pose_bones
-from ...blender.character import (
+from ...blender.clip import Clip
+from ...blender.errors import ProblemError
+from ...blender.skeleton import matrix3, skeleton_of, vector
+from ...body.looking import (
     Character,
     character_of,
     figures,
     meant_figure,
     standing_frames,
 )
-from ...blender.clip import Clip
-from ...blender.errors import ProblemError
-from ...blender.skeleton import matrix3, skeleton_of, vector
 from ...editing.playing import go_to, updated
 
 TOE_LENGTH = 0.5

@@ -13,16 +13,16 @@ from fabrik_solver.core.vectors import ORIGIN, Quat, Vec, add
 
 from ...blender.access import pose_bones, rest_bone
 from ...blender.axes import AXES
-from ...blender.character import nearest_axis
 from ...blender.errors import ProblemError
 from ...blender.keying import auto_key, set_keys
 from ...blender.rotation import channel_of, channel_values, continuous, mode_of
 from ...blender.skeleton import skeleton_of, vector
+from ...body.bend_side import stored_flexion
+from ...body.looking import nearest_axis
 from ...editing.flexion import flexion_of
 from ...editing.playing import finish, play, returning, updated
 from ...frame.solving import solve_armatures
 from ...plan import planner
-from ...plan.bend_side import stored_flexion
 from .kept import KeptBody, kept_body, refusal_of
 from .roles import Roles, roles_of
 from .settings import (

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import bpy
 
-from ...blender.character import recognizing_once
 from ...blender.skeleton import skeleton_of
+from ...body.looking import recognizing_once
 from ..drag.mirrored import OtherSide
 from .body import root_of
 from .carriers import Carriers

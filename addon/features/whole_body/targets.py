@@ -29,7 +29,6 @@ from fabrik_solver.core.vectors import (
 
 from ...blender.access import pose_bones
 from ...blender.errors import ProblemError
-from ...blender.limbs import named_chain
 from ...blender.moving import (
     location_axes_world,
     owner_of,
@@ -39,6 +38,7 @@ from ...blender.moving import (
 )
 from ...blender.relations import active_constraints, node_at, node_of, parents, walk_dependencies
 from ...blender.skeleton import Point, skeleton_of, vector
+from ...body.chains import named_chain
 from ...editing.constraints import is_on
 from ...editing.lifting import lifts_of
 from ...editing.posing import PosedRotation

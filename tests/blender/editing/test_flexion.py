@@ -459,7 +459,7 @@ def test_what_was_found_for_a_constraint_that_is_gone_does_not_bend_a_new_one(em
 def test_an_operation_recognizes_the_character_once(
     empty_file, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from addon.blender import character
+    from addon.body import looking as character
 
     rig = make_capture()
     straighten(rig)

@@ -14,8 +14,8 @@ from mathutils import Matrix, Vector
 from operating import click_bones, refuses
 from rigs import activate, as_strip, curves, evaluated, go, link
 
-from addon.blender.character import Character, character_of
 from addon.blender.clip import Clip
+from addon.body.looking import Character, character_of
 from addon.editing.limb import Limb, find_limbs
 
 pytestmark = [pytest.mark.usefixtures("empty_file"), pytest.mark.newest]

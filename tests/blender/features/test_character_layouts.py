@@ -14,7 +14,7 @@ from operating import click_bones
 from rigs import activate, curves, evaluated, go, tip_world, update
 from spiders import make_floor
 
-from addon.blender.character import character_of
+from addon.body.looking import character_of
 from addon.features.character.settings import character_settings
 
 pytestmark = [pytest.mark.usefixtures("empty_file"), pytest.mark.newest]

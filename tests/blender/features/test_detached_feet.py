@@ -12,9 +12,9 @@ from mathutils import Euler, Matrix, Quaternion, Vector
 from operating import click_bones, refuses
 from rigs import activate, add_constraint, curves, evaluated, go, make_armature, update
 
-from addon.blender.character import character_of
 from addon.blender.clip import Clip
-from addon.blender.detached import detached_ends
+from addon.body.looking import character_of
+from addon.body.loose import detached_ends
 from addon.features.character.settings import character_settings
 
 pytestmark = pytest.mark.usefixtures("empty_file")

@@ -10,7 +10,7 @@ from characters import make_character
 from operating import click_bones
 from rigs import activate, update
 
-from addon.blender.character import character_of, figures
+from addon.body.looking import character_of, figures
 
 pytestmark = pytest.mark.usefixtures("silent")
 

@@ -12,8 +12,8 @@ from typing import Any, Final, NamedTuple, cast
 
 import bpy
 
-from .access import pose_bones
-from .curves import split_bone_path
+from ..blender.access import pose_bones
+from ..blender.curves import split_bone_path
 
 ORIGINAL: Final = "ORG-"
 DEFORMING: Final = "DEF-"

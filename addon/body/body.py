@@ -14,11 +14,11 @@ from fabrik_solver.motion.anatomy import HAND, part_of, words_of
 from fabrik_solver.motion.anatomy import Limb as Found
 
 from ..blender.access import pose_bones
-from ..blender.character import Character, character_of, generated_character
-from ..blender.detached import DetachedEnd
-from ..blender.rigify import fk_control, fk_joint, fk_switch, original_name, own_control
 from ..blender.skeleton import Skeleton, skeleton_of
 from .helpers import Controls, is_helper
+from .looking import Character, character_of, generated_character
+from .loose import DetachedEnd
+from .rigify import fk_control, fk_joint, fk_switch, original_name, own_control
 
 ENDS: Final = HAND | {"ankle", "foot", "hoof", "palm", "paw"}
 """Words in the names of bones at the ends of limbs, which have rotations of their own."""

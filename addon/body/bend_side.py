@@ -14,8 +14,8 @@ from fabrik_solver.core.bend import LIMB, bend_direction, chain_axis, folded_ben
 from fabrik_solver.core.vectors import unit
 
 from ..blender.access import pose_bones
-from ..blender.limbs import SAME_AXIS, rest_bend
 from ..blender.skeleton import Skeleton, vector
+from .chains import SAME_AXIS, rest_bend
 
 AGREED: Final = 0.7
 """The least length of the mean of several joints' sides, which have length 1, for them to agree."""

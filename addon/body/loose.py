@@ -14,8 +14,8 @@ from mathutils import Vector
 
 from fabrik_solver.core.vectors import Vec
 
-from .clip import Clip
-from .skeleton import vector
+from ..blender.clip import Clip
+from ..blender.skeleton import vector
 
 SAME_TIP: Final = 1e-3
 """The largest distance of the joint from a bone that the limb may end at, as a fraction of the last

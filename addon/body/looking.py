@@ -20,13 +20,13 @@ from fabrik_solver.motion.anatomy import (
     recognize,
 )
 
-from .axes import AXES
-from .clip import Clip
-from .detached import DetachedEnd, detached_ends
-from .errors import listed
-from .messages import enumerated, joined, msg
+from ..blender.axes import AXES
+from ..blender.clip import Clip
+from ..blender.errors import listed
+from ..blender.messages import enumerated, joined, msg
+from ..blender.skeleton import vector
+from .loose import DetachedEnd, detached_ends
 from .rigify import original_bones
-from .skeleton import vector
 
 
 class _Row(NamedTuple):
