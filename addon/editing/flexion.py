@@ -10,12 +10,13 @@ backward. Evidence is asked for in this order, and the first that is clear count
 5. ``POLE``: the pole of its chain;
 6. ``BODY``: knees of a recognized character flex to the back, elbows to the front.
 
-All features ask `flexion_of`. `remember` stores what the plan cannot see on its own.
+All features ask `flexion_of`. `store_found` stores what the plan cannot see on its own. How chains
+use a joint, only the plan knows: it is handed in.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from math import atan2, cos, radians, sin
@@ -25,21 +26,16 @@ import bpy
 from mathutils import Quaternion, Vector
 
 from fabrik_solver import Hinge
-from fabrik_solver.core.vectors import ORIGIN, Vec, across, add, unit
+from fabrik_solver.core.vectors import ORIGIN, Vec
 
 from ..blender import animation
 from ..blender.access import pose_bones, rest_bone
-from ..blender.moving import place_of
 from ..blender.rotation import channel_of, mode_of, quaternion
 from ..blender.skeleton import Skeleton, skeleton_of, vector
 from ..body.bend_side import stored_flexion
-from ..body.chains import NO_BEND, end_of, named_chain
+from ..body.chains import NO_BEND, end_of
 from ..body.looking import Character, character_of
-from ..plan.planner import chains_in
-from ..plan.registry import kind_of
 from ..settings.joint_limits import limit_of
-from ..settings.properties import FabrikConstraint, settings
-from .lifting import lifts_of
 
 SAMPLES: Final = 64
 """The most frames of a clip that are looked at."""
@@ -87,15 +83,31 @@ class Flexion(NamedTuple):
     source: str
 
 
-def flexion_of(armature: bpy.types.Object, name: str, end: Vector | None = None) -> Flexion | None:
+class Uses(NamedTuple):
+    """How chains use the joints of an armature; a joint is meant by the bone below it.
+
+    Attributes:
+        is_used: Returns whether any bends at a joint.
+        pole_axis: Returns the axis about which a joint flexes towards the pole of its chain, in the
+            bone's rest space; None without a pole.
+    """
+
+    is_used: Callable[[int], bool]
+    pole_axis: Callable[[int], Vector | None]
+
+
+def flexion_of(
+    armature: bpy.types.Object, name: str, uses: Uses, end: Vector | None = None
+) -> Flexion | None:
     """Return how the joint above a bone flexes; None if it has none, or nothing tells.
 
     Args:
         armature: The armature.
         name: The bone below the joint.
+        uses: How chains use its joints.
         end: The end of the bone at rest, in armature space; None for its tail or its child's head.
     """
-    joint = _joint(armature, name, end)
+    joint = _joint(armature, name, uses, end)
     if joint is None:
         return None
     for source, evidence in EVIDENCE:
@@ -106,7 +118,7 @@ def flexion_of(armature: bpy.types.Object, name: str, end: Vector | None = None)
     return None
 
 
-def limb_flexion_of(armature: bpy.types.Object, name: str) -> Flexion | None:
+def limb_flexion_of(armature: bpy.types.Object, name: str, uses: Uses) -> Flexion | None:
     """Return how the joint after a bone flexes, in the rest space of that bone.
 
     That is the plane in which a limb bends that the bone begins. At the end of a limb it is that of
@@ -115,7 +127,7 @@ def limb_flexion_of(armature: bpy.types.Object, name: str) -> Flexion | None:
     rig = skeleton_of(armature)
     bone = rig.index[name]
     after = next_in_limb(rig, bone)
-    flexion = flexion_of(armature, name if after < 0 else rig.names[after])
+    flexion = flexion_of(armature, name if after < 0 else rig.names[after], uses)
     if after < 0 or flexion is None:
         return flexion
     turn = rig.rest(bone).matrix_local.to_3x3().transposed() @ rig.rest(after).matrix_local.to_3x3()
@@ -130,21 +142,36 @@ def next_in_limb(rig: Skeleton, bone: int) -> int:
     return candidates[0] if len(candidates) == 1 else -1
 
 
-def remember(armature: bpy.types.Object, item: FabrikConstraint) -> None:
-    """Store how the joints of a new chain flex, where the plan cannot see it in the rest pose.
+UNSEEN: Final = ("LIMIT", "CLIP", "BODY")
+"""The evidence that the plan cannot see on its own, besides that of its poles."""
+
+
+def store_found(
+    armature: bpy.types.Object,
+    bones: Iterable[str],
+    uses: Uses,
+    sources: Collection[str] = UNSEEN,
+) -> None:
+    """Store how joints flex that something new bends, where the plan cannot see it.
 
     What is stored already stays, unless it was found for a constraint that is gone: the clip, or
     the rest pose, may be another one since then. Armature data that is linked is left as it is.
+
+    Args:
+        armature: The armature.
+        bones: The bones below the joints.
+        uses: How chains used the joints before.
+        sources: The evidence that is stored.
     """
-    if not cast(bpy.types.Armature, armature.data).is_editable or not kind_of(item.solver).reaches:
+    if not cast(bpy.types.Armature, armature.data).is_editable:
         return
     rig = skeleton_of(armature)
-    for name in named_chain(item, pose_bones(armature)[item.bone]).bones[1:]:
+    for name in bones:
         bone: Any = rest_bone(armature, name)
-        if is_found(bone) and _chains_with(rig, rig.index[name]) <= 1:
+        if is_found(bone) and not uses.is_used(rig.index[name]):
             bone.fabrik_flexion = ORIGIN
-        flexion = flexion_of(armature, name)
-        if flexion is not None and flexion.source in ("LIMIT", "CLIP", "BODY"):
+        flexion = flexion_of(armature, name, uses)
+        if flexion is not None and flexion.source in sources:
             bone.fabrik_flexion = bone.fabrik_found_flexion = vector(flexion.axis)
 
 
@@ -153,15 +180,10 @@ def is_found(bone: Any) -> bool:
     return any(bone.fabrik_flexion) and bone.fabrik_flexion[:] == bone.fabrik_found_flexion[:]
 
 
-def _chains_with(rig: Skeleton, bone: int) -> int:
-    """Return the number of chains that bend at the joint above a bone."""
-    return sum(bone in chain.bones[1:] for chain in chains_in(rig.object))
-
-
-def flip(armature: bpy.types.Object, bones: Iterable[str]) -> None:
+def flip(armature: bpy.types.Object, bones: Iterable[str], uses: Uses) -> None:
     """Store that joints flex to the side opposite to what is found."""
     for name in bones:
-        flexion = flexion_of(armature, name)
+        flexion = flexion_of(armature, name, uses)
         if flexion is not None:
             cast(Any, rest_bone(armature, name)).fabrik_flexion = vector(-flexion.axis)
 
@@ -196,6 +218,7 @@ class _Joint:
         armature: The armature.
         rig: Its skeleton.
         bone: The bone below the joint.
+        uses: How chains use the joints of the armature.
         before: The unit direction to the joint from that of its parent at rest, in armature space.
         after: The unit direction from it to the end of its bone.
     """
@@ -203,6 +226,7 @@ class _Joint:
     armature: bpy.types.Object
     rig: Skeleton
     bone: int
+    uses: Uses
     before: Vector
     after: Vector
 
@@ -226,7 +250,9 @@ class _Joint:
         return atan2(axis.dot(cast(Vector, a.cross(b))), a.dot(b))
 
 
-def _joint(armature: bpy.types.Object, name: str, end: Vector | None) -> _Joint | None:
+def _joint(
+    armature: bpy.types.Object, name: str, uses: Uses, end: Vector | None
+) -> _Joint | None:
     rig = skeleton_of(armature)
     bone = rig.index[name]
     head = rig.rest(bone).head_local
@@ -236,14 +262,14 @@ def _joint(armature: bpy.types.Object, name: str, end: Vector | None) -> _Joint 
     after = (Vector(end_of(rig, bone)) if end is None else end) - head
     if before.length == 0.0 or after.length == 0.0:
         return None
-    return _Joint(armature, rig, bone, before.normalized(), after.normalized())
+    return _Joint(armature, rig, bone, uses, before.normalized(), after.normalized())
 
 
 # Evidence: each returns the axis in the bone's rest space, None if it does not tell.
 
 
 def _set(joint: _Joint) -> Vector | None:
-    if is_found(joint.rig.rest(joint.bone)) and not _chains_with(joint.rig, joint.bone):
+    if is_found(joint.rig.rest(joint.bone)) and not joint.uses.is_used(joint.bone):
         return None  # It was found for a constraint that is gone.
     return stored_flexion(joint.rig, joint.bone)
 
@@ -312,32 +338,7 @@ def _rest(joint: _Joint) -> Vector | None:
 
 
 def _pole(joint: _Joint) -> Vector | None:
-    armature, bone = joint.armature, joint.bone
-    for chain in chains_in(armature):
-        if bone not in chain.bones or chain.pole is None:
-            continue
-        depsgraph = bpy.context.evaluated_depsgraph_get()
-        evaluated = armature.evaluated_get(depsgraph)
-        bones = pose_bones(evaluated)
-        root = bones[chain.bones[0]].head
-        axis = unit(vector(chain.posed_tip(bones) - root))
-        pole = Vector(add(place_of(depsgraph, chain.pole)[1], lifts_of(depsgraph, chain)[1]))
-        out = evaluated.matrix_world.inverted_safe() @ pole - root
-        side = unit(across(vector(out), axis)) if axis else None
-        if axis is None or side is None:
-            continue
-        turn = Quaternion(axis, settings(armature).constraints[chain.item].pole_angle)
-        flexing = cast(Vector, (turn @ Vector(side)).cross(Vector(axis)))
-        return _from_pose(joint, bones, flexing)
-    return None
-
-
-def _from_pose(joint: _Joint, bones: Any, direction: Vector) -> Vector:
-    """Return a direction of the posed parent, in armature space, in the rest space of a bone."""
-    parent = bones[joint.bone].parent
-    above = parent.matrix.to_3x3().inverted_safe()
-    rest = joint.rig.rest(joint.rig.parents[joint.bone])
-    return joint.to_bone(rest.matrix_local.to_3x3() @ (above @ direction))
+    return joint.uses.pole_axis(joint.bone)
 
 
 def _body(joint: _Joint) -> Vector | None:
