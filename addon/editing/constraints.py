@@ -24,8 +24,8 @@ from ..settings.properties import FabrikConstraint, free_name, settings
 from . import offset
 from .bending import limited_bones, restore_limits, use_native_limits
 from .defaults import apply_defaults
-from .flexion import remember
 from .girth import beside_mesh
+from .joint_uses import store_flexion
 from .placing import new_empty, pole_world, tip_world
 
 
@@ -97,7 +97,7 @@ def add(
     fabrik.active_index = len(fabrik.constraints) - 1
     item.use_offset = use_offset
     use_native_limits(armature, item)
-    remember(armature, item)
+    store_flexion(armature, item)
     return item
 
 

@@ -16,7 +16,7 @@ from ..blender.skeleton import Skeleton, skeleton_of, vector
 from ..body.chains import named_chain
 from ..body.flexion import Uses, store_found
 from ..plan.chain_plan import ChainPlan
-from ..plan.planner import chains_in
+from ..plan.planner import bodies_in, chains_in
 from ..plan.registry import kind_of
 from ..settings.properties import FabrikConstraint, settings
 from .lifting import lifts_of
@@ -29,12 +29,10 @@ def uses_of(armature: bpy.types.Object, but: int = -1) -> Uses:
         armature: The armature.
         but: The index of a constraint that does not count, as a new one.
     """
-    rig = skeleton_of(armature)
-
-    def is_used(bone: int) -> bool:
-        return any(bone in chain.bones[1:] for chain in chains_in(armature) if chain.item != but)
-
-    return Uses(is_used, partial(_pole_axis, rig))
+    chains = [chain.bones for chain in chains_in(armature) if chain.item != but]
+    bodies = [body.bones for body in bodies_in(armature)]
+    used = {bone for bones in (*chains, *bodies) for bone in bones[1:]}
+    return Uses(used, partial(_pole_axis, skeleton_of(armature)))
 
 
 def store_flexion(armature: bpy.types.Object, item: FabrikConstraint) -> None:

@@ -17,10 +17,10 @@ from ..blender.relations import active_constraints
 from ..blender.skeleton import Skeleton, skeleton_of, vector
 from ..body.body import ENDS, Body, Limb
 from ..body.chains import is_end_by_shape, limb_length
+from ..body.flexion import next_in_limb
 from ..body.helpers import controller_of
 from ..body.looking import recognizing_once
 from ..plan import planner
-from .flexion import next_in_limb
 
 
 def find_limbs(

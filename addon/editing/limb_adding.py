@@ -23,6 +23,7 @@ from ..blender.relations import active_constraints
 from ..blender.skeleton import Skeleton, skeleton_of, upright, vector
 from ..body.body import Limb
 from ..body.chains import common_name, end_of
+from ..body.flexion import Flexion, flexion_of, flip, restore_flexions, stored_flexions
 from ..body.helpers import is_seen
 from ..body.loose import DetachedEnd
 from ..settings.properties import FabrikConstraint, free_name, settings
@@ -30,8 +31,8 @@ from . import constraints as editing
 from .bending import add_hinge, native_limits_notes, restore_limits
 from .controls import refuse_uneditable, remove_bones, use_bones
 from .ends import with_ends
-from .flexion import Flexion, flexion_of, flip, restore_flexions, stored_flexions
 from .girth import beside_mesh
+from .joint_uses import uses_of
 from .lifting import set_down
 from .placing import new_empty
 from .playing import updated
@@ -119,7 +120,7 @@ def _add_limbs(
     flexions = stored_flexions(armature, [name for limb in limbs for name in limb.bones])
     try:
         if options.flip:
-            flip(armature, [name for limb in limbs for name in limb.bones[1:]])
+            flip(armature, [name for limb in limbs for name in limb.bones[1:]], uses_of(armature))
         jointed = with_ends(armature, limbs)
         ends += [part.hand for part in jointed if part.detached and part.hand != part.detached.tip]
         notes = _build(armature, jointed, options, old_pose, hinged)
@@ -388,6 +389,7 @@ def add_hinges(armature: bpy.types.Object, limb: Limb) -> list[str]:
     if len(bones) - len(segments) < 2:
         segments = set()  # Its two bones may share a name.
     added: list[str] = []
+    uses = uses_of(armature)
     for k in range(1, len(bones)):
         name = limb.bones[k]
         joint: Any = cast(Any, pose_bones(armature)[name]).fabrik_joint
@@ -397,7 +399,7 @@ def add_hinges(armature: bpy.types.Object, limb: Limb) -> list[str]:
         bend = (
             _twist(rig, bones[k], heads[k + 1])
             if k in segments
-            else flexion_of(armature, name, heads[k + 1])
+            else flexion_of(armature, name, uses, heads[k + 1])
         )
         if bend is None:
             continue

@@ -19,7 +19,8 @@ from ...blender.messages import msg
 from ...blender.skeleton import matrix3, skeleton_of, vector
 from ...body.bend_side import bend_side
 from ...body.chains import NamedChain
-from ...editing.flexion import remember, restore_flexions, stored_flexions
+from ...body.flexion import restore_flexions, stored_flexions
+from ...editing.joint_uses import store_flexion
 from ...plan import planner
 from .poses import (
     Change,
@@ -122,7 +123,7 @@ def decide_flexion(
     bones = {name for new in replacements for name in new.chain.bones}
     original_flexions = stored_flexions(armature, bones)
     for new in replacements:
-        remember(armature, new.constraint)
+        store_flexion(armature, new.constraint)
     new_flexions = stored_flexions(armature, bones)
     if new_flexions == original_flexions:
         return

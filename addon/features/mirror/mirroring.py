@@ -20,10 +20,10 @@ from ...blender.messages import msg
 from ...blender.refusals import joints_problem
 from ...blender.skeleton import vector
 from ...body.chains import named_chain
+from ...body.flexion import Stored, restore_flexions, stored_flexions
 from ...editing import constraints as editing
 from ...editing.bending import hinge_values, rolled_cone
 from ...editing.copying import IK_AXIS, add_with, set_values, values_of
-from ...editing.flexion import Stored, restore_flexions, stored_flexions
 from ...editing.placing import new_empty
 from ...plan.registry import kind_of
 from ...settings.joint_limits import AXES

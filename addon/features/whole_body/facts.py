@@ -13,7 +13,8 @@ from ...blender.access import pose_bones
 from ...blender.errors import ProblemError
 from ...blender.relations import active_constraints
 from ...blender.skeleton import Skeleton, vector
-from ...editing.flexion import flexion_of
+from ...body.flexion import flexion_of
+from ...editing.joint_uses import uses_of
 from ...editing.posing import PosedRotation
 from ...settings.joint_limits import joint_problem, limit_of
 from .body import MOST_SHARE, BodyBone
@@ -78,5 +79,5 @@ def facts_of(
 
 
 def _flexion(rig: Skeleton, name: str) -> Vec | None:
-    flexion = flexion_of(rig.object, name)
+    flexion = flexion_of(rig.object, name, uses_of(rig.object))
     return None if flexion is None else vector(flexion.axis)

@@ -29,9 +29,10 @@ def make_leg(bend: float = 0.0) -> bpy.types.Object:
 
 
 def flexion(rig: bpy.types.Object, bone: str = "Shin") -> Any:
-    from addon.editing.flexion import flexion_of
+    from addon.body.flexion import flexion_of
+    from addon.editing.joint_uses import uses_of
 
-    return flexion_of(rig, bone)
+    return flexion_of(rig, bone, uses_of(rig))
 
 
 def front(rig: bpy.types.Object, bone: str = "Shin") -> Vector:

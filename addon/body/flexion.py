@@ -32,10 +32,10 @@ from ..blender import animation
 from ..blender.access import pose_bones, rest_bone
 from ..blender.rotation import channel_of, mode_of, quaternion
 from ..blender.skeleton import Skeleton, skeleton_of, vector
-from ..body.bend_side import stored_flexion
-from ..body.chains import NO_BEND, end_of
-from ..body.looking import Character, character_of
 from ..settings.joint_limits import limit_of
+from .bend_side import stored_flexion
+from .chains import NO_BEND, end_of
+from .looking import Character, character_of
 
 SAMPLES: Final = 64
 """The most frames of a clip that are looked at."""
@@ -87,12 +87,12 @@ class Uses(NamedTuple):
     """How chains use the joints of an armature; a joint is meant by the bone below it.
 
     Attributes:
-        is_used: Returns whether any bends at a joint.
+        used: The joints at which any bends, or another body that the plan poses.
         pole_axis: Returns the axis about which a joint flexes towards the pole of its chain, in the
             bone's rest space; None without a pole.
     """
 
-    is_used: Callable[[int], bool]
+    used: Collection[int]
     pole_axis: Callable[[int], Vector | None]
 
 
@@ -143,7 +143,10 @@ def next_in_limb(rig: Skeleton, bone: int) -> int:
 
 
 UNSEEN: Final = ("LIMIT", "CLIP", "BODY")
-"""The evidence that the plan cannot see on its own, besides that of its poles."""
+"""The evidence that the plan of a chain cannot see on its own."""
+
+SOURCES: Final = ("LIMIT", "CLIP", "REST", "POLE", "BODY")
+"""All evidence but what is stored already."""
 
 
 def store_found(
@@ -168,7 +171,7 @@ def store_found(
     rig = skeleton_of(armature)
     for name in bones:
         bone: Any = rest_bone(armature, name)
-        if is_found(bone) and not uses.is_used(rig.index[name]):
+        if is_found(bone) and rig.index[name] not in uses.used:
             bone.fabrik_flexion = ORIGIN
         flexion = flexion_of(armature, name, uses)
         if flexion is not None and flexion.source in sources:
@@ -250,9 +253,7 @@ class _Joint:
         return atan2(axis.dot(cast(Vector, a.cross(b))), a.dot(b))
 
 
-def _joint(
-    armature: bpy.types.Object, name: str, uses: Uses, end: Vector | None
-) -> _Joint | None:
+def _joint(armature: bpy.types.Object, name: str, uses: Uses, end: Vector | None) -> _Joint | None:
     rig = skeleton_of(armature)
     bone = rig.index[name]
     head = rig.rest(bone).head_local
@@ -269,7 +270,7 @@ def _joint(
 
 
 def _set(joint: _Joint) -> Vector | None:
-    if is_found(joint.rig.rest(joint.bone)) and not joint.uses.is_used(joint.bone):
+    if is_found(joint.rig.rest(joint.bone)) and joint.bone not in joint.uses.used:
         return None  # It was found for a constraint that is gone.
     return stored_flexion(joint.rig, joint.bone)
 
