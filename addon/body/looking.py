@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
-from typing import Final, NamedTuple, cast
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import partial
+from typing import Any, Final, NamedTuple, cast
 
 import bpy
 from mathutils import Matrix, Quaternion, Vector
@@ -21,12 +21,14 @@ from fabrik_solver.motion.anatomy import (
 )
 
 from ..blender.axes import AXES
-from ..blender.clip import Clip
+from ..blender.clip import Clip, clip_revision
 from ..blender.errors import listed
 from ..blender.messages import enumerated, joined, msg
+from ..blender.rotation import floats
+from ..blender.session import part
 from ..blender.skeleton import vector
 from .loose import DetachedEnd, detached_ends
-from .rigify import original_bones
+from .rigify import original_bones, switched
 
 
 class _Row(NamedTuple):
@@ -189,34 +191,67 @@ def character_of(armature: bpy.types.Object, up_axis: str = "", bone: str = "") 
         bone: A bone of the character, where there may be several in the armature: bones of others
             are left out.
     """
-    if _recognized is None or up_axis:
-        figure = _figure_of(armature, bone)
-        return _looked_at(armature, (up_axis or _up_axis(armature), *LYING), figure)
+    top = figure_among(armature, figures(armature), bone) if bone else ""
+    return _looked_at(armature, (up_axis or _up_axis(armature), *LYING), top)
+
+
+class _Looks(dict[int, "_Looked"]):
+    """The session's recognized characters, by the session UID of the armature."""
+
+
+class _Looked:
+    """What was recognized in an armature, as long as its bones are the same.
+
+    Attributes:
+        bones: The bones, as `_revision` returns them.
+        results: What was recognized by what was asked, each with the revision of the clip that was
+            looked at; None if none was.
+    """
+
+    def __init__(self, bones: object) -> None:
+        """Take the bones."""
+        self.bones = bones
+        self.results: dict[object, tuple[Any, object]] = {}
+
+
+def _remembered(
+    armature: bpy.types.Object, asked: object, look: Callable[[Clip], Any], clip: Clip | None = None
+) -> Any:
+    """Return what was recognized in an armature, as it is now with its bones and clip.
+
+    Args:
+        armature: The armature.
+        asked: What is asked.
+        look: Recognizes it.
+        clip: The clip of what asks, which then depends on it as well.
+    """
+    looks, bones = part(_Looks), _revision(armature)
+    looked = looks.get(armature.session_uid)
+    if looked is None or looked.bones != bones:
+        looked = looks[armature.session_uid] = _Looked(bones)
+    result, seen = looked.results.get(asked, (None, b""))
+    if seen is not None and seen != clip_revision(armature):
+        own = Clip(armature)
+        result = look(own)
+        seen = clip_revision(armature) if own.is_read else None
+        looked.results[asked] = result, seen
+    if clip is not None and seen is not None:
+        clip.is_read = True
+    return result
+
+
+def _revision(armature: bpy.types.Object) -> tuple[object, ...]:
+    """Return all of the bones of an armature that is looked at, in a comparable form."""
     bones = cast("bpy.types.Armature", armature.data).bones
-    own = (armature.session_uid, tuple(bones.keys()))
-    if (*own, bone) not in _recognized:
-        figure = _figure_of(armature, bone)
-        key = (*own, figure)
-        if key not in _recognized:
-            _recognized[key] = _looked_at(armature, (_up_axis(armature), *LYING), figure)
-        _recognized[*own, bone] = _recognized[key]
-    return _recognized[*own, bone]
+    parents = [above.name if (above := bone.parent) else "" for bone in bones]
+    deforms = [False] * len(bones)
+    bones.foreach_get("use_deform", deforms)
+    rests = [floats(bones, name, size) for name, size in RESTS]
+    return bones.keys(), parents, deforms, rests, switched(armature)
 
 
-_recognized: dict[tuple[int, tuple[str, ...], str], Character] | None = None
-"""What was recognized in the running operation, by armature, its bones, and a bone of the character
-or the topmost one; None outside of one."""
-
-
-@contextmanager
-def recognizing_once() -> Iterator[None]:
-    """Recognize each armature once, as it is when `character_of` is first asked."""
-    global _recognized
-    before, _recognized = _recognized, {} if _recognized is None else _recognized
-    try:
-        yield
-    finally:
-        _recognized = before
+RESTS: Final = (("head_local", 3), ("tail_local", 3), ("matrix_local", 16))
+"""The rest pose of a bone, by the names and sizes of its properties."""
 
 
 LEAST_BONES: Final = 8
@@ -229,21 +264,41 @@ APART: Final = 0.1
 def figures(armature: bpy.types.Object) -> list[str]:
     """Return the topmost bone of each character, if there are several in an armature.
 
-    That is so where two bones side by side carry a whole figure each; their parents are of neither.
+    That is so where two bones side by side carry a whole figure each, with a pair of limbs at
+    least; their parents are of neither.
     """
-    bones = [bone for bone in cast("bpy.types.Armature", armature.data).bones if not bone.parent]
-    while True:
-        large = [bone for bone in bones if len(bone.children_recursive) >= LEAST_BONES - 1]
-        if len(large) != 1:
-            break
-        bones = [*large[0].children]
+    up = _up_axis(armature)
+    return _remembered(armature, ("FIGURES", up), partial(_figures, armature, up))
+
+
+def _figures(armature: bpy.types.Object, up: str, clip: Clip) -> list[str]:
+    rows = _all_bones(armature)
+    whole = _looked_at(armature, (up, *LYING), "", clip)
+    branches = _branches(rows)
+    if whole.anatomy.sureness >= SURE:
+        roots = {whole.names[limb.bones[0]] for limb in whole.anatomy.limbs}
+        branches = {top: names for top, names in branches.items() if len(names & roots) > 1}
     tops: dict[str, Character] = {}
-    for bone in large if len(large) > 1 else ():
-        found = _looked_at(armature, (_up_axis(armature),), bone.name)
+    for top in branches if len(branches) > 1 else ():
+        found = _looked_at(armature, (up,), top, clip)
         is_layer = any(_hips_between(armature, found, other) < APART for other in tops.values())
         if found.anatomy.sureness >= SURE and not is_layer:
-            tops[bone.name] = found
+            tops[top] = found
     return [*tops] if len(tops) > 1 else []
+
+
+def _branches(rows: Sequence[_Row]) -> dict[str, set[str]]:
+    """Return the bones that may carry a figure each, and those below; all above carry all."""
+    below: list[list[int]] = [[i] for i in range(len(rows))]
+    children: dict[int, list[int]] = {}
+    for i, row in reversed([*enumerate(rows)]):
+        children.setdefault(row.parent, []).insert(0, i)
+        if row.parent >= 0:
+            below[row.parent] += below[i]
+    large = [i for i in children.get(-1, ()) if len(below[i]) >= LEAST_BONES]
+    while len(large) == 1:
+        large = [i for i in children.get(large[0], ()) if len(below[i]) >= LEAST_BONES]
+    return {rows[i].name: {rows[k].name for k in below[i]} for i in large}
 
 
 def _hips_between(armature: bpy.types.Object, one: Character, other: Character) -> float:
@@ -254,11 +309,6 @@ def _hips_between(armature: bpy.types.Object, one: Character, other: Character) 
         for character in (one, other)
     )
     return (a - b).length / max(one.size, other.size)
-
-
-def _figure_of(armature: bpy.types.Object, bone: str) -> str:
-    """Return the topmost bone of the figure that a bone belongs to, if there are several."""
-    return figure_among(armature, figures(armature), bone) if bone else ""
 
 
 def figure_among(armature: bpy.types.Object, tops: Sequence[str], bone: str) -> str:
@@ -284,8 +334,16 @@ def generated_character(armature: bpy.types.Object) -> Character | None:
 
     Its bones have the names of the metarig's.
     """
-    bones = [_Row(name, bone, parent, True) for name, bone, parent in original_bones(armature)]
-    return _recognize(armature, _up_axis(armature), bones) if bones else None
+    if not any(switched(armature)):
+        return None
+    axis = _up_axis(armature)
+
+    def look(_clip: Clip) -> Character:
+        rows = [_Row(name, bone, parent, True) for name, bone, parent in original_bones(armature)]
+        return _recognize(armature, axis, rows)
+
+    character: Character = _remembered(armature, ("ORIGINAL", axis), look)
+    return character if character.bones else None
 
 
 def standing_character(armature: bpy.types.Object) -> Character:
@@ -297,15 +355,24 @@ def standing_character(armature: bpy.types.Object) -> Character:
     return _looked_at(armature, (_up_axis(armature),))
 
 
-def _looked_at(armature: bpy.types.Object, axes: Sequence[str], top: str = "") -> Character:
+def _looked_at(
+    armature: bpy.types.Object, axes: Sequence[str], top: str = "", clip: Clip | None = None
+) -> Character:
+    """Return a character as `_look` recognizes it; `clip` is that of what asks."""
+    look = partial(_look, armature, axes, top)
+    return _remembered(armature, (tuple(axes), top), look, clip)
+
+
+def _look(armature: bpy.types.Object, axes: Sequence[str], top: str, clip: Clip) -> Character:
     """Recognize a character, with hands and feet that are no children of its limbs if it lacks any.
 
     Args:
         armature: The armature object.
         axes: The axes that may point up; the first is preferred.
         top: The topmost bone of the character; empty if there is no other one.
+        clip: The animation of the armature.
     """
-    chosen, clip = _bones_below(armature, top) if top else _all_bones(armature), Clip(armature)
+    chosen = _bones_below(armature, top) if top else _all_bones(armature)
     found = _best_looked_at(armature, axes, chosen, clip)
     lacking = found.anatomy.missing()
     if not OUTER & {*lacking}:
@@ -368,7 +435,7 @@ def _up_axis(armature: bpy.types.Object) -> str:
 def _recognize(
     armature: bpy.types.Object,
     up: str,
-    chosen: Sequence[_Row] = (),
+    chosen: Sequence[_Row],
     clip: Clip | None = None,
 ) -> Character:
     """Return the character of an armature, given which of its axes points up.
@@ -376,7 +443,7 @@ def _recognize(
     Args:
         armature: The armature object.
         up: The axis.
-        chosen: The bones that count, parents first; empty for all.
+        chosen: The bones that count, parents first.
         clip: Its animation, to be looked at if the rest pose does not do.
     """
     turn = Vector(UP).rotation_difference(Vector(AXES[up]))
@@ -390,7 +457,7 @@ def _recognize(
             row.deforms,
             row.is_foot,
         )
-        for row in chosen or _all_bones(armature)
+        for row in chosen
     ]
     frames = clip.frames if clip is not None else []
 

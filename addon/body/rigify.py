@@ -43,13 +43,18 @@ class OriginalBone(NamedTuple):
     parent: int
 
 
+def switched(armature: bpy.types.Object) -> list[bool]:
+    """Return for each bone of an armature whether it switches a limb between IK and FK."""
+    return [SWITCH in cast(Any, bone) for bone in pose_bones(armature)]
+
+
 def original_bones(armature: bpy.types.Object) -> list[OriginalBone]:
     """Return the bones of the metarig of a generated rig, parents first; none of any other.
 
     Bones that mechanisms carry, such as those of a face, are left out.
     """
     bones = cast("bpy.types.Armature", armature.data).bones
-    if not any(SWITCH in cast(Any, bone) for bone in pose_bones(armature)):
+    if not any(switched(armature)):
         return []
     parents = {bone.name: _parent(bones, bone) for bone in bones if bone.name.startswith(ORIGINAL)}
     originals: dict[str, OriginalBone] = {}

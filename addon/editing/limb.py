@@ -19,7 +19,6 @@ from ..body.body import ENDS, Body, Limb
 from ..body.chains import is_end_by_shape, limb_length
 from ..body.flexion import next_in_limb
 from ..body.helpers import controller_of
-from ..body.looking import recognizing_once
 from ..plan import planner
 
 
@@ -44,13 +43,12 @@ def find_limbs(
     planner.discard_if_outdated()  # Bones may have been renamed.
     found: list[tuple[Limb, bool]] = []
     bodies: list[Body] = []
-    with recognizing_once():
-        for bone in bones:
-            body = next((one for one in bodies if one.has(bone)), None)
-            if body is None:
-                body = Body(armature, bone)
-                bodies.append(body)
-            found.append(_find(body, bone, is_literal))
+    for bone in bones:
+        body = next((one for one in bodies if one.has(bone)), None)
+        if body is None:
+            body = Body(armature, bone)
+            bodies.append(body)
+        found.append(_find(body, bone, is_literal))
     return found
 
 

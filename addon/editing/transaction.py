@@ -309,7 +309,14 @@ def _give_animation_back(ob: bpy.types.Object, old: _Animated) -> None:
 
 def _taken(owner: Any, names: Sequence[str]) -> State:
     """Return the values of properties."""
-    return {name: _plain(getattr(owner, name)) for name in names if hasattr(owner, name)}
+    values = {name: getattr(owner, name) for name in names if hasattr(owner, name)}
+    # Few values of the many bones need a call.
+    return {
+        name: value if type(value) in SCALARS else _plain(value) for name, value in values.items()
+    }
+
+
+SCALARS = (bool, int, float, str)
 
 
 def _plain(value: Any) -> Any:

@@ -14,7 +14,6 @@ from ...blender.errors import ProblemError
 from ...blender.moving import move_to, place_of
 from ...blender.relations import node_of, parents
 from ...blender.skeleton import Point, skeleton_of, vector
-from ...body.looking import recognizing_once
 from ...editing.animated_frames import animated_frames, is_transform
 from ...editing.bending import native_limits_notes
 from ...editing.controls import new_armature, refuse_uneditable, use_bones
@@ -76,9 +75,8 @@ def set_up(armature: bpy.types.Object, options: Options) -> SetUpResult:
     parts = [part for part in character_settings(armature).parts if part.use]
     if not parts:
         raise ProblemError("No part is used: recognize the character, or enable a part")
-    with recognizing_once():
-        for part in parts:
-            refuse_part(armature, part)
+    for part in parts:
+        refuse_part(armature, part)
     if options.controls == "BONE":
         refuse_uneditable(armature)
     layer = cast(bpy.types.ViewLayer, bpy.context.view_layer)
@@ -103,9 +101,8 @@ def _build(
     frames: Sequence[float],
 ) -> SetUpResult:
     before = shown_pose(armature)
-    with recognizing_once():
-        for part in parts:
-            add_constraint(armature, part)
+    for part in parts:
+        add_constraint(armature, part)
     notes: list[str] = []
     limbs = [part for part in parts if part.kind in LIMBS]
     for part in limbs:

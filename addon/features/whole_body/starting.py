@@ -5,7 +5,6 @@ from __future__ import annotations
 import bpy
 
 from ...blender.skeleton import skeleton_of
-from ...body.looking import recognizing_once
 from ..drag.mirrored import OtherSide
 from .body import root_of
 from .carriers import Carriers
@@ -30,12 +29,11 @@ def begin(
     if not pinned and not whole_body:
         return None
     depsgraph = bpy.context.evaluated_depsgraph_get()
-    with recognizing_once():
-        if not _is_of_body(depsgraph, armature, bone):
-            return None
-        if side is not None and not _is_of_body(depsgraph, armature, side.bone):
-            side = None
-        return WholeBodyDrag(depsgraph, armature, bone, side)
+    if not _is_of_body(depsgraph, armature, bone):
+        return None
+    if side is not None and not _is_of_body(depsgraph, armature, side.bone):
+        side = None
+    return WholeBodyDrag(depsgraph, armature, bone, side)
 
 
 def _is_of_body(depsgraph: bpy.types.Depsgraph, armature: bpy.types.Object, bone: str) -> bool:
