@@ -264,8 +264,7 @@ APART: Final = 0.1
 def figures(armature: bpy.types.Object) -> list[str]:
     """Return the topmost bone of each character, if there are several in an armature.
 
-    That is so where two bones side by side carry a whole figure each, with a pair of limbs at
-    least; their parents are of neither.
+    That is so where two bones side by side carry a whole figure each; their parents are of neither.
     """
     up = _up_axis(armature)
     return _remembered(armature, ("FIGURES", up), partial(_figures, armature, up))
@@ -275,11 +274,12 @@ def _figures(armature: bpy.types.Object, up: str, clip: Clip) -> list[str]:
     rows = _all_bones(armature)
     whole = _looked_at(armature, (up, *LYING), "", clip)
     branches = _branches(rows)
-    if whole.anatomy.sureness >= SURE:
-        roots = {whole.names[limb.bones[0]] for limb in whole.anatomy.limbs}
-        branches = {top: names for top, names in branches.items() if len(names & roots) > 1}
+    trunk = {whole.names[i] for i in (whole.anatomy.hips, *whole.anatomy.spine) if i >= 0}
+    above = [rows[row.parent].name for row in branches if row.parent >= 0]
+    if whole.anatomy.sureness >= SURE and not trunk.isdisjoint(above):
+        return []  # They are its arms and its head.
     tops: dict[str, Character] = {}
-    for top in branches if len(branches) > 1 else ():
+    for top in [row.name for row in branches] if len(branches) > 1 else ():
         found = _looked_at(armature, (up,), top, clip)
         is_layer = any(_hips_between(armature, found, other) < APART for other in tops.values())
         if found.anatomy.sureness >= SURE and not is_layer:
@@ -287,18 +287,20 @@ def _figures(armature: bpy.types.Object, up: str, clip: Clip) -> list[str]:
     return [*tops] if len(tops) > 1 else []
 
 
-def _branches(rows: Sequence[_Row]) -> dict[str, set[str]]:
-    """Return the bones that may carry a figure each, and those below; all above carry all."""
-    below: list[list[int]] = [[i] for i in range(len(rows))]
-    children: dict[int, list[int]] = {}
+def _branches(rows: Sequence[_Row]) -> list[_Row]:
+    """Return the large branches side by side that may each be a figure; what is above has all."""
+    counts = [1] * len(rows)
     for i, row in reversed([*enumerate(rows)]):
-        children.setdefault(row.parent, []).insert(0, i)
         if row.parent >= 0:
-            below[row.parent] += below[i]
-    large = [i for i in children.get(-1, ()) if len(below[i]) >= LEAST_BONES]
-    while len(large) == 1:
-        large = [i for i in children.get(large[0], ()) if len(below[i]) >= LEAST_BONES]
-    return {rows[i].name: {rows[k].name for k in below[i]} for i in large}
+            counts[row.parent] += counts[i]
+    above = -1
+    while True:
+        large = [
+            i for i, row in enumerate(rows) if row.parent == above and counts[i] >= LEAST_BONES
+        ]
+        if len(large) != 1:
+            return [rows[i] for i in large]
+        above = large[0]
 
 
 def _hips_between(armature: bpy.types.Object, one: Character, other: Character) -> float:

@@ -455,25 +455,3 @@ def test_what_was_found_for_a_constraint_that_is_gone_does_not_bend_a_new_one(em
     rig.data.bones["Shin"].fabrik_flexion = toward(rig, Vector((1, 0, 0)))
     rig.fabrik.constraints.clear()
     assert flexion(rig).source == "SET" and front(rig).x > 0.99
-
-
-def test_an_operation_recognizes_the_character_once(
-    empty_file, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    from addon.body import looking as character
-
-    rig = make_capture()
-    straighten(rig)
-    asked: list[str] = []
-    recognize = character._looked_at
-    monkeypatch.setattr(
-        character, "_looked_at", lambda ob, *given: asked.append(ob.name) or recognize(ob, *given)
-    )
-    click_bones(rig, "Foot.L")
-    options = {"controls": "EMPTY", "use_pole": False, "use_both_sides": True}
-    assert bpy.ops.fabrik.limb_add(**options) == {"FINISHED"}
-    assert len(rig.fabrik.constraints) == 2 and front(rig, "Shin.R").y < -0.99
-    assert len(asked) == 1
-    bpy.ops.object.mode_set(mode="OBJECT")
-    assert bpy.ops.fabrik.character_recognize() == {"FINISHED"}
-    assert len(asked) == 2  # The rest pose may be another one by now.
