@@ -13,12 +13,12 @@ from ...blender.access import pose_bones
 from ...blender.errors import ProblemError
 from ...blender.relations import active_constraints
 from ...blender.skeleton import Skeleton, vector
+from ...body.carriers import Carriers
 from ...body.flexion import flexion_of
 from ...editing.joint_uses import uses_of
 from ...editing.posing import PosedRotation
 from ...settings.joint_limits import joint_problem, limit_of
 from .body import MOST_SHARE, BodyBone
-from .carriers import Carriers
 from .roles import Roles
 
 

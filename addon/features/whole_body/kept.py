@@ -41,13 +41,13 @@ from ...blender.rotation import LOCATION, ranges_of
 from ...blender.session import part
 from ...blender.skeleton import Point, Skeleton, vector
 from ...body.bend_side import stored_flexion
+from ...body.carriers import Carriers
 from ...plan.chain_plan import ChainPlan, Snapshot
 from ...plan.pre_pass import PrePassBone
 from ...plan.resolving import bone_index
 from ...plan.results import NOTHING, SolveResult
 from ...settings.joint_limits import native_values
 from .body import Body, BodyBone, Wanted, bones_between, root_of
-from .carriers import Carriers
 from .facts import facts_of
 from .roles import roles_of
 from .settings import BOTH, PLACE, POSING, FabrikPin, body_settings, pins_of

@@ -12,7 +12,7 @@ from fabrik_solver.core.vectors import Vec, dot
 from ...blender.access import pose_bones
 from ...blender.errors import ProblemError
 from ...blender.skeleton import vector
-from .carriers import Carriers
+from ...body.carriers import Carriers
 from .roles import STANDING, Roles
 from .settings import BOTH, pinned_bone, pins_of
 from .targets import PosedChain

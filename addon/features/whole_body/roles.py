@@ -14,9 +14,9 @@ from mathutils import Vector
 from fabrik_solver.motion.anatomy import Limb
 
 from ...blender.skeleton import skeleton_of
+from ...body.carriers import Carriers
 from ...body.looking import Character, character_of, generated_character
 from ...body.rigify import ORIGINAL, PREFIXED, original_name
-from .carriers import Carriers
 
 T = TypeVar("T")
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 import bpy
 
 from ...blender.skeleton import skeleton_of
+from ...body.carriers import Carriers
 from ..drag.mirrored import OtherSide
 from .body import root_of
-from .carriers import Carriers
 from .dragging import WholeBodyDrag
 from .pinning import meant_bone
 from .roles import roles_of

@@ -15,8 +15,8 @@ from operating import click_bones, refuses
 from rigs import activate, as_strip, curves, evaluated, go, link
 
 from addon.blender.clip import Clip
+from addon.body.clicked import Limb, find_limbs
 from addon.body.looking import Character, character_of
-from addon.editing.limb import Limb, find_limbs
 
 pytestmark = [pytest.mark.usefixtures("empty_file"), pytest.mark.newest]
 

@@ -15,11 +15,10 @@ from ..blender.access import pose_bones
 from ..blender.errors import ProblemError
 from ..blender.relations import active_constraints
 from ..blender.skeleton import Skeleton, skeleton_of, vector
-from ..body.body import ENDS, Body, Limb
-from ..body.chains import is_end_by_shape, limb_length
-from ..body.flexion import next_in_limb
-from ..body.helpers import controller_of
-from ..plan import planner
+from .body import ENDS, Body, Limb
+from .chains import is_end_by_shape, limb_length
+from .flexion import next_in_limb
+from .helpers import controller_of
 
 
 def find_limbs(
@@ -40,7 +39,6 @@ def find_limbs(
     Raises:
         ProblemError: If a bone is not part of a limb.
     """
-    planner.discard_if_outdated()  # Bones may have been renamed.
     found: list[tuple[Limb, bool]] = []
     bodies: list[Body] = []
     for bone in bones:
