@@ -19,23 +19,24 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import pairwise
 from math import atan2, cos, radians, sin
 from typing import Any, Final, NamedTuple, cast
 
 import bpy
 from mathutils import Quaternion, Vector
 
-from fabrik_solver import Hinge
-from fabrik_solver.core.vectors import ORIGIN, Vec
+from fabrik_solver import Hinge, RestBend
+from fabrik_solver.core.bend import LIMB, bend_direction, chain_axis, folded_bend
+from fabrik_solver.core.vectors import ORIGIN, Vec, unit
 
 from ..blender import animation
 from ..blender.access import pose_bones, rest_bone
 from ..blender.rotation import channel_of, mode_of, quaternion
 from ..blender.skeleton import Skeleton, skeleton_of, vector
 from ..settings.joint_limits import limit_of
-from .bend_side import stored_flexion
-from .chains import NO_BEND, end_of
-from .looking import Character, character_of
+from .chains import NO_BEND, SAME_AXIS, end_of, rest_bend
+from .looking import body_of
 
 SAMPLES: Final = 64
 """The most frames of a clip that are looked at."""
@@ -53,6 +54,13 @@ bends: against it, or rather sideways as in knock-knees."""
 
 OTHERWISE: Final = radians(45.0)
 """The least angle between the axes about which a joint is bent and would bend for that."""
+
+
+AGREED: Final = 0.7
+"""The least length of the mean of several joints' sides, which have length 1, for them to agree."""
+
+FOLDED: Final = cos(radians(15.0))
+"""The cosine of the least angle of a joint at rest that tells to which side it flexes."""
 
 
 class _Clip(NamedTuple):
@@ -158,7 +166,7 @@ def store_found(
     """Store how joints flex that something new bends, where the plan cannot see it.
 
     What is stored already stays, unless it was found for a constraint that is gone: the clip, or
-    the rest pose, may be another one since then. Armature data that is linked is left as it is.
+    the rest pose, may be another one since then.
 
     Args:
         armature: The armature.
@@ -166,51 +174,89 @@ def store_found(
         uses: How chains used the joints before.
         sources: The evidence that is stored.
     """
-    if not cast(bpy.types.Armature, armature.data).is_editable:
-        return
     rig = skeleton_of(armature)
     for name in bones:
-        bone: Any = rest_bone(armature, name)
-        if is_found(bone) and rig.index[name] not in uses.used:
-            bone.fabrik_flexion = ORIGIN
+        if is_found(armature, name) and rig.index[name] not in uses.used:
+            _store(armature, name, ORIGIN)
         flexion = flexion_of(armature, name, uses)
         if flexion is not None and flexion.source in sources:
-            bone.fabrik_flexion = bone.fabrik_found_flexion = vector(flexion.axis)
+            _store(armature, name, vector(flexion.axis))
 
 
-def is_found(bone: Any) -> bool:
-    """Return whether what is stored of a bone of an armature was found, and not set by hand."""
-    return any(bone.fabrik_flexion) and bone.fabrik_flexion[:] == bone.fabrik_found_flexion[:]
+def _store(armature: bpy.types.Object, name: str, axis: Vec) -> None:
+    """Store what was found of a joint: with the pose, which is not linked, if the bone is."""
+    if is_linked(armature):
+        cast(Any, pose_bones(armature)[name]).fabrik_found_flexion = axis
+    else:
+        bone: Any = rest_bone(armature, name)
+        bone.fabrik_flexion = bone.fabrik_found_flexion = axis
+
+
+def is_linked(armature: bpy.types.Object) -> bool:
+    """Return whether the bones of an armature cannot store anything."""
+    return not cast("bpy.types.Armature", armature.data).is_editable
+
+
+def is_found(armature: bpy.types.Object, name: str) -> bool:
+    """Return whether what is stored of a bone was found, and not set by hand."""
+    bone: Any = rest_bone(armature, name)
+    if any(bone.fabrik_flexion):
+        return bone.fabrik_flexion[:] == bone.fabrik_found_flexion[:]
+    return any(cast(Any, pose_bones(armature)[name]).fabrik_found_flexion)
 
 
 def flip(armature: bpy.types.Object, bones: Iterable[str], uses: Uses) -> None:
     """Store that joints flex to the side opposite to what is found."""
     for name in bones:
         flexion = flexion_of(armature, name, uses)
-        if flexion is not None:
+        if flexion is None:
+            continue
+        if is_linked(armature):
+            _store(armature, name, vector(-flexion.axis))
+        else:
             cast(Any, rest_bone(armature, name)).fabrik_flexion = vector(-flexion.axis)
 
 
-Stored = tuple[Vec, Vec]
-"""What is stored of a bone: the axis about which it flexes, and the one that was found."""
+def stored_flexion(rig: Skeleton, bone: int) -> Vector | None:
+    """Return the axis about which the joint above a bone flexes, None if none is stored.
+
+    It is a unit vector in the bone's rest space.
+    """
+    axis = Vector(cast(Any, pose_bones(rig.object)[rig.names[bone]]).fabrik_flexion)
+    return axis.normalized() if axis.length > 0.0 else None
+
+
+Stored = tuple[Vec, Vec, Vec]
+"""What is stored of a bone: its axis of flexion, what was found, and what was found if linked."""
 
 
 def stored_flexions(armature: bpy.types.Object, bones: Iterable[str]) -> dict[str, Stored]:
     """Return what is stored of bones, for `restore_flexions`."""
-    flexions: dict[str, Any] = {name: rest_bone(armature, name) for name in bones}
+    pairs: dict[str, Any] = {
+        name: (rest_bone(armature, name), pose_bones(armature)[name]) for name in bones
+    }
     return {
-        name: (vector(bone.fabrik_flexion), vector(bone.fabrik_found_flexion))
-        for name, bone in flexions.items()
+        name: (
+            vector(bone.fabrik_flexion),
+            vector(bone.fabrik_found_flexion),
+            vector(posed.fabrik_found_flexion),
+        )
+        for name, (bone, posed) in pairs.items()
     }
 
 
 def restore_flexions(armature: bpy.types.Object, stored: Mapping[str, Stored]) -> None:
     """Store again what was stored of bones."""
-    for name, (axis, flexion) in stored.items():
+    for name, (axis, found, linked) in stored.items():
         bone: Any = rest_bone(armature, name)
+        posed: Any = pose_bones(armature)[name]
+        if vector(posed.fabrik_found_flexion) != linked:
+            posed.fabrik_found_flexion = linked
+        if is_linked(armature):
+            continue
         if vector(bone.fabrik_flexion) != axis:
             bone.fabrik_flexion = axis
-        bone.fabrik_found_flexion = flexion
+        bone.fabrik_found_flexion = found
 
 
 @dataclass(frozen=True)
@@ -270,7 +316,7 @@ def _joint(armature: bpy.types.Object, name: str, uses: Uses, end: Vector | None
 
 
 def _set(joint: _Joint) -> Vector | None:
-    if is_found(joint.rig.rest(joint.bone)) and joint.bone not in joint.uses.used:
+    if is_found(joint.armature, joint.posed.name) and joint.bone not in joint.uses.used:
         return None  # It was found for a constraint that is gone.
     return stored_flexion(joint.rig, joint.bone)
 
@@ -345,27 +391,21 @@ def _pole(joint: _Joint) -> Vector | None:
 def _body(joint: _Joint) -> Vector | None:
     if joint.clip is not None and joint.clip.is_bent:
         return None  # It moves otherwise.
-    name = joint.rig.names[joint.bone]
-    character = character_of(joint.armature, bone=name)
-    index = character.names.index(name)
-    for limb in character.anatomy.limbs:
+    rig = joint.rig
+    name = rig.names[joint.bone]
+    body = body_of(joint.armature, name)
+    index = body.index.get(body.meant(name), -1)
+    for limb in body.anatomy.limbs:
         joints = [bone for bone in limb.bones[1:] if bone not in limb.halves]
         if joints == [index]:
-            to = character.front if limb.kind == "ARM" else -character.front
-            bone = joint.rig.rest(joint.bone)
-            parent = joint.rig.names[joint.rig.parents[joint.bone]]
-            before = character.turn @ _way(character, parent, bone.name)
+            to = body.front if limb.kind == "ARM" else -body.front
+            line = [body.matrix(rig.rest(bone)) for bone in rig.chain_up(joint.bone)]
+            ways = [line[-1].translation - above.translation for above in line[-2::-1]]
+            before = next((way for way in ways if way.length > 0.0), Vector())
             axis = cast(Vector, before.cross(to))
-            axes = character.matrix(bone).to_3x3().normalized()
+            axes = line[-1].to_3x3().normalized()
             return axes.transposed() @ axis if axis.length > 0.0 else None
     return None
-
-
-def _way(character: Character, start: str, end: str) -> Vector:
-    """Return the way from the head of a bone to that of another one, in the space of `anatomy`."""
-    names = character.names
-    a, b = (Vector(character.bones[names.index(name)].head) for name in (start, end))
-    return b - a
 
 
 EVIDENCE: Final = (
@@ -376,3 +416,73 @@ EVIDENCE: Final = (
     ("POLE", _pole),
     ("BODY", _body),
 )
+
+
+# Chains: to which side they bend, by the joints that tell.
+
+
+def bend_side(rig: Skeleton, chain: Sequence[int], tip_bone: int) -> RestBend | None:
+    """Return how a chain bends, None if nothing tells.
+
+    Its joints' stored flexion tells, else its rest pose.
+
+    Args:
+        rig: The armature.
+        chain: The bones, root first.
+        tip_bone: The bone whose head is the tip; -1 for the last bone's tail.
+    """
+    last = rig.rest(chain[-1])
+    tip = rig.rest(tip_bone).head_local if tip_bone >= 0 else last.tail_local
+    joints = [*(rig.rest(bone).head_local for bone in chain), tip]
+    stored = [
+        None if axis is None else rig.rest(bone).matrix_local.to_3x3() @ axis
+        for bone, axis in ((bone, stored_flexion(rig, bone)) for bone in chain[1:])
+    ]
+    side = _folded_side(joints, stored) if 3 <= len(chain) <= LIMB else None
+    if side is None:
+        # A joint bulges to where its bone does not go.
+        sides = [
+            cast(Vector, (after - at).normalized().cross(axis))
+            for (at, after), axis in zip(pairwise(joints[1:]), stored, strict=True)
+            if axis is not None
+        ]
+        total = sum(sides, Vector())
+        if not sides or total.length < AGREED * len(sides):
+            rest = rest_bend(rig, chain, tip_bone)
+            return None if rest is None else RestBend(rest)
+        side = total.normalized(), ()
+    axes = rig.rest(chain[0]).matrix_local.to_3x3()
+    return RestBend(vector(axes.transposed() @ side[0]), side[1])
+
+
+def _folded_side(
+    joints: Sequence[Vector], stored: Sequence[Vector | None]
+) -> tuple[Vector, tuple[int, ...]] | None:
+    """Return the side to which a limb bends, and its folds; None if all its joints flex one way.
+
+    Bent as at rest, its side is that on which its joints are.
+
+    Args:
+        joints: From the root to the tip, at rest.
+        stored: The axis about which each joint between them flexes, None if none is stored.
+    """
+    bones = [cast(Vector, after - at) for at, after in pairwise(joints)]
+    axes: list[Vector | None] = []
+    for (before, after), axis in zip(pairwise(bones), stored, strict=True):
+        is_folded = before.dot(after) < FOLDED * before.length * after.length
+        axes.append(cast(Vector, before.cross(after)) if axis is None and is_folded else axis)
+    known = [axis.normalized() for axis in axes if axis is not None]
+    along = [axis.dot(known[0]) for axis in known]
+    if min(along, default=1.0) > -SAME_AXIS or any(abs(one) < SAME_AXIS for one in along):
+        return None
+    folds = [0 if axis is None else round(axis.normalized().dot(known[0])) for axis in axes]
+    points = [vector(joint - joints[0]) for joint in joints]
+    line = chain_axis(points)
+    own = bend_direction(points, line)
+    if own is not None and Vector(own).dot(folded_bend(points, line, folds)) < 0.0:
+        folds = [-fold for fold in folds]
+    normal = Vector()
+    for fold, axis in zip(folds, axes, strict=True):
+        normal += Vector() if axis is None else fold * axis.normalized()
+    side = unit(vector(cast(Vector, Vector(line).cross(normal))))
+    return None if side is None else (Vector(side), tuple(folds))

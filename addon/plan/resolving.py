@@ -21,8 +21,8 @@ from ..blender.relations import (
 )
 from ..blender.rotation import KINDS, channel_of, ranges_of
 from ..blender.skeleton import Point, Skeleton, skeleton_of
-from ..body.bend_side import bend_side
 from ..body.chains import next_joint
+from ..body.flexion import bend_side
 from ..settings.joint_limits import joint_problem, joints_of
 from ..settings.properties import FabrikConstraint, settings
 from ..settings.values import pointed

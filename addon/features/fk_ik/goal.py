@@ -32,7 +32,7 @@ from ...blender.errors import ProblemError
 from ...blender.moving import place_of
 from ...blender.precision import rounding_of
 from ...blender.skeleton import Point, matrix_frame
-from ...body.bend_side import bend_side
+from ...body.flexion import bend_side
 from ...editing.lifting import lift_to_goal, lifts_of
 from ...editing.placing import aim_past, side_of_bend
 from ...frame.armature import Evaluated

@@ -147,8 +147,8 @@ def mirror_joint(armature: bpy.types.Object, bone: str) -> list[str]:
 
 def _mirrored_flexion(stored: Stored, axes: Matrix) -> Stored:
     """Return a bone's stored flexion, mirrored; zero vectors stay zero."""
-    axis, flexion = (vector(axes @ Vector(vec) * -1.0) for vec in stored)
-    return axis, flexion
+    axis, found, linked = (vector(axes @ Vector(vec) * -1.0) for vec in stored)
+    return axis, found, linked
 
 
 def _mirrored_hinge(joint: FabrikJoint, axes: Matrix) -> dict[str, Any]:

@@ -12,13 +12,12 @@ from mathutils import Vector
 from fabrik_solver.core.vectors import ORIGIN, Quat, Vec, add
 
 from ...blender.access import pose_bones
-from ...blender.axes import AXES
+from ...blender.axes import AXES, nearest_axis
 from ...blender.errors import ProblemError
 from ...blender.keying import auto_key, set_keys
 from ...blender.rotation import channel_of, channel_values, continuous, mode_of
 from ...blender.skeleton import skeleton_of, vector
 from ...body.flexion import SOURCES, store_found
-from ...body.looking import nearest_axis
 from ...editing.joint_uses import uses_of
 from ...editing.playing import finish, play, returning, updated
 from ...frame.solving import solve_armatures

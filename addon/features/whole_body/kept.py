@@ -40,8 +40,8 @@ from ...blender.relations import active_constraints
 from ...blender.rotation import LOCATION, ranges_of
 from ...blender.session import part
 from ...blender.skeleton import Point, Skeleton, vector
-from ...body.bend_side import stored_flexion
 from ...body.carriers import Carriers
+from ...body.flexion import stored_flexion
 from ...plan.chain_plan import ChainPlan, Snapshot
 from ...plan.pre_pass import PrePassBone
 from ...plan.resolving import bone_index
