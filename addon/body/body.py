@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
+from itertools import pairwise
 from typing import NamedTuple, Protocol
 
 import bpy
@@ -93,6 +94,10 @@ class Rig(Protocol):
 
     is_keyed: bool
 
+    def marks(self, armature: bpy.types.Object) -> object:
+        """Return what else than its bones tells whether an armature is such a rig, to compare."""
+        ...
+
     def rows(self, armature: bpy.types.Object) -> list[Row]:
         """Return the bones that count, parents first; none if the armature is no such rig."""
         ...
@@ -172,6 +177,14 @@ class Body:
         """Return the limb with a bone as its hand or foot, or which stands on its last bone."""
         whole = [limb for found, limb in self.limbs if found.end >= 0 or not found.is_bare]
         return next((limb for limb in whole if limb.end == bone), None)
+
+    def after(self, bone: str) -> str:
+        """Return the joint of a limb after that of a bone, or its hand or foot; empty if none."""
+        index = self.index.get(self.meant(bone), -1)
+        lines = [(*limb.bones, limb.end) for limb in self.anatomy.limbs]
+        nexts = {a: b for line in lines for a, b in pairwise(line)}
+        after = nexts.get(index, -1)
+        return self.names[after] if after >= 0 else ""
 
     def without_loose(self, limb: LimbAnatomy) -> tuple[LimbAnatomy, str]:
         """Return a limb that ends where it does without a loose hand or foot, and that one's name.

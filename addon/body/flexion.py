@@ -113,7 +113,8 @@ def flexion_of(
         armature: The armature.
         name: The bone below the joint.
         uses: How chains use its joints.
-        end: The end of the bone at rest, in armature space; None for its tail or its child's head.
+        end: The end of the bone at rest, in armature space; None for the next joint of its limb, or
+            else its tail or its child's head.
     """
     joint = _joint(armature, name, uses, end)
     if joint is None:
@@ -268,8 +269,9 @@ class _Joint:
         rig: Its skeleton.
         bone: The bone below the joint.
         uses: How chains use the joints of the armature.
-        before: The unit direction to the joint from that of its parent at rest, in armature space.
-        after: The unit direction from it to the end of its bone.
+        before: The way to the joint from that of its parent at rest, in armature space.
+        after: The way from it to the end of its bone.
+        end_bone: The child that begins at that end; None if none does.
     """
 
     armature: bpy.types.Object
@@ -278,6 +280,7 @@ class _Joint:
     uses: Uses
     before: Vector
     after: Vector
+    end_bone: Any
 
     @cached_property
     def clip(self) -> _Clip | None:
@@ -306,10 +309,16 @@ def _joint(armature: bpy.types.Object, name: str, uses: Uses, end: Vector | None
     # Mechanisms put bones under controls, at the same joint.
     above = (rig.rest(i).head_local for i in reversed(rig.chain_up(bone)[:-1]))
     before = next((way for way in (head - start for start in above) if way.length > 0.0), Vector())
-    after = (Vector(end_of(rig, bone)) if end is None else end) - head
+    if end is None:
+        known = rig.index.get(body_of(armature, name).after(name), -1)
+        end = rig.rest(known).head_local if known >= 0 else Vector(end_of(rig, bone))
+    after = end - head
     if before.length == 0.0 or after.length == 0.0:
         return None
-    return _Joint(armature, rig, bone, uses, before.normalized(), after.normalized())
+    end_at = head + after
+    ends = [i for i in rig.children[bone] if (rig.rest(i).head_local - end_at).length == 0.0]
+    end_bone = pose_bones(armature)[rig.names[ends[0]]] if ends else None
+    return _Joint(armature, rig, bone, uses, before, after, end_bone)
 
 
 # Evidence: each returns the axis in the bone's rest space, None if it does not tell.
@@ -326,7 +335,7 @@ def _limit(joint: _Joint) -> Vector | None:
     if not isinstance(limit, Hinge):
         return None
     middle = limit.turn[0] + limit.turn[1]
-    along = abs(Vector(limit.axis).normalized().dot(joint.to_bone(joint.after)))
+    along = abs(Vector(limit.axis).normalized().dot(joint.to_bone(joint.after).normalized()))
     # One along the bone only twists it.
     return Vector(limit.axis) * middle if abs(middle) > 1e-3 and along < COHERENT else None
 
@@ -337,43 +346,74 @@ def _clip(joint: _Joint) -> Vector | None:
 
 
 def _clip_of(joint: _Joint) -> _Clip | None:
-    rest = joint.rig.rest(joint.bone)
-    posed = joint.posed
-    channel, size = channel_of(mode_of(posed))
-    path = posed.path_from_id(channel)
-    clips = animation.curves_of(joint.armature, path, size, everywhere=False)
-    clips = clips or animation.curves_of(joint.armature, path, size, everywhere=True)
-    if not clips or not rest.use_inherit_rotation:
+    if not joint.rig.rest(joint.bone).use_inherit_rotation:
         return None
-    before, after = joint.to_bone(joint.before), joint.to_bone(joint.after)
+    posed, end = joint.posed, joint.end_bone
+    channels = [_Channel(posed, *channel_of(mode_of(posed))), _Channel(posed, "location", 3)]
+    if end is not None:
+        channels.append(_Channel(end, "location", 3))
+    samples = [*_sampled(joint.armature, channels, everywhere=False)]
+    samples = samples or [*_sampled(joint.armature, channels, everywhere=True)]
     total, weight, most = Vector(), 0.0, 0.0
-    for values in _sampled(clips, list(getattr(posed, channel)), size):
-        turned = Quaternion(quaternion(mode_of(posed), values)) @ after
+    for turn, location, *ends in samples:
+        # Captures may move joints as well.
+        before = (joint.to_bone(joint.before) + location).normalized()
+        after = joint.to_bone(joint.after)
+        if end is not None:
+            after += joint.to_bone(end.bone.matrix_local.to_3x3() @ ends[0])
+        turned = (Quaternion(quaternion(mode_of(posed), turn)) @ after).normalized()
         normal = cast(Vector, before.cross(turned))
         # A rotation by more than a quarter is flexed no less.
         flexed = normal.length if before.dot(turned) > 0.0 else 1.0
         total += normal * flexed
         weight += normal.length * flexed
         most = max(most, flexed)
+    if not samples:
+        return None
     return _Clip(total, most >= sin(LEAST_FLEXION), total.length >= COHERENT * weight)
 
 
+class _Channel(NamedTuple):
+    """A channel of a pose bone: its property, and the number of its components."""
+
+    owner: Any
+    name: str
+    size: int
+
+    def at(self, curves: Mapping[int, Any], frame: float) -> Any:
+        """Return its values at a frame of some F-curves by component."""
+        still = getattr(self.owner, self.name)
+        values = [curves[i].evaluate(frame) if i in curves else still[i] for i in range(self.size)]
+        if self.name != "location":
+            return values
+        return Vector() if self.owner.bone.use_connect else Vector(values)
+
+
 def _sampled(
-    clips: Sequence[dict[int, Any]], given: list[float], size: int
-) -> Iterable[list[float]]:
-    """Yield the values of a channel at frames of clips, evenly chosen from those with keys."""
-    frames: list[tuple[dict[int, Any], float]] = []
-    for curves in clips:
-        keyed = {point.co.x for curve in curves.values() for point in curve.keyframe_points}
-        frames += [(curves, frame) for frame in sorted(keyed)]
+    armature: bpy.types.Object, channels: Sequence[_Channel], everywhere: bool
+) -> Iterable[list[Any]]:
+    """Yield the values of channels at frames of clips with keys of the first one.
+
+    They are evenly chosen from all.
+    """
+    frames: list[tuple[list[dict[int, Any]], float]] = []
+    for clip in animation.clips_of(armature, everywhere):
+        curves = [
+            animation.channel_of_clip(clip, channel.owner.path_from_id(channel.name), channel.size)
+            for channel in channels
+        ]
+        points = (point for curve in curves[0].values() for point in curve.keyframe_points)
+        frames += [(curves, frame) for frame in sorted({point.co.x for point in points})]
     stride = -(-len(frames) // SAMPLES)
     for curves, frame in frames[:: max(1, stride)]:
-        yield [curves[i].evaluate(frame) if i in curves else given[i] for i in range(size)]
+        pairs = zip(channels, curves, strict=True)
+        yield [channel.at(column, frame) for channel, column in pairs]
 
 
 def _rest(joint: _Joint) -> Vector | None:
-    cosine = joint.before.dot(joint.after)
-    axis = cast(Vector, joint.before.cross(joint.after))
+    before, after = joint.before.normalized(), joint.after.normalized()
+    cosine = before.dot(after)
+    axis = cast(Vector, before.cross(after))
     if cosine > NO_BEND or axis.length == 0.0:
         return None
     direction = joint.to_bone(axis)

@@ -20,7 +20,6 @@ from fabrik_solver.motion.anatomy import (
     recognize,
 )
 
-from ..blender.access import pose_bones
 from ..blender.axes import AXES, nearest_axis
 from ..blender.clip import Clip, clip_revision
 from ..blender.rotation import floats
@@ -122,8 +121,7 @@ def _revision(armature: bpy.types.Object) -> tuple[object, ...]:
     deforms = [False] * len(bones)
     bones.foreach_get("use_deform", deforms)
     rests = [floats(bones, name, size) for name, size in RESTS]
-    properties = [bone.keys() for bone in pose_bones(armature)]  # They tell some kinds of rigs.
-    return bones.keys(), parents, deforms, rests, properties
+    return bones.keys(), parents, deforms, rests, [rig.marks(armature) for rig in KINDS]
 
 
 RESTS: Final = (("head_local", 3), ("tail_local", 3), ("matrix_local", 16))

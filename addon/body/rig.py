@@ -18,6 +18,10 @@ class PlainRig:
 
     is_keyed = True
 
+    def marks(self, armature: bpy.types.Object) -> object:
+        """Return nothing: any armature is."""
+        return None
+
     def rows(self, armature: bpy.types.Object) -> list[Row]:
         """Return all bones, parents first."""
         bones = cast("bpy.types.Armature", armature.data).bones  # Unlike in a pose.

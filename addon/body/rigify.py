@@ -45,6 +45,10 @@ class RigifyRig:
 
     is_keyed = False
 
+    def marks(self, armature: bpy.types.Object) -> object:
+        """Return which bones switch limbs."""
+        return switched(armature)
+
     def rows(self, armature: bpy.types.Object) -> list[Row]:
         """Return the bones of the metarig, with their names there as titles."""
         return original_bones(armature)
