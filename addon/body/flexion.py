@@ -288,6 +288,14 @@ class _Joint:
         return _clip_of(self)
 
     @property
+    def bent(self) -> Vector | None:
+        """The axis about which it is bent at rest, in the bone's rest space; None if straight."""
+        before, after = self.before.normalized(), self.after.normalized()
+        axis = cast(Vector, before.cross(after))
+        is_straight = before.dot(after) > NO_BEND or axis.length == 0.0
+        return None if is_straight else self.to_bone(axis)
+
+    @property
     def posed(self) -> Any:
         """The pose bone."""
         return pose_bones(self.armature)[self.rig.names[self.bone]]
@@ -411,13 +419,10 @@ def _sampled(
 
 
 def _rest(joint: _Joint) -> Vector | None:
-    before, after = joint.before.normalized(), joint.after.normalized()
-    cosine = before.dot(after)
-    axis = cast(Vector, before.cross(after))
-    if cosine > NO_BEND or axis.length == 0.0:
+    direction = joint.bent
+    if direction is None:
         return None
-    direction = joint.to_bone(axis)
-    if cosine > cos(SLIGHT):
+    if joint.before.angle(joint.after) < SLIGHT:
         body = _body(joint)
         if body is not None and body.angle(direction) > OTHERWISE:
             return None
@@ -459,6 +464,17 @@ EVIDENCE: Final = (
 
 
 # Chains: to which side they bend, by the joints that tell.
+
+
+def planned_flexion(rig: Skeleton, name: str) -> Vector | None:
+    """Return the axis about which a joint flexes as the plan sees it, in the bone's rest space.
+
+    That is what is stored, or else the rest pose; None if neither tells.
+    """
+    stored = stored_flexion(rig, rig.index[name])
+    joint = _joint(rig.object, name, Uses((), lambda _: None), None) if stored is None else None
+    axis = joint.bent if joint is not None else None
+    return stored if axis is None else axis.normalized()
 
 
 def bend_side(rig: Skeleton, chain: Sequence[int], tip_bone: int) -> RestBend | None:

@@ -47,9 +47,3 @@ def bare_limbs(body: Body) -> str:
         return ""
     names = listed([body.names[i] for i in bare])
     return msg("{bones}: no hand or foot is parented to it", bones=names)
-
-
-def ends_at_tail(body: Body, bone: str) -> bool:
-    """Return whether a bone is the last one of a leg without a foot, which stands on its tail."""
-    limbs = [one for one in body.anatomy.limbs if one.end < 0 and not one.is_bare]
-    return bone in {body.names[limb.bones[-1]] for limb in limbs}

@@ -41,7 +41,6 @@ from ...blender.rotation import LOCATION, ranges_of
 from ...blender.session import part
 from ...blender.skeleton import Point, Skeleton, vector
 from ...body.carriers import Carriers
-from ...body.flexion import stored_flexion
 from ...plan.chain_plan import ChainPlan, Snapshot
 from ...plan.pre_pass import PrePassBone
 from ...plan.resolving import bone_index
@@ -331,7 +330,7 @@ def kept_body(rig: Skeleton) -> KeptBody | None:
         root,
         [],
         within=bones,
-        facts=lambda bone: facts_of(armature, roles, carriers, bone, root, flexion=_flexion),
+        facts=lambda bone: facts_of(armature, roles, carriers, bone, root, is_planned=True),
         pins=kept,
         staying=[(b, w) for b, w in staying.items() if b in bones and b not in pulled],
         clavicle=body_settings(armature).clavicle,
@@ -349,11 +348,6 @@ def _kept(rig: Skeleton, index: int, pin: FabrikPin) -> KeptPin:
         vector(pin.location_weights),
         vector(pin.rotation_weights),
     )
-
-
-def _flexion(rig: Skeleton, name: str) -> Vec | None:
-    axis = stored_flexion(rig, rig.index[name])
-    return None if axis is None else vector(axis)
 
 
 def _constrained(rig: Skeleton, bone: int) -> str:

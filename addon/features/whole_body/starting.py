@@ -6,6 +6,7 @@ import bpy
 
 from ...blender.skeleton import skeleton_of
 from ...body.carriers import Carriers
+from ...body.looking import body_of
 from ..drag.mirrored import OtherSide
 from .body import root_of
 from .dragging import WholeBodyDrag
@@ -44,7 +45,7 @@ def _is_of_body(depsgraph: bpy.types.Depsgraph, armature: bpy.types.Object, bone
     if not ends or not roles.hips:
         return True
     if roles.controls:  # While limbs are in IK, they do not hang on the body.
-        return bone in roles.controls or roles.named(bone) != bone
+        return bone in roles.controls or bool(body_of(armature, bone).meant(bone))
     carriers = Carriers(rig, shown)
     meant = meant_bone(armature, roles, carriers, posed_chains(depsgraph, armature), bone)
     top = carriers.up(meant)[0]  # A body may be in several pieces.
