@@ -170,15 +170,19 @@ class Body:
     @cached_property
     def limbs(self) -> list[tuple[LimbAnatomy, Limb]]:
         """Its arms and legs, as they were recognized and as IK poses them."""
-        pairs = [(found, self.rig.limb(self, found)) for found in self.anatomy.limbs]
-        return [(found, limb) for found, limb in pairs if limb is not None]
+        pairs = [(anatomical, self.rig.limb(self, anatomical)) for anatomical in self.anatomy.limbs]
+        return [(anatomical, limb) for anatomical, limb in pairs if limb is not None]
 
     def limb_ending(self, bone: str) -> Limb | None:
         """Return the limb with a bone as its hand or foot, or which stands on its last bone."""
-        whole = [limb for found, limb in self.limbs if found.end >= 0 or not found.is_bare]
-        return next((limb for limb in whole if limb.end == bone), None)
+        return next((limb for limb in self.ended_limbs if limb.end == bone), None)
 
-    def after(self, bone: str) -> str:
+    @property
+    def ended_limbs(self) -> list[Limb]:
+        """The limbs with a hand or foot, or with a tail to stand on."""
+        return [limb for shape, limb in self.limbs if shape.end >= 0 or not shape.is_bare]
+
+    def joint_after(self, bone: str) -> str:
         """Return the joint of a limb after that of a bone, or its hand or foot; empty if none."""
         index = self.index.get(self.meant(bone), -1)
         lines = [(*limb.bones, limb.end) for limb in self.anatomy.limbs]

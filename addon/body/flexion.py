@@ -318,7 +318,7 @@ def _joint(armature: bpy.types.Object, name: str, uses: Uses, end: Vector | None
     above = (rig.rest(i).head_local for i in reversed(rig.chain_up(bone)[:-1]))
     before = next((way for way in (head - start for start in above) if way.length > 0.0), Vector())
     if end is None:
-        known = rig.index.get(body_of(armature, name).after(name), -1)
+        known = rig.index.get(body_of(armature, name).joint_after(name), -1)
         end = rig.rest(known).head_local if known >= 0 else Vector(end_of(rig, bone))
     after = end - head
     if before.length == 0.0 or after.length == 0.0:
@@ -445,9 +445,9 @@ def _body(joint: _Joint) -> Vector | None:
         if joints == [index]:
             to = body.front if limb.kind == "ARM" else -body.front
             line = [body.matrix(rig.rest(bone)) for bone in rig.chain_up(joint.bone)]
-            ways = [line[-1].translation - above.translation for above in line[-2::-1]]
-            before = next((way for way in ways if way.length > 0.0), Vector())
-            axis = cast(Vector, before.cross(to))
+            offsets = [line[-1].translation - above.translation for above in line[-2::-1]]
+            upper = next((offset for offset in offsets if offset.length > 0.0), Vector())
+            axis = cast(Vector, upper.cross(to))
             axes = line[-1].to_3x3().normalized()
             return axes.transposed() @ axis if axis.length > 0.0 else None
     return None

@@ -105,9 +105,9 @@ def _remembered(
     looked = _looked(armature)
     result, seen = looked.results.get(asked, (None, b""))
     if seen is not None and seen != clip_revision(armature):
-        own = Clip(armature)
-        result = look(looked.rig, own)
-        seen = clip_revision(armature) if own.is_read else None
+        new = Clip(armature)
+        result = look(looked.rig, new)
+        seen = clip_revision(armature) if new.is_read else None
         looked.results[asked] = result, seen
     if clip is not None and seen is not None:
         clip.is_read = True

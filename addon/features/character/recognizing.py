@@ -133,8 +133,7 @@ def part_limb(armature: bpy.types.Object, part: RecognizedPart | FabrikPart) -> 
 
 def _parts(body: Body) -> list[RecognizedPart]:
     names, anatomy = body.names, body.anatomy
-    limbs = [limb for found, limb in body.limbs if found.end >= 0 or not found.is_bare]
-    parts = [RecognizedPart(limb.kind, *body.part_of(limb)) for limb in limbs]
+    parts = [RecognizedPart(limb.kind, *body.part_of(limb)) for limb in body.ended_limbs]
     spine = _trunk(body)
     if len(spine) > 1:
         parts.insert(0, RecognizedPart("SPINE", names[spine[-1]], len(spine)))
