@@ -400,6 +400,10 @@ def _give_setting(group: Any, prop: Any, state: State) -> None:
         _set(group, name, old)
 
 
+HAS_SELECT = "select" in bpy.types.PoseBone.bl_rna.properties
+"""Whether pose bones are selected, as from Blender 5.0 on, and not their rest bones."""
+
+
 def _bone(bone: Any, ours: Sequence[Sequence[Any]]) -> State:
     """Return the properties that operators set on a bone.
 
@@ -415,12 +419,8 @@ def _bone(bone: Any, ours: Sequence[Sequence[Any]]) -> State:
             if owner.is_property_set(prop.identifier)
         }
     state["constraints"] = [(con.type, _values(con), _targets(con)) for con in bone.constraints]
-    state["select"] = _selection(bone).select
+    state["select"] = (bone if HAS_SELECT else bone.bone).select
     return state
-
-
-def _selection(bone: Any) -> Any:
-    return bone if "select" in bone.bl_rna.properties else bone.bone
 
 
 def _ours(kind: Any) -> list[Any]:
@@ -448,8 +448,9 @@ def _give_bone(bone: Any, state: State) -> None:
             if prop.identifier in state[part] or owner.is_property_set(prop.identifier):
                 _give_setting(owner, prop, state[part])
     _give_constraints(bone, state["constraints"])
-    if _selection(bone).select != state["select"]:
-        _selection(bone).select = state["select"]
+    selection = bone if HAS_SELECT else bone.bone
+    if selection.select != state["select"]:
+        selection.select = state["select"]
 
 
 def _give_constraints(bone: Any, old: list[tuple[str, State, list[State]]]) -> None:

@@ -103,7 +103,7 @@ def _native_chains(armature: bpy.types.Object) -> Iterator[PosedChain]:
     """Yield the chains that Blender's own IK poses."""
     rig = skeleton_of(armature)
     for bone in pose_bones(armature):
-        for con in active_constraints(bone):
+        for con in active_constraints(bone) if bone.constraints else ():
             if con.type != "IK":
                 continue
             named = named_chain(con, bone)
