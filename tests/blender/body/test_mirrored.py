@@ -9,6 +9,8 @@ import pytest
 from characters import FAMILIES, make_capture
 from families import ARM, Joints, about_x, standing, walking
 from mathutils import Matrix, Vector
+from operating import add_limbs
+from rigs import evaluated, go
 
 from addon.body.flexion import flexion_of
 from addon.body.looking import body_of
@@ -61,3 +63,16 @@ def test_joints_of_a_pair_bend_mirrored(empty_file: None, name: str) -> None:
     for kind, sides in bends.items():
         ahead = [side.dot(body.front) > 0.0 for side in sides]
         assert ahead == [kind == "ARM"] * len(sides), (kind, sides, sources)
+
+
+@pytest.mark.parametrize("name", ["mmd", "genesis 8", "makehuman", "cmu"])
+def test_poles_of_arms_are_behind_and_of_legs_ahead(empty_file: None, name: str) -> None:
+    rig = make_capture(name, yaw=0.0, walk=arms_in_a)
+    go(1)
+    for _, limb in body_of(rig).limbs:
+        add_limbs(rig, limb.end, controls="EMPTY")
+        item = rig.fabrik.constraints[-1]
+        shown = evaluated(rig).pose.bones
+        middle = 0.5 * (shown[limb.bones[0]].head + shown[limb.hand].head)
+        behind = (item.pole_target.matrix_world.translation - middle).normalized().y
+        assert (behind > 0.5) if limb.kind == "ARM" else (behind < -0.5), limb
