@@ -91,10 +91,18 @@ fuzz-wheel-%:
 	$(call env,bpy-$*) -m pytest -s tests/blender/test_fuzz.py tests/blender/test_fuzz_settings.py $(PYTEST)
 
 .PHONY: test-install
-test-install: package  ## install the built zips in a real Blender and use them
+test-install: package $(WHEELS:%=test-install-%)  ## install the built zips in every supported Blender, and use them
 	$(call find) && for package in dist/*.zip; do \
 		rm -rf build/user && mkdir -p build/user && \
 		BLENDER_USER_RESOURCES="$(CURDIR)/build/user" $(real) tests/install.py -- $$package \
+		|| exit; \
+	done
+
+# The wheels have the operators of Install from Disk, and check the zips as Blender itself does.
+test-install-%: package
+	python=$$($(PYTHON) tools/environment.py bpy-$*) && for package in dist/*.zip; do \
+		rm -rf build/user-$* && mkdir -p build/user-$* && \
+		BLENDER_USER_RESOURCES="$(CURDIR)/build/user-$*" "$$python" tests/install.py -- $$package \
 		|| exit; \
 	done
 
@@ -122,6 +130,10 @@ samples:  ## build the sample .blend files, with the oldest Blender, so that all
 pictures: package  ## make the manual's pictures of the window, still and moving
 	$(call env,core) tests/ui/screenshots.py
 	$(call env,core) tests/ui/films.py
+
+.PHONY: listing
+listing:  ## draw the stills and the film for the extensions platform, from the samples
+	export PYTHONPATH="$$($(PYTHON) tools/state.py)" && $(call env,bpy-$$($(PYTHON) tools/environment.py newest)) samples/listing.py
 
 .PHONY: diagrams
 diagrams:  ## draw the manual's diagrams from tools/diagrams

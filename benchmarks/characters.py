@@ -336,8 +336,8 @@ HELD_FROM = -WARM_UP
 
 HOLDS_MEANING = """\
 The rig that Rigify generates from its {kind} meta-rig, its limbs converted, its controls keyed. \
-Those of hands and feet go along with its torso, and {props} objects with these: by {count} holds, \
-and by Blender's Child Of. Without holds none of them does. Milliseconds of one \
+The controls of hands and feet move with its torso, and {props} objects with these: by {count} \
+holds, and by Blender's Child Of. Without holds none of them does. Milliseconds of one \
 `Scene.frame_set`, the variants alternating every {block} frames; “again” are the same frames, \
 played a second time."""
 

@@ -65,7 +65,7 @@ PYTHON = "reading from Python, see Frame cost; Blender's IK adds {left:.0f} µs 
 
 WAYS = """\
 The solver compiled, as above, and interpreted, as with the zip for any platform: milliseconds of \
-one `Scene.frame_set`, medians of {frames} frames, in a process of its own in which ours and \
+one `Scene.frame_set`, medians of {frames} frames, in a separate process, in which ours and \
 Blender's IK alternate as well."""
 
 LONG = "100 × 10, long"

@@ -37,7 +37,7 @@ PARTS = ("Neck", "Head", "Eye.L", "Eye.R")
 
 MEANING = """\
 Milliseconds of one `Scene.frame_set` of {heads} heads, each with a neck that shares its rotation \
-and two eyes with constraints of their own, which look at moving targets. Blender's variant has \
+and two eyes with separate constraints, which look at moving targets. Blender's variant has \
 Damped Track on the four bones of each head, on the neck with an influence of 0.5. “damped” is \
 ours with Damping on the heads. “floor” writes all rotations in a handler and nothing else. \
 “each” is the median time in our handlers in microseconds, divided by the {count} constraints, \

@@ -42,7 +42,7 @@ def main(names: list[str]) -> None:
     """Build samples with the extension registered, as when a user makes a rig."""
     unknown = [name for name in names if name not in ALL]
     if unknown:
-        sys.exit(f"build: there is no sample {', '.join(unknown)}; choose of {', '.join(ALL)}")
+        sys.exit(f"build: no such sample: {', '.join(unknown)}; choose from {', '.join(ALL)}")
     import addon
 
     addon.register()

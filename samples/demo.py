@@ -78,7 +78,7 @@ HEADINGS = (
     ("", "", "", "FABRIK IK", "", "Blender's IK", ""),
     ("rig", "chains × bones", "frames", "error mm", "ms/frame", "error mm", "ms/frame"),
 )
-WIDTHS = (11, 14, 6, 9, 8, 12, 8)
+WIDTHS = (11, 20, 6, 9, 8, 12, 8)
 EXPLANATION = f"""
 error: largest distance from a tip to its target, in world space, over all frames
 ms/frame: median of Scene.frame_set over {ROUNDS} times all frames, the two in turn, in the same

@@ -12,7 +12,7 @@ READ_ME = """\
 With the FABRIK IK extension enabled, play: each tentacle has two constraints, a Wave and, after \
 it in the list, one that reaches. So it waves, and its tip is on its target all the same.
 Move a Wave below the other one, and the tips wave as well. Change Amplitude, Wavelength and Speed \
-of a Wave, or give it Noise and a Seed of its own.
+of a Wave, or give it Noise and another Seed.
 """
 
 TENTACLES = 8

@@ -1,4 +1,4 @@
-"""Check the links and words of README, CONTRIBUTING and the manual, without building the site.
+"""Check the links and words of README, CONTRIBUTING, listing and manual, without building the site.
 
 A link to a missing file, picture or heading fails. So does a page missing from the navigation, an
 entry without its page, and a picture that no page shows. `zensical build --strict`, which builds
@@ -21,6 +21,8 @@ DOCS = ROOT / "docs"
 PICTURES = DOCS / "images"
 MESSAGES = ROOT / "addon" / "translations" / "messages.pot"
 STYLE_GUIDE = DOCS / "style-guide.md"
+OUTSIDE = ("README.md", "CONTRIBUTING.md", "listing/README.md")
+"""The pages that are not part of the manual."""
 FENCE = re.compile(r"^ *```.*?^ *```$", re.MULTILINE | re.DOTALL)
 LINK = re.compile(r"!?\[(?:[^][]|\[[^]]*\])*\]\(([^)\s]+)\)")
 MESSAGE = re.compile(r'^msgid (?:".*"\n)+', re.MULTILINE)
@@ -115,7 +117,7 @@ def _turn_at(page: Path, text: str, position: int, turn: str) -> str:
 def problems() -> Iterator[str]:
     """Yield a sentence for each problem."""
     manual = sorted(DOCS.rglob("*.md"))
-    pages = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *manual]
+    pages = [*(ROOT / page for page in OUTSIDE), *manual]
     yield from broken_links(pages)
     yield from turns_of_phrase([page for page in pages if page != STYLE_GUIDE])
     nav = tomllib.loads((ROOT / "zensical.toml").read_text(encoding="utf-8"))["project"]["nav"]

@@ -130,7 +130,7 @@ def _bags(action: Any, slot: object) -> list[Any]:
 def animated(ob: Any) -> Channels:
     """Return the channels of a data-block that its animation currently sets."""
     keyed: set[tuple[str, int]] = set()
-    for curves in _acting_lists(ob):
+    for curves in _acting_lists(ob) if ob.animation_data else ():
         keyed.update((c.data_path, c.array_index) for c in curves if has_effect(c))
     return Channels(frozenset(keyed), driven(ob))
 

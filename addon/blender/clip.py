@@ -1,6 +1,6 @@
 """The poses of a clip: where the bones of an armature are at frames of its animation.
 
-Only its F-curves are read. The scene is not evaluated: constraints and drivers do not count.
+Only F-curves are read. The scene isn't evaluated, so constraints and drivers have no effect.
 """
 
 from __future__ import annotations
@@ -19,13 +19,13 @@ from .curves import Curves, Sampler
 from .rotation import PatchedChannels, floats, integers, quaternion
 
 SAMPLES: Final = 9
-"""The largest number of frames at which a clip is looked at, those at its ends included."""
+"""The largest number of sampled frames of a clip, including those at its ends."""
 
 
 class Clip:
-    """The animation of the bones of an armature: that of its action, else of its first NLA strip.
+    """The animation of an armature's bones, from its action or else from its first NLA strip.
 
-    It refers to F-curves, so that it must not outlive the operator that reads it.
+    It stores references to F-curves, so it must not outlive the operator that reads it.
 
     Attributes:
         object: The armature object.

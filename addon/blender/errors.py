@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import traceback
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Mapping, Sequence
 
 from .messages import COMMA, Message, enumerated, joined, msg
 
@@ -64,22 +63,22 @@ def report_once(failure: str) -> None:
         print(f"FABRIK IK {failure}; please report this:\n{report}")
 
 
-@contextmanager
-def contained(failure: str) -> Iterator[None]:
-    """Report exceptions instead of raising them, except for references to removed data.
+class contained:
+    """Report exceptions instead of raising them, except for references to removed data."""
 
-    Args:
-        failure: See `report_once`.
+    def __init__(self, failure: str) -> None:
+        """Report the failure as `report_once` does."""
+        self._failure = failure
 
-    Raises:
-        ReferenceError: If data has been removed.
-    """
-    try:
-        yield
-    except ReferenceError:
-        raise
-    except Exception:
-        report_once(failure)
+    def __enter__(self) -> None:
+        """Begin."""
+
+    def __exit__(self, _kind: object, error: BaseException | None, _trace: object) -> bool:
+        """Report an exception; return whether it is contained."""
+        if not isinstance(error, Exception) or isinstance(error, ReferenceError):
+            return False
+        report_once(self._failure)
+        return True
 
 
 _interrupted = [0]

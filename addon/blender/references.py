@@ -13,8 +13,7 @@ from typing import Any, NamedTuple
 
 import bpy
 
-from .curves import split_bone_path
-from .relations import SHAPE, Node, node_of
+from .relations import SHAPE, Node, driver_targets, node_of
 
 SHAPING = ("modifiers", "data", "particle_systems", "instance_collection")
 """The properties of an object that determine its shape, besides its parent."""
@@ -90,12 +89,11 @@ def _sources(blocks: Iterable[bpy.types.ID], drivers: Iterable[Any]) -> Iterator
     seen, drivers = {*pending}, [*drivers]
     while pending or drivers:
         referenced: list[bpy.types.ID] = []
-        for target in (t for driver in drivers for var in driver.variables for t in var.targets):
-            if isinstance(target.id, bpy.types.Object):
-                bone = target.bone_target or split_bone_path(target.data_path)[0]
-                yield node_of(target.id, bone)
-            elif target.id is not None:
-                referenced.append(target.id)
+        for target, bone in (target for driver in drivers for target in driver_targets(driver)):
+            if isinstance(target, bpy.types.Object):
+                yield node_of(target, bone)
+            else:
+                referenced.append(target)
         drivers = []
         if pending:
             block: Any = pending.pop()

@@ -77,11 +77,11 @@ def deformers(ob: bpy.types.Object) -> list[bpy.types.Object]:
     return [armature for armature in armatures if armature is not None]
 
 
-def driver_inputs(driver: Any) -> Iterator[Node]:
-    """Yield the objects and bones that the variables of a driver read."""
+def driver_targets(driver: Any) -> Iterator[tuple[bpy.types.ID, str]]:
+    """Yield the data-blocks that the variables of a driver read, each with the name of a bone."""
     for target in (target for variable in driver.variables for target in variable.targets):
-        if isinstance(target.id, bpy.types.Object):
-            yield node_of(target.id, target.bone_target or split_bone_path(target.data_path)[0])
+        if target.id is not None:
+            yield target.id, target.bone_target or split_bone_path(target.data_path)[0]
 
 
 def walk_dependencies(

@@ -303,7 +303,13 @@ ZERO_QUATERNION: Quat = (0.0, 1.0, 0.0, 0.0)
 
 
 class PatchedRows(PoseChannels):
-    """The channels of a pose's bones that are needed in columns, with some values replaced."""
+    """The channels of a pose's bones that are needed in columns, with some values replaced.
+
+    Attributes:
+        reads_all: Whether all bones are read, and only the column of modes has just those needed.
+    """
+
+    reads_all = False
 
     def __init__(
         self,
@@ -318,7 +324,8 @@ class PatchedRows(PoseChannels):
             patches: Returns the flat indices and values to replace, for a channel and its size.
             rows: The bones needed in columns; None for all.
         """
-        super().__init__(bones, rows)
+        super().__init__(bones, None if self.reads_all else rows)
+        self._counting = rows if rows is not None and rows.are_few else None
         self._patches = patches
         self._patched: dict[str, array[float]] = {}
 
@@ -341,22 +348,7 @@ class PatchedRows(PoseChannels):
 class PatchedChannels(PatchedRows):
     """The channels of all bones of a pose, with some values replaced."""
 
-    def __init__(
-        self,
-        bones: bpy.types.bpy_prop_collection,
-        patches: Callable[[str, int], Iterable[tuple[int, float]]],
-        rows: Rows | None = None,
-    ) -> None:
-        """Read nothing yet.
-
-        Args:
-            bones: The pose bones of an original armature.
-            patches: Returns the flat indices and values to replace, for a channel and its size.
-            rows: The bones whose rotation modes are needed; None for all. The column has only
-                these, like that of `PoseChannels`.
-        """
-        super().__init__(bones, patches)
-        self._counting = rows if rows is not None and rows.are_few else None
+    reads_all = True
 
     @cached_property
     def _all_modes(self) -> array[int]:

@@ -1,7 +1,7 @@
 """The session: everything that is remembered about the open file between updates.
 
-Loading a file, undo and redo invalidate references to Blender's data. A new session begins then, so
-that nothing must be cleared piece by piece.
+Loading a file, undo and redo invalidate references to Blender's data. A new session then begins, so
+nothing has to be cleared piece by piece.
 """
 
 from __future__ import annotations
@@ -36,10 +36,10 @@ def renew() -> None:
 
 
 def uncollected(fill: Callable[Parameters, Result]) -> Callable[Parameters, Result]:
-    """Have Python's garbage collector wait for a function that fills the session.
+    """Pause Python's garbage collector while a function fills the session.
 
-    What that makes is all kept. The collector would look through it again and again, and through
-    all other objects of Blender's Python with it, which takes a fifth of the time.
+    The session keeps everything that the function creates. The collector would scan it repeatedly,
+    with all other objects of Blender's Python, which takes a fifth of the time.
     """
 
     @wraps(fill)

@@ -110,19 +110,19 @@ class Armatures(NamedTuple):
             flag, posing a bone doesn't.
     """
 
-    changed: list[Armature]
-    clicked: list[Armature]
+    changed: set[Armature]
+    clicked: set[Armature]
     moved: set[int]
 
 
 def armatures_in(updates: Updates) -> Armatures:
     """Return the armatures in an update."""
-    armatures = Armatures([], [], set())
+    armatures = Armatures(set(), set(), set())
     if updates.has_armatures:
         flags = zip(updates.geometry, updates.transform, strict=True)
         for block, (geometry, transform) in zip(updates.blocks, flags, strict=True):
             if isinstance(block, Armature):
-                (armatures.changed if geometry else armatures.clicked).append(block)
+                (armatures.changed if geometry else armatures.clicked).add(block)
             elif transform and isinstance(block, Object):
                 armatures.moved.add(block.session_uid)
     return armatures
@@ -156,11 +156,13 @@ def tagged_in(graphs: Iterable[bpy.types.Depsgraph]) -> set[str]:
     Only names are safe to read. Removed data-blocks are still listed, and accessing the original of
     such a copy crashes Blender.
     """
-    return {cast("bpy.types.ID", update.id).name for graph in graphs for update in graph.updates}
+    untyped: Iterable[Any] = graphs  # Called at each frame.
+    return {update.id.name for graph in untyped for update in graph.updates}
 
 
 def tag_animation(depsgraph: bpy.types.Depsgraph) -> None:
-    """Make the next update evaluate the animation of all data-blocks, as on a frame change."""
+    """Make the next update evaluate all F-curves, as on a frame change."""
     for block in depsgraph.ids:
-        if getattr(block, "animation_data", None) is not None:
+        data = getattr(block, "animation_data", None)
+        if data is not None and (data.action or data.nla_tracks):
             cast("bpy.types.ID", block.original).update_tag(refresh={"TIME"})

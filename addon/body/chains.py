@@ -7,10 +7,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from itertools import pairwise
 from math import cos, dist, radians
 from typing import Any, Final, NamedTuple
 
-from mathutils import Vector
+from mathutils import Matrix, Vector
 
 from fabrik_solver.core.bend import STRAIGHT, bend_direction, chain_axis
 from fabrik_solver.core.vectors import ORIGIN, Vec, across, cross, dot, length, sub, unit
@@ -45,7 +46,7 @@ MECHANICAL: Final = re.compile(
 
 
 def common_name(bone: str) -> str:
-    """Return what an animator calls a bone: its name without what is of the rig's mechanism."""
+    """Return what an animator calls a bone: its name without a rig's prefixes and suffixes."""
     return MECHANICAL.sub("", bone) or bone
 
 
@@ -149,32 +150,23 @@ def _tail(rig: Skeleton, bone: int) -> Vec:
     return vector(rig.rest(bone).tail_local)
 
 
-def rest_bend(rig: Skeleton, chain: Sequence[int], tip_bone: int) -> Vec | None:
+def rest_bend(heads_and_tip: Sequence[Vector], axes: Matrix) -> Vec | None:
     """Return the direction in which a chain is bent at rest, None if it is straight.
 
     It is a unit vector in the space of the first bone.
 
     Args:
-        rig: The armature.
-        chain: The bones, root first.
-        tip_bone: The bone whose head is the tip; -1 for the last bone's tail.
+        heads_and_tip: The joints from the root to the tip, at rest in armature space.
+        axes: The axes of the first bone at rest, in armature space.
     """
-    bones = [rig.rest(i) for i in chain]
-    tip = bones[-1].tail_local
-    if tip_bone >= 0:
-        tip = rig.rest(tip_bone).head_local
-    root = bones[0].head_local
-    heads = [bone.head_local for bone in bones]
-    joints = [vector(point - root) for point in (*heads, tip)]
+    root = heads_and_tip[0]
+    joints = [vector(joint - root) for joint in heads_and_tip]
     axis = chain_axis(joints)
-    size = sum(length(vector(b - a)) for a, b in zip(heads, (*heads[1:], tip), strict=True))
-    if max(length(across(joint, axis)) for joint in joints) <= STRAIGHT * size:
+    size = sum([length(vector(b - a)) for a, b in pairwise(heads_and_tip)])
+    if max([length(across(joint, axis)) for joint in joints]) <= STRAIGHT * size:
         return None
-    bend = bend_direction([vector((p - root) / size) for p in (*heads, tip)], axis)
-    if bend is None:
-        return None
-    root_axes = bones[0].matrix_local.to_3x3()
-    return vector(root_axes.transposed() @ Vector(bend))
+    bend = bend_direction([vector((joint - root) / size) for joint in heads_and_tip], axis)
+    return None if bend is None else vector(axes.transposed() @ Vector(bend))
 
 
 class NamedChain(NamedTuple):

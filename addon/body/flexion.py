@@ -223,7 +223,14 @@ def stored_flexion(rig: Skeleton, bone: int) -> Vector | None:
 
     It is a unit vector in the bone's rest space.
     """
-    axis = Vector(cast(Any, pose_bones(rig.object)[rig.names[bone]]).fabrik_flexion)
+    return _stored(rest_bone(rig.object, rig.names[bone]), pose_bones(rig.object)[rig.names[bone]])
+
+
+def _stored(bone: Any, posed: Any) -> Vector | None:
+    """Return what is stored of a rest bone or, if that is linked, of its pose bone."""
+    axis = Vector(bone.fabrik_flexion)
+    if axis.length == 0.0:
+        axis = Vector(posed.fabrik_found_flexion)
     return axis.normalized() if axis.length > 0.0 else None
 
 
@@ -487,12 +494,15 @@ def bend_side(rig: Skeleton, chain: Sequence[int], tip_bone: int) -> RestBend | 
         chain: The bones, root first.
         tip_bone: The bone whose head is the tip; -1 for the last bone's tail.
     """
-    last = rig.rest(chain[-1])
-    tip = rig.rest(tip_bone).head_local if tip_bone >= 0 else last.tail_local
-    joints = [*(rig.rest(bone).head_local for bone in chain), tip]
+    bones = [rig.rest(bone) for bone in chain]
+    tip = rig.rest(tip_bone).head_local if tip_bone >= 0 else bones[-1].tail_local
+    joints = [*[bone.head_local for bone in bones], tip]
+    axes = bones[0].matrix_local.to_3x3()
+    posed = pose_bones(rig.object)
     stored = [
-        None if axis is None else rig.rest(bone).matrix_local.to_3x3() @ axis
-        for bone, axis in ((bone, stored_flexion(rig, bone)) for bone in chain[1:])
+        None if axis is None else bone.matrix_local.to_3x3() @ axis
+        for i, bone in zip(chain[1:], bones[1:], strict=True)
+        for axis in [_stored(bone, posed[rig.names[i]])]
     ]
     side = _folded_side(joints, stored) if 3 <= len(chain) <= LIMB else None
     if side is None:
@@ -504,10 +514,9 @@ def bend_side(rig: Skeleton, chain: Sequence[int], tip_bone: int) -> RestBend | 
         ]
         total = sum(sides, Vector())
         if not sides or total.length < AGREED * len(sides):
-            rest = rest_bend(rig, chain, tip_bone)
+            rest = rest_bend(joints, axes)
             return None if rest is None else RestBend(rest)
         side = total.normalized(), ()
-    axes = rig.rest(chain[0]).matrix_local.to_3x3()
     return RestBend(vector(axes.transposed() @ side[0]), side[1])
 
 

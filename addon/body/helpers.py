@@ -11,7 +11,8 @@ from fabrik_solver.motion.naming import NOT_BODY, words_of
 
 from ..blender.access import pose_bones
 from ..blender.curves import split_bone_path
-from ..blender.relations import active_constraints, deformers, driver_inputs
+from ..blender.dependency_driver import existing_bone
+from ..blender.relations import active_constraints, deformers, driver_targets
 from ..blender.skeleton import skeleton_of
 from ..settings.properties import settings
 
@@ -126,9 +127,9 @@ def follows(armature: bpy.types.Object, is_active: bool) -> Iterator[tuple[str, 
     data = armature.animation_data
     for curve in data.drivers if data is not None else ():
         owner = split_bone_path(curve.data_path)[0]
-        for ob, index in driver_inputs(curve.driver) if owner else ():
-            if index >= 0:
-                yield owner, ob, skeleton_of(ob).names[index]
+        for block, bone in driver_targets(curve.driver) if owner else ():
+            if isinstance(block, bpy.types.Object) and existing_bone(block, bone):
+                yield owner, block, bone
 
 
 def _inputs(con: Any) -> Iterator[tuple[Any, str]]:

@@ -250,7 +250,7 @@ def switched_below(armature: bpy.types.Object, switch: str, end: str) -> dict[st
 
 
 def use_fk(armature: bpy.types.Object, switches: Collection[str]) -> None:
-    """Set switches of limbs to FK; they are given by their bones."""
+    """Switch limbs to FK, by the names of the bones that have their switches."""
     for switch in switches:
         cast(Any, pose_bones(armature)[switch])[SWITCH] = 1.0
     if switches:

@@ -1,4 +1,4 @@
-"""Limbs whose hand or foot is loose: IK reaches for it from where they end."""
+"""Limbs whose hand or foot isn't parented to them: IK reaches for it from where they end."""
 
 from __future__ import annotations
 
@@ -20,16 +20,16 @@ from . import constraints as editing
 from .controls import control_name, edit_mode, mark_controls, uneditable_problem
 
 SIZE: Final = 0.1
-"""The length of such a bone, as a fraction of the bone that it ends."""
+"""The length of an added bone, as a fraction of the limb's last bone."""
 
 
 def with_ends(armature: bpy.types.Object, limbs: Sequence[Limb]) -> list[Limb]:
-    """Return limbs with bones where their joints with loose hands and feet are.
+    """Return limbs, with a bone added at the joint of each loose hand or foot.
 
-    Where the tail of the last bone is there, or a child of it, it needs none.
+    A limb needs no such bone if its last bone, or a child of that, ends at the joint.
 
     Raises:
-        ProblemError: If bones cannot be added; then nothing has changed.
+        ProblemError: If bones can't be added. Nothing is changed.
     """
     bones = cast(bpy.types.Armature, armature.data).bones
     joints: dict[int, Vector] = {}
@@ -120,7 +120,7 @@ def refuse_left_behind(armature: bpy.types.Object, limbs: Sequence[Limb]) -> Non
 
 
 def added_end(armature: bpy.types.Object, item: FabrikConstraint) -> str:
-    """Return the bone that was added where the limb of a constraint ends; empty if none was."""
+    """Return the bone that was added at the end of a constraint's limb; empty without one."""
     if item.bone not in pose_bones(armature):
         return ""
     end = pose_bones(armature)[item.bone]

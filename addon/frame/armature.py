@@ -480,7 +480,14 @@ class Evaluated:
 
     def columns(self) -> list[list[Any]]:
         """Return the settings of all constraints, one list per setting of `settings_form`."""
-        return [self.column(name) for name in settings_form().names]
+        columns: list[list[Any]] = []
+        items = self._constraints
+        count = len(items)
+        for name in settings_form().names:  # Inlined, as each armature is read thus.
+            column = [0] * count
+            items.foreach_get(name, column)
+            columns.append(column)
+        return columns
 
     def frame(self, bone: int) -> Frame:
         """Return a bone's evaluated frame in armature space."""
@@ -516,6 +523,12 @@ class Unevaluated(Evaluated):
             self.has_animated_bones = played.animates_bones()
             if self.has_animated_bones:
                 self.channels = self.patched(self.bones, played.bone_values, rows)
+
+    def columns(self) -> list[list[Any]]:
+        """Return the settings of all constraints, one list per setting of `settings_form`."""
+        if self._played is None:
+            return super().columns()
+        return [self.column(name) for name in settings_form().names]
 
     def has_played(self, evaluated: PoseChannels, posed: Collection[int]) -> bool:
         """Return whether evaluated channels match the F-curves.

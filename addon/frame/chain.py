@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Sequence
 from math import dist, inf, isfinite
 from typing import NamedTuple, cast
 
@@ -29,7 +28,6 @@ from fabrik_solver import (
 from fabrik_solver.core.vectors import (
     ORIGIN,
     Mat3,
-    Quat,
     Vec,
     add,
     mat_determinant,
@@ -252,7 +250,7 @@ class ChainUnit(Unit):
             raise not_finite_error(self.plan, inputs, to_armature) from None
 
     def measured(
-        self, inputs: SolveInput, result: SolveResult, turns: Sequence[Quat], rounding: float
+        self, inputs: SolveInput, result: SolveResult, turns: list[float], rounding: float
     ) -> tuple[Report, ...]:
         """Return the report of the constraint, measured on the written pose.
 
@@ -266,13 +264,16 @@ class ChainUnit(Unit):
         spaces = inputs.world, self._to_armature
         tolerance = settings.tolerance
         error, is_on = measure(chain, written, spaces, inputs.target, tolerance, inputs.motion)
-        state, message = posture.state, posed.report.message
+        believed = posed.report
+        state, message = posture.state, believed.message
         if settings.influence == 1.0:
             state = judged(state, is_on, posture.has_orientation_error)
+        error = round(error, 6)  # To micrometres; anything below is noise.
+        if state == posture.state == believed.state and error == believed.error:
+            return result.reports
         if state != posture.state:
             message = inputs.note if state == "REACHED" else message or MISSED
-        # Rounded to micrometres; anything below is noise.
-        return (Report(state, round(error, 6), posed.report.iterations_used, message),)
+        return (Report(state, error, believed.iterations_used, message),)
 
     def beneath(
         self, scene: SolvedScene, reports: tuple[Report, ...], layer: Unit

@@ -30,7 +30,7 @@ class Coming(NamedTuple):
     Attributes:
         plan: The plan.
         scene: The scene.
-        graphs: The depsgraphs of its view layers.
+        graphs: The depsgraphs of its view layers; None for a new one, which evaluates everything.
         frame: The new frame; None if the frame did not change.
         tagged: The names of the data-blocks tagged for update.
         may_be_rebuilt: Whether Blender may rebuild its relations, which outdates the plan, or
@@ -41,7 +41,7 @@ class Coming(NamedTuple):
 
     plan: Plan
     scene: bpy.types.Scene
-    graphs: Sequence[bpy.types.Depsgraph]
+    graphs: Sequence[bpy.types.Depsgraph] | None
     frame: float | None
     tagged: Set[str]
     may_be_rebuilt: bool
@@ -78,10 +78,10 @@ class Early:
             coming: The evaluation.
             copied: The armatures that it copies.
         """
-        if len(coming.graphs) == 1 == len(bpy.data.scenes):
+        graphs, plan = coming.graphs or (), coming.plan
+        if len(graphs) == 1 == len(bpy.data.scenes):
             return
-        plan = coming.plan
-        for graph in coming.graphs:
+        for graph in graphs:
             for uid in copied:
                 ob = plan.rigs[uid].object
                 copy = ob.evaluated_get(graph)
@@ -186,6 +186,8 @@ def chosen(runs: Runs, early: Early, coming: Coming) -> Choice:
 
 def _evaluated_in(coming: Coming, rigs: set[int]) -> set[int]:
     """Return the armatures that are evaluated; the others send no notification."""
+    if coming.graphs is None:
+        return rigs
     objects = [(uid, coming.plan.rigs[uid].object) for uid in rigs]
     return {
         uid

@@ -304,7 +304,7 @@ def _follow(
     updates = Updates(depsgraph)
     if runs.meshes.is_asked:
         runs.meshes.note_evaluation(depsgraph, updates, is_played)
-    edited: list[bpy.types.Armature] = []
+    edited: set[bpy.types.Armature] = set()
     if not is_played:
         edited = _revise_plan(events, depsgraph, updates, is_rebuilt, is_frame_change)
     has_foreign_animation = is_foreign(depsgraph)
@@ -350,7 +350,7 @@ def _revise_plan(
     updates: Updates,
     is_rebuilt: bool,
     is_frame_change: bool,
-) -> list[bpy.types.Armature]:
+) -> set[bpy.types.Armature]:
     """Discard what edits made invalid of the plan; return the armature data that may be edited."""
     plan_of = events.runs.planner
     edited, clicked, moved = armatures_in(updates)
@@ -360,7 +360,7 @@ def _revise_plan(
         scene = cast("bpy.types.Scene", depsgraph.scene).original
         other_scenes = [other for other in bpy.data.scenes if other != scene]
         tagged = (events.tagged or set()) | tagged_in(graphs_of(*other_scenes))
-        plan_of.revise(tagged, edited + clicked)
+        plan_of.revise(tagged, edited | clicked)
         forget_removed_layers()
     elif plan_of.is_outdated(edited, clicked, moved):
         plan_of.discard(skeletons=True)
@@ -475,16 +475,37 @@ def refresh(is_loaded: bool = False) -> None:
             update, unless another update came earlier.
     """
     layer = bpy.context.view_layer
-    if layer is not None and layer.depsgraph is None:
-        layer.update()  # The first update of a new depsgraph doesn't call handlers.
-    if layer is not None and is_loaded:
-        tag_animation(cast("bpy.types.Depsgraph", layer.depsgraph))
     plan = part(Planner).current_after_writes()
     _declare_dependencies()
-    for rig in plan.rigs.values():
-        rig.object.update_tag()
-    if layer is not None:
-        layer.update()
+    if layer is None:
+        return
+    if layer.depsgraph is None:
+        _evaluate_first(layer)
+    else:
+        for rig in plan.rigs.values():
+            rig.object.update_tag()
+    if is_loaded:
+        tag_animation(cast("bpy.types.Depsgraph", layer.depsgraph))
+    layer.update()
+
+
+def _evaluate_first(layer: bpy.types.ViewLayer) -> None:
+    """Evaluate a view layer with a new depsgraph, for which Blender doesn't call handlers.
+
+    Everything is solved ahead, so that one evaluation is enough.
+    """
+    events, scene = part(Events), cast("bpy.types.Scene", bpy.context.scene)
+    plan = events.runs.follow()
+    coming = Coming(plan, scene, None, None, plan.lookahead.sources.keys(), False, None)
+    try:
+        before_evaluation(events.runs, events.early, coming)
+    except Exception:
+        report_once("could not pose the armatures")
+        _give_up()
+    layer.update()
+    depsgraph = cast("bpy.types.Depsgraph", layer.depsgraph)
+    _restore(depsgraph, is_frame_change=False)
+    _update(depsgraph, is_frame_change=False, has_edits_of_others=False)
 
 
 def solve_in(scene: bpy.types.Scene, layer: bpy.types.ViewLayer) -> None:

@@ -215,10 +215,11 @@ class SolvedScene:
             pose.add(result)
         # Saves a call for each unit of each frame.
         bones, objects = self.plan.moves.get(unit) or self.plan.moved_by(unit)
-        for uid, moved in bones.items():
-            frames = self._frames.get(uid) or {}
-            for bone in moved & frames.keys():
-                del frames[bone]
+        if self._frames:
+            for uid in bones.keys() & self._frames.keys():
+                frames = self._frames[uid]
+                for bone in bones[uid] & frames.keys():
+                    del frames[bone]
         for uid in objects:
             self.worlds.pop(uid, None)
 

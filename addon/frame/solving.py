@@ -13,6 +13,7 @@ from fabrik_solver.core.vectors import Vec
 from ..blender.access import session_uid
 from ..blender.errors import INTERNAL_ERROR, ProblemError, report_once
 from ..blender.meshes import Meshes
+from ..blender.rotation import ranges_of
 from ..blender.session import part
 from ..plan.chain_plan import ChainPlan, Report, UnitPlan
 from ..plan.plan import ArmaturePlan, Plan
@@ -117,7 +118,7 @@ class Runs:
             frame: The new frame; None if the frame did not change.
         """
         solved = SolvedScene(snapshot)
-        units = [one for one in self.units_at(solved.time) if one.plan.rig.uid in snapshot.rigs]
+        units = [unit for unit in self.units_at(solved.time) if unit.plan.rig.uid in snapshot.rigs]
         for unit in units:
             self.solve_next(solved, unit, frame)
         if any([unit.plan.is_layered for unit in units]):
@@ -183,7 +184,9 @@ def _result(solved: SolvedScene, unit: Unit, frame: float | None) -> SolveResult
             _refuse_far(result.locations)
         if not result.bones:
             return result
-        values, turns, rounding = channels_of(solved.poses[unit.plan.rig.uid].fk, result)
+        plan: UnitPlan = unit.plan
+        ranges = plan.ranges if result.bones is plan.bones else ranges_of(result.bones)
+        values, turns, rounding = channels_of(solved.poses[plan.rig.uid].fk, result, ranges)
         reports = unit.measured(inputs, result, turns, rounding)
         # Unlike `_replace`, this doesn't make a dictionary.
         _, bones, rotations, _, scales, locations, lift, _ = result

@@ -26,9 +26,10 @@ from fabrik_solver import (
     point_in,
     pose_body,
     seen_from,
+    unit_rotations,
 )
 from fabrik_solver.core.constraints import ConstraintSpaces
-from fabrik_solver.core.vectors import Quat, Vec
+from fabrik_solver.core.vectors import Vec
 
 from ..blender.access import pose_bones
 from ..blender.errors import ProblemError, listed
@@ -155,7 +156,7 @@ class TreeUnit(Unit):
         return SolveResult(inputs, posed, rotations, reports, scales, locations)
 
     def measured(
-        self, inputs: TreeInput, result: SolveResult, turns: Sequence[Quat], rounding: float
+        self, inputs: TreeInput, result: SolveResult, turns: list[float], rounding: float
     ) -> tuple[Report, ...]:
         """Return the reports of its chains, measured on the written pose."""
         if self._posed is None:
@@ -167,7 +168,7 @@ class TreeUnit(Unit):
             result.locations.get(tree.bones[0], body.locals[0].location),
             posture.outcomes,
         )
-        for bone, turn in zip(result.bones, turns, strict=True):
+        for bone, turn in zip(result.bones, unit_rotations(turns), strict=True):
             index = self._index_of[bone]
             written.rotations[index] = turn
             written.scales[index] = result.scales.get(bone, written.scales[index])

@@ -330,9 +330,11 @@ def after_edits_of_others(
         depsgraph: The evaluated depsgraph; never that of a render.
         follow: Reads the depsgraph, and must not raise. It sees the updates of both evaluations.
     """
-    tagged, overwritten = tagged_in([depsgraph]), runs.overwritten
-    objects = [(rig, rig.object) for rig in runs.plan.rigs.values()]
-    rigs = [rig for rig, ob in objects if _exists(ob) and ob.name in tagged]
+    overwritten = runs.overwritten
+    rigs = [rig for rig in runs.plan.rigs.values() if _exists(rig.object)]
+    if not Updates(depsgraph).are_more_than(len(rigs)):  # Else writing all is cheaper.
+        tagged = tagged_in([depsgraph])
+        rigs = [rig for rig in rigs if rig.object.name in tagged]
     original_poses = [SavedPose(rig) for rig in rigs] if is_foreign(depsgraph) else []
     for rig in rigs:  # These may already show the right pose.
         overwritten.write(runs.writers[rig.uid], is_quiet=True)

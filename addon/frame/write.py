@@ -12,8 +12,7 @@ from typing import Any, NamedTuple
 
 import bpy
 
-from fabrik_solver import ROUNDED, unit_rotations
-from fabrik_solver.core.vectors import Quat
+from fabrik_solver import ROUNDED
 
 from ..blender.access import pose_bones, set_channel
 from ..blender.animated_values import Flushed, take_back
@@ -26,6 +25,7 @@ from ..blender.rotation import (
     LOCATION,
     SCALE,
     ChannelGroup,
+    IndexRange,
     PoseChannels,
     Rows,
     channel_values,
@@ -92,23 +92,29 @@ class PoseWriter:
 
 
 def channels_of(
-    fk: FkPose, result: SolveResult
-) -> tuple[list[tuple[int, array[float]]], list[Quat], float]:
+    fk: FkPose, result: SolveResult, ranges: Sequence[IndexRange]
+) -> tuple[list[tuple[int, array[float]]], list[float], float]:
     """Return a result as channel values (see `SolveResult.values`).
 
     Of the FK pose they depend only on `FkPose.bits_of` the bones.
 
+    Args:
+        fk: The FK pose of the armature.
+        result: The result.
+        ranges: Its bones as ranges of consecutive indices.
+
     Returns:
-        The values, the rotations that they represent, and the largest rounding error of these.
+        The values; the rotations that they represent, as quaternions of any length, four numbers a
+        bone; and the largest rounding error of these.
     """
     slot_values: list[tuple[int, array[float]]] = []
-    turns: list[Quat] = []
+    turns: list[float] = []
     rounding = ROUNDED
     if fk.has_only_quaternions:
         # Their signs already match the FK pose.
         numbers = array("f", result.rotations)
-        turns = unit_rotations(numbers)
-        for first, last, position in ranges_of(result.bones):
+        turns = numbers.tolist()
+        for first, last, position in ranges:
             slot_values.append((first * 4, numbers[position * 4 : (position + last - first) * 4]))
     else:
         for i, bone in enumerate(result.bones):
@@ -118,11 +124,12 @@ def channels_of(
                 values = channel_values(fk.modes[bone], (w, x, y, z), fk_values)
             single = array("f", values)
             slot_values.append((bone * 4, single))
-            turns.append(quaternion(fk.modes[bone], single))
+            turns += quaternion(fk.modes[bone], single)
             rounding = max(rounding, UNIT * sum(map(abs, single)))
-    for kind, solved in ((LOCATION, result.locations), (SCALE, result.scales)):
-        for bone, position in solved.items():
-            slot_values.append((fk.rig.slot(kind, bone) * 4, array("f", position)))
+    if result.locations or result.scales:
+        for kind, solved in ((LOCATION, result.locations), (SCALE, result.scales)):
+            for bone, position in solved.items():
+                slot_values.append((fk.rig.slot(kind, bone) * 4, array("f", position)))
     return slot_values, turns, rounding
 
 

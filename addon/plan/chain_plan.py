@@ -416,7 +416,7 @@ class UnitPlan:
     def needs_by_state(self) -> Sequence[Sequence[Point]]:
         """Return, for each of its states, the points that must be final before it is solved.
 
-        They come on top of the points that it always needs; empty without states.
+        They are in addition to the points that it always needs. Empty for a unit without states.
         """
         return ()
 

@@ -94,9 +94,9 @@ def _make_names_unique(armature: bpy.types.Object) -> bool:
     """
     if armature.library is not None or armature.override_library is not None:
         return False
-    is_any_renamed = False
+    is_any_renamed, fabrik = False, settings(armature)
     for collection in ("constraints", *LISTS):
-        items = getattr(settings(armature), collection)
+        items = getattr(fabrik, collection)
         names = [item.name for item in items]
         for item, name, free in zip(items, names, made_unique(names), strict=True):
             if free != name or not item.is_property_set("name"):

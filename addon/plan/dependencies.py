@@ -95,19 +95,36 @@ def _shown_scenes() -> list[int]:
     return [window.scene.session_uid for window in manager.windows] if manager else []
 
 
-def sources(armature: bpy.types.Object) -> list[Source]:
-    """Return the objects and bones that the constraints and walks of an armature use."""
-    used: dict[tuple[bpy.types.Object | None, str], None] = {}
-    for item in settings(armature).constraints:
-        target, pole = pointed(item, "target"), pointed(item, "pole_target")
-        used[target, existing_bone(target, item.subtarget)] = None
-        used[pole, existing_bone(pole, item.pole_subtarget)] = None
-    for block in _used_blocks(armature):
+def uses_of(armature: bpy.types.Object) -> tuple[list[Source], list[bpy.types.Collection]]:
+    """Return the objects and bones, and the collections, that an armature's settings use."""
+    fabrik = settings(armature)
+    ends: list[Source] = []
+    blocks: list[bpy.types.Object | bpy.types.Collection] = []
+    bones: list[Source] = []
+    for item in fabrik.constraints:
+        ends += _end(item, "target", "subtarget") + _end(item, "pole_target", "pole_subtarget")
+        for group in _groups(type(item)):
+            if item.is_property_set(group):
+                blocks += _blocks(getattr(item, group))
+    for name in LISTS:
+        for item in getattr(fabrik, name):
+            blocks += _blocks(item)
+            for inner in _inner_lists(type(item)):
+                bones += [end for entry in getattr(item, inner) for end in _end(entry)]
+    used = dict.fromkeys(ends)
+    for block in blocks:
         objects = [block] if isinstance(block, bpy.types.Object) else block.all_objects
         used |= dict.fromkeys((ob, "") for ob in objects)
-    used |= dict.fromkeys(_used_bones(armature))
+    used |= dict.fromkeys(bones)
     # An armature doesn't need a dependency on itself.
-    return [(ob, bone) for ob, bone in used if ob is not None and ob != armature]
+    needed = [source for source in used if source[0] != armature]
+    return needed, [block for block in blocks if isinstance(block, bpy.types.Collection)]
+
+
+def _end(entry: Any, pointer: str = "object", bone: str = "bone") -> list[Source]:
+    """Return the object and bone that settings name; empty without an object."""
+    ob = pointed(entry, pointer)
+    return [] if ob is None else [(ob, existing_bone(ob, getattr(entry, bone)))]
 
 
 def _sources_by_armature(
@@ -119,7 +136,7 @@ def _sources_by_armature(
     while new:
         armature = new.pop()
         if armature not in by_armature:
-            by_armature[armature] = sources(armature)
+            by_armature[armature], _ = uses_of(armature)
             new += [ob for ob, _ in by_armature[armature] if ob.type == "ARMATURE"]
     return by_armature
 
@@ -129,42 +146,13 @@ def _dependents(armatures: Iterable[bpy.types.Object]) -> Iterator[bpy.types.Obj
     using: dict[bpy.types.Object, list[bpy.types.Object]] = {}
     for ob in bpy.data.objects:
         if ob.type == "ARMATURE" and (ob.library is not None or dependency_driver.NAME in ob):
-            for source, _ in sources(ob):
+            for source, _ in uses_of(ob)[0]:
                 using.setdefault(source, []).append(ob)
     return walk_dependencies(armatures, lambda ob: using.get(ob, ()))
 
 
-def collections(armature: bpy.types.Object) -> list[bpy.types.Collection]:
-    """Return the collections that an armature's constraints and walks use."""
-    return [block for block in _used_blocks(armature) if isinstance(block, bpy.types.Collection)]
-
-
-def _used_blocks(armature: bpy.types.Object) -> Iterator[bpy.types.Object | bpy.types.Collection]:
-    """Yield the objects and collections used besides targets and poles."""
-    for item in settings(armature).constraints:
-        for group in _groups(type(item)):
-            if item.is_property_set(group):
-                yield from _blocks(getattr(item, group))
-    for name in LISTS:
-        for item in getattr(settings(armature), name):
-            yield from _blocks(item)
-
-
-def _used_bones(armature: bpy.types.Object) -> Iterator[Source]:
-    """Yield the bones, and their objects, named by lists inside items of further lists."""
-    for name in LISTS:
-        for item in getattr(settings(armature), name):
-            for inner in _inner_lists(type(item)):
-                for entry in getattr(item, inner):
-                    ob = pointed(entry, "object")
-                    if ob is not None:
-                        yield ob, existing_bone(ob, entry.bone)
-
-
-def _blocks(
-    group: bpy.types.PropertyGroup,
-) -> Iterator[bpy.types.Object | bpy.types.Collection]:
-    yield from filter(None, [pointed(group, name) for name in _pointers(type(group))])
+def _blocks(group: bpy.types.PropertyGroup) -> list[bpy.types.Object | bpy.types.Collection]:
+    return [block for name in _pointers(type(group)) if (block := pointed(group, name))]
 
 
 @cache

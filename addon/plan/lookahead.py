@@ -239,7 +239,7 @@ class _DependencyWalk:
     def _has_plain_settings(self, ob: bpy.types.Object) -> bool:
         data = ob.animation_data
         drivers = data.drivers if data else ()
-        return not any(curve.data_path.startswith("fabrik.") for curve in drivers)
+        return not any([curve.data_path.startswith("fabrik.") for curve in drivers])
 
     def _knows(self, node: Node) -> bool:
         """Return whether a node's transform relative to its parent can be computed ahead."""
@@ -259,7 +259,7 @@ class _DependencyWalk:
         self.objects.append(ob)
         if isinstance(ob.data, bpy.types.ID):
             self.sources.add(ob.data.name)
-        if any(not con.mute for con in ob.constraints) or ob.rigid_body is not None:
+        if any([not con.mute for con in ob.constraints]) or ob.rigid_body is not None:
             return False
         if ob.soft_body is not None or not self._has_plain_animation(ob):
             return False
@@ -270,8 +270,10 @@ class _DependencyWalk:
         data: Any = ob.animation_data
         if data is None:
             return True
-        if data.nla_tracks or any(_places(curve.data_path) for curve in data.drivers):
+        if data.nla_tracks or any([_places(curve.data_path) for curve in data.drivers]):
             return False
+        if data.action is None:
+            return True
         curves = Curves(ob)
         if len(curves.refresh()) > 1:
             return False
@@ -281,7 +283,7 @@ class _DependencyWalk:
 
     def _knows_bone(self, ob: bpy.types.Object, name: str) -> bool:
         constraints = pose_bones(ob)[name].constraints
-        return all(con.mute for con in constraints) and name not in self._unpredictable_bones(ob)
+        return all([c.mute for c in constraints]) and name not in self._unpredictable_bones(ob)
 
     def _unpredictable_bones(self, ob: bpy.types.Object) -> set[str]:
         """Return the bones that native IK, drivers or unsupported F-curves move."""

@@ -12,7 +12,6 @@ from ..blender.curves import split_bone_path
 from ..blender.rotation import TURNS
 from ..blender.skeleton import Skeleton, skeletons_by_name
 from ..settings.properties import settings_form
-from . import dependencies
 from .bodies import tie_to_bodies
 from .lookahead import lookahead_of
 from .order import Order
@@ -25,18 +24,7 @@ def make_plan(armatures: Mapping[int, ArmaturePlan]) -> Plan:
     orphaned = [ob for ob in bpy.data.objects if is_orphaned(ob)]
     plan = Plan(orphaned=orphaned)
     for uid, armature in armatures.items():
-        plan.rigs[uid] = armature.rig
-        if armature.is_animated:
-            plan.animated.add(uid)
-        plan.slots[uid], plan.keys[uid] = armature.slots, armature.keys
-        plan.posed[uid], plan.pulled[uid] = armature.posed, armature.pulled
-        plan.moved[uid] = armature.moved
-        for name in armature.blocks:
-            plan.copied.setdefault(name, []).append(uid)
-        if _is_driven(armature.rig.object):
-            plan.driven.add(uid)
-        for source in armature.sources:
-            plan.sources.setdefault(source, set()).add(uid)
+        _add(plan, uid, armature)
     plan.chains = [chain for armature in armatures.values() for chain in armature.chains]
     pre_pass = [bone for armature in armatures.values() for bone in armature.pre_pass]
     order = Order(pre_pass, plan.chains, plan.posed, plan.moved)
@@ -62,10 +50,27 @@ def make_plan(armatures: Mapping[int, ArmaturePlan]) -> Plan:
     return plan
 
 
+def _add(plan: Plan, uid: int, armature: ArmaturePlan) -> None:
+    """Add an armature to the plan of the file."""
+    plan.rigs[uid] = armature.rig
+    if armature.is_animated:
+        plan.animated.add(uid)
+    plan.slots[uid], plan.keys[uid] = armature.slots, armature.keys
+    plan.posed[uid], plan.pulled[uid] = armature.posed, armature.pulled
+    plan.moved[uid] = armature.moved
+    for name in armature.blocks:
+        plan.copied.setdefault(name, []).append(uid)
+    if _is_driven(armature.rig.object):
+        plan.driven.add(uid)
+    for source in armature.sources:
+        plan.sources.setdefault(source, set()).add(uid)
+
+
 def _examined(plan: Plan, order: Order) -> list[bpy.types.Object]:
     objects = [*order.visited, *(ob for ob, _ in plan.lookahead.signatures), *plan.orphaned]
-    for rig in plan.rigs.values():
-        objects += [rig.object, *(source for source, _ in dependencies.sources(rig.object))]
+    objects += [rig.object for rig in plan.rigs.values()]
+    # Looked up anew, as some may have been removed meanwhile.
+    objects += [ob for ob in bpy.data.objects if ob.session_uid in plan.sources]
     return [*dict.fromkeys(objects)]
 
 

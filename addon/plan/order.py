@@ -128,6 +128,21 @@ class Order:
         self._all_sources: dict[Node, list[Node]] = {}
         self.late: dict[UnitPart, dict[str, set[UnitPlan]]] = {}
         """By member, its inputs that are one update late, and the units these depend on."""
+        self._find_units()
+        self._find_needs()
+        for unit in self.units:
+            for layer in (unit, *unit.members):
+                layer.is_layered = bool(self.beneath[unit])
+            self._note_layer_order(unit)
+        try:
+            self.sequence = in_order(self.units, self.needs)
+        except CycleError:
+            self._refuse_cycles()
+            raise RefusedError from None
+        self._note_late_cycles()
+
+    def _find_units(self) -> None:
+        """Find the units, and those that pose bones of others before these."""
         chains = [chain for chain in self.chains if not chain.problem]
         self.units: list[UnitPlan] = [*self.pre_pass, *self._merge_sharing(chains)]
         self.posing: dict[tuple[int, int], list[UnitPlan]] = {}
@@ -142,6 +157,9 @@ class Order:
         self._alone = {
             key: units[0] for key, units in self.posing.items() if units[0] not in self._stacked
         }
+
+    def _find_needs(self) -> None:
+        """Find the needs of the units, in each of their states (see `_own_needs`)."""
         self.unit_of = {member: unit for unit in self.units for member in unit.parts}
         # The dependencies of each chain, and of its unit.
         self.own = {member: self._own_needs(member, u) for member, u in self.unit_of.items()}
@@ -155,21 +173,15 @@ class Order:
             for bone in self.pre_pass
             if bone.needs_by_state()
         }
-        for unit in self.units:
-            for layer in (unit, *unit.members):
-                layer.is_layered = bool(self.beneath[unit])
-            self._note_layer_order(unit)
-        try:
-            self.sequence = in_order(self.units, self.needs)
-        except CycleError:
-            if self._is_any_off and not self.switched:
-                every = [con for constraints in self._native.values() for con, _ in constraints]
-                switched = filter(is_switched, dict.fromkeys(every))
-                self.switched = {(con.id_data, con.path_from_id()) for con in switched}
-            else:
-                self._report_cycles()
-            raise RefusedError from None
-        self._note_late_cycles()
+
+    def _refuse_cycles(self) -> None:
+        """Let switched constraints count only while they are on; then refuse what's in a cycle."""
+        if self._is_any_off and not self.switched:
+            every = [con for constraints in self._native.values() for con, _ in constraints]
+            switched = filter(is_switched, dict.fromkeys(every))
+            self.switched = {(con.id_data, con.path_from_id()) for con in switched}
+        else:
+            self._report_cycles()
 
     def _merge_sharing(self, chains: list[ChainPlan]) -> list[UnitPlan]:
         """Return the units: reaching chains that share bones form a tree."""
@@ -205,8 +217,9 @@ class Order:
 
     def _note_layer_order(self, tree: UnitPlan) -> None:
         """Add notes to chains of a tree that are solved before a layer earlier in the list."""
-        first, is_stacked = tree.members[:1], tree in self._stacked
-        above = [unit for unit in self.units if is_stacked and tree in self.beneath[unit]]
+        if tree not in self._stacked:
+            return
+        first, above = tree.members[:1], [u for u in self.units if tree in self.beneath[u]]
         for chain in tree.members[1:]:
             for layer in [layer for unit in above for layer in unit.members]:
                 if splits(layer, chain):
@@ -516,13 +529,13 @@ class Order:
     def _driving(self, node: Node) -> list[Node]:
         """Return the nodes that the drivers of a node read."""
         ob, bone = node
-        if node not in self._read:
-            if ob.session_uid not in self._drivers:
-                self._drivers[ob.session_uid] = _drivers_by_bone(ob)
-            name = skeleton_of(ob).names[bone] if bone >= 0 else ""
-            drivers = self._drivers[ob.session_uid].get(name, ())
+        by_bone = self._drivers.get(ob.session_uid)
+        if by_bone is None:
+            by_bone = self._drivers[ob.session_uid] = _drivers_by_bone(ob)
+        if by_bone and node not in self._read:
+            drivers = by_bone.get(skeleton_of(ob).names[bone] if bone >= 0 else "", ())
             self._read[node] = [source for driver in drivers for source in driver_sources(driver)]
-        return self._read[node]
+        return self._read[node] if by_bone else []
 
     def _units_behind(self, nodes: Sequence[Node]) -> frozenset[UnitPlan]:
         """Return the units on which nodes depend in any way, also late.

@@ -90,21 +90,22 @@ class ArmaturePlan:
         data = cast("bpy.types.ID", ob.data)
         self.blocks = (ob.name, data.name)
         self.uids = (rig.uid, data.session_uid)
-        self.sources = {source.session_uid for source, _ in dependencies.sources(ob)}
-        self.collections = dependencies.collections(ob)
+        sources, self.collections = dependencies.uses_of(ob)
+        self.sources = {source.session_uid for source, _ in sources}
         # Read after resolving, which may have followed renames.
-        _, self.lists = _lists_of(settings(ob))
+        self.lists = _lists_of(settings(ob))
         self._own_messages = [(chain.problem, chain.note) for chain in self.chains]
 
     def has_changed_lists(self) -> bool:
         """Return whether a script changed a list; Blender doesn't notify of this."""
         untyped: Any = self.rig.object  # Called at each played frame.
-        keys, lists = _lists_of(untyped.fabrik)
-        return keys != self.keys or lists != self.lists
+        fabrik = untyped.fabrik
+        return keys_of(fabrik) != self.keys or _lists_of(fabrik) != self.lists
 
     def reread_lists(self) -> None:
         """Read the lists again after deferred writes."""
-        self.keys[:], self.lists = _lists_of(settings(self.rig.object))
+        fabrik = settings(self.rig.object)
+        self.keys[:], self.lists = keys_of(fabrik), _lists_of(fabrik)
 
     def reset_messages(self) -> None:
         """Reset problems and notes to those from this armature only."""
@@ -161,7 +162,7 @@ def has_settings(ob: bpy.types.Object) -> bool:
     if ob.type != "ARMATURE" or ob.pose is None:
         return False
     fabrik = settings(ob)
-    return len(fabrik.constraints) > 0 or bool(_lists_of(fabrik)[1])
+    return len(fabrik.constraints) > 0 or bool(_lists_of(fabrik))
 
 
 def keys_of(fabrik: FabrikSettings) -> list[int]:
@@ -172,10 +173,10 @@ def keys_of(fabrik: FabrikSettings) -> list[int]:
     return keys
 
 
-def _lists_of(fabrik: FabrikSettings) -> tuple[list[int], dict[str, object]]:
-    """Return the keys of the constraints, and the signatures of the other lists."""
+def _lists_of(fabrik: FabrikSettings) -> dict[str, object]:
+    """Return the signatures of the lists besides constraints, if these are used."""
     lists = {name: signature(fabrik) for name, signature in LISTS.items() if getattr(fabrik, name)}
-    return keys_of(fabrik), {name: used for name, used in lists.items() if used}
+    return {name: used for name, used in lists.items() if used} if lists else lists
 
 
 class Disturbed(NamedTuple):

@@ -96,14 +96,17 @@ class Planner:
             edited: Armature data whose bones may have stored names of others, as pasting a pose
                 copies these. Once a bone is renamed, this can't be detected.
         """
-        plan, deferred = self.plan or self.current(), self.deferred
+        deferred = self.deferred
+        before = {*deferred.new}
+        plan = self.plan or self.current()
+        just_planned = deferred.new.keys() - before
         for rig in {rig for data in edited for rig in plan.read.get(data.name, ())}:
             if has_copied_names(rig.object):
                 deferred.note_new(rig.object)
         if not (deferred.noted or deferred.new):
             return plan
         planned = {uid: self.armatures[uid] for uid in deferred.new.keys() & self.armatures.keys()}
-        outdated = {uid for uid, armature in planned.items() if armature.has_changed_lists()}
+        outdated = self.with_changed_lists(planned.keys() - just_planned)
         outdated |= deferred.apply() & planned.keys()
         for uid in planned.keys() - outdated:
             planned[uid].reread_lists()
@@ -230,7 +233,7 @@ class Planner:
         if plan is None:
             return False
         if edited is None:
-            edited = [cast("bpy.types.ID", rig.object.data) for rig in plan.rigs.values()]
+            edited = {cast("bpy.types.ID", rig.object.data) for rig in plan.rigs.values()}
         return plan.has_switched(plan.rigs if moved is None else moved, edited)
 
 

@@ -7,7 +7,6 @@ from collections.abc import Sequence
 from typing import Any
 
 from fabrik_solver import ChainInput, Frame, Posture
-from fabrik_solver.core.vectors import Quat
 
 from ..blender.errors import listed
 from .chain_plan import Report, Snapshot, UnitPlan
@@ -50,14 +49,14 @@ class Unit(ABC):
         """
 
     def measured(
-        self, inputs: Any, result: SolveResult, turns: Sequence[Quat], rounding: float
+        self, inputs: Any, result: SolveResult, turns: list[float], rounding: float
     ) -> tuple[Report, ...]:
         """Return the reports of its constraints, measured on the written pose.
 
         Args:
             inputs: The inputs of the solution.
             result: The solution that `solve` just returned.
-            turns: The rotations of its bones as written.
+            turns: The rotations of its bones as written (see `Written.numbers`).
             rounding: The largest rounding error of these, in radians.
         """
         return result.reports

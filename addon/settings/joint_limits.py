@@ -81,7 +81,7 @@ def joints_of(bones: Sequence[Any], indices: Sequence[int], rigid: Collection[in
         None if index in rigid else bone.fabrik_joint
         for bone, index in zip(bones, indices, strict=True)
     ]
-    if all(joint and joint.limit_type == "NONE" and not joint.stiffness for joint in joints):
+    if all([joint and joint.limit_type == "NONE" and not joint.stiffness for joint in joints]):
         return Joints()
     return Joints(
         [joint and _limit(joint) for joint in joints],
@@ -106,7 +106,7 @@ def joint_problem(bone: Any) -> str:
         numbers += list(joint.hinge_vector if joint.hinge_axis == "FREE" else ())
     elif kind == "CONE":
         numbers += (joint.swing_x, joint.swing_z, joint.twist_min, joint.twist_max, *joint.center)
-    if not all(isfinite(number) for number in numbers):
+    if not isfinite(sum(numbers)):  # It doesn't overflow.
         return msg(
             "A joint setting of “{bone}” is invalid: enter a valid number",
             bone=bone.name,

@@ -459,6 +459,8 @@ def made_unique(names: Sequence[str]) -> list[str]:
     """Return unique names: each repeated name is numbered."""
     unique: list[str] = []
     taken = {*names}
+    if len(taken) == len(names):
+        return [*names]
     numbered = {name: _numbered(name, taken) for name in taken}
     seen: set[str] = set()
     for name in names:

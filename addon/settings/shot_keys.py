@@ -51,7 +51,7 @@ def keep() -> None:
 
 
 def renew(ob: bpy.types.Object) -> None:
-    """Store new notes for an armature whose data paths were updated together with its lists."""
+    """Store new notes for an armature whose lists and data paths were updated together."""
     if ob.override_library is None:
         return
     settings(ob).driven_lists = ""

@@ -10,6 +10,8 @@ import bpy
 import pytest
 from PIL import Image
 
+from samples.listing import STILLS
+
 ROOT = Path(__file__).parents[2]
 ADDON = ROOT / "addon"
 MANIFEST = tomllib.loads((ROOT / "blender_manifest.toml").read_text(encoding="utf-8"))
@@ -183,8 +185,22 @@ class TestNames:
 
 
 class TestPictures:
-    @pytest.mark.parametrize(("name", "size"), [("icon", (256, 256)), ("featured", (1920, 1080))])
-    def test_they_have_the_size_that_is_asked_for(self, name, size):
-        with Image.open(ROOT / "docs" / "images" / f"{name}.png") as picture:
+    @pytest.mark.parametrize(
+        ("path", "size"),
+        [
+            ("docs/images/icon.png", (256, 256)),
+            ("docs/images/featured.png", (1920, 1080)),
+            *((f"listing/{name}.png", (1920, 1080)) for name in STILLS),
+        ],
+    )
+    def test_they_have_the_size_that_is_asked_for(self, path, size):
+        with Image.open(ROOT / path) as picture:
+            assert picture.format == "PNG"
             assert picture.size == size
             assert not getattr(picture, "is_animated", False)
+
+    def test_the_listing_shows_every_still_once_and_the_film(self):
+        text = (ROOT / "listing" / "README.md").read_text(encoding="utf-8")
+        linked = re.findall(r"\]\((\w+\.(?:png|mp4))\)", text)
+        assert sorted(linked) == sorted(["film.mp4", *(f"{name}.png" for name in STILLS)])
+        assert ".gif" not in text

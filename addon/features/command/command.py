@@ -253,7 +253,7 @@ def _constraints(layer: bpy.types.ViewLayer, names: Sequence[str] | None) -> lis
         if name not in refs_by_name:
             labels = [f"{ob.name}/{settings(ob).constraints[i].name}" for ob, i in constraints]
             choice = f"choose from {listed(labels)}" if labels else "the file has no constraints"
-            raise ProblemError(f"There is no constraint “{name}”: {choice}")
+            raise ProblemError(f"No constraint “{name}”: {choice}")
     selected = {(ob.name, i) for name in names for ob, i in refs_by_name[name]}
     return [(ob, i) for ob, i in constraints if (ob.name, i) in selected]
 

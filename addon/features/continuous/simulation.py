@@ -136,7 +136,7 @@ def _filled(poses: list[StoredPose | None], bones: int) -> list[StoredPose]:
 
 
 def _before(solved: SolvedScene, unit: ShotUnit) -> SolvedScene:
-    """Return the scene as it is before solving a unit, with its shots at full influence."""
+    """Return the scene before a unit is solved, with its shots at full influence."""
     uid = unit.rig.uid
     fk, current = solved.poses[uid].fk, solved.poses[uid].now
     settings = [

@@ -118,7 +118,7 @@ def match_pose(
 def decide_flexion(
     armature: bpy.types.Object, replacements: Sequence[Replacement], original: PoseMatrices
 ) -> None:
-    """Store how the joints of our new constraints flex, unless only that changes the pose."""
+    """Store the flexion axes of the new chains, except those that would change the pose."""
     bones = {name for new in replacements for name in new.chain.bones}
     original_flexions = stored_flexions(armature, bones)
     for new in replacements:

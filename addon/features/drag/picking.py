@@ -41,9 +41,10 @@ def bone_under(
 
 
 def hand_meant(region: Any, view: Any, armature: bpy.types.Object, name: str, pixel: Vector) -> str:
-    """Return the hand that is meant when a bone too small to click was picked; otherwise empty.
+    """Return the hand to drag instead of a picked bone that is too small to click; otherwise empty.
 
-    It is the bone's closest ancestor with several children, if that is larger and as close.
+    The hand is the bone's closest ancestor with several children, if it is larger and under the
+    mouse too.
 
     Args:
         region: The region of a 3D Viewport.

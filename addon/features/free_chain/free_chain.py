@@ -61,7 +61,7 @@ class FabrikFollow(bpy.types.PropertyGroup):
     use_path: bool = fixed(
         "Stay on Path",
         "Keep each joint on the path of the head, like a train on rails. When disabled, the "
-        "bones cut its curves, like a trailer",
+        "bones cut corners, like a trailer",
         default=False,
     )
     history: bytes = stored("History", "Simulated path of the head")

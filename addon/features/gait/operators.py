@@ -266,7 +266,7 @@ class FABRIK_OT_gait_bake(Baking, DirectProgressOperator, Refusing, bpy.types.Op
         text = msg(
             "{count} instead of {most}. Largest difference of a "
             "foot when played back: {foot}, "
-            "{share:.2g}% of its leg",
+            "{share:.2g}% of the leg's length",
             count=counted(baked.keys, "{count} key", "{count} keys"),
             most=baked.most,
             foot=length_text(self._scene, baked.foot),

@@ -1,7 +1,7 @@
 """The bone that carries a held object, which is parented to it in place.
 
-A held bone needs only its channels, which constraints pose anyway. The object's keys stay as they
-are, and Blender's own parenting moves it. The armature takes the object's place below the object's
+A held bone needs only its channels, which constraints pose anyway. The object keeps its
+keys, and Blender's own parenting moves it. The armature is inserted between the object and its
 parent.
 """
 

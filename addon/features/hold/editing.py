@@ -102,10 +102,10 @@ def find_hold(held: Held) -> tuple[bpy.types.Object, int] | None:
 
 
 def holding(point: Point) -> str | None:
-    """Return why the channels of a target do not move it at this frame, because it is held.
+    """Return why a hold keeps a target's own channels from moving it at this frame.
 
     Returns:
-        The reason; empty if they do; None if nothing ever holds it.
+        The reason. Empty if the channels move it; None if nothing ever holds it.
     """
     entry = find_hold(_held_of(point))
     if entry is None:

@@ -212,7 +212,7 @@ class HeldBone(PrePassBone):
         return []
 
     def channels_of(self) -> Sequence[bpy.types.Object]:
-        """Return the object that it carries, if it cancels that object's channels."""
+        """Return the object that it carries, if it ever ignores the channels of that object."""
         return () if self.prop is None else (self.prop,)
 
     def state_at(self, time: float) -> int:

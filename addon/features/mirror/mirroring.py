@@ -212,8 +212,8 @@ def mirror_constraint(armature: bpy.types.Object, index: int) -> Mirrored:
         index: The index of the constraint in the list.
 
     Raises:
-        ProblemError: If there is no other side, or the mirrored constraint wouldn't work. Nothing
-            is changed.
+        ProblemError: If the other side is missing, or the mirrored constraint wouldn't work.
+            Nothing is changed.
     """
     item = settings(armature).constraints[index]
     if item.bone not in pose_bones(armature):

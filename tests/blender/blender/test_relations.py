@@ -10,7 +10,7 @@ from rigs import make_chain, make_empty, update
 
 from addon.blender.relations import (
     deformers,
-    driver_inputs,
+    driver_targets,
     moves_with,
     node_of,
     parents,
@@ -90,4 +90,8 @@ def test_drivers_read_bones_by_their_name_or_by_a_path() -> None:
         variable.type = "SINGLE_PROP" if path else "TRANSFORMS"
         variable.targets[0].id = rig
         variable.targets[0].bone_target, variable.targets[0].data_path = name, path
-    assert list(driver_inputs(driver)) == [(rig, 1), (rig, 2), (rig, -1)]
+    assert list(driver_targets(driver)) == [
+        (rig, rig.pose.bones[1].name),
+        (rig, rig.pose.bones[2].name),
+        (rig, ""),
+    ]

@@ -7,14 +7,17 @@ from pathlib import Path
 
 import bpy
 import pytest
+from bpy.app.handlers import persistent
 from inside import forget
 from mathutils import Matrix
 from rendering import bones_of, witnessed
 from rigs import (
+    activate,
     add_constraint,
     channels_bits,
     evaluated,
     go,
+    link,
     make_chain,
     make_empty,
     pose_bits,
@@ -129,6 +132,85 @@ def test_what_only_blender_can_evaluate_is_evaluated_once_the_second_time(
     evaluations.clear()
     assert played(rig) == first
     assert len(evaluations) == len(FRAMES)
+
+
+@pytest.mark.parametrize("kind", ["still", "far away", "linked data", "keyed", "by a constraint"])
+def test_a_loaded_file_is_evaluated_once(
+    kind: str, evaluations: list[float], tmp_path: Path
+) -> None:
+    """Once more if F-curves, or what only Blender can evaluate, decide on the pose."""
+    rig, target = make_chain(4), make_empty(location=(0.0, 1.0, 3.0))
+    if kind == "linked data":
+        bpy.data.libraries.write(str(tmp_path / "library.blend"), {rig.data})
+        with bpy.data.libraries.load(str(tmp_path / "library.blend"), link=True) as (_, wanted):
+            wanted.armatures = [rig.data.name]
+        rig.data = wanted.armatures[0]
+    elif kind == "keyed":
+        rig.keyframe_insert("location", frame=1)
+    elif kind == "by a constraint":
+        target.constraints.new("COPY_LOCATION").target = make_empty("Leader", (0.0, 1.0, 2.0))
+    add_constraint(rig, "B3", make_empty("Far", (9, 9, 9)) if kind == "far away" else target)
+    watch(rig, "B3")
+    update()
+    shown = pose_bits(rig)
+    bpy.ops.wm.save_as_mainfile(filepath=str(tmp_path / "rig.blend"))
+    channels = channels_bits(rig)
+    evaluations.clear()
+    note = bpy.app.driver_namespace["note_evaluation"]
+
+    @persistent
+    def keep(*_unused: object) -> None:  # Loading a file empties the namespace.
+        bpy.app.driver_namespace["note_evaluation"] = note
+
+    bpy.app.handlers.load_post.insert(0, keep)
+    try:
+        bpy.ops.wm.open_mainfile(filepath=str(tmp_path / "rig.blend"))
+    finally:
+        bpy.app.handlers.load_post.remove(keep)
+
+    rig = bpy.data.objects["Rig"]
+    assert pose_bits(rig) == shown
+    assert channels_bits(rig) == channels
+    assert len(evaluations) == (1 if kind in ("still", "far away", "linked data") else 2)
+    evaluations.clear()
+    update()
+    assert not evaluations
+
+
+@pytest.mark.parametrize("change", ["added", "removed"])
+def test_poses_that_a_library_changed_are_solved_once_they_are_rebuilt(
+    change: str, empty_file: None, tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    """Blender rebuilds them in the first evaluation of a file."""
+    library, shot = str(tmp_path / "library.blend"), str(tmp_path / "shot.blend")
+    make_chain(4)
+    bpy.ops.wm.save_as_mainfile(filepath=library)
+    bpy.ops.wm.read_homefile(use_empty=True)
+    with bpy.data.libraries.load(library, link=True) as (held, wanted):
+        wanted.armatures = held.armatures
+    rig = link(bpy.data.objects.new("Rig", wanted.armatures[0]))
+    add_constraint(rig, "B2", make_empty(location=(0.0, 1.0, 1.5)))
+    update()
+    bpy.ops.wm.save_as_mainfile(filepath=shot)
+    bpy.ops.wm.open_mainfile(filepath=library)
+    activate(bpy.data.objects["Rig"])
+    bpy.ops.object.mode_set(mode="EDIT")
+    bones = bpy.context.object.data.edit_bones
+    if change == "added":
+        bones["B0"].parent = bones.new("First")
+        bones["First"].head, bones["First"].tail = (0, 0, -1), (0, 0, 0)
+    else:
+        bones["B1"].name = "Replaced"
+    bpy.ops.object.mode_set(mode="OBJECT")
+    bpy.ops.wm.save_mainfile()
+
+    bpy.ops.wm.open_mainfile(filepath=shot)
+
+    rig, target = bpy.data.objects["Rig"], bpy.data.objects["Target"]
+    assert ("First" if change == "added" else "Replaced") in rig.pose.bones
+    assert rig.fabrik.constraints[0].state == "REACHED"
+    assert tip_error(rig, "B2", target) < 1e-3
+    assert "report" not in "".join(capfd.readouterr())
 
 
 def key_bones(rig: bpy.types.Object) -> None:

@@ -39,6 +39,7 @@ PLACES: dict[str, tuple[Any, str]] = {
     "make a plan": (planner, "make_plan"),
     "list armatures": (handlers, "armatures_in"),
     "list geometry": (update, "geometry_in"),
+    "list tagged": (update, "tagged_in"),
     "read an armature": (EvaluatedSnapshot, "_read"),
     "read an armature ahead": (ChannelSnapshot, "_read"),
     "read the FK pose": (FkReader, "_read_fk"),
@@ -107,7 +108,7 @@ def walk_of(rig: bpy.types.Object, name: str) -> Any:
 
 def declared(rig: bpy.types.Object) -> Any:
     """Return what Blender was told an armature depends on."""
-    return dependencies.sources(rig)
+    return dependencies.uses_of(rig)[0]
 
 
 def declare(rig: bpy.types.Object) -> bool:

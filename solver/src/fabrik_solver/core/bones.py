@@ -113,7 +113,7 @@ def bone_frame(bone: Bone, local: Local, parent: Frame) -> Frame:
     Equivalent to Blender's ``Bone.convert_local_to_pose``.
     """
     axes, post_scale = inherited_axes(bone, parent[0])
-    if local.rotation != QUAT_IDENTITY:
+    if local.rotation != (1.0, 0.0, 0.0, 0.0):
         axes = mat_product(axes, quat_matrix(local.rotation))
     axes = scale_columns(scale_columns(axes, local.scale), post_scale)
     return axes, point_in(parent, head_in_parent(bone, local))
@@ -150,7 +150,7 @@ def out_of_local_space(bone: Bone, local: Frame, parent: Frame) -> Frame:
 
 def head_in_parent(bone: Bone, local: Local) -> Vec:
     """Return the head in the space of the parent's posed bone."""
-    if local.location == ORIGIN:
+    if local.location == (0.0, 0.0, 0.0):
         return bone.head
     if bone.local_location:
         return add(bone.head, mat_apply(bone.rest, local.location))
@@ -194,14 +194,15 @@ def turned_to(axes: Mat3, aim: Vec, towards: Vec, normal: Vec, turn: Quat) -> Qu
         turn: The rotation to apply first, in that space.
     """
     ahead = inverse_direction(axes, towards)
-    first_turn = QUAT_IDENTITY
-    if turn != QUAT_IDENTITY:
+    # Constants are written out, as each bone of each solution is turned (see `vectors`).
+    is_turned, first_turn = turn != (1.0, 0.0, 0.0, 0.0), turn
+    if is_turned:
         first_turn = quat_in_axes(axes, turn)
         aim = rotate(first_turn, aim)
-    swing = quat_between(aim, ahead, X_AXIS)
+    swing = quat_between(aim, ahead, (1.0, 0.0, 0.0))
     if swing[0] < FOLDED:
         swing = _folded(aim, ahead, inverse_direction(axes, normal))
-    return swing if turn == QUAT_IDENTITY else quat_product(swing, first_turn)
+    return quat_product(swing, first_turn) if is_turned else swing
 
 
 def _folded(aim: Vec, ahead: Vec, normal: Vec) -> Quat:

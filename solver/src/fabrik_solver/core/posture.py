@@ -36,7 +36,7 @@ COINCIDENT: Final = 1e-5
 """The distance up to which two joints are one, as a share of the longest bone of the chain."""
 
 UNCLEAR_SIDE: Final = 1e-3
-"""The sum of the ranges of hinges to one side up to which they tell no side, in radians."""
+"""The sum of signed hinge ranges, in radians, up to which the bend direction is undetermined."""
 
 
 @final
@@ -204,7 +204,7 @@ class ChainInput:
         constrained: The same for the solver with limits; empty without limits, stiffness and bias.
         bias: Which bones turn more, from -1 for those near the root to 1 for those near the tip.
         channels: The FK pose of each bone.
-        rest_bend: How the chain bends at rest; None if nothing tells.
+        rest_bend: How the chain bends at rest; None if unknown.
         hand: The tip bone, if it can be oriented: the last one of the chain, or its child with its
             head at the chain's tip.
         limb: The bones before the hand, if the hand is one of the chain. With the hand oriented
@@ -283,7 +283,7 @@ class ChainInput:
                 if there is one.
 
         Raises:
-            ValueError: If there is no bone, or a number is not finite.
+            ValueError: If the chain has no bones, or a number isn't finite.
         """
         self.hand = self.limb = None
         self.is_started = False
@@ -458,12 +458,12 @@ def posed_chain(
 def _hinged_bend(
     axes: Sequence[Mat3], joints: Sequence[Vec], limits: Sequence[Limit | None]
 ) -> Vec | None:
-    """Return the side to which hinges let a straight chain bend; None if they tell none."""
+    """Return the side to which hinges let a straight chain bend; None if either is possible."""
     bend = ORIGIN
     for i in range(1, len(limits)):
         limit = limits[i]
         if isinstance(limit, Hinge):
-            # The joint bulges to where its bone does not go.
+            # The joint bulges away from its bone's rotation.
             along = unit(sub(joints[i + 1], joints[i])) or ORIGIN
             way = cross(along, unit(mat_apply(axes[i], limit.axis)) or ORIGIN)
             bend = add(bend, scaled(way, limit.turn[0] + limit.turn[1]))

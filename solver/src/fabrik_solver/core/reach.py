@@ -13,7 +13,6 @@ from .limit_solver import Linkage, follow, land_from, of_joints, solve_with_limi
 from .posture import ChainInput, ChainLink, Posture, chain_frames, rotations_of
 from .segments import solve_segments
 from .vectors import (
-    ORIGIN,
     QUAT_IDENTITY,
     Mat3,
     Quat,
@@ -175,7 +174,7 @@ def _swung(chain: ChainInput, solution: Solution) -> tuple[list[float], float, V
     rx, ry, rz = root
     numbers: list[float] = []
     size = 0.0
-    gap = ORIGIN
+    gap = (0.0, 0.0, 0.0)
     turn = solution.turn
     for i, link in enumerate(chain.links):
         joint = joints[i + 1]
@@ -186,7 +185,7 @@ def _swung(chain: ChainInput, solution: Solution) -> tuple[list[float], float, V
             rz + joint.z * scale - z,
         )
         rotation, parent = _pointed(link, parent, to_joint, solution.normal, turn)
-        turn = QUAT_IDENTITY  # The other bones follow.
+        turn = (1.0, 0.0, 0.0, 0.0)  # The other bones follow.
         numbers.extend(rotation)
         along = mat_apply(parent, link.arm)
         size += length(along)

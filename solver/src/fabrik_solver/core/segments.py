@@ -23,7 +23,7 @@ def rigid_joints(limits: Sequence[Limit | None], arms: Sequence[Vec]) -> list[in
     """Return the inner joints of a chain that can't bend.
 
     Args:
-        limits: The limit of each bone; empty if there are no limits.
+        limits: The limit of each bone; empty without limits.
         arms: The vector from each bone's joint to the next, in the bone's axes.
     """
     return [i for i in range(1, len(limits)) if is_rigid(limits[i], arms[i])]

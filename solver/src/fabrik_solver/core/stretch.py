@@ -62,7 +62,7 @@ class Stretch:
     """How far the bones of a chain may stretch.
 
     Attributes:
-        most: The maximum length of each bone, as a multiple of its own.
+        most: The maximum length of each bone, as a multiple of its rest length.
         keeps_volume: Whether bones become thinner as they stretch.
         is_uniform: Whether bones instead scale uniformly, as with Blender's IK, so that their child
             bones aren't sheared.

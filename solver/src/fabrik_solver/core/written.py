@@ -4,14 +4,13 @@ Nothing here relies on the solver's result: the frames follow from the channels 
 """
 
 from collections.abc import Sequence
-from math import dist
 from typing import Final, final
 
-from .bones import Local, bone_frame
-from .chain import Point, State
+from .bones import Local, bone_frame, head_in_parent
+from .chain import State
 from .frames import Frame, point_in
 from .posture import ChainInput
-from .vectors import Quat, Vec, quat_unit
+from .vectors import Quat, Vec, add, length, mat_apply, quat_unit, rotate, sub, times
 
 ROUNDED: Final = 2.0**-22
 """The largest error, in radians, of a rotation whose quaternion is stored in single precision:
@@ -23,26 +22,26 @@ class Written:
     """The solved channels of bones, as written.
 
     Attributes:
-        rotations: The rotation of each bone.
+        numbers: The rotations of the bones as quaternions of any length, four numbers a bone.
         scales: The scale of each bone; empty to keep the FK pose's.
         location: The location of the first bone; None to keep the FK pose's.
         rounding: The largest rounding error of a rotation, in radians.
     """
 
-    __slots__ = ("location", "rotations", "rounding", "scales")
-    rotations: Sequence[Quat]
+    __slots__ = ("location", "numbers", "rounding", "scales")
+    numbers: list[float]
     scales: Sequence[Vec]
     location: Vec | None
     rounding: float
 
     def __init__(
         self,
-        rotations: Sequence[Quat],
+        numbers: list[float],
         scales: Sequence[Vec] = (),
         location: Vec | None = None,
         rounding: float = ROUNDED,
     ) -> None:
-        self.rotations = rotations
+        self.numbers = numbers
         self.scales = scales
         self.location = location
         self.rounding = rounding
@@ -75,27 +74,60 @@ def measured_tip(
         The distance in world space; and whether it is within the tolerance, in armature space,
         where bones have their lengths.
     """
-    joints = written_joints(chain, written)
-    is_on = is_on_target(joints, point_in(spaces[1], target), tolerance, written.rounding)
-    return dist(point_in(spaces[0], joints[-1]), target), is_on
+    root = chain.root
+    if written.location is not None:
+        local = Local(written.location)
+        root = point_in(chain.parent, head_in_parent(chain.links[0].bone, local))
+    tip, goal = written_tip(chain, written, root), point_in(spaces[1], target)
+    # No chain is shorter than its tip is far from its root, which usually tells.
+    is_on = length(sub(tip, goal)) <= tolerance * length(sub(tip, root))
+    if not is_on:
+        is_on = is_on_target(written_joints(chain, written), goal, tolerance, written.rounding)
+    return length(sub(point_in(spaces[0], tip), target)), is_on
+
+
+def written_tip(chain: ChainInput, written: Written, root: Vec) -> Vec:
+    """Return the tip of a written chain, in armature space.
+
+    From the tip on, each bone takes it to the space of its parent: one point, without any axes. But
+    how a bone that isn't plain inherits depends on the bones before it.
+
+    Args:
+        chain: The bones and their FK pose.
+        written: Their written channels.
+        root: The written head of the first bone, in armature space.
+    """
+    links, n = chain.links, written.numbers
+    tip = links[-1].arm
+    for i in range(len(links) - 1, -1, -1):
+        link, k = links[i], 4 * i
+        if not link.is_plain:
+            return written_joints(chain, written)[-1]
+        turn = quat_unit((n[k], n[k + 1], n[k + 2], n[k + 3]))
+        scale = written.scales[i] if written.scales else link.scale
+        tip = mat_apply(link.bone.rest, rotate(turn, times(tip, scale)))
+        if i > 0:
+            tip = add(head_in_parent(link.bone, chain.channels[i]), tip)
+    return add(root, mat_apply(chain.parent[0], tip))
 
 
 def written_joints(chain: ChainInput, written: Written) -> list[Vec]:
     """Return the heads of a written chain's bones and its tip, in armature space."""
     frame = chain.parent
     joints: list[Vec] = []
+    rotations = unit_rotations(written.numbers)
     for i, link in enumerate(chain.links):
         local = chain.channels[i]
         location = written.location if i == 0 else None
         scale = written.scales[i] if written.scales else local.scale
-        posed = Local(local.location if location is None else location, written.rotations[i], scale)
+        posed = Local(local.location if location is None else location, rotations[i], scale)
         frame = bone_frame(link.bone, posed, frame)
         joints.append(frame[1])
     joints.append(point_in(frame, chain.links[-1].arm))
     return joints
 
 
-def is_on_target(joints: Sequence[Vec], target: Point, tolerance: float, rounding: float) -> bool:
+def is_on_target(joints: Sequence[Vec], target: Vec, tolerance: float, rounding: float) -> bool:
     """Return whether the last joint is within tolerance of its target.
 
     Args:
@@ -107,9 +139,9 @@ def is_on_target(joints: Sequence[Vec], target: Point, tolerance: float, roundin
     tip = joints[-1]
     size = levers = 0.0
     for i in range(len(joints) - 1):
-        size += dist(joints[i], joints[i + 1])
-        levers += dist(joints[i], tip)
-    return dist(tip, target) <= tolerance * size + rounding * levers
+        size += length(sub(joints[i + 1], joints[i]))
+        levers += length(sub(tip, joints[i]))
+    return length(sub(tip, target)) <= tolerance * size + rounding * levers
 
 
 def judged(believed: State, is_on: bool, has_orientation_error: bool = False) -> State:

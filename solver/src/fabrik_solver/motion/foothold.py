@@ -77,8 +77,8 @@ DEPTHS = (0.2, 0.5)
 def foothold_at(search: Search, aim: Vec) -> tuple[GroundHit, bool]:
     """Return the foothold for a desired place, and whether there is one.
 
-    A foot that does not climb stands on a steep face, as the riser of a stair, only if there is no
-    other one. Without any the foot hangs at the place itself, as near as the leg reaches.
+    A foot that doesn't climb stands on a steep face, such as the riser of a stair, only without any
+    other. Without any face, the foot hangs at the desired place, or as near as the leg reaches.
     """
     drop = dot(sub(search.root, aim), search.up)
     under = sub(search.root, scaled(search.up, drop))

@@ -23,6 +23,7 @@ from ..core import (
     facing,
     inherited_axes,
     point_in,
+    unit_rotations,
 )
 from ..core.vectors import (
     Mat3,
@@ -168,8 +169,8 @@ class Gaze:
         side: The component perpendicular to it of the up axis; without one, of another axis.
         has_up: Whether the up axis has a goal direction; otherwise the rotation is the smallest.
         up: The goal direction of the up axis.
-        own: The look axis in the bone's local space.
-        own_side: The axis of `side` in the bone's local space.
+        local_axis: The look axis in the bone's local space.
+        local_side: The axis of `side` in the bone's local space.
         reach: The distance below which a target is too close.
         shared_reach: The same distance for the bones that share the rotation.
         limit: The largest angle from this gaze, in radians.
@@ -180,8 +181,8 @@ class Gaze:
         "ahead",
         "has_up",
         "limit",
-        "own",
-        "own_side",
+        "local_axis",
+        "local_side",
         "reach",
         "shared_reach",
         "side",
@@ -192,8 +193,8 @@ class Gaze:
     side: Vec
     has_up: bool
     up: Vec
-    own: Vec
-    own_side: Vec
+    local_axis: Vec
+    local_side: Vec
     reach: float
     shared_reach: float
     limit: float
@@ -204,8 +205,8 @@ class Gaze:
         ahead: Vec,
         side: Vec,
         up: Vec | None,
-        own: Vec,
-        own_side: Vec,
+        local_axis: Vec,
+        local_side: Vec,
         reach: float,
         shared_reach: float,
         look: Look,
@@ -214,8 +215,8 @@ class Gaze:
         self.side = side
         self.has_up = up is not None
         self.up = (0.0, 0.0, 0.0) if up is None else up
-        self.own = own
-        self.own_side = own_side
+        self.local_axis = local_axis
+        self.local_side = local_side
         self.reach = reach
         self.shared_reach = shared_reach
         self.limit = look.limit
@@ -348,7 +349,7 @@ def measured_gaze(
         whether the bone looks at the target.
     """
     gaze = _gaze(chain, _posed(chain, [])[-1].turned, look)
-    last = _posed(chain, written.rotations)[-1]
+    last = _posed(chain, unit_rotations(written.numbers))[-1]
     tip, missed = _gaze_point(last, gaze, point_in(spaces[1], target))
     rounding = written.rounding * len(chain.links)
     return dist(point_in(spaces[0], tip), target), missed <= tolerance + rounding
@@ -426,7 +427,7 @@ def _turned(
             whole = _turn(gaze, head, target)
             quat = _quat(gaze, whole, whole.angle, whole.roll)
             goal_axes = rotate(quat, gaze.ahead), rotate(quat, gaze.side)
-            rotation = facing(bone.inherited, (gaze.own, gaze.own_side), goal_axes)
+            rotation = facing(bone.inherited, (gaze.local_axis, gaze.local_side), goal_axes)
             if rotation is not None:
                 bone.rotation = rotation
         elif turn is not None and parts[i] > 0.0:
@@ -518,7 +519,7 @@ def _posed(chain: ChainInput, rotations: Sequence[Quat]) -> list[PosedBone]:
 def _gaze_point(bone: PosedBone, gaze: Gaze | None, target: Vec) -> tuple[Vec, float]:
     """Return the point that the last bone looks at, and the angle by which it misses the target."""
     none = (0.0, 0.0, 0.0)
-    ahead = none if gaze is None else unit_or(mat_apply(bone.turned, gaze.own), none)
+    ahead = none if gaze is None else unit_or(mat_apply(bone.turned, gaze.local_axis), none)
     if ahead == none:
         return bone.tail, pi
     to_target = sub(target, bone.head)

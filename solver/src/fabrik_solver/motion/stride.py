@@ -57,27 +57,27 @@ def stride_of(
     speed, far = length(velocity), settings.threshold * leg.reach
     if speed == 0.0:
         return Stride(ORIGIN, far, ORIGIN, inf)
-    way = scaled(velocity, 1.0 / speed)
+    direction = scaled(velocity, 1.0 / speed)
     step = speed * settings.duration
-    back, front = _room(leg, settings, out, way)
+    back, front = _room(leg, settings, out, direction)
     waiting = far + step * others
     # To the side a leg would cross the one opposite. It does so only if the body is too fast.
-    slope, wide = dot(inward, way), dot(inward, inward)
+    slope, wide = dot(inward, direction), dot(inward, inward)
     if slope > NARROW * sqrt(wide):
         front = min(front, max(0.95 * wide / slope, waiting - back))
     elif slope < -NARROW * sqrt(wide):
         back = min(back, max(-0.95 * wide / slope, waiting - front))
     # In proportion to speed: a body that hardly moves stands on its rest positions.
-    share = min(1.0, 4.0 * step / far)
-    middle = share * min(max(0.0, waiting - back), 0.9 * front)
+    fraction = min(1.0, 4.0 * step / far)
+    middle = fraction * min(max(0.0, waiting - back), 0.9 * front)
     limit = max(min(far, 0.5 * (back + middle)), 1e-6 * leg.reach)
     lead = min(min(1.0, 2.0 * step / far) * settings.overshoot * limit, front - middle)
-    return Stride(scaled(way, middle), limit, scaled(way, lead), back + middle - limit)
+    return Stride(scaled(direction, middle), limit, scaled(direction, lead), back + middle - limit)
 
 
-def _room(leg: WalkingLeg, settings: WalkSettings, out: Vec, way: Vec) -> tuple[float, float]:
+def _room(leg: WalkingLeg, settings: WalkSettings, out: Vec, direction: Vec) -> tuple[float, float]:
     """Return how far behind and ahead of its rest position a foot can be within reach."""
-    along, square = dot(out, way), dot(out, out)
+    along, square = dot(out, direction), dot(out, out)
     reach, landing = losing_reach(leg, settings), landing_reach(leg, settings)
     back = along * along + reach * reach - square
     front = along * along + landing * landing - square
@@ -120,16 +120,16 @@ def losing_reach(leg: WalkingLeg, settings: WalkSettings) -> float:
     return (LOSE - settings.bob) * leg.reach
 
 
-def time_left(place: Vec, root: Vec, away: Vec, reach: float) -> float:
+def time_left(foothold: Vec, root: Vec, away: Vec, reach: float) -> float:
     """Return the frames until a foot is out of reach, at a constant velocity.
 
     Args:
-        place: The foothold.
+        foothold: The foothold.
         root: The leg's root.
         away: The velocity of the root relative to the foothold, per frame.
         reach: The greatest distance between them.
     """
-    out = sub(root, place)
+    out = sub(root, foothold)
     square, along = dot(away, away), dot(out, away)
     room = reach * reach - dot(out, out)
     if room <= 0.0:
