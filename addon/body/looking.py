@@ -157,10 +157,10 @@ def _figures(armature: bpy.types.Object, up: str, rig: Rig, clip: Clip) -> list[
         return []  # They are its arms and its head.
     tops: dict[str, Body] = {}
     for top in [row.name for row in branches] if len(branches) > 1 else ():
-        found = _looked_at(armature, (up,), top, clip)
-        is_layer = any(_hips_between(armature, found, other) < APART for other in tops.values())
-        if found.anatomy.sureness >= SURE and not is_layer:
-            tops[top] = found
+        figure = _looked_at(armature, (up,), top, clip)
+        is_layer = any(_hips_between(armature, figure, other) < APART for other in tops.values())
+        if figure.anatomy.sureness >= SURE and not is_layer:
+            tops[top] = figure
     return [*tops] if len(tops) > 1 else []
 
 
@@ -180,11 +180,11 @@ def _branches(rows: Sequence[Row]) -> list[Row]:
         above = large[0]
 
 
-def _hips_between(armature: bpy.types.Object, one: Body, other: Body) -> float:
+def _hips_between(armature: bpy.types.Object, *pair: Body) -> float:
     """Return how far the hips of two bodies are apart, in heights of the larger one."""
     bones = cast("bpy.types.Armature", armature.data).bones
-    a, b = (body.matrix(bones[body.names[body.anatomy.hips]]).translation for body in (one, other))
-    return (a - b).length / max(one.size, other.size)
+    a, b = (body.matrix(bones[body.names[body.anatomy.hips]]).translation for body in pair)
+    return (a - b).length / max([body.size for body in pair])
 
 
 def figure_among(armature: bpy.types.Object, tops: Sequence[str], bone: str) -> str:
