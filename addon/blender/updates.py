@@ -4,13 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from functools import cached_property
-from itertools import islice
-from typing import Any, NamedTuple, cast
+from itertools import compress, islice
+from typing import Any, Final, NamedTuple, cast
 
 import bpy
 from bpy.types import Armature, Object  # Looking them up for each block would take longer.
 
 from .access import session_uid
+
+COLLECTIONS: Final[dict[str, str]] = {
+    cast(Any, prop).fixed_type.identifier: prop.identifier
+    for prop in bpy.types.BlendData.bl_rna.properties
+    if prop.type == "COLLECTION"
+}
+"""By type of data-block, its collection in `bpy.data`."""
 
 
 class Updates:
@@ -18,25 +25,39 @@ class Updates:
 
     They are all read on first use, because tags extend the list and an evaluation clears it. The
     instance stores references to them, so it must not outlive the update.
+
+    Attributes:
+        depsgraph: The depsgraph.
     """
 
-    def __init__(self, depsgraph: bpy.types.Depsgraph) -> None:
-        """Read nothing yet."""
-        self._depsgraph = depsgraph
+    def __init__(self, depsgraph: bpy.types.Depsgraph, has_removed: bool = False) -> None:
+        """Read nothing yet.
+
+        Args:
+            depsgraph: The depsgraph.
+            has_removed: Whether data-blocks may have been removed since it was evaluated. They are
+                left out: Blender crashes where it is asked for the original of such a copy.
+        """
+        self.depsgraph = depsgraph
+        self._has_removed = has_removed
 
     @cached_property
     def _rows(self) -> tuple[list[bpy.types.ID], list[bool], list[bool], list[bool]]:
-        updates: Any = self._depsgraph.updates
-        return (
-            [update.id.original for update in updates],
-            _column(self._depsgraph, "is_updated_geometry"),
-            _column(self._depsgraph, "is_updated_transform"),
-            _column(self._depsgraph, "is_updated_shading"),
-        )
+        updates: Any = self.depsgraph.updates
+        names = ("is_updated_geometry", "is_updated_transform", "is_updated_shading")
+        columns = [_column(self.depsgraph, name) for name in names]
+        if self._has_removed:
+            blocks = [present(update.id) for update in updates]
+            columns = [[*compress(column, blocks)] for column in columns]
+            originals = [*filter(None, blocks)]
+        else:
+            originals = [update.id.original for update in updates]
+        geometry, transform, shading = columns
+        return originals, geometry, transform, shading
 
     def are_more_than(self, count: int) -> bool:
         """Return whether there are more than a number, without reading them."""
-        return next(islice(self._depsgraph.updates, count, None), None) is not None
+        return next(islice(self.depsgraph.updates, count, None), None) is not None
 
     @property
     def blocks(self) -> list[bpy.types.ID]:
@@ -61,7 +82,21 @@ class Updates:
     @property
     def has_armatures(self) -> bool:
         """Whether armature data is among them."""
-        return self._depsgraph.id_type_updated("ARMATURE")
+        return self.depsgraph.id_type_updated("ARMATURE")
+
+
+def is_foreign(depsgraph: bpy.types.Depsgraph) -> bool:
+    """Return whether Blender doesn't flush this depsgraph's animation to the original data."""
+    layer = bpy.context.view_layer
+    return depsgraph.mode == "RENDER" or layer is None or layer.depsgraph != depsgraph
+
+
+def present(copy: bpy.types.ID) -> bpy.types.ID | None:
+    """Return the original of an evaluated copy; None if it was removed, or is part of another."""
+    path = copy.library.filepath if copy.library else None
+    kinds = [kind.__name__ for kind in type(copy).__mro__ if kind.__name__ in COLLECTIONS]
+    blocks: Any = getattr(bpy.data, COLLECTIONS[kinds[0]]) if kinds else {}
+    return blocks.get((copy.name, path))
 
 
 def has_new_relations(depsgraph: bpy.types.Depsgraph) -> bool:

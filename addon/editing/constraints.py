@@ -12,6 +12,7 @@ from fabrik_solver.core.bend import LIMB
 
 from ..blender import animation
 from ..blender.errors import ProblemError
+from ..blender.keying import ActiveCurves, put_keys
 from ..blender.skeleton import skeleton_of
 from ..body.chains import common_name, limb_length
 from ..frame.solving import solve_constraint
@@ -217,6 +218,22 @@ def set_offset(armature: bpy.types.Object, index: int) -> None:
     offset.take(item)
     if not item.use_offset:
         item.use_offset = True
+
+
+def disable(armature: bpy.types.Object, index: int, time: float) -> None:
+    """Disable a constraint at all frames.
+
+    F-curves and drivers that would enable it are muted; NLA strips are overridden by a key at
+    ``time``.
+    """
+    item = settings(armature).constraints[index]
+    path = item.path_from_id("enabled")
+    animation.mute(armature, path)
+    if animation.is_keyed(armature, path):
+        curve = ActiveCurves(armature).at(path, 0, "FABRIK IK")
+        curve.keyframe_points.clear()
+        put_keys(curve, [time], [0.0])
+    item.enabled = False
 
 
 def problems(with_lag: bool = False) -> dict[tuple[int, int], str]:

@@ -419,6 +419,26 @@ class MovedChain(ChainUnit):
         super().__init__(plan)
         self._motion = cast(Motion, plan.kind)
 
+    def beneath(
+        self, scene: SolvedScene, reports: tuple[Report, ...], layer: Unit
+    ) -> tuple[Report, ...]:
+        """Return its report after a layer also posed some of its bones, or what carries them."""
+        plan, measure, last = self.plan, self._motion.measure, self.last
+        if self._motion.places_tip or measure is None or last is None:
+            return super().beneath(scene, reports, layer)
+        pose, inputs = scene.poses[plan.rig.uid], cast(SolveInput, last.inputs)
+        parent = WHOLE if plan.root_parent < 0 else scene.frame(plan.rig, plan.root_parent)
+        written = Written([pose.posed_local(bone).rotation for bone in plan.bones])
+        error, is_on = measure(
+            self.given(pose, inputs).carried(parent),
+            written,
+            (inputs.world, plan.rig.from_world(inputs.world)),
+            inputs.target,
+            inputs.settings.tolerance,
+            inputs.motion,
+        )
+        return (_moved(reports[0], inputs, error, is_on, moved_note(layer)),)
+
     def read_motion(self, scene: SolvedScene) -> object:
         """Return the inputs of the motion."""
         return self._motion.read(scene, self.plan)
@@ -453,15 +473,23 @@ def moved_report(
     tip = point_in(frames[-1], tip_of(chain, scene.poses[chain.rig.uid]))
     target = point_in(chain.rig.from_world(inputs.world), inputs.target)
     joints = [*[head for _, head in frames], tip]
-    error = round(dist(point_in(inputs.world, tip), inputs.target), 6)
+    error = dist(point_in(inputs.world, tip), inputs.target)
     is_on = is_on_target(joints, target, inputs.settings.tolerance, ROUNDED)
+    return _moved(report, inputs, error, is_on, note)
+
+
+def _moved(report: Report, inputs: SolveInput, error: float, is_on: bool, note: str) -> Report:
+    """Return a report with what was measured after a layer, which the note names."""
+    report = report._replace(error=round(error, 6))
     if is_on or report.state != "REACHED" or inputs.settings.influence < 1.0:
-        return report._replace(error=error)
-    return report._replace(state="OUT_OF_REACH", error=error, message=report.message or note)
+        return report
+    return report._replace(state="OUT_OF_REACH", message=report.message or note)
 
 
 def moved_note(layer: Unit) -> str:
     """Return the message of a constraint whose tip a layer moves."""
+    if not layer.plan.members:  # Of what comes before chains, only pins are above some.
+        return msg("The body's pins move the tip afterward: move the target, or free a pin")
     return msg(
         "{layer} moves the tip afterward: move this constraint below it in the list",
         layer=layer.label,

@@ -27,6 +27,7 @@ from ..blender.updates import (
     armatures_in,
     graphs_of,
     has_new_relations,
+    is_foreign,
     tag_animation,
     tagged_in,
 )
@@ -45,7 +46,6 @@ from .update import (
     before_evaluation,
     flush_switched,
     forget_removed_layers,
-    is_foreign,
     unseen,
 )
 
@@ -260,9 +260,10 @@ def _update(
         return
     _, post = EVENTS[is_frame_change]
     has_others = getattr(bpy.app.handlers, post) != OURS[post]
-    has_edits_of_others &= has_others and plan is not None and bool(plan.rigs)
+    has_edits_of_others &= has_others
+    has_rigs = plan is not None and bool(plan.rigs)
     try:
-        if has_edits_of_others and depsgraph.mode != "RENDER":
+        if has_edits_of_others and has_rigs and depsgraph.mode != "RENDER":
             follow = partial(_update, depsgraph, is_frame_change, has_edits_of_others=False)
             after_edits_of_others(events.runs, depsgraph, follow)
             return
@@ -270,13 +271,14 @@ def _update(
         _take_ends("depsgraph_update_pre", "frame_change_pre")
         if depsgraph.mode == "RENDER":  # Until these, results stay in the channels.
             _take_ends("render_post", "render_cancel")
+        updates = Updates(depsgraph, has_removed=has_edits_of_others)
         try:
             first = uncollected(_follow) if plan is None else _follow
-            first(events, depsgraph, is_frame_change, has_others)
+            first(events, updates, is_frame_change, has_others)
         except ReferenceError:
             # Something was removed without notice, as it wasn't evaluated anywhere.
             _give_up()
-            _follow(events, depsgraph, is_frame_change, has_others)
+            _follow(events, updates, is_frame_change, has_others)
     except KeyboardInterrupt:
         _interrupt()
         raise
@@ -288,11 +290,9 @@ def _update(
         events.tagged = None
 
 
-def _follow(
-    events: Events, depsgraph: bpy.types.Depsgraph, is_frame_change: bool, has_others: bool
-) -> None:
+def _follow(events: Events, updates: Updates, is_frame_change: bool, has_others: bool) -> None:
     """Update the plan, and solve the armatures that an evaluation affects."""
-    runs, plan_of = events.runs, events.runs.planner
+    depsgraph, runs, plan_of = updates.depsgraph, events.runs, events.runs.planner
     is_rebuilt = has_new_relations(depsgraph)
     # Blender lists tagged edits before the evaluation; none during playback. Then
     # `Depsgraph.updates` needn't be walked, which takes milliseconds in large scenes.
@@ -301,7 +301,6 @@ def _follow(
         and not (is_rebuilt or has_others or events.tagged or events.tagged is None)
         and depsgraph.mode != "RENDER"
     )
-    updates = Updates(depsgraph)
     if runs.meshes.is_asked:
         runs.meshes.note_evaluation(depsgraph, updates, is_played)
     edited: set[bpy.types.Armature] = set()
@@ -325,7 +324,7 @@ def _follow(
         has_new_curves = depsgraph.id_type_updated("ACTION")
         if has_new_curves:
             plan_of.look_at_animation()
-        note_update(depsgraph)
+        note_update(updates)
     timing = events.timing
     started = perf_counter() if timing.is_asked else 0.0
     done = Update(

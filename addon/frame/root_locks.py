@@ -6,6 +6,8 @@ from collections.abc import Collection
 from math import inf
 from typing import Any, NamedTuple
 
+import bpy
+
 from fabrik_solver import (
     Bone,
     Cone,
@@ -35,6 +37,9 @@ from fabrik_solver.core.vectors import (
 
 from ..blender.relations import is_predictable
 from ..blender.rotation import AXIS_ANGLE, EULER_AXES, mode_of
+from ..blender.skeleton import Skeleton
+from ..blender.updates import is_foreign
+from ..plan.chain_plan import Snapshot
 from .following import range_of
 
 FIXED = (0.0, 0.0)
@@ -125,6 +130,16 @@ def _slabs(spaces: ConstraintSpaces, space: str, ranges: Ranges, head: Vec) -> l
         if least > -inf or most < inf
         for part in slab(gradient, least - value, most - value)
     ]
+
+
+def with_locks(scene: Snapshot, rig: Skeleton) -> bpy.types.Object:
+    """Return the armature, or its evaluated copy: that which has the locks and limits of the frame.
+
+    Blender doesn't notify of edits of these, so that the evaluated copy may not have them. The
+    original has what animation sets only where Blender flushes it.
+    """
+    has_flushed = scene.depsgraph is None or not is_foreign(scene.depsgraph)
+    return rig.object if has_flushed else scene.rigs[rig.uid]
 
 
 def root_locks(bone: Any, limits: Collection[str]) -> RootLocks:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import cached_property
-from itertools import product
 from math import dist, isfinite
 from typing import NamedTuple, cast
 
@@ -38,7 +37,7 @@ from ..body.flexion import bend_side
 from ..plan.chain_plan import ChainPlan, Report, StartPose
 from ..plan.registry import SOLVER_NAMES
 from ..plan.results import LIMITED, MISSED, NOTHING, OFF, SolveResult, explanation
-from ..plan.tree_plan import TreePlan, splits
+from ..plan.tree_plan import TreePlan
 from ..plan.unit import Unit
 from .chain import (
     ReachingChain,
@@ -53,7 +52,7 @@ from .chain import (
     tip_of,
     volume_note,
 )
-from .root_locks import RootLocks, root_locks
+from .root_locks import RootLocks, root_locks, with_locks
 from .solved_scene import SolvedPose, SolvedScene
 
 Bends = tuple[list[RestBend | None], list[RestBend | None]]
@@ -116,15 +115,17 @@ class TreeUnit(Unit):
             self._stamp, self._bits = pose.fk.stamp, pose.fk.bits_of(tree.ranges, -1)
         source = tree.start_source
         start = None if source is None else source.start_pose(scene.time, len(tree.bones))
-        locks = self._root_locks(chains)
+        locks = self._root_locks(scene, chains)
         return TreeInput(parent, (*self._bits, beneath), chains, refused, start, locks)
 
-    def _root_locks(self, chains: Sequence[SolveInput | None]) -> RootLocks | None:
+    def _root_locks(
+        self, scene: SolvedScene, chains: Sequence[SolveInput | None]
+    ) -> RootLocks | None:
         """Return the locks of the first bone, if an active chain may move it."""
         tree = self.plan
         for chain, solve_input in zip(tree.chains, chains, strict=True):
             if solve_input is not None and chain.is_root_free and chain.bones[0] == tree.bones[0]:
-                bone = pose_bones(tree.rig.object)[tree.rig.names[tree.bones[0]]]
+                bone = pose_bones(with_locks(scene, tree.rig))[tree.rig.names[tree.bones[0]]]
                 return root_locks(bone, chain.root_limits)
         return None
 
@@ -186,9 +187,7 @@ class TreeUnit(Unit):
         if self.last is None:
             return reports
         inputs = cast(TreeInput, self.last.inputs)
-        pairs = product(layer.plan.members, self.plan.chains)
-        # If the layer is between the chains in the list, a note already names it.
-        note = "" if any([splits(*pair) for pair in pairs]) else moved_note(layer)
+        note = moved_note(layer)
         read = zip(self.plan.chains, inputs.chains, reports, strict=True)
         return tuple([moved_report(scene, *chain, note) for chain in read])
 

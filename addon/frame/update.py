@@ -17,7 +17,7 @@ from ..blender.animated_values import flush_to_original
 from ..blender.errors import report_once
 from ..blender.session import part
 from ..blender.skeleton import skeleton_of
-from ..blender.updates import Updates, changed_in, geometry_in, tagged_in
+from ..blender.updates import Updates, changed_in, geometry_in, is_foreign, tagged_in
 from ..plan import planner
 from ..plan.plan import Plan
 from .armature import Evaluated
@@ -555,9 +555,3 @@ def _take_unseen(depsgraph: bpy.types.Depsgraph) -> set[int]:
     uids = unseen(scene, layer)
     part(SeenArmatures).setdefault((session_uid(scene), layer.name), set()).update(uids)
     return uids
-
-
-def is_foreign(depsgraph: bpy.types.Depsgraph) -> bool:
-    """Return whether Blender doesn't flush this depsgraph's animation to the original data."""
-    layer = bpy.context.view_layer
-    return depsgraph.mode == "RENDER" or layer is None or layer.depsgraph != depsgraph

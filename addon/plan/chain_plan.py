@@ -438,10 +438,12 @@ class UnitPart(UnitPlan):
         is_late: Whether the note says that it is one update late.
         is_timed: Whether its solution depends on the frame itself.
         watched: Further objects that it depends on, besides its needs.
+        keeps: Of a pre-pass bone, the bones that move what it keeps in place.
     """
 
     __slots__ = ()
 
+    keeps: frozenset[int]
     more: list[int]
     note: str
     is_late: bool

@@ -6,6 +6,7 @@ collected here and applied in the next viewport update.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from contextlib import suppress
 from typing import Any
 
@@ -49,6 +50,7 @@ class DeferredWrites:
     def apply(self) -> set[int]:
         """Apply the writes; return the armatures with renamed list items."""
         renamed: set[int] = set()
+        names: dict[int, tuple[Any, dict[str, str]]] = {}
         with notifications.following() as followed:
             while self.noted:
                 (_, path, name), (block, old, value) = self.noted.popitem()
@@ -56,8 +58,11 @@ class DeferredWrites:
                     owner: Any = block.path_resolve(path)
                     if getattr(owner, name) == old:
                         setattr(owner, name, value)
-                        if name == "fabrik_name":
-                            _follow_in_lists(block, old, value)
+                        if name == "fabrik_name" and old:
+                            _, olds = names.setdefault(block.session_uid, (block, {}))
+                            olds[owner.name] = str(old)
+            for block, old_names in names.values():
+                _follow_in_lists(block, old_names)
             while self.new:
                 uid, armature = self.new.popitem()
                 with suppress(ReferenceError):
@@ -105,14 +110,36 @@ def _make_names_unique(armature: bpy.types.Object) -> bool:
     return is_any_renamed
 
 
-def _follow_in_lists(armature: Any, old_name: object, name: object) -> None:
-    """Make list items that planning doesn't resolve follow a bone that forgets its old name."""
-    if old_name in pose_bones(armature):
-        return
-    for collection in LISTS:
+def stored_names(armature: bpy.types.Object) -> dict[str, str]:
+    """Return the names that bones store, by their names."""
+    return {bone.name: bone.fabrik_name for bone in pose_bones(armature)}
+
+
+def is_renamed(bone: str, stored: Mapping[str, str]) -> bool:
+    """Return whether a bone was renamed, and not given the stored name of another by a copy.
+
+    Its old name may be that of another bone by now, if that was renamed as well. Where the old
+    names go around in a circle, they were swapped by pasting a pose flipped.
+
+    Args:
+        bone: Its name.
+        stored: The stored name of each bone.
+    """
+    visited: set[str] = set()
+    while bone in stored and bone not in visited:
+        visited.add(bone)
+        bone = stored[bone] or bone
+    return bone not in stored
+
+
+def _follow_in_lists(armature: Any, old_names: Mapping[str, str]) -> None:
+    """Make list items that planning doesn't resolve follow bones that forget their old names."""
+    stored = {**stored_names(armature), **old_names}
+    new_names = {old: new for new, old in old_names.items() if is_renamed(new, stored)}
+    for collection in LISTS if new_names else ():
         for item in getattr(settings(armature), collection):
-            if old_name and getattr(item, "bone", None) == old_name:
-                item.bone = name
+            if getattr(item, "bone", None) in new_names:
+                item.bone = new_names[item.bone]
 
 
 def has_copied_names(armature: bpy.types.Object) -> bool:

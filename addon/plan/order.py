@@ -144,14 +144,7 @@ class Order:
     def _find_units(self) -> None:
         """Find the units, and those that pose bones of others before these."""
         chains = [chain for chain in self.chains if not chain.problem]
-        self.units: list[UnitPlan] = [*self.pre_pass, *self._merge_sharing(chains)]
-        self.posing: dict[tuple[int, int], list[UnitPlan]] = {}
-        for unit in self.units:
-            for bone in unit.bones:
-                self.posing.setdefault((unit.rig.uid, bone), []).append(unit)
-        self.beneath: dict[UnitPlan, set[UnitPlan]] = {}
-        for unit in self.units:
-            self.beneath[unit] = self._units_beneath(unit)
+        self._stack([*self.pre_pass, *self._merge_sharing(chains)])
         layers = [unit for unit in self.units if self.beneath[unit]]
         self._stacked = {*layers}.union(*[self.beneath[unit] for unit in layers])
         self._alone = {
@@ -205,6 +198,32 @@ class Order:
             group[0] if len(group) == 1 and not group[0].is_root_free else TreePlan(group)
             for group in groups.values()
         ]
+
+    def _stack(self, units: list[UnitPlan]) -> None:
+        """Set the units, those that pose each bone, and those that each is stacked on.
+
+        Units that share bones are stacked as they are listed, except that what moves a bone that
+        another unit keeps in place is below that unit.
+        """
+        keeping = [bone for bone in self.pre_pass if bone.keeps]
+        kept = {(bone.rig.uid, index) for bone in keeping for index in bone.keeps}
+        self.units = [unit for unit in units if unit not in keeping]
+        self._find_beneath()
+        if keeping:
+            moving = [unit for key in kept & self.posing.keys() for unit in self.posing[key]]
+            below = {*self.pre_pass, *moving}.union(*[self.beneath[unit] for unit in moving])
+            above = [unit for unit in self.units if unit not in below]
+            self.units = [*filter(below.__contains__, self.units), *keeping, *above]
+            self._find_beneath()
+
+    def _find_beneath(self) -> None:
+        self.posing: dict[tuple[int, int], list[UnitPlan]] = {}
+        for unit in self.units:
+            for bone in unit.bones:
+                self.posing.setdefault((unit.rig.uid, bone), []).append(unit)
+        self.beneath: dict[UnitPlan, set[UnitPlan]] = {}
+        for unit in self.units:
+            self.beneath[unit] = self._units_beneath(unit)
 
     def _units_beneath(self, unit: UnitPlan) -> set[UnitPlan]:
         """Return the units earlier in the list that pose some of a unit's bones.
@@ -287,10 +306,9 @@ class Order:
 
     def _needs(self, chain: UnitPart, unit: UnitPlan) -> set[UnitPlan]:
         """Return the units that must be solved before a member."""
-        # A layer on top may also pose the parent, but is solved later.
-        carrying = self._posing([(chain.rig.object, unit.root_parent)], chain)
-        carrying = {other for other in carrying if unit not in self.beneath[other]}
-        needs = carrying | self._posing(map(node_at, chain.needs()), chain)
+        nodes = [(chain.rig.object, unit.root_parent), *map(node_at, chain.needs())]
+        # A layer on top may also pose the parent or move the target, but is solved later.
+        needs = {other for other in self._posing(nodes, chain) if unit not in self.beneath[other]}
         for member in chain.members:
             self._note_late_inputs(member)
         return needs

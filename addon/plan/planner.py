@@ -68,10 +68,11 @@ class Planner:
         return self.plan
 
     def _make(self) -> Plan:
+        objects = {ob.session_uid: ob for ob in bpy.data.objects if has_settings(ob)}
+        # Blender doesn't evaluate hidden armatures, so a script's change of a list went unnoticed.
+        self._discard(self.with_changed_lists(objects.keys() & self.armatures.keys()))
         self.armatures = {
-            ob.session_uid: self.armatures.get(ob.session_uid) or _plan_armature(ob)
-            for ob in bpy.data.objects
-            if has_settings(ob)
+            uid: self.armatures.get(uid) or _plan_armature(ob) for uid, ob in objects.items()
         }
         for armature in self.armatures.values():
             armature.reset_messages()

@@ -42,6 +42,7 @@ class PrePassBone(UnitPart, ABC):
         is_timed: Whether it depends on the frame itself.
         watched: Further objects that it depends on, besides those of its chains.
         states: Its needs, by state (see `needs_by_state`).
+        keeps: The bones that move what it keeps in place, so that whatever poses these is below it.
     """
 
     is_known_ahead: ClassVar[bool] = False
@@ -60,6 +61,7 @@ class PrePassBone(UnitPart, ABC):
     is_timed: bool = False
     watched: list[bpy.types.Object] = field(default_factory=list)
     states: Sequence[Sequence[Point]] = ()
+    keeps: frozenset[int] = frozenset()
 
     def __post_init__(self) -> None:
         """Set the attributes that all units have."""

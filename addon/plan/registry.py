@@ -12,6 +12,7 @@ import bpy
 
 from ..blender.errors import contained
 from ..blender.skeleton import Skeleton
+from ..blender.updates import Updates
 from ..settings import properties
 from ..settings.definitions import TypedDefinition
 from ..settings.properties import LISTS, SOLVER_ITEMS, FabrikConstraint, FabrikSettings
@@ -43,7 +44,7 @@ class Feature:
     resolve: Callable[[ChainPlan, FabrikConstraint], None] | None = None
     pre_pass: Callable[[Skeleton, Sequence[ChainPlan]], Iterable[PrePassBone]] | None = None
     lists: Mapping[str, Callable[[FabrikSettings], object]] = field(default_factory=dict)
-    on_update: Callable[[bpy.types.Depsgraph], None] | None = None
+    on_update: Callable[[Updates], None] | None = None
 
 
 _motions: dict[str, Motion] = {}
@@ -112,8 +113,8 @@ def pre_pass_of(rig: Skeleton, chains: Sequence[ChainPlan]) -> list[PrePassBone]
     return bones
 
 
-def note_update(depsgraph: bpy.types.Depsgraph) -> None:
+def note_update(updates: Updates) -> None:
     """Notify all features of an update."""
     for feature in _installed:
         if feature.on_update is not None:
-            feature.on_update(depsgraph)
+            feature.on_update(updates)

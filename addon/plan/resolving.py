@@ -27,7 +27,7 @@ from ..settings.joint_limits import joint_problem, joints_of
 from ..settings.properties import FabrikConstraint, settings
 from ..settings.values import pointed
 from .chain_plan import ChainPlan
-from .deferred import write_later
+from .deferred import is_renamed, stored_names, write_later
 from .registry import kind_of
 
 
@@ -98,14 +98,12 @@ def _root_limits(chain: ChainPlan) -> list[str]:
     """Return the names of the Limit Location constraints that the solver can keep."""
     armature = chain.rig.object
     bone = pose_bones(armature)[chain.rig.names[chain.bones[0]]]
-    animation_of = animation.animated(armature)
-    animated = [path for path, _ in animation_of.keyed | animation_of.driven]
     return [
         con.name
         for con in active_constraints(bone)
         if con.type == "LIMIT_LOCATION"
         and is_predictable(con, True)
-        and not any(path.startswith(f"{con.path_from_id()}.") for path in animated)
+        and not animation.is_set(armature, f"{con.path_from_id()}.influence")
     ]
 
 
@@ -229,19 +227,27 @@ def _point(item: FabrikConstraint, pointer: str, bone_name: str) -> Point | None
     return Point(ob, skeleton, bone_index(skeleton, item, bone_name))
 
 
+def _has_passed_on(armature: bpy.types.Object, name: str) -> bool:
+    """Return whether a bone has its name from another one that was renamed as well."""
+    if pose_bones(armature)[name].fabrik_name in ("", name):
+        return False
+    stored = stored_names(armature)
+    return name in stored.values() and is_renamed(name, stored)
+
+
 def bone_index(rig: Skeleton, owner: bpy.types.PropertyGroup, field_name: str) -> int:
     """Return the index of the bone that a setting names, following renames.
 
-    Each bone stores the name by which settings refer to it. If no bone has a name any more, the
-    bone that stored it was renamed. Swapped names aren't followed: Paste Pose Flipped also swaps
-    the stored names.
+    Each bone stores the name by which settings refer to it. If no bone has a name any more, or only
+    one that was renamed as well, the bone that stored it was renamed. Swapped names aren't
+    followed: Paste Pose Flipped also swaps the stored names.
 
     Raises:
         ProblemError: If the bone doesn't exist.
     """
     name = getattr(owner, field_name)
     bones = pose_bones(rig.object)
-    if name not in rig.index:
+    if name not in rig.index or _has_passed_on(rig.object, name):
         renamed = [bone.name for bone in bones if bone.fabrik_name == name]
         if renamed:
             rig.renamed[name] = renamed[0]

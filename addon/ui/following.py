@@ -10,6 +10,7 @@ import bpy
 from ..blender.access import session_uid
 from ..blender.listeners import on_invalidate, on_load
 from ..blender.skeleton import skeleton_of
+from ..blender.updates import Updates
 from ..body.chains import is_end_of_limb
 from ..plan import planner
 from ..plan.chain_plan import ChainPlan
@@ -171,13 +172,13 @@ def _matching(
     ]
 
 
-def follow(depsgraph: bpy.types.Depsgraph) -> None:
+def follow(updates: Updates) -> None:
     """Show the constraint of the active item if the selection or the number of constraints changed.
 
     A row activated meanwhile, in the list or by a script, stays active. Renders change nothing.
     """
     global _seen, _is_loaded
-    if depsgraph.mode != "VIEWPORT":
+    if updates.depsgraph.mode != "VIEWPORT":
         return
     context = bpy.context
     ob, bone = _active(context)

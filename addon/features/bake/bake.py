@@ -20,7 +20,6 @@ from ...blender.simplifying import ROUNDING, simplified, slopes
 from ...blender.turns import Numbers
 from ...editing import constraints as editing
 from ...settings.muting import muting
-from ...settings.properties import settings
 from .options import DISABLE, LEAVE, REMOVE, BakeOptions, check
 from .passes import Bake, Draft
 from .recording import ArmatureRecording, Recording, record
@@ -285,25 +284,10 @@ def write(selection: BakeSelection, keys: Sequence[ChannelKeys]) -> None:
 
 
 def settle(selection: BakeSelection, afterwards: str, time: float) -> None:
-    """Keep, disable or remove the baked constraints.
-
-    F-curves and drivers that would enable a disabled constraint are muted; NLA strips are
-    overridden by a key at ``time``.
-    """
+    """Keep, disable or remove the baked constraints; see `editing.disable`."""
     if afterwards == REMOVE:
         editing.remove(selection.armature, *selection.items)
     elif afterwards == DISABLE:
         for index in selection.items:
-            _disable(selection.armature, index, time)
+            editing.disable(selection.armature, index, time)
     selection.armature.update_tag()
-
-
-def _disable(armature: bpy.types.Object, index: int, time: float) -> None:
-    item = settings(armature).constraints[index]
-    path = item.path_from_id("enabled")
-    animation.mute(armature, path)
-    if animation.is_keyed(armature, path):
-        curve = ActiveCurves(armature).at(path, 0, "FABRIK IK")
-        curve.keyframe_points.clear()
-        put_keys(curve, [time], [0.0])
-    item.enabled = False

@@ -13,6 +13,7 @@ import bpy
 
 from ...blender.errors import contained
 from ...blender.listeners import on_load
+from ...blender.updates import Updates
 from ...editing.playing import finish
 from ...ui.stepping import is_busy
 from .paths import Key, Path, Points, affected_paths, calculate, is_affected, paths_of
@@ -27,18 +28,17 @@ _is_loaded = True
 """Whether nothing was updated since a file was loaded."""
 
 
-def note_update(depsgraph: bpy.types.Depsgraph) -> None:
+def note_update(updates: Updates) -> None:
     """Detect paths that Blender has recalculated, and schedule their correction."""
     global _is_loaded
-    if depsgraph.mode != "VIEWPORT":
+    if updates.depsgraph.mode != "VIEWPORT":
         return
     if _is_loaded:
         _is_loaded = False
         paths = [path for ob in bpy.data.objects for path in paths_of(ob)]
         note_calculated({path.key: path.points() for path in paths})
-    for update in depsgraph.updates:
-        ob = update.id
-        if isinstance(ob, bpy.types.Object) and _is_outdated(cast(bpy.types.Object, ob.original)):
+    for block in updates.blocks:
+        if isinstance(block, bpy.types.Object) and _is_outdated(block):
             _correct_soon()
             return
 

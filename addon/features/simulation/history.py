@@ -22,6 +22,7 @@ from ...blender.access import frame_rate, session_uid
 from ...blender.errors import ProblemError
 from ...blender.listeners import on_invalidate
 from ...blender.messages import msg, recalled
+from ...blender.updates import Updates
 from ...editing.playing import frame_of
 from ...frame.solved_scene import SolvedScene
 from ...plan import planner
@@ -419,12 +420,12 @@ def _freshness(armature: bpy.types.Object) -> dict[str, bool]:
     return _fresh[uid]
 
 
-def note_updates(depsgraph: bpy.types.Depsgraph) -> None:
+def note_updates(updates: Updates) -> None:
     """Recheck histories whose inputs were updated, and notify of a new frame range or rate."""
     global _frames, _pace
     if not _inputs:
         return
-    scene = cast(bpy.types.Scene, depsgraph.scene)
+    scene = cast(bpy.types.Scene, updates.depsgraph.scene)
     pace = frame_rate(scene), frame_of(scene, 1.0)
     if pace != _pace:
         _pace = pace
@@ -434,7 +435,7 @@ def note_updates(depsgraph: bpy.types.Depsgraph) -> None:
     if frames != _frames:
         _frames = frames
         _notify()
-    updated = {session_uid(update.id) for update in depsgraph.updates}
+    updated = {block.session_uid for block in updates.blocks}
     data_blocks.forget(updated)
     changed = [uid for uid, input_uids in _inputs.items() if not input_uids.isdisjoint(updated)]
     for uid in changed:

@@ -50,8 +50,10 @@ def loads_of(armature: bpy.types.Object, shown: bpy.types.Object, roles: Roles) 
     loads: dict[str, Load] = {}
     for name, mass in (roles.masses if is_person else _volumes(rest)).items():
         if name in bones:
+            # Importers guess the tails of last bones.
+            last = bones[name].head if is_person else bones[name].tail
             after = roles.after.get(name, "")
-            end = bones[after].head if after in bones else bones[name].tail
+            end = bones[after].head if after in bones else last
             middle = vector((bones[name].head + end) / 2.0)
             loads[name] = mass * cast(Any, rest[name]).fabrik_mass, middle
     return loads
@@ -75,13 +77,19 @@ def added(loads: Iterable[Load]) -> Load:
     return whole, scaled(sums, 1.0 / whole) if whole > 0.0 else ORIGIN
 
 
-def support_of(bones: Any, pinned: Iterable[str], up: Vec) -> Support:
-    """Return what a body stands on, in the space of the armature: pinned bones and those below."""
-    corners = [
-        vector(end)
-        for name in pinned
-        if name in bones
-        for bone in (bones[name], *bones[name].children_recursive)
-        for end in (bone.head, bone.tail)
-    ]
-    return Support(corners, up)
+def support_of(bones: Any, pinned: Iterable[str], roles: Roles, force: float = 0.0) -> Support:
+    """Return what a body stands on, in the space of the armature.
+
+    Args:
+        bones: The pose bones.
+        pinned: The pinned bones, each of which bears from its head to where the next one begins.
+        roles: The roles of the bones.
+        force: The largest force that keeps the center of mass above it.
+    """
+    corners: list[Vec] = []
+    for name in pinned:
+        if name in bones:
+            after = roles.after.get(name, "")
+            end = bones[after].head if after in bones else bones[name].tail
+            corners += [vector(bones[name].head), vector(end)]
+    return Support(corners, roles.up, force)

@@ -20,6 +20,7 @@ from fabrik_solver import (
 from fabrik_solver.core.vectors import (
     IDENTITY,
     ORIGIN,
+    QUAT_IDENTITY,
     Mat3,
     Quat,
     Vec,
@@ -31,6 +32,7 @@ from fabrik_solver.core.vectors import (
     orthonormalize,
     quat_about,
     quat_inverse,
+    quat_log,
     quat_of,
     quat_product,
     rotate,
@@ -40,6 +42,8 @@ from fabrik_solver.core.vectors import (
 )
 from fabrik_solver.core.whole_body import (
     DRAGGED,
+    Link,
+    Resistance,
     Support,
     WholeBody,
     WholeBodyGoal,
@@ -50,6 +54,7 @@ from fabrik_solver.core.whole_body import (
 from ...blender.skeleton import Skeleton
 from ...body.carriers import Carriers
 from ...editing.posing import fixed, limited
+from .posture import HAMSTRING, KNEE, LONGEST, Part
 from .response import Response
 from .roles import Roles
 
@@ -68,6 +73,9 @@ Load = tuple[float, Vec]
 
 NO_LOAD: Final[Load] = (0.0, ORIGIN)
 NO_LOADS: Final[Mapping[int, Load]] = {}
+
+REACHED: Final = 1e-4
+"""The largest miss of the solver's own pose that counts as reached, as a fraction of the body."""
 
 EXACT: Final = 1e-5
 """The largest miss that is not corrected, as a fraction of the size of the body."""
@@ -101,6 +109,8 @@ class BodyBone:
             other joints, or if nothing tells.
         stiffness: The stiffness of its joint.
         follows: The bone in whose swing it has a share; -1 for none.
+        part: The part of a person that it is; None for none.
+        axes: The front, left and up axes of the body in its rest axes.
     """
 
     carrier: int
@@ -113,6 +123,8 @@ class BodyBone:
     flexion: Vec | None
     stiffness: float
     follows: int
+    part: Part | None = None
+    axes: tuple[Vec, ...] = ()
 
 
 class Body:
@@ -204,8 +216,29 @@ class Body:
             [
                 self._joint(bone, is_free, loads.get(i, NO_LOAD))
                 for i, bone in enumerate(self.joints)
-            ]
+            ],
+            self._hamstrings(),
         )
+
+    def _hamstrings(self) -> list[Link]:
+        """Return the muscles that pass the hips and knees of a person."""
+        links: list[Link] = []
+        for i, bone in enumerate(self.joints):
+            facts = self._facts[bone]
+            if facts.part is None or facts.part.kind != "SHIN" or facts.flexion is None:
+                continue
+            above = self.joint_of(facts.carrier)
+            thigh = self._facts[self.joints[above]]
+            if thigh.part is None:
+                continue
+            hinge, angle = self._hinge(bone, facts.flexion)
+            rotation = self._locals[self.joints[above]].rotation
+            flexing = scaled(thigh.axes[1], -1.0)
+            stretched = dot(quat_log(rotation), flexing) - KNEE * angle
+            axis = rotate(quat_inverse(rotation), flexing)
+            room = max(0.0, LONGEST - stretched)
+            links.append(Link([above, i], [axis, scaled(hinge.axis, -KNEE)], room, HAMSTRING))
+        return links
 
     def _joint(self, bone: int, is_free: bool, load: Load) -> WholeBodyJoint:
         facts, turn, preferred = self._facts[bone], self._locals[bone].rotation, ORIGIN
@@ -225,6 +258,7 @@ class Body:
             is_free=is_free and bone == self.root and self.can_move,
             inherits=facts.inherits,
             stiffness=facts.stiffness,
+            resistances=self._resistances(bone),
             limit=limit,
             rotation=turn,
             preferred=preferred,
@@ -233,6 +267,14 @@ class Body:
             mass=load[0],
             centre=load[1],
         )
+
+    def _resistances(self, bone: int) -> list[Resistance]:
+        """Return what a joint of a person resists; the root may face anywhere."""
+        facts = self._facts[bone]
+        if facts.part is None:
+            return []
+        rotation = QUAT_IDENTITY if bone == self.root else self._locals[bone].rotation
+        return facts.part.resistances(facts.axes, rotation)
 
     def _hinge(self, bone: int, flexion: Vec) -> tuple[Hinge, float]:
         """Return the hinge of an elbow or knee in its own axes, and its angle, 0 for straight."""
@@ -291,7 +333,7 @@ class Body:
             missed = max(misses, default=0.0)
             if missed <= EXACT * self.size:
                 return pose
-            is_reached = max([pose.misses[i] for i in exact]) <= EXACT * self.size
+            is_reached = max([pose.misses[i] for i in exact]) <= REACHED * self.size
             response.learn(asked, seen, is_reached and missed < last)
             last = missed
             allowed = [near if wanted[i].goal.rank == DRAGGED else EXACT for i in exact]

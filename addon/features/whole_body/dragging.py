@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from math import dist
 
 import bpy
@@ -15,6 +15,7 @@ from fabrik_solver.core.vectors import (
     Quat,
     Vec,
     add,
+    cross,
     mat_apply,
     orthonormalize,
     quat_angle,
@@ -41,10 +42,23 @@ from ...editing.playing import updated
 from ...editing.switching import limbs_to_fk, restore_switch
 from ..drag.mirrored import OtherSide
 from .balancing import added, loads_of, support_of
-from .body import EXACT, Load, Wanted, response_of, root_of
+from .body import EXACT, REACHED, Load, Wanted, response_of, root_of
 from .keeping import DraggedPlace, planned_body
-from .pinning import FULL, Pin, meant_bone, pins_in
+from .pinning import Pin, meant_bone, pins_in
 from .posed import PosedBody
+from .posture import (
+    BALANCED,
+    CARRIED,
+    CARRY,
+    FREE_GAZE,
+    GAZE,
+    HANGING,
+    PELVIS,
+    REACH,
+    STANDING,
+    TARGETED,
+    UPRIGHT,
+)
 from .roles import roles_of
 from .settings import (
     AFTER,
@@ -58,20 +72,10 @@ from .settings import (
 )
 from .targets import DrivenLimb, driven_limbs, posed_chains
 
-REACHED = 1e-4
-"""The largest miss of the dragged point that counts as reached, as a fraction of the body."""
-
 LAG = 1e-3
 """The largest lag of the dragged point behind the mouse while that moves, as a fraction of the
 body. Where constraints carry the bones, to be exact takes another evaluation of the rig, by which
 the bone would be shown where the mouse has been."""
-
-GAZE = 0.5
-"""How strictly the head keeps its orientation; the stiffness of a bone is 1. To be stricter costs
-up to twice the least motion."""
-
-UPRIGHT = 2.0
-"""The same of the chest, which stays upright while hips or feet are dragged."""
 
 
 class WholeBodyDrag:
@@ -166,7 +170,7 @@ class WholeBodyDrag:
             )
         is_held = any(pin.bone not in self._bones for pin in self._pins)
         is_free = is_held or bool(self._limbs) or self._bone == root
-        is_balanced = body_settings(armature).use_balance
+        is_balanced = bool(self._roles.masses) and body_settings(armature).use_balance
         self._body = self._posed.solver(is_free, self._loads(evaluated) if is_balanced else {})
         self._world = matrix_frame(evaluated.matrix_world)
         try:
@@ -184,8 +188,10 @@ class WholeBodyDrag:
         self.axes = orthonormalize(bone_axes) or IDENTITY
         names = [rig.names[pin.bone] for pin in self._pins if pin.bone not in self._bones]
         self._support = None
-        if is_balanced:
-            self._support = support_of(pose_bones(evaluated), names, self._roles.up)
+        if is_balanced and names:
+            force = CARRIED if self._is_dragged(self._roles.hips) else BALANCED
+            force *= self._stature()
+            self._support = support_of(pose_bones(evaluated), names, self._roles, force)
         self._hold()
         self._staying = self._independent()
 
@@ -206,9 +212,37 @@ class WholeBodyDrag:
 
     def _dragged_to(self, places: Sequence[Vec]) -> list[Wanted]:
         return [
-            Wanted(bone, WholeBodyGoal(self._posed.joint_of(bone), start, DRAGGED, location=there))
+            Wanted(
+                bone,
+                WholeBodyGoal(
+                    self._posed.joint_of(bone),
+                    start,
+                    DRAGGED,
+                    location=there,
+                    weight=self._priced(CARRY if self._is_hips(bone) else REACH),
+                ),
+            )
             for bone, start, there in zip(self._bones, self._starts, places, strict=True)
         ]
+
+    def _priced(self, weight: float) -> float:
+        """Return the weight of a goal of a person; what is no person reaches at any price."""
+        return weight * self._stature() if self._roles.posture else 1.0
+
+    def _stature(self) -> float:
+        """Return the size of the body in lengths of a leg: what forces are in is for these."""
+        posed, roles = self._posed, self._roles
+        hips, *feet = (posed.rig.index.get(name, -1) for name in (roles.hips, *roles.feet))
+        if hips not in posed.bones or not feet or feet[0] not in posed.bones:
+            return 1.0
+        return posed.size / max(dist(posed.head(hips), posed.head(feet[0])), EXACT * posed.size)
+
+    def _is_hips(self, bone: int) -> bool:
+        return self._posed.rig.names[bone] == self._roles.hips
+
+    def _is_dragged(self, *names: str) -> bool:
+        """Return whether one of some bones is dragged."""
+        return any(self._posed.rig.names[bone] in names for bone in self._bones)
 
     def _places(self, displacement: Vec) -> list[Vec]:
         """Return where the dragged points are to be, in the space of the armature."""
@@ -222,7 +256,7 @@ class WholeBodyDrag:
 
     def _goals(self) -> list[Wanted]:
         """Return all goals but the dragged one, which do not change during the drag."""
-        posed, roles = self._posed, self._roles
+        posed = self._posed
         wanted: list[Wanted] = []
         for pin in self._pins:
             is_dragged = pin.bone in self._bones
@@ -240,16 +274,35 @@ class WholeBodyDrag:
             )
             wanted.append(Wanted(pin.bone, goal))
         wanted += self._targets({one.bone for one in wanted})
-        index = {posed.rig.names[bone]: bone for bone in posed.bones}
-        goals = {one.bone for one in wanted if one.goal.rotation is not None}
-        if roles.head in index and index[roles.head] not in goals:
-            wanted.append(self._soft(index[roles.head], FULL, GAZE))
-        own = {posed.rig.names[bone] for bone in self._bones}
-        if roles.chest in index and not own.isdisjoint((roles.hips, *roles.feet)):
-            x, y, z = roles.up
-            level = (1.0 - x * x, 1.0 - y * y, 1.0 - z * z)
-            wanted.append(self._soft(index[roles.chest], level, UPRIGHT))
+        oriented = {one.bone for one in wanted if one.goal.rotation is not None}
+        for name, weights in self._orientations():
+            bone = posed.rig.index.get(name, -1)
+            if bone in posed.bones and bone not in oriented:
+                wanted.append(self._soft(bone, self._about(weights)))
         return wanted
+
+    def _orientations(self) -> Iterator[tuple[str, Vec]]:
+        """Yield the bones that keep their orientation as well as they can, with weights."""
+        roles, is_dragged = self._roles, self._is_dragged
+        yield roles.head, FREE_GAZE if is_dragged(roles.head) else GAZE
+        if is_dragged(roles.hips, *roles.feet):
+            yield roles.chest, UPRIGHT
+        if is_dragged(roles.hips):
+            yield roles.hips, PELVIS
+        used = {bone for dragged in self._bones for bone in self._carriers.up(dragged)}
+        for arm in roles.follows.values():
+            if self._posed.rig.index[arm] not in used:
+                yield arm, HANGING
+
+    def _about(self, weights: Vec) -> Vec:
+        """Return weights about the front, left and up axis, about those of the armature."""
+        x, y, z = weights
+        up, front = self._roles.up, self._roles.front
+        left = cross(up, front)
+        a, b, c = (
+            x * f * f + y * s * s + z * u * u for f, s, u in zip(front, left, up, strict=True)
+        )
+        return (a, b, c)
 
     def _targets(self, pinned: set[int]) -> list[Wanted]:
         """Return the goals of limbs that constraints pose, unless they are pinned or dragged."""
@@ -265,10 +318,15 @@ class WholeBodyDrag:
                 TARGET,
                 location=limb.aim,
                 rotation=QUAT_IDENTITY if chain.is_oriented else None,
-                weight=chain.weight,
+                weight=chain.weight * self._priced(STANDING if self._is_foot(limb) else TARGETED),
             )
             wanted.append(Wanted(chain.bones[-1], goal))
         return wanted
+
+    def _is_foot(self, limb: DrivenLimb) -> bool:
+        """Return whether a limb ends at a foot."""
+        feet = {self._posed.rig.index[name] for name in self._roles.feet}
+        return any(self._is_end(limb, bone) for bone in feet)
 
     def _is_end(self, limb: DrivenLimb, bone: int) -> bool:
         """Return whether a bone is the last one of a limb, or its hand or foot."""
@@ -292,15 +350,13 @@ class WholeBodyDrag:
                 staying.append(limb)
         return staying
 
-    def _soft(self, bone: int, weights: Vec, weight: float) -> Wanted:
-        posed = self._posed
+    def _soft(self, bone: int, weights: Vec) -> Wanted:
         goal = WholeBodyGoal(
-            posed.joint_of(bone),
-            posed.point_of(bone),
+            self._posed.joint_of(bone),
+            self._posed.head(bone),
             SOFT,
             rotation=QUAT_IDENTITY,
             rotation_weights=weights,
-            weight=weight,
         )
         return Wanted(bone, goal)
 

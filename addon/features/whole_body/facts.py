@@ -6,6 +6,7 @@ from collections.abc import Collection
 from typing import Any
 
 import bpy
+from mathutils import Vector
 
 from fabrik_solver.core.vectors import Vec
 
@@ -65,6 +66,7 @@ def facts_of(
     is_hinge = bends and name in roles.hinges
     stiff: float = owner.fabrik_joint.stiffness
     inherits = carriers.turns(bone)
+    part = roles.posture.get(name)
     return BodyBone(
         carriers.of(bone),
         inherits,
@@ -74,9 +76,23 @@ def facts_of(
         limit_of(owner),
         rotation.locks,
         _flexion(rig, name, is_planned) if is_hinge else None,
-        roles.stiffness.get(name, 1.0) / (1.0 - min(stiff, MOST_SHARE)),
+        _stiffness(roles, name) / (1.0 - min(stiff, MOST_SHARE)),
         rig.index.get(roles.follows.get(name, ""), -1),
+        part,
+        _axes(owner, roles) if part is not None else (),
     )
+
+
+def _stiffness(roles: Roles, name: str) -> float:
+    part = roles.posture.get(name)
+    return roles.stiffness.get(name, 1.0) if part is None else part.stiffness
+
+
+def _axes(owner: Any, roles: Roles) -> tuple[Vec, ...]:
+    """Return the front, left and up axes of the body in the rest axes of a bone."""
+    back = owner.bone.matrix_local.to_3x3().inverted()
+    up, front = Vector(roles.up), Vector(roles.front)
+    return tuple(vector((back @ way).normalized()) for way in (front, up.cross(front), up))
 
 
 def _flexion(rig: Skeleton, name: str, is_planned: bool) -> Vec | None:

@@ -18,6 +18,7 @@ from ...blender.keying import auto_key, set_keys
 from ...blender.rotation import channel_of, channel_values, continuous, mode_of
 from ...blender.skeleton import skeleton_of, vector
 from ...body.flexion import SOURCES, store_found
+from ...editing.constraints import disable
 from ...editing.joint_uses import uses_of
 from ...editing.playing import finish, play, returning, updated
 from ...frame.solving import solve_armatures
@@ -201,6 +202,10 @@ def bake(scene: bpy.types.Scene, layer: bpy.types.ViewLayer, armature: bpy.types
         for i, name in enumerate(names):
             rows = [row[i] for row, _ in seen]
             _key(pose_bones(armature)[name], frames, rows, bool(body.more) and i == 0)
+        # What is solved before the body is in the keys.
+        for chain in planner.chains_in(armature):
+            if not body.keeps.isdisjoint(chain.bones):
+                disable(armature, chain.item, scene.frame_start)
         for pin in pins_of(armature):
             pin.frames = POSING
         planner.discard()

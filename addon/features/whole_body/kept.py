@@ -41,6 +41,7 @@ from ...blender.rotation import LOCATION, ranges_of
 from ...blender.session import part
 from ...blender.skeleton import Point, Skeleton, vector
 from ...body.carriers import Carriers
+from ...frame.root_locks import with_locks
 from ...plan.chain_plan import ChainPlan, Snapshot
 from ...plan.pre_pass import PrePassBone
 from ...plan.resolving import bone_index
@@ -117,7 +118,7 @@ class KeptBody(PrePassBone):
 
     Attributes:
         within: Its bones, parents first.
-        facts: Returns what is known of a bone, as its locks and limits are now.
+        facts: Returns what is known of a bone, with the locks and limits that an armature has.
         pins: What is pinned.
         staying: The bones that stay where the animation has them, each with how strictly.
         refusal: Why it cannot be solved while its bones have constraints; empty if it can.
@@ -126,7 +127,7 @@ class KeptBody(PrePassBone):
     """
 
     within: Sequence[int] = field(kw_only=True)
-    facts: Callable[[int], BodyBone] = field(kw_only=True)
+    facts: Callable[[bpy.types.Object, int], BodyBone] = field(kw_only=True)
     pins: Sequence[KeptPin] = field(kw_only=True)
     staying: Sequence[tuple[int, float]] = field(kw_only=True)
     clavicle: float = field(kw_only=True)
@@ -143,12 +144,15 @@ class KeptBody(PrePassBone):
         if len(self.pins) > 1 and not _is_fixed(self.rig, self.bone):
             self.more = [self.rig.slot(LOCATION, self.bone)]
 
-    def locks_now(self) -> Locks:
+    def locks_now(self, armature: bpy.types.Object) -> Locks:
         """Return the locks of its bones, and their native IK settings.
 
         There is no notification of their changes.
+
+        Args:
+            armature: The armature, or its copy that has them.
         """
-        bones: Any = pose_bones(self.rig.object)
+        bones: Any = pose_bones(armature)
         found: list[object] = []
         for name in [self.rig.names[bone] for bone in self.bones]:
             bone = bones[name]
@@ -157,10 +161,10 @@ class KeptBody(PrePassBone):
             found += native_values(bone)
         return tuple(found)
 
-    def _facts_with(self, locks: Locks) -> dict[int, BodyBone]:
+    def _facts_with(self, locks: Locks, armature: bpy.types.Object) -> dict[int, BodyBone]:
         """Return what is known of its bones with the locks of now."""
         if self._found is None or self._found[0] != locks:
-            self._found = locks, {bone: self.facts(bone) for bone in self.bones}
+            self._found = locks, {bone: self.facts(armature, bone) for bone in self.bones}
         return self._found[1]
 
     def groups(self) -> list[str]:
@@ -193,7 +197,7 @@ class KeptBody(PrePassBone):
         beneath = pose.beneath(self.bones) if self.is_layered else None
         return PinnedBodyInput(
             (*pose.fk_bits(self.ranges), beneath),
-            self.locks_now(),
+            self.locks_now(with_locks(snapshot, rig)),
             WHOLE if self.root_parent < 0 else snapshot.frame(rig, self.root_parent),
             snapshot.world(rig.object, rig.uid),
             places,
@@ -223,9 +227,10 @@ class KeptBody(PrePassBone):
         rig, pose = self.rig, snapshot.poses[self.rig.uid]
         frames = {bone: snapshot.frame(rig, bone) for bone in self.bones}
         locals_ = {bone: pose.posed_local(bone) for bone in self.bones}
-        root: Any = pose_bones(rig.object)[rig.names[self.bone]]
+        armature = with_locks(snapshot, rig)
+        root: Any = pose_bones(armature)[rig.names[self.bone]]
         moves = bool(self.more) and not any(root.lock_location)
-        facts = self._facts_with(inputs.locks)
+        facts = self._facts_with(inputs.locks, armature)
         body = Body(rig, facts, frames, locals_, inputs.parent, moves, self.clavicle)
         try:
             to_armature = inverse(inputs.world)
@@ -314,6 +319,7 @@ def kept_body(rig: Skeleton) -> KeptBody | None:
     kept = [_kept(rig, i, pin) for i, pin in pins]
     pulled = [pin.bone for pin in kept]
     roles = roles_of(armature, armature, up_axis, rig.names[pulled[0]])
+    roles.posture.clear()  # The animation has a posture: what follows pins changes it evenly.
     carriers = Carriers(rig, armature)
     root = root_of(carriers, roles, pulled)
     named = {name: weight for part, weight in KEPT.items() if (name := getattr(roles, part))}
@@ -325,12 +331,15 @@ def kept_body(rig: Skeleton) -> KeptBody | None:
                 "“{bone}” and the other pins share no parent: unpin it or the others",
                 bone=rig.names[bone],
             )
+    # The rotation of a bone does not move its head.
+    turned = {p.bone for p in kept if p.is_oriented or rig.names[p.bone] not in roles.ends}
     return KeptBody(
         rig,
         root,
         [],
+        keeps=frozenset(turned).union(*[rig.chain_up(bone)[:-1] for bone in pulled]),
         within=bones,
-        facts=lambda bone: facts_of(armature, roles, carriers, bone, root, is_planned=True),
+        facts=lambda ob, bone: facts_of(ob, roles, carriers, bone, root, is_planned=True),
         pins=kept,
         staying=[(b, w) for b, w in staying.items() if b in bones and b not in pulled],
         clavicle=body_settings(armature).clavicle,

@@ -130,7 +130,7 @@ def shown_balance(context: bpy.types.Context) -> tuple[Vec, Vec, list[Vec]] | No
     world, bones = matrix_frame(shown.matrix_world), pose_bones(shown)
     roles = known_roles(armature, shown)
     pinned = [roles.named(pinned_bone(armature, pin)) for pin in pins_of(armature)]
-    support = support_of(bones, pinned, roles.up)
+    support = support_of(bones, pinned, roles)
     mass, centre = added(loads_of(armature, shown, roles).values())
     area = support.area()
     if mass == 0.0 or not area:

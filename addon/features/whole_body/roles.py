@@ -17,6 +17,7 @@ from ...blender.skeleton import skeleton_of
 from ...body.body import Body
 from ...body.carriers import Carriers
 from ...body.looking import body_of
+from .posture import Part
 
 ARM: Final = 0.5
 """The stiffness of an elbow and a shoulder: who reaches for something moves the arm first. A spine
@@ -50,6 +51,8 @@ class Roles:
         hands: The hands and front feet of arms.
         feet: The feet of legs.
         stiffness: The stiffness of bones that differ from 1.
+        posture: How bones of a person bend.
+        front: The forward direction, in the space of the armature.
         rigid: The bones that only carry others.
         hinges: The bones below elbows and knees.
         follows: The upper arm whose swing a clavicle shares.
@@ -69,6 +72,7 @@ class Roles:
     hands: list[str] = field(default_factory=list)
     feet: list[str] = field(default_factory=list)
     stiffness: dict[str, float] = field(default_factory=dict)
+    posture: dict[str, Part] = field(default_factory=dict)
     rigid: set[str] = field(default_factory=set)
     hinges: set[str] = field(default_factory=set)
     follows: dict[str, str] = field(default_factory=dict)
@@ -79,6 +83,7 @@ class Roles:
     controls: set[str] = field(default_factory=set)
     named: Callable[[str], str] = str
     up: tuple[float, float, float] = (0.0, 0.0, 1.0)
+    front: tuple[float, float, float] = (0.0, 0.0, 0.0)
     size: float = 0.0
 
     @property
@@ -116,7 +121,7 @@ def roles_of(
     if not body.rig.is_keyed:
         roles.controls = {*posers.values()}
         roles.named = lambda name: body.meant(name) or name
-    for values in (roles.stiffness, roles.masses, roles.parts):
+    for values in (roles.stiffness, roles.posture, roles.masses, roles.parts):
         renamed = {posers[name]: value for name, value in values.items()}
         values.clear()
         values.update(renamed)  # type: ignore[arg-type]
@@ -133,8 +138,10 @@ class _Finder:
     def __init__(self, body: Body) -> None:
         self.body, self.names = body, body.names
         x, y, z = body.up
-        self.roles = Roles(up=(x, y, z), size=body.size)
-        anatomy = body.anatomy
+        front, anatomy = body.front, body.anatomy
+        self.roles = Roles(up=(x, y, z), front=(front.x, front.y, front.z), size=body.size)
+        kinds = [limb.kind for limb in anatomy.limbs]
+        self._is_person = kinds.count("LEG") == 2 and anatomy.hips >= 0 and front.length > 0.0
         if anatomy.hips < 0 and anatomy.head < 0 and not anatomy.limbs:
             return
         chest = body.chest if body.chest >= 0 else len(anatomy.spine) - 1
@@ -149,7 +156,13 @@ class _Finder:
     def _length(self, bone: int, after: int) -> float:
         return dist(self.body.bones[bone].head, self.body.bones[after].head)
 
-    def _share(self, bones: list[int], end: int) -> None:
+    def _bend(self, kind: str, bone: int, share: float = 1.0, is_right: bool = False) -> None:
+        """Let a bone bend as that part of a person does."""
+        if not self._is_person:
+            return
+        self.roles.posture[self.names[bone]] = Part(kind, share, is_right)
+
+    def _share(self, bones: list[int], end: int, kind: str) -> None:
         """Share the stiffness of a part among its bones: a longer one bends more."""
         chain = [*bones, end] if end >= 0 else bones
         lengths = [self._length(a, b) for a, b in pairwise(chain)]
@@ -159,6 +172,7 @@ class _Finder:
         for bone, length in zip(bones, lengths, strict=True):
             if length > 0.0:
                 self.roles.stiffness[self.names[bone]] = mean / length
+                self._bend(kind, bone, length / sum(lengths))
             else:
                 self.roles.rigid.add(self.names[bone])
 
@@ -166,11 +180,12 @@ class _Finder:
         roles, names = self.roles, self.names
         bones = [bone for bone in spine if bone != hips]
         above = (*self.body.anatomy.spine[len(spine) :], self.body.anatomy.head)
-        self._share(bones, above[0])
+        self._share(bones, above[0], "SPINE")
         if bones:
             roles.chest = names[bones[-1]]
         if hips >= 0:
             roles.hips = names[hips]
+            self._bend("HIPS", hips)
         trunk = [*([hips] if hips >= 0 else []), *bones]
         self._follow([*trunk, above[0]])
         for bone in trunk:
@@ -184,7 +199,7 @@ class _Finder:
     def _neck(self, neck: tuple[int, ...], head: int) -> None:
         if head < 0:
             return
-        self._share([*neck, head], -1)
+        self._share([*neck, head], -1, "NECK")
         self.roles.head = self.names[head]
         self.roles.masses[self.roles.head] = MASSES["HEAD"]  # type: ignore[assignment]
         for bone in (*neck, head):
@@ -202,9 +217,14 @@ class _Finder:
             roles.rigid.discard(clavicle)
             roles.follows[clavicle] = names[limb.bones[0]]
             roles.stiffness[clavicle] = CLAVICLE
+            self._bend("CLAVICLE", limb.carriers[-1], 1.0, limb.side < 0)
         joints = [bone for bone in limb.bones if bone not in limb.halves]
         if limb.kind == "ARM":
             roles.stiffness.update((names[bone], ARM) for bone in joints)
+        if limb.kind == "LEG":
+            ends = [limb.end] if limb.end >= 0 else []
+            for kind, bone in zip(("THIGH", "SHIN", "FOOT"), [*joints[:2], *ends], strict=False):
+                self._bend(kind, bone, 1.0, limb.side < 0)
         self._follow([*joints, limb.end, limb.toe if limb.kind == "LEG" else -1])
         roles.hinges.update(names[bone] for bone in joints[1:])
         shares: tuple[float, ...] = MASSES[limb.kind]  # type: ignore[assignment]

@@ -133,7 +133,10 @@ class FabrikWholeBody(bpy.types.PropertyGroup):
         in_presets=False,
     )
     use_balance: bool = defined(
-        "Keep Balance", "Keep the center of mass above the pinned bones", **OPTIONS
+        "Keep Balance",
+        "Keep the center of mass above the pinned bones",
+        default=True,
+        **OPTIONS,
     )
     masses: str = defined(
         "Masses",

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from functools import cache
 from itertools import pairwise
 from math import atan, ceil, floor, pi, radians, sin
@@ -16,7 +16,7 @@ from inside import planned, walk_of
 from kept_files import open_kept
 from mathutils import Matrix, Quaternion, Vector
 from rigs import activate, add_constraint, evaluated, go, link, make_armature, make_empty, update
-from walkers import make_ground, make_terrain, messages, states
+from walkers import Height, make_ground, make_terrain, messages, states
 
 pytestmark = pytest.mark.newest
 
@@ -250,18 +250,6 @@ def test_captured_walk_is_locked_where_it_stands_and_else_as_it_was(
     assert max(bends(after["Hips"])) < 1.2 * max(bends(before["Hips"])) + 0.5 * size
 
 
-@pytest.mark.parametrize("hover", [0.0, 0.03, -0.02])
-def test_floor_of_the_clip_is_found(hover: float, empty_file: None) -> None:
-    """The ball has no sole below it: it stands on the ground itself."""
-    rig = captured(hover=hover)
-    put_on_ground(rig, plane(0.5))
-    after = played(rig)
-    for side in SIDES:
-        for first, last in flats(rig, side):
-            for ball in after[f"Toe{side}"][first - 1 : last]:
-                assert abs(ball.z - 0.5) < 4e-3
-
-
 def balls_in_stance(rig: bpy.types.Object, after: dict[str, list[Vector]]) -> list[float]:
     """The heights of the balls of both feet while they are flat."""
     spans = [(side, *span) for side in SIDES for span in flats(rig, side)]
@@ -269,19 +257,36 @@ def balls_in_stance(rig: bpy.types.Object, after: dict[str, list[Vector]]) -> li
     return [p.z for side, a, b in spans for p in after[f"Toe{side}"][a - 1 : b]]
 
 
-def test_rest_pose_that_hovers_does_not_make_the_soles_thick(empty_file: None) -> None:
-    """The hip rests where an importer puts it, with the feet a hand's breadth above the origin."""
-    rig = captured(hover=0.043, rest_height=THIGH + SHIN + ANKLE + 0.108)
-    put_on_ground(rig, plane(0.5))
-    heights = balls_in_stance(rig, played(rig))
-    assert max(abs(height - 0.5) for height in heights) < 5e-3
+REST = THIGH + SHIN + ANKLE
+"""How high the hip of a figure rests that stands at the origin."""
+
+FLOORS: dict[str, tuple[dict[str, float], float]] = {
+    "at the origin": ({}, 0.0),
+    "above the origin": ({"hover": 0.03}, 0.0),
+    "below the origin": ({"hover": -0.02}, 0.0),
+    "under a rest pose that hovers": ({"hover": 0.043, "rest_height": REST + 0.108}, 0.0),
+    "under thick soles": ({"hover": -0.2, "rest_height": REST + 0.05}, 0.05),
+    "that drifts": ({"drift": 0.03}, 0.0),
+    "that is higher for one foot, as markers are": ({"apart": 0.025}, 0.0),
+}
+"""Floors of captures: how these are made, and how thick their soles are below the ball."""
 
 
-def test_thick_soles_stay_thick_wherever_the_origin_is(empty_file: None) -> None:
-    rig = captured(hover=-0.2, rest_height=THIGH + SHIN + ANKLE + 0.05)
+@pytest.mark.rows("floor")
+@pytest.mark.parametrize("floor", FLOORS)
+def test_feet_are_on_the_ground_wherever_the_floor_of_the_capture_is(floor: str) -> None:
+    """Their balls stand on it, and knees and hip move as before."""
+    options, sole = FLOORS[floor]
+    rig: Any = captured(**options)
+    before = played(rig)
     put_on_ground(rig, plane(0.5))
-    heights = balls_in_stance(rig, played(rig))
-    assert max(abs(height - 0.55) for height in heights) < 5e-3
+    after = played(rig)
+    heights = balls_in_stance(rig, after)
+    assert max(abs(height - 0.5 - sole) for height in heights) < 5e-3
+    for bone in ("LegL", "LegR"):
+        assert max(bends(after[bone])) < 1.3 * max(bends(before[bone])) + 1.0
+    # The hip goes from the height of one foot to that of the other in a step.
+    assert max(bends(after["Hips"])) < 2.5
 
 
 def test_toes_of_a_thick_sole_stay_as_the_foot_rolls_off(empty_file: None) -> None:
@@ -294,33 +299,6 @@ def test_toes_of_a_thick_sole_stay_as_the_foot_rolls_off(empty_file: None) -> No
             first = next(part.first for part in contact.parts if part.kind != "HEEL")
             toes = after[f"Toe{side}"][first : contact.last + 1]
             assert max((toe - toes[0]).length for toe in toes) < 2e-3
-
-
-def played_on_floor(rig: Any) -> dict[str, list[Vector]]:
-    """Play a capture on a raised floor: its balls stand on it, and its knees move as before."""
-    before = played(rig)
-    put_on_ground(rig, plane(0.5))
-    after = played(rig)
-    assert max(abs(height - 0.5) for height in balls_in_stance(rig, after)) < 5e-3
-    for bone in ("LegL", "LegR"):
-        assert max(bends(after[bone])) < 1.3 * max(bends(before[bone])) + 1.0
-    return after
-
-
-def test_feet_are_on_the_ground_in_each_contact_though_the_floor_of_the_capture_drifts(
-    empty_file: None,
-) -> None:
-    """And the hip follows them: it is as high above them as before."""
-    after = played_on_floor(captured(drift=0.03))
-    # It goes from the height of one foot to that of the other in a step.
-    assert max(bends(after["Hips"])) < 2.5
-
-
-def test_both_feet_are_on_the_ground_though_the_capture_has_one_of_them_higher(
-    empty_file: None,
-) -> None:
-    """As markers are that were not put at the same height on both shoes."""
-    played_on_floor(captured(apart=0.025))
 
 
 @pytest.mark.parametrize(("tread", "start"), [(0.45, 0.15), (0.55, 0.3)])
@@ -386,13 +364,27 @@ def steps_up(x: float, _y: float) -> float:
     return 0.16 * min(max(floor((x + 0.3) / 0.6), 0), 5)
 
 
-@pytest.mark.parametrize("terrain", [bumps, steps_up])
-def test_swing_that_begins_or_ends_outside_of_the_clip_goes_over_the_ground(
-    terrain: Callable[[float, float], float], empty_file: None
-) -> None:
-    """The left foot swings in the first frame, and the right one in the last."""
+def step_at(edge: float) -> Height:
+    return lambda x, _y: 0.16 * min(max(floor((x - edge) / 0.6), 0), 5)
+
+
+SWINGS: dict[str, tuple[int, Height]] = {
+    "bumps, of which its swings begin and end outside of the clip": (44, bumps),
+    "steps, of which its swings begin and end outside of the clip": (44, steps_up),
+    "a step 15 cm ahead": (1, step_at(0.15)),
+    "a step 17 cm ahead": (1, step_at(0.17)),
+    "a step 20 cm ahead, right before its toes": (1, step_at(0.2)),
+}
+"""What a captured foot swings over: the first frame that is shown, and the terrain."""
+
+
+@pytest.mark.rows("over")
+@pytest.mark.parametrize("over", SWINGS)
+def test_foot_swings_calmly_over(over: str) -> None:
+    """It rises in time, while it still rolls over its ball, and its toes touch nothing."""
+    start, terrain = SWINGS[over]
     rig = captured(creep=0.0)
-    start = bpy.context.scene.frame_start = 44
+    bpy.context.scene.frame_start = start
     before = played(rig, start)
     put_on_ground(rig, make_ground(terrain))
     after = played(rig, start)
@@ -451,19 +443,6 @@ def test_frames_beyond_a_cut_or_in_which_a_foot_is_held_count_in_the_range_only(
     assert moving([held] * 8, 3, 1e-6, 1.0) == (3, 4)
     cut = held._replace(step=(2.0, 0.0, 0.0))
     assert moving([held, moved, cut, moved, moved, moved, cut, moved], 3, 1e-6, 1.0) == (2, 5)
-
-
-@pytest.mark.parametrize("edge", [0.15, 0.17, 0.2])
-def test_foot_rises_in_time_over_a_step_right_before_its_toes(
-    edge: float, empty_file: None
-) -> None:
-    """It begins to rise while it still rolls over its ball."""
-    rig = captured(creep=0.0)
-    before = played(rig)
-    put_on_ground(rig, make_ground(lambda x, _y: 0.16 * min(max(floor((x - edge) / 0.6), 0), 5)))
-    after = played(rig)
-    for bone in ("FootL", "FootR", "LegL", "LegR"):
-        assert max(bends(after[bone])) < 2.0 * max(bends(before[bone]))
 
 
 def test_legs_keep_their_pose_before_a_cut(empty_file: None) -> None:

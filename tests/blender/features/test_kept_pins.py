@@ -12,6 +12,7 @@ from captures import imported
 from dragged_bodies import head_of
 from inside import forget
 from mathutils import Vector
+from rendering import rendered
 from rigs import channels_bits, evaluated, go, pose_bits, shown_bits, update
 
 from addon.features.whole_body.dragging import WholeBodyDrag
@@ -369,3 +370,20 @@ def test_a_pose_depends_on_nothing_that_was_before(walker: Any, edit: Any) -> No
     go(8)
     go(9)
     assert pose_bits(walker) == shown
+
+
+def test_keyed_locks_count_in_a_render(walker: Any) -> None:
+    go(9)
+    pin(HAND, frames="PLACE")
+    walker.fabrik.pins[0].location.x += 0.2
+    forearm = walker.pose.bones["Forearm.L"]
+    forearm.rotation_mode = "XYZ"
+    for frame, is_locked in ((7, False), (9, True)):
+        forearm.lock_rotation = (is_locked,) * 3
+        forearm.keyframe_insert("lock_rotation", frame=frame)
+    shown: dict[int, bytes] = {}
+    for frame in (7, 9):
+        go(frame)
+        shown[frame] = pose_bits(walker)
+    forearm.lock_rotation = (False,) * 3
+    assert rendered(7, 9, 2) == shown

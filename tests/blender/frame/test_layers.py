@@ -223,7 +223,7 @@ def test_a_layer_between_the_chains_of_a_body_is_named() -> None:
     add_constraint(rig, "R1", make_empty("Right", (-1.3, -0.5, 2.2)), name="Right")
     go(4)
     assert [item.message for item in rig.fabrik.constraints] == [
-        "",
+        "“Wave S1” moves the tip afterward: move this constraint below it in the list",
         "",
         "It's solved together with “Left”, before “Wave S1”: move “Wave S1” above or below both "
         "in the list",

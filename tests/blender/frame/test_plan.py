@@ -655,3 +655,20 @@ def test_nothing_is_kept_of_an_armature_without_constraints(empty_file: None) ->
     forget()
     update()
     assert kept() == ({second}, {second})
+
+
+def test_a_list_that_a_script_changed_while_hidden_is_planned_anew(
+    rig: bpy.types.Object, capfd: pytest.CaptureFixture[str]
+) -> None:
+    """Blender does not evaluate what is hidden, and then another armature has all planned."""
+    target = rig.fabrik.constraints[0].target
+    for bone in ("B1", "B2"):
+        add_constraint(rig, bone, target, solver="LOOK_AT", name=bone)
+    update()
+    rig.hide_viewport = True
+    update()
+    rig.fabrik.constraints.remove(0)
+    ob("Other").fabrik.constraints[0].chain_count = 2
+    update()
+    assert [(one.item, one.name) for one in planned(rig)] == [(0, "B1"), (1, "B2")]
+    assert capfd.readouterr().out == ""

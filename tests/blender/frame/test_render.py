@@ -24,6 +24,7 @@ from rigs import (
     make_armature,
     make_empty,
     pose_bits,
+    run_elsewhere,
     shown_bits,
     shown_bones,
     tip_error,
@@ -502,3 +503,37 @@ def test_cycles_draws_the_solved_pose(
     bright = {(i % 32, i // 32) for i in range(32 * 32) if pixels[4 * i] > 0.5}
     assert bright
     assert all(abs(x - 15.5) < 4 and abs(y - 15.5) < 4 for x, y in bright)
+
+
+REMOVED = """
+import os, sys
+sys.path[:0] = {path!r}
+import bpy
+import addon
+from rendering import rendered
+from rigs import add_constraint, make_chain, make_empty
+addon.register()
+for name in ("Rig", "Other"):
+    target = make_empty(f"Target {{name}}", (0.5, 1.0, 1.5))
+    for frame, x in ((1, 0.0), (6, 1.0)):
+        target.location.x = x
+        target.keyframe_insert("location", frame=frame)
+    add_constraint(make_chain(3, name), "B2", target)
+def remove(scene, _graph=None):
+    if scene.frame_current == 4 and "Target Rig" in bpy.data.objects:
+        bpy.data.objects.remove(bpy.data.objects["Target Rig"])
+bpy.app.handlers.frame_change_post.append(remove)
+print("rendered", len(rendered(1, 6)), bpy.data.objects["Rig"].fabrik.constraints[0].message)
+sys.stdout.flush()
+os._exit(0)
+"""
+
+
+def test_what_a_handler_removed_is_not_read(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The depsgraph still lists it, and glibc is asked to overwrite what was freed."""
+    monkeypatch.setenv("MALLOC_PERTURB_", "165")
+    script = tmp_path / "removed.py"
+    script.write_text(REMOVED.format(path=PATH), encoding="utf-8")
+    assert "rendered 6 No target" in run_elsewhere(script)

@@ -5,12 +5,23 @@ from __future__ import annotations
 import itertools
 import math
 import random
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import bpy
 import pytest
 from mathutils import Euler, Matrix, Quaternion, Vector
-from rigs import activate, add_constraint, make_armature, make_empty, shown_bones, tip_error, update
+from rendering import rendered
+from rigs import (
+    activate,
+    add_constraint,
+    go,
+    make_armature,
+    make_empty,
+    pose_bits,
+    shown_bones,
+    tip_error,
+    update,
+)
 
 pytestmark = pytest.mark.usefixtures("empty_file")
 
@@ -262,3 +273,45 @@ def test_changed_locks_count_in_the_next_update_and_chains_share_them() -> None:
     one.target.location.x -= 1e-4
     update()
     assert (one.shown.location - free).length < 1e-6
+
+
+def keyed_location(one: Arm) -> list[tuple[object, str, object, object]]:
+    return [(one.carriage, "lock_location", (True, False, True), (False, True, False))]
+
+
+def keyed_rotation(one: Arm) -> list[tuple[object, str, object, object]]:
+    return [(one.carriage, "lock_rotation", (True, False, True), (False, False, False))]
+
+
+def keyed_limit(one: Arm) -> list[tuple[object, str, object, object]]:
+    con = one.carriage.constraints.new("LIMIT_LOCATION")
+    con.owner_space, con.use_min_x, con.use_max_x, con.use_transform_limit = (
+        "LOCAL",
+        True,
+        True,
+        True,
+    )
+    least, most = one.carriage.location.x - 0.01, one.carriage.location.x + 0.01
+    return [(con, "min_x", least, least + 0.2), (con, "max_x", most, most + 0.2)]
+
+
+@pytest.mark.parametrize("keyed", [keyed_location, keyed_rotation, keyed_limit])
+@pytest.mark.parametrize("seed", range(2))
+def test_keyed_locks_count_at_their_frames_however_these_are_reached(keyed: Any, seed: int) -> None:
+    one = arm(seed)
+    for owner, name, first, then in keyed(one):
+        for frame, value in ((1, first), (3, then), (5, first)):
+            setattr(owner, name, value)
+            owner.keyframe_insert(name, frame=frame)
+    shown: dict[int, bytes] = {}
+    for frame in (1, 3, 5):
+        go(frame)
+        shown[frame] = pose_bits(one.rig)
+    assert shown[1] == shown[5] != shown[3]
+    for frame in (3, 1, 5, 3):
+        go(frame)
+        assert pose_bits(one.rig) == shown[frame]
+    go(1)
+    assert rendered(1, 5, 2) == shown
+    go(1)
+    assert pose_bits(one.rig) == shown[1]

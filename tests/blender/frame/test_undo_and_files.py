@@ -122,28 +122,78 @@ def test_armatures_that_are_not_shown_keep_their_bones_through_undo(empty_file):
         update()
 
 
+def key_bone(rig, turns=((1, (0.9, 0.3, 0.1, 0)), (9, (0.7, 0.1, 0.6, 0)))):
+    for frame, turn in turns:
+        rig.pose.bones["B1"].rotation_quaternion = turn
+        rig.pose.bones["B1"].keyframe_insert("rotation_quaternion", frame=frame)
+
+
+def remove_constraint(rig, _target):
+    rig.fabrik.constraints.remove(0)
+    rig.update_tag()
+
+
+EDITS = {
+    "the target moved": lambda rig, target: setattr(target, "location", (0, 1, 2)),
+    "the target deleted": lambda rig, target: bpy.data.objects.remove(target),
+    "a constraint added": lambda rig, target: add_constraint(rig, "B1", target, influence=0.5),
+    "the constraint removed": remove_constraint,
+    "a bone turned": lambda rig, target: setattr(
+        rig.pose.bones["B0"], "rotation_quaternion", (0.6, 0, 0.8, 0)
+    ),
+    "a bone keyed": lambda rig, target: key_bone(rig, [(5, (0.2, 0.1, 0.6, 0.3))]),
+}
+
+
+def everything():
+    """What is shown and said, and what the pose is with all constraints off."""
+    rig = bpy.data.objects["Rig"]
+    items = rig.fabrik.constraints
+    seen = pose_bits(rig), channels_bits(rig), [(item.bone, item.state) for item in items]
+    for is_enabled in (False, True):
+        for item in items:
+            item.enabled = is_enabled
+        update()
+        seen += (pose_bits(rig), channels_bits(rig))
+    return seen
+
+
 class TestUndo:
-    def test_moving_the_target(self):
-        fk = make()
-        step("start")
-        rig, target = rig_and_target()
-        before = pose_bits(rig)
-        target.location = (0, 1, 2)
-        update()
-        after = pose_bits(rig)
-        assert after != before
-        step("move")
-
-        bpy.ops.ed.undo()
-        update()
-        assert pose_bits(rig_and_target()[0]) == before
-        bpy.ops.ed.redo()
-        update()
-        assert pose_bits(rig_and_target()[0]) == after
+    @pytest.mark.parametrize("start", ["posed", "keyed", "in Pose Mode"])
+    @pytest.mark.rows("edit")
+    @pytest.mark.parametrize("edit", EDITS)
+    def test_edit_is_undone_and_redone(self, edit, start):
+        """In Pose Mode Blender takes other undo steps than in Object Mode."""
+        make()
+        if start == "keyed":
+            key_bone(bpy.data.objects["Rig"])
+        if start == "in Pose Mode":
+            activate(bpy.data.objects["Rig"])
+            bpy.ops.object.mode_set(mode="POSE")
+        go(5)
         assert solved()
-        assert fk_of(rig_and_target()[0]) == fk
+        step("start")
+        before = everything()
+        EDITS[edit](*rig_and_target())
+        update()
+        after = everything()
+        assert after != before
+        step("edit")
 
-    def test_adding_a_constraint(self):
+        for _ in range(2):
+            bpy.ops.ed.undo()
+            update()
+            assert everything() == before
+            assert solved()
+            bpy.ops.ed.redo()
+            update()
+            assert everything() == after
+        bpy.ops.ed.undo()
+        EDITS[edit](*rig_and_target())
+        update()
+        assert everything() == after
+
+    def test_undo_of_the_only_constraint_gives_the_fk_pose_back(self):
         rig = make_chain()
         rig.pose.bones["B1"].rotation_quaternion = (0.8, 0.6, 0, 0)
         make_empty()
@@ -152,105 +202,16 @@ class TestUndo:
         step("start")
         add_constraint(rig, "B2", bpy.data.objects["Target"])
         update()
-        after = pose_bits(rig)
         step("add")
 
         bpy.ops.ed.undo()
         update()
         rig, _ = rig_and_target()
-        assert len(rig.fabrik.constraints) == 0
+        assert not rig.fabrik.constraints
         assert (pose_bits(rig), channels_bits(rig)) == fk
         bpy.ops.ed.redo()
         update()
-        assert pose_bits(rig_and_target()[0]) == after
         assert solved()
-        assert fk_of(rig_and_target()[0]) == fk
-
-    def test_removing_a_constraint(self):
-        fk = make()
-        step("start")
-        rig, _ = rig_and_target()
-        before = pose_bits(rig)
-        rig.fabrik.constraints.remove(0)
-        rig.update_tag()
-        update()
-        assert (pose_bits(rig), channels_bits(rig)) == fk
-        step("remove")
-
-        bpy.ops.ed.undo()
-        update()
-        rig, _ = rig_and_target()
-        assert pose_bits(rig) == before
-        assert solved()
-        bpy.ops.ed.redo()
-        update()
-        rig, _ = rig_and_target()
-        assert (pose_bits(rig), channels_bits(rig)) == fk
-
-    def test_turning_a_bone(self):
-        fk = make()
-        step("start")
-        rig, _ = rig_and_target()
-        before = pose_bits(rig)
-        rig.pose.bones["B0"].rotation_quaternion = (0.6, 0, 0.8, 0)
-        update()
-        after = pose_bits(rig)
-        assert after != before
-        step("turn")
-
-        bpy.ops.ed.undo()
-        update()
-        assert pose_bits(rig_and_target()[0]) == before
-        assert fk_of(rig_and_target()[0]) == fk
-        bpy.ops.ed.undo_push(message="again")
-        rig, _ = rig_and_target()
-        rig.pose.bones["B0"].rotation_quaternion = (0.6, 0, 0.8, 0)
-        update()
-        assert pose_bits(rig) == after
-        step("turn again")
-        bpy.ops.ed.undo()
-        bpy.ops.ed.redo()
-        update()
-        rig, _ = rig_and_target()
-        assert pose_bits(rig) == after
-        rig.fabrik.constraints[0].enabled = False
-        update()
-        assert fk_turn(rig, "B0") == pytest.approx((0.6, 0, 0.8, 0))
-        assert fk_turn(rig, "B1") == pytest.approx((0.8, 0.6, 0, 0))
-
-    def test_turning_a_bone_in_pose_mode(self):
-        """In Pose Mode Blender takes other undo steps than in Object Mode."""
-        fk = make()
-        activate(rig_and_target()[0])
-        bpy.ops.object.mode_set(mode="POSE")
-        step("start")
-        rig, _ = rig_and_target()
-        before = pose_bits(rig)
-        rig.pose.bones["B0"].rotation_quaternion = (0.6, 0, 0.8, 0)
-        update()
-        step("turn")
-        bpy.ops.ed.undo()
-        update()
-        bpy.ops.object.mode_set(mode="OBJECT")
-        update()
-
-        assert pose_bits(rig_and_target()[0]) == before
-        assert fk_of(rig_and_target()[0]) == fk
-
-    def test_deleting_the_target(self):
-        make()
-        step("start")
-        before = pose_bits(rig_and_target()[0])
-        bpy.data.objects.remove(rig_and_target()[1])
-        update()
-        assert bpy.data.objects["Rig"].fabrik.constraints[0].state == "INVALID"
-        step("delete")
-
-        bpy.ops.ed.undo()
-        update()
-
-        assert solved()
-        assert pose_bits(rig_and_target()[0]) == before
 
     def test_many_steps_to_and_fro(self):
         fk = make()
@@ -273,32 +234,6 @@ class TestUndo:
                 update()
                 assert pose_bits(rig_and_target()[0]) == pose
         assert fk_of(rig_and_target()[0]) == fk
-
-    @pytest.mark.parametrize("edit", ("target", "key"))
-    def test_undo_keeps_the_fk_input_of_keyed_bones(self, edit):
-        make()
-        rig, target = rig_and_target()
-        for frame, turn in ((1, (0.9, 0.3, 0.1, 0)), (9, (0.7, 0.1, 0.6, 0))):
-            rig.pose.bones["B1"].rotation_quaternion = turn
-            rig.pose.bones["B1"].keyframe_insert("rotation_quaternion", frame=frame)
-        go(5)
-        fk, shown = fk_of(rig)[0], pose_bits(rig)
-        step("before")
-        if edit == "target":
-            target.location.x += 0.3
-        else:
-            curves(rig)[0].keyframe_points[1].co[1] = 0.2
-            curves(rig)[0].update()
-        update()
-        assert (fk_of(rig)[0] == fk) == (edit == "target")
-        step("after")
-        for _ in range(2):
-            bpy.ops.ed.undo()
-            update()
-            rig, _ = rig_and_target()
-            assert pose_bits(rig) == shown
-            assert fk_of(rig)[0] == fk
-            bpy.ops.ed.redo()
 
     def test_undo_at_another_frame(self):
         make()
@@ -371,9 +306,7 @@ class TestFiles:
         rig, _ = rig_and_target()
         other = make_chain(name="Other")
         for ob in (rig, other):
-            for frame, turn in ((1, (0.9, 0.3, 0.1, 0)), (9, (0.7, 0.1, 0.6, 0))):
-                ob.pose.bones["B1"].rotation_quaternion = turn
-                ob.pose.bones["B1"].keyframe_insert("rotation_quaternion", frame=frame)
+            key_bone(ob)
             if has_strip:
                 as_strip(ob)
         if not has_constraint:
@@ -611,6 +544,27 @@ class TestBones:
         update()
 
         assert (item.subtarget, second.subtarget) == ("Goal", "Goal")
+
+    @pytest.mark.parametrize("length", [2, 3, 4])
+    @pytest.mark.parametrize("has_pins", [False, True])
+    def test_renames_that_pass_names_on_are_followed(self, length, has_pins):
+        """The first bone gets a new name, and each other one that of the bone before."""
+        rig, names = make_chain(length), [f"B{i}" for i in range(length)]
+        activate(rig)
+        for name in names:
+            if has_pins:
+                assert bpy.ops.fabrik.pin(bone=name) == {"FINISHED"}
+            add_constraint(rig, name, make_empty(f"For {name}"), chain_count=1, name=name)
+        update()
+        new_names = ["New", *names]
+        for old, new in zip(names, new_names, strict=False):
+            rig.data.bones[old].name = new
+        rig.update_tag()
+        update()
+        followed = [item.bone for item in rig.fabrik.constraints]
+        assert followed == new_names[:length]
+        assert [pin.bone for pin in rig.fabrik.pins] == (followed if has_pins else [])
+        assert [bone.fabrik_name for bone in rig.pose.bones] == rig.pose.bones.keys()
 
     @pytest.mark.parametrize(
         "names", [{"B2": "Tip"}, {"B2": "Tip", "B0": "Root"}, {"B0": "Root"}, {"B2": None}]

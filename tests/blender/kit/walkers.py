@@ -151,3 +151,12 @@ def walker_on(height: Height, **settings: object) -> bpy.types.Object:
     stand(rig, make_ground(height), ray_above=3.0, ray_below=3.0, **settings)
     simulate(rig)
     return rig
+
+
+def exclude(ground: bpy.types.Object) -> None:
+    """Leave an object out of the view layer."""
+    collection = bpy.data.collections.new("Aside")
+    bpy.context.scene.collection.children.link(collection)
+    collection.objects.link(ground)
+    bpy.context.scene.collection.objects.unlink(ground)
+    bpy.context.view_layer.layer_collection.children["Aside"].exclude = True

@@ -44,6 +44,78 @@ SHARED: Final = 3.0
 """How many times as stiff a joint is against leaving its share of another's swing."""
 
 
+Onset = tuple[float, float]
+"""An angle of at least 0 in radians, and the weight of the squared angle beyond it."""
+
+
+@final
+class Resistance:
+    """What resists the rotation of a joint about one axis, beside its stiffness.
+
+    Attributes:
+        axis: The unit axis, in the joint's own axes at the press.
+        negative: What resists a negative component of the rotation vector since the press.
+        positive: The same of a positive one.
+    """
+
+    __slots__ = ("axis", "negative", "positive")
+    axis: Vec
+    negative: Sequence[Onset]
+    positive: Sequence[Onset]
+
+    def __init__(self, axis: Vec, negative: Sequence[Onset], positive: Sequence[Onset]) -> None:
+        self.axis = axis
+        self.negative = negative
+        self.positive = positive
+
+    def at(self, turn: Vec) -> Vec:
+        """Return the energy, its slope and its curvature at a rotation vector since the press."""
+        component = dot(turn, self.axis)
+        sign = -1.0 if component < 0.0 else 1.0
+        energy = slope = curvature = 0.0
+        for angle, weight in self.negative if component < 0.0 else self.positive:
+            over = sign * component - angle
+            if over > 0.0:
+                energy += 0.5 * weight * over * over
+                slope += sign * weight * over
+                curvature += weight
+        return energy, slope, curvature
+
+
+@final
+class Link:
+    """A spring over several joints, as a muscle that passes hip and knee.
+
+    Attributes:
+        joints: The joints.
+        axes: The axis of each in its own axes at the press, times its share: the sum of the
+            components of their rotation vectors along these is what the spring resists.
+        angle: The sum from which on it does, at least 0, in radians.
+        stiffness: The weight of the squared sum beyond.
+    """
+
+    __slots__ = ("angle", "axes", "joints", "stiffness")
+    joints: Sequence[int]
+    axes: Sequence[Vec]
+    angle: float
+    stiffness: float
+
+    def __init__(
+        self, joints: Sequence[int], axes: Sequence[Vec], angle: float, stiffness: float
+    ) -> None:
+        self.joints = joints
+        self.axes = axes
+        self.angle = angle
+        self.stiffness = stiffness
+
+    def stretched(self, turns: Sequence[Quat]) -> float:
+        """Return the sum in a pose."""
+        total = 0.0
+        for joint, axis in zip(self.joints, self.axes, strict=True):
+            total += dot(quat_log(turns[joint]), axis)
+        return total
+
+
 @final
 class WholeBodyJoint:
     """A bone of the body.
@@ -57,6 +129,7 @@ class WholeBodyJoint:
         is_free: Whether it moves as well as rotates; only a root can.
         inherits: Whether it rotates with its parent; otherwise it only moves with it.
         stiffness: The weight of its squared angle.
+        resistances: What resists its rotation beside that.
         limit: The rotations that it may have.
         rotation: Its rotation at the press, in the axes of the limit.
         preferred: The axis about which it bends when its limb is compressed, in its own axes.
@@ -77,6 +150,7 @@ class WholeBodyJoint:
         "mass",
         "parent",
         "preferred",
+        "resistances",
         "rotation",
         "share",
         "stiffness",
@@ -87,6 +161,7 @@ class WholeBodyJoint:
     is_free: bool
     inherits: bool
     stiffness: float
+    resistances: Sequence[Resistance]
     limit: Limit | None
     rotation: Quat
     preferred: Vec
@@ -104,6 +179,7 @@ class WholeBodyJoint:
         is_free: bool = False,
         inherits: bool = True,
         stiffness: float = 1.0,
+        resistances: Sequence[Resistance] = (),
         limit: Limit | None = None,
         rotation: Quat = QUAT_IDENTITY,
         preferred: Vec = ORIGIN,
@@ -119,6 +195,7 @@ class WholeBodyJoint:
         self.is_free = is_free
         self.inherits = inherits
         self.stiffness = stiffness
+        self.resistances = resistances
         self.limit = limit
         self.rotation = rotation
         self.preferred = preferred
@@ -357,6 +434,13 @@ class Articulation:
                 x, y, z = x + joint.mass * cx, y + joint.mass * cy, z + joint.mass * cz
         return (x / self.mass, y / self.mass, z / self.mass)
 
+    def centre_at_press(self) -> Vec:
+        """Return the centre of mass at the press."""
+        total = ORIGIN
+        for joint in self.joints:
+            total = add(total, scaled(self.inward(joint.centre), joint.mass / self.mass))
+        return total
+
     def centre_of(self, pose: Placement, index: int) -> Vec:
         """Return the centre of mass of one bone."""
         joint = self.joints[index]
@@ -406,16 +490,27 @@ class Articulation:
 
     def strain_of(self, pose: Placement, index: int) -> Vec:
         """Return the rotation of a joint that its stiffness resists, as a rotation vector."""
-        joint = self.joints[index]
-        turn = quat_log(pose.turns[index])
+        return self._strain_of(pose, self.joints[index], quat_log(pose.turns[index]))
+
+    def _strain_of(self, pose: Placement, joint: WholeBodyJoint, turn: Vec) -> Vec:
         if joint.follows < 0 or not self.moving[joint.follows]:
             return turn
         x, _, z = quat_log(pose.turns[joint.follows])
-        return sub(turn, self.shared(index, (x, 0.0, z)))
+        return sub(turn, self.shared(joint, (x, 0.0, z)))
 
-    def shared(self, index: int, swing: Vec) -> Vec:
-        """Return what a joint takes of the swing of the one it follows, in its own axes."""
+    def effort_of(self, pose: Placement, index: int) -> float:
+        """Return the energy of a joint."""
         joint = self.joints[index]
+        turn = quat_log(pose.turns[index])
+        strain = self._strain_of(pose, joint, turn)
+        effort = 0.5 * self.stiffness_of(index) * dot(strain, strain)
+        for resistance in joint.resistances:
+            energy, _, _ = resistance.at(turn)
+            effort += energy
+        return effort
+
+    def shared(self, joint: WholeBodyJoint, swing: Vec) -> Vec:
+        """Return what a joint takes of the swing of the one it follows, in its own axes."""
         ratio = joint.share / (1.0 - joint.share)
         across = quat_product(quat_inverse(joint.axes), self.joints[joint.follows].axes)
         return scaled(rotate(across, swing), ratio)

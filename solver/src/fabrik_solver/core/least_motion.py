@@ -12,20 +12,21 @@ a step would leave are held while it is found; as these walls are curved, what p
 against one resists its way along it. A step that is of no use ends where it meets the next wall.
 """
 
+from collections.abc import Sequence
 from math import atan2, copysign, cos, hypot, inf, sin, sqrt
 from typing import Final, final
 
 from .articulation import (
     PINNED,
     SOFT,
-    TARGET,
     Articulation,
+    Link,
     Placement,
     grown_by,
 )
 from .joint_system import JointSystem, Three
 from .limits import Hinge, Limit
-from .springs import FORCES, SLACK, STRICT, Spring, Stiffness, energy, rate
+from .springs import Spring, Stiffness, huber, huber_rate
 from .support import Support
 from .vectors import (
     ORIGIN,
@@ -71,6 +72,13 @@ STEEP: Final = 0.75
 """The share of a step's slope from which on the energy is seen to curve less than the system, so
 that a longer step is tried; it is one half where they curve alike."""
 
+BALANCE: Final = 1e4
+"""The stiffness against a centre of mass outside of what supports the body, in radians² per size
+squared."""
+
+CENTRE: Final = 64.0
+"""The same against moving it at all."""
+
 DONE: Final = 1e-6
 """A step below this ends a stage."""
 
@@ -86,9 +94,6 @@ ROUGH: Final = 1e-2
 SMALL: Final = 1e-6
 """The same of the last one. Out of reach the energy is large: what this leaves of the motion is not
 seen, while ten times as much makes bones tremble by degrees from one move to the next."""
-
-SMALLEST: Final = 1e-8
-"""The same where forces are those of `STRICT`, and the energy is that much larger."""
 
 SEEN: Final = 0.1
 """A step of at least this does not end the last stage: what it leaves is seen, little as it gains.
@@ -122,39 +127,52 @@ NO_AXES: Three = (ORIGIN, ORIGIN, ORIGIN)
 
 
 @final
-class Lean:
-    """The spring that pulls the centre of mass above what supports the body.
+class Tie:
+    """A spring on one number that all joints change, in a step.
 
     Attributes:
-        centre: The centre of mass.
-        along: The direction in which it has left.
-        distance: How far.
-        rate: The force divided by that.
-        row: How far each axis of each joint moves it in that direction.
-        response: What the system takes that row to.
-        foreseen: How far it is expected to move in that direction in the step.
+        link: The link whose sum it is; None for the centre of mass along a direction.
+        along: That direction.
+        value: The number at the pose.
+        force: What the spring pulls with.
+        rate: Its stiffness.
+        row: How far each axis of each joint changes the number.
+        response: What the system, with the ties before this one, takes that row to.
+        foreseen: How far the number is expected to change in the step.
     """
 
-    __slots__ = ("along", "centre", "distance", "foreseen", "rate", "response", "row")
-    centre: Vec
+    __slots__ = ("along", "force", "foreseen", "link", "rate", "response", "row", "value")
+    link: Link | None
     along: Vec
-    distance: float
+    value: float
+    force: float
     rate: float
     row: list[Vec]
     response: list[Vec]
     foreseen: float
 
     def __init__(
-        self, centre: Vec, along: Vec, distance: float, rate: float, row: list[Vec]
+        self,
+        link: Link | None,
+        along: Vec,
+        value: float,
+        force: float,
+        rate: float,
+        row: list[Vec],
     ) -> None:
-        """Take how the centre of mass has left."""
-        self.centre = centre
+        self.link = link
         self.along = along
-        self.distance = distance
+        self.value = value
+        self.force = force
         self.rate = rate
         self.row = row
         self.response = []
         self.foreseen = 0.0
+
+    def held(self, step: list[Vec]) -> list[Vec]:
+        """Return the step of a system without this tie, with it (Sherman and Morrison)."""
+        share = _product(self.row, step) / (1.0 / self.rate + _product(self.row, self.response))
+        return _all_added(step, self.response, -share)
 
 
 @final
@@ -168,11 +186,12 @@ class Search:
     """
 
     __slots__ = (
-        "_balance",
+        "_centre",
         "_damping",
-        "_lean",
+        "_links",
         "_support",
         "_system",
+        "_ties",
         "body",
         "springs",
         "steps",
@@ -180,49 +199,39 @@ class Search:
     body: Articulation
     springs: list[Spring]
     steps: int
-    _balance: float
+    _centre: Vec
     _damping: float
-    _lean: Lean | None
+    _links: Sequence[Link]
+    _ties: list[Tie]
     _support: Support | None
     _system: JointSystem
 
-    def __init__(self, body: Articulation, springs: list[Spring], support: Support | None) -> None:
-        """Take the bones, the springs, and what the centre of mass stays above."""
+    def __init__(
+        self,
+        body: Articulation,
+        springs: list[Spring],
+        support: Support | None,
+        links: Sequence[Link] = (),
+    ) -> None:
+        """Take the bones, the springs, what the centre of mass stays above, and the links."""
         self.body = body
         self.springs = springs
         self.steps = 0
-        self._support = support if body.mass > 0.0 else None
-        self._balance = 0.0
+        self._support = support
+        self._centre = ORIGIN if support is None else body.centre_at_press()
         self._damping = 0.0
-        self._lean = None
+        self._links = links
+        self._ties = []
         self._system = JointSystem()
 
     def run(self, pose: Placement) -> Placement:
         """Return the pose that is found from a first one."""
         for stage in STAGES:
-            self._stretch(FORCES, stage)
+            for spring in self.springs:
+                spring.stretch(stage)
             is_last = stage == STAGES[-1]
             pose = self._settle(pose, SMALL if is_last else ROUGH, SEEN if is_last else inf)
-        if self._is_conflicting(pose):
-            self._stretch(STRICT, 1.0)
-            pose = self._settle(pose, SMALLEST, SEEN)
         return self._pinned(pose)
-
-    def _stretch(self, forces: list[float], share: float) -> None:
-        """Let all springs pull with a share of their largest forces."""
-        for spring in self.springs:
-            spring.stretch(forces, share)
-        self._balance = forces[TARGET] * share
-
-    def _is_conflicting(self, pose: Placement) -> bool:
-        """Return whether there are targets, and these or what is stricter are not all met."""
-        hard = [spring for spring in self.springs if spring.rank != SOFT]
-        if self._support is not None:
-            if length(self._support.outside(self.body.centre(pose))) > SLACK:
-                return True
-        elif not any([spring.rank == TARGET for spring in hard]):
-            return False
-        return any([spring.length(spring.miss_of(pose)) > SLACK for spring in hard])
 
     def _pinned(self, pose: Placement) -> Placement:
         """Return a pose with its pins put back, as a search out of reach may end on its way."""
@@ -294,8 +303,8 @@ class Search:
             if damping == inf:
                 raise OverflowError("a goal is not finite, or too far away")
         self._damping = damping
-        if self._lean is not None:
-            self._lean.response = []
+        for tie in self._ties:
+            tie.response = []
 
     def _descend(
         self, pose: Placement, step: list[Vec], start: float, slope: float
@@ -403,17 +412,24 @@ class Search:
         body = self.body
         total = 0.0
         for index in body.order:
-            strain = body.strain_of(pose, index)
-            total += 0.5 * body.stiffness_of(index) * dot(strain, strain)
+            total += body.effort_of(pose, index)
             if body.joints[index].is_free:
                 moved = pose.moved[index]
                 total += 0.5 * SLIDE * dot(moved, moved)
         for spring in self.springs:
             total += spring.energy(pose)
         if self._support is not None:
-            way = self._support.outside(body.centre(pose))
-            total += energy(length(way), self._balance, TARGET)
+            centre = body.centre(pose)
+            total += huber(length(self._support.outside(centre)), BALANCE, self._support.force)
+            total += huber(length(self._moved_centre(centre)), CENTRE, self._support.force)
+        for link in self._links:
+            over = max(0.0, link.stretched(pose.turns) - link.angle)
+            total += 0.5 * link.stiffness * over * over
         return total
+
+    def _moved_centre(self, centre: Vec) -> Vec:
+        """Return how far the centre of mass is from where it was at the press, along the ground."""
+        return ORIGIN if self._support is None else self._support.level(sub(centre, self._centre))
 
     def _linearize(self, pose: Placement) -> list[Vec]:
         """Find the system at a pose; return the gradient."""
@@ -433,13 +449,14 @@ class Search:
                 self._tense(pose, spring, stiffness)
         self._system = self._freedoms(pose)
         gradient = self._gathered(pose, forces, torques)
-        self._strain(pose, gradient)
+        grown = self._strain(pose, gradient)
         self._compose(pose, stiffness)
         self._press(pose)
-        self._lean = self._leaning(pose)
-        if self._lean is not None:
-            force = self._lean.rate * self._lean.distance
-            gradient = _all_added(gradient, self._lean.row, force)
+        self._ties = []
+        self._lean(pose)
+        self._link(pose, grown)
+        for tie in self._ties:
+            gradient = _all_added(gradient, tie.row, tie.force)
         return _all_scaled(gradient, -1.0)
 
     def _pull(self, spring: Spring, force: Vec, forces: list[Vec], torques: list[Vec]) -> None:
@@ -474,11 +491,12 @@ class Search:
             missed = sub(spring.seen, spring.foreseen)
             self._pull(spring, spring.pull(missed), forces, torques)
         right = self._gathered(pose, forces, torques)
-        lean = self._lean
-        if lean is not None:
-            moved = dot(sub(self.body.centre(after), lean.centre), lean.along)
-            force = lean.rate * (moved - lean.foreseen)
-            right = _all_added(right, lean.row, force)
+        for tie in self._ties:
+            if tie.link is None:
+                value = dot(self.body.centre(after), tie.along)
+            else:
+                value = tie.link.stretched(after.turns)
+            right = _all_added(right, tie.row, tie.rate * (value - tie.value - tie.foreseen))
         return _all_scaled(right, -1.0)
 
     def _gathered(self, pose: Placement, forces: list[Vec], torques: list[Vec]) -> list[Vec]:
@@ -534,8 +552,12 @@ class Search:
             return (ends, 1) if len(ends) == 1 else ([limit.axis], 0)
         return _walled(ends)
 
-    def _strain(self, pose: Placement, gradient: list[Vec]) -> None:
-        """Add the stiffness of the joints and of the root to the system."""
+    def _strain(self, pose: Placement, gradient: list[Vec]) -> list[Three]:
+        """Add the stiffness of the joints and of the root to the system.
+
+        Returns:
+            How the rotation vector of each joint grows about its axes.
+        """
         system, body = self._system, self.body
         grown: list[Three] = []
         for index, (owner, axes) in enumerate(zip(system.owners, system.axes, strict=True)):
@@ -547,16 +569,24 @@ class Search:
             turn = quat_log(pose.turns[owner])
             grown.append(grown_by(turn, axes))
             self._resist(pose, index, owner, grown[index], gradient, grown)
+            for resistance in body.joints[owner].resistances:
+                _, slope, curvature = resistance.at(turn)
+                if curvature > 0.0:
+                    a, b, c = _along(grown[index], resistance.axis)
+                    gradient[index] = add(gradient[index], (a * slope, b * slope, c * slope))
+                    along = ((a, 0.0, 0.0), (b, 0.0, 0.0), (c, 0.0, 0.0))
+                    system.rows[index][0].add_products(curvature, along, along)
             follower = body.follower[owner]
             if follower >= 0:
                 taken = self._shared(follower, grown[index], -1.0)
                 self._resist(pose, index, follower, taken, gradient, grown)
+        return grown
 
     def _shared(self, joint: int, changes: Three, share: float) -> Three:
         """Return what a joint takes of the swings of the one it follows, times a share."""
         taken: list[Vec] = []
         for x, _, z in changes:
-            taken.append(scaled(self.body.shared(joint, (x, 0.0, z)), share))
+            taken.append(scaled(self.body.shared(self.body.joints[joint], (x, 0.0, z)), share))
         return _three(taken)
 
     def _resist(
@@ -686,17 +716,18 @@ class Search:
                 spread = (ORIGIN, (second, 0.0, 0.0), (third, 0.0, 0.0))
                 row.add_products(value, spread, spread)
 
-    def _leaning(self, pose: Placement) -> Lean | None:
-        """Return how the centre of mass has left what supports it; None if it has not."""
-        if self._support is None:
-            return None
+    def _lean(self, pose: Placement) -> None:
+        """Find the springs that hold the centre of mass, in two directions along the ground."""
+        support = self._support
+        if support is None:
+            return
         body, system = self.body, self._system
         centre = body.centre(pose)
-        way = self._support.outside(centre)
-        distance = length(way)
-        if distance == 0.0:
-            return None
-        along = scaled(way, 1.0 / distance)
+        out, moved = support.outside(centre), self._moved_centre(centre)
+        distance = length(out)
+        outward = huber_rate(distance, BALANCE, support.force) if distance > 0.0 else 0.0
+        inward = huber_rate(length(moved), CENTRE, support.force)
+        along = scaled(out, 1.0 / distance) if distance > 0.0 else any_perpendicular(support.up)
         joints = body.joints
         masses = [joint.mass / body.mass for joint in joints]
         moments = [scaled(body.centre_of(pose, i), mass) for i, mass in enumerate(masses)]
@@ -708,28 +739,47 @@ class Search:
                     moment = scaled(pose.heads[index], masses[index])
                 masses[parent] += masses[index]
                 moments[parent] = add(moments[parent], moment)
-        row = [
-            add(
-                scaled(_along(slides, along), masses[owner]),
-                _along(spins, cross(moments[owner], along)),
-            )
-            for owner, slides, spins in zip(system.owners, system.slides, system.spins, strict=True)
-        ]
-        return Lean(centre, along, distance, rate(distance, self._balance, TARGET), row)
+        for way, more in ((along, outward), (cross(support.up, along), 0.0)):
+            row = [
+                add(
+                    scaled(_along(slides, way), masses[owner]),
+                    _along(spins, cross(moments[owner], way)),
+                )
+                for owner, slides, spins in zip(
+                    system.owners, system.slides, system.spins, strict=True
+                )
+            ]
+            force = more * distance + inward * dot(moved, way)
+            self._ties.append(Tie(None, way, dot(centre, way), force, more + inward, row))
+
+    def _link(self, pose: Placement, grown: list[Three]) -> None:
+        """Find the links that are stretched."""
+        for link in self._links:
+            value = link.stretched(pose.turns)
+            if value <= link.angle:
+                continue
+            row: list[Vec] = []
+            for owner, growing in zip(self._system.owners, grown, strict=True):
+                at = ORIGIN
+                for joint, axis in zip(link.joints, link.axes, strict=True):
+                    if joint == owner:
+                        at = _along(growing, axis)
+                row.append(at)
+            force = link.stiffness * (value - link.angle)
+            self._ties.append(Tie(link, ORIGIN, value, force, link.stiffness, row))
 
     # Steps
 
     def _solved(self, right: list[Vec]) -> list[Vec]:
         """Return the step that a right-hand side asks for."""
         step = self._system.solved(right)
-        lean = self._lean
-        if lean is None:
-            return step
-        # The balance couples all joints: one row more, by Sherman and Morrison's formula.
-        if not lean.response:
-            lean.response = self._system.solved(lean.row)
-        share = _product(lean.row, step) / (1.0 / lean.rate + _product(lean.row, lean.response))
-        return _all_added(step, lean.response, -share)
+        for index, tie in enumerate(self._ties):
+            if not tie.response:
+                tie.response = self._system.solved(tie.row)
+                for before in self._ties[:index]:
+                    tie.response = before.held(tie.response)
+            step = tie.held(step)
+        return step
 
     def _foresee(self, pose: Placement, step: list[Vec], share: float) -> None:
         """Find what the springs miss after a share of a step, if all were linear."""
@@ -755,8 +805,8 @@ class Search:
             slides[index] = slide
         for spring in self.springs:
             spring.foresee(spins[spring.joint], slides[spring.joint])
-        if self._lean is not None:
-            self._lean.foreseen = share * _product(self._lean.row, step)
+        for tie in self._ties:
+            tie.foreseen = share * _product(tie.row, step)
 
     def _moved(self, pose: Placement, step: list[Vec]) -> Placement:
         """Return the pose after a step, within the limits."""

@@ -31,13 +31,6 @@ that fold to opposite sides, the one that is nearer by a hundredth of a millimet
 flip with the mouse.
 """
 
-STRICT: list[float] = [4e7, 1.2e6, 3e3]
-"""The same once the pose is chosen, where goals conflict with targets.
-
-From there they turn nothing over any more, and what a rank costs the one above is not seen: with
-`FORCES`, what is soft costs targets that are out of reach up to a hundredth of the body.
-"""
-
 SLACK: Final = 1e-4
 """The length at which a spring reaches its largest force, in sizes of the body."""
 
@@ -123,11 +116,15 @@ class Spring:
         self.foreseen = ORIGIN
         self.force = ORIGIN
 
-    def stretch(self, forces: list[float], share: float) -> None:
-        """Take a share of the largest force of its rank."""
+    def stretch(self, share: float) -> None:
+        """Take a share of the largest force of its rank, and no more than its own.
+
+        A weak spring pulls with all of its force from the start: the search begins from bent limbs,
+        which would be straight again before it has a say.
+        """
         self.strength = self.weight
         if self.rank != SOFT:
-            self.strength *= forces[self.rank] * share
+            self.strength = FORCES[self.rank] * min(self.weight, share * max(self.weight, 1.0))
 
     def point_of(self, pose: Placement) -> Vec:
         """Return where the point is in a pose."""
@@ -184,23 +181,33 @@ def _near(start: Vec, location: Vec) -> Vec:
     return location if distance <= FARTHEST else add(start, scaled(way, FARTHEST / distance))
 
 
-def energy(length: float, strength: float, rank: int) -> float:
-    """Return the energy of a spring: Huber's function, unless it is soft."""
-    if rank == SOFT:
-        return 0.5 * strength * length * length
-    if length <= SLACK:
-        return 0.5 * strength / SLACK * length * length
-    return strength * (length - 0.5 * SLACK)
+def huber(length: float, stiffness: float, force: float) -> float:
+    """Return the energy of a spring whose force is limited: Huber's function."""
+    if stiffness * length <= force:
+        return 0.5 * stiffness * length * length
+    return force * (length - 0.5 * force / stiffness)
 
 
-def rate(length: float, strength: float, rank: int) -> float:
-    """Return the force of a spring divided by its length.
+def huber_rate(length: float, stiffness: float, force: float) -> float:
+    """Return the force of such a spring divided by its length.
 
     A spring of this stiffness that is not limited bounds it from above and touches it there.
     """
+    return min(stiffness, force / length) if length > 0.0 else stiffness
+
+
+def energy(length: float, strength: float, rank: int) -> float:
+    """Return the energy of a spring of a rank."""
+    if rank == SOFT:
+        return 0.5 * strength * length * length
+    return huber(length, strength / SLACK, strength)
+
+
+def rate(length: float, strength: float, rank: int) -> float:
+    """Return the force of a spring of a rank divided by its length."""
     if rank == SOFT:
         return strength
-    return strength / max(length, SLACK)
+    return huber_rate(length, strength / SLACK, strength)
 
 
 @final

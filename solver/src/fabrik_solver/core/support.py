@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from typing import final
 
-from .vectors import ORIGIN, Vec, add, any_perpendicular, cross, dot, scaled
+from .vectors import ORIGIN, Vec, add, any_perpendicular, cross, dot, scaled, sub
 
 Point = tuple[float, float]
 
@@ -15,18 +15,21 @@ class Support:
     Attributes:
         corners: The input corners, in any order.
         up: The unit direction along which everything is projected.
+        force: The largest force that holds the centre of mass, in radians² per size.
     """
 
-    __slots__ = ("_across", "_along", "_hull", "_level", "corners", "up")
+    __slots__ = ("_across", "_along", "_hull", "_level", "corners", "force", "up")
     corners: list[Vec]
     up: Vec
+    force: float
     _across: Vec
     _along: Vec
     _hull: list[Point]
     _level: float
 
-    def __init__(self, corners: Sequence[Vec], up: Vec) -> None:
-        """Set the corners and the up direction."""
+    def __init__(self, corners: Sequence[Vec], up: Vec, force: float = 20.0) -> None:
+        """Set the corners, the up direction and the force."""
+        self.force = force
         self.corners = list(corners)
         self.up = up
         self._across = any_perpendicular(up)
@@ -63,6 +66,10 @@ class Support:
         if is_inside:
             return ORIGIN
         return self._across_and_along(x - nearest[0], y - nearest[1])
+
+    def level(self, way: Vec) -> Vec:
+        """Return a vector without its part along ``up``."""
+        return sub(way, scaled(self.up, dot(way, self.up)))
 
     def area(self) -> list[Vec]:
         """Return the corners of the area, counter-clockwise, at the height of the lowest corner."""

@@ -15,7 +15,9 @@ from .articulation import (
     SOFT,
     TARGET,
     Articulation,
+    Link,
     Placement,
+    Resistance,
     WholeBodyGoal,
     WholeBodyJoint,
 )
@@ -29,6 +31,8 @@ __all__ = [
     "PINNED",
     "SOFT",
     "TARGET",
+    "Link",
+    "Resistance",
     "Support",
     "WholeBody",
     "WholeBodyGoal",
@@ -104,18 +108,21 @@ class WholeBody:
 
     Attributes:
         joints: Its bones, parents first.
+        links: Springs over several of them.
     """
 
-    __slots__ = ("joints",)
+    __slots__ = ("joints", "links")
     joints: list[WholeBodyJoint]
+    links: Sequence[Link]
 
-    def __init__(self, joints: Sequence[WholeBodyJoint]) -> None:
-        """Take the bones.
+    def __init__(self, joints: Sequence[WholeBodyJoint], links: Sequence[Link] = ()) -> None:
+        """Take the bones and the links between them.
 
         Raises:
             ValueError: If there is none, or a parent does not come before its child.
         """
         self.joints = list(joints)
+        self.links = links
         if not self.joints:
             raise ValueError("a body needs a bone")
         for index, joint in enumerate(self.joints):
@@ -136,7 +143,8 @@ class WholeBody:
             OverflowError: If a number is not finite.
         """
         origin = self.joints[0].head
-        points = [joint.head for joint in self.joints] + [goal.point for goal in goals]
+        points = [joint.head for joint in self.joints]
+        points += [goal.point for goal in goals if goal.location is not None]
         size = max(length(sub(point, origin)) for point in points)
         if not size > 0.0:
             raise ValueError("a body needs a size")
@@ -151,9 +159,11 @@ class WholeBody:
             if goal.rotation is not None:
                 springs.append(Spring(goal, body, goal.rotation))
         inward = None
-        if support is not None:
-            inward = Support([body.inward(corner) for corner in support.corners], support.up)
-        search = Search(body, springs, inward)
+        if support is not None and support.corners and body.mass > 0.0:
+            corners = [body.inward(corner) for corner in support.corners]
+            # It may stay as far out of balance as it was.
+            inward = Support([*corners, body.centre_at_press()], support.up, support.force)
+        search = Search(body, springs, inward, self.links)
         pose = search.run(body.start(points_of))
         body.complete(pose)
         return _posed(body, goals, pose, search.steps)

@@ -1,0 +1,176 @@
+"""How readily the joints of a person bend: which way, and how far.
+
+Weights are those of squared angles in radians², for a whole part (all of the spine, all of the
+neck, one joint of a limb), about the axes of the body at rest. Ranges are degrees from rest.
+"""
+
+from __future__ import annotations
+
+from math import radians
+from typing import Final, NamedTuple
+
+from fabrik_solver.core.articulation import Onset, Resistance
+from fabrik_solver.core.vectors import Quat, Vec, dot, quat_inverse, quat_log, rotate
+
+
+class Axis(NamedTuple):
+    """The resistance of a joint about one axis, in its negative and its positive direction."""
+
+    negative: float
+    positive: float
+    low: float = -180.0
+    high: float = 180.0
+
+
+class Bending(NamedTuple):
+    """The resistance of a part about the front axis, the left axis and the up axis of the body.
+
+    Positive is to the right, forward (of what points up) and to the left; for limbs on the left.
+    """
+
+    aside: Axis
+    pitch: Axis
+    twist: Axis
+
+
+BEYOND: Final = 20.0
+"""The weight beyond a range."""
+
+PERSON: Final = {
+    "HIPS": Bending(Axis(2.0, 2.0), Axis(3.0, 0.1), Axis(1.0, 1.0)),
+    "SPINE": Bending(
+        Axis(0.5, 0.5, -36.0, 36.0), Axis(2.0, 0.17, -24.0, 66.0), Axis(0.67, 0.67, -35.0, 35.0)
+    ),
+    "NECK": Bending(
+        Axis(0.5, 0.5, -40.0, 40.0), Axis(0.5, 0.35, -44.0, 44.0), Axis(0.5, 0.5, -70.0, 70.0)
+    ),
+    "CLAVICLE": Bending(
+        Axis(2.0, 2.0, -10.0, 35.0), Axis(2.0, 2.0, -10.0, 10.0), Axis(2.0, 2.0, -25.0, 15.0)
+    ),
+    "THIGH": Bending(
+        Axis(1.0, 1.0, -40.0, 40.0), Axis(0.1, 4.0, -120.0, 20.0), Axis(1.0, 1.0, -40.0, 40.0)
+    ),
+    "SHIN": Bending(Axis(0.25, 0.25), Axis(0.25, 0.25), Axis(0.25, 0.25)),
+    "FOOT": Bending(
+        Axis(1.0, 1.0, -25.0, 25.0), Axis(0.5, 0.5, -35.0, 50.0), Axis(1.0, 1.0, -25.0, 25.0)
+    ),
+}
+"""Of the parts of a person."""
+
+
+class Part(NamedTuple):
+    """A bone of a part of a person.
+
+    Attributes:
+        kind: The part, of `PERSON`.
+        share: Its share of the length of the part.
+        is_right: Whether it is of the right side.
+    """
+
+    kind: str
+    share: float
+    is_right: bool
+
+    def _bending(self) -> Bending:
+        aside, pitch, twist = PERSON[self.kind]
+        if self.is_right:
+            aside, twist = (
+                Axis(axis.positive, axis.negative, -axis.high, -axis.low) for axis in (aside, twist)
+            )
+        return Bending(aside, pitch, twist)
+
+    @property
+    def stiffness(self) -> float:
+        """What the bone resists in all directions."""
+        return min(min(axis.negative, axis.positive) for axis in PERSON[self.kind]) / self.share
+
+    def resistances(self, axes: tuple[Vec, ...], rotation: Quat) -> list[Resistance]:
+        """Return what it resists beside.
+
+        What both directions share counts from the press; what one direction has more, from rest.
+
+        Args:
+            axes: The front, left and up axes of the body in the rest axes of the bone.
+            rotation: Its rotation at the press, since rest.
+        """
+        turned, to_own = quat_log(rotation), quat_inverse(rotation)
+        found: list[Resistance] = []
+        for way, axis in zip(axes, self._bending(), strict=True):
+            since_rest = dot(turned, way)
+            common = min(axis.negative, axis.positive)
+            sides = [
+                self._onsets(common, weight, degrees, room)
+                for weight, degrees, room in (
+                    (axis.negative, -axis.low, since_rest),
+                    (axis.positive, axis.high, -since_rest),
+                )
+            ]
+            found.append(Resistance(rotate(to_own, way), *sides))
+        return found
+
+    def _onsets(self, common: float, weight: float, degrees: float, room: float) -> list[Onset]:
+        """Return the onsets of one direction.
+
+        Args:
+            common: The weight that both directions have.
+            weight: That of this one.
+            degrees: How far it goes from rest.
+            room: How far the joint is from rest at the press, in radians, on the other side.
+        """
+        onsets: list[Onset] = []
+        if common / self.share > self.stiffness:
+            onsets.append((0.0, common / self.share - self.stiffness))
+        if weight > common:
+            onsets.append((max(0.0, room), (weight - common) / self.share))
+        if degrees < 180.0:
+            onsets.append((max(0.0, radians(degrees) * self.share + room), BEYOND))
+        return onsets
+
+
+HAMSTRING: Final = 4.0
+"""The weight of hips that flex beyond `LONGEST` over straight legs: hamstrings pass both joints."""
+
+LONGEST: Final = radians(50.0)
+
+KNEE: Final = 0.5
+"""The share of a knee's flexion by which the hip may flex farther."""
+
+
+# How bones keep their orientation during a drag: weights about the front, left and up axes.
+
+GAZE: Final = (0.5, 0.5, 0.5)
+"""Of the head."""
+
+FREE_GAZE: Final = (0.05, 0.05, 0.05)
+"""Of the head while it is dragged itself."""
+
+UPRIGHT: Final = (4.0, 4.0, 4.0)
+"""Of the chest while hips or feet are dragged."""
+
+PELVIS: Final = (40.0, 20.0, 40.0)
+"""Of the pelvis while it is dragged: a torso control stops where a leg is straight, and the pelvis
+gains no more by turning."""
+
+HANGING: Final = (0.5, 0.5, 0.5)
+"""Of the arms that nothing drags."""
+
+# What a drag may cost. A person reaches for something as long as that costs less effort than this
+# for the length of a leg; beyond, the pose stays where it is, whatever the mouse does.
+
+REACH: Final = 5e-4
+"""The weight of what is dragged: a force of 10 radians² per length of a leg."""
+
+CARRY: Final = 2e-3
+"""The same of the hips, which carry the body."""
+
+BALANCED: Final = 20.0
+"""The force that keeps the center of mass in balance: nobody falls over for what they reach for."""
+
+CARRIED: Final = 5.0
+"""The same while the hips are dragged, which takes the body's weight along."""
+
+TARGETED: Final = 1e-2
+"""The weight of targets that constraints reach for."""
+
+STANDING: Final = 0.15
+"""The same of the feet's: the body stands on them."""

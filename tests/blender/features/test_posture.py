@@ -1,0 +1,236 @@
+"""Bodies that are dragged look like people: what turns, where the weight is, and out of reach."""
+
+from __future__ import annotations
+
+from math import atan2, degrees
+from pathlib import Path
+
+import bpy
+import pytest
+from dragged_bodies import angle_between, head_of, make_body
+from mathutils import Matrix, Vector
+from rigs import update
+
+from addon.features.whole_body.balancing import added, loads_of, support_of
+from addon.features.whole_body.dragging import WholeBodyDrag
+from addon.features.whole_body.roles import roles_of
+
+pytestmark = pytest.mark.newest
+
+PEOPLE = ("rigify", "cmu", "kaykit", "human", "sample")
+
+
+class Person:
+    """A character that stands with pinned feet.
+
+    Attributes:
+        rig: The armature.
+        roles: Its roles.
+        support: What it stands on.
+        leg: The length of a leg, in world space.
+    """
+
+    def __init__(self, kind: str, folder: Path) -> None:
+        self.rig = make_body(kind, folder)
+        self.roles = roles_of(self.rig)
+        for foot in self.roles.feet:
+            assert bpy.ops.fabrik.pin(bone=foot, kind="BOTH") == {"FINISHED"}
+        update()
+        world = self.rig.matrix_world.to_3x3()
+        self.up = (world @ Vector(self.roles.up)).normalized()
+        self.front = (world @ Vector(self.roles.front)).normalized()
+        self.left = self.up.cross(self.front)
+        self.support = support_of(self.rig.pose.bones, self.roles.feet, self.roles)
+        self.legs = [self._leg(foot) for foot in self.roles.feet]
+        self.start = self.heads()
+        self.axes = self._axes()
+        self.leg = sum(self._lengths(self.legs[0]))
+        self._drag: WholeBodyDrag | None = None
+
+    def _leg(self, foot: str) -> tuple[str, str, str]:
+        """Return the thigh, the shin and the foot of a leg."""
+        parts = self.roles.parts
+        shin = next(name for name in self.roles.hinges if parts[name] == parts[foot])
+        thigh = self.rig.pose.bones[shin].parent
+        while thigh.name in self.roles.rigid:
+            thigh = thigh.parent
+        return thigh.name, shin, foot
+
+    def _lengths(self, leg: tuple[str, str, str]) -> tuple[float, float]:
+        thigh, shin, foot = (self.start[name] for name in leg)
+        return (shin - thigh).length, (foot - shin).length
+
+    def heads(self) -> dict[str, Vector]:
+        """Return the shown heads of the bones, in world space."""
+        return {bone.name: head_of(self.rig, bone.name) for bone in self.rig.pose.bones}
+
+    def _axes(self) -> dict[str, Matrix]:
+        shown = self.rig.evaluated_get(bpy.context.evaluated_depsgraph_get())
+        world = shown.matrix_world
+        return {bone.name: (world @ bone.matrix).to_3x3() for bone in shown.pose.bones}
+
+    def way(self, front: float, left: float, up: float) -> Vector:
+        """Return a way in lengths of a leg, in world space."""
+        return (self.front * front + self.left * left + self.up * up) * self.leg
+
+    def drag(self, bone: str, way: Vector) -> None:
+        self._drag = WholeBodyDrag(bpy.context.evaluated_depsgraph_get(), self.rig, bone)
+        self._drag.move_by(tuple(way))
+        update()
+
+    def release(self) -> None:
+        assert self._drag is not None
+        self._drag.cancel()
+        update()
+
+    def turned(self, bone: str) -> float:
+        """Return how far a bone has turned since it was dragged, in degrees."""
+        return degrees(angle_between(self._axes()[bone], self.axes[bone]))
+
+    def pitch(self, bone: str) -> float:
+        """Return how far a bone leans forward since it was dragged, in degrees."""
+        change = self._axes()[bone] @ self.axes[bone].inverted()
+        up = change @ self.up
+        return degrees(atan2(up.dot(self.front), up.dot(self.up)))
+
+    def ahead(self, bone: str) -> float:
+        """Return how far a bone is in front of the feet, in lengths of a leg."""
+        now = self.heads()
+        feet = [now[foot] for foot in self.roles.feet]
+        middle = sum(feet, Vector()) / len(feet)
+        return (now[bone] - middle).dot(self.front) / self.leg
+
+    def knee(self, leg: tuple[str, str, str]) -> float:
+        """Return how far a knee is in front of the line from hip to ankle, in lengths of a leg."""
+        now = self.heads()
+        hip, knee, ankle = (now[name] for name in leg)
+        along = (ankle - hip).normalized()
+        across = (knee - hip) - along * (knee - hip).dot(along)
+        return across.dot(self.front) / self.leg
+
+    def off_balance(self) -> float:
+        """Return how far the center of mass is beside where the feet stood, in lengths of a leg."""
+        shown = self.rig.evaluated_get(bpy.context.evaluated_depsgraph_get())
+        _, centre = added(loads_of(self.rig, shown, self.roles).values())
+        out = Vector(self.support.outside(centre))
+        return (self.rig.matrix_world.to_3x3() @ out).length / self.leg
+
+    def slip(self) -> float:
+        now = self.heads()
+        feet = self.roles.feet
+        return max((now[foot] - self.start[foot]).length for foot in feet) / self.leg
+
+    def nearest(self, way: Vector) -> float:
+        """Return how near an upright pelvis comes to where it is dragged, in lengths of a leg.
+
+        That is the nearest point of the balls that straight legs allow (Dykstra's projections).
+        """
+        hips = self.start[self.roles.hips]
+        balls = [
+            (self.start[leg[2]] - self.start[leg[0]] + hips, sum(self._lengths(leg)))
+            for leg in self.legs
+        ]
+        place, kept = hips + way, [Vector() for _ in balls]
+        for _ in range(300):
+            for i, (centre, radius) in enumerate(balls):
+                moved = place + kept[i]
+                out = moved - centre
+                place = centre + out * min(1.0, radius / out.length)
+                kept[i] = moved - place
+        return (place - hips - way).length / self.leg
+
+
+@pytest.fixture(params=PEOPLE)
+def person(request: pytest.FixtureRequest, empty_file: None, tmp_path: Path) -> Person:
+    return Person(request.param, tmp_path)
+
+
+HIPS = {
+    "aside": (0.0, 0.2, 0.0),
+    "across": (0.0, -0.2, 0.0),
+    "forward": (0.25, 0.0, 0.0),
+    "back": (-0.15, 0.0, 0.0),
+    "up": (0.0, 0.0, 0.1),
+    "down": (0.0, 0.0, -0.35),
+    "far out": (0.3, 0.5, 0.2),
+    "down aside": (0.0, 0.1, -0.2),
+}
+"""Ways of the hips, in lengths of a leg."""
+
+
+def test_a_pelvis_stays_upright_and_stops_where_a_leg_is_straight(person: Person) -> None:
+    roles = person.roles
+    trunk = [name for name, part in roles.posture.items() if part.kind in ("SPINE", "NECK")]
+    for name, way in HIPS.items():
+        person.drag(roles.hips, person.way(*way))
+        assert person.turned(roles.hips) < 15.0, name
+        now, wanted = person.heads(), person.start[roles.hips] + person.way(*way)
+        missed = (now[roles.hips] - wanted).length / person.leg
+        assert missed < person.nearest(person.way(*way)) + 0.012, name
+        assert person.slip() < 3e-4, name
+        assert all(person.knee(leg) > -0.02 for leg in person.legs), name
+        local = {bone: person.rig.pose.bones[bone].matrix_basis for bone in trunk}
+        for bone, matrix in local.items():
+            assert degrees(angle_between(matrix, Matrix())) < 22.0, (name, bone)
+        person.release()
+
+
+def test_a_body_bows_with_its_hips_behind_the_feet(person: Person) -> None:
+    roles = person.roles
+    person.drag(roles.head, person.way(0.3, 0.0, -0.3))
+    assert person.ahead(roles.hips) < 0.0
+    assert person.pitch(roles.chest) > 15.0
+    assert person.pitch(roles.hips) > -10.0
+    assert all(person.knee(leg) > -0.02 for leg in person.legs)
+    assert person.off_balance() < 0.05
+
+
+def test_a_hand_reaches_for_the_floor_over_bent_knees(person: Person) -> None:
+    roles = person.roles
+    hand = max(roles.hands, key=lambda name: person.start[name].dot(person.left))
+    feet = sum((person.start[foot] for foot in roles.feet), Vector()) / len(roles.feet)
+    goal = feet + person.way(0.35, 0.15, 0.05)
+    person.drag(hand, goal - person.start[hand])
+    assert person.ahead(roles.hips) < 0.0
+    assert person.pitch(roles.chest) > 30.0
+    assert all(person.knee(leg) > -0.02 for leg in person.legs)
+    assert person.off_balance() < 0.05
+
+
+def test_a_clavicle_turns_less_than_the_arm_that_reaches_up(person: Person) -> None:
+    roles = person.roles
+    if not roles.follows:
+        pytest.skip("it has no clavicles")
+    hand = roles.hands[0]
+    person.drag(hand, person.start[roles.head] + person.way(0.1, 0.0, 0.9) - person.start[hand])
+    for clavicle in roles.follows:
+        turned = person.rig.pose.bones[clavicle].matrix_basis
+        assert degrees(angle_between(turned, Matrix())) < 40.0
+
+
+def test_a_lifted_foot_leaves_the_pelvis_upright(person: Person) -> None:
+    roles = person.roles
+    person.drag(roles.feet[0], person.way(0.1, 0.0, 0.35))
+    assert abs(person.pitch(roles.hips)) < 15.0
+    assert person.off_balance() < 0.05
+
+
+@pytest.mark.parametrize("role", ("hips", "hand", "head"))
+def test_out_of_reach_a_pose_stays_where_it_is(person: Person, role: str) -> None:
+    """Twice as far turns no joint by half as much again."""
+    roles = person.roles
+    bone = {"hips": roles.hips, "hand": roles.hands[0], "head": roles.head}[role]
+    way = person.way(0.0, 0.0, 1.2)
+    turns: list[dict[str, float]] = []
+    for times in (1.0, 2.0):
+        person.drag(bone, way * times)
+        pose = person.rig.pose.bones
+        turns.append(
+            {
+                name: degrees(angle_between(pose[name].matrix_basis, Matrix()))
+                for name in roles.parts
+            }
+        )
+        person.release()
+    for name, turn in turns[1].items():
+        assert turn < 1.5 * turns[0][name] + 10.0, name
