@@ -24,7 +24,8 @@ if __name__ == "__main__":
     sys.path.append(str(ROOT / "solver" / "src"))
 
 import addon  # noqa: E402
-from addon.blender.character import Character, character_of  # noqa: E402
+from addon.body.body import Body  # noqa: E402
+from addon.body.looking import body_of  # noqa: E402
 from samples.pictures import picture_of  # noqa: E402
 
 OPS: Any = bpy.ops
@@ -111,7 +112,7 @@ class Stage:
         self.rig.select_set(True)
         OPS.object.mode_set(mode="POSE")
         CONTEXT.view_layer.update()
-        self.character: Character = character_of(self.rig)
+        self.character: Body = body_of(self.rig)
         self.limbs: dict[str, tuple[str, str]] = {}
         names, anatomy = self.character.names, self.character.anatomy
         for limb in anatomy.limbs:

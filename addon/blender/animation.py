@@ -186,25 +186,28 @@ def curves_of(
         count: The number of its components.
         everywhere: Whether to search all actions in the file, or only those the object uses.
     """
+    by_clip = [channel_of_clip(curves, path, count) for curves in clips_of(ob, everywhere)]
+    return [curves for curves in by_clip if curves]
+
+
+def clips_of(ob: bpy.types.Object, everywhere: bool) -> list[Any]:
+    """Return the F-curves of each action of an object, or of each action in the file."""
     if everywhere:
         uses = [(action, slot) for action in bpy.data.actions for slot in _object_slots(action)]
     else:
         uses = [(holder.action, getattr(holder, "action_slot", None)) for holder in holders(ob)]
-    by_list: list[dict[int, Any]] = []
-    visited: set[tuple[int, int]] = set()
+    clips: dict[tuple[int, int], list[Any]] = {}
     for action, slot in uses:
         key = (action.session_uid if action else 0, getattr(slot, "handle", 0))
-        if key in visited:
-            continue
-        visited.add(key)
-        lists: list[Any] = curve_lists(action, slot)
-        for curves in lists:
-            curves_by_index = ((i, curves.find(path, index=i)) for i in range(count))
-            of_object = {
-                i: curve for i, curve in curves_by_index if curve is not None and has_effect(curve)
-            }
-            by_list += [of_object] if of_object else []
-    return by_list
+        if key not in clips:
+            clips[key] = [*curve_lists(action, slot)]
+    return [curves for lists in clips.values() for curves in lists]
+
+
+def channel_of_clip(curves: Any, path: str, count: int) -> dict[int, Any]:
+    """Return the effective F-curves of a property among some, by array index."""
+    by_index = ((i, curves.find(path, index=i)) for i in range(count))
+    return {i: curve for i, curve in by_index if curve is not None and has_effect(curve)}
 
 
 def active_curves(ob: bpy.types.Object, path: str) -> dict[int, Any]:

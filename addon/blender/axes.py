@@ -1,5 +1,11 @@
 """The axes that settings offer, named as in Blender's exporters."""
 
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from mathutils import Vector
+
 from fabrik_solver.core.vectors import Vec
 
 AXES: dict[str, Vec] = {
@@ -10,6 +16,11 @@ AXES: dict[str, Vec] = {
     "NEGATIVE_Y": (0.0, -1.0, 0.0),
     "NEGATIVE_Z": (0.0, 0.0, -1.0),
 }
+
+
+def nearest_axis(direction: Vector, names: Iterable[str]) -> str:
+    """Return the axis nearest to a direction."""
+    return max(names, key=lambda name: Vector(AXES[name]).dot(direction))
 
 
 def axis_items(of: str, first: int = 0) -> tuple[tuple[str, str, str, int], ...]:

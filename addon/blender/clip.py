@@ -6,6 +6,8 @@ Only F-curves are read. The scene isn't evaluated, so constraints and drivers ha
 from __future__ import annotations
 
 from array import array
+from functools import cached_property
+from hashlib import blake2b
 from typing import Any, Final, cast
 
 import bpy
@@ -14,7 +16,7 @@ from mathutils import Matrix, Quaternion
 from . import animation
 from .access import pose_bones
 from .curves import Curves, Sampler
-from .rotation import PatchedChannels, quaternion
+from .rotation import PatchedChannels, floats, integers, quaternion
 
 SAMPLES: Final = 9
 """The largest number of sampled frames of a clip, including those at its ends."""
@@ -27,15 +29,26 @@ class Clip:
 
     Attributes:
         object: The armature object.
-        frames: The frames to sample, ascending; empty if no bone is animated. Frames with keys
-            are preferred, then whole frames.
+        is_read: Whether its frames have been asked for.
     """
 
     def __init__(self, armature: bpy.types.Object) -> None:
-        """Index its F-curves."""
+        """Take the armature: its F-curves are indexed on demand."""
         self.object = armature
+        self.is_read = False
         self._found: dict[float, dict[str, Matrix]] = {}
-        self._curves = Curves(armature, strip=_strip(armature))
+
+    @cached_property
+    def _curves(self) -> Curves:
+        return Curves(self.object, strip=_strip(self.object))
+
+    @cached_property
+    def frames(self) -> list[float]:
+        """The frames at which to look at it, ascending; empty if it does not animate bones.
+
+        They are keyed ones as far as possible, else whole ones.
+        """
+        self.is_read = True
         lists = self._curves.refresh()
         bone_curves = [
             lists[nr][at] for placed in self._curves.bone_places.values() for *_, nr, at in placed
@@ -47,14 +60,15 @@ class Clip:
         step = (last - first) / (SAMPLES - 1)
         densest = max(bone_curves, key=lambda curve: len(curve.keyframe_points), default=None)
         times = _times(densest) if densest is not None else [first]
-        self.frames: list[float] = []
+        frames: list[float] = []
         for k in steps:
             at = first + k * step
             key = min(times, key=lambda time, at=at: abs(time - at))
             # Between the keys of a capture a foot may leave its leg.
             frame = key if abs(key - at) <= 0.5 * step else float(round(at))
-            if frame not in self.frames:
-                self.frames.append(frame)
+            if frame not in frames:
+                frames.append(frame)
+        return frames
 
     def matrices(self, frame: float) -> dict[str, Matrix]:
         """Return the matrices of all bones at a frame, in armature space, parents first."""
@@ -82,6 +96,37 @@ class Clip:
                 above["parent_matrix_local"] = parent.matrix_local
             matrices[rest.name] = rest.convert_local_to_pose(basis, rest.matrix_local, **above)
         return matrices
+
+
+def clip_revision(armature: bpy.types.Object) -> bytes:
+    """Return a digest of all that the clip of an armature depends on: its keys and its pose."""
+    data: Any = _strip(armature) or armature.animation_data
+    action = data.action if data is not None else None
+    digest = blake2b(digest_size=16)
+    for curves in (
+        animation.curve_lists(action, getattr(data, "action_slot", None)) if action else ()
+    ):
+        digest.update(bytes(animation.mute_flags(curves)))
+        for curve in curves:
+            digest.update(f"{curve.data_path} {curve.array_index}".encode())
+            for column in ("co", "handle_left", "handle_right"):
+                points = array("f", bytes(8 * len(curve.keyframe_points)))
+                curve.keyframe_points.foreach_get(column, points)
+                digest.update(points)
+    for name, size in CHANNELS:
+        digest.update(floats(pose_bones(armature), name, size))
+    digest.update(integers(pose_bones(armature), "rotation_mode"))
+    return digest.digest()
+
+
+CHANNELS: Final = (
+    ("location", 3),
+    ("rotation_quaternion", 4),
+    ("rotation_euler", 3),
+    ("rotation_axis_angle", 4),
+    ("scale", 3),
+)
+"""The channels of a pose bone, with their sizes."""
 
 
 def _times(curve: Any) -> list[float]:

@@ -195,8 +195,10 @@ class Skeleton:
     @cached_property
     def connected(self) -> frozenset[int]:
         """The connected bones, whose location channel Blender ignores."""
+        rests: Any = cast("bpy.types.Armature", self.object.data).bones
+        posed = pose_bones(self.object)  # As `rest_bone`, without a call for each.
         return frozenset(
-            i for i, name in enumerate(self.names) if rest_bone(self.object, name).use_connect
+            [i for i, bone in enumerate(posed) if (bone.bone or rests[bone.name]).use_connect]
         )
 
     @cached_property

@@ -13,15 +13,15 @@ from fabrik_solver.core.vectors import ORIGIN
 
 from ..blender.access import pose_bones
 from ..blender.errors import listed
-from ..blender.limbs import named_chain
 from ..blender.messages import msg
 from ..blender.refusals import joints_problem
 from ..blender.skeleton import vector
+from ..body.chains import named_chain
+from ..body.flexion import Flexion
 from ..plan.registry import kind_of
 from ..settings.joint_limits import has_native_limits
 from ..settings.joints import FabrikJoint
 from ..settings.properties import FabrikConstraint
-from .flexion import Flexion
 
 ALIGNED = 1e-3
 """Maximum angle in radians between a hinge axis and a bone axis to be treated as equal."""

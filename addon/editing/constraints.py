@@ -13,8 +13,8 @@ from fabrik_solver.core.bend import LIMB
 from ..blender import animation
 from ..blender.errors import ProblemError
 from ..blender.keying import ActiveCurves, put_keys
-from ..blender.limbs import common_name, limb_length
 from ..blender.skeleton import skeleton_of
+from ..body.chains import common_name, limb_length
 from ..frame.solving import solve_constraint
 from ..plan import dependencies, planner
 from ..plan.chain_plan import ChainPlan
@@ -25,8 +25,8 @@ from ..settings.properties import FabrikConstraint, free_name, settings
 from . import offset
 from .bending import limited_bones, restore_limits, use_native_limits
 from .defaults import apply_defaults
-from .flexion import remember
 from .girth import beside_mesh
+from .joint_uses import store_flexion
 from .placing import new_empty, pole_world, tip_world
 
 
@@ -98,7 +98,7 @@ def add(
     fabrik.active_index = len(fabrik.constraints) - 1
     item.use_offset = use_offset
     use_native_limits(armature, item)
-    remember(armature, item)
+    store_flexion(armature, item)
     return item
 
 

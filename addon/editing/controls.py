@@ -16,9 +16,9 @@ from ..blender import animation
 from ..blender.access import pose_bones
 from ..blender.curves import split_bone_path
 from ..blender.errors import ChoiceError
-from ..blender.limbs import common_name
 from ..blender.messages import msg
 from ..blender.skeleton import upright
+from ..body.chains import common_name
 from ..settings.properties import settings
 from .girth import skins_of
 from .lifting import set_down

@@ -14,7 +14,7 @@ from ..plan import planner
 from ..settings.properties import FabrikConstraint, free_name, settings
 from ..settings.values import values_of
 from . import constraints as editing
-from .flexion import remember
+from .joint_uses import store_flexion
 
 IK_AXIS = ("lock_ik_", "use_ik_limit_", "ik_min_", "ik_max_", "ik_stiffness_")
 """Prefixes of a bone's settings for Blender's IK that exist per axis."""
@@ -73,7 +73,7 @@ def _add_copy(armature: bpy.types.Object, bone: str, values: dict[str, Any]) -> 
     count = min(values["chain_count"], length)
     name = free_name(armature, bone)
     item = add_with(armature, name, {**values, "bone": bone, "chain_count": count})
-    remember(armature, item)
+    store_flexion(armature, item)
     return item.name
 
 

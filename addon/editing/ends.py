@@ -1,4 +1,4 @@
-"""Bones added at the end of a limb whose hand or foot isn't parented to it."""
+"""Limbs whose hand or foot isn't parented to them: IK reaches for it from where they end."""
 
 from __future__ import annotations
 
@@ -8,20 +8,23 @@ from typing import Any, Final, cast
 import bpy
 from mathutils import Vector
 
+from fabrik_solver import exact_for
+
 from ..blender.access import pose_bones
-from ..blender.detached import SAME_TIP, DetachedEnd
-from ..blender.errors import ProblemError
-from ..blender.limbs import named_chain
-from ..settings.properties import FabrikConstraint
+from ..blender.errors import ProblemError, listed
+from ..body.body import Limb
+from ..body.chains import common_name, named_chain
+from ..body.loose import SAME_TIP
+from ..settings.properties import FabrikConstraint, free_name, settings
+from . import constraints as editing
 from .controls import control_name, edit_mode, mark_controls, uneditable_problem
-from .known_limbs import Limb
 
 SIZE: Final = 0.1
 """The length of an added bone, as a fraction of the limb's last bone."""
 
 
 def with_ends(armature: bpy.types.Object, limbs: Sequence[Limb]) -> list[Limb]:
-    """Return limbs, with a bone added at the joint of each detached hand or foot.
+    """Return limbs, with a bone added at the joint of each loose hand or foot.
 
     A limb needs no such bone if its last bone, or a child of that, ends at the joint.
 
@@ -31,13 +34,13 @@ def with_ends(armature: bpy.types.Object, limbs: Sequence[Limb]) -> list[Limb]:
     bones = cast(bpy.types.Armature, armature.data).bones
     joints: dict[int, Vector] = {}
     for i, limb in enumerate(limbs):
-        if limb.detached is None or limb.detached.tip:
+        if limb.loose is None or limb.loose.tip:
             continue
-        last = bones[limb.detached.limb]
-        joint = last.matrix_local @ Vector(limb.detached.joint)
+        last = bones[limb.loose.limb]
+        joint = last.matrix_local @ Vector(limb.loose.joint)
         if (joint - last.tail_local).length > SAME_TIP * (joint - last.head_local).length:
             joints[i] = joint
-    tips = {i: limb.detached.tip for i, limb in enumerate(limbs) if limb.detached}
+    tips = {i: limb.loose.tip for i, limb in enumerate(limbs) if limb.loose}
     if joints:
         tips.update(_added(armature, limbs, joints))
     return [limb._replace(hand=tips.get(i) or limb.hand) for i, limb in enumerate(limbs)]
@@ -51,7 +54,7 @@ def _added(
     Raises:
         ProblemError: If that is impossible.
     """
-    names = {i: cast(DetachedEnd, limbs[i].detached).name for i in joints}
+    names = {i: limbs[i].end for i in joints}
     if uneditable_problem(armature):
         raise ProblemError(
             "“{bone}” isn't parented to its limb, and “{armature}” is linked: add IK in the "
@@ -70,6 +73,50 @@ def _added(
             names[i] = bone.name
     mark_controls(armature, names.values())
     return names
+
+
+def added_bone(limb: Limb) -> str:
+    """Return the bone that `with_ends` has added to a limb; empty if it has added none."""
+    return "" if limb.loose is None or limb.hand == limb.loose.tip else limb.hand
+
+
+def add_reaching(armature: bpy.types.Object, limb: Limb) -> FabrikConstraint | None:
+    """Add a constraint by which a limb reaches for its loose end; None for any other limb.
+
+    Args:
+        armature: The armature object.
+        limb: The limb, as `with_ends` returns it.
+    """
+    if limb.loose is None:
+        return None
+    count = len(limb.bones)
+    solver = exact_for("FABRIK", count)
+    item = editing.add(armature, limb.tip(True), armature, limb.end, count, solver)
+    item.use_tail, item.swing = not limb.hand, 1.0
+    item.name = free_name(armature, common_name(limb.end))
+    return item
+
+
+def reaching(armature: bpy.types.Object, limb: Limb) -> str:
+    """Return the constraint that reaches for the loose end of a limb; empty for any other limb."""
+    items = settings(armature).constraints if limb.loose is not None else ()
+    ends = {item.subtarget: item.name for item in items if item.target == armature}
+    return ends.get(limb.end, "")
+
+
+def refuse_left_behind(armature: bpy.types.Object, limbs: Sequence[Limb]) -> None:
+    """Refuse loose feet that no constraint reaches for.
+
+    Raises:
+        ProblemError: With their names.
+    """
+    feet = [limb.end for limb in limbs if limb.loose and not reaching(armature, limb)]
+    if feet:
+        raise ProblemError(
+            "{feet} aren't parented to their legs and would be left behind: use Set Up Character "
+            "or Add IK Limb before adding a walk",
+            feet=listed(feet),
+        )
 
 
 def added_end(armature: bpy.types.Object, item: FabrikConstraint) -> str:

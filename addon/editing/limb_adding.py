@@ -17,21 +17,21 @@ from fabrik_solver.motion.anatomy import is_segment
 from ..blender import animation
 from ..blender.access import pose_bones
 from ..blender.curves import split_bone_path
-from ..blender.detached import DetachedEnd
 from ..blender.errors import ProblemError
-from ..blender.limbs import common_name, end_of
 from ..blender.messages import msg
 from ..blender.relations import active_constraints
 from ..blender.skeleton import Skeleton, skeleton_of, upright, vector
-from ..settings.properties import FabrikConstraint, free_name, settings
+from ..body.body import Limb
+from ..body.chains import common_name, end_of
+from ..body.flexion import Flexion, flexion_of, flip, restore_flexions, stored_flexions
+from ..body.helpers import is_seen
+from ..settings.properties import FabrikConstraint, settings
 from . import constraints as editing
 from .bending import add_hinge, native_limits_notes, restore_limits
 from .controls import refuse_uneditable, remove_bones, use_bones
-from .ends import with_ends
-from .flexion import Flexion, flexion_of, flip, restore_flexions, stored_flexions
+from .ends import add_reaching, added_bone, reaching, with_ends
 from .girth import beside_mesh
-from .helpers import is_seen
-from .known_limbs import Limb
+from .joint_uses import uses_of
 from .lifting import set_down
 from .placing import new_empty
 from .playing import updated
@@ -93,10 +93,10 @@ def add_limbs(
     if options.bones:
         refuse_uneditable(armature)
     switched: list[SwitchState] = []
-    generated = [limb for limb in limbs if limb.switch]
-    with all_or_nothing() if generated else nullcontext():
+    switchable = [limb for limb in limbs if limb.switch]
+    with all_or_nothing() if switchable else nullcontext():
         try:
-            switched += limbs_to_fk(armature, generated, keeps_animation=True)
+            switched += limbs_to_fk(armature, switchable, keeps_animation=True)
             for limb in limbs:
                 refuse_unseen(armature, limb)
             indices, notes = _add_limbs(armature, limbs, options)
@@ -119,9 +119,9 @@ def _add_limbs(
     flexions = stored_flexions(armature, [name for limb in limbs for name in limb.bones])
     try:
         if options.flip:
-            flip(armature, [name for limb in limbs for name in limb.bones[1:]])
+            flip(armature, [name for limb in limbs for name in limb.bones[1:]], uses_of(armature))
         jointed = with_ends(armature, limbs)
-        ends += [part.hand for part in jointed if part.detached and part.hand != part.detached.tip]
+        ends += filter(None, map(added_bone, jointed))
         notes = _build(armature, jointed, options, old_pose, hinged)
     except BaseException:
         restore_limits(armature, hinged)
@@ -154,11 +154,7 @@ def _build(
     """
     start = len(settings(armature).constraints)
     for limb in limbs:
-        tip = limb.tip(options.is_oriented)
-        if limb.detached is not None:
-            add_to_detached(armature, limb, limb.detached)
-        else:
-            add_limb(armature, tip, len(limb.bones), tip == limb.hand)
+        add_to(armature, limb, options.is_oriented)
     # A straight limb bends about its hinges, so they come before its pole.
     notes = [_hinge(armature, limb, old_pose, hinged) for limb in limbs if options.hinges]
     indices = range(start, start + len(limbs))
@@ -223,7 +219,7 @@ def refuse_unseen(armature: bpy.types.Object, limb: Limb) -> None:
 def refuse_posed(armature: bpy.types.Object, bones: Sequence[str]) -> None:
     """Refuse bones that Blender's constraints or drivers pose.
 
-    A driver may pose a bone whose child starts at the same joint, as Rigify does to curl fingers.
+    A driver may pose a bone whose child starts at the same joint, as rigs do to curl fingers.
 
     Args:
         armature: The armature.
@@ -274,10 +270,9 @@ def refuse_known(armature: bpy.types.Object, limb: Limb) -> None:
     Raises:
         ProblemError: With the name of the constraint.
     """
+    reaches = reaching(armature, limb)
     for item in settings(armature).constraints:
-        end = limb.detached.name if limb.detached else ""
-        is_end = bool(end) and (item.target, item.subtarget) == (armature, end)
-        if is_end or item.bone in (limb.bones[-1], limb.hand):
+        if item.name == reaches or item.bone in (limb.bones[-1], limb.hand):
             raise ProblemError(
                 "“{bone}” already has the constraint “{constraint}”",
                 bone=item.bone,
@@ -350,20 +345,12 @@ def add_limb(
     return item
 
 
-def add_to_detached(armature: bpy.types.Object, limb: Limb, end: DetachedEnd) -> FabrikConstraint:
-    """Add a constraint to a limb whose separate hand or foot is the target.
-
-    Args:
-        armature: The armature object.
-        limb: The limb, as `with_ends` returns it.
-        end: Its hand or foot.
-    """
-    count = len(limb.bones)
-    solver = exact_for("FABRIK", count)
-    item = editing.add(armature, limb.tip(True), armature, end.name, count, solver)
-    item.use_tail, item.swing = not limb.hand, 1.0
-    item.name = free_name(armature, common_name(end.name))
-    return item
+def add_to(armature: bpy.types.Object, limb: Limb, is_oriented: bool) -> FabrikConstraint:
+    """Add a constraint to a limb as `with_ends` returns it, whose end may be its target."""
+    tip = limb.tip(is_oriented)
+    return add_reaching(armature, limb) or add_limb(
+        armature, tip, len(limb.bones), tip == limb.hand
+    )
 
 
 def add_hinges(armature: bpy.types.Object, limb: Limb) -> list[str]:
@@ -388,6 +375,7 @@ def add_hinges(armature: bpy.types.Object, limb: Limb) -> list[str]:
     if len(bones) - len(segments) < 2:
         segments = set()  # Its two bones may share a name.
     added: list[str] = []
+    uses = uses_of(armature)
     for k in range(1, len(bones)):
         name = limb.bones[k]
         joint: Any = cast(Any, pose_bones(armature)[name]).fabrik_joint
@@ -397,7 +385,7 @@ def add_hinges(armature: bpy.types.Object, limb: Limb) -> list[str]:
         bend = (
             _twist(rig, bones[k], heads[k + 1])
             if k in segments
-            else flexion_of(armature, name, heads[k + 1])
+            else flexion_of(armature, name, uses, heads[k + 1])
         )
         if bend is None:
             continue

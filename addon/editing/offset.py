@@ -23,9 +23,9 @@ from fabrik_solver.core.vectors import (
 
 from ..blender.access import pose_bones, session_uid
 from ..blender.errors import ProblemError
-from ..blender.limbs import next_joint
 from ..blender.moving import place_of
 from ..blender.skeleton import Point, matrix3, matrix_frame, skeleton_of, vector
+from ..body.chains import next_joint
 from ..plan.planner import chains_in
 from ..settings import notifications
 from ..settings.properties import FabrikConstraint, settings

@@ -27,8 +27,8 @@ from fabrik_solver.core.vectors import (
 
 from ..blender.access import pose_bones
 from ..blender.errors import ProblemError
-from ..blender.limbs import next_joint
 from ..blender.skeleton import skeleton_of, vector
+from ..body.chains import next_joint
 from ..settings.properties import settings
 
 

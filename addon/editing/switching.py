@@ -16,19 +16,18 @@ from ..blender.errors import ProblemError
 from ..blender.keying import set_keys
 from ..blender.refusals import refuse_unkeyable
 from ..blender.relations import Node, node_of, parents
-from ..blender.rigify import (
+from ..blender.rotation import SCALE, channel_of, continuous, mode_of
+from ..body.body import Limb
+from ..body.helpers import follows
+from ..body.looking import body_of
+from ..body.rigify import (
     MECHANISM,
-    ORIGINAL,
     SWITCH,
-    original_bones,
     original_name,
     switched_below,
     use_fk,
 )
-from ..blender.rotation import SCALE, channel_of, continuous, mode_of
 from .animated_frames import animated_frames
-from .helpers import follows
-from .known_limbs import Body, Limb
 from .playing import go_to, returning, updated
 
 ROUNDED: Final = 1e-5
@@ -69,7 +68,7 @@ def limbs_to_fk(
             is changed.
     """
     if limbs is None:
-        limbs = [limb for _, limb in Body(armature).limbs] if original_bones(armature) else []
+        limbs = [limb for _, limb in body_of(armature).limbs]
     limbs = [limb for limb in limbs if limb.switch and _is_to_switch(armature, limb)]
     if not limbs:
         return []
@@ -119,7 +118,7 @@ def _controls(armature: bpy.types.Object, limb: Limb) -> dict[str, str]:
     Parents that start at a control's joint keep their pose, as constraints set part of it. So do
     controls that drivers rotate.
     """
-    originals = [bone.name for bone in original_bones(armature)]
+    originals = body_of(armature).names
     bones = pose_bones(armature)
     originals_by_control: dict[str, str] = {}
     carriers = [name for name in limb.bones if name.startswith(MECHANISM)]
@@ -130,7 +129,7 @@ def _controls(armature: bpy.types.Object, limb: Limb) -> dict[str, str]:
             originals_by_control[name] = original
     for end in [*originals_by_control.values()][-1:]:
         originals_by_control.update(switched_below(armature, limb.switch, end))
-    return {name: ORIGINAL + original for name, original in originals_by_control.items()}
+    return originals_by_control
 
 
 def _state(armature: bpy.types.Object, limb: Limb, controls: Iterable[str]) -> SwitchState:

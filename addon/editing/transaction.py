@@ -12,7 +12,7 @@ from contextlib import contextmanager, suppress
 from typing import Any, NamedTuple, cast
 
 import bpy
-from mathutils import Matrix
+from mathutils import Euler, Matrix, Quaternion, Vector
 
 from ..blender import animated_values, animation, data_blocks, dependency_driver
 from ..blender.access import is_there, pose_bones
@@ -134,7 +134,8 @@ class _Before:
         self._values = [(ob, animated_values.values(ob)) for ob, _ in self._animated]
         rigs = [ob for ob in objects if ob.pose is not None]
         self._settings = [(ob, _group(settings(ob))) for ob in rigs]
-        self._posed = [(ob, [_bone(bone) for bone in pose_bones(ob)]) for ob in rigs]
+        ours = [_ours(kind) for kind in (bpy.types.PoseBone, bpy.types.Bone)]
+        self._posed = [(ob, [_bone(bone, ours) for bone in pose_bones(ob)]) for ob in rigs]
         self._is_taken = True
 
     def _animation(self, ob: bpy.types.Object) -> _Animated:
@@ -309,7 +310,20 @@ def _give_animation_back(ob: bpy.types.Object, old: _Animated) -> None:
 
 def _taken(owner: Any, names: Sequence[str]) -> State:
     """Return the values of properties."""
-    return {name: _plain(getattr(owner, name)) for name in names if hasattr(owner, name)}
+    values = {name: getattr(owner, name) for name in names if hasattr(owner, name)}
+    # Bones are many, and few of their values need a call.
+    return {
+        name: value
+        if type(value) in SCALARS
+        else tuple(value)
+        if type(value) in TUPLES
+        else _plain(value)
+        for name, value in values.items()
+    }
+
+
+SCALARS = (bool, int, float, str)
+TUPLES = (Vector, Euler, Quaternion)
 
 
 def _plain(value: Any) -> Any:
@@ -386,27 +400,27 @@ def _give_setting(group: Any, prop: Any, state: State) -> None:
         _set(group, name, old)
 
 
-def _bone(bone: Any) -> State:
-    """Return the properties that operators set on a bone."""
+HAS_SELECT = "select" in bpy.types.PoseBone.bl_rna.properties
+"""Whether pose bones are selected, as from Blender 5.0 on, and not their rest bones."""
+
+
+def _bone(bone: Any, ours: Sequence[Sequence[Any]]) -> State:
+    """Return the properties that operators set on a bone.
+
+    Args:
+        bone: The pose bone.
+        ours: The properties that the extension adds to pose bones, and to bones.
+    """
     state = {"name": bone.name, "pose": _taken(bone, BONE), "group": {}, "rest": {}}
-    for part, owner in (("group", bone), ("rest", bone.bone)):
-        state[part] = _group_of_ours(owner)
+    for part, owner, props in (("group", bone, ours[0]), ("rest", bone.bone, ours[1])):
+        state[part] = {
+            prop.identifier: _held(getattr(owner, prop.identifier), prop.type)
+            for prop in props
+            if owner.is_property_set(prop.identifier)
+        }
     state["constraints"] = [(con.type, _values(con), _targets(con)) for con in bone.constraints]
-    state["select"] = _selection(bone).select
+    state["select"] = (bone if HAS_SELECT else bone.bone).select
     return state
-
-
-def _selection(bone: Any) -> Any:
-    return bone if "select" in bone.bl_rna.properties else bone.bone
-
-
-def _group_of_ours(owner: Any) -> State:
-    """Return the values of the properties that the extension adds to bones."""
-    return {
-        prop.identifier: _held(getattr(owner, prop.identifier), prop.type)
-        for prop in _ours(type(owner))
-        if owner.is_property_set(prop.identifier)
-    }
 
 
 def _ours(kind: Any) -> list[Any]:
@@ -434,8 +448,9 @@ def _give_bone(bone: Any, state: State) -> None:
             if prop.identifier in state[part] or owner.is_property_set(prop.identifier):
                 _give_setting(owner, prop, state[part])
     _give_constraints(bone, state["constraints"])
-    if _selection(bone).select != state["select"]:
-        _selection(bone).select = state["select"]
+    selection = bone if HAS_SELECT else bone.bone
+    if selection.select != state["select"]:
+        selection.select = state["select"]
 
 
 def _give_constraints(bone: Any, old: list[tuple[str, State, list[State]]]) -> None:

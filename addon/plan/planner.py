@@ -7,7 +7,7 @@ Only armatures with changed inputs are planned again.
 from __future__ import annotations
 
 from array import array
-from collections.abc import Collection, Iterable, Set
+from collections.abc import Collection, Iterable, Sequence, Set
 from dataclasses import replace
 from typing import cast
 
@@ -24,7 +24,7 @@ from ..blender.skeleton import (
 from ..settings import notifications
 from ..settings.properties import settings
 from .bodies import tie_to_bodies
-from .chain_plan import ChainPlan
+from .chain_plan import ChainPlan, UnitPart
 from .deferred import DeferredWrites, has_copied_names
 from .dependencies import PendingDeclarations
 from .lookahead import lookahead_of
@@ -273,6 +273,13 @@ def chains_in(armature: bpy.types.Object) -> list[ChainPlan]:
     current()
     plan = part(Planner).armatures.get(session_uid(armature))
     return [] if plan is None else plan.chains
+
+
+def bodies_in(armature: bpy.types.Object) -> Sequence[UnitPart]:
+    """Return what is posed before the chains of an armature: bones, and bodies of several."""
+    current()
+    plan = part(Planner).armatures.get(session_uid(armature))
+    return () if plan is None else plan.pre_pass
 
 
 def discard() -> None:

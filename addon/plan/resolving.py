@@ -12,7 +12,6 @@ from fabrik_solver.core.vectors import quat_matrix, quat_unit
 from ..blender import animation
 from ..blender.access import pose_bones
 from ..blender.errors import INTERNAL_ERROR, ProblemError, report_once
-from ..blender.limbs import next_joint
 from ..blender.messages import channel_name, msg
 from ..blender.relations import (
     active_constraints,
@@ -22,10 +21,11 @@ from ..blender.relations import (
 )
 from ..blender.rotation import KINDS, channel_of, ranges_of
 from ..blender.skeleton import Point, Skeleton, skeleton_of
+from ..body.chains import next_joint
+from ..body.flexion import bend_side
 from ..settings.joint_limits import joint_problem, joints_of
 from ..settings.properties import FabrikConstraint, settings
 from ..settings.values import pointed
-from .bend_side import bend_side
 from .chain_plan import ChainPlan
 from .deferred import is_renamed, stored_names, write_later
 from .registry import kind_of

@@ -72,6 +72,14 @@ FOUND_FLEXION: Definition = defined(
 )
 
 
+POSED_FLEXION: Definition = defined(
+    "Found Flexion",
+    "The flexion that was found when a constraint was added, where the armature data is linked",
+    **{**SETTING, "options": {"HIDDEN"}},
+)
+"""A property of the pose bone, which can be set if its rest bone can't."""
+
+
 class FabrikJoint(bpy.types.PropertyGroup):
     """The joint limit of a bone, relative to its rest pose."""
 

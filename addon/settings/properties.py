@@ -35,7 +35,7 @@ from .definitions import (
     register_class,
     structure_changed,
 )
-from .joints import FLEXION, FOUND_FLEXION, FabrikJoint
+from .joints import FLEXION, FOUND_FLEXION, POSED_FLEXION, FabrikJoint
 from .values import Form, animated_form, forget_forms, pointed
 
 Item = tuple[str, str, str, int]
@@ -488,8 +488,9 @@ def _joint(bone: Any) -> FabrikJoint:
 
 
 def _flexion(bone: Any) -> Any:
-    """Return the flexion of a pose bone, stored in its rest bone."""
-    return _rest_bone(bone).fabrik_flexion
+    """Return the flexion of a pose bone, stored in its rest bone or, if linked, in itself."""
+    stored = _rest_bone(bone).fabrik_flexion
+    return stored if any(stored) else bone.fabrik_found_flexion
 
 
 def _rest_bone(bone: Any) -> Any:
@@ -546,13 +547,16 @@ def register(
         override=OVERRIDABLE,
     )
     cast(Any, bpy.types.PoseBone).fabrik_name = name_definition.property(str)
+    cast(Any, bpy.types.PoseBone).fabrik_found_flexion = POSED_FLEXION.property(
+        tuple[float, float, float]
+    )
     cast(Any, bpy.types.PoseBone).fabrik_flexion = property(_flexion)
     cast(Any, bpy.types.PoseBone).fabrik_joint = property(_joint)
 
 
 def unregister() -> None:
     """Unregister all properties. Their values stay in the file."""
-    for name in ("fabrik_name", "fabrik_joint", "fabrik_flexion"):
+    for name in ("fabrik_name", "fabrik_joint", "fabrik_flexion", "fabrik_found_flexion"):
         delattr(bpy.types.PoseBone, name)
     del cast(Any, bpy.types.Bone).fabrik_joint
     del cast(Any, bpy.types.Bone).fabrik_flexion

@@ -9,7 +9,8 @@ import bpy
 
 from ..blender.errors import listed
 from ..blender.messages import Message, joined, msg
-from ..editing.flexion import flexion_of
+from ..body.flexion import flexion_of
+from ..editing.joint_uses import uses_of
 
 EVIDENCE: Final = {
     "SET": msg("stored with the bone"),
@@ -28,8 +29,9 @@ def evidence_of(armature: bpy.types.Object, bones: Iterable[str]) -> dict[str, l
     Call this before adding a constraint, which stores the flexion with the bone.
     """
     by_evidence: dict[str, list[str]] = {}
+    uses = uses_of(armature)
     for name in bones:
-        flexion = flexion_of(armature, name)
+        flexion = flexion_of(armature, name, uses)
         by_evidence.setdefault("" if flexion is None else flexion.source, []).append(name)
     return by_evidence
 

@@ -8,10 +8,10 @@ from typing import Any, NamedTuple, cast
 import bpy
 
 from ..blender.access import session_uid
-from ..blender.limbs import is_end_of_limb
 from ..blender.listeners import on_invalidate, on_load
 from ..blender.skeleton import skeleton_of
 from ..blender.updates import Updates
+from ..body.chains import is_end_of_limb
 from ..plan import planner
 from ..plan.chain_plan import ChainPlan
 from ..settings.properties import FabrikConstraint, FabrikSettings, settings

@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Any, cast
 
 import bpy
 
-from ..blender.character import recognizing_once
 from ..blender.errors import ChoiceError, ProblemError
 from ..blender.messages import msg, shown
 from ..blender.refusals import linked_problem, rest_problem, tweak_problem
@@ -75,7 +74,7 @@ class Working(Refusing):
     def execute(self, context: bpy.types.Context) -> set[OperatorReturnItems]:
         """Do the work, and report the result."""
         try:
-            with recognizing_once(), all_or_nothing():
+            with all_or_nothing():
                 done = self.work(context)
         except ProblemError as problem:
             return self.fail(problem)
@@ -112,7 +111,7 @@ class Asking(Working):
     ) -> set[OperatorReturnItems]:
         """Do the work, or open the dialog."""
         try:
-            with recognizing_once(), all_or_nothing():
+            with all_or_nothing():
                 done = self.work(context)
         except ChoiceError as error:
             self.problem = str(error)

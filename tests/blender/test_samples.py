@@ -591,11 +591,11 @@ def test_quadruped_walks_over_bumps_as_it_was_simulated() -> None:
 
 
 def test_heads_and_eyes_of_samples_turn_as_far_as_added_ones() -> None:
-    from addon.blender.character import character_of
+    from addon.body.looking import body_of
     from addon.features.look_at.adding import natural_limit
 
     bpy.ops.wm.open_mainfile(filepath=str(path_of("look")))
     (rig,) = rigs()
     for item in rig.fabrik.constraints:
-        wanted = natural_limit(character_of(rig), item.bone)
+        wanted = natural_limit(body_of(rig), item.bone)
         assert item.look.limit_angle == pytest.approx(wanted), item.bone

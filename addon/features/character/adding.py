@@ -8,21 +8,18 @@ import bpy
 from mathutils import Matrix
 
 from ...blender.access import pose_bones
-from ...blender.character import character_of, ends_at_tail
-from ...blender.detached import DetachedEnd
 from ...blender.errors import ProblemError
-from ...blender.limbs import common_name, named_chain
+from ...body.body import Limb
+from ...body.chains import common_name, named_chain
 from ...editing import constraints as editing
 from ...editing import limb_adding as limbs
-from ...editing.ends import with_ends
-from ...editing.known_limbs import Limb
+from ...editing.ends import added_bone, with_ends
 from ...editing.playing import updated
 from ...settings.properties import settings
 from ..look_at.adding import add_look
+from .recognizing import part_limb
 from .removing import index_of
 from .settings import FabrikPart
-
-LIMBS = ("ARM", "LEG")
 
 
 def refuse_part(armature: bpy.types.Object, part: FabrikPart) -> None:
@@ -37,53 +34,29 @@ def refuse_part(armature: bpy.types.Object, part: FabrikPart) -> None:
             "The character part's bone “{bone}” doesn't exist: choose another bone",
             bone=part.bone,
         )
-    detached = detached_end(armature, part)
-    last = bones[detached.limb if detached else part.bone]
-    is_above = part.kind in LIMBS and not detached and not stands_on_tail(armature, part)
-    available = len(last.parent_recursive) + (0 if is_above else 1)
-    if available < part.chain_count:
+    limb = part_limb(armature, part)
+    if len(limb.bones) < part.chain_count:
         raise ProblemError(
             "“{bone}” has only {available} bones above it: decrease Chain Length from "
             "{chain_count}",
             bone=part.bone,
-            available=available,
+            available=len(limb.bones),
             chain_count=part.chain_count,
         )
-    count = part.chain_count if is_above else part.chain_count - 1
-    above = last.parent_recursive[:count]
-    limbs.refuse_posed(armature, [bone.name for bone in (*reversed(above), last)])
-
-
-def detached_end(armature: bpy.types.Object, part: FabrikPart) -> DetachedEnd | None:
-    """Return the hand or foot of a part that is no child of its limb; None for any other part."""
-    is_limb = part.kind in LIMBS and part.bone in pose_bones(armature)
-    return character_of(armature, bone=part.bone).detached.get(part.bone) if is_limb else None
-
-
-def stands_on_tail(armature: bpy.types.Object, part: FabrikPart) -> bool:
-    """Return whether a part is a leg without a foot, which reaches with its last bone's tail."""
-    return part.kind in LIMBS and ends_at_tail(character_of(armature, bone=part.bone), part.bone)
+    limbs.refuse_posed(armature, [*limb.bones, *filter(None, [limb.hand])])
 
 
 def add_constraint(armature: bpy.types.Object, part: FabrikPart) -> None:
     """Add the constraint of a part, and an Empty as its target that keeps the current pose."""
-    name, count = part.bone, part.chain_count
-    detached = detached_end(armature, part)
-    if detached is not None:
-        last = pose_bones(armature)[detached.limb]
-        bones = [last, *last.parent_recursive][:count][::-1]
-        names = tuple(bone.name for bone in bones)
-        [limb] = with_ends(armature, [Limb(names, detached=detached)])
-        if limb.hand and limb.hand != detached.tip:
-            part.target, part.subtarget = armature, limb.hand
-        item = limbs.add_to_detached(armature, limb, detached)
-    elif part.kind == "HEAD":
-        item = add_look(armature, name, chain_count=count)
+    if part.kind == "HEAD":
+        item = add_look(armature, part.bone, chain_count=part.chain_count)
     else:
-        is_oriented = part.kind in LIMBS and not stands_on_tail(armature, part)
-        item = limbs.add_limb(armature, name, count, is_oriented)
-    item.name = f"{common_name(name)} IK"
-    if detached is None:
+        [limb] = with_ends(armature, [part_limb(armature, part)])
+        item = limbs.add_to(armature, limb, is_oriented=True)
+        if added := added_bone(limb):
+            part.target, part.subtarget = armature, added
+    item.name = f"{common_name(part.bone)} IK"
+    if item.target != armature:
         part.target = item.target
     updated()  # Gives the constraint its key.
     part.key = item.key

@@ -9,25 +9,18 @@ from typing import NamedTuple
 import bpy
 from mathutils import Matrix
 
-from fabrik_solver.motion.anatomy import Anatomy, Limb, part_of, words_of
+from fabrik_solver.motion.anatomy import part_of, words_of
 
 from ...blender.access import pose_bones
-from ...blender.character import (
-    Character,
-    character_of,
-    ends_at_tail,
-    figure_among,
-    figures,
-    missing_parts,
-    stiff_limbs,
-)
 from ...blender.errors import ProblemError, listed
 from ...blender.messages import joined, msg
-from ...blender.rigify import fk_joint, original_bones
-from ...editing.known_limbs import Body
-from ...editing.known_limbs import Limb as FoundLimb
+from ...body.body import Body, Limb
+from ...body.lacking import missing_parts, stiff_limbs
+from ...body.looking import body_of, figure_among, figures
 from ...editing.switching import SwitchState, limbs_to_fk, restore_switch
-from .settings import FabrikCharacter, add_part, character_settings
+from .settings import FabrikCharacter, FabrikPart, add_part, character_settings
+
+LIMBS = ("ARM", "LEG")
 
 MAX_NECK_BONES = 3
 """The most bones that turn with a head, including the head itself."""
@@ -66,16 +59,13 @@ def recognize_parts(armature: bpy.types.Object, bone: str = "") -> Recognition:
     Raises:
         ProblemError: If there are none.
     """
-    generated = [part for part, _ in generated_limbs(armature)]
-    if generated:
-        return Recognition(generated)
     tops = figures(armature)
     top = figure_among(armature, tops, bone) or next(iter(tops), "")
-    character = character_of(armature, bone=top)
-    parts = _anatomical_parts(character)
+    body = body_of(armature, top)
+    parts = _parts(body)
     if not parts:
         raise ProblemError(
-            stiff_limbs(character)
+            stiff_limbs(body)
             or msg(
                 "No limb pairs or head recognized in “{armature}”: add the parts to the list "
                 "yourself",
@@ -83,23 +73,23 @@ def recognize_parts(armature: bpy.types.Object, bone: str = "") -> Recognition:
             )
         )
     others = [one for one in tops if one != top]
-    notes = [missing_parts(character), _short_spine(character), _nameless(character)]
+    notes = [missing_parts(body), _short_spine(body), _nameless(body)]
     notes.append(_told(others) if others else "")
-    return Recognition(parts, joined(". ", [*filter(None, notes)]), character.frame)
+    return Recognition(parts, joined(". ", [*filter(None, notes)]), body.frame)
 
 
-def _short_spine(character: Character) -> str:
+def _short_spine(body: Body) -> str:
     """Return in a sentence that a spine of one bone gets no IK; empty for any other."""
-    trunk = _trunk(character)
+    trunk = _trunk(body)
     if len(trunk) != 1:
         return ""
-    return msg("Skipped the spine: “{bone}” is its only bone", bone=character.names[trunk[0]])
+    return msg("Skipped the spine: “{bone}” is its only bone", bone=body.names[trunk[0]])
 
 
-def _nameless(character: Character) -> str:
+def _nameless(body: Body) -> str:
     """Return in a sentence that names tell no limb, so that shape alone does; empty otherwise."""
-    is_told = any(part_of(words_of(name)) not in ("", "OTHER") for name in character.names)
-    if is_told or not character.anatomy.limbs:
+    is_told = any(part_of(words_of(name)) not in ("", "OTHER") for name in body.names)
+    if is_told or not body.anatomy.limbs:
         return ""
     return msg("Bone names don't identify any limb; guessed from shape: check the list")
 
@@ -122,71 +112,47 @@ def fill(character: FabrikCharacter, parts: Sequence[RecognizedPart]) -> None:
 
 def inner_joints(armature: bpy.types.Object, parts: Sequence[RecognizedPart]) -> list[str]:
     """Return the bones below the elbows and knees of parts."""
-    bones = pose_bones(armature)
-    names: list[str] = []
-    for part in parts:
-        if part.kind in ("ARM", "LEG"):
-            character, last = character_of(armature, bone=part.bone), bones[part.bone]
-            if part.bone in character.detached:
-                last = bones[character.detached[part.bone].limb]
-            elif not ends_at_tail(character, part.bone):
-                last = last.parent
-            line = [last, *last.parent_recursive][: part.chain_count - 1]
-            names += [bone.name for bone in reversed(line)]
-    return names
+    limbs = [part for part in parts if part.kind in LIMBS]
+    return [name for part in limbs for name in part_limb(armature, part).bones[1:]]
 
 
-def _anatomical_parts(character: Character) -> list[RecognizedPart]:
-    names, anatomy = character.names, character.anatomy
-    parts: list[RecognizedPart] = []
-    spine = _trunk(character)
+def part_limb(armature: bpy.types.Object, part: RecognizedPart | FabrikPart) -> Limb:
+    """Return the bones of a part as a limb: a hand or foot after them is that of an arm or leg.
+
+    It has fewer bones than the part if there are no more.
+    """
+    is_limb = part.kind in LIMBS
+    limb = body_of(armature, part.bone).limb_ending(part.bone) if is_limb else None
+    if limb is None:
+        limb = Limb((part.bone,), part.bone if is_limb else "", part.kind)
+    end = pose_bones(armature)[limb.hand or limb.bones[-1]]
+    line = [end.name, *(bone.name for bone in end.parent_recursive)]
+    line = line[1:] if limb.hand else line
+    return limb._replace(bones=tuple(line[: part.chain_count][::-1]))
+
+
+def _parts(body: Body) -> list[RecognizedPart]:
+    names, anatomy = body.names, body.anatomy
+    parts = [RecognizedPart(limb.kind, *body.part_of(limb)) for limb in body.ended_limbs]
+    spine = _trunk(body)
     if len(spine) > 1:
-        parts.append(RecognizedPart("SPINE", names[spine[-1]], len(spine)))
-    for limb in anatomy.limbs:
-        if limb.end >= 0 or not limb.is_bare:
-            end = names[limb.end if limb.end >= 0 else limb.bones[-1]]
-            parts.append(RecognizedPart(limb.kind, end, len(limb.bones)))
-    if anatomy.head >= 0:
-        count = min(len(anatomy.spine) - _chest(anatomy), MAX_NECK_BONES)
+        parts.insert(0, RecognizedPart("SPINE", names[spine[-1]], len(spine)))
+    if anatomy.head >= 0 and body.rig.is_keyed:
+        count = min(len(anatomy.spine) - body.chest, MAX_NECK_BONES)
         parts.append(RecognizedPart("HEAD", names[anatomy.head], count))
     return parts
 
 
-def _chest(anatomy: Anatomy) -> int:
-    """Return the index in the spine of the last bone that carries a limb; -1 if none does."""
-    return max((_spine_index(anatomy, limb) for limb in anatomy.limbs), default=-1)
-
-
-def _trunk(character: Character) -> tuple[int, ...]:
+def _trunk(body: Body) -> tuple[int, ...]:
     """Return the bones of the spine up to the chest; some carry the arms on the neck."""
-    spine = character.anatomy.spine[: _chest(character.anatomy) + 1]
-    while spine and "neck" in words_of(character.names[spine[-1]]):
+    spine = body.anatomy.spine[: body.chest + 1] if body.rig.is_keyed else ()
+    while spine and "neck" in words_of(body.names[spine[-1]]):
         spine = spine[:-1]
     return spine
 
 
-def _spine_index(anatomy: Anatomy, limb: Limb) -> int:
-    """Return the index in the spine of the bone that carries a limb; -1 if none does."""
-    return anatomy.spine.index(limb.trunk) if limb.trunk in anatomy.spine else -1
-
-
-def generated_limbs(armature: bpy.types.Object) -> list[tuple[RecognizedPart, FoundLimb]]:
-    """Return the limbs of a generated Rigify rig, by their FK controls; none of any other.
-
-    A paw without a control of its own ends at the control above it.
-    """
-    if not original_bones(armature):
-        return []
-    limbs: list[tuple[RecognizedPart, FoundLimb]] = []
-    for _, limb in Body(armature).limbs:
-        end = limb.hand or fk_joint(armature, limb.bones[-1])
-        count = limb.bones.index(end) if end in limb.bones else len(limb.bones)
-        limbs.append((RecognizedPart(limb.kind, end, count), limb))
-    return limbs
-
-
 def switch_to_fk(armature: bpy.types.Object, ends: Collection[str]) -> list[SwitchState]:
-    """Switch limbs of a generated Rigify rig to their FK controls, which IK then poses.
+    """Switch limbs to their FK controls, which IK then poses, where a rig has them.
 
     The controls are posed as the limbs are shown, and keyed at the frames of their animation.
 
@@ -201,7 +167,8 @@ def switch_to_fk(armature: bpy.types.Object, ends: Collection[str]) -> list[Swit
         ProblemError: If a switch is animated, or the controls cannot be keyed; then nothing has
             changed.
     """
-    limbs = [limb for part, limb in generated_limbs(armature) if part.bone in ends]
+    body = body_of(armature)
+    limbs = [limb for _, limb in body.limbs if limb.switch and body.part_of(limb)[0] in ends]
     states = limbs_to_fk(armature, limbs, keeps_animation=True)
     character_settings(armature).switches = "\n".join(map(_line, states))
     return states

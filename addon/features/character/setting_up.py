@@ -10,7 +10,6 @@ from mathutils import Matrix, Vector
 
 from ...blender.access import pose_bones
 from ...blender.axes import AXES
-from ...blender.character import recognizing_once
 from ...blender.errors import ProblemError
 from ...blender.moving import move_to, place_of
 from ...blender.relations import node_of, parents
@@ -28,8 +27,8 @@ from ..fk_ik.snap import SnapResult, restored_frame
 from ..fk_ik.span import Span
 from ..fk_ik.to_fk import SnapControl, snap_to_fk
 from ..look_at.look import look_of
-from .adding import LIMBS, add_constraint, add_hinges, add_pole, refuse_part
-from .recognizing import switch_to_fk
+from .adding import add_constraint, add_hinges, add_pole, refuse_part
+from .recognizing import LIMBS, switch_to_fk
 from .removing import index_of, remove
 from .settings import FabrikPart, character_settings
 
@@ -76,9 +75,8 @@ def set_up(armature: bpy.types.Object, options: Options) -> SetUpResult:
     parts = [part for part in character_settings(armature).parts if part.use]
     if not parts:
         raise ProblemError("No part is used: recognize the character, or enable a part")
-    with recognizing_once():
-        for part in parts:
-            refuse_part(armature, part)
+    for part in parts:
+        refuse_part(armature, part)
     if options.controls == "BONE":
         refuse_uneditable(armature)
     layer = cast(bpy.types.ViewLayer, bpy.context.view_layer)
@@ -103,9 +101,8 @@ def _build(
     frames: Sequence[float],
 ) -> SetUpResult:
     before = shown_pose(armature)
-    with recognizing_once():
-        for part in parts:
-            add_constraint(armature, part)
+    for part in parts:
+        add_constraint(armature, part)
     notes: list[str] = []
     limbs = [part for part in parts if part.kind in LIMBS]
     for part in limbs:
@@ -133,7 +130,7 @@ def _use_bones(
     use_bones(armature, indices, holder)
     for part, index in zip(parts, indices, strict=True):
         item = settings(armature).constraints[index]
-        if item.subtarget != part.bone:  # A foot that is no child of its leg is its target.
+        if item.subtarget != part.bone:  # Otherwise it is an end of the limb.
             part.target, part.subtarget = item.target, item.subtarget
         part.pole, part.pole_bone = item.pole_target, item.pole_subtarget
 
@@ -148,7 +145,7 @@ def _snap(
     indices = [cast(int, index_of(armature, part)) for part in parts if part not in heads]
     for part in heads:
         _snap_look_target(armature, part, span)
-    # A foot that is no child of its leg is its target, and animated already.
+    # An end of a limb may be its target, and is animated already.
     still = {part.bone for part in parts}
     return snap_to_fk(armature, indices, span, still) if indices else SnapResult(0.0, "")
 

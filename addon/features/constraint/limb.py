@@ -10,10 +10,11 @@ from ...blender.errors import ChoiceError, listed
 from ...blender.messages import CONTEXT, joined, msg, store
 from ...blender.refusals import joints_problem, rest_problem
 from ...blender.skeleton import skeleton_of
+from ...body.body import Limb
+from ...body.clicked import find_limbs, other_limb
 from ...editing.controls import uneditable_problem
-from ...editing.known_limbs import Limb
-from ...editing.limb import find_limbs, other_limb
 from ...editing.limb_adding import LimbOptions, add_limbs, is_driven
+from ...plan import planner
 from ...settings.definitions import defined
 from ...settings.properties import settings
 from ...ui.adding import tip_refusal
@@ -119,6 +120,7 @@ class FABRIK_OT_limb_add(Asking, bpy.types.Operator):
         armature: bpy.types.Object = active.id_data
         selected: Any = [active, *(context.selected_pose_bones or ())]
         names = [bone.name for bone in selected if bone.id_data == armature]
+        planner.discard_if_outdated()  # Bones may have been renamed.
         limb_ends = find_limbs(armature, names, self.use_finger)
         first_limb, is_hand = limb_ends[0]
         self._forget_other()

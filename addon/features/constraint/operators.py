@@ -8,10 +8,10 @@ from typing import Any, cast
 import bpy
 
 from ...blender.errors import ProblemError, listed
-from ...blender.limbs import limb_length
 from ...blender.messages import msg
 from ...blender.refusals import linked_problem, tweak_problem
 from ...blender.skeleton import skeleton_of
+from ...body.chains import limb_length
 from ...editing import constraints as editing
 from ...editing.defaults import (
     FabrikDefaults,

@@ -19,8 +19,8 @@ from fabrik_solver.core.vectors import unit
 from ...blender import animation
 from ...blender.access import pose_bones
 from ...blender.errors import ProblemError, listed
-from ...blender.limbs import named_chain
 from ...blender.messages import joined, msg
+from ...body.chains import named_chain
 from ...editing import constraints as editing
 from ...editing.bending import unused_limits_notes, use_native_limits
 from ...editing.placing import side_of_bend

@@ -15,10 +15,10 @@ from fabrik_solver import exact_for
 
 from ...blender.access import pose_bones
 from ...blender.errors import ProblemError, listed
-from ...blender.limbs import named_chain, next_joint
 from ...blender.messages import label, msg
 from ...blender.relations import active_constraints
 from ...blender.skeleton import skeleton_of
+from ...body.chains import named_chain, next_joint
 from ...plan.registry import kind_of
 from ...settings.joint_limits import AXES, FREE, ik_settings, joint_problem
 from ...settings.joints import FabrikJoint

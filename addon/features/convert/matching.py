@@ -15,12 +15,12 @@ import bpy
 
 from fabrik_solver import Chain, posed_chain
 
-from ...blender.limbs import NamedChain
 from ...blender.messages import msg
 from ...blender.skeleton import matrix3, skeleton_of, vector
-from ...editing.flexion import remember, restore_flexions, stored_flexions
+from ...body.chains import NamedChain
+from ...body.flexion import bend_side, restore_flexions, stored_flexions
+from ...editing.joint_uses import store_flexion
 from ...plan import planner
-from ...plan.bend_side import bend_side
 from .poses import (
     Change,
     PoseMatrices,
@@ -122,7 +122,7 @@ def decide_flexion(
     bones = {name for new in replacements for name in new.chain.bones}
     original_flexions = stored_flexions(armature, bones)
     for new in replacements:
-        remember(armature, new.constraint)
+        store_flexion(armature, new.constraint)
     new_flexions = stored_flexions(armature, bones)
     if new_flexions == original_flexions:
         return

@@ -12,8 +12,8 @@ from mathutils import Matrix, Quaternion, Vector
 
 from ...blender import animation
 from ...blender.access import pose_bones
-from ...blender.limbs import NamedChain
 from ...blender.rotation import channel_of, channel_values, mode_of
+from ...body.chains import NamedChain
 
 BENT = 1e-5
 """Minimum distance of bent joints from a chain's axis, as a fraction of its length."""

@@ -25,9 +25,9 @@ from ...blender.errors import ProblemError
 from ...blender.keying import auto_key
 from ...blender.rotation import PoseChannels, floats
 from ...blender.skeleton import matrix3, matrix_frame, skeleton_of, vector
+from ...body.flexion import bend_side
 from ...editing.posing import PosedRotation
 from ...frame.armature import Evaluated
-from ...plan.bend_side import bend_side
 from ...settings.joint_limits import joint_problem, posed_joint
 
 SOLVER, ITERATIONS, TOLERANCE = "FABRIK", 20, 1e-5

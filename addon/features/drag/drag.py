@@ -10,12 +10,12 @@ from math import dist
 
 import bpy
 
-from ...blender.character import character_of
 from ...blender.errors import ProblemError
 from ...blender.messages import msg, recalled
 from ...blender.moving import refuse_held
 from ...blender.refusals import linked_problem, rest_problem
 from ...blender.skeleton import Point, Skeleton, skeleton_of
+from ...body.looking import body_of
 from ...editing.constraints import is_on
 from ...plan import planner
 from ...plan.chain_plan import ChainPlan
@@ -190,11 +190,7 @@ def _is_joint(rig: Skeleton, bone: int) -> bool:
     parent, name = rig.parents[bone], rig.names[bone]
     if parent < 0 or bone in rig.connected:
         return parent >= 0
-    character = character_of(rig.object, bone=name)
-    anatomy, names = character.anatomy, character.names
-    limbs = [i for limb in anatomy.limbs for i in (*limb.bones, limb.end)]
-    body = {names[i] for i in (*anatomy.spine, anatomy.head, *limbs) if i >= 0}
-    return name not in character.detached and {name, rig.names[parent]} <= body
+    return body_of(rig.object, name).joined(rig.names[parent], name)
 
 
 def _posing(chains: list[ChainPlan], bone: int) -> ChainPlan | None:

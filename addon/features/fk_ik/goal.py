@@ -32,10 +32,10 @@ from ...blender.errors import ProblemError
 from ...blender.moving import place_of
 from ...blender.precision import rounding_of
 from ...blender.skeleton import Point, matrix_frame
+from ...body.flexion import bend_side
 from ...editing.lifting import lift_to_goal, lifts_of
 from ...editing.placing import aim_past, side_of_bend
 from ...frame.armature import Evaluated
-from ...plan.bend_side import bend_side
 from ...plan.chain_plan import ChainPlan, offset_turn
 from ...settings.properties import settings
 from ...settings.values import within_limits

@@ -12,24 +12,18 @@ from mathutils import Vector
 from fabrik_solver.motion.anatomy import floor_below
 from fabrik_solver.motion.crawling import crawler_legs
 
-from ...blender.character import (
-    Character,
-    bare_limbs,
-    character_of,
-    generated_character,
-    meant_figure,
-    standing_character,
-    stiff_limbs,
-)
 from ...blender.errors import ProblemError, listed
 from ...blender.messages import msg
-from ...blender.rigify import ORIGINAL, fk_switch, use_fk
 from ...blender.session import part
 from ...blender.skeleton import Skeleton, skeleton_of, upright, vector
+from ...body.body import Body
+from ...body.lacking import bare_limbs, stiff_limbs
+from ...body.looking import body_of, meant_figure, standing_body
 from ...editing import constraints as editing
+from ...editing.ends import reaching, refuse_left_behind
 from ...editing.girth import beside_mesh
-from ...editing.known_limbs import fk_bones
 from ...editing.placing import new_empty
+from ...editing.switching import use_fk
 from ...plan import planner
 from ...plan.registry import kind_of
 from ...settings.properties import free_among, free_name, settings
@@ -67,11 +61,13 @@ class _NewLeg(NamedTuple):
         bones: The bones of the chain, root first.
         foot: The foot bone after them; -1 if the tail of the last bone is on the ground.
         constraint: The name of the constraint for a foot that is not parented to the leg.
+        switch: The bone with the switch to the controls that these bones are; empty without one.
     """
 
     bones: list[int]
     foot: int = -1
     constraint: str = ""
+    switch: str = ""
 
     @property
     def tip(self) -> int:
@@ -85,7 +81,7 @@ class AddedGait(NamedTuple):
     Attributes:
         gait: The walk.
         made: The number of new constraints.
-        is_switched: Whether the limbs of a generated rig were switched to FK.
+        is_switched: Whether limbs were switched to FK.
         notes: Sentences on recognized legs without feet, and on other bones on the ground.
     """
 
@@ -98,8 +94,8 @@ class AddedGait(NamedTuple):
 def add_gait(armature: bpy.types.Object, tips: Sequence[str]) -> AddedGait:
     """Add a walk, and constraints for legs without any.
 
-    The body is the lowest movable bone that carries all legs and the trunk. The legs of a generated
-    Rigify rig are its FK controls, to which its limbs are switched.
+    The body is the lowest movable bone that carries all legs and the trunk. Legs that have FK
+    controls are these, to which they are switched.
 
     Args:
         armature: The armature object.
@@ -112,23 +108,24 @@ def add_gait(armature: bpy.types.Object, tips: Sequence[str]) -> AddedGait:
     # Legs look up constraints added by a script by name.
     part(planner.Planner).current_after_writes()
     rig = skeleton_of(armature)
-    character, legs, trunk = _legs(rig, tips)
+    body, legs = _legs(rig, tips)
     if len(legs) < 2:
-        raise ProblemError(_why_too_few(armature, character, bool(tips)))
-    body = _body(rig, legs, trunk)
+        raise ProblemError(_why_too_few(armature, body, bool(tips)))
+    switches = {leg.switch for leg in legs} - {""}
+    bone = _carrier(rig, legs, body.rig.carried(body) if switches else [])
     fabrik = settings(armature)
     constraint_count, shown = len(fabrik.constraints), fabrik.active_index
     made: list[bpy.types.Object] = []
     try:
-        stand = stand_of(rig, character, body, [(leg.bones, leg.foot) for leg in legs])
+        stand = stand_of(rig, body, bone, [(leg.bones, leg.foot) for leg in legs])
         names = [_constraint(armature, rig, leg, stand, made) for leg in legs]
-        gait = _append_gait(armature, character, stand, rig.names[body] if body >= 0 else "")
-        floor = _floor(rig, character, legs, stand)
+        gait = _append_gait(armature, body, stand, rig.names[bone] if bone >= 0 else "")
+        floor = _floor(rig, body, legs, stand)
         for leg, name in zip(legs, names, strict=True):
             _append(armature, gait, name)
             gait.legs[-1].offset = vector(stand.offsets.get(rig.names[leg.tip], Vector()))
-            if leg.foot >= 0 or trunk:
-                high = character.up.dot(_end(rig, leg, stand)) - floor
+            if leg.foot >= 0 or leg.switch:
+                high = body.up.dot(_end(rig, leg, stand)) - floor
                 gait.legs[-1].height = max(0.0, high)
         editing.changed(armature)
         planner.current()
@@ -144,19 +141,17 @@ def add_gait(armature: bpy.types.Object, tips: Sequence[str]) -> AddedGait:
         fabrik.active_index = shown
         raise
     gait_settings(armature).active_gait = index
-    if trunk:
-        controls = [rig.names[leg.bones[0]] for leg in legs]
-        use_fk(armature, {fk_switch(armature, control) for control in controls} - {""})
-    notes = [] if tips else [bare_limbs(character), _not_walking(rig, character, legs)]
-    return AddedGait(gait, len(made), bool(trunk), [note for note in notes if note])
+    use_fk(armature, switches)
+    notes = [] if tips else [bare_limbs(body), _not_walking(rig, body, legs)]
+    return AddedGait(gait, len(made), bool(switches), [note for note in notes if note])
 
 
-def _why_too_few(armature: bpy.types.Object, character: Character, is_chosen: bool) -> str:
+def _why_too_few(armature: bpy.types.Object, body: Body, is_chosen: bool) -> str:
     """Return why fewer than two legs were recognized or selected, and how to fix it."""
     if is_chosen:
         return msg("Select the last bones of at least two legs")
-    if "LEG" in {limb.kind for limb in character.anatomy.stiff}:
-        return stiff_limbs(character)
+    if "LEG" in {limb.kind for limb in body.anatomy.stiff}:
+        return stiff_limbs(body)
     return msg(
         "No legs found in “{armature}”: select the last bones of at least two legs in Pose Mode, "
         "and add the walk again",
@@ -164,24 +159,22 @@ def _why_too_few(armature: bpy.types.Object, character: Character, is_chosen: bo
     )
 
 
-def _append_gait(
-    armature: bpy.types.Object, character: Character, stand: Stand, body: str
-) -> FabrikGait:
+def _append_gait(armature: bpy.types.Object, body: Body, stand: Stand, bone: str) -> FabrikGait:
     """Append a walk without legs, with the pose in which its legs stand and its body's name."""
     title = free_name(armature, "Walk", "gaits")
     gait = gait_settings(armature).gaits.add()
-    gait.name, gait.body = title, body
-    gait.up_axis, gait.front_axis = character.up_axis, character.front_axis
+    gait.name, gait.body = title, bone
+    gait.up_axis, gait.front_axis = body.up_axis, body.front_axis
     for bone, matrix in stand.matrices.items():
         item = gait.stand.add()
         item.name, item.matrix = bone, matrix
     return gait
 
 
-def _not_walking(rig: Skeleton, character: Character, legs: Sequence[_NewLeg]) -> str:
+def _not_walking(rig: Skeleton, body: Body, legs: Sequence[_NewLeg]) -> str:
     """Return a sentence on other bones that stand on the ground; empty if none do."""
     walking = {rig.names[i] for i in rig.below({leg.bones[0] for leg in legs})}
-    ends = [character.names[i] for i in character.anatomy.standing]
+    ends = [body.names[i] for i in body.anatomy.standing]
     if not (standing := [name for name in ends if name not in walking]):
         return ""
     return msg(
@@ -192,63 +185,37 @@ def _not_walking(rig: Skeleton, character: Character, legs: Sequence[_NewLeg]) -
     )
 
 
-def _legs(rig: Skeleton, tips: Sequence[str]) -> tuple[Character, list[_NewLeg], list[int]]:
-    """Return the character of an armature, its legs, and the trunk of a generated rig.
-
-    The trunk is empty for any other rig.
-    """
-    if tips:
-        return standing_character(rig.object), _chosen(rig, tips), []
-    generated = generated_character(rig.object)
-    if generated is None:
-        character, legs = _recognized(rig)
-        return character, legs, []
-    trunk = [rig.index[ORIGINAL + generated.names[i]] for i in generated.anatomy.spine]
-    return generated, _fk_legs(rig, generated), trunk
-
-
-def _recognized(rig: Skeleton) -> tuple[Character, list[_NewLeg]]:
-    """Return the character of an armature, and its legs if it stands upright in the world.
+def _legs(rig: Skeleton, tips: Sequence[str]) -> tuple[Body, list[_NewLeg]]:
+    """Return the body of an armature, and its legs if it stands upright in the world.
 
     Raises:
         ProblemError: If its feet are not parented to its legs, and no constraint reaches for them.
     """
-    character = character_of(rig.object, bone=meant_figure(rig.object))
-    names = character.names
-    legs_found = [limb for limb in character.anatomy.limbs if limb.kind == "LEG"]
-    feet = {names[limb.end] for limb in legs_found if limb.end >= 0}
-    items = settings(rig.object).constraints
-    reaching = {item.subtarget: item.name for item in items if item.target == rig.object}
-    detached = [name for name in character.detached if name in feet]
-    if missing := [name for name in detached if name not in reaching]:
-        raise ProblemError(
-            "{feet} aren't parented to their legs and would be left behind: use Set Up Character "
-            "or Add IK Limb before adding a walk",
-            feet=listed(missing),
-        )
+    armature = rig.object
+    if tips:
+        return standing_body(armature), _chosen(rig, tips)
+    body = body_of(armature, meant_figure(armature))
+    limbs = [limb for _, limb in body.limbs if limb.kind == "LEG"]
+    refuse_left_behind(armature, limbs)
     legs = [
         _NewLeg(
-            [rig.index[names[bone]] for bone in limb.bones],
-            rig.index[names[limb.end]] if limb.end >= 0 else -1,
-            reaching[names[limb.end]] if limb.end >= 0 and names[limb.end] in detached else "",
+            [rig.index[name] for name in limb.bones],
+            rig.index[limb.end] if limb.end != limb.bones[-1] else -1,
+            reaching(armature, limb),
+            limb.switch,
         )
-        for limb in legs_found
+        for limb in limbs
     ]
-    up = rig.object.matrix_world.to_3x3() @ character.up
+    up = armature.matrix_world.to_3x3() @ body.up
     if up.z < UPRIGHT * up.length:
         legs = []
-    if character.has_rest_pose and not 2 <= len(legs) <= MOST_WALKING:
-        standing = standing_character(rig.object)
+    if body.has_rest_pose and not 2 <= len(legs) <= MOST_WALKING:
+        standing = standing_body(armature)
         if crawler := crawler_legs(standing.bones):
-            return standing, [_NewLeg([rig.index[names[bone]] for bone in leg]) for leg in crawler]
-    return character, legs
-
-
-def _fk_legs(rig: Skeleton, generated: Character) -> list[_NewLeg]:
-    """Return the legs of a generated rig, along its FK controls."""
-    legs = [limb for limb in generated.anatomy.limbs if limb.kind == "LEG"]
-    chains = [fk_bones(rig, generated, limb) for limb in legs]
-    return [_NewLeg(bones, foot) for bones, foot in chains if bones]
+            return standing, [
+                _NewLeg([rig.index[standing.names[bone]] for bone in leg]) for leg in crawler
+            ]
+    return body, legs
 
 
 def _end(rig: Skeleton, leg: _NewLeg, stand: Stand) -> Vector:
@@ -267,7 +234,7 @@ def _chosen(rig: Skeleton, tips: Sequence[str]) -> list[_NewLeg]:
     return legs
 
 
-def _body(rig: Skeleton, legs: Sequence[_NewLeg], trunk: Sequence[int]) -> int:
+def _carrier(rig: Skeleton, legs: Sequence[_NewLeg], trunk: Sequence[str]) -> int:
     """Return the lowest bone that carries the body and can be moved; -1 without one.
 
     Args:
@@ -275,7 +242,7 @@ def _body(rig: Skeleton, legs: Sequence[_NewLeg], trunk: Sequence[int]) -> int:
         legs: The legs.
         trunk: Other bones that it has to carry.
     """
-    paths = [rig.chain_up(bone)[:-1] for bone in trunk]
+    paths = [rig.chain_up(rig.index[bone])[:-1] for bone in trunk]
     above = rig.trunk_above([leg.bones[0] for leg in legs])
     shared = [bone for bone in above if all(bone in path for path in paths)]
     free = [bone for bone in shared if bone not in rig.connected or rig.parents[bone] < 0]
@@ -316,7 +283,7 @@ def _constraint(
     return item.name
 
 
-def _floor(rig: Skeleton, character: Character, legs: Sequence[_NewLeg], stand: Stand) -> float:
+def _floor(rig: Skeleton, body: Body, legs: Sequence[_NewLeg], stand: Stand) -> float:
     """Return the height of the ground below the legs, along the up axis of the armature.
 
     If feet are not parented to their legs, all bones are considered. Without feet it is 0.
@@ -324,9 +291,9 @@ def _floor(rig: Skeleton, character: Character, legs: Sequence[_NewLeg], stand: 
     feet = [bone for leg in legs if leg.foot >= 0 for bone in rig.below({leg.foot})]
     if not feet:
         return 0.0
-    if "FEET" in character.anatomy.missing():
+    if "FEET" in body.anatomy.missing():
         feet = [*range(len(rig.names))]
-    heights = [character.up.dot(stand.shown_at(rig.rest(bone)).translation) for bone in feet]
+    heights = [body.up.dot(stand.shown_at(rig.rest(bone)).translation) for bone in feet]
     return floor_below(heights, (), max(_length(rig, leg, stand) for leg in legs))
 
 

@@ -14,10 +14,11 @@ import bpy
 from mathutils import Matrix, Vector
 
 from ...blender.axes import AXES
-from ...blender.character import Character, standing_frames
 from ...blender.clip import Clip
 from ...blender.errors import ProblemError
 from ...blender.skeleton import Skeleton
+from ...body.body import Body
+from ...body.foot import standing_frames
 
 
 class Stand(NamedTuple):
@@ -39,22 +40,20 @@ class Stand(NamedTuple):
         return self.shown.get(bone.name, bone.matrix_local)
 
 
-def stand_of(
-    rig: Skeleton, character: Character, body: int, legs: Sequence[tuple[list[int], int]]
-) -> Stand:
+def stand_of(rig: Skeleton, body: Body, bone: int, legs: Sequence[tuple[list[int], int]]) -> Stand:
     """Return how an armature stands to walk.
 
     Args:
         rig: The armature.
-        character: Its character.
-        body: The bone that carries the legs; -1 if the armature object does.
+        body: Its body.
+        bone: The bone that carries the legs; -1 if the armature object does.
         legs: The bones of each leg, and its foot; -1 without one.
 
     Raises:
         ProblemError: If only the animation stands, and a leg has no foot. The tails of last bones
             are guessed, so its contact with the ground is unknown.
     """
-    if character.frame is None:
+    if body.frame is None:
         return Stand()
     if any(foot < 0 for _, foot in legs):
         raise ProblemError(
@@ -62,11 +61,11 @@ def stand_of(
             "the rest pose",
             armature=rig.object.name,
         )
-    clip, up = Clip(rig.object), character.up
-    ahead = Vector(AXES[character.front_axis])
-    turn = character.front.rotation_difference(ahead).to_matrix().to_4x4()
-    carrier = rig.names[body] if body >= 0 else ""
-    standing = turn @ character.posed[carrier] if carrier else turn
+    clip, up = Clip(rig.object), body.up
+    ahead = Vector(AXES[body.front_axis])
+    turn = body.front.rotation_difference(ahead).to_matrix().to_4x4()
+    carrier = rig.names[bone] if bone >= 0 else ""
+    standing = turn @ body.posed[carrier] if carrier else turn
 
     def carried(frame: float) -> Matrix:
         """Return the matrix from the body's pose at a frame to its standing pose."""

@@ -134,7 +134,7 @@ def _foot(chain: ChainPlan) -> int:
     return chain.tip_bone if chain.tip_bone >= 0 else chain.bones[-1]
 
 
-def flexion_of(snapshot: SolvedScene, chain: ChainPlan) -> Vec:
+def knee_axis(snapshot: SolvedScene, chain: ChainPlan) -> Vec:
     """Return the axis about which the knee of a leg flexes under its FK pose, in world space.
 
     It is as long as the knee is off the line from hip to ankle; the side to which the leg is known

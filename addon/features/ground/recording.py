@@ -25,7 +25,7 @@ from ..simulation.digest import Source
 from .goal import GroundGoal
 from .grounded_foot import pose_of
 from .hips import Hip, HipInput
-from .leg import RestFoot, flexion_of, foot_of
+from .leg import RestFoot, foot_of, knee_axis
 from .settings import ground_settings
 from .stances import FASTEST, SAME, frame_of
 from .track import FORM, FootSample, Track, TrackMaker, moving, packed
@@ -119,7 +119,7 @@ class FootTrack:
         end = add(pose.place, rotate(pose.turn, other))
         height = dot(pose.place, probe.up) - probe.floor + probe.rest
         root = _root(snapshot, chain)
-        flexion = flexion_of(snapshot, chain)
+        flexion = knee_axis(snapshot, chain)
         seen = FootSample(pose.place, pose.turn, end, root, probe.up, height, flexion)
         self._maker.add(ob, frames, seen)
 

@@ -11,9 +11,9 @@ from ...blender.access import pose_bones
 from ...blender.errors import ProblemError
 from ...blender.messages import counted, msg, shown
 from ...blender.refusals import joints_problem
+from ...body.clicked import find_limbs
 from ...editing.constraints import that_pose
 from ...editing.controls import uneditable_problem
-from ...editing.limb import find_limbs
 from ...editing.limb_adding import LimbOptions, add_limbs
 from ...plan import planner
 from ...settings.definitions import defined
@@ -88,6 +88,7 @@ def held_by_click(bone: bpy.types.PoseBone) -> Held:
     if not bone.bone.use_deform:
         return Held(armature, bone.name)
     refuse_unkeyable(armature)
+    planner.discard_if_outdated()  # Bones may have been renamed.
     [(limb, is_hand)] = find_limbs(armature, [bone.name])
     has_limits, has_bones = not joints_problem(armature), not uneditable_problem(armature)
     options = LimbOptions(is_hand, has_bones, hinges=has_limits)

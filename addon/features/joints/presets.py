@@ -11,9 +11,10 @@ from mathutils import Vector
 from ...blender.errors import ChoiceError, listed
 from ...blender.messages import msg
 from ...blender.refusals import joints_problem
+from ...body.flexion import Flexion, flexion_of, limb_flexion_of
 from ...editing.bending import needs_bend, turned_to
 from ...editing.copying import copy_joint, set_values
-from ...editing.flexion import Flexion, flexion_of, limb_flexion_of
+from ...editing.joint_uses import uses_of
 from ...settings.definitions import defined
 from ...settings.joints import FabrikJoint
 from ...settings.values import values_of
@@ -103,7 +104,8 @@ class FABRIK_OT_joint_preset_apply(_JointPreset, Asking, ApplyPresetOperator, bp
         if self.axis != "AUTO":
             chosen = Flexion(Vector(AXES[self.axis]), 0.0, "SET")
             return chosen, chosen
-        return flexion_of(bone.id_data, bone.name), limb_flexion_of(bone.id_data, bone.name)
+        armature, name, uses = bone.id_data, bone.name, uses_of(bone.id_data)
+        return flexion_of(armature, name, uses), limb_flexion_of(armature, name, uses)
 
     def _turned(
         self,

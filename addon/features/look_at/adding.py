@@ -13,12 +13,13 @@ from fabrik_solver.core.vectors import Vec
 from fabrik_solver.motion.naming import words_of
 
 from ...blender.access import pose_bones, rest_bone
-from ...blender.axes import AXES
-from ...blender.character import Character, character_of, nearest_axis
+from ...blender.axes import AXES, nearest_axis
 from ...blender.errors import ProblemError
-from ...blender.limbs import common_name
 from ...blender.relations import active_constraints
 from ...blender.skeleton import vector
+from ...body.body import Body
+from ...body.chains import common_name
+from ...body.looking import body_of
 from ...editing.constraints import add
 from ...editing.placing import new_empty
 from ...settings.properties import FabrikConstraint
@@ -47,25 +48,25 @@ TARGET_DISTANCE = 5.0
 """Distance of an Empty if the character has no size, in bone lengths."""
 
 
-def likely_axes(character: Character, axes: Matrix, bone: str) -> tuple[str, str]:
+def likely_axes(body: Body, axes: Matrix, bone: str) -> tuple[str, str]:
     """Return the most likely Look Axis and Up Axis of a bone.
 
     The Look Axis is the axis closest to the character's front. Bones outside the trunk that aren't
     upright, such as an eye or a gun, use the Y axis.
 
     Args:
-        character: The character.
+        body: The body.
         axes: The axes of the bone in the pose in which the character was recognized, in armature
             space.
         bone: The name of the bone.
     """
-    up, front, back = character.up, character.front, axes.transposed()
+    up, front, back = body.up, body.front, axes.transposed()
     along = axes @ Vector(AXES["Y"])
     is_upright = abs(along.dot(up)) >= ALIGNED
-    anatomy = character.anatomy
-    trunk = [character.names[i] for i in (*anatomy.spine, anatomy.head) if i >= 0]
+    anatomy = body.anatomy
+    trunk = [body.names[i] for i in (*anatomy.spine, anatomy.head) if i >= 0]
     across = [name for name in AXES if name[-1] != "Y"]
-    if not is_upright and (along.dot(front) >= ALIGNED or bone not in trunk):
+    if not is_upright and (along.dot(front) >= ALIGNED or body.meant(bone) not in trunk):
         ahead = "Y"
     else:
         ahead = nearest_axis(back @ front, across if is_upright else AXES)
@@ -74,14 +75,14 @@ def likely_axes(character: Character, axes: Matrix, bone: str) -> tuple[str, str
     return ahead, nearest_axis(back @ up, [name for name in AXES if name[-1] != ahead[-1]])
 
 
-def looking_bone(character: Character, bone: str) -> str:
+def looking_bone(body: Body, bone: str) -> str:
     """Return the bone that looks for a clicked bone: the head for the skin of its face."""
-    anatomy, names = character.anatomy, character.names
+    anatomy, names = body.anatomy, body.names
     if anatomy.head < 0 or bone not in names or SKIN.isdisjoint(words_of(bone)):
         return bone
     index = names.index(bone)
     while index >= 0 and index != anatomy.head:
-        index = character.bones[index].parent
+        index = body.bones[index].parent
     return names[anatomy.head] if index >= 0 else bone
 
 
@@ -114,16 +115,16 @@ def refuse_tracked(armature: bpy.types.Object, bone: str) -> None:
                 )
 
 
-def natural_limit(character: Character, bone: str) -> float:
+def natural_limit(body: Body, bone: str) -> float:
     """Return a gaze's natural limit for a bone in radians; π unless it is an eye or head.
 
     The neck and trunk turn as far as the head, which they move.
     """
-    anatomy, words = character.anatomy, {*words_of(bone)}
+    anatomy, words = body.anatomy, {*words_of(bone)}
     if "eye" in words:
         return EYE_TURN
-    trunk = [character.names[i] for i in (*anatomy.spine, anatomy.head) if i >= 0]
-    return HEAD_TURN if bone in trunk or "head" in words else pi
+    trunk = [body.names[i] for i in (*anatomy.spine, anatomy.head) if i >= 0]
+    return HEAD_TURN if body.meant(bone) in trunk or "head" in words else pi
 
 
 def add_look(
@@ -150,8 +151,8 @@ def add_look(
         ProblemError: If the constraint wouldn't work, or would break another one. Nothing is
             changed in that case.
     """
-    character = character_of(armature, bone=bone)
-    ahead, up = _axes(character, armature, bone, axis)
+    body = body_of(armature, bone)
+    ahead, up = _axes(body, armature, bone, axis)
     empty = None
     if target is None:
         empty = target = empty_ahead(armature, [bone], axis)
@@ -162,18 +163,16 @@ def add_look(
             bpy.data.objects.remove(empty)
         raise
     look = look_of(item)
-    look.axis, look.up_axis, look.limit_angle = ahead, up, natural_limit(character, bone)
+    look.axis, look.up_axis, look.limit_angle = ahead, up, natural_limit(body, bone)
     return item
 
 
-def _axes(
-    character: Character, armature: bpy.types.Object, bone: str, axis: str
-) -> tuple[str, str]:
+def _axes(body: Body, armature: bpy.types.Object, bone: str, axis: str) -> tuple[str, str]:
     """Return a bone's Look Axis and Up Axis from a Look Axis or ``'AUTO'``."""
     if axis != "AUTO":
         return axis, "Z" if axis[-1] == "Y" else "Y"
-    rest = character.matrix(rest_bone(armature, bone))
-    return likely_axes(character, rest.to_3x3(), bone)
+    rest = body.matrix(rest_bone(armature, bone))
+    return likely_axes(body, rest.to_3x3(), bone)
 
 
 def empty_ahead(
@@ -192,14 +191,14 @@ def empty_ahead(
     Raises:
         ProblemError: If a bone has no direction.
     """
-    character = character_of(armature, bone=bones[0])
+    body = body_of(armature, bones[0])
     rig = armature.evaluated_get(bpy.context.evaluated_depsgraph_get())
-    gazes = [_gaze(rig, bone, AXES[_axes(character, armature, bone, axis)[0]]) for bone in bones]
+    gazes = [_gaze(rig, bone, AXES[_axes(body, armature, bone, axis)[0]]) for bone in bones]
     mean_gaze = sum((gaze.direction for gaze in gazes), Vector()) / len(gazes)
     if any(gaze.direction.dot(mean_gaze) < ALIGNED for gaze in gazes):
         return None
     middle = sum((gaze.head for gaze in gazes), Vector()) / len(gazes)
-    distance = character.size * rig.matrix_world.median_scale
+    distance = body.size * rig.matrix_world.median_scale
     distance = distance or TARGET_DISTANCE * max(gaze.size for gaze in gazes) or 1.0
     location_world = middle + mean_gaze.normalized() * distance
     name = f"{common_name(bones[0])} Look Target"

@@ -5,8 +5,8 @@ from __future__ import annotations
 import bpy
 
 from ...blender.axes import axis_items
-from ...blender.character import character_of
 from ...blender.messages import msg
+from ...body.looking import body_of
 from ...settings.definitions import defined
 from ...settings.properties import FabrikConstraint
 from ...ui.adding import MOTION_OPERATORS, AddWithTargetOperator, Selection, tip_refusal
@@ -62,7 +62,7 @@ class FABRIK_OT_look_add(AddWithTargetOperator, bpy.types.Operator):
     def completed(self, chosen: Selection) -> Selection:
         """Return heads instead of their faces, and a new target for bones that look alike."""
         tips = dict.fromkeys(
-            looking_bone(character_of(chosen.armature, bone=tip), tip) for tip in chosen.tips
+            looking_bone(body_of(chosen.armature, tip), tip) for tip in chosen.tips
         )
         for tip in tips:
             refuse_tracked(chosen.armature, tip)

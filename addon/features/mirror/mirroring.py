@@ -16,14 +16,14 @@ from mathutils import Euler, Matrix, Quaternion, Vector
 
 from ...blender.access import pose_bones, rest_bone
 from ...blender.errors import ProblemError, listed
-from ...blender.limbs import named_chain
 from ...blender.messages import msg
 from ...blender.refusals import joints_problem
 from ...blender.skeleton import vector
+from ...body.chains import named_chain
+from ...body.flexion import Stored, restore_flexions, stored_flexions
 from ...editing import constraints as editing
 from ...editing.bending import hinge_values, rolled_cone
 from ...editing.copying import IK_AXIS, add_with, set_values, values_of
-from ...editing.flexion import Stored, restore_flexions, stored_flexions
 from ...editing.placing import new_empty
 from ...plan.registry import kind_of
 from ...settings.joint_limits import AXES
@@ -147,8 +147,8 @@ def mirror_joint(armature: bpy.types.Object, bone: str) -> list[str]:
 
 def _mirrored_flexion(stored: Stored, axes: Matrix) -> Stored:
     """Return a bone's stored flexion, mirrored; zero vectors stay zero."""
-    axis, flexion = (vector(axes @ Vector(vec) * -1.0) for vec in stored)
-    return axis, flexion
+    axis, found, linked = (vector(axes @ Vector(vec) * -1.0) for vec in stored)
+    return axis, found, linked
 
 
 def _mirrored_hinge(joint: FabrikJoint, axes: Matrix) -> dict[str, Any]:

@@ -3,50 +3,24 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from itertools import pairwise
 from typing import Any, NamedTuple, cast
 
 import bpy
 from mathutils import Matrix, Quaternion, Vector
 
 from fabrik_solver.core.vectors import Vec
-from fabrik_solver.motion.anatomy import Limb, floor_below
 from fabrik_solver.motion.planar import STILL, Planar, planar_of
 from fabrik_solver.motion.travel import Steps
 
 from ...blender.access import frame_rate, pose_bones
-from ...blender.character import (
-    Character,
-    character_of,
-    figures,
-    meant_figure,
-    standing_frames,
-)
-from ...blender.clip import Clip
 from ...blender.errors import ProblemError
 from ...blender.skeleton import matrix3, skeleton_of, vector
+from ...body.foot import SolePoint, length_of, soles_of
+from ...body.looking import body_of, figures, meant_figure
 from ...editing.playing import go_to, updated
 
-TOE_LENGTH = 0.5
-"""The distance from the ball to the tip of the toes, relative to that from heel to ball."""
 
-FOOT_LENGTH = 2.0
-"""The length of a foot without a toe joint, as a multiple of the height of its ankle."""
-
-
-class SolePoint(NamedTuple):
-    """A point of a sole.
-
-    Attributes:
-        bone: The bone to which it is attached.
-        place: Its position in the space of that bone.
-    """
-
-    bone: str
-    place: Vector
-
-
-class Body(NamedTuple):
+class Traveler(NamedTuple):
     """The bones of an armature that determine its travel.
 
     Attributes:
@@ -68,17 +42,17 @@ class Body(NamedTuple):
     others: list[str]
 
 
-def body_of(armature: bpy.types.Object) -> Body:
-    """Return the body of an armature: the active bone's if it has several.
+def traveler_of(armature: bpy.types.Object) -> Traveler:
+    """Return what travels of an armature: the active bone's body if it has several.
 
     Raises:
         ProblemError: If no legs are recognized.
     """
     figure = meant_figure(armature)
-    character = character_of(armature, bone=figure)
-    legs = [limb for limb in character.anatomy.limbs if limb.kind == "LEG" and limb.end >= 0]
+    body = body_of(armature, figure)
+    legs = [limb for limb in body.anatomy.limbs if limb.kind == "LEG" and limb.end >= 0]
     bones, rig = cast(bpy.types.Armature, armature.data).bones, skeleton_of(armature)
-    trunk = rig.trunk_above([rig.index[character.names[leg.bones[0]]] for leg in legs])
+    trunk = rig.trunk_above([rig.index[body.names[leg.bones[0]]] for leg in legs])
     if not trunk:
         raise ProblemError(
             "No legs found in “{armature}”: it must stand on pairs of legs, at rest or in its "
@@ -87,75 +61,16 @@ def body_of(armature: bpy.types.Object) -> Body:
         )
     hips = bones[rig.names[trunk[-1]]]
     root = (hips, *hips.parent_recursive)[-1]
-    lengths = [_length(_heads(armature, character, leg)) for leg in legs]
-    return Body(
+    lengths = [length_of(body, leg) for leg in legs]
+    return Traveler(
         armature,
         hips.name,
         root.name,
-        _soles(armature, character, legs, max(lengths)),
+        soles_of(body, legs),
         sum(lengths) / len(lengths),
-        character.up,
+        body.up,
         [root_name for root_name in figures(armature) if root_name != figure],
     )
-
-
-def _heads(armature: bpy.types.Object, character: Character, leg: Limb) -> list[Vector]:
-    bones = cast(bpy.types.Armature, armature.data).bones
-    return [character.matrix(bones[character.names[i]]).translation for i in (*leg.bones, leg.end)]
-
-
-def _length(heads: Sequence[Vector]) -> float:
-    return sum((b - a).length for a, b in pairwise(heads))
-
-
-def _soles(
-    armature: bpy.types.Object, character: Character, legs: Sequence[Limb], leg_length: float
-) -> list[list[SolePoint]]:
-    """Return the heel, ball and toe tip of each leg, projected to its floor.
-
-    Only joints are used, as the tails of imported bones are arbitrary.
-    """
-    bones = cast(bpy.types.Armature, armature.data).bones
-    up, names = character.up, character.names
-    joints = {leg: [bones[names[i]] for i in (leg.end, leg.toe) if i >= 0] for leg in legs}
-    clip = None if character.has_rest_pose else Clip(armature)
-    stands = {leg: _standing(foot, up, clip) for leg, foot in joints.items()}
-    heights = [pose.translation.dot(up) for foot in stands.values() for pose in foot]
-    floor = floor_below(heights, (), leg_length)
-    soles: list[list[SolePoint]] = []
-    for leg, (foot, *toes) in joints.items():
-        ankle, *rest = stands[leg]
-        heel = _on_floor(ankle.translation, up, floor)
-        if toes:
-            ball = _on_floor(rest[0].translation, up, floor)
-            tip, last, pose = ball + (ball - heel) * TOE_LENGTH, toes[0], rest[0]
-        else:
-            ball = heel + character.front * (FOOT_LENGTH * (ankle.translation - heel).length)
-            tip, last, pose = ball, foot, ankle
-        to_foot = ankle.inverted()
-        soles.append(
-            [
-                SolePoint(foot.name, to_foot @ heel),
-                SolePoint(foot.name, to_foot @ ball),
-                SolePoint(last.name, pose.inverted() @ tip),
-            ]
-        )
-    return soles
-
-
-def _standing(foot: Sequence[bpy.types.Bone], up: Vector, clip: Clip | None) -> list[Matrix]:
-    """Return the matrices of a standing foot's bones, in armature space.
-
-    They are at rest, or at the frame of a clip at which its joints are lowest.
-    """
-    if clip is None:
-        return [bone.matrix_local for bone in foot]
-    pose = clip.matrices(standing_frames([bone.name for bone in foot], up, clip)[0])
-    return [pose[bone.name] for bone in foot]
-
-
-def _on_floor(point: Vector, up: Vector, floor: float) -> Vector:
-    return point - up * (point.dot(up) - floor)
 
 
 class Recording(NamedTuple):
@@ -196,7 +111,7 @@ class Recording(NamedTuple):
         ]
 
 
-def record(body: Body, frames: Iterable[float], keyed: Sequence[str]) -> Recording:
+def record(body: Traveler, frames: Iterable[float], keyed: Sequence[str]) -> Recording:
     """Play frames and record the body.
 
     Args:
@@ -223,7 +138,7 @@ def record(body: Body, frames: Iterable[float], keyed: Sequence[str]) -> Recordi
     return recording._replace(level=level)
 
 
-def steps_of(body: Body, recording: Recording) -> Steps:
+def steps_of(body: Traveler, recording: Recording) -> Steps:
     """Return the positions of the soles and the hips above level ground."""
     to_level = [recording.level @ ob for ob in recording.objects]
     feet: list[list[list[Vec]]] = []

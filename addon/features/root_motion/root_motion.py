@@ -19,7 +19,7 @@ from ...blender.keying import NEAR
 from ...blender.refusals import refuse_unkeyable
 from ...editing.playing import returning, staged
 from ..bake.passes import drafts_of
-from .body import Body, Recording, body_of, planar_path, record, steps_of
+from .body import Recording, Traveler, planar_path, record, steps_of, traveler_of
 from .writing import ChannelKeys, Goals, add_cycles, changed_channels, write
 
 ROOT, OBJECT, IN_PLACE = "ROOT", "OBJECT", "NONE"
@@ -172,7 +172,7 @@ class _Paths(NamedTuple):
     is_loop: bool
 
 
-def _separate(body: Body, recording: Recording, use_turn: bool) -> _Paths:
+def _separate(body: Traveler, recording: Recording, use_turn: bool) -> _Paths:
     """Separate the travel of the body into that of the object, the root bone and the hips."""
     frames = recording.frames
     of_object = of_root = [STILL] * len(frames)
@@ -195,7 +195,7 @@ def _separate(body: Body, recording: Recording, use_turn: bool) -> _Paths:
     return _Paths(of_object, of_root, _composed(of_root, of_hips), loops)
 
 
-def _independent_bones(body: Body) -> list[str]:
+def _independent_bones(body: Traveler) -> list[str]:
     """Return the hips, and the keyed bones without a parent or parented to the root."""
     bones = pose_bones(body.armature)
     keyed = {path.rpartition(".")[0] for path, _ in animation.animated(body.armature).keyed}
@@ -208,7 +208,7 @@ def _independent_bones(body: Body) -> list[str]:
     ]
 
 
-def _prepare(armature: bpy.types.Object, options: Options) -> tuple[Body, list[float]]:
+def _prepare(armature: bpy.types.Object, options: Options) -> tuple[Traveler, list[float]]:
     """Return the body, and the frames to play: the ends of the range and the whole frames.
 
     Raises:
@@ -219,7 +219,7 @@ def _prepare(armature: bpy.types.Object, options: Options) -> tuple[Body, list[f
     if last - first < 1.0:
         raise ChoiceError("No frames between Start and End: increase End", {})
     whole = [float(f) for f in range(ceil(first + NEAR), ceil(last - NEAR))]
-    return body_of(armature), [first, *whole, last]
+    return traveler_of(armature), [first, *whole, last]
 
 
 def _action_range(armature: bpy.types.Object) -> tuple[float, float]:
@@ -292,7 +292,7 @@ class _Keys(NamedTuple):
 
 
 def _write(
-    body: Body,
+    body: Traveler,
     recording: Recording,
     keys: _Keys,
     path: Sequence[Planar],
@@ -342,7 +342,7 @@ def _restored_on_error(channels: Sequence[ChannelKeys]) -> Iterator[None]:
         raise
 
 
-def _refuse_displaced(body: Body, goal: Steps, played: Steps) -> None:
+def _refuse_displaced(body: Traveler, goal: Steps, played: Steps) -> None:
     """Refuse feet that are not at their expected positions.
 
     Raises:

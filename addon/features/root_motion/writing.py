@@ -17,7 +17,7 @@ from ...blender.keying import NEAR, ActiveCurves, pin, put_keys
 from ...blender.messages import channel_name
 from ...blender.relations import active_constraints
 from ...blender.rotation import LOCATION, channel_of, channel_values, continuous, mode_of
-from .body import Body, Recording
+from .body import Recording, Traveler
 
 MIN_DISPLACEMENT = 1e-5
 """The displacement below which a location is not keyed, as a fraction of the leg length."""
@@ -52,7 +52,7 @@ class ChannelKeys(NamedTuple):
     rows: list[list[float]]
 
 
-def changed_channels(body: Body, recording: Recording, goals: Goals) -> list[ChannelKeys]:
+def changed_channels(body: Traveler, recording: Recording, goals: Goals) -> list[ChannelKeys]:
     """Return the keys of the channels that have to change.
 
     Raises:

@@ -52,8 +52,8 @@ from fabrik_solver.core.whole_body import (
 )
 
 from ...blender.skeleton import Skeleton
+from ...body.carriers import Carriers
 from ...editing.posing import fixed, limited
-from .carriers import Carriers
 from .posture import HAMSTRING, KNEE, LONGEST, Part
 from .response import Response
 from .roles import Roles

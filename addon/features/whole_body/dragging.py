@@ -37,12 +37,12 @@ from ...blender.access import pose_bones
 from ...blender.errors import ProblemError
 from ...blender.keying import auto_key
 from ...blender.skeleton import matrix3, matrix_frame, skeleton_of
+from ...body.carriers import Carriers
 from ...editing.playing import updated
 from ...editing.switching import limbs_to_fk, restore_switch
 from ..drag.mirrored import OtherSide
 from .balancing import added, loads_of, support_of
 from .body import EXACT, REACHED, Load, Wanted, response_of, root_of
-from .carriers import Carriers
 from .keeping import DraggedPlace, planned_body
 from .pinning import Pin, meant_bone, pins_in
 from .posed import PosedBody

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection
+from collections.abc import Collection
 from typing import Any
 
 import bpy
@@ -14,11 +14,12 @@ from ...blender.access import pose_bones
 from ...blender.errors import ProblemError
 from ...blender.relations import active_constraints
 from ...blender.skeleton import Skeleton, vector
-from ...editing.flexion import flexion_of
+from ...body.carriers import Carriers
+from ...body.flexion import flexion_of, planned_flexion
+from ...editing.joint_uses import uses_of
 from ...editing.posing import PosedRotation
 from ...settings.joint_limits import joint_problem, limit_of
 from .body import MOST_SHARE, BodyBone
-from .carriers import Carriers
 from .roles import Roles
 
 
@@ -30,7 +31,8 @@ def facts_of(
     root: int,
     posed: Collection[int] = (),
     kept: Collection[int] = (),
-    flexion: Callable[[Skeleton, str], Vec | None] | None = None,
+    *,
+    is_planned: bool = False,
 ) -> BodyBone:
     """Return what is known of a bone of a body.
 
@@ -42,8 +44,8 @@ def facts_of(
         root: The bone that moves the body.
         posed: The bones that constraints pose, which bend whatever their own constraints are.
         kept: Those that go along with their parent, because their constraints decide.
-        flexion: Returns the axis about which an elbow or knee flexes, in the bone's rest space;
-            None for all that is known of it.
+        is_planned: Whether only what the plan sees counts of how an elbow or knee flexes: what is
+            stored, and the rest pose.
 
     Raises:
         ProblemError: If its joint is not possible.
@@ -73,7 +75,7 @@ def facts_of(
         bends,
         limit_of(owner),
         rotation.locks,
-        (flexion or _flexion)(rig, name) if is_hinge else None,
+        _flexion(rig, name, is_planned) if is_hinge else None,
         _stiffness(roles, name) / (1.0 - min(stiff, MOST_SHARE)),
         rig.index.get(roles.follows.get(name, ""), -1),
         part,
@@ -93,6 +95,9 @@ def _axes(owner: Any, roles: Roles) -> tuple[Vec, ...]:
     return tuple(vector((back @ way).normalized()) for way in (front, up.cross(front), up))
 
 
-def _flexion(rig: Skeleton, name: str) -> Vec | None:
-    flexion = flexion_of(rig.object, name)
+def _flexion(rig: Skeleton, name: str, is_planned: bool) -> Vec | None:
+    if is_planned:
+        axis = planned_flexion(rig, name)
+        return None if axis is None else vector(axis)
+    flexion = flexion_of(rig.object, name, uses_of(rig.object))
     return None if flexion is None else vector(flexion.axis)

@@ -11,19 +11,18 @@ from mathutils import Vector
 
 from fabrik_solver.core.vectors import ORIGIN, Quat, Vec, add
 
-from ...blender.access import pose_bones, rest_bone
-from ...blender.axes import AXES
-from ...blender.character import nearest_axis
+from ...blender.access import pose_bones
+from ...blender.axes import AXES, nearest_axis
 from ...blender.errors import ProblemError
 from ...blender.keying import auto_key, set_keys
 from ...blender.rotation import channel_of, channel_values, continuous, mode_of
 from ...blender.skeleton import skeleton_of, vector
+from ...body.flexion import SOURCES, store_found
 from ...editing.constraints import disable
-from ...editing.flexion import flexion_of
+from ...editing.joint_uses import uses_of
 from ...editing.playing import finish, play, returning, updated
 from ...frame.solving import solve_armatures
 from ...plan import planner
-from ...plan.bend_side import stored_flexion
 from .kept import KeptBody, kept_body, refusal_of
 from .roles import Roles, roles_of
 from .settings import (
@@ -57,7 +56,7 @@ def keep(armature: bpy.types.Object, bone: str, frames: str) -> list[str]:
     """
     planner.discard_if_outdated()  # Bones may have been renamed since.
     pin, own, roles = pin_of(armature, bone), body_settings(armature), roles_of(armature, bone=bone)
-    before = _copied(pin), own.up_axis
+    before, uses = (_copied(pin), own.up_axis), uses_of(armature)
     pin.location, pin.rotation = shown_place(armature, bone, roles)
     own.up_axis = nearest_axis(Vector(roles.up), AXES)
     pin.frames = frames
@@ -71,7 +70,7 @@ def keep(armature: bpy.types.Object, bone: str, frames: str) -> list[str]:
         _paste(pin, before[0])
         own.up_axis = before[1]
         raise
-    _remember(armature, roles)
+    store_found(armature, roles.hinges, uses, SOURCES)
     others = [one for one in pins_of(armature) if one.bone != bone and one.frames != POSING]
     if frames != PLACE or others:
         return []
@@ -89,20 +88,6 @@ def shown_place(armature: bpy.types.Object, name: str, roles: Roles) -> tuple[Ve
     _, turn, _ = (shown.matrix_world @ bone.matrix).decompose()
     place = shown.matrix_world @ roles.pinned_end(bone)
     return vector(place), (turn.w, turn.x, turn.y, turn.z)
-
-
-def _remember(armature: bpy.types.Object, roles: Roles) -> None:
-    """Store how elbows and knees flex, which the plan cannot find out."""
-    if not cast(bpy.types.Armature, armature.data).is_editable:
-        return
-    rig = skeleton_of(armature)
-    for name in roles.hinges:
-        if stored_flexion(rig, rig.index[name]) is not None:
-            continue
-        flexion = flexion_of(armature, name)
-        if flexion is not None:
-            bone: Any = rest_bone(armature, name)
-            bone.fabrik_flexion = bone.fabrik_found_flexion = vector(flexion.axis)
 
 
 def planned_body(armature: bpy.types.Object) -> KeptBody | None:

@@ -40,15 +40,14 @@ from ...blender.relations import active_constraints
 from ...blender.rotation import LOCATION, ranges_of
 from ...blender.session import part
 from ...blender.skeleton import Point, Skeleton, vector
+from ...body.carriers import Carriers
 from ...frame.root_locks import with_locks
-from ...plan.bend_side import stored_flexion
 from ...plan.chain_plan import ChainPlan, Snapshot
 from ...plan.pre_pass import PrePassBone
 from ...plan.resolving import bone_index
 from ...plan.results import NOTHING, SolveResult
 from ...settings.joint_limits import native_values
 from .body import Body, BodyBone, Wanted, bones_between, root_of
-from .carriers import Carriers
 from .facts import facts_of
 from .roles import roles_of
 from .settings import BOTH, PLACE, POSING, FabrikPin, body_settings, pins_of
@@ -340,7 +339,7 @@ def kept_body(rig: Skeleton) -> KeptBody | None:
         [],
         keeps=frozenset(turned).union(*[rig.chain_up(bone)[:-1] for bone in pulled]),
         within=bones,
-        facts=lambda ob, bone: facts_of(ob, roles, carriers, bone, root, flexion=_flexion),
+        facts=lambda ob, bone: facts_of(ob, roles, carriers, bone, root, is_planned=True),
         pins=kept,
         staying=[(b, w) for b, w in staying.items() if b in bones and b not in pulled],
         clavicle=body_settings(armature).clavicle,
@@ -358,11 +357,6 @@ def _kept(rig: Skeleton, index: int, pin: FabrikPin) -> KeptPin:
         vector(pin.location_weights),
         vector(pin.rotation_weights),
     )
-
-
-def _flexion(rig: Skeleton, name: str) -> Vec | None:
-    axis = stored_flexion(rig, rig.index[name])
-    return None if axis is None else vector(axis)
 
 
 def _constrained(rig: Skeleton, bone: int) -> str:

@@ -12,7 +12,7 @@ from fabrik_solver.core.vectors import Vec, dot
 from ...blender.access import pose_bones
 from ...blender.errors import ProblemError
 from ...blender.skeleton import vector
-from .carriers import Carriers
+from ...body.carriers import Carriers
 from .roles import STANDING, Roles
 from .settings import BOTH, pinned_bone, pins_of
 from .targets import PosedChain
@@ -57,7 +57,7 @@ def meant_bone(
     """
     index = carriers.rig.index
     named = index[roles.named(bone)]
-    of_foot = [one for one in carriers.up(named) if carriers.rig.names[one] in roles.detached]
+    of_foot = [one for one in carriers.up(named) if carriers.rig.names[one] in roles.reached]
     named = of_foot[-1] if of_foot else named
     for chain in chains:
         target = chain.target
@@ -72,7 +72,7 @@ def meant_bone(
             "“{bone}” isn't parented to “{limb}”, so it won't move with the body: choose Add IK "
             "Limb for it first",
             bone=name,
-            limb=roles.detached[name],
+            limb=roles.reached[name],
         )
     return named
 

@@ -25,11 +25,11 @@ from ...blender.access import pose_bones
 from ...blender.errors import ProblemError
 from ...blender.relations import active_constraints
 from ...blender.skeleton import skeleton_of, vector
+from ...body.carriers import Carriers
 from ...editing.playing import updated
 from ...editing.posing import PosedRotation
 from ...frame.armature import Evaluated
 from .body import Body, Wanted, bones_between, rotation_of
-from .carriers import Carriers
 from .facts import facts_of
 from .response import Response
 from .roles import Roles

@@ -2,24 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from itertools import pairwise
 from math import dist
-from typing import Any, Final, TypeVar
+from typing import Any, Final
 
 import bpy
 from mathutils import Vector
 
 from fabrik_solver.motion.anatomy import Limb
 
-from ...blender.character import Character, character_of, generated_character
-from ...blender.rigify import ORIGINAL, PREFIXED, original_name
 from ...blender.skeleton import skeleton_of
-from .carriers import Carriers
+from ...body.body import Body
+from ...body.carriers import Carriers
+from ...body.looking import body_of
 from .posture import Part
-
-T = TypeVar("T")
 
 ARM: Final = 0.5
 """The stiffness of an elbow and a shoulder: who reaches for something moves the arm first. A spine
@@ -61,11 +59,11 @@ class Roles:
         masses: The masses of bones, as shares of the whole.
         after: The bone at whose head the mass of a bone ends.
         parts: The part of the body that a bone belongs to.
-        detached: The last bones of limbs by the hands and feet that are no children of them.
+        reached: The last bones of limbs by the hands and feet that only IK binds to them.
         controls: The only bones that rotate; empty if any may.
-        named: Returns the bone that is meant by another one, as a control means what it controls.
+        named: Returns the bone that another one is for, as a control is for what it controls.
         up: The direction up, in the space of the armature.
-        size: The size of the character in that space; 0 if none is recognized.
+        size: The size of the body in that space; 0 if none is recognized.
     """
 
     hips: str = ""
@@ -81,7 +79,7 @@ class Roles:
     masses: dict[str, float] = field(default_factory=dict)
     after: dict[str, str] = field(default_factory=dict)
     parts: dict[str, str] = field(default_factory=dict)
-    detached: dict[str, str] = field(default_factory=dict)
+    reached: dict[str, str] = field(default_factory=dict)
     controls: set[str] = field(default_factory=set)
     named: Callable[[str], str] = str
     up: tuple[float, float, float] = (0.0, 0.0, 1.0)
@@ -104,131 +102,59 @@ def roles_of(
     up_axis: str = "",
     bone: str = "",
 ) -> Roles:
-    """Return the roles of the bones of an armature, as its character is recognized.
+    """Return the roles of the bones of an armature, as its body is recognized.
 
-    In a rig whose bones copy controls, as a generated Rigify rig, these bend.
+    Bones that only copy others leave their roles to these, and those that controls carry to them.
 
     Args:
         armature: The armature.
         shown: Its evaluated copy; None for that of the current depsgraph.
         up_axis: The axis of the armature that points up; that which does so now if it is empty.
-        bone: A bone of the character, if there may be several in the armature.
+        bone: A bone of the body, if there may be several in the armature.
     """
     if shown is None:
         shown = armature.evaluated_get(bpy.context.evaluated_depsgraph_get())
     carriers = Carriers(skeleton_of(armature), shown)
-    generated = generated_character(armature)
-    if generated is None:
-        return _of_sources(carriers, _Finder(character_of(armature, up_axis, bone)).roles)
-    return _of_controls(carriers, _Finder(generated).roles, generated.names)
-
-
-def _of_sources(carriers: Carriers, roles: Roles) -> Roles:
-    """Return roles with the bones that others copy in place of these."""
-    rig = carriers.rig
-
-    def source(name: str) -> str:
-        return rig.names[carriers.source(rig.index[name])]
-
-    roles.stiffness = {source(name): value for name, value in roles.stiffness.items()}
-    roles.posture = {source(name): value for name, value in roles.posture.items()}
-    roles.rigid = {source(name) for name in roles.rigid}
-    roles.hinges = {source(name) for name in roles.hinges}
-    roles.follows = {source(a): source(b) for a, b in roles.follows.items()}
-    roles.masses = {source(name): value for name, value in roles.masses.items()}
-    roles.after = {source(a): source(b) for a, b in roles.after.items()}
-    roles.parts = {source(name): part for name, part in roles.parts.items()}
+    body = body_of(armature, bone, up_axis)
+    roles = _Finder(body).roles
+    posers = {name: body.rig.poser(carriers, name) for name in body.names}
+    if not body.rig.is_keyed:
+        roles.controls = {*posers.values()}
+        roles.named = lambda name: body.meant(name) or name
+    for values in (roles.stiffness, roles.posture, roles.masses, roles.parts):
+        renamed = {posers[name]: value for name, value in values.items()}
+        values.clear()
+        values.update(renamed)  # type: ignore[arg-type]
+    roles.rigid = {posers[name] for name in roles.rigid}
+    roles.hinges = {posers[name] for name in roles.hinges}
+    roles.follows = {posers[a]: posers[b] for a, b in roles.follows.items()}
+    roles.after = {posers[a]: posers[b] for a, b in roles.after.items()}
     return roles
 
 
-TRUNK_CONTROLS: Final = {"torso": "hips", "hips": "hips", "chest": "chest", "head": "head"}
-"""The controls of trunk and head whose names are not those of bones of the metarig, by role."""
-
-TWEAK: Final = "tweak"
-
-
-def _of_controls(carriers: Carriers, found: Roles, names: list[str]) -> Roles:
-    """Return the roles of a metarig as those of the rig that was generated from it."""
-    rig = carriers.rig
-
-    def control(name: str) -> str:
-        """Return the control that carries a bone of the metarig."""
-        for bone in carriers.up(rig.index[ORIGINAL + name])[::-1]:
-            above = rig.names[bone]
-            is_own = not PREFIXED.match(above) and TWEAK not in above
-            if is_own and not carriers.is_constrained(bone):
-                return above
-        return ORIGINAL + name
-
-    controls = {name: control(name) for name in names if ORIGINAL + name in rig.index}
-
-    def original(name: str) -> str:
-        return ORIGINAL + name if name in controls else ""
-
-    def named(bone: str) -> str:
-        role = TRUNK_CONTROLS.get(bone)
-        if role is not None:
-            return original(getattr(found, role)) or bone
-        return original(original_name(bone, names)) or bone
-
-    def renamed(values: Mapping[str, T]) -> dict[str, T]:
-        return {controls[name]: value for name, value in values.items() if name in controls}
-
-    return Roles(
-        original(found.hips),
-        original(found.chest),
-        original(found.head),
-        [original(name) for name in found.hands],
-        [original(name) for name in found.feet],
-        renamed(found.stiffness),
-        renamed(found.posture),
-        {controls[name] for name in found.rigid if name in controls},
-        {controls[name] for name in found.hinges if name in controls},
-        {controls[a]: controls[b] for a, b in found.follows.items()},
-        renamed(found.masses),
-        {controls[a]: controls[b] for a, b in found.after.items()},
-        renamed(found.parts),
-        {},
-        {*controls.values()},
-        named,
-        found.up,
-        found.front,
-        found.size,
-    )
-
-
 class _Finder:
-    """Finds the roles in a recognized character."""
+    """Finds the roles in a recognized body."""
 
-    def __init__(self, character: Character) -> None:
-        self.character, self.names = character, character.names
-        x, y, z = character.up
-        front = character.front
-        self.roles = Roles(up=(x, y, z), front=(front.x, front.y, front.z), size=character.size)
-        anatomy = character.anatomy
+    def __init__(self, body: Body) -> None:
+        self.body, self.names = body, body.names
+        x, y, z = body.up
+        front, anatomy = body.front, body.anatomy
+        self.roles = Roles(up=(x, y, z), front=(front.x, front.y, front.z), size=body.size)
         kinds = [limb.kind for limb in anatomy.limbs]
         self._is_person = kinds.count("LEG") == 2 and anatomy.hips >= 0 and front.length > 0.0
         if anatomy.hips < 0 and anatomy.head < 0 and not anatomy.limbs:
             return
-        trunks = [limb.trunk for limb in anatomy.limbs if limb.trunk in anatomy.spine]
-        chest = max(map(anatomy.spine.index, trunks), default=len(anatomy.spine) - 1)
+        chest = body.chest if body.chest >= 0 else len(anatomy.spine) - 1
         self._trunk(anatomy.hips, anatomy.spine[: chest + 1])
         self._neck(anatomy.spine[chest + 1 :], anatomy.head)
         for limb in anatomy.limbs:
-            self._limb(self._with_own_end(limb))
-
-    def _with_own_end(self, limb: Limb) -> Limb:
-        """Return a limb without a hand or foot that is no child of it, which IK holds on to."""
-        end = self.names[limb.end] if limb.end >= 0 else ""
-        detached = self.character.detached.get(end)
-        if detached is None:
-            return limb
-        self.roles.detached[end] = detached.limb
-        tip = self.names.index(detached.tip) if detached.tip else -1
-        return limb._replace(end=tip, toe=-1)
+            own, reached = body.without_loose(limb)  # IK holds on to it.
+            if reached:
+                self.roles.reached[reached] = self.names[limb.bones[-1]]
+            self._limb(own)
 
     def _length(self, bone: int, after: int) -> float:
-        return dist(self.character.bones[bone].head, self.character.bones[after].head)
+        return dist(self.body.bones[bone].head, self.body.bones[after].head)
 
     def _bend(self, kind: str, bone: int, share: float = 1.0, is_right: bool = False) -> None:
         """Let a bone bend as that part of a person does."""
@@ -253,7 +179,7 @@ class _Finder:
     def _trunk(self, hips: int, spine: tuple[int, ...]) -> None:
         roles, names = self.roles, self.names
         bones = [bone for bone in spine if bone != hips]
-        above = (*self.character.anatomy.spine[len(spine) :], self.character.anatomy.head)
+        above = (*self.body.anatomy.spine[len(spine) :], self.body.anatomy.head)
         self._share(bones, above[0], "SPINE")
         if bones:
             roles.chest = names[bones[-1]]

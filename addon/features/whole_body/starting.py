@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import bpy
 
-from ...blender.character import recognizing_once
 from ...blender.skeleton import skeleton_of
+from ...body.carriers import Carriers
+from ...body.looking import body_of
 from ..drag.mirrored import OtherSide
 from .body import root_of
-from .carriers import Carriers
 from .dragging import WholeBodyDrag
 from .pinning import meant_bone
 from .roles import roles_of
@@ -30,12 +30,11 @@ def begin(
     if not pinned and not whole_body:
         return None
     depsgraph = bpy.context.evaluated_depsgraph_get()
-    with recognizing_once():
-        if not _is_of_body(depsgraph, armature, bone):
-            return None
-        if side is not None and not _is_of_body(depsgraph, armature, side.bone):
-            side = None
-        return WholeBodyDrag(depsgraph, armature, bone, side)
+    if not _is_of_body(depsgraph, armature, bone):
+        return None
+    if side is not None and not _is_of_body(depsgraph, armature, side.bone):
+        side = None
+    return WholeBodyDrag(depsgraph, armature, bone, side)
 
 
 def _is_of_body(depsgraph: bpy.types.Depsgraph, armature: bpy.types.Object, bone: str) -> bool:
@@ -46,7 +45,7 @@ def _is_of_body(depsgraph: bpy.types.Depsgraph, armature: bpy.types.Object, bone
     if not ends or not roles.hips:
         return True
     if roles.controls:  # While limbs are in IK, they do not hang on the body.
-        return bone in roles.controls or roles.named(bone) != bone
+        return bone in roles.controls or bool(body_of(armature, bone).meant(bone))
     carriers = Carriers(rig, shown)
     meant = meant_bone(armature, roles, carriers, posed_chains(depsgraph, armature), bone)
     top = carriers.up(meant)[0]  # A body may be in several pieces.

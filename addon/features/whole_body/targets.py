@@ -29,7 +29,6 @@ from fabrik_solver.core.vectors import (
 
 from ...blender.access import pose_bones
 from ...blender.errors import ProblemError
-from ...blender.limbs import named_chain
 from ...blender.moving import (
     location_axes_world,
     owner_of,
@@ -39,6 +38,7 @@ from ...blender.moving import (
 )
 from ...blender.relations import active_constraints, node_at, node_of, parents, walk_dependencies
 from ...blender.skeleton import Point, skeleton_of, vector
+from ...body.chains import named_chain
 from ...editing.constraints import is_on
 from ...editing.lifting import lifts_of
 from ...editing.posing import PosedRotation
@@ -103,7 +103,7 @@ def _native_chains(armature: bpy.types.Object) -> Iterator[PosedChain]:
     """Yield the chains that Blender's own IK poses."""
     rig = skeleton_of(armature)
     for bone in pose_bones(armature):
-        for con in active_constraints(bone):
+        for con in active_constraints(bone) if bone.constraints else ():
             if con.type != "IK":
                 continue
             named = named_chain(con, bone)

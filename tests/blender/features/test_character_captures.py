@@ -14,16 +14,17 @@ from mathutils import Matrix, Vector
 from operating import click_bones, refuses
 from rigs import activate, as_strip, curves, evaluated, go, link
 
-from addon.blender.character import Character, character_of
 from addon.blender.clip import Clip
-from addon.editing.limb import Limb, find_limbs
+from addon.body.body import Body
+from addon.body.clicked import Limb, find_limbs
+from addon.body.looking import body_of
 
 pytestmark = [pytest.mark.usefixtures("empty_file"), pytest.mark.newest]
 
 YAW = 0.7
 
 
-def check(name: str, character: Character, front: Vector) -> None:
+def check(name: str, character: Body, front: Vector) -> None:
     """Compare the recognized arms, legs and head with those of a family."""
     names, anatomy = character.names, character.anatomy
     limbs = {
@@ -41,7 +42,7 @@ def check(name: str, character: Character, front: Vector) -> None:
 @pytest.mark.parametrize("name", FAMILIES)
 def test_captures_are_recognized_and_limbs_found_from_hand_and_foot(name: str) -> None:
     rig = make_capture(name, YAW)
-    check(name, character_of(rig), Vector((sin(YAW), -cos(YAW), 0.0)))
+    check(name, body_of(rig), Vector((sin(YAW), -cos(YAW), 0.0)))
     for kind, end, line in FAMILIES[name].parts:
         if kind in ("ARM", "LEG"):
             (limb, is_end), *_ = find_limbs(rig, [end or line[-1]])
@@ -76,7 +77,7 @@ def test_up_is_told_by_the_animation(up: str) -> None:
         rig.data.transform(turn)
         front = turn @ front
     bpy.context.view_layer.update()
-    check("lafan", character_of(rig), front)
+    check("lafan", body_of(rig), front)
 
 
 def world_heads(rig: bpy.types.Object) -> list[dict[str, Vector]]:
@@ -268,13 +269,13 @@ def test_a_wolf_walks_with_paws_that_are_no_children_of_its_legs() -> None:
     assert bpy.ops.fabrik.gait_add() == {"FINISHED"}
     legs = {leg.constraint: leg.height for leg in rig.fabrik.gaits[0].legs}
     assert legs.keys() == set(paws)
-    size = character_of(rig).size
+    size = body_of(rig).size
     assert all(0.0 < height < 0.1 * size for height in legs.values())
 
 
 @pytest.mark.parametrize("name", OTHERS)
 def test_characters_of_others_are_recognized(name: str) -> None:
-    character = character_of(imported(name))
+    character = body_of(imported(name))
     anatomy = character.anatomy
     kinds, lefts, missing = OTHERS[name]
     assert sorted(limb.kind for limb in anatomy.limbs) == kinds

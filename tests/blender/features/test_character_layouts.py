@@ -14,7 +14,7 @@ from operating import click_bones
 from rigs import activate, curves, evaluated, go, tip_world, update
 from spiders import make_floor
 
-from addon.blender.character import character_of
+from addon.body.looking import body_of
 from addon.features.character.settings import character_settings
 
 pytestmark = [pytest.mark.usefixtures("empty_file"), pytest.mark.newest]
@@ -102,7 +102,7 @@ def test_parts_are_recognized_however_bones_point(name: str, axis: str, arm: flo
     parts = [part for part in FAMILIES[name].parts if part[1]]
     parts = [part for part in parts if part[0] != "SPINE" or len(part[2]) > 1]
     assert sorted(recognized(rig), key=str) == sorted(parts, key=str)
-    assert (rig.matrix_world.to_3x3() @ character_of(rig).front).normalized().y < -0.99
+    assert (rig.matrix_world.to_3x3() @ body_of(rig).front).normalized().y < -0.99
 
 
 @pytest.mark.parametrize("keyed", [False, True])
@@ -242,7 +242,7 @@ def test_a_character_that_lies_down_is_recognized(name: str, turn: float, up: st
     rig.matrix_world = Matrix.Scale(0.01, 4)
     update()
     assert sorted(recognized(rig), key=str) == sorted(LAYOUTS[name].parts, key=str)
-    assert character_of(rig).up_axis == up
+    assert body_of(rig).up_axis == up
 
 
 @pytest.mark.parametrize("name", ["unreal 4", "genesis 9", "mmd", "character creator"])

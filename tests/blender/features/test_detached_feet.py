@@ -12,9 +12,9 @@ from mathutils import Euler, Matrix, Quaternion, Vector
 from operating import click_bones, refuses
 from rigs import activate, add_constraint, curves, evaluated, go, make_armature, update
 
-from addon.blender.character import character_of
 from addon.blender.clip import Clip
-from addon.blender.detached import detached_ends
+from addon.body.looking import body_of
+from addon.body.loose import loose_ends
 from addon.features.character.settings import character_settings
 
 pytestmark = pytest.mark.usefixtures("empty_file")
@@ -82,7 +82,7 @@ def test_the_search_evaluates_each_frame_once(monkeypatch: pytest.MonkeyPatch) -
         "_evaluated",
         lambda clip, frame: (looked_at.append(frame), evaluated_at(clip, frame))[1],
     )
-    assert len(character_of(rig).detached) == 2
+    assert len(body_of(rig).loose) == 2
     assert len(looked_at) == len({*looked_at}) > 1
 
 
@@ -98,8 +98,8 @@ def test_what_is_small_or_no_body_is_no_detached_end() -> None:
         bone.parent = bones[parent]
     bpy.ops.object.mode_set(mode="OBJECT")
     names = {*rig.data.bones.keys()}
-    assert {*detached_ends(rig, Clip(rig), names, names)} == {"foot.L", "foot.R"}
-    assert {*detached_ends(rig, Clip(rig), names - {"shin.R"}, names - {"foot.L"})} == set()
+    assert {*loose_ends(rig, Clip(rig), names, names)} == {"foot.L", "foot.R"}
+    assert {*loose_ends(rig, Clip(rig), names - {"shin.R"}, names - {"foot.L"})} == set()
 
 
 def _pose(rig: Any, named: Any, frame: int) -> None:
@@ -140,7 +140,7 @@ def _axes(bone: Any) -> Matrix:
 
 def limbs(rig: Any) -> dict[str, tuple[str, ...]]:
     """Return the bones of the recognized limbs that have hands or feet, by these."""
-    character = character_of(rig)
+    character = body_of(rig)
     names = character.names
     return {
         names[limb.end]: tuple(names[i] for i in limb.bones)
@@ -175,7 +175,7 @@ LEGS = {f"foot.{side}": (f"thigh.{side}", f"shin.{side}") for side in "LR"}
 def test_a_foot_where_the_leg_ends_is_its_foot(*, has_tails: bool, is_keyed: bool) -> None:
     rig = make_detached(has_tails=has_tails, is_keyed=is_keyed)
     assert limbs(rig).items() >= LEGS.items()
-    assert character_of(rig).anatomy.missing() == []
+    assert body_of(rig).anatomy.missing() == []
 
 
 def test_names_are_not_needed() -> None:
@@ -199,7 +199,7 @@ def test_a_foot_that_goes_its_own_way_is_none() -> None:
             rig.pose.bones[name].keyframe_insert("location", frame=frame)
     update()
     assert not LEGS.keys() & limbs(rig).keys()
-    assert character_of(rig).anatomy.missing() == ["FEET"]
+    assert body_of(rig).anatomy.missing() == ["FEET"]
 
 
 @pytest.mark.parametrize("clicked", ["foot.L", "toe.L", "shin.L", "thigh.L"])
@@ -499,7 +499,7 @@ def test_where_it_ends_is_measured_at_keys_and_not_between_them(last: int) -> No
             if key.co[0] > last:
                 curve.keyframe_points.remove(key)
     bones = rig.data.bones
-    ends = character_of(rig).detached
+    ends = body_of(rig).loose
     for side in "LR":
         shin, foot = bones[f"shin.{side}"], bones[f"foot.{side}"]
         rest = shin.matrix_local.inverted() @ foot.head_local

@@ -10,7 +10,7 @@ from characters import make_character
 from operating import click_bones
 from rigs import activate, update
 
-from addon.blender.character import character_of, figures
+from addon.body.looking import body_of, figures
 
 pytestmark = pytest.mark.usefixtures("silent")
 
@@ -65,7 +65,7 @@ def test_each_is_set_up(capfd: pytest.CaptureFixture[str]) -> None:
     assert bpy.ops.fabrik.character_set_up() == {"FINISHED"}
     assert all(item.bone.endswith(".001") for item in rig.fabrik.constraints)
     update()
-    size = character_of(rig, bone="hand_l").size
+    size = body_of(rig, "hand_l").size
     shown = rig.evaluated_get(bpy.context.evaluated_depsgraph_get()).pose.bones
     for name, matrix in before.items():
         assert (shown[name].matrix.translation - matrix.translation).length < 1e-3 * size
@@ -112,15 +112,15 @@ def test_the_second_one_walks(parented: bool) -> None:
 
 
 def test_the_second_one_travels_alone() -> None:
-    from addon.features.root_motion.body import body_of
+    from addon.features.root_motion.body import traveler_of
 
     rig = make_two()
     tops = figures(rig)
     for bone, top, other in (("hand_l", *tops), ("hand_l.001", *reversed(tops))):
         rig.data.bones.active = rig.data.bones[bone]
-        body = body_of(rig)
+        body = traveler_of(rig)
         assert (body.root, body.others, len(body.feet)) == (top, [other], 2)
-        assert body.leg == pytest.approx(body_of(make_character(FAMILY)).leg, rel=1e-3)
+        assert body.leg == pytest.approx(traveler_of(make_character(FAMILY)).leg, rel=1e-3)
 
 
 def test_the_roles_of_the_second_one() -> None:

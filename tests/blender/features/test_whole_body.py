@@ -26,7 +26,8 @@ from rigs import (
     update,
 )
 
-from addon.editing.flexion import Flexion, flexion_of
+from addon.body.flexion import Flexion, flexion_of
+from addon.editing.joint_uses import uses_of
 from addon.features.whole_body.balancing import added, loads_of, support_of
 from addon.features.whole_body.dragging import WholeBodyDrag
 from addon.features.whole_body.panel import shown_balance, shown_pins
@@ -122,7 +123,7 @@ def flexion_now(rig: Any, bone: str, flexion: Flexion) -> float:
 
 def test_elbows_and_knees_do_not_bend_backward(body: Any) -> None:
     roles = pin_feet(body)
-    found = {name: flexion_of(body, name) for name in roles.hinges}
+    found = {name: flexion_of(body, name, uses_of(body)) for name in roles.hinges}
     flexions = {name: one for name, one in found.items() if one is not None}
     assert len(flexions) >= len(roles.feet)
     start = {name: flexion_now(body, name, one) for name, one in flexions.items()}

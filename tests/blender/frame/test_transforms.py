@@ -114,8 +114,8 @@ class Case:
 
     def ends_at_tail(self) -> bool:
         """Whether the tail of the last bone is the tip: not if the next bone is far from there."""
-        from addon.blender.limbs import next_joint
         from addon.blender.skeleton import skeleton_of
+        from addon.body.chains import next_joint
 
         rig = skeleton_of(self.rig)
         return self.use_tail and next_joint(rig, rig.index[f"b{self.count}"]) < 0

@@ -7,7 +7,7 @@ from math import cos, pi, radians, sin
 
 import bpy
 from animals import ANIMALS
-from families import FAMILIES, LAYOUTS, joints_of, standing, walking
+from families import FAMILIES, LAYOUTS, Joints, joints_of, standing, walking
 from mathutils import Matrix, Vector
 from rigs import activate, link
 
@@ -55,7 +55,9 @@ def make_character(name: str, axis: str = "x", arm: float | None = None) -> bpy.
     return rig
 
 
-def make_capture(name: str, yaw: float = 0.7) -> bpy.types.Object:
+def make_capture(
+    name: str, yaw: float = 0.7, walk: Callable[[float, float], Joints] = walking
+) -> bpy.types.Object:
     """Make the armature of a program as a capture whose rest pose is none: the action walks.
 
     All bones are along X at rest, each from the end of its parent on.
@@ -63,6 +65,7 @@ def make_capture(name: str, yaw: float = 0.7) -> bpy.types.Object:
     Args:
         name: The family.
         yaw: The angle from −Y to the direction of the walk, about Z.
+        walk: Returns the figure at a phase and with that angle.
     """
     layout = FAMILIES[name]
     joints = joints_of(layout, standing(0.0))
@@ -80,8 +83,8 @@ def make_capture(name: str, yaw: float = 0.7) -> bpy.types.Object:
         bone.use_deform = joint.parent != ""
     bpy.ops.object.mode_set(mode="OBJECT")
     for frame in range(1, 10):
-        walk = joints_of(layout, walking(2.0 * pi * (frame - 1) / 8, yaw))
-        _key(rig, frame, {joint.name: Vector(joint.head) for joint in walk})
+        shown = joints_of(layout, walk(2.0 * pi * (frame - 1) / 8, yaw))
+        _key(rig, frame, {joint.name: Vector(joint.head) for joint in shown})
     return rig
 
 

@@ -763,8 +763,8 @@ def shown_wrong(rig):
 
 def end_world(rig, item):
     """Return the tip of a constraint in world space: the tail of its bone, or a child's head."""
-    from addon.blender.limbs import next_joint
     from addon.blender.skeleton import skeleton_of
+    from addon.body.chains import next_joint
 
     bones = skeleton_of(rig)
     after = -1 if item.use_rotation else next_joint(bones, bones.index[item.bone])

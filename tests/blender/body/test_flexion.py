@@ -29,9 +29,10 @@ def make_leg(bend: float = 0.0) -> bpy.types.Object:
 
 
 def flexion(rig: bpy.types.Object, bone: str = "Shin") -> Any:
-    from addon.editing.flexion import flexion_of
+    from addon.body.flexion import flexion_of
+    from addon.editing.joint_uses import uses_of
 
-    return flexion_of(rig, bone)
+    return flexion_of(rig, bone, uses_of(rig))
 
 
 def front(rig: bpy.types.Object, bone: str = "Shin") -> Vector:
@@ -454,25 +455,3 @@ def test_what_was_found_for_a_constraint_that_is_gone_does_not_bend_a_new_one(em
     rig.data.bones["Shin"].fabrik_flexion = toward(rig, Vector((1, 0, 0)))
     rig.fabrik.constraints.clear()
     assert flexion(rig).source == "SET" and front(rig).x > 0.99
-
-
-def test_an_operation_recognizes_the_character_once(
-    empty_file, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    from addon.blender import character
-
-    rig = make_capture()
-    straighten(rig)
-    asked: list[str] = []
-    recognize = character._looked_at
-    monkeypatch.setattr(
-        character, "_looked_at", lambda ob, *given: asked.append(ob.name) or recognize(ob, *given)
-    )
-    click_bones(rig, "Foot.L")
-    options = {"controls": "EMPTY", "use_pole": False, "use_both_sides": True}
-    assert bpy.ops.fabrik.limb_add(**options) == {"FINISHED"}
-    assert len(rig.fabrik.constraints) == 2 and front(rig, "Shin.R").y < -0.99
-    assert len(asked) == 1
-    bpy.ops.object.mode_set(mode="OBJECT")
-    assert bpy.ops.fabrik.character_recognize() == {"FINISHED"}
-    assert len(asked) == 2  # The rest pose may be another one by now.

@@ -118,6 +118,8 @@ def follows(armature: bpy.types.Object, is_active: bool) -> Iterator[tuple[str, 
     """
     evaluated = armature.evaluated_get(bpy.context.evaluated_depsgraph_get())
     for bone in pose_bones(evaluated if is_active else armature):
+        if not bone.constraints:
+            continue
         for con in active_constraints(bone) if is_active else bone.constraints:
             yield from ((bone.name, *target) for target in _inputs(con))
     for item in settings(armature).constraints:

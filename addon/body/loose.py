@@ -6,16 +6,15 @@ else tells that they belong together, as the tail of a last bone may lie anywher
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
-from typing import Final, NamedTuple, cast
+from collections.abc import Collection, Mapping, Sequence
+from typing import Final, cast
 
 import bpy
 from mathutils import Vector
 
-from fabrik_solver.core.vectors import Vec
-
-from .clip import Clip
-from .skeleton import vector
+from ..blender.clip import Clip
+from ..blender.skeleton import vector
+from .body import LooseEnd, Row
 
 SAME_TIP: Final = 1e-3
 """The largest distance of the joint from a bone that the limb may end at, as a fraction of the last
@@ -26,26 +25,9 @@ SMALL: Final = 0.04
 which it is of a finger or a face: half a limb is longer."""
 
 
-class DetachedEnd(NamedTuple):
-    """A foot or hand that is no child of its limb.
-
-    Attributes:
-        name: Its name.
-        limb: The last bone of the limb.
-        joint: Where that ends, in its rest space, whose origin is its head.
-        tip: The child of the last bone whose head is there, as exporters and IK add one; empty if
-            there is none.
-    """
-
-    name: str
-    limb: str
-    joint: Vec
-    tip: str = ""
-
-
-def detached_ends(
+def loose_ends(
     armature: bpy.types.Object, clip: Clip, body: Collection[str], names: Collection[str]
-) -> dict[str, DetachedEnd]:
+) -> dict[str, LooseEnd]:
     """Return the bones that are where limbs end without being their children, by their names.
 
     The clip tells, if the limb bends in it; otherwise tails do, and joints at rest.
@@ -69,7 +51,7 @@ def detached_ends(
         below.setdefault(above, set()).update({bone.name}, below.setdefault(bone.name, set()))
     paths = JointPaths(list(bones), poses)
     size = paths.extent(body)
-    found: list[tuple[tuple[bool, float, int], DetachedEnd]] = []
+    found: list[tuple[tuple[bool, float, int], LooseEnd]] = []
     for last in bones:
         before = last.parent
         if before is None or before.parent is None or last.name not in body:
@@ -88,10 +70,10 @@ def detached_ends(
         ]
         for one, off, joint in paths.joints(last, beside):
             tip = _tip(last, children.get(last.name, ()), joint)
-            end = DetachedEnd(one.name, last.name, vector(joint), tip)
+            end = LooseEnd(one.name, last.name, vector(joint), tip)
             count = len(below[one.name])
             found.append(((count == 0, round(off, 2), -count), end))
-    ends: dict[str, DetachedEnd] = {}
+    ends: dict[str, LooseEnd] = {}
     limbs = {end.limb for _, end in found}
     # Of several, the nearest one that carries toes is the foot, and not its control.
     for _, end in sorted(found, key=lambda pair: pair[0]):
@@ -99,6 +81,22 @@ def detached_ends(
         if not is_taken and limbs.isdisjoint({end.name, *below[end.name]}):  # It carries none.
             ends[end.name] = end
     return ends
+
+
+def attached(rows: Sequence[Row], ends: Mapping[str, LooseEnd]) -> list[Row]:
+    """Return bones, parents first, with loose hands and feet as children of their limbs."""
+    parents = {row.name: rows[row.parent].name if row.parent >= 0 else "" for row in rows}
+    parents.update({name: end.limb for name, end in ends.items()})
+    index: dict[str, int] = {"": -1}
+    ordered: list[Row] = []
+    pending = [*rows]
+    while pending:
+        row = next(row for row in pending if parents[row.name] in index)
+        pending.remove(row)
+        index[row.name] = len(ordered)
+        parent = index[parents[row.name]]
+        ordered.append(row._replace(parent=parent, is_foot=row.name in ends))
+    return ordered
 
 
 def _tip(last: bpy.types.Bone, children: Sequence[bpy.types.Bone], joint: Vector) -> str:

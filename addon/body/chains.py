@@ -16,7 +16,7 @@ from mathutils import Matrix, Vector
 from fabrik_solver.core.bend import STRAIGHT, bend_direction, chain_axis
 from fabrik_solver.core.vectors import ORIGIN, Vec, across, cross, dot, length, sub, unit
 
-from .skeleton import Skeleton, vector
+from ..blender.skeleton import Skeleton, vector
 
 AT_TAIL: Final = 0.5
 """The largest gap between the tail of a bone and the head of its child at which the bone still ends

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any, Final
 
-from ...blender.access import pose_bones
-from ...blender.relations import active_constraints
-from ...blender.skeleton import Skeleton
+from ..blender.access import pose_bones
+from ..blender.relations import active_constraints
+from ..blender.skeleton import Skeleton
 
 LOCAL: Final = {"LOCAL", "LOCAL_WITH_PARENT"}
 

@@ -8,12 +8,17 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection
-from typing import Any, Final, NamedTuple, cast
+from typing import Any, Final, cast
 
 import bpy
 
-from .access import pose_bones
-from .curves import split_bone_path
+from fabrik_solver.motion.anatomy import Limb as LimbAnatomy
+
+from ..blender.access import pose_bones
+from ..blender.curves import split_bone_path
+from ..blender.skeleton import skeleton_of
+from .body import Body, Limb, Row
+from .carriers import Carriers
 
 ORIGINAL: Final = "ORG-"
 DEFORMING: Final = "DEF-"
@@ -29,44 +34,105 @@ SWITCH: Final = "IK_FK"
 """The property of a limb that is 0 for IK and 1 for FK."""
 
 
-class OriginalBone(NamedTuple):
-    """A bone of the metarig, as it is in the generated rig.
+TRUNK: Final = {"torso": "hips", "hips": "hips", "chest": "chest", "head": "head"}
+"""The controls of trunk and head whose names are not those of bones of the metarig, by part."""
 
-    Attributes:
-        name: Its name in the metarig.
-        bone: The bone.
-        parent: The index of its parent in the metarig, which comes before it; -1 for none.
-    """
-
-    name: str
-    bone: bpy.types.Bone
-    parent: int
+TWEAK: Final = "tweak"
 
 
-def original_bones(armature: bpy.types.Object) -> list[OriginalBone]:
+class RigifyRig:
+    """A generated Rigify rig: its body is the metarig, which its controls pose."""
+
+    is_keyed = False
+
+    def marks(self, armature: bpy.types.Object) -> object:
+        """Return which bones switch limbs."""
+        return switched(armature)
+
+    def rows(self, armature: bpy.types.Object) -> list[Row]:
+        """Return the bones of the metarig, with their names there as titles."""
+        return original_bones(armature)
+
+    def limb(self, body: Body, limb: LimbAnatomy) -> Limb | None:
+        """Return a limb along its FK controls; None if it has none.
+
+        A paw without a control of its own goes along with the control above it, which ends there.
+        """
+        armature, rig = body.armature, skeleton_of(body.armature)
+        first, last, end = (
+            fk_control(armature, body.names[bone]) if bone >= 0 else ""
+            for bone in (limb.bones[0], limb.bones[-1], limb.end)
+        )
+        line = [rig.names[i] for i in rig.chain_up(rig.index[last])] if last else []
+        if not first or first not in line:
+            return None
+        hand = fk_joint(armature, end) if end else ""
+        bones = tuple(line[line.index(first) :])
+        return Limb(bones, hand, limb.kind, fk_switch(armature, first))
+
+    def part_of(self, armature: bpy.types.Object, limb: Limb) -> tuple[str, int]:
+        """Return the hand or foot, or else what carries the last control, and how many bend."""
+        end = limb.hand or fk_joint(armature, limb.bones[-1])
+        return end, limb.bones.index(end) if end in limb.bones else len(limb.bones)
+
+    def meant(self, body: Body, bone: str) -> str:
+        """Return the bone of the metarig that a control or mechanism is for, by their names."""
+        anatomy = body.anatomy
+        chest = anatomy.spine[body.chest] if anatomy.spine else -1
+        parts = {"hips": anatomy.hips, "chest": chest, "head": anatomy.head}
+        part = parts.get(TRUNK.get(bone, ""), -1)
+        return body.names[part] if part >= 0 else original_name(bone, body.names)
+
+    def control(self, armature: bpy.types.Object, bone: str) -> str:
+        """Return the control that a bone of the metarig has for itself."""
+        return own_control(armature, bone)
+
+    def poser(self, carriers: Carriers, bone: str) -> str:
+        """Return the control that carries a bone of the metarig, or else that bone."""
+        rig = carriers.rig
+        for above in carriers.up(rig.index[bone])[::-1]:
+            name = rig.names[above]
+            is_own = not PREFIXED.match(name) and TWEAK not in name
+            if is_own and not carriers.is_constrained(above):
+                return name
+        return bone
+
+    def carried(self, body: Body) -> list[str]:
+        """Return the bones of the trunk, whose controls do not hang on each other."""
+        return [body.names[i] for i in body.anatomy.spine]
+
+
+def switched(armature: bpy.types.Object) -> list[bool]:
+    """Return for each bone of an armature whether it switches a limb between IK and FK."""
+    return [SWITCH in cast(Any, bone) for bone in pose_bones(armature)]
+
+
+def original_bones(armature: bpy.types.Object) -> list[Row]:
     """Return the bones of the metarig of a generated rig, parents first; none of any other.
 
     Bones that mechanisms carry, such as those of a face, are left out.
     """
     bones = cast("bpy.types.Armature", armature.data).bones
-    if not any(SWITCH in cast(Any, bone) for bone in pose_bones(armature)):
+    if not any(switched(armature)):
         return []
     parents = {bone.name: _parent(bones, bone) for bone in bones if bone.name.startswith(ORIGINAL)}
-    originals: dict[str, OriginalBone] = {}
+    rows: dict[str, Row] = {}
+    indices: dict[str, int] = {}
 
     def add(name: str) -> int:
         """Add a bone after its parents, and return its index; -1 if it is left out."""
-        if name not in originals:
-            parent = parents[name]
+        if name not in indices:
+            parent, title = parents[name], name.removeprefix(ORIGINAL)
             above = -1 if parent is None else add(parent)
-            if DEFORMING + name.removeprefix(ORIGINAL) not in bones or (parent and above < 0):
+            if DEFORMING + title not in bones or (parent and above < 0):
                 return -1
-            originals[name] = OriginalBone(name.removeprefix(ORIGINAL), bones[name], above)
-        return list(originals).index(name)
+            indices[name] = len(rows)
+            rows[name] = Row(name, title, bones[name], above, True)
+        return indices[name]
 
     for name in parents:
         add(name)
-    return list(originals.values())
+    return [*rows.values()]
 
 
 def _parent(bones: bpy.types.ArmatureBones, bone: bpy.types.Bone) -> str | None:
@@ -82,18 +148,14 @@ def _parent(bones: bpy.types.ArmatureBones, bone: bpy.types.Bone) -> str | None:
 
 
 def original_name(bone: str, names: Collection[str]) -> str:
-    """Return the bone of the metarig that a bone of the generated rig belongs to by its name.
+    """Return which of the bones of the metarig a bone of the rig belongs to by its name.
 
     Names of controls begin as that of the bone that they control. It is empty if there is none.
-
-    Args:
-        bone: The name of the bone of the generated rig.
-        names: The names of the bones of the metarig.
     """
     stem, side = _split(PREFIXED.sub("", bone, count=1))
     original = ""
     for name in names:
-        base, own_side = _split(name)
+        base, own_side = _split(name.removeprefix(ORIGINAL))
         is_same = own_side == side and stem.startswith(base) and not stem[len(base) :][:1].isalnum()
         if is_same and len(name) > len(original):
             original = name
@@ -110,8 +172,9 @@ def fk_control(armature: bpy.types.Object, name: str) -> str:
 
     Args:
         armature: The generated rig.
-        name: The name of the bone in the metarig.
+        name: The name of the bone of the metarig, as in the rig.
     """
+    name = name.removeprefix(ORIGINAL)
     base, dot, side = name.rpartition(".")
     control = f"{base}_fk.{side}" if dot else f"{name}_fk"
     return control if control in pose_bones(armature) else ""
@@ -124,9 +187,10 @@ def own_control(armature: bpy.types.Object, name: str) -> str:
 
     Args:
         armature: The generated rig.
-        name: The name of the bone in the metarig.
+        name: The name of the bone of the metarig, as in the rig.
     """
-    return fk_control(armature, name) or (name if name in pose_bones(armature) else "")
+    title = name.removeprefix(ORIGINAL)
+    return fk_control(armature, name) or (title if title in pose_bones(armature) else "")
 
 
 def fk_joint(armature: bpy.types.Object, control: str) -> str:
@@ -156,10 +220,10 @@ def switched_below(armature: bpy.types.Object, switch: str, end: str) -> dict[st
     Args:
         armature: The generated rig.
         switch: The bone with the switch.
-        end: The name of the hand or foot in the metarig.
+        end: The hand or foot of the metarig.
 
     Returns:
-        The names of the bones in the metarig by those of their controls, parents first.
+        The bones of the metarig by their controls, parents first.
     """
     data = armature.animation_data
     switched = {
@@ -174,12 +238,13 @@ def switched_below(armature: bpy.types.Object, switch: str, end: str) -> dict[st
     found: dict[str, str] = {}
     originals = original_bones(armature)
     below: set[int] = set()
-    for i, (name, bone, parent) in enumerate(originals):
+    for i, row in enumerate(originals):
+        name, parent = row.name, row.parent
         if parent in below or (parent >= 0 and originals[parent].name == end):
             below.add(i)
             control = own_control(armature, name)
             above = pose_bones(armature)[control].parent if control else None
-            if control and {bone.name, above.name if above else ""} & switched:
+            if control and {name, above.name if above else ""} & switched:
                 found[control] = name
     return found
 

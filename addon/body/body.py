@@ -1,0 +1,248 @@
+"""What a body is: the parts that were recognized in an armature, and its limbs as IK poses them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+from itertools import pairwise
+from typing import NamedTuple, Protocol
+
+import bpy
+from mathutils import Matrix, Quaternion, Vector
+
+from fabrik_solver.core.vectors import Vec
+from fabrik_solver.motion.anatomy import UP, Anatomy, RestBone
+from fabrik_solver.motion.anatomy import Limb as LimbAnatomy
+
+from ..blender.axes import AXES, nearest_axis
+from .carriers import Carriers
+
+
+class LooseEnd(NamedTuple):
+    """A foot or hand that is no child of its limb.
+
+    Attributes:
+        name: Its name.
+        limb: The last bone of the limb.
+        joint: Where that ends, in its rest space, whose origin is its head.
+        tip: The child of the last bone whose head is there, as exporters and IK add one; empty if
+            there is none.
+    """
+
+    name: str
+    limb: str
+    joint: Vec
+    tip: str = ""
+
+
+class Limb(NamedTuple):
+    """A limb that IK can be added to.
+
+    Attributes:
+        bones: The names of the bones that bend, root first.
+        hand: The hand or foot after them; empty if there is none.
+        kind: ``'ARM'`` or ``'LEG'`` of a recognized body; empty for any other limb.
+        switch: The bone with the switch to the controls that these bones are; empty without one.
+        loose: The hand or foot if it is no child of the bones, but where they end: it stays as it
+            is, and IK reaches for it. None for any other limb.
+    """
+
+    bones: tuple[str, ...]
+    hand: str = ""
+    kind: str = ""
+    switch: str = ""
+    loose: LooseEnd | None = None
+
+    @property
+    def end(self) -> str:
+        """The hand or foot wherever it is, or else the last bone."""
+        return self.loose.name if self.loose else self.hand or self.bones[-1]
+
+    def tip(self, is_oriented: bool) -> str:
+        """Return the tip bone of a constraint that orients the hand, or does not."""
+        return self.hand if is_oriented and self.hand else self.bones[-1]
+
+
+class Row(NamedTuple):
+    """A bone that counts for a body.
+
+    Attributes:
+        name: Its name in the armature.
+        title: The name that tells what it is.
+        bone: The bone.
+        parent: The index of its parent, which comes before it; -1 for none.
+        deforms: Whether it deforms a mesh.
+        is_foot: Whether it is a loose hand or foot, as a child of its limb.
+    """
+
+    name: str
+    title: str
+    bone: bpy.types.Bone
+    parent: int
+    deforms: bool
+    is_foot: bool = False
+
+
+class Rig(Protocol):
+    """A kind of rig: which of its bones are the body, and which pose that.
+
+    Attributes:
+        is_keyed: Whether keys of its bones pose the body, so that its clip shows it, and any part
+            of it can be posed by IK; controls may pose it instead.
+    """
+
+    is_keyed: bool
+
+    def marks(self, armature: bpy.types.Object) -> object:
+        """Return what else than its bones tells whether an armature is such a rig, to compare."""
+        ...
+
+    def rows(self, armature: bpy.types.Object) -> list[Row]:
+        """Return the bones that count, parents first; none if the armature is no such rig."""
+        ...
+
+    def limb(self, body: Body, limb: LimbAnatomy) -> Limb | None:
+        """Return a limb as IK poses it; None if nothing of it can be posed."""
+        ...
+
+    def part_of(self, armature: bpy.types.Object, limb: Limb) -> tuple[str, int]:
+        """Return the bone that ends a limb when a character is set up, and how many bend."""
+        ...
+
+    def meant(self, body: Body, bone: str) -> str:
+        """Return the bone of the body that a bone of the armature is for; empty if none."""
+        ...
+
+    def control(self, armature: bpy.types.Object, bone: str) -> str:
+        """Return the bone that poses a bone of the body alone; empty if none does."""
+        ...
+
+    def poser(self, carriers: Carriers, bone: str) -> str:
+        """Return the bone that is posed to move a bone of the body."""
+        ...
+
+    def carried(self, body: Body) -> list[str]:
+        """Return bones that what moves the whole body has to carry, besides its legs."""
+        ...
+
+
+@dataclass(frozen=True, eq=False)
+class Body:
+    """A body in an armature.
+
+    Attributes:
+        armature: The armature.
+        rig: What kind of rig it is.
+        bones: Its bones, by their index in `anatomy`, in the same space.
+        anatomy: Its parts, in armature space rotated so that Z is up.
+        size: Its height; if it does not stand on legs, its largest extent. In armature space.
+        up_axis: The axis of the armature that points up, one of `AXES`.
+        turn: The rotation from the space of `anatomy` to armature space.
+        frame: The frame of its animation at which it was looked at, and at which all directions
+            are; None for the rest pose.
+        posed: The matrices of its bones at that frame, in armature space; empty for the rest pose.
+        loose: The hands and feet that are no children of their limbs in the armature, by their
+            names; in `bones` they are.
+    """
+
+    armature: bpy.types.Object
+    rig: Rig
+    bones: list[RestBone]
+    anatomy: Anatomy
+    size: float
+    up_axis: str
+    turn: Quaternion
+    frame: float | None = None
+    posed: Mapping[str, Matrix] = field(default_factory=dict)
+    loose: Mapping[str, LooseEnd] = field(default_factory=dict)
+
+    @cached_property
+    def names(self) -> list[str]:
+        """The names of its bones."""
+        return [bone.name for bone in self.bones]
+
+    @cached_property
+    def index(self) -> dict[str, int]:
+        """The indices of its bones by name."""
+        return {name: i for i, name in enumerate(self.names)}
+
+    @cached_property
+    def limbs(self) -> list[tuple[LimbAnatomy, Limb]]:
+        """Its arms and legs, as they were recognized and as IK poses them."""
+        pairs = [(anatomical, self.rig.limb(self, anatomical)) for anatomical in self.anatomy.limbs]
+        return [(anatomical, limb) for anatomical, limb in pairs if limb is not None]
+
+    def limb_ending(self, bone: str) -> Limb | None:
+        """Return the limb with a bone as its hand or foot, or which stands on its last bone."""
+        return next((limb for limb in self.ended_limbs if limb.end == bone), None)
+
+    @property
+    def ended_limbs(self) -> list[Limb]:
+        """The limbs with a hand or foot, or with a tail to stand on."""
+        return [limb for shape, limb in self.limbs if shape.end >= 0 or not shape.is_bare]
+
+    def joint_after(self, bone: str) -> str:
+        """Return the joint of a limb after that of a bone, or its hand or foot; empty if none."""
+        index = self.index.get(self.meant(bone), -1)
+        lines = [(*limb.bones, limb.end) for limb in self.anatomy.limbs]
+        nexts = {a: b for line in lines for a, b in pairwise(line)}
+        after = nexts.get(index, -1)
+        return self.names[after] if after >= 0 else ""
+
+    def without_loose(self, limb: LimbAnatomy) -> tuple[LimbAnatomy, str]:
+        """Return a limb that ends where it does without a loose hand or foot, and that one's name.
+
+        The name is empty if it has none.
+        """
+        end = self.names[limb.end] if limb.end >= 0 else ""
+        loose = self.loose.get(end)
+        if loose is None:
+            return limb, ""
+        return limb._replace(end=self.index.get(loose.tip, -1), toe=-1), end
+
+    def matrix(self, bone: bpy.types.Bone) -> Matrix:
+        """Return the matrix of a bone in the pose that was looked at, in armature space."""
+        return self.posed.get(bone.name, bone.matrix_local)
+
+    def part_of(self, limb: Limb) -> tuple[str, int]:
+        """Return the bone that ends a limb when it is set up, and how many bones bend."""
+        return self.rig.part_of(self.armature, limb)
+
+    def meant(self, bone: str) -> str:
+        """Return the bone of the body that a bone of the armature is for; empty if none."""
+        return self.rig.meant(self, bone)
+
+    def joined(self, parent: str, child: str) -> bool:
+        """Return whether two bones of the trunk or a limb are parent and child in the armature."""
+        anatomy = self.anatomy
+        limbs = [i for limb in anatomy.limbs for i in (*limb.bones, limb.end)]
+        parts = {self.names[i] for i in (*anatomy.spine, anatomy.head, *limbs) if i >= 0}
+        return child not in self.loose and {child, parent} <= parts
+
+    @cached_property
+    def chest(self) -> int:
+        """The position in the spine of the last bone that carries a limb; -1 if none does."""
+        spine = self.anatomy.spine
+        trunks = [limb.trunk for limb in self.anatomy.limbs if limb.trunk in spine]
+        return max(map(spine.index, trunks), default=-1)
+
+    @property
+    def up(self) -> Vector:
+        """The direction up, in armature space."""
+        return self.turn @ Vector(UP)
+
+    @property
+    def front(self) -> Vector:
+        """The forward direction, in armature space."""
+        return self.turn @ Vector(self.anatomy.front)
+
+    @property
+    def has_rest_pose(self) -> bool:
+        """Whether it stands in the rest pose, and not only at a frame of its animation."""
+        return self.frame is None
+
+    @property
+    def front_axis(self) -> str:
+        """The horizontal axis of the armature nearest to its front, as `AXES` names it."""
+        return nearest_axis(self.front, [name for name in AXES if name[-1] != self.up_axis[-1]])

@@ -1,0 +1,352 @@
+"""Finding a limb from one of its bones."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from functools import cache
+from itertools import pairwise
+from math import dist
+from typing import Final
+
+import bpy
+
+from fabrik_solver.core.vectors import Vec, add, dot, scaled, sub
+from fabrik_solver.motion.anatomy import HAND, RestBone, part_of, words_of
+from fabrik_solver.motion.anatomy import Limb as LimbAnatomy
+from fabrik_solver.motion.figure import Names
+from fabrik_solver.motion.naming import only_twists
+
+from ..blender.access import pose_bones
+from ..blender.errors import ProblemError
+from ..blender.relations import active_constraints
+from ..blender.skeleton import Skeleton, skeleton_of, vector
+from .body import Limb
+from .chains import is_end_by_shape, limb_length
+from .flexion import next_in_limb
+from .helpers import Controls, controller_of, is_helper
+from .looking import body_of
+
+ENDS: Final = HAND | {"ankle", "foot", "hoof", "palm", "paw"}
+"""Words in the names of bones at the ends of limbs, which have rotations of their own."""
+
+
+POLES: Final = 2.0
+"""The largest distance of a helper from the limb that it lies beside, in lengths of the limb."""
+
+ALONG: Final = 0.1
+"""The largest distance from a limb of what is its helper and no chain of its own, in lengths of the
+limb: muscles and twist bones lie in it, sleeves hang off."""
+
+
+def find_limbs(
+    armature: bpy.types.Object, bones: Iterable[str], is_literal: bool = False
+) -> list[tuple[Limb, bool]]:
+    """Return the limb of each bone, and whether the bone is its hand or foot, or below that.
+
+    Arms and legs of a character are recognized from any of their bones, those below their hands and
+    feet, the clavicle, and what controls them or lies beside. Without, two long bones tell, with
+    what is short after them. Any other limb goes from the bone to the tip, and up to where the
+    skeleton branches. What only follows other bones of the armature means these.
+
+    Args:
+        armature: The armature.
+        bones: The names of the bones.
+        is_literal: Whether a finger or other chain is meant itself, and not the limb that has it.
+
+    Raises:
+        ProblemError: If a bone is not part of a limb.
+    """
+    return [_find(Clicks(armature, bone), bone, is_literal) for bone in bones]
+
+
+def _find(clicks: Clicks, bone: str, is_literal: bool) -> tuple[Limb, bool]:
+    armature, rig, body = clicks.armature, clicks.skeleton, clicks.body
+    known = clicks.limb_at(bone)
+    if known is not None and not (is_literal and bone not in (*known[0].bones, known[0].hand)):
+        return _controlling(armature, known[0]), known[1]
+    finger = clicks.finger_at(bone) if is_literal else None
+    if finger is not None:
+        return finger, False
+    is_finger = clicks.is_finger(bone)
+    if not is_finger and (stiff := clicks.stiff_at(bone)):
+        raise ProblemError(
+            "“{bone}” is the limb's only bone and can't bend: subdivide it in Edit Mode",
+            bone=stiff,
+        )
+    is_literal = is_literal or is_finger
+    # The shape of a trunk may be that of a limb, and that of a finger is.
+    ends = _ends(rig, by_shape=not body.limbs and not is_finger)
+    limb, is_hand = _find_any(rig, rig.index[bone], is_literal, ends)
+    if len(limb.bones) < 2 and is_hand and not is_literal:
+        return _find(clicks, bone, True)  # A hand without an arm: its fingers are the limbs.
+    hips = body.anatomy.hips
+    is_trunk = hips >= 0 and bone == body.names[hips]
+    if (
+        len(limb.bones) < 2
+        or is_trunk
+        or (not body.rig.is_keyed and _has_mechanism(armature, limb))
+    ):
+        raise ProblemError(
+            "“{bone}” isn't part of a limb: click a hand, a foot, or a bone of the chain",
+            bone=bone,
+        )
+    return _controlling(armature, limb), is_hand
+
+
+def _controlling(armature: bpy.types.Object, limb: Limb) -> Limb:
+    """Return the limb whose bones a limb copies, if they are a chain; otherwise the limb itself."""
+    rig = skeleton_of(armature)
+    sources = [controller_of(armature, name) for name in limb.bones]
+    way = [rig.names[i] for i in rig.chain_up(rig.index[sources[-1]])] if all(sources) else []
+    if not way or not set(sources) <= set(way):
+        return limb
+    hand = controller_of(armature, limb.hand) if limb.hand else ""
+    is_child = hand and rig.parents[rig.index[hand]] == rig.index[sources[-1]]
+    return Limb(tuple(way[way.index(sources[0]) :]), hand if is_child else "", limb.kind)
+
+
+def _has_mechanism(armature: bpy.types.Object, limb: Limb) -> bool:
+    """Return whether constraints pose bones of a limb, as those between controls of a face."""
+    bones = [pose_bones(armature)[name] for name in limb.bones]
+    return any(any(active_constraints(bone)) for bone in bones)
+
+
+def _find_any(
+    rig: Skeleton, bone: int, is_literal: bool, is_end: Callable[[int], bool]
+) -> tuple[Limb, bool]:
+    """Return the limb of a bone of any skeleton, and whether the bone is at or below its end."""
+    line = [bone] if is_literal else rig.chain_up(bone)[::-1]
+    hand = next(filter(is_end, line), -1)
+    if hand >= 0:
+        return _with_hand(rig, hand), True
+    last = bone
+    while (after := next_in_limb(rig, last)) >= 0:
+        if not is_literal and is_end(after):
+            limb = _with_hand(rig, after)
+            if rig.names[bone] in limb.bones:
+                return limb, False
+            break
+        last = after
+    bones = rig.chain_up(last)[-limb_length(rig, last) :]
+    if bone not in bones:
+        bones = rig.chain_up(bone)[-limb_length(rig, bone) :]
+    return Limb(tuple(rig.names[i] for i in bones)), False
+
+
+def _with_hand(rig: Skeleton, hand: int) -> Limb:
+    last = rig.parents[hand]
+    line = rig.chain_up(last)
+    first = len(line) - limb_length(rig, last)
+    if is_end_by_shape(rig, hand):
+        words = [words_of(rig.names[i]) for i in line]
+        bends = [k for k in range(1, len(line)) if not only_twists(words[k], words[k - 1])]
+        first = [0, 0, *bends][-2]
+    return Limb(tuple(rig.names[i] for i in line[first:]), rig.names[hand])
+
+
+def _ends(rig: Skeleton, by_shape: bool) -> Callable[[int], bool]:
+    """Return a function that returns whether a bone is a hand or foot, and not a finger of one."""
+
+    @cache
+    def names() -> Names:
+        heads = [vector(rig.rest(i).head_local) for i in range(len(rig.names))]
+        rows = zip(rig.names, rig.parents, heads, heads, strict=True)
+        return Names([RestBone(*row) for row in rows])
+
+    def is_end(bone: int) -> bool:
+        parent = rig.parents[bone]
+        if parent < 0 or names().is_twist(bone):
+            return False
+        if by_shape and is_end_by_shape(rig, bone):
+            return True
+        return has_name(bone) and not has_name(parent)
+
+    def has_name(bone: int) -> bool:
+        return bool(ENDS & set(words_of(rig.names[bone]))) and not names().is_twist(bone)
+
+    return is_end
+
+
+def other_limb(armature: bpy.types.Object, limb: Limb) -> Limb | None:
+    """Return the limb on the other side, None if there is none."""
+    known = body_of(armature, limb.bones[-1]).limbs
+    for anatomical, candidate in known:
+        if _controlling(armature, candidate) != limb:
+            continue
+        same = [one for one in known if one[0].kind == anatomical.kind]
+        index = [one for one in same if one[0].side == anatomical.side].index(
+            (anatomical, candidate)
+        )
+        others = [other for one, other in same if one.side == -anatomical.side]
+        return _controlling(armature, others[index]) if index < len(others) else None
+    names = [bpy.utils.flip_name(name) for name in (*limb.bones, limb.hand)]
+    bones = pose_bones(armature)
+    if names[-2] == limb.bones[-1] or not all(name in bones for name in filter(None, names)):
+        return None
+    return limb._replace(bones=tuple(names[:-1]), hand=names[-1])
+
+
+class Clicks:
+    """What the bones of an armature mean that are clicked.
+
+    Attributes:
+        armature: The armature.
+        skeleton: Its bones.
+        body: The body of one of these bones.
+    """
+
+    def __init__(self, armature: bpy.types.Object, bone: str) -> None:
+        """Recognize the body of a bone."""
+        self.armature, self.skeleton = armature, skeleton_of(armature)
+        self.body = body_of(armature, bone)
+        self._below: dict[int, list[int]] = {}
+        for i, row in enumerate(self.body.bones):
+            self._below.setdefault(row.parent, []).append(i)
+
+    def limb_at(self, bone: str) -> tuple[Limb, bool] | None:
+        """Return the limb that a bone means, and whether the bone is at or below its end.
+
+        That is the limb that the bone is part of, or hangs on below its wrist or ankle. A helper,
+        which deforms nothing, means the only limb that it controls; one that controls nothing means
+        the limb that it lies beside.
+        """
+        limb_here = self._at(self._index(bone))
+        if limb_here is not None or not self.body.rig.is_keyed or not self.body.limbs:
+            return limb_here
+        if not is_helper(self.armature, bone):
+            return None
+        controls = Controls(self.armature)
+        if not controls.has_any(bone):
+            return self._at(self._beside(self._index(bone)))
+        candidates: dict[Limb, bool] = {}
+        for name in controls.below(bone, lambda one: self._at(self._index(one)) is not None):
+            limb, is_end = self._at(self._index(name)) or (None, False)
+            if limb is not None:
+                candidates[limb] = candidates.get(limb, False) or is_end
+        return next(iter(candidates.items())) if len(candidates) == 1 else None
+
+    def stiff_at(self, bone: str) -> str:
+        """Return the only bone of the limb that a bone means; empty for any other."""
+        index = self._index(bone)
+        stiff = (limb.bones[0] for limb in self.body.anatomy.stiff)
+        return next((self.body.names[i] for i in stiff if i in self._up(index)), "")
+
+    def is_finger(self, bone: str) -> bool:
+        """Return whether a bone is of a finger that is a limb, as no arm carries its hand."""
+        above = [*self._up(self._index(bone))][1:]
+        return not set(self.body.anatomy.hands).isdisjoint(above)
+
+    def finger_at(self, bone: str) -> Limb | None:
+        """Return the finger or toe of a recognized hand or foot that only controls pose."""
+        index = self._index(bone)
+        known = None if self.body.rig.is_keyed else self._at(index)
+        if known is None or not known[1]:
+            return None
+        ends = {limb.end for limb, _ in self.body.limbs}
+        way = [index]
+        while (above := self._parent(way[0])) not in ends and self._control(above):
+            way.insert(0, above)
+        while len(below := [i for i in self._children(way[-1]) if self._control(i)]) == 1:
+            way += below
+        controls = [self._control(i) for i in way]
+        if index in ends or len(controls) < 2 or not all(controls):
+            return None
+        line = [
+            self.skeleton.names[i]
+            for i in self.skeleton.chain_up(self.skeleton.index[controls[-1]])
+        ]
+        return Limb(tuple(line[line.index(controls[0]) :])) if set(controls) <= set(line) else None
+
+    def _control(self, index: int) -> str:
+        return self.body.rig.control(self.armature, self.body.names[index]) if index >= 0 else ""
+
+    def _index(self, bone: str) -> int:
+        """Return the index of the bone of the body that a bone is for; -1 if it is for none.
+
+        A control that is for none by itself is for what its parents are for.
+        """
+        posed = pose_bones(self.armature)[bone]
+        line = (
+            [bone] if self.body.rig.is_keyed else [bone, *(p.name for p in posed.parent_recursive)]
+        )
+        meant = next(filter(None, map(self.body.meant, line)), "")
+        return self.body.index[meant] if meant else -1
+
+    def _at(self, index: int) -> tuple[Limb, bool] | None:
+        """Return the limb of a bone of the body, see `limb_at`."""
+        for i in self._up(index):
+            for found, limb in self.body.limbs:
+                toe = found.toe if found.kind == "LEG" else -1  # An arm's is a finger.
+                if i in (found.end, toe):
+                    return limb, True
+                if i in (*found.carriers, *found.bones):
+                    is_part = i == index or self._is_helper_of(found, i, index)
+                    return (limb, False) if is_part else None
+        return None
+
+    def _is_helper_of(self, limb: LimbAnatomy, bone: int, index: int) -> bool:
+        """Return whether a bone below one of a limb is a helper of it, as one that twists.
+
+        A bone alone is one, and what stays along the limb, as bones of muscles do, if nothing else
+        is said by its name; a chain that leads away, as a sleeve does, means itself.
+        """
+        if self._parent(index) == bone in limb.bones and not self._children(index):
+            return True
+        way = [*self._up(index)]
+        branch = [way[way.index(bone) - 1]]
+        for i in branch:
+            branch += self._children(i)
+        bones = self.body.bones
+        if any(part_of(words_of(bones[i].name)) == "OTHER" for i in branch):
+            return False
+        ends = (limb.end,) if limb.end >= 0 else ()
+        line = [bones[i].head for i in (*limb.carriers, *limb.bones, *ends)]
+        ways = [*pairwise(line)]
+        least = ALONG * sum(dist(a, b) for a, b in ways)
+        return all(min(_from_line(bones[i].head, a, b) for a, b in ways) <= least for i in branch)
+
+    def _up(self, index: int) -> Iterator[int]:
+        while index >= 0:
+            yield index
+            index = self._parent(index)
+
+    def _parent(self, index: int) -> int:
+        return self.body.bones[index].parent
+
+    def _children(self, index: int) -> list[int]:
+        return self._below.get(index, [])
+
+    def _beside(self, index: int) -> int:
+        """Return the bone of the body that a helper lies beside; -1 if there is none.
+
+        One that hangs on the trunk is part of that, and one that is further off than poles are lies
+        beside nothing.
+        """
+        anatomy, bones = self.body.anatomy, self.body.bones
+        trunk = {*anatomy.spine, anatomy.head}
+        if not trunk.isdisjoint(self._up(index)):
+            return -1
+        body = {i for i in range(len(bones)) if i != index and self._at(i) is not None}
+        body |= trunk | {anatomy.hips}
+        place = bones[index].head
+        near = {i: self._distance(place, i) for i in body if i >= 0}
+        nearest = min(near, key=lambda i: near[i], default=-1)
+        limb = self._at(nearest)
+        if limb is None:
+            return -1
+        joints = [bones[self._index(name)].head for name in (*limb[0].bones, limb[0].hand) if name]
+        size = sum(dist(a, b) for a, b in pairwise(joints))
+        return nearest if near[nearest] <= POLES * size else -1
+
+    def _distance(self, place: Vec, index: int) -> float:
+        """Return the distance of a place from a bone, up to its children."""
+        head = self.body.bones[index].head
+        ends = [self.body.bones[i].head for i in self._children(index)]
+        return min(_from_line(place, head, end) for end in (head, *ends))
+
+
+def _from_line(place: Vec, start: Vec, end: Vec) -> float:
+    way = sub(end, start)
+    size = dot(way, way)
+    share = min(1.0, max(0.0, dot(sub(place, start), way) / size)) if size > 0.0 else 0.0
+    return dist(place, add(start, scaled(way, share)))

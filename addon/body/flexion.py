@@ -1,0 +1,553 @@
+"""How a joint flexes: the axis and sign of an elbow or knee, decided from all that is known.
+
+A frame alone does not tell: at heel strike many captured knees are straight, or bent a little
+backward. Evidence is asked for in this order, and the first that is clear counts:
+
+1. ``SET``: what has been decided before, or corrected by the user (`Bone.fabrik_flexion`);
+2. ``LIMIT``: a hinge that turns more to one side;
+3. ``CLIP``: the joint's rotations in all frames of the armature's actions;
+4. ``REST``: the rest pose, unless it is bent a little and otherwise than the body bends;
+5. ``POLE``: the pole of its chain;
+6. ``BODY``: knees of a recognized character flex to the back, elbows to the front.
+
+All features ask `flexion_of`. `store_found` stores what the plan cannot see on its own. How chains
+use a joint, only the plan knows: it is handed in.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import pairwise
+from math import atan2, cos, radians, sin
+from typing import Any, Final, NamedTuple, cast
+
+import bpy
+from mathutils import Quaternion, Vector
+
+from fabrik_solver import Hinge, RestBend
+from fabrik_solver.core.bend import LIMB, bend_direction, chain_axis, folded_bend
+from fabrik_solver.core.vectors import ORIGIN, Vec, unit
+
+from ..blender import animation
+from ..blender.access import pose_bones, rest_bone
+from ..blender.rotation import channel_of, mode_of, quaternion
+from ..blender.skeleton import Skeleton, skeleton_of, vector
+from ..settings.joint_limits import limit_of
+from .chains import NO_BEND, SAME_AXIS, end_of, rest_bend
+from .looking import body_of
+
+SAMPLES: Final = 64
+"""The most frames of a clip that are looked at."""
+
+LEAST_FLEXION: Final = radians(10.0)
+"""The flexion from which on a clip tells the axis of a joint: less may be noise of a straight
+one."""
+
+COHERENT: Final = cos(radians(30.0))
+"""The least coherence of a joint's axes in a clip: the length of their mean, where all have 1."""
+
+SLIGHT: Final = radians(15.0)
+"""The flexion up to which a rest pose counts as a straight one if it is bent otherwise than a body
+bends: against it, or rather sideways as in knock-knees."""
+
+OTHERWISE: Final = radians(45.0)
+"""The least angle between the axes about which a joint is bent and would bend for that."""
+
+
+AGREED: Final = 0.7
+"""The least length of the mean of several joints' sides, which have length 1, for them to agree."""
+
+FOLDED: Final = cos(radians(15.0))
+"""The cosine of the least angle of a joint at rest that tells to which side it flexes."""
+
+
+class _Clip(NamedTuple):
+    """How a joint moves in all frames of a clip.
+
+    Attributes:
+        axis: The mean axis about which it flexes, in the bone's rest space, not normalized.
+        is_bent: Whether it ever flexes enough to tell.
+        is_hinge: Whether it flexes about that axis, and to one side.
+    """
+
+    axis: Vector
+    is_bent: bool
+    is_hinge: bool
+
+
+class Flexion(NamedTuple):
+    """How a joint flexes.
+
+    Attributes:
+        axis: The unit vector about which a positive rotation flexes it, in the bone's rest space.
+        angle: The angle by which it is flexed at rest, in radians.
+        source: What tells, as in the module's list.
+    """
+
+    axis: Vector
+    angle: float
+    source: str
+
+
+class Uses(NamedTuple):
+    """How chains use the joints of an armature; a joint is meant by the bone below it.
+
+    Attributes:
+        used: The joints at which any bends, or another body that the plan poses.
+        pole_axis: Returns the axis about which a joint flexes towards the pole of its chain, in the
+            bone's rest space; None without a pole.
+    """
+
+    used: Collection[int]
+    pole_axis: Callable[[int], Vector | None]
+
+
+def flexion_of(
+    armature: bpy.types.Object, name: str, uses: Uses, end: Vector | None = None
+) -> Flexion | None:
+    """Return how the joint above a bone flexes; None if it has none, or nothing tells.
+
+    Args:
+        armature: The armature.
+        name: The bone below the joint.
+        uses: How chains use its joints.
+        end: The end of the bone at rest, in armature space; None for the next joint of its limb, or
+            else its tail or its child's head.
+    """
+    joint = _joint(armature, name, uses, end)
+    if joint is None:
+        return None
+    for source, evidence in EVIDENCE:
+        axis = evidence(joint)
+        if axis is not None:
+            axis = axis.normalized()
+            return Flexion(axis, joint.angle_about(axis), source)
+    return None
+
+
+def limb_flexion_of(armature: bpy.types.Object, name: str, uses: Uses) -> Flexion | None:
+    """Return how the joint after a bone flexes, in the rest space of that bone.
+
+    That is the plane in which a limb bends that the bone begins. At the end of a limb it is that of
+    the bone's own joint.
+    """
+    rig = skeleton_of(armature)
+    bone = rig.index[name]
+    after = next_in_limb(rig, bone)
+    flexion = flexion_of(armature, name if after < 0 else rig.names[after], uses)
+    if after < 0 or flexion is None:
+        return flexion
+    turn = rig.rest(bone).matrix_local.to_3x3().transposed() @ rig.rest(after).matrix_local.to_3x3()
+    return Flexion(turn @ flexion.axis, 0.0, flexion.source)
+
+
+def next_in_limb(rig: Skeleton, bone: int) -> int:
+    """Return the child that continues a limb: the only one, or the only one that has children."""
+    children = rig.children[bone]
+    parents = [i for i in children if rig.children[i]]
+    candidates = parents if len(children) > 1 else children
+    return candidates[0] if len(candidates) == 1 else -1
+
+
+UNSEEN: Final = ("LIMIT", "CLIP", "BODY")
+"""The evidence that the plan of a chain cannot see on its own."""
+
+SOURCES: Final = ("LIMIT", "CLIP", "REST", "POLE", "BODY")
+"""All evidence but what is stored already."""
+
+
+def store_found(
+    armature: bpy.types.Object,
+    bones: Iterable[str],
+    uses: Uses,
+    sources: Collection[str] = UNSEEN,
+) -> None:
+    """Store how joints flex that something new bends, where the plan cannot see it.
+
+    What is stored already stays, unless it was found for a constraint that is gone: the clip, or
+    the rest pose, may be another one since then.
+
+    Args:
+        armature: The armature.
+        bones: The bones below the joints.
+        uses: How chains used the joints before.
+        sources: The evidence that is stored.
+    """
+    rig = skeleton_of(armature)
+    for name in bones:
+        if is_found(armature, name) and rig.index[name] not in uses.used:
+            _store(armature, name, ORIGIN)
+        flexion = flexion_of(armature, name, uses)
+        if flexion is not None and flexion.source in sources:
+            _store(armature, name, vector(flexion.axis))
+
+
+def _store(armature: bpy.types.Object, name: str, axis: Vec) -> None:
+    """Store what was found of a joint: with the pose, which is not linked, if the bone is."""
+    if is_linked(armature):
+        cast(Any, pose_bones(armature)[name]).fabrik_found_flexion = axis
+    else:
+        bone: Any = rest_bone(armature, name)
+        bone.fabrik_flexion = bone.fabrik_found_flexion = axis
+
+
+def is_linked(armature: bpy.types.Object) -> bool:
+    """Return whether the bones of an armature cannot store anything."""
+    return not cast("bpy.types.Armature", armature.data).is_editable
+
+
+def is_found(armature: bpy.types.Object, name: str) -> bool:
+    """Return whether what is stored of a bone was found, and not set by hand."""
+    bone: Any = rest_bone(armature, name)
+    if any(bone.fabrik_flexion):
+        return bone.fabrik_flexion[:] == bone.fabrik_found_flexion[:]
+    return any(cast(Any, pose_bones(armature)[name]).fabrik_found_flexion)
+
+
+def flip(armature: bpy.types.Object, bones: Iterable[str], uses: Uses) -> None:
+    """Store that joints flex to the side opposite to what is found."""
+    for name in bones:
+        flexion = flexion_of(armature, name, uses)
+        if flexion is None:
+            continue
+        if is_linked(armature):
+            _store(armature, name, vector(-flexion.axis))
+        else:
+            cast(Any, rest_bone(armature, name)).fabrik_flexion = vector(-flexion.axis)
+
+
+def stored_flexion(rig: Skeleton, bone: int) -> Vector | None:
+    """Return the axis about which the joint above a bone flexes, None if none is stored.
+
+    It is a unit vector in the bone's rest space.
+    """
+    return _stored(rest_bone(rig.object, rig.names[bone]), pose_bones(rig.object)[rig.names[bone]])
+
+
+def _stored(bone: Any, posed: Any) -> Vector | None:
+    """Return what is stored of a rest bone or, if that is linked, of its pose bone."""
+    axis = Vector(bone.fabrik_flexion)
+    if axis.length == 0.0:
+        axis = Vector(posed.fabrik_found_flexion)
+    return axis.normalized() if axis.length > 0.0 else None
+
+
+Stored = tuple[Vec, Vec, Vec]
+"""What is stored of a bone: its axis of flexion, what was found, and what was found if linked."""
+
+
+def stored_flexions(armature: bpy.types.Object, bones: Iterable[str]) -> dict[str, Stored]:
+    """Return what is stored of bones, for `restore_flexions`."""
+    pairs: dict[str, Any] = {
+        name: (rest_bone(armature, name), pose_bones(armature)[name]) for name in bones
+    }
+    return {
+        name: (
+            vector(bone.fabrik_flexion),
+            vector(bone.fabrik_found_flexion),
+            vector(posed.fabrik_found_flexion),
+        )
+        for name, (bone, posed) in pairs.items()
+    }
+
+
+def restore_flexions(armature: bpy.types.Object, stored: Mapping[str, Stored]) -> None:
+    """Store again what was stored of bones."""
+    for name, (axis, found, linked) in stored.items():
+        bone: Any = rest_bone(armature, name)
+        posed: Any = pose_bones(armature)[name]
+        if vector(posed.fabrik_found_flexion) != linked:
+            posed.fabrik_found_flexion = linked
+        if is_linked(armature):
+            continue
+        if vector(bone.fabrik_flexion) != axis:
+            bone.fabrik_flexion = axis
+        bone.fabrik_found_flexion = found
+
+
+@dataclass(frozen=True)
+class _Joint:
+    """A joint, and the two bones that it connects.
+
+    Attributes:
+        armature: The armature.
+        rig: Its skeleton.
+        bone: The bone below the joint.
+        uses: How chains use the joints of the armature.
+        before: The way to the joint from that of its parent at rest, in armature space.
+        after: The way from it to the end of its bone.
+        end_bone: The child that begins at that end; None if none does.
+    """
+
+    armature: bpy.types.Object
+    rig: Skeleton
+    bone: int
+    uses: Uses
+    before: Vector
+    after: Vector
+    end_bone: Any
+
+    @cached_property
+    def clip(self) -> _Clip | None:
+        """How it moves in all frames of the armature's actions; None if it is not animated."""
+        return _clip_of(self)
+
+    @property
+    def bent(self) -> Vector | None:
+        """The axis about which it is bent at rest, in the bone's rest space; None if straight."""
+        before, after = self.before.normalized(), self.after.normalized()
+        axis = cast(Vector, before.cross(after))
+        is_straight = before.dot(after) > NO_BEND or axis.length == 0.0
+        return None if is_straight else self.to_bone(axis)
+
+    @property
+    def posed(self) -> Any:
+        """The pose bone."""
+        return pose_bones(self.armature)[self.rig.names[self.bone]]
+
+    def to_bone(self, direction: Vector) -> Vector:
+        """Return a direction of armature space in the bone's rest space."""
+        return self.rig.rest(self.bone).matrix_local.to_3x3().transposed() @ direction
+
+    def angle_about(self, axis: Vector) -> float:
+        """Return the flexion at rest about an axis in the bone's rest space, in radians."""
+        a, b = (one - axis * axis.dot(one) for one in map(self.to_bone, (self.before, self.after)))
+        return atan2(axis.dot(cast(Vector, a.cross(b))), a.dot(b))
+
+
+def _joint(armature: bpy.types.Object, name: str, uses: Uses, end: Vector | None) -> _Joint | None:
+    rig = skeleton_of(armature)
+    bone = rig.index[name]
+    head = rig.rest(bone).head_local
+    # Mechanisms put bones under controls, at the same joint.
+    above = (rig.rest(i).head_local for i in reversed(rig.chain_up(bone)[:-1]))
+    before = next((way for way in (head - start for start in above) if way.length > 0.0), Vector())
+    if end is None:
+        known = rig.index.get(body_of(armature, name).joint_after(name), -1)
+        end = rig.rest(known).head_local if known >= 0 else Vector(end_of(rig, bone))
+    after = end - head
+    if before.length == 0.0 or after.length == 0.0:
+        return None
+    end_at = head + after
+    ends = [i for i in rig.children[bone] if (rig.rest(i).head_local - end_at).length == 0.0]
+    end_bone = pose_bones(armature)[rig.names[ends[0]]] if ends else None
+    return _Joint(armature, rig, bone, uses, before, after, end_bone)
+
+
+# Evidence: each returns the axis in the bone's rest space, None if it does not tell.
+
+
+def _set(joint: _Joint) -> Vector | None:
+    if is_found(joint.armature, joint.posed.name) and joint.bone not in joint.uses.used:
+        return None  # It was found for a constraint that is gone.
+    return stored_flexion(joint.rig, joint.bone)
+
+
+def _limit(joint: _Joint) -> Vector | None:
+    limit = limit_of(joint.posed)
+    if not isinstance(limit, Hinge):
+        return None
+    middle = limit.turn[0] + limit.turn[1]
+    along = abs(Vector(limit.axis).normalized().dot(joint.to_bone(joint.after).normalized()))
+    # One along the bone only twists it.
+    return Vector(limit.axis) * middle if abs(middle) > 1e-3 and along < COHERENT else None
+
+
+def _clip(joint: _Joint) -> Vector | None:
+    clip = joint.clip
+    return clip.axis if clip is not None and clip.is_bent and clip.is_hinge else None
+
+
+def _clip_of(joint: _Joint) -> _Clip | None:
+    if not joint.rig.rest(joint.bone).use_inherit_rotation:
+        return None
+    posed, end = joint.posed, joint.end_bone
+    channels = [_Channel(posed, *channel_of(mode_of(posed))), _Channel(posed, "location", 3)]
+    if end is not None:
+        channels.append(_Channel(end, "location", 3))
+    samples = [*_sampled(joint.armature, channels, everywhere=False)]
+    samples = samples or [*_sampled(joint.armature, channels, everywhere=True)]
+    total, weight, most = Vector(), 0.0, 0.0
+    for turn, location, *ends in samples:
+        # Captures may move joints as well.
+        before = (joint.to_bone(joint.before) + location).normalized()
+        after = joint.to_bone(joint.after)
+        if end is not None:
+            after += joint.to_bone(end.bone.matrix_local.to_3x3() @ ends[0])
+        turned = (Quaternion(quaternion(mode_of(posed), turn)) @ after).normalized()
+        normal = cast(Vector, before.cross(turned))
+        # A rotation by more than a quarter is flexed no less.
+        flexed = normal.length if before.dot(turned) > 0.0 else 1.0
+        total += normal * flexed
+        weight += normal.length * flexed
+        most = max(most, flexed)
+    if not samples:
+        return None
+    return _Clip(total, most >= sin(LEAST_FLEXION), total.length >= COHERENT * weight)
+
+
+class _Channel(NamedTuple):
+    """A channel of a pose bone: its property, and the number of its components."""
+
+    owner: Any
+    name: str
+    size: int
+
+    def at(self, curves: Mapping[int, Any], frame: float) -> Any:
+        """Return its values at a frame of some F-curves by component."""
+        still = getattr(self.owner, self.name)
+        values = [curves[i].evaluate(frame) if i in curves else still[i] for i in range(self.size)]
+        if self.name != "location":
+            return values
+        return Vector() if self.owner.bone.use_connect else Vector(values)
+
+
+def _sampled(
+    armature: bpy.types.Object, channels: Sequence[_Channel], everywhere: bool
+) -> Iterable[list[Any]]:
+    """Yield the values of channels at frames of clips with keys of the first one.
+
+    They are evenly chosen from all.
+    """
+    frames: list[tuple[list[dict[int, Any]], float]] = []
+    for clip in animation.clips_of(armature, everywhere):
+        curves = [
+            animation.channel_of_clip(clip, channel.owner.path_from_id(channel.name), channel.size)
+            for channel in channels
+        ]
+        points = (point for curve in curves[0].values() for point in curve.keyframe_points)
+        frames += [(curves, frame) for frame in sorted({point.co.x for point in points})]
+    stride = -(-len(frames) // SAMPLES)
+    for curves, frame in frames[:: max(1, stride)]:
+        pairs = zip(channels, curves, strict=True)
+        yield [channel.at(column, frame) for channel, column in pairs]
+
+
+def _rest(joint: _Joint) -> Vector | None:
+    direction = joint.bent
+    if direction is None:
+        return None
+    if joint.before.angle(joint.after) < SLIGHT:
+        body = _body(joint)
+        if body is not None and body.angle(direction) > OTHERWISE:
+            return None
+    return direction
+
+
+def _pole(joint: _Joint) -> Vector | None:
+    return joint.uses.pole_axis(joint.bone)
+
+
+def _body(joint: _Joint) -> Vector | None:
+    if joint.clip is not None and joint.clip.is_bent:
+        return None  # It moves otherwise.
+    rig = joint.rig
+    name = rig.names[joint.bone]
+    body = body_of(joint.armature, name)
+    index = body.index.get(body.meant(name), -1)
+    for limb in body.anatomy.limbs:
+        joints = [bone for bone in limb.bones[1:] if bone not in limb.halves]
+        if joints == [index]:
+            to = body.front if limb.kind == "ARM" else -body.front
+            line = [body.matrix(rig.rest(bone)) for bone in rig.chain_up(joint.bone)]
+            offsets = [line[-1].translation - above.translation for above in line[-2::-1]]
+            upper = next((offset for offset in offsets if offset.length > 0.0), Vector())
+            axis = cast(Vector, upper.cross(to))
+            axes = line[-1].to_3x3().normalized()
+            return axes.transposed() @ axis if axis.length > 0.0 else None
+    return None
+
+
+EVIDENCE: Final = (
+    ("SET", _set),
+    ("LIMIT", _limit),
+    ("CLIP", _clip),
+    ("REST", _rest),
+    ("POLE", _pole),
+    ("BODY", _body),
+)
+
+
+# Chains: to which side they bend, by the joints that tell.
+
+
+def planned_flexion(rig: Skeleton, name: str) -> Vector | None:
+    """Return the axis about which a joint flexes as the plan sees it, in the bone's rest space.
+
+    That is what is stored, or else the rest pose; None if neither tells.
+    """
+    stored = stored_flexion(rig, rig.index[name])
+    joint = _joint(rig.object, name, Uses((), lambda _: None), None) if stored is None else None
+    axis = joint.bent if joint is not None else None
+    return stored if axis is None else axis.normalized()
+
+
+def bend_side(rig: Skeleton, chain: Sequence[int], tip_bone: int) -> RestBend | None:
+    """Return how a chain bends, None if nothing tells.
+
+    Its joints' stored flexion tells, else its rest pose.
+
+    Args:
+        rig: The armature.
+        chain: The bones, root first.
+        tip_bone: The bone whose head is the tip; -1 for the last bone's tail.
+    """
+    bones = [rig.rest(bone) for bone in chain]
+    tip = rig.rest(tip_bone).head_local if tip_bone >= 0 else bones[-1].tail_local
+    joints = [*[bone.head_local for bone in bones], tip]
+    axes = bones[0].matrix_local.to_3x3()
+    posed = pose_bones(rig.object)
+    stored = [
+        None if axis is None else bone.matrix_local.to_3x3() @ axis
+        for i, bone in zip(chain[1:], bones[1:], strict=True)
+        for axis in [_stored(bone, posed[rig.names[i]])]
+    ]
+    side = _folded_side(joints, stored) if 3 <= len(chain) <= LIMB else None
+    if side is None:
+        # A joint bulges to where its bone does not go.
+        sides = [
+            cast(Vector, (after - at).normalized().cross(axis))
+            for (at, after), axis in zip(pairwise(joints[1:]), stored, strict=True)
+            if axis is not None
+        ]
+        total = sum(sides, Vector())
+        if not sides or total.length < AGREED * len(sides):
+            rest = rest_bend(joints, axes)
+            return None if rest is None else RestBend(rest)
+        side = total.normalized(), ()
+    return RestBend(vector(axes.transposed() @ side[0]), side[1])
+
+
+def _folded_side(
+    joints: Sequence[Vector], stored: Sequence[Vector | None]
+) -> tuple[Vector, tuple[int, ...]] | None:
+    """Return the side to which a limb bends, and its folds; None if all its joints flex one way.
+
+    Bent as at rest, its side is that on which its joints are.
+
+    Args:
+        joints: From the root to the tip, at rest.
+        stored: The axis about which each joint between them flexes, None if none is stored.
+    """
+    bones = [cast(Vector, after - at) for at, after in pairwise(joints)]
+    axes: list[Vector | None] = []
+    for (before, after), axis in zip(pairwise(bones), stored, strict=True):
+        is_folded = before.dot(after) < FOLDED * before.length * after.length
+        axes.append(cast(Vector, before.cross(after)) if axis is None and is_folded else axis)
+    known = [axis.normalized() for axis in axes if axis is not None]
+    along = [axis.dot(known[0]) for axis in known]
+    if min(along, default=1.0) > -SAME_AXIS or any(abs(one) < SAME_AXIS for one in along):
+        return None
+    folds = [0 if axis is None else round(axis.normalized().dot(known[0])) for axis in axes]
+    points = [vector(joint - joints[0]) for joint in joints]
+    line = chain_axis(points)
+    own = bend_direction(points, line)
+    if own is not None and Vector(own).dot(folded_bend(points, line, folds)) < 0.0:
+        folds = [-fold for fold in folds]
+    normal = Vector()
+    for fold, axis in zip(folds, axes, strict=True):
+        normal += Vector() if axis is None else fold * axis.normalized()
+    side = unit(vector(cast(Vector, Vector(line).cross(normal))))
+    return None if side is None else (Vector(side), tuple(folds))

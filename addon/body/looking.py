@@ -1,0 +1,329 @@
+"""Recognizing the body of an armature: its up and forward directions, and its limbs."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from functools import partial
+from typing import Any, Final, cast
+
+import bpy
+from mathutils import Vector
+
+from fabrik_solver.core.vectors import Vec
+from fabrik_solver.motion.anatomy import (
+    BETTER,
+    SURE,
+    UP,
+    RestBone,
+    possible_body,
+    recognize,
+)
+
+from ..blender.axes import AXES, nearest_axis
+from ..blender.clip import Clip, clip_revision
+from ..blender.rotation import floats
+from ..blender.session import part
+from ..blender.skeleton import vector
+from .body import Body, Rig, Row
+from .loose import attached, loose_ends
+from .rig import PlainRig
+from .rigify import RigifyRig
+
+KINDS: Final[tuple[Rig, ...]] = (RigifyRig(), PlainRig())
+"""The kinds of rigs: the first one counts that has bones in an armature."""
+
+OUTER: Final = {"LEGS", "ARMS", "FEET", "HANDS"}
+"""What a body may lack because its hands or feet are no children of its limbs."""
+
+LYING: Final = ("Z", "Y", "NEGATIVE_Y")
+"""The axes that may point up in a character that lies down: those of importers, and that of what
+Blender wrote to BVH and reads again, as it writes Z up and expects Y."""
+
+
+def body_of(armature: bpy.types.Object, bone: str = "", up_axis: str = "") -> Body:
+    """Recognize the body of an armature, from its rest pose and the object's orientation.
+
+    If the rest pose is not that of a figure that stands, as in many captures, frames of its
+    animation are looked at as well. Up is as for `standing_body`. If that shows no figure that
+    stands, as for one that lies down, the axes of `LYING` are tried.
+
+    Args:
+        armature: The armature.
+        bone: A bone of the body, where there may be several in the armature: bones of others are
+            left out.
+        up_axis: Its axis that points up; that which does so now if it is empty.
+    """
+    top = figure_among(armature, figures(armature), bone) if bone else ""
+    return _looked_at(armature, (up_axis or _up_axis(armature), *LYING), top)
+
+
+class _Looks(dict[int, "_Looked"]):
+    """What the session has recognized, by the session UID of the armature."""
+
+
+class _Looked:
+    """What was recognized in an armature, as long as its bones are the same.
+
+    Attributes:
+        bones: The bones, as `_revision` returns them.
+        rig: What kind of rig it is.
+        results: What was recognized by what was asked, each with the revision of the clip that was
+            looked at; None if none was.
+    """
+
+    def __init__(self, armature: bpy.types.Object, bones: object) -> None:
+        """Find its kind."""
+        self.bones = bones
+        self.rig = next((rig for rig in KINDS if rig.rows(armature)), KINDS[-1])
+        self.results: dict[object, tuple[Any, object]] = {}
+
+
+def _looked(armature: bpy.types.Object) -> _Looked:
+    """Return what was recognized in an armature as its bones are now."""
+    looks, bones = part(_Looks), _revision(armature)
+    looked = looks.get(armature.session_uid)
+    if looked is None or looked.bones != bones:
+        looked = looks[armature.session_uid] = _Looked(armature, bones)
+    return looked
+
+
+def _remembered(
+    armature: bpy.types.Object,
+    asked: object,
+    look: Callable[[Rig, Clip], Any],
+    clip: Clip | None = None,
+) -> Any:
+    """Return what was recognized in an armature, as it is now with its bones and clip.
+
+    Args:
+        armature: The armature.
+        asked: What is asked.
+        look: Recognizes it.
+        clip: The clip of what asks, which then depends on it as well.
+    """
+    looked = _looked(armature)
+    result, seen = looked.results.get(asked, (None, b""))
+    if seen is not None and seen != clip_revision(armature):
+        new = Clip(armature)
+        result = look(looked.rig, new)
+        seen = clip_revision(armature) if new.is_read else None
+        looked.results[asked] = result, seen
+    if clip is not None and seen is not None:
+        clip.is_read = True
+    return result
+
+
+def _revision(armature: bpy.types.Object) -> tuple[object, ...]:
+    """Return all of the bones of an armature that is looked at, in a comparable form."""
+    bones = cast("bpy.types.Armature", armature.data).bones
+    parents = [above.name if (above := bone.parent) else "" for bone in bones]
+    deforms = [False] * len(bones)
+    bones.foreach_get("use_deform", deforms)
+    rests = [floats(bones, name, size) for name, size in RESTS]
+    return bones.keys(), parents, deforms, rests, [rig.marks(armature) for rig in KINDS]
+
+
+RESTS: Final = (("head_local", 3), ("tail_local", 3), ("matrix_local", 16))
+"""The rest pose of a bone, by the names and sizes of its properties."""
+
+
+LEAST_BONES: Final = 8
+"""The fewest bones of one of several figures in an armature."""
+
+APART: Final = 0.1
+"""The least distance of the hips of figures, in heights; layers of a rig are in one place."""
+
+
+def figures(armature: bpy.types.Object) -> list[str]:
+    """Return the topmost bone of each body, if there are several in an armature.
+
+    That is so where two bones side by side carry a whole figure each; their parents are of neither.
+    """
+    up = _up_axis(armature)
+    tops: list[str] = _remembered(armature, ("FIGURES", up), partial(_figures, armature, up))
+    return tops
+
+
+def _figures(armature: bpy.types.Object, up: str, rig: Rig, clip: Clip) -> list[str]:
+    if not rig.is_keyed:
+        return []
+    rows = rig.rows(armature)
+    whole = _looked_at(armature, (up, *LYING), "", clip)
+    branches = _branches(rows)
+    trunk = {whole.names[i] for i in (whole.anatomy.hips, *whole.anatomy.spine) if i >= 0}
+    above = [rows[row.parent].name for row in branches if row.parent >= 0]
+    if whole.anatomy.sureness >= SURE and not trunk.isdisjoint(above):
+        return []  # They are its arms and its head.
+    tops: dict[str, Body] = {}
+    for top in [row.name for row in branches] if len(branches) > 1 else ():
+        figure = _looked_at(armature, (up,), top, clip)
+        is_layer = any(_hips_between(armature, figure, other) < APART for other in tops.values())
+        if figure.anatomy.sureness >= SURE and not is_layer:
+            tops[top] = figure
+    return [*tops] if len(tops) > 1 else []
+
+
+def _branches(rows: Sequence[Row]) -> list[Row]:
+    """Return the large branches side by side that may each be a figure; what is above has all."""
+    counts = [1] * len(rows)
+    for i, row in reversed([*enumerate(rows)]):
+        if row.parent >= 0:
+            counts[row.parent] += counts[i]
+    above = -1
+    while True:
+        large = [
+            i for i, row in enumerate(rows) if row.parent == above and counts[i] >= LEAST_BONES
+        ]
+        if len(large) != 1:
+            return [rows[i] for i in large]
+        above = large[0]
+
+
+def _hips_between(armature: bpy.types.Object, *pair: Body) -> float:
+    """Return how far the hips of two bodies are apart, in heights of the larger one."""
+    bones = cast("bpy.types.Armature", armature.data).bones
+    a, b = (body.matrix(bones[body.names[body.anatomy.hips]]).translation for body in pair)
+    return (a - b).length / max([body.size for body in pair])
+
+
+def figure_among(armature: bpy.types.Object, tops: Sequence[str], bone: str) -> str:
+    """Return which of some topmost bones of figures a bone is or is below; empty if none."""
+    bones = cast("bpy.types.Armature", armature.data).bones
+    above = {bone, *(one.name for one in bones[bone].parent_recursive)} if bone in bones else ()
+    return next((top for top in tops if top in above), "")
+
+
+def meant_figure(armature: bpy.types.Object) -> str:
+    """Return the topmost bone of the figure that the user means, if there are several.
+
+    That is the figure of the active bone, or else the first one.
+    """
+    tops = figures(armature)
+    active = cast("bpy.types.Armature", armature.data).bones.active
+    bone = active.name if active is not None else ""
+    return figure_among(armature, tops, bone) or next(iter(tops), "")
+
+
+def standing_body(armature: bpy.types.Object) -> Body:
+    """Recognize the body of an armature that stands upright in the world.
+
+    Some importers keep Y up and rotate the object, others rotate the bones: up is the axis of the
+    armature that points up most in world space.
+    """
+    return _looked_at(armature, (_up_axis(armature),))
+
+
+def _looked_at(
+    armature: bpy.types.Object, axes: Sequence[str], top: str = "", clip: Clip | None = None
+) -> Body:
+    """Return a body as `_look` recognizes it; `clip` is that of what asks."""
+    look = partial(_look, armature, axes, top)
+    body: Body = _remembered(armature, (tuple(axes), top), look, clip)
+    return body
+
+
+def _look(armature: bpy.types.Object, axes: Sequence[str], top: str, rig: Rig, clip: Clip) -> Body:
+    """Recognize a body, with hands and feet that are no children of its limbs if it lacks any.
+
+    Args:
+        armature: The armature object.
+        axes: The axes that may point up; the first is preferred.
+        top: The topmost bone of the body; empty if there is no other one.
+        rig: What kind of rig it is.
+        clip: The animation of the armature.
+    """
+    rows = _below(rig.rows(armature), top) if top else rig.rows(armature)
+    look = partial(_recognize, armature, rig)
+    if not rig.is_keyed:
+        return look(axes[0], rows)
+    body = _best_looked_at(look, axes, rows, clip)
+    lacking = body.anatomy.missing()
+    if not OUTER & {*lacking}:
+        return body
+    possible = {body.names[i] for i in possible_body(body.bones)}
+    ends = loose_ends(armature, clip, possible, {row.name for row in rows})
+    limbs = [limb for limb in body.anatomy.limbs if limb.is_bare]
+    bare = {body.names[limb.end if limb.end >= 0 else limb.bones[-1]] for limb in limbs}
+    # Other joints may be at one place by chance, as those of a short arm and a large head.
+    of_bare = {name: end for name, end in ends.items() if end.limb in bare}
+    for some in filter(None, (of_bare, ends if ends != of_bare else {})):
+        whole = _best_looked_at(look, axes, attached(rows, some), clip)
+        if len(whole.anatomy.missing()) < len(lacking):
+            outer = {whole.names[limb.end] for limb in whole.anatomy.limbs if limb.end >= 0}
+            return replace(whole, loose={name: some[name] for name in some if name in outer})
+    return body
+
+
+def _best_looked_at(
+    look: Callable[..., Body], axes: Sequence[str], rows: Sequence[Row], clip: Clip
+) -> Body:
+    """Recognize a body in its rest pose, or in its animation if that shows it better."""
+    standing = look(axes[0], rows)
+    if standing.anatomy.sureness >= SURE:
+        return standing
+    if clip.frames:
+        standing = look(axes[0], rows, clip)
+    if standing.anatomy.sureness >= SURE:
+        return standing
+    others = [look(axis, rows, clip) for axis in axes[1:] if axis != axes[0]]
+    best = max(others, key=lambda body: body.anatomy.sureness, default=standing)
+    return best if best.anatomy.sureness >= standing.anatomy.sureness + BETTER else standing
+
+
+def _up_axis(armature: bpy.types.Object) -> str:
+    """Return the axis of an armature that points up most in world space."""
+    world_up = armature.matrix_world.to_3x3().inverted_safe() @ Vector(UP)
+    return nearest_axis(world_up, AXES)
+
+
+def _recognize(
+    armature: bpy.types.Object, rig: Rig, up: str, rows: Sequence[Row], clip: Clip | None = None
+) -> Body:
+    """Return the body of an armature, given which of its axes points up.
+
+    Args:
+        armature: The armature object.
+        rig: What kind of rig it is.
+        up: The axis.
+        rows: The bones that count, parents first.
+        clip: Its animation, to be looked at if the rest pose does not do.
+    """
+    turn = Vector(UP).rotation_difference(Vector(AXES[up]))
+    back = turn.inverted()
+    rest = [
+        RestBone(
+            row.title,
+            row.parent,
+            vector(back @ row.bone.head_local),
+            vector(back @ row.bone.tail_local),
+            row.deforms,
+            row.is_foot,
+        )
+        for row in rows
+    ]
+    frames = clip.frames if clip is not None else []
+
+    def heads_at(frame: float) -> list[Vec]:
+        matrices = cast(Clip, clip).matrices(frame)
+        return [vector(back @ matrices[row.name].translation) for row in rows]
+
+    anatomy = recognize(rest, map(heads_at, frames))
+    frame = frames[anatomy.pose] if anatomy.pose >= 0 else None
+    shown = [bone.head for bone in rest] if frame is None else heads_at(frame)
+    extents = [max(values) - min(values) for values in zip(*shown, strict=True)]
+    size = anatomy.height if anatomy.hips >= 0 else max(extents, default=0.0)
+    posed = {} if frame is None else cast(Clip, clip).matrices(frame)
+    bones = [bone._replace(name=row.name) for bone, row in zip(rest, rows, strict=True)]
+    return Body(armature, rig, bones, anatomy, size, up, turn, frame, posed)
+
+
+def _below(rows: Sequence[Row], top: str) -> list[Row]:
+    """Return a bone and those below it."""
+    index: dict[int, int] = {}
+    for i, row in enumerate(rows):
+        if row.name == top or row.parent in index:
+            index[i] = len(index)
+    return [
+        row._replace(parent=index.get(row.parent, -1)) for i, row in enumerate(rows) if i in index
+    ]

@@ -1,0 +1,78 @@
+"""The two limbs of a pair bend as mirror images, whatever tells how they bend."""
+
+from __future__ import annotations
+
+from math import radians
+from typing import Any
+
+import pytest
+from characters import FAMILIES, make_capture
+from families import ARM, Joints, about_x, standing, walking
+from mathutils import Matrix, Vector
+from operating import add_limbs
+from rigs import evaluated, go
+
+from addon.body.flexion import flexion_of
+from addon.body.looking import body_of
+from addon.editing.joint_uses import uses_of
+
+pytestmark = pytest.mark.newest
+
+BEHIND = 0.012
+"""How far the elbows are behind the line from shoulder to wrist."""
+
+
+def arms_in_a(phase: float, yaw: float) -> Joints:
+    """Return a figure that walks, with arms that are held away from it and hardly move."""
+    legs, stand = walking(phase, 0.0), standing(45.0)
+    turn = Matrix.Rotation(yaw, 3, "Z")
+
+    def place(name: str, side: int) -> Any:
+        if name not in ARM[2:]:
+            x, y, z = legs(name, side)
+        else:
+            x, y, z = about_x(stand(name, side), radians(0.2 * side * (phase % 1.0)))
+            y += BEHIND * (name == "elbow") - 0.2 * phase
+        return tuple(turn @ Vector((x, y, z)))
+
+    return place
+
+
+UNKNOWN = ("genesis 9", "quaternius")
+"""Families whose feet are no children of their shins, so that these end anywhere at rest."""
+
+
+@pytest.mark.parametrize("name", [name for name in FAMILIES if name not in UNKNOWN])
+def test_joints_of_a_pair_bend_mirrored(empty_file: None, name: str) -> None:
+    rig = make_capture(name, yaw=0.0, walk=arms_in_a)
+    body, uses = body_of(rig), uses_of(rig)
+    bends: dict[str, list[Vector]] = {}
+    sources: list[str] = []
+    for limb in body.anatomy.limbs:
+        joints = [bone for bone in limb.bones[1:] if bone not in limb.halves]
+        if len(joints) != 1:
+            continue
+        bone = rig.data.bones[body.names[joints[0]]]
+        flexion = flexion_of(rig, bone.name, uses)
+        assert flexion is not None, bone.name
+        sources.append(flexion.source)
+        after = body.matrix(rig.data.bones[body.names[limb.end]]).translation
+        along = after - body.matrix(bone).translation
+        axis = body.matrix(bone).to_3x3().normalized() @ flexion.axis
+        bends.setdefault(limb.kind, []).append(axis.cross(along).normalized())
+    for kind, sides in bends.items():
+        ahead = [side.dot(body.front) > 0.0 for side in sides]
+        assert ahead == [kind == "ARM"] * len(sides), (kind, sides, sources)
+
+
+@pytest.mark.parametrize("name", ["mmd", "genesis 8", "makehuman", "cmu"])
+def test_poles_of_arms_are_behind_and_of_legs_ahead(empty_file: None, name: str) -> None:
+    rig = make_capture(name, yaw=0.0, walk=arms_in_a)
+    go(1)
+    for _, limb in body_of(rig).limbs:
+        add_limbs(rig, limb.end, controls="EMPTY")
+        item = rig.fabrik.constraints[-1]
+        shown = evaluated(rig).pose.bones
+        middle = 0.5 * (shown[limb.bones[0]].head + shown[limb.hand].head)
+        behind = (item.pole_target.matrix_world.translation - middle).normalized().y
+        assert (behind > 0.5) if limb.kind == "ARM" else (behind < -0.5), limb
