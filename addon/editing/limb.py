@@ -7,9 +7,7 @@ from functools import cache
 
 import bpy
 
-from fabrik_solver.motion.anatomy import RestBone, words_of
-from fabrik_solver.motion.figure import Names
-from fabrik_solver.motion.naming import only_twists
+from fabrik_solver.motion.anatomy import Names, RestBone, only_twists, words_of
 
 from ..blender.access import pose_bones
 from ..blender.character import recognizing_once

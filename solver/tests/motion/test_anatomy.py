@@ -12,18 +12,18 @@ from animals import ANIMALS, CREATURES, THINGS, Joint, both, line
 
 from fabrik_solver import COMPILED
 from fabrik_solver.core.vectors import Vec, add, dot, scaled, sub
-from fabrik_solver.motion import limb_finding
 from fabrik_solver.motion.anatomy import (
     UP,
     Limb,
     RestBone,
     floor_below,
     is_segment,
+    part_of,
     recognize,
     side_of,
     words_of,
 )
-from fabrik_solver.motion.naming import part_of
+from fabrik_solver.motion.anatomy import limbs as limb_finding
 
 CRAB, HUMAN, INSECT, LIZARD, QUADRUPED, SCORPION, SHARK, SNAKE, STAG, TREX, WOLF = (
     CREATURES[name].joints

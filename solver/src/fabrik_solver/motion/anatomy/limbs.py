@@ -8,7 +8,7 @@ from itertools import pairwise
 from math import cos, dist, hypot, inf, radians
 from typing import Final, NamedTuple
 
-from ..core.vectors import Vec, across, cross, dot, length, scaled, sub, sum_of, unit
+from ...core.vectors import Vec, across, cross, dot, length, scaled, sub, sum_of, unit
 from .figure import ANKLE_MAX, ENDS, FLAT, LIMBS, NO_LENGTH, TAIL_MIN, UP, Figure, Names
 from .naming import ARM_PARTS, LEG_PARTS, TRUNK, only_twists, part_of, words_of
 

@@ -11,9 +11,8 @@ from collections.abc import Iterable, Sequence
 from math import dist
 from typing import Final, NamedTuple
 
-from ..core.vectors import ORIGIN, Vec, add, cross, dot, length, sub, sum_of, unit
+from ...core.vectors import ORIGIN, Vec, add, cross, dot, length, sub, sum_of, unit
 from .figure import (
-    LEFT,
     SPRAWLING,
     SYMMETRY_TOLERANCE,
     UP,
@@ -22,29 +21,9 @@ from .figure import (
     RestBone,
     body_bones,
     level,
-    possible_body,
 )
-from .limb_finding import Limb, is_hand, is_segment, limbs_of, standing_ends, stiff_limbs
-from .naming import FACE, HAND, part_of, side_of, words_of
-
-__all__ = [
-    "BETTER",
-    "HAND",
-    "LEFT",
-    "SURE",
-    "UP",
-    "Anatomy",
-    "Limb",
-    "RestBone",
-    "body_bones",
-    "is_segment",
-    "level",
-    "part_of",
-    "possible_body",
-    "recognize",
-    "side_of",
-    "words_of",
-]
+from .limbs import Limb, is_hand, limbs_of, standing_ends, stiff_limbs
+from .naming import FACE
 
 LARGE_LIMB_MIN: Final = 0.25
 """The least length of a limb that locates the trunk, as a fraction of the longest limb's: eyelids

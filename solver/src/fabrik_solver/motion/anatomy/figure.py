@@ -11,7 +11,7 @@ from math import dist, floor, hypot
 from statistics import median
 from typing import Final, NamedTuple
 
-from ..core.vectors import ORIGIN, Vec, add, cross, dot, length, scaled, sub, sum_of, unit
+from ...core.vectors import ORIGIN, Vec, add, cross, dot, length, scaled, sub, sum_of, unit
 from .naming import END, FRONT_OR_HIND, NOT_BODY, SIDES, TRUNK, only_twists, part_of, words_of
 
 # Not Final: mypyc would take such tuples for unset when they are used.
