@@ -23,7 +23,7 @@ from fabrik_solver.motion.anatomy import (
     side_of,
     words_of,
 )
-from fabrik_solver.motion.anatomy import limbs as limb_finding
+from fabrik_solver.motion.anatomy import chain as limb_finding
 
 CRAB, HUMAN, INSECT, LIZARD, QUADRUPED, SCORPION, SHARK, SNAKE, STAG, TREX, WOLF = (
     CREATURES[name].joints

@@ -9,12 +9,12 @@ from __future__ import annotations
 import sys
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
-from math import cos, radians, sin
+from math import cos, dist, radians, sin
 from random import Random
 from typing import NamedTuple
 
 from animals import CREATURES, THINGS
-from families import FAMILIES, about_x, joints_of, standing
+from families import FAMILIES, about_x, joints_of, standing, walking
 
 from fabrik_solver.core.vectors import Vec, add, scaled, sub
 from fabrik_solver.motion.anatomy import Anatomy, RestBone, part_of, recognize, words_of
@@ -80,7 +80,7 @@ class Skeleton(NamedTuple):
         return [end for one, _, _, end in self.limbs if one == kind and end]
 
 
-ONLY_NAMED = {"makehuman", "quaternius", "rigify", "wolf", "trex", "scorpion", "crab"}
+ONLY_NAMED = {"makehuman", "quaternius", "rigify", "trex", "scorpion", "crab", "ostrich"}
 """Families of which only names tell the limbs."""
 
 BEYOND_HEAD = {"biped", "valve", "vroid"}
@@ -420,11 +420,12 @@ PERTURBATIONS: dict[str, Callable[[Skeleton], Skeleton]] = {
 
 
 class Case(NamedTuple):
-    """A skeleton after a perturbation, in the shape in which it is recognized."""
+    """A skeleton after a perturbation, in the shape in which it is recognized, with its poses."""
 
     skeleton: Skeleton
     perturbation: str
     bones: list[RestBone]
+    poses: tuple[list[Vec], ...] = ()
 
     @property
     def label(self) -> str:
@@ -462,6 +463,22 @@ def cases() -> Iterator[Case]:
                     changed = perturb(one)
                     if changed.rows != one.rows or name == "as it is":
                         yield Case(changed, name, bones_of(changed))
+            if plain.family in FAMILIES:
+                yield captured(one)
+
+
+def captured(skeleton: Skeleton) -> Case:
+    """Return a walk of a person whose rest pose is none: all bones lie along one line."""
+    heads: dict[str, Vec] = {"": (0.0, 0.0, 0.0)}
+    places = {row.key: row.head for row in skeleton.rows}
+    for row in skeleton.rows:
+        step = dist(row.head, places[row.parent]) if row.parent else 0.0
+        heads[row.key] = add(heads[row.parent], (step, 0.0, 0.0))
+    layout = FAMILIES[skeleton.family]
+    walk = [joints_of(layout, walking(0.8 * k, 0.7)) for k in range(9)]
+    poses = [[joint.head for joint in pose] for pose in walk]
+    rest = skeleton.moved(lambda row: heads[row.key])
+    return Case(rest, "captured", bones_of(rest), tuple(poses))
 
 
 def answers(case: Case, found: Anatomy) -> Iterator[tuple[str, bool, bool]]:
@@ -488,7 +505,7 @@ def measure(of: Iterable[Case]) -> tuple[Counter[str], list[str]]:
     """Count answers that are right, wrong and said, and wrong and silent; list what is wrong."""
     counts, wrong = Counter[str](), list[str]()
     for case in of:
-        for part, right, said in answers(case, recognize(case.bones)):
+        for part, right, said in answers(case, recognize(case.bones, case.poses)):
             named = "named" if case.skeleton.is_named else "nameless"
             outcome = "right" if right else "wrong and said" if said else "wrong and silent"
             counts[outcome] += 1

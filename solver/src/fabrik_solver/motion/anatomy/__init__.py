@@ -3,8 +3,9 @@
 `naming` tells what names say, `figure` what is on which side in a pose.
 """
 
+from .chain import is_segment
 from .figure import LEFT, UP, Names, RestBone, body_bones, level, possible_body
-from .limbs import Limb, is_segment
+from .limbs import Limb
 from .naming import HAND, NOT_BODY, only_twists, part_of, side_of, words_of
 from .recognition import BETTER, SURE, THICKEST_SOLE, Anatomy, floor_below, recognize
 

@@ -41,6 +41,9 @@ flat foot begins there."""
 FLAT: Final = 0.84
 """The least ratio of run to rise of a flat foot: 40 degrees off vertical."""
 
+FOOT_MAX: Final = 0.2
+"""The height, as a fraction of the hip's, below which an ankle is."""
+
 TAIL_MIN: Final = 0.3
 """The least length of a last bone whose tail is not guessed, as a fraction of its parent's."""
 
@@ -51,8 +54,11 @@ those of twins alike, but not those of all legs."""
 SPRAWLING: Final = 6
 """The number of legs, as of an insect, from which on they stand however far they sprawl."""
 
-TIPS_APART: Final = 0.05
-"""The largest difference in height of tails on one ground, as a fraction of the figure's height."""
+NEAR: Final = 0.05
+"""The largest difference in height of what is on one ground, as a fraction of the figure's."""
+
+LOW: Final = 0.15
+"""The largest height above the floor of what reaches it, as a fraction of the figure's height."""
 
 ENDS: Final = {"FINGER", "FOOT", "HAND", "TOE"}
 """The parts at the ends of limbs."""
@@ -272,7 +278,7 @@ class Figure:
             return {}
         ground = min([tail[2] for tail in down.values()])
         tops = {i: max([self.heads[k][2] for k in self.ancestry(i)]) - ground for i in last}
-        apart = TIPS_APART * max(tops.values())
+        apart = NEAR * max(tops.values())
         tips = {i: tail for i, tail in down.items() if tail[2] - ground <= apart}
         low = [i for i in last if self.heads[i][2] - ground <= ANKLE_MAX * tops[i]]
         # Two pairs that sprawl may be anything; three are an insect's.

@@ -152,9 +152,8 @@ def floor_below(joints: Iterable[float], ends: Iterable[float], leg: float) -> f
 
 def _recognize(figure: Figure) -> Anatomy:
     """Recognize a figure in one pose."""
-    bones, heads, names = figure.bones, figure.heads, figure.names
-    if figure.evidence in ("AXIS", "SHAPE"):
-        figure.face(_toes(heads, limbs_of(figure)))
+    bones, names = figure.bones, figure.names
+    facing(figure)
     limbs = limbs_of(figure)
     head = _head(figure, limbs)
     limbs = [limb for limb in limbs if head not in figure.ancestry(limb.trunk)]
@@ -182,6 +181,13 @@ def _recognize(figure: Figure) -> Anatomy:
         any(side and "wing" in words for side, words in zip(names.sides, names.words, strict=True)),
     )
     return anatomy._replace(sureness=_sureness(figure, anatomy))
+
+
+def facing(figure: Figure) -> Figure:
+    """Have a figure face where its feet point, if names don't tell left and right; return it."""
+    if figure.evidence in ("AXIS", "SHAPE"):
+        figure.face(_toes(figure.heads, limbs_of(figure)))
+    return figure
 
 
 def _is_of_limb(figure: Figure, bone: int, limbs: Sequence[Limb]) -> bool:
