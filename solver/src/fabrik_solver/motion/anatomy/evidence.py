@@ -318,18 +318,18 @@ def is_last(ankle: Ankle) -> float:
 
 
 ROWS: Final = (
-    Row("LEG", 5.0, is_called_leg),
+    Row("LEG", 3.5, is_called_leg),
     Row("LEG", -1.5, always),
     Row("LEG", 1.5, falls),
     Row("LEG", 1.5, is_lowest),
     Row("LEG", 1.0, is_flat),
-    Row("LEG", 2.5, stands_with_other),
+    Row("LEG", 4.0, stands_with_other),
     Row("LEG", -4.0, begins_low),
     Row("LEG", -0.5, stays_high),
     Row("LEG", -5.0, is_lifted),
     Row("LEG", -3.5, are_fins),
     Row("LEG", -2.0, hangs_beside_feet),
-    Row("LEG", -1.5, ends_higher),
+    Row("LEG", -0.5, ends_higher),
     Row("ARM", 4.0, is_called_arm),
     Row("ARM", 0.5, always),
     Row("ARM", 3.5, has_fingers),
@@ -349,7 +349,7 @@ ROWS: Final = (
 BESIDE: Final = (
     Beside(("LEG", "LEG"), 1.0, are_in_row),
     Beside(("LEG", "LEG"), -0.5, are_on_one_bone),
-    Beside(("LEG", "LEG"), -4.5, lacks_feet),
+    Beside(("LEG", "LEG"), -5.0, lacks_feet),
     Beside(("ARM", "ARM"), -4.0, are_upright),
 )
 """What two pairs tell."""

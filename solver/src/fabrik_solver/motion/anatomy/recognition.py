@@ -198,28 +198,38 @@ def _is_of_limb(figure: Figure, bone: int, limbs: Sequence[Limb]) -> bool:
 
 def _sureness(figure: Figure, anatomy: Anatomy) -> float:
     """Return how sure it is that a pose shows a figure, and that it has these parts."""
-    heads = figure.heads
     legs = [_down(figure, limb) for limb in anatomy.limbs if limb.kind == "LEG"]
-    rise = 1.0
-    if anatomy.head >= 0 and anatomy.hips >= 0:
-        way = sub(heads[anatomy.head], heads[anatomy.hips])
-        rise = way[2] / (length(way) or 1.0)
-    is_on_four = len({limb.trunk for limb in anatomy.limbs if limb.kind == "LEG"}) > 1
-    if not legs or (rise < HANGING and not is_on_four):  # An animal may lower its head.
+    rise = _rise_of_head(figure, anatomy)
+    # On four legs or more it may lower its head.
+    if not legs or (rise < HANGING and len(legs) < 4):
         return 0.0
+    down = sum(legs) / len(legs)
+    if len(legs) >= SPRAWLING and min(legs) > 0.0:
+        down = 1.0
+    stands = max(0.0, down) * (0.95 + 0.05 * max(0.0, rise))
+    whole = 0.6 + 0.2 * (len(anatomy.limbs) >= 4) + 0.2 * (anatomy.head >= 0)
+    return KNOWLEDGE.get(anatomy.evidence, 0.0) * _apart(figure, anatomy) * stands * whole
+
+
+def _rise_of_head(figure: Figure, anatomy: Anatomy) -> float:
+    """Return the sine of the pitch from hips to head; 1 if there are none."""
+    if anatomy.head < 0 or anatomy.hips < 0:
+        return 1.0
+    way = sub(figure.heads[anatomy.head], figure.heads[anatomy.hips])
+    return way[2] / (length(way) or 1.0)
+
+
+def _apart(figure: Figure, anatomy: Anatomy) -> float:
+    """Return the share of the limbs on the left that begin to the left of their twins."""
+    heads = figure.heads
     rights = {limb[:1] + limb[2:3]: limb for limb in anatomy.limbs if limb.side < 0}
     ways = [
         sub(_root(heads, limb), _root(heads, rights[limb[:1] + limb[2:3]]))
         for limb in anatomy.limbs
         if limb.side > 0
     ]
-    apart = sum([dot(way, anatomy.left) > 0.01 * anatomy.height for way in ways]) / len(ways)
-    down = sum(legs) / len(legs)
-    if len(legs) >= SPRAWLING and min(legs) > 0.0:
-        down = 1.0
-    stands = max(0.0, down) * (0.95 + 0.05 * max(0.0, rise))
-    whole = 0.6 + 0.2 * (len(anatomy.limbs) >= 4) + 0.2 * (anatomy.head >= 0)
-    return KNOWLEDGE.get(anatomy.evidence, 0.0) * apart * stands * whole
+    least = 0.01 * anatomy.height
+    return sum([dot(way, anatomy.left) > least for way in ways]) / len(ways)
 
 
 def _root(heads: Sequence[Vec], limb: Limb) -> Vec:
