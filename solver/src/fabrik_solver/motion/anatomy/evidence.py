@@ -15,7 +15,7 @@ from typing import Final, NamedTuple
 
 from ...core.vectors import cross, dot, sub
 from .chain import Chain
-from .figure import FOOT_MAX, LOW, NEAR, UP, Figure
+from .figure import FOOT_MAX, LOW, NEAR, SHORT, UP, Figure
 
 
 class Pair:
@@ -248,14 +248,16 @@ class Ankle(NamedTuple):
     Attributes:
         chain: The chain that the leg is of.
         first: The index of its first bone.
-        below: The index of the joint at the end of its shin by the names; -1 if they don't tell.
         at: The index of the joint.
+        before: How many joints before it may be the ankle.
+        is_below_shin: Whether it ends what is called the shin.
     """
 
     chain: Chain
     first: int
-    below: int
     at: int
+    before: int = 0
+    is_below_shin: bool = False
 
     @property
     def height(self) -> float:
@@ -279,12 +281,7 @@ def is_called_foot(ankle: Ankle) -> float:
 
 def is_below_shin(ankle: Ankle) -> float:
     """What comes after the shin is the foot, unless an animal has a bone more."""
-    return float(ankle.at == ankle.below)
-
-
-def is_high(ankle: Ankle) -> float:
-    """Feet are on the ground."""
-    return ankle.height
+    return float(ankle.is_below_shin)
 
 
 def is_near_ground(ankle: Ankle) -> float:
@@ -307,9 +304,17 @@ def follows_flat(ankle: Ankle) -> float:
     return float(ankle.chain.lies_flat(ankle.at - 1))
 
 
+def is_long_bone(ankle: Ankle) -> float:
+    """The foot of a person is shorter than the shin; an animal's bone below the hock is not."""
+    heads, k = ankle.chain.heads, ankle.at
+    if k + 1 >= len(heads):
+        return 0.0
+    return float(dist(heads[k], heads[k + 1]) > SHORT * dist(heads[k - 1], heads[k]))
+
+
 def bones_before(ankle: Ankle) -> float:
     """Of several joints on the ground the ankle is the first."""
-    return float(ankle.at - ankle.first - 2)
+    return float(ankle.before)
 
 
 def is_last(ankle: Ankle) -> float:
@@ -356,14 +361,14 @@ BESIDE: Final = (
 
 FEET: Final = (
     Foot(1.5, is_called_foot),
-    Foot(2.5, is_below_shin),
-    Foot(-3.0, is_high),
-    Foot(1.5, is_near_ground),
-    Foot(-2.0, is_above_ankles),
-    Foot(3.5, begins_flat),
+    Foot(3.0, is_below_shin),
+    Foot(3.0, is_near_ground),
+    Foot(-4.0, is_above_ankles),
+    Foot(2.5, begins_flat),
     Foot(-2.5, follows_flat),
-    Foot(-1.5, bones_before),
-    Foot(-1.0, is_last),
+    Foot(-2.5, is_long_bone),
+    Foot(-3.0, bones_before),
+    Foot(-3.5, is_last),
 )
 """What tells the joint where a leg ends: that with the most evidence is its ankle."""
 

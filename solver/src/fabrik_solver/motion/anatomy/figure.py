@@ -44,6 +44,10 @@ FLAT: Final = 0.84
 FOOT_MAX: Final = 0.2
 """The height, as a fraction of the hip's, below which an ankle is."""
 
+SHORT: Final = 0.6
+"""The length of a bone as a fraction of another one's, below which it is not of the same limb: hips
+are shorter than thighs, and feet than shins."""
+
 TAIL_MIN: Final = 0.3
 """The least length of a last bone whose tail is not guessed, as a fraction of its parent's."""
 

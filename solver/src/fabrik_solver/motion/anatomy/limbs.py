@@ -10,7 +10,7 @@ from typing import Final, NamedTuple
 from ...core.vectors import Vec, dot, length, sub, unit
 from .chain import IN_LINE, Chain, is_hand
 from .evidence import Ankle, Pair, foot_evidence
-from .figure import ANKLE_MAX, ENDS, LIMBS, LOW, NEAR, NO_LENGTH, TAIL_MIN, Figure
+from .figure import ANKLE_MAX, ENDS, LIMBS, LOW, NEAR, NO_LENGTH, SHORT, TAIL_MIN, Figure
 from .labelling import best_labels
 from .naming import TRUNK
 
@@ -20,10 +20,6 @@ LIMB_MIN: Final = 0.1
 UNLIKE: Final = 0.3
 """The least difference in length, as a fraction, of limbs that are no twins."""
 
-
-SHORT: Final = 0.6
-"""The length of a bone above a leg, as a fraction of the bone after it, below which it is none of
-the leg's."""
 
 LIMB: Final = 4
 """The number of joints from which on a limb is alike, whatever one hand carries."""
@@ -207,9 +203,6 @@ def _limb(chain: Chain, kind: str, first: int, last: int) -> Limb:
         last: That of its hand or foot, or the number of bones.
     """
     path = chain.path
-    # A leg may end where no ankle is.
-    hip = chain.heads[first][2] - chain.figure.floor
-    is_high = kind == "LEG" and chain.low > ANKLE_MAX * hip
     end, beyond = (path[k] if k < len(path) else -1 for k in (last, last + 1))
     bones = tuple(path[first:last])
     halves = tuple([path[k] for k in range(first + 1, min(last, len(path))) if chain.halves[k]])
@@ -218,7 +211,9 @@ def _limb(chain: Chain, kind: str, first: int, last: int) -> Limb:
     if end < 0:
         is_bare = kind != "LEG" or not chain.stands
     else:
-        is_bare = beyond < 0 and (is_high or chain.parts[last] in ("SHIN", "FOREARM"))
+        is_last = (beyond < 0 or chain.is_mark(last + 1)) and chain.parts[last] not in ENDS
+        is_high = kind == "LEG" and Ankle(chain, first, last).height > ANKLE_MAX
+        is_bare = is_last and (is_high or chain.parts[last] in ("SHIN", "FOREARM"))
     carriers = tuple(path[:first])
     return Limb(kind, chain.side, chain.trunk, carriers, bones, end, beyond, halves, is_bare)
 
@@ -244,7 +239,7 @@ def _ends(chain: Chain, kind: str) -> tuple[int, int]:
         first = _carriers(chain, kind, joints - 1)
         after = first + 2 if kind == "LEG" else _wrist(chain, first)
     last = last if last >= 0 else after if lower >= 0 or kind == "ARM" else joints - 1
-    return first, _ankle(chain, first, after if lower >= 0 else -1, last) if kind == "LEG" else last
+    return first, _ankle(chain, first, lower, last) if kind == "LEG" else last
 
 
 def _without_end(chain: Chain, kind: str, first: int, lower: int) -> tuple[int, int]:
@@ -318,21 +313,22 @@ def _ahead(heads: Sequence[Vec], kind: str) -> float:
     return size
 
 
-def _ankle(chain: Chain, first: int, below: int, otherwise: int) -> int:
+def _ankle(chain: Chain, first: int, lower: int, otherwise: int) -> int:
     """Return the index of the joint that is the ankle in a pose that stands.
 
     Args:
         chain: The chain.
         first: The index of the hip.
-        below: The index of the joint after the shin by the names, or -1.
+        lower: The index of the shin by the names, or -1.
         otherwise: The result if no joint can be.
     """
     joints = [
-        Ankle(chain, first, below, k)
-        for k in range(first + 2, len(chain.path))
+        k
+        for k in range(max(first + 2, lower + 1), len(chain.path))
         if chain.bends(k) and not chain.is_mark(k)
     ]
-    return max(joints, key=foot_evidence).at if joints else otherwise
+    ankles = [Ankle(chain, first, k, n, n == 0 and lower >= 0) for n, k in enumerate(joints)]
+    return max(ankles, key=foot_evidence).at if ankles else otherwise
 
 
 def _wrist(chain: Chain, first: int) -> int:
