@@ -409,9 +409,9 @@ def test_legs_of_a_nameless_animal_whose_paws_are_elsewhere_are_legs_without_fee
     }
     assert wolf.missing() == ["FEET"]
     trex = recognize(short(bones_of(TREX, nameless=True)))
-    assert {TREX[limb.end][0][:-2]: limb.kind for limb in trex.limbs} == {
-        "FrontFoot": "ARM",
-        "BackLowLeg": "LEG",
+    assert {TREX[limb.bones[0]][0][:-2]: limb.kind for limb in trex.limbs} == {
+        "FrontLeg": "ARM",
+        "BackLeg": "LEG",
     }
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from itertools import pairwise
+from itertools import pairwise, takewhile
 from math import cos, dist, hypot, radians
 from typing import Final
 
@@ -45,12 +45,15 @@ class Chain:
 
     def __init__(self, figure: Figure, start: int) -> None:
         """Read the names and the shape."""
-        self.figure, self.path = figure, figure.line(start)
+        self.figure, self.side = figure, figure.side[start]
+        # It ends where the trunk goes on from it, as one that chance put there does.
+        beyond = takewhile(lambda i: not figure.carries(i, -self.side), figure.line(start)[1:])
+        self.path = [start, *beyond]
         bones, names = figure.bones, figure.names
         while len(self.path) > 1 and names.is_twist(self.path[-1]):
             self.path.pop()  # It ends nothing.
         del self.path[_held(names, self.path) :]
-        self.side, self.trunk = figure.side[start], bones[start].parent
+        self.trunk = bones[start].parent
         self.heads = [figure.heads[i] for i in self.path]
         self.stands = self.path[-1] in figure.tips
         if self.stands:

@@ -306,10 +306,12 @@ def follows_flat(ankle: Ankle) -> float:
 
 def is_long_bone(ankle: Ankle) -> float:
     """The foot of a person is shorter than the shin; an animal's bone below the hock is not."""
-    heads, k = ankle.chain.heads, ankle.at
+    heads, k, knee = ankle.chain.heads, ankle.at, ankle.at - 1
     if k + 1 >= len(heads):
         return 0.0
-    return float(dist(heads[k], heads[k + 1]) > SHORT * dist(heads[k - 1], heads[k]))
+    while knee > ankle.first and not ankle.chain.bends(knee):
+        knee -= 1
+    return float(dist(heads[k], heads[k + 1]) > SHORT * dist(heads[knee], heads[k]))
 
 
 def bones_before(ankle: Ankle) -> float:

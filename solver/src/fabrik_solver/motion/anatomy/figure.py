@@ -264,6 +264,10 @@ class Figure:
         """Return the number of bones below a bone, including it."""
         return 1 + sum([self.count(i) for i in self.children[bone]])
 
+    def carries(self, bone: int, side: int) -> bool:
+        """Return whether a bone is on a side by its name, or any below it."""
+        return side in [self.names.sides[i] for i in self._below(bone)]
+
     def branches(self, bone: int) -> bool:
         """Return whether several chains begin at a bone or below it."""
         return any(

@@ -98,7 +98,7 @@ def _alike(found: Sequence[tuple[Pair, str]]) -> list[dict[int, tuple[int, int]]
     The legs of a row, as of an insect, are alike: most of them tell where all begin and end. So are
     the two of a pair, if names don't tell otherwise.
     """
-    ends = [_ends(pair.lower, kind) for pair, kind in found]
+    ends = [_ends(pair.lower, kind, pair) for pair, kind in found]
     rows = [(kind, pair.trunk, len(pair.lower.path)) for pair, kind in found]
     result: list[dict[int, tuple[int, int]]] = []
     for (pair, kind), own, row in zip(found, ends, rows, strict=True):
@@ -112,7 +112,7 @@ def _alike(found: Sequence[tuple[Pair, str]]) -> list[dict[int, tuple[int, int]]
 def _ends_like(pair: Pair, chain: Chain, kind: str, ends: tuple[int, int]) -> tuple[int, int]:
     """Return the ends of one of a pair, given those of its lower chain: the same, if it can be."""
     same = chain is pair.lower or chain.parts[: ends[1] + 1] == pair.lower.parts[: ends[1] + 1]
-    return ends if same else _ends(chain, kind)
+    return ends if same else _ends(chain, kind, pair)
 
 
 def stiff_limbs(figure: Figure, limbs: Sequence[Limb]) -> list[Limb]:
@@ -218,10 +218,15 @@ def _limb(chain: Chain, kind: str, first: int, last: int) -> Limb:
     return Limb(kind, chain.side, chain.trunk, carriers, bones, end, beyond, halves, is_bare)
 
 
-def _ends(chain: Chain, kind: str) -> tuple[int, int]:
+def _ends(chain: Chain, kind: str, pair: Pair) -> tuple[int, int]:
     """Return the indices of the first bone of a limb and of its hand or foot.
 
     Without a hand or foot the latter is the number of bones.
+
+    Args:
+        chain: The chain that it is of.
+        kind: What it is.
+        pair: The pair of the chain; the other one has evidence as well, if it is called alike.
     """
     lower, count = chain.lower(), len(chain.path)
     if chain.stands and kind == "LEG":
@@ -239,7 +244,7 @@ def _ends(chain: Chain, kind: str) -> tuple[int, int]:
         first = _carriers(chain, kind, joints - 1)
         after = first + 2 if kind == "LEG" else _wrist(chain, first)
     last = last if last >= 0 else after if lower >= 0 or kind == "ARM" else joints - 1
-    return first, _ankle(chain, first, lower, last) if kind == "LEG" else last
+    return first, _ankle(pair, chain, first, lower, last) if kind == "LEG" else last
 
 
 def _without_end(chain: Chain, kind: str, first: int, lower: int) -> tuple[int, int]:
@@ -313,11 +318,14 @@ def _ahead(heads: Sequence[Vec], kind: str) -> float:
     return size
 
 
-def _ankle(chain: Chain, first: int, lower: int, otherwise: int) -> int:
+def _ankle(pair: Pair, chain: Chain, first: int, lower: int, otherwise: int) -> int:
     """Return the index of the joint that is the ankle in a pose that stands.
 
+    One foot of two may be lifted: that which tells more counts, if both are called alike.
+
     Args:
-        chain: The chain.
+        pair: Both chains.
+        chain: The chain that the leg is of.
         first: The index of the hip.
         lower: The index of the shin by the names, or -1.
         otherwise: The result if no joint can be.
@@ -327,8 +335,12 @@ def _ankle(chain: Chain, first: int, lower: int, otherwise: int) -> int:
         for k in range(max(first + 2, lower + 1), len(chain.path))
         if chain.bends(k) and not chain.is_mark(k)
     ]
-    ankles = [Ankle(chain, first, k, n, n == 0 and lower >= 0) for n, k in enumerate(joints)]
-    return max(ankles, key=foot_evidence).at if ankles else otherwise
+    legs = [leg for leg in pair.chains if leg.parts == chain.parts]
+    evidence = {
+        k: max([foot_evidence(Ankle(leg, first, k, n, n == 0 and lower >= 0)) for leg in legs])
+        for n, k in enumerate(joints)
+    }
+    return max(joints, key=lambda k: evidence[k], default=otherwise)
 
 
 def _wrist(chain: Chain, first: int) -> int:

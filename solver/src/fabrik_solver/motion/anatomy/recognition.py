@@ -200,9 +200,7 @@ def _sureness(figure: Figure, anatomy: Anatomy) -> float:
     """Return how sure it is that a pose shows a figure, and that it has these parts."""
     legs = [_down(figure, limb) for limb in anatomy.limbs if limb.kind == "LEG"]
     rise = _rise_of_head(figure, anatomy)
-    carriers = {limb.trunk for limb in anatomy.limbs if limb.kind == "LEG"}
-    is_animal = len(carriers) > 1 or len(legs) >= SPRAWLING
-    if not legs or (rise < HANGING and not is_animal):  # An animal may lower its head.
+    if not legs or (rise < HANGING and len(legs) < 4):  # An animal may lower its head.
         return 0.0
     down = sum(legs) / len(legs)
     if len(legs) >= SPRAWLING and min(legs) > 0.0:
