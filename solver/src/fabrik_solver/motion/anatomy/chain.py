@@ -207,15 +207,21 @@ def _is_hand(figure: Figure, bone: int) -> bool:
     if any(path[-1] in figure.tips for path in paths):
         return False
     lines = [[figure.heads[i] for i in path] for path in paths]
-    for thumb in (-1, *range(len(lines))):
-        fingers = [line for k, line in enumerate(lines) if k != thumb]
-        ways = [unit(sub(line[-1], line[0])) for line in fingers]
-        way = unit(sum_of([one for one in ways if one is not None]))
-        if way is None or any(one is None or dot(one, way) < FINGERS_SPREAD for one in ways):
-            continue
-        if len(fingers) >= FINGERS_MIN - 1 and _is_row([line[-1] for line in fingers], way):
-            return True
-    return False
+    # Any of them may be the thumb, or none.
+    hands = [lines, *([*lines[:k], *lines[k + 1 :]] for k in range(len(lines)))]
+    return any(_are_fingers(fingers) for fingers in hands)
+
+
+def _are_fingers(lines: Sequence[Sequence[Vec]]) -> bool:
+    """Return whether lines of joints lead in one direction, and end in a row."""
+    steps = [unit(sub(line[-1], line[0])) for line in lines]
+    directions = [step for step in steps if step is not None]
+    ahead = unit(sum_of(directions))
+    if ahead is None or len(directions) < max(len(lines), FINGERS_MIN - 1):
+        return False
+    if min([dot(step, ahead) for step in directions]) < FINGERS_SPREAD:
+        return False
+    return _is_row([line[-1] for line in lines], ahead)
 
 
 def _is_row(points: Sequence[Vec], way: Vec) -> bool:

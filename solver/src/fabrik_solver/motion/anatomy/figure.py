@@ -144,21 +144,20 @@ class Names:
             for stem, side in zip(self.stems, sides, strict=True)
         ]
         self.marks = {i for i, bone in enumerate(bones) if _is_mark(bones, bone)}
-        self.twists = {
-            i
-            for i, bone in enumerate(bones)
-            if only_twists(self.words[i], self.words[bone.parent] if bone.parent >= 0 else ())
-        }
+        above = [self.words[bone.parent] if bone.parent >= 0 else [] for bone in bones]
+        self.twists = {i for i, words in enumerate(self.words) if only_twists(words, above[i])}
         for i, part in enumerate(self.parts):
             if part in ("FOOT", "HAND") and i not in self.twists:
                 self._clear_twists_before(bones, i)
-        self.told = [
-            0 if i in self.twists else WAY.get(part, 0) for i, part in enumerate(self.parts)
-        ]
+        self.told = self._told(bones)
+
+    def _told(self, bones: Sequence[RestBone]) -> list[int]:
+        told = [0 if i in self.twists else WAY.get(part, 0) for i, part in enumerate(self.parts)]
         for i in range(len(bones) - 1, -1, -1):  # Children before their parents.
             above = bones[i].parent
             if above >= 0 and self.parts[above] != "OTHER":
-                self.told[above] = max(self.told[above], self.told[i])
+                told[above] = max(told[above], told[i])
+        return told
 
     def _clear_twists_before(self, bones: Sequence[RestBone], end: int) -> None:
         """Take no twist bone that leads to a hand or foot for it, though they may share a name.
@@ -286,12 +285,16 @@ class Figure:
             return {}
         ground = min([tail[2] for tail in down.values()])
         tops = {i: max([self.heads[k][2] for k in self.ancestry(i)]) - ground for i in last}
-        apart = NEAR * max(tops.values())
+        if any(self.heads[i][2] - ground <= ANKLE_MAX * tops[i] for i in last):
+            return {}
+        return self._on_ground(down, ground, NEAR * max(tops.values()))
+
+    def _on_ground(self, down: dict[int, Vec], ground: float, apart: float) -> dict[int, Vec]:
+        """Return those of some tails that are on one ground; none if they are too few for legs."""
         tips = {i: tail for i, tail in down.items() if tail[2] - ground <= apart}
-        low = [i for i in last if self.heads[i][2] - ground <= ANKLE_MAX * tops[i]]
         # Two pairs that sprawl may be anything; three are an insect's.
         least = TIPS_MIN if all(map(self._is_upright, tips)) else SPRAWLING
-        return tips if len(tips) >= least and not low else {}
+        return tips if len(tips) >= least else {}
 
     def _is_upright(self, last: int) -> bool:
         """Return whether a chain that ends at the tail of a bone leads down more than aside."""
@@ -500,11 +503,17 @@ class Figure:
                 self.side[i] = self._twins.get(i, 0)
             elif self.evidence:
                 off = dot(self.heads[i], self.left) - middle
-                only = next(iter(beyond - {0}), 0)
-                if abs(off) > SYMMETRY_TOLERANCE * self.height:
-                    self.side[i] = 1 if off > 0.0 else -1
-                elif beyond == {only} or off * only > OFF_PLANE * self.height:
-                    self.side[i] = only
+                self.side[i] = self._side_at(off, beyond)
+
+    def _side_at(self, off: float, beyond: set[int]) -> int:
+        """Return the side of a bone off the median plane, given those of its children.
+
+        Near the plane it is on the side on which these are, if all are, or if it is beyond as well.
+        """
+        if abs(off) > SYMMETRY_TOLERANCE * self.height:
+            return 1 if off > 0.0 else -1
+        only = max(beyond, key=abs, default=0)
+        return only if beyond == {only} or off * only > OFF_PLANE * self.height else 0
 
 
 def _cell(point: Vec, size: float) -> tuple[int, ...]:

@@ -147,11 +147,8 @@ def standing_ends(figure: Figure, limbs: Sequence[Limb]) -> list[int]:
     lows = [chain.low for chain in chains if not legs.isdisjoint(chain.path)]
     ground = max(lows) + NEAR * figure.height if lows else -inf
     beside = [chain for chain in chains if legs.isdisjoint(chain.path) and chain.kind != "OTHER"]
-    return [
-        chain.path[-1]
-        for chain in beside
-        if chain.high >= LOW * figure.height and chain.low <= ground and chain.leads_down()
-    ]
+    low = [chain for chain in beside if chain.low <= ground and chain.leads_down()]
+    return [chain.path[-1] for chain in low if chain.high >= LOW * figure.height]
 
 
 def _twins(chains: Sequence[Chain]) -> list[Pair]:
@@ -231,19 +228,19 @@ def _ends(chain: Chain, kind: str, pair: Pair) -> tuple[int, int]:
     lower, count = chain.lower(), len(chain.path)
     if chain.stands and kind == "LEG":
         return chain.upper(lower) if lower >= 0 else _carriers(chain, kind, count), count
-    joints = count - 1 if count > 3 and chain.is_mark(count - 1) else count
-    last = chain.find(("FOOT", "HAND"), max(lower + 1, 2))
+    end = chain.find(("FOOT", "HAND"), max(lower + 1, 2))
     if lower >= 0:
         after = next((k for k in range(lower + 1, count) if chain.bends(k)), count)
         first = chain.upper(lower)
         if after == count:
             return _without_end(chain, kind, first, lower)
-    elif last >= 0:
-        first, after = _carriers(chain, kind, last), last
+        last = end if end >= 0 else after
+    elif end >= 0:
+        first, last = _carriers(chain, kind, end), end
     else:
-        first = _carriers(chain, kind, joints - 1)
-        after = first + 2 if kind == "LEG" else _wrist(chain, first)
-    last = last if last >= 0 else after if lower >= 0 or kind == "ARM" else joints - 1
+        last = count - 2 if count > 3 and chain.is_mark(count - 1) else count - 1
+        first = _carriers(chain, kind, last)
+        last = last if kind == "LEG" else _wrist(chain, first)
     return first, _ankle(pair, chain, first, lower, last) if kind == "LEG" else last
 
 

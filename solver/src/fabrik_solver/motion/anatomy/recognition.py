@@ -253,7 +253,6 @@ def _head(figure: Figure, limbs: Sequence[Limb]) -> int:
     named = [i for i in trunk if "head" in figure.names.words[i]]
     if named:
         return min(named, key=lambda i: len(figure.ancestry(i)))
-    heads = figure.heads
     lengths = {limb: figure.reach[limb.bones[0]] for limb in limbs}
     large = [limb for limb in limbs if lengths[limb] >= LARGE_LIMB_MIN * max(lengths.values())]
     borne = [limb.trunk for limb in large if not _is_of_face(figure, limb.trunk)]
@@ -261,14 +260,19 @@ def _head(figure: Figure, limbs: Sequence[Limb]) -> int:
     first = bone
     while bone >= 0 and (ahead := _ahead(figure, bone, first)):
         after = max(ahead, key=figure.count)
-        way = dist(heads[bone], heads[after])
-        beside = figure.children[bone]
-        leaves = [i for i in beside if not figure.children[i]]
-        is_face = len(leaves) > 1 or any(figure.side[i] != 0 for i in beside)
-        if bone != first and (is_face or way <= 0.5 * SYMMETRY_TOLERANCE * figure.height):
+        if bone != first and _bears_face(figure, bone, after):
             break
         bone = after
     return bone if bone != first else -1
+
+
+def _bears_face(figure: Figure, bone: int, after: int) -> bool:
+    """Return whether what a bone carries is a face: some of it ends there, is aside, or is near."""
+    beside = figure.children[bone]
+    leaves = [i for i in beside if not figure.children[i]]
+    near = 0.5 * SYMMETRY_TOLERANCE * figure.height
+    is_near = dist(figure.heads[bone], figure.heads[after]) <= near
+    return is_near or len(leaves) > 1 or any(figure.side[i] != 0 for i in beside)
 
 
 def _hindmost(figure: Figure, trunk: Sequence[int]) -> int:
@@ -310,16 +314,16 @@ def _ahead(figure: Figure, bone: int, first: int) -> list[int]:
     on = unit(way) or ORIGIN
     onward = [i for i in children if dot(ends[i], on) >= abs(dot(ends[i], figure.left))]
     children = onward or children
-    behind = [
-        i
-        for i in children
-        if ends[i][2] < 0.0
-        and dot(ends[i], front) < 0.0
-        and dot(steps[i], front) < -BEHIND * length(steps[i])
-    ]
+    behind = [i for i in children if _is_behind(steps[i], ends[i], front)]
     if any(steps[i][2] > 0.0 for i in behind):
         return []  # What bears hair is the head.
     return [i for i in children if i not in behind]
+
+
+def _is_behind(step: Vec, end: Vec, front: Vec) -> bool:
+    """Return whether what begins at a step and leads to an end is hair or a cape."""
+    leads_behind = end[2] < 0.0 and dot(end, front) < 0.0
+    return leads_behind and dot(step, front) < -BEHIND * length(step)
 
 
 def _trunk_beyond(figure: Figure, bone: int) -> list[int]:
