@@ -18,7 +18,7 @@ import numpy as np
 from animals import CREATURES
 from corpus import Case, cases
 
-from fabrik_solver.motion.anatomy.evidence import BESIDE, ROWS, Pair
+from fabrik_solver.motion.anatomy.evidence import BESIDE, ROWS, Pair, meet
 from fabrik_solver.motion.anatomy.figure import Figure, Names, body_bones
 from fabrik_solver.motion.anatomy.limbs import candidates
 from fabrik_solver.motion.anatomy.recognition import facing
@@ -92,8 +92,7 @@ def examples() -> Iterator[Example]:
         heads = case.poses[0] if case.poses else [bone.head for bone in case.bones]
         figure = Figure(case.bones, Names(case.bones), body_bones(case.bones), heads)
         pairs = candidates(facing(figure))
-        for pair in pairs:
-            pair.others = [other for other in pairs if other is not pair]
+        meet(pairs)
         if pairs:
             yield Example(case, pairs)
 

@@ -201,8 +201,12 @@ def _is_hand(figure: Figure, bone: int) -> bool:
         return False
     if figure.names.parts[bone] == "HAND":
         return True
-    if len(starts) < FINGERS_MIN or any(figure.names.parts[i] != "" for i in starts):
+    if any(figure.names.parts[i] != "" for i in starts):
         return False
+    return len(starts) >= FINGERS_MIN and _is_hand_by_shape(figure, starts)
+
+
+def _is_hand_by_shape(figure: Figure, starts: Sequence[int]) -> bool:
     paths = [figure.line(start) for start in starts]
     if any(path[-1] in figure.tips for path in paths):
         return False

@@ -28,6 +28,7 @@ class Pair:
         kind: What the names say it is, ``'ARM'`` or ``'LEG'``; empty if they say nothing.
         trunk: The bone that carries both.
         others: All other pairs.
+        animals: All two pairs, of all of them, that stand as the four legs of an animal do.
     """
 
     def __init__(self, left: Chain, right: Chain) -> None:
@@ -39,6 +40,7 @@ class Pair:
         self.trunk = left.trunk
         self.above = {*self.figure.ancestry(left.trunk)[:-1]}
         self.others: Sequence[Pair] = ()
+        self.animals: Sequence[tuple[Pair, Pair]] = ()
         self.has_fingers = left.fingers() > 0 and right.fingers() > 0
         self.is_flat = left.is_flat() or right.is_flat()
         # Names of legs count as feet do.
@@ -125,7 +127,7 @@ def is_lifted(pair: Pair) -> float:
 
 def stands_with_other(pair: Pair) -> float:
     """Two pairs that lead down from a level trunk to one height are an animal's four legs."""
-    return float(any([_stand_alike(pair, other) for other in pair.others]))
+    return float(any([pair is a or pair is b for a, b in pair.animals]))
 
 
 def are_fins(pair: Pair) -> float:
@@ -189,8 +191,7 @@ def is_beyond_two(pair: Pair) -> float:
 
 def is_beside_four_legs(pair: Pair) -> float:
     """An animal on four legs has no arms; its wings, plates and antlers look like some."""
-    others = pair.others
-    return float(any([_stand_alike(a, b) for k, a in enumerate(others) for b in others[:k]]))
+    return float(any([pair is not a and pair is not b for a, b in pair.animals]))
 
 
 def ends_higher(pair: Pair) -> float:
@@ -224,6 +225,14 @@ def lacks_feet(a: Pair, b: Pair) -> float:
     """Gowns and capes hang down to the ground as legs do, but only one of both has feet."""
     near = a.trunk == b.trunk or not stand(a.lower, b.lower)
     return float(a.has_foot != b.has_foot and near)
+
+
+def meet(pairs: Sequence[Pair]) -> None:
+    """Have pairs know of each other."""
+    animals = [(a, b) for k, a in enumerate(pairs) for b in pairs[:k] if _stand_alike(a, b)]
+    for pair in pairs:
+        pair.others = [other for other in pairs if other is not pair]
+        pair.animals = animals
 
 
 def _stand_alike(a: Pair, b: Pair) -> bool:

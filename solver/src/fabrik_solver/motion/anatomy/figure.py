@@ -136,13 +136,7 @@ class Names:
         self.words = [words_of(bone.name) for bone in bones]
         self.stems = [tuple([w for w in words if w not in SIDES]) for words in self.words]
         self.parts = [part_of(words) for words in self.words]
-        sides = [sum({SIDES[w] for w in words if w in SIDES}) for words in self.words]
-        known = {*zip(self.stems, sides, strict=True)}
-        # The bone of the fifth lumbar vertebra is called L5, and there is no R5.
-        self.sides = [
-            side if (stem, -side) in known else 0
-            for stem, side in zip(self.stems, sides, strict=True)
-        ]
+        self.sides = self._paired_sides()
         self.marks = {i for i, bone in enumerate(bones) if _is_mark(bones, bone)}
         above = [self.words[bone.parent] if bone.parent >= 0 else [] for bone in bones]
         self.twists = {i for i, words in enumerate(self.words) if only_twists(words, above[i])}
@@ -150,6 +144,15 @@ class Names:
             if part in ("FOOT", "HAND") and i not in self.twists:
                 self._clear_twists_before(bones, i)
         self.told = self._told(bones)
+
+    def _paired_sides(self) -> list[int]:
+        sides = [sum({SIDES[w] for w in words if w in SIDES}) for words in self.words]
+        named = {*zip(self.stems, sides, strict=True)}
+        # The bone of the fifth lumbar vertebra is called L5, and there is no R5.
+        return [
+            side if (stem, -side) in named else 0
+            for stem, side in zip(self.stems, sides, strict=True)
+        ]
 
     def _told(self, bones: Sequence[RestBone]) -> list[int]:
         told = [0 if i in self.twists else WAY.get(part, 0) for i, part in enumerate(self.parts)]

@@ -5,10 +5,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Final, NamedTuple
 
-from .evidence import BESIDE, ROWS, Pair
+from .evidence import BESIDE, ROWS, Pair, meet
 
 KINDS: Final = ("LEG", "ARM", "")
 """The labels of a pair; the last one is what is no limb."""
+
+ENOUGH: Final = 1e-9
+"""The least gain for which a label changes: more than is lost in rounding."""
 
 
 class Labels(NamedTuple):
@@ -23,45 +26,59 @@ class Labels(NamedTuple):
     score: float
 
 
-class _Search:
-    """The search for the best labels, which looks at all that may still be the best."""
+class _Labelling:
+    """Labels of pairs that change one by one, as long as that makes for more evidence.
+
+    Attributes:
+        kinds: The label of each pair.
+        support: For each pair how much evidence there is for each kind, given the other labels.
+    """
 
     def __init__(self, pairs: Sequence[Pair]) -> None:
         """Ask each pair, and each two of them, once."""
         self.single = [{kind: _weight(pair, kind) for kind in KINDS} for pair in pairs]
-        self.double: list[list[dict[str, float]]] = [
-            [_weights(pair, other) for other in pairs[:i]] for i, pair in enumerate(pairs)
-        ]
-        # What others may add at most.
-        gains = [max(0.0, *single.values()) for single in self.single]
-        for i, row in enumerate(self.double):
-            gains[i] += sum([max(0.0, *weights.values()) for weights in row])
-        self.left = [sum(gains[i:]) for i in range(len(gains) + 1)]
-        self.best = Labels(("",) * len(pairs), 0.0)
+        self.double = [[_weights(a, b) if a is not b else {} for b in pairs] for a in pairs]
 
-    def look(self, kinds: tuple[str, ...], score: float) -> None:
-        """Look at all labels that begin with some."""
-        i = len(kinds)
-        if i == len(self.single):
-            if score > self.best.score:
-                self.best = Labels(kinds, score)
-            return
-        if score + self.left[i] <= self.best.score:
-            return
-        for kind in KINDS:
-            more = self.single[i][kind]
-            if kind:
-                more += sum([self.double[i][j].get(kind + kinds[j], 0.0) for j in range(i)])
-            self.look((*kinds, kind), score + more)
+    def climb(self, start: Sequence[str]) -> Labels:
+        """Return labels that no single other one makes better, from some on."""
+        kinds = ["" for _ in start]
+        support = [dict(single) for single in self.single]
+        for i, kind in enumerate(start):
+            self._change(kinds, support, i, kind)
+        while True:
+            gain, i, kind = max(
+                [(support[i][kind] - support[i][kinds[i]], -i, kind) for i, kind in self._all()],
+                default=(0.0, 0, ""),
+            )
+            if gain <= ENOUGH:
+                break
+            self._change(kinds, support, -i, kind)
+        own = [self.single[i][kind] + support[i][kind] for i, kind in enumerate(kinds)]
+        return Labels(tuple(kinds), 0.5 * sum(own))  # Each two pairs support each other.
+
+    def _all(self) -> list[tuple[int, str]]:
+        return [(i, kind) for i in range(len(self.single)) for kind in KINDS]
+
+    def _change(self, kinds: list[str], support: list[dict[str, float]], i: int, kind: str) -> None:
+        """Give a pair another label, which the others support or not."""
+        for j, weights in enumerate(self.double[i]):
+            for other in KINDS:
+                more = weights.get(kind + other, 0.0) - weights.get(kinds[i] + other, 0.0)
+                support[j][other] += more
+        kinds[i] = kind
 
 
 def best_labels(pairs: Sequence[Pair]) -> Labels:
-    """Return the labels with the most evidence; without any that is for a limb, there are none."""
-    for pair in pairs:
-        pair.others = [other for other in pairs if other is not pair]
-    search = _Search(pairs)
-    search.look((), 0.0)
-    return search.best
+    """Return the labels with the most evidence; without any that is for a limb, there are none.
+
+    They are looked for from what each pair is by itself, and from nothing: there may be hundreds in
+    a face, of which no search could try all labels.
+    """
+    meet(pairs)
+    labelling = _Labelling(pairs)
+    alone = [max(KINDS, key=lambda kind: single[kind]) for single in labelling.single]
+    starts = [["" for _ in pairs], alone]
+    return max([labelling.climb(start) for start in starts], key=lambda found: found.score)
 
 
 def _weight(pair: Pair, kind: str) -> float:

@@ -142,13 +142,18 @@ def _is_finger(figure: Figure, bone: int) -> bool:
 
 def standing_ends(figure: Figure, limbs: Sequence[Limb]) -> list[int]:
     """Return the ends of chains that stand on the ground like legs, and are none of the legs."""
-    legs = {i for limb in limbs if limb.kind == "LEG" for i in limb.bones}
+    legs = set[int]().union(*[limb.bones for limb in limbs if limb.kind == "LEG"])
     chains = [Chain(figure, i) for i in starts_of(figure) if figure.children[i]]
     lows = [chain.low for chain in chains if not legs.isdisjoint(chain.path)]
     ground = max(lows) + NEAR * figure.height if lows else -inf
     beside = [chain for chain in chains if legs.isdisjoint(chain.path) and chain.kind != "OTHER"]
-    low = [chain for chain in beside if chain.low <= ground and chain.leads_down()]
-    return [chain.path[-1] for chain in low if chain.high >= LOW * figure.height]
+    return [chain.path[-1] for chain in beside if _stands_on(chain, ground)]
+
+
+def _stands_on(chain: Chain, ground: float) -> bool:
+    """Return whether a chain leads down to the ground from where a leg may begin."""
+    begins_high = chain.high >= LOW * chain.figure.height
+    return begins_high and chain.low <= ground and chain.leads_down()
 
 
 def _twins(chains: Sequence[Chain]) -> list[Pair]:

@@ -249,10 +249,9 @@ def _head(figure: Figure, limbs: Sequence[Limb]) -> int:
     Bones at or beside the head of that bone are those of the face, as two that carry nothing. What
     the face carries, such as brows and temples, is no arm.
     """
-    trunk = [i for i in figure.body if figure.side[i] == 0]
-    named = [i for i in trunk if "head" in figure.names.words[i]]
-    if named:
-        return min(named, key=lambda i: len(figure.ancestry(i)))
+    named = _called_head(figure)
+    if named >= 0:
+        return named
     lengths = {limb: figure.reach[limb.bones[0]] for limb in limbs}
     large = [limb for limb in limbs if lengths[limb] >= LARGE_LIMB_MIN * max(lengths.values())]
     borne = [limb.trunk for limb in large if not _is_of_face(figure, limb.trunk)]
@@ -264,6 +263,13 @@ def _head(figure: Figure, limbs: Sequence[Limb]) -> int:
             break
         bone = after
     return bone if bone != first else -1
+
+
+def _called_head(figure: Figure) -> int:
+    """Return the first bone of the trunk that is called head; -1 if none is."""
+    trunk = [i for i in figure.body if figure.side[i] == 0]
+    named = [i for i in trunk if "head" in figure.names.words[i]]
+    return min(named, key=lambda i: len(figure.ancestry(i)), default=-1)
 
 
 def _bears_face(figure: Figure, bone: int, after: int) -> bool:
@@ -309,15 +315,23 @@ def _ahead(figure: Figure, bone: int, first: int) -> list[int]:
     steps = {i: sub(heads[i], heads[bone]) for i in children}
     if bone == first:
         ahead = [i for i in children if dot(ends[i], front) >= 0.0]
-        return ahead or [i for i in children if -dot(steps[i], front) <= abs(steps[i][2])]
-    way = sub(heads[bone], heads[first])
-    on = unit(way) or ORIGIN
-    onward = [i for i in children if dot(ends[i], on) >= abs(dot(ends[i], figure.left))]
-    children = onward or children
+        return ahead or [i for i in children if _is_steep(steps[i], front)]
+    on = unit(sub(heads[bone], heads[first])) or ORIGIN
+    children = _onward(ends, on, figure.left) or children
     behind = [i for i in children if _is_behind(steps[i], ends[i], front)]
     if any(steps[i][2] > 0.0 for i in behind):
         return []  # What bears hair is the head.
     return [i for i in children if i not in behind]
+
+
+def _is_steep(step: Vec, front: Vec) -> bool:
+    """Return whether a step leads up or down at least as far as behind."""
+    return -dot(step, front) <= abs(step[2])
+
+
+def _onward(ends: dict[int, Vec], on: Vec, left: Vec) -> list[int]:
+    """Return which ends are farther on than aside."""
+    return [i for i, end in ends.items() if dot(end, on) >= abs(dot(end, left))]
 
 
 def _is_behind(step: Vec, end: Vec, front: Vec) -> bool:
