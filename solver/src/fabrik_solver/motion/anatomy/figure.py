@@ -295,8 +295,10 @@ class Figure:
     def _on_ground(self, down: dict[int, Vec], ground: float, apart: float) -> dict[int, Vec]:
         """Return those of some tails that are on one ground; none if they are too few for legs."""
         tips = {i: tail for i, tail in down.items() if tail[2] - ground <= apart}
-        # Two pairs that sprawl may be anything; three are an insect's.
-        least = TIPS_MIN if all(map(self._is_upright, tips)) else SPRAWLING
+        # Two pairs that sprawl may be anything, unless they are called legs; three are an insect's.
+        parts = self.names.parts
+        sure = [i for i in tips if LIMBS.get(parts[i]) == "LEG" or self._is_upright(i)]
+        least = TIPS_MIN if len(sure) == len(tips) else SPRAWLING
         return tips if len(tips) >= least else {}
 
     def _is_upright(self, last: int) -> bool:
