@@ -389,6 +389,23 @@ def test_what_a_figure_wears_is_neither_limb_nor_head_whatever_its_name(
     assert joints[anatomy.head][0] == "head"
 
 
+@pytest.mark.parametrize("bone", ["chest", "head", "hips"])
+def test_forty_pairs_of_tassels_are_neither_limbs_nor_take_long(bone: str) -> None:
+    """A search through all labels took seconds for sixteen."""
+    _, y, z = next(head for name, _, head in HUMAN if name == bone)
+    tassels = [
+        joint
+        for i in range(40)
+        for joint in line(
+            bone,
+            " ".join(f"tassel{i}_{k}" for k in range(4)),
+            *[(0.05 + 0.1 * k, y + 0.05 + 0.004 * i, z - 0.12 * k * (i % 2)) for k in range(4)],
+        )
+    ]
+    anatomy = recognize(bones_of(HUMAN + both(tassels), nameless=True))
+    assert told(HUMAN, anatomy.limbs) == HUMAN_LIMBS
+
+
 @pytest.mark.parametrize("nameless", [False, True])
 @pytest.mark.parametrize("name", ANIMALS)
 def test_limbs_of_animals_are_told_from_ears_antlers_plates_and_spikes(
