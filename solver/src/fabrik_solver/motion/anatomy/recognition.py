@@ -314,14 +314,23 @@ def _ahead(figure: Figure, bone: int, first: int) -> list[int]:
     ends = {i: sub(heads[figure.line(i)[-1]], heads[bone]) for i in children}
     steps = {i: sub(heads[i], heads[bone]) for i in children}
     if bone == first:
-        ahead = [i for i in children if dot(ends[i], front) >= 0.0]
-        return ahead or [i for i in children if _is_steep(steps[i], front)]
+        return _ahead_of_chest(steps, ends, front)
     on = unit(sub(heads[bone], heads[first])) or ORIGIN
     children = _onward(ends, on, figure.left) or children
-    behind = [i for i in children if _is_behind(steps[i], ends[i], front)]
-    if any(steps[i][2] > 0.0 for i in behind):
-        return []  # What bears hair is the head.
-    return [i for i in children if i not in behind]
+    behind = {i for i in children if _is_behind(steps[i], ends[i], front)}
+    # What bears hair is the head.
+    return [] if _begins_high(steps, behind) else [i for i in children if i not in behind]
+
+
+def _ahead_of_chest(steps: dict[int, Vec], ends: dict[int, Vec], front: Vec) -> list[int]:
+    """Return what leads ahead, else what begins above or below what bears the arms."""
+    ahead = [i for i, end in ends.items() if dot(end, front) >= 0.0]
+    return ahead or [i for i, step in steps.items() if _is_steep(step, front)]
+
+
+def _begins_high(steps: dict[int, Vec], bones: set[int]) -> bool:
+    """Return whether any of some bones begins above what bears it."""
+    return any(steps[i][2] > 0.0 for i in bones)
 
 
 def _is_steep(step: Vec, front: Vec) -> bool:
