@@ -38,7 +38,7 @@ def extensions() -> list[Extension]:
     from mypyc.build import mypycify
 
     # A fixed order of files makes builds reproducible.
-    files = sorted(path.as_posix() for path in Path("src/fabrik_solver").glob("*/*.py"))
+    files = sorted(path.as_posix() for path in Path("src/fabrik_solver").glob("*/**/*.py"))
     # In one file gcc takes four times as long. In one for each module only the linker's
     # optimization inlines what modules call of each other, by which solving is a tenth faster.
     found = mypycify(

@@ -11,10 +11,8 @@ from typing import Final
 import bpy
 
 from fabrik_solver.core.vectors import Vec, add, dot, scaled, sub
-from fabrik_solver.motion.anatomy import HAND, RestBone, part_of, words_of
+from fabrik_solver.motion.anatomy import HAND, Names, RestBone, only_twists, part_of, words_of
 from fabrik_solver.motion.anatomy import Limb as LimbAnatomy
-from fabrik_solver.motion.figure import Names
-from fabrik_solver.motion.naming import only_twists
 
 from ..blender.access import pose_bones
 from ..blender.errors import ProblemError

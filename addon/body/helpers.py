@@ -7,7 +7,7 @@ from typing import Any, cast
 
 import bpy
 
-from fabrik_solver.motion.naming import NOT_BODY, words_of
+from fabrik_solver.motion.anatomy import NOT_BODY, words_of
 
 from ..blender.access import pose_bones
 from ..blender.curves import split_bone_path

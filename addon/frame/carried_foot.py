@@ -11,7 +11,7 @@ from typing import Any, ClassVar, NamedTuple
 
 from fabrik_solver import WHOLE, Frame, frame_in
 from fabrik_solver.core.vectors import Mat3, Vec
-from fabrik_solver.motion.naming import NOT_BODY, words_of
+from fabrik_solver.motion.anatomy import NOT_BODY, words_of
 
 from ..blender.access import pose_bones
 from ..blender.errors import ProblemError

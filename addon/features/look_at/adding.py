@@ -10,7 +10,7 @@ import bpy
 from mathutils import Matrix, Vector
 
 from fabrik_solver.core.vectors import Vec
-from fabrik_solver.motion.naming import words_of
+from fabrik_solver.motion.anatomy import words_of
 
 from ...blender.access import pose_bones, rest_bone
 from ...blender.axes import AXES, nearest_axis

@@ -15,7 +15,7 @@ SOURCE = Path(__file__).resolve().parents[2] / "src"
 UNPACKED = Path(__file__).resolve().parents[3] / "build" / "compiled"
 FOLDERS = ("core", "motion")
 FILES = [
-    file for folder in FOLDERS for file in sorted((SOURCE / "fabrik_solver" / folder).glob("*.py"))
+    file for folder in FOLDERS for file in sorted((SOURCE / "fabrik_solver" / folder).rglob("*.py"))
 ]
 
 BEGIN = f"""
@@ -240,7 +240,7 @@ def test_a_wheel_that_was_built_compiled_runs_compiled() -> None:
 
 
 def test_every_module_of_a_compiled_wheel_is_compiled() -> None:
-    names = [f"fabrik_solver.{file.parent.name}.{file.stem}" for file in FILES]
+    names = [".".join(file.relative_to(SOURCE).with_suffix("").parts) for file in FILES]
     program = f"""
 import importlib
 import fabrik_solver

@@ -250,12 +250,42 @@ OTHERS: dict[str, tuple[list[str], set[str], list[str]]] = {
         [],
     ),
     "mannequiny.glb": (ARMS_AND_LEGS, {"upperarm.l", "thigh.l"}, []),
+    "pab_walk.fbx": (ARMS_AND_LEGS, {"LeftArm", "LeftUpLeg"}, []),
+    "q17_Frog.fbx": (FOUR_LEGS, {"FrontUpLeg.L", "BackUpLeg.L"}, []),
+    "q17_Spider.fbx": (
+        ["LEG"] * 8,
+        {"FrontLeg.L", "MidFrontLeg.L", "MidBackLeg.L", "BackLeg.L"},
+        [],
+    ),
     "q_Trex.glb": (ARMS_AND_LEGS, {"FrontUpLeg.L", "BackUpLeg.L"}, []),
     "q_Wolf.glb": (FOUR_LEGS, {"FrontUpperLeg.L", "BackUpperLeg.L"}, []),
     "seedsan.fbx": (ARMS_AND_LEGS, {"upper_arm.L", "thigh.L"}, []),
     "xia_neutral_01_000.bvh": (ARMS_AND_LEGS, {"LeftArm", "LeftUpLeg"}, []),
 }
 """Kinds of limbs, the first bones of those on the left, and what is missing."""
+
+
+@pytest.mark.parametrize("action", ["Dance", "Walking"])
+def test_a_robot_has_arms_whatever_it_does(action: str) -> None:
+    """A bone of its trunk is where one leg ends, in one action: no limb goes on from there."""
+    rig = imported("RobotExpressive.glb")
+    # Importers of earlier versions add the object's name.
+    names = (action, f"{action}_{rig.name}")
+    (rig.animation_data.action,) = [one for one in bpy.data.actions if one.name in names]
+    character = character_of(rig)
+    names = character.names
+    limbs = {(one.kind, *(names[i] for i in one.bones)) for one in character.anatomy.limbs}
+    assert limbs == {
+        (kind, *(f"{bone}.{side}" for bone in bones))
+        for kind, *bones in (("ARM", "UpperArm", "LowerArm"), ("LEG", "UpperLeg", "LowerLeg"))
+        for side in "LR"
+    }
+
+
+def test_both_feet_of_a_capture_are_ankles_though_one_is_lifted() -> None:
+    character = character_of(imported("pab_walk.fbx"))
+    legs = [limb for limb in character.anatomy.limbs if limb.kind == "LEG"]
+    assert {character.names[leg.end] for leg in legs} == {"LeftFoot", "RightFoot"}
 
 
 def test_a_wolf_walks_with_paws_that_are_no_children_of_its_legs() -> None:

@@ -301,11 +301,19 @@ def test_a_body_too_fast_for_its_legs_is_said(empty_file: None, capfd) -> None:
 
 
 def test_legs_that_are_no_animals_have_to_be_selected(empty_file: None) -> None:
-    """Two pairs that arch sideways may be anything; three are an insect's."""
+    """Two pairs that arch sideways may be anything, unless they're called legs."""
     rig = make_spider(4)
+    names = [bone.name for bone in rig.data.bones]
+    for i, name in enumerate(names):
+        rig.data.bones[name].name = f"Bone.{i:03}"
     activate(rig)
     with pytest.raises(RuntimeError, match="select the last bones of at least two legs"):
         bpy.ops.fabrik.gait_add()
+    for i, name in enumerate(names):
+        rig.data.bones[f"Bone.{i:03}"].name = name
+    assert bpy.ops.fabrik.gait_add() == {"FINISHED"}
+    bones = {(item.bone, item.use_tail, item.chain_count) for item in rig.fabrik.constraints}
+    assert bones == {(f"Leg2.{row}.{side}", True, 3) for row in (0, 1) for side in "LR"}
 
 
 def test_evaluated_body_sinks_no_more_than_the_legs_ask_for(empty_file: None) -> None:

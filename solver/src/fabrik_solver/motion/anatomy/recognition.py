@@ -11,9 +11,8 @@ from collections.abc import Iterable, Sequence
 from math import dist
 from typing import Final, NamedTuple
 
-from ..core.vectors import ORIGIN, Vec, add, cross, dot, length, sub, sum_of, unit
+from ...core.vectors import ORIGIN, Vec, add, cross, dot, length, sub, sum_of, unit
 from .figure import (
-    LEFT,
     SPRAWLING,
     SYMMETRY_TOLERANCE,
     UP,
@@ -22,29 +21,9 @@ from .figure import (
     RestBone,
     body_bones,
     level,
-    possible_body,
 )
-from .limb_finding import Limb, is_hand, is_segment, limbs_of, standing_ends, stiff_limbs
-from .naming import FACE, HAND, part_of, side_of, words_of
-
-__all__ = [
-    "BETTER",
-    "HAND",
-    "LEFT",
-    "SURE",
-    "UP",
-    "Anatomy",
-    "Limb",
-    "RestBone",
-    "body_bones",
-    "is_segment",
-    "level",
-    "part_of",
-    "possible_body",
-    "recognize",
-    "side_of",
-    "words_of",
-]
+from .limbs import Limb, is_hand, limbs_of, standing_ends, stiff_limbs
+from .naming import FACE
 
 LARGE_LIMB_MIN: Final = 0.25
 """The least length of a limb that locates the trunk, as a fraction of the longest limb's: eyelids
@@ -173,9 +152,8 @@ def floor_below(joints: Iterable[float], ends: Iterable[float], leg: float) -> f
 
 def _recognize(figure: Figure) -> Anatomy:
     """Recognize a figure in one pose."""
-    bones, heads, names = figure.bones, figure.heads, figure.names
-    if figure.evidence in ("AXIS", "SHAPE"):
-        figure.face(_toes(heads, limbs_of(figure)))
+    bones, names = figure.bones, figure.names
+    facing(figure)
     limbs = limbs_of(figure)
     head = _head(figure, limbs)
     limbs = [limb for limb in limbs if head not in figure.ancestry(limb.trunk)]
@@ -205,6 +183,13 @@ def _recognize(figure: Figure) -> Anatomy:
     return anatomy._replace(sureness=_sureness(figure, anatomy))
 
 
+def facing(figure: Figure) -> Figure:
+    """Have a figure face where its feet point, if names don't tell left and right; return it."""
+    if figure.evidence in ("AXIS", "SHAPE"):
+        figure.face(_toes(figure.heads, limbs_of(figure)))
+    return figure
+
+
 def _is_of_limb(figure: Figure, bone: int, limbs: Sequence[Limb]) -> bool:
     """Return whether a bone is a part of a limb, or hangs on it."""
     above = {*figure.ancestry(bone)}
@@ -213,28 +198,37 @@ def _is_of_limb(figure: Figure, bone: int, limbs: Sequence[Limb]) -> bool:
 
 def _sureness(figure: Figure, anatomy: Anatomy) -> float:
     """Return how sure it is that a pose shows a figure, and that it has these parts."""
-    heads = figure.heads
     legs = [_down(figure, limb) for limb in anatomy.limbs if limb.kind == "LEG"]
-    rise = 1.0
-    if anatomy.head >= 0 and anatomy.hips >= 0:
-        way = sub(heads[anatomy.head], heads[anatomy.hips])
-        rise = way[2] / (length(way) or 1.0)
-    is_on_four = len({limb.trunk for limb in anatomy.limbs if limb.kind == "LEG"}) > 1
-    if not legs or (rise < HANGING and not is_on_four):  # An animal may lower its head.
+    rise = _rise_of_head(figure, anatomy)
+    if not legs or (rise < HANGING and len(legs) < 4):  # An animal may lower its head.
         return 0.0
+    down = sum(legs) / len(legs)
+    if len(legs) >= SPRAWLING and min(legs) > 0.0:
+        down = 1.0
+    stands = max(0.0, down) * (0.95 + 0.05 * max(0.0, rise))
+    whole = 0.6 + 0.2 * (len(anatomy.limbs) >= 4) + 0.2 * (anatomy.head >= 0)
+    return KNOWLEDGE.get(anatomy.evidence, 0.0) * _apart(figure, anatomy) * stands * whole
+
+
+def _rise_of_head(figure: Figure, anatomy: Anatomy) -> float:
+    """Return the sine of the pitch from hips to head; 1 if there are none."""
+    if anatomy.head < 0 or anatomy.hips < 0:
+        return 1.0
+    way = sub(figure.heads[anatomy.head], figure.heads[anatomy.hips])
+    return way[2] / (length(way) or 1.0)
+
+
+def _apart(figure: Figure, anatomy: Anatomy) -> float:
+    """Return the share of the limbs on the left that begin to the left of their twins."""
+    heads = figure.heads
     rights = {limb[:1] + limb[2:3]: limb for limb in anatomy.limbs if limb.side < 0}
     ways = [
         sub(_root(heads, limb), _root(heads, rights[limb[:1] + limb[2:3]]))
         for limb in anatomy.limbs
         if limb.side > 0
     ]
-    apart = sum([dot(way, anatomy.left) > 0.01 * anatomy.height for way in ways]) / len(ways)
-    down = sum(legs) / len(legs)
-    if len(legs) >= SPRAWLING and min(legs) > 0.0:
-        down = 1.0
-    stands = max(0.0, down) * (0.95 + 0.05 * max(0.0, rise))
-    whole = 0.6 + 0.2 * (len(anatomy.limbs) >= 4) + 0.2 * (anatomy.head >= 0)
-    return KNOWLEDGE.get(anatomy.evidence, 0.0) * apart * stands * whole
+    least = 0.01 * anatomy.height
+    return sum([dot(way, anatomy.left) > least for way in ways]) / len(ways)
 
 
 def _root(heads: Sequence[Vec], limb: Limb) -> Vec:
@@ -255,11 +249,9 @@ def _head(figure: Figure, limbs: Sequence[Limb]) -> int:
     Bones at or beside the head of that bone are those of the face, as two that carry nothing. What
     the face carries, such as brows and temples, is no arm.
     """
-    trunk = [i for i in figure.body if figure.side[i] == 0]
-    named = [i for i in trunk if "head" in figure.names.words[i]]
-    if named:
-        return min(named, key=lambda i: len(figure.ancestry(i)))
-    heads = figure.heads
+    named = _called_head(figure)
+    if named >= 0:
+        return named
     lengths = {limb: figure.reach[limb.bones[0]] for limb in limbs}
     large = [limb for limb in limbs if lengths[limb] >= LARGE_LIMB_MIN * max(lengths.values())]
     borne = [limb.trunk for limb in large if not _is_of_face(figure, limb.trunk)]
@@ -267,14 +259,26 @@ def _head(figure: Figure, limbs: Sequence[Limb]) -> int:
     first = bone
     while bone >= 0 and (ahead := _ahead(figure, bone, first)):
         after = max(ahead, key=figure.count)
-        way = dist(heads[bone], heads[after])
-        beside = figure.children[bone]
-        leaves = [i for i in beside if not figure.children[i]]
-        is_face = len(leaves) > 1 or any(figure.side[i] != 0 for i in beside)
-        if bone != first and (is_face or way <= 0.5 * SYMMETRY_TOLERANCE * figure.height):
+        if bone != first and _bears_face(figure, bone, after):
             break
         bone = after
     return bone if bone != first else -1
+
+
+def _called_head(figure: Figure) -> int:
+    """Return the first bone of the trunk that is called head; -1 if none is."""
+    trunk = [i for i in figure.body if figure.side[i] == 0]
+    named = [i for i in trunk if "head" in figure.names.words[i]]
+    return min(named, key=lambda i: len(figure.ancestry(i)), default=-1)
+
+
+def _bears_face(figure: Figure, bone: int, after: int) -> bool:
+    """Return whether what a bone carries is a face: some of it ends there, is aside, or is near."""
+    beside = figure.children[bone]
+    leaves = [i for i in beside if not figure.children[i]]
+    near = 0.5 * SYMMETRY_TOLERANCE * figure.height
+    is_near = dist(figure.heads[bone], figure.heads[after]) <= near
+    return is_near or len(leaves) > 1 or any(figure.side[i] != 0 for i in beside)
 
 
 def _hindmost(figure: Figure, trunk: Sequence[int]) -> int:
@@ -310,22 +314,39 @@ def _ahead(figure: Figure, bone: int, first: int) -> list[int]:
     ends = {i: sub(heads[figure.line(i)[-1]], heads[bone]) for i in children}
     steps = {i: sub(heads[i], heads[bone]) for i in children}
     if bone == first:
-        ahead = [i for i in children if dot(ends[i], front) >= 0.0]
-        return ahead or [i for i in children if -dot(steps[i], front) <= abs(steps[i][2])]
-    way = sub(heads[bone], heads[first])
-    on = unit(way) or ORIGIN
-    onward = [i for i in children if dot(ends[i], on) >= abs(dot(ends[i], figure.left))]
-    children = onward or children
-    behind = [
-        i
-        for i in children
-        if ends[i][2] < 0.0
-        and dot(ends[i], front) < 0.0
-        and dot(steps[i], front) < -BEHIND * length(steps[i])
-    ]
-    if any(steps[i][2] > 0.0 for i in behind):
-        return []  # What bears hair is the head.
-    return [i for i in children if i not in behind]
+        return _ahead_of_chest(steps, ends, front)
+    on = unit(sub(heads[bone], heads[first])) or ORIGIN
+    children = _onward(ends, on, figure.left) or children
+    behind = {i for i in children if _is_behind(steps[i], ends[i], front)}
+    # What bears hair is the head.
+    return [] if _begins_high(steps, behind) else [i for i in children if i not in behind]
+
+
+def _ahead_of_chest(steps: dict[int, Vec], ends: dict[int, Vec], front: Vec) -> list[int]:
+    """Return what leads ahead, else what begins above or below what bears the arms."""
+    ahead = [i for i, end in ends.items() if dot(end, front) >= 0.0]
+    return ahead or [i for i, step in steps.items() if _is_steep(step, front)]
+
+
+def _begins_high(steps: dict[int, Vec], bones: set[int]) -> bool:
+    """Return whether any of some bones begins above what bears it."""
+    return any(steps[i][2] > 0.0 for i in bones)
+
+
+def _is_steep(step: Vec, front: Vec) -> bool:
+    """Return whether a step leads up or down at least as far as behind."""
+    return -dot(step, front) <= abs(step[2])
+
+
+def _onward(ends: dict[int, Vec], on: Vec, left: Vec) -> list[int]:
+    """Return which ends are farther on than aside."""
+    return [i for i, end in ends.items() if dot(end, on) >= abs(dot(end, left))]
+
+
+def _is_behind(step: Vec, end: Vec, front: Vec) -> bool:
+    """Return whether what begins at a step and leads to an end is hair or a cape."""
+    leads_behind = end[2] < 0.0 and dot(end, front) < 0.0
+    return leads_behind and dot(step, front) < -BEHIND * length(step)
 
 
 def _trunk_beyond(figure: Figure, bone: int) -> list[int]:

@@ -11,7 +11,7 @@ from math import dist, floor, hypot
 from statistics import median
 from typing import Final, NamedTuple
 
-from ..core.vectors import ORIGIN, Vec, add, cross, dot, length, scaled, sub, sum_of, unit
+from ...core.vectors import ORIGIN, Vec, add, cross, dot, length, scaled, sub, sum_of, unit
 from .naming import END, FRONT_OR_HIND, NOT_BODY, SIDES, TRUNK, only_twists, part_of, words_of
 
 # Not Final: mypyc would take such tuples for unset when they are used.
@@ -41,6 +41,13 @@ flat foot begins there."""
 FLAT: Final = 0.84
 """The least ratio of run to rise of a flat foot: 40 degrees off vertical."""
 
+FOOT_MAX: Final = 0.2
+"""The height, as a fraction of the hip's, below which an ankle is."""
+
+SHORT: Final = 0.6
+"""The length of a bone as a fraction of another one's, below which it is not of the same limb: hips
+are shorter than thighs, and feet than shins."""
+
 TAIL_MIN: Final = 0.3
 """The least length of a last bone whose tail is not guessed, as a fraction of its parent's."""
 
@@ -51,8 +58,11 @@ those of twins alike, but not those of all legs."""
 SPRAWLING: Final = 6
 """The number of legs, as of an insect, from which on they stand however far they sprawl."""
 
-TIPS_APART: Final = 0.05
-"""The largest difference in height of tails on one ground, as a fraction of the figure's height."""
+NEAR: Final = 0.05
+"""The largest difference in height of what is on one ground, as a fraction of the figure's."""
+
+LOW: Final = 0.15
+"""The largest height above the floor of what reaches it, as a fraction of the figure's height."""
 
 ENDS: Final = {"FINGER", "FOOT", "HAND", "TOE"}
 """The parts at the ends of limbs."""
@@ -126,29 +136,31 @@ class Names:
         self.words = [words_of(bone.name) for bone in bones]
         self.stems = [tuple([w for w in words if w not in SIDES]) for words in self.words]
         self.parts = [part_of(words) for words in self.words]
-        sides = [sum({SIDES[w] for w in words if w in SIDES}) for words in self.words]
-        known = {*zip(self.stems, sides, strict=True)}
-        # The bone of the fifth lumbar vertebra is called L5, and there is no R5.
-        self.sides = [
-            side if (stem, -side) in known else 0
-            for stem, side in zip(self.stems, sides, strict=True)
-        ]
+        self.sides = self._paired_sides()
         self.marks = {i for i, bone in enumerate(bones) if _is_mark(bones, bone)}
-        self.twists = {
-            i
-            for i, bone in enumerate(bones)
-            if only_twists(self.words[i], self.words[bone.parent] if bone.parent >= 0 else ())
-        }
+        above = [self.words[bone.parent] if bone.parent >= 0 else [] for bone in bones]
+        self.twists = {i for i, words in enumerate(self.words) if only_twists(words, above[i])}
         for i, part in enumerate(self.parts):
             if part in ("FOOT", "HAND") and i not in self.twists:
                 self._clear_twists_before(bones, i)
-        self.told = [
-            0 if i in self.twists else WAY.get(part, 0) for i, part in enumerate(self.parts)
+        self.told = self._told(bones)
+
+    def _paired_sides(self) -> list[int]:
+        sides = [sum({SIDES[w] for w in words if w in SIDES}) for words in self.words]
+        named = {*zip(self.stems, sides, strict=True)}
+        # The bone of the fifth lumbar vertebra is called L5, and there is no R5.
+        return [
+            side if (stem, -side) in named else 0
+            for stem, side in zip(self.stems, sides, strict=True)
         ]
+
+    def _told(self, bones: Sequence[RestBone]) -> list[int]:
+        told = [0 if i in self.twists else WAY.get(part, 0) for i, part in enumerate(self.parts)]
         for i in range(len(bones) - 1, -1, -1):  # Children before their parents.
             above = bones[i].parent
             if above >= 0 and self.parts[above] != "OTHER":
-                self.told[above] = max(self.told[above], self.told[i])
+                told[above] = max(told[above], told[i])
+        return told
 
     def _clear_twists_before(self, bones: Sequence[RestBone], end: int) -> None:
         """Take no twist bone that leads to a hand or foot for it, though they may share a name.
@@ -254,6 +266,10 @@ class Figure:
         """Return the number of bones below a bone, including it."""
         return 1 + sum([self.count(i) for i in self.children[bone]])
 
+    def carries(self, bone: int, side: int) -> bool:
+        """Return whether a bone is on a side by its name, or any below it."""
+        return side in [self.names.sides[i] for i in self._below(bone)]
+
     def branches(self, bone: int) -> bool:
         """Return whether several chains begin at a bone or below it."""
         return any(
@@ -272,12 +288,18 @@ class Figure:
             return {}
         ground = min([tail[2] for tail in down.values()])
         tops = {i: max([self.heads[k][2] for k in self.ancestry(i)]) - ground for i in last}
-        apart = TIPS_APART * max(tops.values())
+        if any(self.heads[i][2] - ground <= ANKLE_MAX * tops[i] for i in last):
+            return {}
+        return self._on_ground(down, ground, NEAR * max(tops.values()))
+
+    def _on_ground(self, down: dict[int, Vec], ground: float, apart: float) -> dict[int, Vec]:
+        """Return those of some tails that are on one ground; none if they are too few for legs."""
         tips = {i: tail for i, tail in down.items() if tail[2] - ground <= apart}
-        low = [i for i in last if self.heads[i][2] - ground <= ANKLE_MAX * tops[i]]
-        # Two pairs that sprawl may be anything; three are an insect's.
-        least = TIPS_MIN if all(map(self._is_upright, tips)) else SPRAWLING
-        return tips if len(tips) >= least and not low else {}
+        # Two pairs that sprawl may be anything, unless they are called legs; three are an insect's.
+        parts = self.names.parts
+        sure = [i for i in tips if LIMBS.get(parts[i]) == "LEG" or self._is_upright(i)]
+        least = TIPS_MIN if len(sure) == len(tips) else SPRAWLING
+        return tips if len(tips) >= least else {}
 
     def _is_upright(self, last: int) -> bool:
         """Return whether a chain that ends at the tail of a bone leads down more than aside."""
@@ -486,11 +508,17 @@ class Figure:
                 self.side[i] = self._twins.get(i, 0)
             elif self.evidence:
                 off = dot(self.heads[i], self.left) - middle
-                only = next(iter(beyond - {0}), 0)
-                if abs(off) > SYMMETRY_TOLERANCE * self.height:
-                    self.side[i] = 1 if off > 0.0 else -1
-                elif beyond == {only} or off * only > OFF_PLANE * self.height:
-                    self.side[i] = only
+                self.side[i] = self._side_at(off, beyond)
+
+    def _side_at(self, off: float, beyond: set[int]) -> int:
+        """Return the side of a bone off the median plane, given those of its children.
+
+        Near the plane it is on the side on which these are, if all are, or if it is beyond as well.
+        """
+        if abs(off) > SYMMETRY_TOLERANCE * self.height:
+            return 1 if off > 0.0 else -1
+        only = max(beyond, key=abs, default=0)
+        return only if beyond == {only} or off * only > OFF_PLANE * self.height else 0
 
 
 def _cell(point: Vec, size: float) -> tuple[int, ...]:

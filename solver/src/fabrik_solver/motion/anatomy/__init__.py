@@ -1,0 +1,34 @@
+"""Recognizing the anatomy of a skeleton by its names and shape.
+
+`naming` tells what names say, `figure` what is on which side in a pose.
+"""
+
+from .chain import is_segment
+from .figure import LEFT, UP, Names, RestBone, body_bones, level, possible_body
+from .limbs import Limb
+from .naming import HAND, NOT_BODY, only_twists, part_of, side_of, words_of
+from .recognition import BETTER, SURE, THICKEST_SOLE, Anatomy, floor_below, recognize
+
+__all__ = [
+    "BETTER",
+    "HAND",
+    "LEFT",
+    "NOT_BODY",
+    "SURE",
+    "THICKEST_SOLE",
+    "UP",
+    "Anatomy",
+    "Limb",
+    "Names",
+    "RestBone",
+    "body_bones",
+    "floor_below",
+    "is_segment",
+    "level",
+    "only_twists",
+    "part_of",
+    "possible_body",
+    "recognize",
+    "side_of",
+    "words_of",
+]

@@ -1,0 +1,259 @@
+"""A chain of bones that leaves the trunk, as it is in a pose."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from itertools import pairwise, takewhile
+from math import cos, dist, hypot, radians
+from typing import Final
+
+from ...core.vectors import Vec, across, cross, dot, length, scaled, sub, sum_of, unit
+from .figure import ENDS, FLAT, LIMBS, Figure, Names
+from .naming import ARM_PARTS, LEG_PARTS, only_twists, part_of, words_of
+
+IN_LINE: Final = cos(radians(3.0))
+"""The cosine of the angle up to which two bones are in line."""
+
+THUMB_MIN: Final = 0.4
+"""The least length of the second longest finger, as a fraction of the longest."""
+
+FINGERS_MIN: Final = 4
+"""The least number of fingers, with the thumb, that tell a hand without a name."""
+
+FINGERS_SPREAD: Final = cos(radians(45.0))
+"""The cosine of the angle up to which a finger leads where the hand does; one thumb may not."""
+
+ROW: Final = 0.5
+"""The greatest depth of a row of fingertips, as a fraction of its width."""
+
+
+class Chain:
+    """A chain of bones that leaves the trunk.
+
+    Attributes:
+        path: Its bones, root first.
+        heads: Where they are, and where the last one ends if it stands on its tail.
+        parts: What their names tell them to be.
+        kind: ``'ARM'`` or ``'LEG'`` by the names, ``'OTHER'`` for what is no limb, else empty.
+        halves: Whether each is the second half of a bone that is split in order to twist.
+        stands: Whether it is a leg without a foot, which stands on the tail of its last bone.
+        size: Its length.
+        low: The height of its lowest joint above the floor.
+        high: That of its first joint.
+    """
+
+    def __init__(self, figure: Figure, start: int) -> None:
+        """Read the names and the shape."""
+        self.figure, self.side = figure, figure.side[start]
+        # It ends where the trunk goes on from it, as one that chance put there does.
+        beyond = takewhile(lambda i: not figure.carries(i, -self.side), figure.line(start)[1:])
+        self.path = [start, *beyond]
+        bones, names = figure.bones, figure.names
+        while len(self.path) > 1 and names.is_twist(self.path[-1]):
+            self.path.pop()  # It ends nothing.
+        del self.path[_held(names, self.path) :]
+        self.trunk = bones[start].parent
+        self.heads = [figure.heads[i] for i in self.path]
+        self.stands = self.path[-1] in figure.tips
+        if self.stands:
+            self.heads.append(figure.tips[self.path[-1]])
+        self.parts = [names.parts[i] for i in self.path]
+        self.kind = _kind(self.parts)
+        self.size = sum([dist(a, b) for a, b in pairwise(self.heads)])
+        self.low = min([head[2] for head in self.heads]) - figure.floor
+        self.high = self.heads[0][2] - figure.floor
+        self.halves = [False] * len(self.path)
+        for k in range(1, len(self.path) - 1):
+            near = [bones[i].name for i in self.path[k - 1 : k + 1]]
+            self.halves[k] = is_segment(near, self.heads[k - 1 : k + 2])
+
+    def find(self, parts: Sequence[str], first: int) -> int:
+        """Return the index of the first bone of some parts, from an index on; -1 for none."""
+        return next((k for k in range(first, len(self.path)) if self.parts[k] in parts), -1)
+
+    def lower(self) -> int:
+        """Return the index of the bone below the knee or elbow by its name; -1 for none."""
+        for k in range(1, len(self.path)):
+            part, above = self.parts[k], self.parts[:k]
+            whole = (part == "LEG" and "THIGH" in above) or (part == "ARM" and "UPPER_ARM" in above)
+            whole = whole or (part in ("ARM", "LEG") and self.parts == [part, part])
+            if part in ("SHIN", "FOREARM") or (whole and self.bends(k)):
+                return self._start(k)
+        return -1
+
+    def _start(self, lower: int) -> int:
+        """Return where the bone below a knee or elbow starts, if only its twist bone has its name.
+
+        That has the name of the whole limb, as the bone before it has.
+        """
+        above = [k for k in range(lower) if self.bends(k) and self.parts[k] in LIMBS]
+        is_split = len(above) > 1 and not self.bends(lower)
+        return above[-1] if is_split and self.parts[above[-1]] in ("ARM", "LEG") else lower
+
+    def upper(self, lower: int) -> int:
+        """Return the index of the first bone of a limb, given that below its knee or elbow.
+
+        A bone that is split in order to twist may have any number of parts, which need not be
+        exactly in line.
+        """
+        named = [k for k in range(lower) if self.parts[k] in ("THIGH", "UPPER_ARM")]
+        first = named[0] if named else lower - 1
+        while first > 0 and not self.bends(first):
+            first -= 1
+        return first
+
+    def bends(self, k: int) -> bool:
+        """Return whether a bone is no later part of one that is split in order to twist."""
+        is_twist = self.path[k] in self.figure.names.twists and self.parts[k] not in ENDS
+        return not (is_twist or self.halves[k])
+
+    def is_mark(self, k: int) -> bool:
+        """Return whether a bone only marks where the one before it ends."""
+        return k == len(self.path) - 1 and self.path[k] in self.figure.names.marks
+
+    def is_stiff(self) -> bool:
+        """Return whether no two bones bend before its hand or foot."""
+        return bool({"FOOT", "HAND"} & {*self.parts[:2]}) or any(
+            [is_hand(self.figure, i) for i in self.path[:2]]
+        )
+
+    def leads_down(self) -> bool:
+        """Return whether it leads down more than aside."""
+        return self.high - self.low > 0.5 * self.size
+
+    def is_horn(self) -> bool:
+        """Return whether it leads up from the end of the trunk."""
+        figure = self.figure
+        trunk = [i for i in figure.children.get(self.trunk, ()) if figure.side[i] == 0]
+        is_end = not any(figure.children[i] for i in trunk)
+        return is_end and self.heads[-1][2] - self.heads[0][2] > 0.5 * self.size
+
+    def fingers(self, first: int = 2) -> int:
+        """Return the index of the first bone with several fingers, from one on; 0 for none."""
+        figure, path = self.figure, self.path
+        for k in range(first, len(path)):
+            here = figure.heads[path[k]]
+            parts = figure.names.parts
+            beyond = [i for i in figure.children[path[k]] if parts[i] != "OTHER"]
+            fingers = [i for i in beyond if figure.children[i]]
+            sizes = sorted([dist(here, figure.heads[i]) + figure.reach[i] for i in fingers])
+            if len(sizes) > 1 and sizes[-2] > THUMB_MIN * sizes[-1]:
+                return k
+        return 0
+
+    def is_flat(self) -> bool:
+        """Return whether it ends with a flat foot."""
+        ways = [sub(b, a) for a, b in pairwise(self.heads)]
+        last = next((way for way in reversed(ways) if length(way) > 0.0), self.heads[0])
+        return hypot(last[0], last[1]) >= FLAT * abs(last[2])
+
+    def is_level(self, k: int) -> bool:
+        """Return whether a bone does not lead down."""
+        if k + 1 >= len(self.path):
+            return False
+        a, b = self.heads[k : k + 2]
+        return a[2] - b[2] < 0.5 * dist(a, b)
+
+    def lies_flat(self, k: int) -> bool:
+        """Return whether a bone is as flat as a foot on the ground."""
+        if k + 1 >= len(self.heads):
+            return False
+        step = sub(self.heads[k + 1], self.heads[k])
+        return hypot(step[0], step[1]) >= FLAT * abs(step[2])
+
+
+def _held(names: Names, path: Sequence[int]) -> int:
+    """Return the index of what a hand or foot holds by its name, or the number of bones."""
+    parts = [names.parts[i] for i in path]
+    end = next((k for k, part in enumerate(parts) if part in ENDS), len(parts))
+    return next((k for k in range(end, len(parts)) if parts[k] == "OTHER"), len(parts))
+
+
+def _kind(parts: Sequence[str]) -> str:
+    """Return which limb the names of a chain tell it to be."""
+    if "OTHER" in parts[:2]:
+        return "OTHER"
+    legs, arms = (sum([part in known for part in parts]) for known in (LEG_PARTS, ARM_PARTS))
+    if {"LEG", "SHIN", "THIGH"} & set(parts) and legs > arms:
+        return "LEG"
+    if {"ARM", "FOREARM", "UPPER_ARM"} & set(parts) and arms > legs:
+        return "ARM"
+    return ""
+
+
+def is_hand(figure: Figure, bone: int) -> bool:
+    """Return whether a bone carries nothing but fingers.
+
+    By its name it is a hand, or else its fingers tell, which do not branch and end in a row: they
+    lead where the hand does, as the legs of a table would, and one thumb may lead elsewhere.
+    """
+    # It is asked for each finger, and a face may have hundreds of joints that might be some.
+    known = figure.hands.get(bone)
+    if known is None:
+        known = figure.hands[bone] = _is_hand(figure, bone)
+    return known
+
+
+def _is_hand(figure: Figure, bone: int) -> bool:
+    starts = [i for i in figure.children.get(bone, ()) if figure.children[i]]
+    if bone < 0 or len(starts) < 2 or any(figure.branches(i) for i in starts):
+        return False
+    if figure.names.parts[bone] == "HAND":
+        return True
+    if any(figure.names.parts[i] != "" for i in starts):
+        return False
+    return len(starts) >= FINGERS_MIN and _is_hand_by_shape(figure, starts)
+
+
+def _is_hand_by_shape(figure: Figure, starts: Sequence[int]) -> bool:
+    paths = [figure.line(start) for start in starts]
+    if any(path[-1] in figure.tips for path in paths):
+        return False
+    lines = [[figure.heads[i] for i in path] for path in paths]
+    # Any of them may be the thumb, or none.
+    hands = [lines, *([*lines[:k], *lines[k + 1 :]] for k in range(len(lines)))]
+    return any(_are_fingers(fingers) for fingers in hands)
+
+
+def _are_fingers(lines: Sequence[Sequence[Vec]]) -> bool:
+    """Return whether lines of joints lead in one direction, and end in a row."""
+    steps = [unit(sub(line[-1], line[0])) for line in lines]
+    directions = [step for step in steps if step is not None]
+    ahead = unit(sum_of(directions))
+    if ahead is None or len(directions) < max(len(lines), FINGERS_MIN - 1):
+        return False
+    if min([dot(step, ahead) for step in directions]) < FINGERS_SPREAD:
+        return False
+    return _is_row([line[-1] for line in lines], ahead)
+
+
+def _is_row(points: Sequence[Vec], way: Vec) -> bool:
+    """Return whether points are in a row, seen along a direction."""
+    middle = scaled(sum_of(points), 1.0 / len(points))
+    flat = [across(sub(point, middle), way) for point in points]
+    side = unit(max(flat, key=length))
+    if side is None:
+        return False
+    ahead = cross(way, side)
+    width, depth = (
+        max([dot(point, axis) for point in flat]) - min([dot(point, axis) for point in flat])
+        for axis in (side, ahead)
+    )
+    return depth <= ROW * width
+
+
+def is_segment(names: Sequence[str], joints: Sequence[Vec]) -> bool:
+    """Return whether a bone is the second half of a bone that is split in order to twist.
+
+    Args:
+        names: The names of its parent and of itself.
+        joints: The head of its parent, its own, and that of its child.
+    """
+    a, b, c = joints
+    first, second = unit(sub(b, a)), unit(sub(c, b))
+    if first is None or second is None or dot(first, second) < IN_LINE:
+        return False
+    above, words = map(words_of, names)
+    before, now = (re.sub(r"[\d._ -]+", "", name) for name in names)
+    return only_twists(words, above) or (before == now and part_of(words) != "")

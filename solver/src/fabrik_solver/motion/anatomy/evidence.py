@@ -1,0 +1,389 @@
+"""What tells an arm from a leg, and both from what is neither: one table.
+
+Chains of bones come in pairs, which are mirror images of each other and get the same answer. Each
+row of `ROWS` asks a pair one thing, and each of `BESIDE` asks it of two pairs. A row that holds
+counts for its kind by its weight, or against it; what is neither arm nor leg counts zero. So a
+skeleton of a new kind is a row or a weight here, and an entry in the corpus of tests, on which
+`fit.py` there has found the weights.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from math import dist, inf
+from typing import Final, NamedTuple
+
+from ...core.vectors import cross, dot, sub
+from .chain import Chain
+from .figure import FOOT_MAX, LOW, NEAR, SHORT, UP, Figure
+
+
+class Pair:
+    """Two chains on one bone, one on each side.
+
+    Attributes:
+        figure: The figure.
+        chains: The chains, left first.
+        lower: That which reaches down farther.
+        kind: What the names say it is, ``'ARM'`` or ``'LEG'``; empty if they say nothing.
+        trunk: The bone that carries both.
+        others: All other pairs.
+        animals: All two pairs, of all of them, that stand as the four legs of an animal do.
+    """
+
+    def __init__(self, left: Chain, right: Chain) -> None:
+        """Measure two chains."""
+        self.figure: Figure = left.figure
+        self.chains = (left, right)
+        self.lower, higher = (left, right) if left.low <= right.low else (right, left)
+        self.kind = self.lower.kind or higher.kind
+        self.trunk = left.trunk
+        self.above = {*self.figure.ancestry(left.trunk)[:-1]}
+        self.others: Sequence[Pair] = ()
+        self.animals: Sequence[tuple[Pair, Pair]] = ()
+        self.has_fingers = left.fingers() > 0 and right.fingers() > 0
+        self.is_flat = left.is_flat() or right.is_flat()
+        # Names of legs count as feet do.
+        self.has_foot = left.kind == "LEG" or right.kind == "LEG" or self.is_flat
+
+    @property
+    def is_low(self) -> bool:
+        """Whether it reaches down to the ground."""
+        return self.lower.low <= LOW * self.figure.height
+
+    @property
+    def lift(self) -> float:
+        """How high it ends, as a fraction of where it begins."""
+        return self.lower.low / self.lower.high if self.lower.high > 0.0 else 0.0
+
+
+class Row(NamedTuple):
+    """A row of evidence: how much what it asks of a pair counts for a kind."""
+
+    kind: str
+    weight: float
+    asks: Callable[[Pair], float]
+
+
+class Beside(NamedTuple):
+    """A row of evidence for two pairs of some kinds: how much what it asks of them counts."""
+
+    kinds: tuple[str, str]
+    weight: float
+    asks: Callable[[Pair, Pair], float]
+
+
+# Of one pair
+
+
+def always(_pair: Pair) -> float:
+    """What a kind is ahead of others before anything is asked."""
+    return 1.0
+
+
+def is_called_leg(pair: Pair) -> float:
+    """Names are what a rigger meant."""
+    return float(pair.kind == "LEG")
+
+
+def is_called_arm(pair: Pair) -> float:
+    """Names are what a rigger meant."""
+    return float(pair.kind == "ARM")
+
+
+def falls(pair: Pair) -> float:
+    """Legs lead down to the ground from where they begin; arms may hang halfway."""
+    return max(0.0, 1.0 - pair.lift)
+
+
+def is_lowest(pair: Pair) -> float:
+    """Nothing reaches down farther than legs."""
+    low = min([other.lower.low for other in pair.others], default=pair.lower.low)
+    return float(pair.lower.low <= low + NEAR * pair.figure.height)
+
+
+def is_flat(pair: Pair) -> float:
+    """A last bone that lies flat is a foot, as no cloth has."""
+    return float(pair.is_flat)
+
+
+def begins_low(pair: Pair) -> float:
+    """What begins near the ground is a control of a foot, or toes."""
+    return float(pair.lower.high < LOW * pair.figure.height)
+
+
+def stays_high(pair: Pair) -> float:
+    """A leg leads down at least half of the way to the ground."""
+    return float(pair.lift > 0.5)
+
+
+def is_lifted(pair: Pair) -> float:
+    """Forelegs of which the feet are in the air, while other legs stand, are arms (a T-rex)."""
+    has_foot = pair.lower.find(("FOOT", "HAND"), 2) >= 0
+    if pair.kind != "LEG" or not has_foot or pair.lift <= 0.5:
+        return 0.0
+    return float(any([other.kind == "LEG" and other.lift < 0.5 for other in pair.others]))
+
+
+def stands_with_other(pair: Pair) -> float:
+    """Two pairs that lead down from a level trunk to one height are an animal's four legs."""
+    return float(any([pair is a or pair is b for a, b in pair.animals]))
+
+
+def are_fins(pair: Pair) -> float:
+    """The only pair is fins if it is much shorter than a level trunk (a fish)."""
+    figure = pair.figure
+    ahead = cross(figure.left, UP)
+    trunk = [dot(figure.heads[i], ahead) for i in figure.body if figure.side[i] == 0]
+    extent = max(trunk, default=0.0) - min(trunk, default=0.0)
+    return float(not pair.others and pair.lower.size < 0.3 * extent)
+
+
+def hangs_beside_feet(pair: Pair) -> float:
+    """Cloth without feet hangs beside legs that have them, on the same bone."""
+    beside = [other for other in pair.others if other.trunk == pair.trunk]
+    return float(not pair.has_foot and any([one.has_foot and one.is_low for one in beside]))
+
+
+def has_fingers(pair: Pair) -> float:
+    """Fingers make a hand."""
+    return float(pair.has_fingers)
+
+
+def begins_behind(pair: Pair) -> float:
+    """Wings and capes begin behind what else the same bone carries."""
+    start, figure = pair.lower.heads[0], pair.figure
+    ways = [
+        dot(sub(other.lower.heads[0], start), figure.front)
+        for other in pair.others
+        if other.trunk == pair.trunk
+    ]
+    return float(max(ways, default=0.0) > 0.01 * figure.height)
+
+
+def is_on_head(pair: Pair) -> float:
+    """Heads carry ears, horns and hair."""
+    words = pair.figure.names.words
+    return float(any(["head" in words[i] for i in (*pair.above, pair.trunk) if i >= 0]))
+
+
+def is_horn(pair: Pair) -> float:
+    """What leads up from the end of the trunk is horns or ears."""
+    return float(pair.lower.is_horn())
+
+
+def rises(pair: Pair) -> float:
+    """Arms are not held up at rest; plates and antlers are."""
+    heads = pair.lower.heads
+    return float(heads[-1][2] - heads[0][2] > 0.5 * pair.lower.size)
+
+
+def is_long(pair: Pair) -> float:
+    """Arms are about half as long as the body is high; ears and lips are shorter."""
+    return min(1.0, 2.0 * pair.lower.size / (pair.figure.height or 1.0))
+
+
+def is_beyond_two(pair: Pair) -> float:
+    """What the trunk carries beyond legs and arms is of the head."""
+    bones = {other.trunk for other in pair.others if other.trunk in pair.above}
+    return float(len(bones) > 1)
+
+
+def is_beside_four_legs(pair: Pair) -> float:
+    """An animal on four legs has no arms; its wings, plates and antlers look like some."""
+    return float(any([pair is not a and pair is not b for a, b in pair.animals]))
+
+
+def ends_higher(pair: Pair) -> float:
+    """Skirts and coats end higher than the legs on the same bone."""
+    low = min([other.lower.low for other in pair.others if other.trunk == pair.trunk], default=inf)
+    return float(pair.lower.low > low + NEAR * pair.figure.height)
+
+
+# Of two pairs
+
+
+def are_in_row(a: Pair, b: Pair) -> float:
+    """The legs of an insect are alike, and on one bone."""
+    if a.trunk != b.trunk or len(a.lower.path) != len(b.lower.path):
+        return 0.0
+    sizes = sorted((a.lower.size, b.lower.size))
+    return float(sizes[0] > 0.7 * sizes[1])
+
+
+def are_on_one_bone(a: Pair, b: Pair) -> float:
+    """Legs are on bones of their own, if there are several; skirts are where legs are."""
+    return float(a.trunk == b.trunk)
+
+
+def are_upright(a: Pair, b: Pair) -> float:
+    """An upright trunk has no two pairs of arms one above the other; wings look like some."""
+    return float(not stand(a.lower, b.lower))
+
+
+def lacks_feet(a: Pair, b: Pair) -> float:
+    """Gowns and capes hang down to the ground as legs do, but only one of both has feet."""
+    near = a.trunk == b.trunk or not stand(a.lower, b.lower)
+    return float(a.has_foot != b.has_foot and near)
+
+
+def meet(pairs: Sequence[Pair]) -> None:
+    """Have pairs know of each other."""
+    animals = [(a, b) for k, a in enumerate(pairs) for b in pairs[:k] if _stand_alike(a, b)]
+    for pair in pairs:
+        pair.others = [other for other in pairs if other is not pair]
+        pair.animals = animals
+
+
+def _stand_alike(a: Pair, b: Pair) -> bool:
+    if a.trunk == b.trunk or not stand(a.lower, b.lower):
+        return False
+    return abs(a.lower.low - b.lower.low) <= LOW * a.figure.height
+
+
+def stand(a: Chain, b: Chain) -> bool:
+    """Return whether two limbs both lead down from a trunk that is nearer to level than upright."""
+    rise = abs(a.heads[0][2] - b.heads[0][2])
+    run = dist(a.heads[0][:2], b.heads[0][:2])
+    return rise < run and a.leads_down() and b.leads_down()
+
+
+# Of the joint where a leg may end
+
+
+class Ankle(NamedTuple):
+    """A joint where a leg may end.
+
+    Attributes:
+        chain: The chain that the leg is of.
+        first: The index of its first bone.
+        at: The index of the joint.
+        before: How many joints before it may be the ankle.
+        is_below_shin: Whether it ends what is called the shin.
+    """
+
+    chain: Chain
+    first: int
+    at: int
+    before: int = 0
+    is_below_shin: bool = False
+
+    @property
+    def height(self) -> float:
+        """Its height above the ground, as a fraction of the hip's."""
+        floor = self.chain.figure.floor
+        hip = self.chain.heads[self.first][2] - floor
+        return min(1.0, max(0.0, (self.chain.heads[self.at][2] - floor) / hip)) if hip else 1.0
+
+
+class Foot(NamedTuple):
+    """A row of evidence for the joint where a leg ends."""
+
+    weight: float
+    asks: Callable[[Ankle], float]
+
+
+def is_called_foot(ankle: Ankle) -> float:
+    """Names are what a rigger meant, but call a hock foot as well."""
+    return float(ankle.chain.parts[ankle.at] == "FOOT")
+
+
+def is_below_shin(ankle: Ankle) -> float:
+    """What comes after the shin is the foot, unless an animal has a bone more."""
+    return float(ankle.is_below_shin)
+
+
+def is_near_ground(ankle: Ankle) -> float:
+    """Ankles are at a tenth of the hip's height."""
+    return float(ankle.height <= FOOT_MAX)
+
+
+def is_above_ankles(ankle: Ankle) -> float:
+    """Above, the higher it is the more likely it is a hock."""
+    return max(0.0, ankle.height - FOOT_MAX) / FOOT_MAX
+
+
+def begins_flat(ankle: Ankle) -> float:
+    """A foot is flat."""
+    return float(ankle.chain.lies_flat(ankle.at))
+
+
+def follows_flat(ankle: Ankle) -> float:
+    """What comes after a flat bone are its toes."""
+    return float(ankle.chain.lies_flat(ankle.at - 1))
+
+
+def is_long_bone(ankle: Ankle) -> float:
+    """The foot of a person is shorter than the shin; an animal's bone below the hock is not."""
+    heads, k, knee = ankle.chain.heads, ankle.at, ankle.at - 1
+    if k + 1 >= len(heads):
+        return 0.0
+    while knee > ankle.first and not ankle.chain.bends(knee):
+        knee -= 1
+    return float(dist(heads[k], heads[k + 1]) > SHORT * dist(heads[knee], heads[k]))
+
+
+def bones_before(ankle: Ankle) -> float:
+    """Of several joints on the ground the ankle is the first."""
+    return float(ankle.before)
+
+
+def is_last(ankle: Ankle) -> float:
+    """A foot carries toes; what carries nothing is the toes."""
+    return float(ankle.at == len(ankle.chain.path) - 1)
+
+
+ROWS: Final = (
+    Row("LEG", 3.5, is_called_leg),
+    Row("LEG", -1.5, always),
+    Row("LEG", 1.5, falls),
+    Row("LEG", 1.5, is_lowest),
+    Row("LEG", 1.0, is_flat),
+    Row("LEG", 4.0, stands_with_other),
+    Row("LEG", -4.0, begins_low),
+    Row("LEG", -0.5, stays_high),
+    Row("LEG", -5.0, is_lifted),
+    Row("LEG", -3.5, are_fins),
+    Row("LEG", -2.0, hangs_beside_feet),
+    Row("LEG", -0.5, ends_higher),
+    Row("ARM", 4.0, is_called_arm),
+    Row("ARM", 0.5, always),
+    Row("ARM", 3.5, has_fingers),
+    Row("ARM", 1.5, is_long),
+    Row("ARM", -1.5, falls),
+    Row("ARM", -1.5, is_lowest),
+    Row("ARM", -2.0, stands_with_other),
+    Row("ARM", -3.0, is_beside_four_legs),
+    Row("ARM", -2.0, begins_behind),
+    Row("ARM", -2.5, is_on_head),
+    Row("ARM", -1.5, is_horn),
+    Row("ARM", -1.0, rises),
+    Row("ARM", -0.5, is_beyond_two),
+)
+"""What one pair tells."""
+
+BESIDE: Final = (
+    Beside(("LEG", "LEG"), 1.0, are_in_row),
+    Beside(("LEG", "LEG"), -0.5, are_on_one_bone),
+    Beside(("LEG", "LEG"), -5.0, lacks_feet),
+    Beside(("ARM", "ARM"), -4.0, are_upright),
+)
+"""What two pairs tell."""
+
+FEET: Final = (
+    Foot(1.5, is_called_foot),
+    Foot(3.0, is_below_shin),
+    Foot(3.0, is_near_ground),
+    Foot(-4.0, is_above_ankles),
+    Foot(2.5, begins_flat),
+    Foot(-2.5, follows_flat),
+    Foot(-2.5, is_long_bone),
+    Foot(-3.0, bones_before),
+    Foot(-3.5, is_last),
+)
+"""What tells the joint where a leg ends: that with the most evidence is its ankle."""
+
+
+def foot_evidence(ankle: Ankle) -> float:
+    """Return how much evidence there is for a joint to be the ankle."""
+    return sum([row.weight * row.asks(ankle) for row in FEET])

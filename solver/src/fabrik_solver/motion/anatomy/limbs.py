@@ -1,0 +1,358 @@
+"""Finding the arms and legs of a figure: chains in pairs, told by their names or else by shape."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import pairwise
+from math import dist, inf
+from typing import Final, NamedTuple
+
+from ...core.vectors import Vec, dot, length, sub, unit
+from .chain import IN_LINE, Chain, is_hand
+from .evidence import Ankle, Pair, foot_evidence
+from .figure import ANKLE_MAX, ENDS, LIMBS, LOW, NEAR, NO_LENGTH, SHORT, TAIL_MIN, Figure
+from .labelling import best_labels
+from .naming import TRUNK
+
+LIMB_MIN: Final = 0.1
+"""The least length of a limb, relative to the height: ears and fingers are shorter."""
+
+UNLIKE: Final = 0.3
+"""The least difference in length, as a fraction, of limbs that are no twins."""
+
+
+LIMB: Final = 4
+"""The number of joints from which on a limb is alike, whatever one hand carries."""
+
+ROW_MIN: Final = 3
+"""The least number of pairs of limbs on one bone that make a row."""
+
+
+class Limb(NamedTuple):
+    """An arm or a leg.
+
+    Attributes:
+        kind: ``'ARM'`` or ``'LEG'``.
+        side: 1 for left, -1 for right.
+        trunk: The bone of the trunk that is its parent; -1 if there is none.
+        carriers: The bones between trunk and limb, such as a clavicle, parents first.
+        bones: The bones that bend to move the wrist or ankle, root first.
+        end: The hand or foot; -1 if there is none.
+        toe: The first bone after the hand or foot; -1 if there is none.
+        halves: Those of its bones that are the second half of one that is split in order to twist.
+        is_bare: Whether it has neither hand nor foot, although a bone may stand in as its end. A
+            leg that stands on the tail of its last bone has no end, and is not bare.
+    """
+
+    kind: str
+    side: int
+    trunk: int
+    carriers: tuple[int, ...]
+    bones: tuple[int, ...]
+    end: int
+    toe: int
+    halves: tuple[int, ...] = ()
+    is_bare: bool = False
+
+
+def limbs_of(figure: Figure) -> list[Limb]:
+    """Return the arms and legs, which occur in pairs."""
+    pairs = candidates(figure)
+    kinds = best_labels(pairs).kinds
+    found = [(pair, kind) for pair, kind in zip(pairs, kinds, strict=True) if kind]
+    limbs: list[Limb] = []
+    for (pair, kind), ends in zip(found, _alike(found), strict=True):
+        both = [_limb(chain, kind, *ends[chain.side]) for chain in pair.chains]
+        limbs += both if all([len(one.bones) > 1 for one in both]) else []
+    return limbs
+
+
+def candidates(figure: Figure) -> list[Pair]:
+    """Return the pairs of chains that may be limbs: they bend, and nothing calls them otherwise."""
+    chains = [
+        Chain(figure, i)
+        for i in starts_of(figure)
+        if figure.children[i] and not _is_finger(figure, i)
+    ]
+    pairs = _twins([one for one in chains if one.kind != "OTHER" and not one.is_stiff()])
+    return [pair for pair in pairs if _may_be_limb(pair)]
+
+
+def starts_of(figure: Figure) -> list[int]:
+    """Return the bones of a side whose parents are on none: chains start there."""
+    side = figure.side
+    return [i for i in figure.body if side[i] != 0 and side.get(figure.bones[i].parent, 0) == 0]
+
+
+def _may_be_limb(pair: Pair) -> bool:
+    """Return whether a pair can bend, and is long enough or called a limb."""
+    chain = pair.lower
+    if pair.kind:
+        return len(chain.heads) > 2 or chain.lower() >= 0
+    return len(chain.heads) > 2 and chain.size >= LIMB_MIN * pair.figure.height
+
+
+def _alike(found: Sequence[tuple[Pair, str]]) -> list[dict[int, tuple[int, int]]]:
+    """Return the indices of the first bone and the end of each limb, by its side.
+
+    The legs of a row, as of an insect, are alike: most of them tell where all begin and end. So are
+    the two of a pair, if names don't tell otherwise.
+    """
+    ends = [_ends(pair.lower, kind, pair) for pair, kind in found]
+    rows = [(kind, pair.trunk, len(pair.lower.path)) for pair, kind in found]
+    result: list[dict[int, tuple[int, int]]] = []
+    for (pair, kind), own, row in zip(found, ends, rows, strict=True):
+        others = [end for end, other in zip(ends, rows, strict=True) if other == row]
+        if len(others) >= ROW_MIN:
+            own = max(others, key=others.count)
+        result.append({chain.side: _ends_like(pair, chain, kind, own) for chain in pair.chains})
+    return result
+
+
+def _ends_like(pair: Pair, chain: Chain, kind: str, ends: tuple[int, int]) -> tuple[int, int]:
+    """Return the ends of one of a pair, given those of its lower chain: the same, if it can be."""
+    same = chain is pair.lower or chain.parts[: ends[1] + 1] == pair.lower.parts[: ends[1] + 1]
+    return ends if same else _ends(chain, kind, pair)
+
+
+def stiff_limbs(figure: Figure, limbs: Sequence[Limb]) -> list[Limb]:
+    """Return the arms and legs that are a single bone by their names, beside known limbs."""
+    known = {(limb.kind, limb.side) for limb in limbs}
+    side, names = figure.side, figure.names
+    found: list[Limb] = []
+    for i in figure.body:
+        kind = LIMBS.get(names.parts[i], "")
+        if not kind or names.sides[i] == 0 or side.get(figure.bones[i].parent, 0) != 0:
+            continue
+        path = figure.line(i)
+        beyond = {"OTHER", *ENDS}
+        is_stiff = len(path) < 2 or names.parts[path[1]] in beyond or is_hand(figure, path[1])
+        if is_stiff and (kind, side[i]) not in known:
+            end = path[1] if len(path) > 1 else -1
+            found.append(Limb(kind, side[i], figure.bones[i].parent, (), (i,), end, -1))
+    return found
+
+
+def _is_finger(figure: Figure, bone: int) -> bool:
+    """Return whether a bone is beyond a hand on the median plane, as where that is all there is."""
+    parent = figure.bones[bone].parent
+    is_named = any(figure.names.parts[i] == "HAND" for i in figure.ancestry(parent))
+    return is_named or is_hand(figure, parent)
+
+
+def standing_ends(figure: Figure, limbs: Sequence[Limb]) -> list[int]:
+    """Return the ends of chains that stand on the ground like legs, and are none of the legs."""
+    legs = set[int]().union(*[limb.bones for limb in limbs if limb.kind == "LEG"])
+    chains = [Chain(figure, i) for i in starts_of(figure) if figure.children[i]]
+    lows = [chain.low for chain in chains if not legs.isdisjoint(chain.path)]
+    ground = max(lows) + NEAR * figure.height if lows else -inf
+    beside = [chain for chain in chains if legs.isdisjoint(chain.path) and chain.kind != "OTHER"]
+    return [chain.path[-1] for chain in beside if _stands_on(chain, ground)]
+
+
+def _stands_on(chain: Chain, ground: float) -> bool:
+    """Return whether a chain leads down to the ground from where a leg may begin."""
+    begins_high = chain.high >= LOW * chain.figure.height
+    return begins_high and chain.low <= ground and chain.leads_down()
+
+
+def _twins(chains: Sequence[Chain]) -> list[Pair]:
+    """Return pairs of chains on either side of a bone: by their names, else by their lengths."""
+    lefts = [chain for chain in chains if chain.side > 0]
+    rights = [chain for chain in chains if chain.side < 0]
+    alike = sorted(
+        [
+            (_difference(left, right), i, j)
+            for i, left in enumerate(lefts)
+            for j, right in enumerate(rights)
+            if left.trunk == right.trunk
+        ]
+    )
+    twins: dict[int, int] = {}
+    for difference, i, j in alike:
+        if difference < UNLIKE and i not in twins and j not in twins.values():
+            twins[i] = j
+    return [Pair(lefts[i], rights[j]) for i, j in sorted(twins.items())]
+
+
+def _difference(a: Chain, b: Chain) -> float:
+    """Return how different chains are: negative if they have the same name.
+
+    They may be alike up to the hand only, of which one carries something: then others that are
+    wholly alike come first.
+    """
+    stems = a.figure.names.stems
+    whole = _unlikeness(a.heads, b.heads)
+    share = min(whole, 0.5 * UNLIKE + _unlikeness(a.heads[:LIMB], b.heads[:LIMB]))
+    has_name = bool(stems[a.path[0]]) and a.figure.evidence == "NAMES"
+    return share - 2.0 if has_name and stems[a.path[0]] == stems[b.path[0]] else share
+
+
+def _unlikeness(a: Sequence[Vec], b: Sequence[Vec]) -> float:
+    """Return by how much the lengths of two lines of joints differ, as a fraction."""
+    sizes = [sum([dist(p, q) for p, q in pairwise(line)]) for line in (a, b)]
+    longest = max(sizes)
+    return abs(sizes[0] - sizes[1]) / longest if longest else 0.0
+
+
+def _limb(chain: Chain, kind: str, first: int, last: int) -> Limb:
+    """Return a limb.
+
+    Args:
+        chain: The chain that it is of.
+        kind: What it is.
+        first: The index of its first bone.
+        last: That of its hand or foot, or the number of bones.
+    """
+    path = chain.path
+    end, beyond = (path[k] if k < len(path) else -1 for k in (last, last + 1))
+    bones = tuple(path[first:last])
+    halves = tuple([path[k] for k in range(first + 1, min(last, len(path))) if chain.halves[k]])
+    if len(bones) - len(halves) < 2:
+        halves = ()  # Its two bones may have one name.
+    if end < 0:
+        is_bare = kind != "LEG" or not chain.stands
+    else:
+        is_last = (beyond < 0 or chain.is_mark(last + 1)) and chain.parts[last] not in ENDS
+        is_high = kind == "LEG" and Ankle(chain, first, last).height > ANKLE_MAX
+        is_bare = is_last and (is_high or chain.parts[last] in ("SHIN", "FOREARM"))
+    carriers = tuple(path[:first])
+    return Limb(kind, chain.side, chain.trunk, carriers, bones, end, beyond, halves, is_bare)
+
+
+def _ends(chain: Chain, kind: str, pair: Pair) -> tuple[int, int]:
+    """Return the indices of the first bone of a limb and of its hand or foot.
+
+    Without a hand or foot the latter is the number of bones.
+
+    Args:
+        chain: The chain that it is of.
+        kind: What it is.
+        pair: The pair of the chain; the other one has evidence as well, if it is called alike.
+    """
+    lower, count = chain.lower(), len(chain.path)
+    if chain.stands and kind == "LEG":
+        return chain.upper(lower) if lower >= 0 else _carriers(chain, kind, count), count
+    end = chain.find(("FOOT", "HAND"), max(lower + 1, 2))
+    if lower >= 0:
+        after = next((k for k in range(lower + 1, count) if chain.bends(k)), count)
+        first = chain.upper(lower)
+        if after == count:
+            return _without_end(chain, kind, first, lower)
+        last = end if end >= 0 else after
+    elif end >= 0:
+        first, last = _carriers(chain, kind, end), end
+    else:
+        last = count - 2 if count > 3 and chain.is_mark(count - 1) else count - 1
+        first = _carriers(chain, kind, last)
+        last = last if kind == "LEG" else _wrist(chain, first)
+    return first, _ankle(pair, chain, first, lower, last) if kind == "LEG" else last
+
+
+def _without_end(chain: Chain, kind: str, first: int, lower: int) -> tuple[int, int]:
+    """Return the ends of a limb that ends with the bone below its knee or elbow.
+
+    That bone reaches with its tail, unless an importer had to guess it: then it is the end.
+    """
+    bends = [
+        k
+        for k in range(lower + 1)
+        if chain.parts[k] != "GIRDLE"
+        and chain.bends(k)
+        and not (kind == "LEG" and chain.is_level(k))
+    ]
+    first = bends[0] if len(bends) > 2 else first
+    last = chain.figure.bones[chain.path[lower]]
+    if dist(last.head, last.tail) > TAIL_MIN * dist(*chain.heads[lower - 1 : lower + 1]):
+        return first, len(chain.path)
+    least = max(0, lower - 2)
+    if first <= least or not _is_hip(chain, least):
+        first = min(first, least)
+    return (first, lower) if lower - first > 1 else (first, len(chain.path))
+
+
+def _is_hip(chain: Chain, k: int) -> bool:
+    """Return whether a bone is the half of a pelvis, too short to bend with the leg after it."""
+    a, b, c = chain.heads[k : k + 3]
+    is_named = TRUNK & set(chain.figure.names.words[chain.path[k]])
+    return bool(is_named) and dist(a, b) < SHORT * dist(b, c)
+
+
+def _carriers(chain: Chain, kind: str, last: int) -> int:
+    """Return the number of carriers of a limb that ends at an index at the latest."""
+    heads, parts = chain.heads, chain.parts
+    if kind == "ARM" and parts[last] == "HAND":
+        bends = [k for k in range(last) if chain.bends(k)]
+        if len(bends) > 2:
+            return bends[-2]
+        if "GIRDLE" in parts:
+            return next((k for k in range(last - 2) if parts[k] != "GIRDLE"), last - 2)
+    count = 0
+    while count + 2 < last:
+        size, after = dist(*heads[count : count + 2]), _ahead(heads[count:], kind)
+        # The thigh of a lizard is level as well, but as long as its shin.
+        share = SHORT if kind == "LEG" and not chain.is_level(count) else 0.8
+        if not (size < share * after or parts[count] == "GIRDLE"):
+            break
+        count += 1
+    return count
+
+
+def _ahead(heads: Sequence[Vec], kind: str) -> float:
+    """Return the length of the bone after the first of some bones.
+
+    An upper arm may be split in two, and either half is as long as a clavicle. If the first bone is
+    not in line with the next one, all those count that are.
+    """
+    least = NO_LENGTH * sum([dist(a, b) for a, b in pairwise(heads)])
+    ways = [sub(b, a) for a, b in pairwise(heads)]
+    first = unit(ways[0]) if length(ways[0]) > least else None
+    line: Vec | None = None
+    size = 0.0
+    for way in ways[1:]:
+        direction = unit(way) if length(way) > least else None
+        if line is not None and direction is not None:
+            is_one = kind == "LEG" or (first is not None and dot(first, line) >= IN_LINE)
+            if is_one or dot(line, direction) < IN_LINE:
+                break
+        size += length(way)
+        line = line or direction
+    return size
+
+
+def _ankle(pair: Pair, chain: Chain, first: int, lower: int, otherwise: int) -> int:
+    """Return the index of the joint that is the ankle in a pose that stands.
+
+    One foot of two may be lifted: that which tells more counts, if both are called alike.
+
+    Args:
+        pair: Both chains.
+        chain: The chain that the leg is of.
+        first: The index of the hip.
+        lower: The index of the shin by the names, or -1.
+        otherwise: The result if no joint can be.
+    """
+    joints = [
+        k
+        for k in range(max(first + 2, lower + 1), len(chain.path))
+        if chain.bends(k) and not chain.is_mark(k)
+    ]
+    legs = [leg for leg in pair.chains if leg.parts == chain.parts]
+    evidence = {
+        k: max([foot_evidence(Ankle(leg, first, k, n, n == 0 and lower >= 0)) for leg in legs])
+        for n, k in enumerate(joints)
+    }
+    return max(joints, key=lambda k: evidence[k], default=otherwise)
+
+
+def _wrist(chain: Chain, first: int) -> int:
+    """Return the index of the hand without a name.
+
+    It is the first bone with several fingers, else the third one that does not twist.
+    """
+    path, twists = chain.path, chain.figure.names.twists
+    fingers = chain.fingers(first + 2)
+    if fingers:
+        return fingers
+    bends = [k for k in range(first, len(path)) if path[k] not in twists]
+    return bends[2] if len(bends) > 2 else len(path) - 1
