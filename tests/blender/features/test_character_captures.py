@@ -272,7 +272,7 @@ def test_a_robot_has_arms_whatever_it_does(action: str) -> None:
     # Importers of earlier versions add the object's name.
     names = (action, f"{action}_{rig.name}")
     (rig.animation_data.action,) = [one for one in bpy.data.actions if one.name in names]
-    character = character_of(rig)
+    character = body_of(rig)
     names = character.names
     limbs = {(one.kind, *(names[i] for i in one.bones)) for one in character.anatomy.limbs}
     assert limbs == {
@@ -283,7 +283,7 @@ def test_a_robot_has_arms_whatever_it_does(action: str) -> None:
 
 
 def test_both_feet_of_a_capture_are_ankles_though_one_is_lifted() -> None:
-    character = character_of(imported("pab_walk.fbx"))
+    character = body_of(imported("pab_walk.fbx"))
     legs = [limb for limb in character.anatomy.limbs if limb.kind == "LEG"]
     assert {character.names[leg.end] for leg in legs} == {"LeftFoot", "RightFoot"}
 
