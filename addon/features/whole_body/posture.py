@@ -1,7 +1,8 @@
-"""How readily the joints of a person bend: which way, and how far.
+"""How readily the joints of a person bend: which way, how far, and for how much of a drag.
 
 Weights are those of squared angles in radians², for a whole part (all of the spine, all of the
-neck, one joint of a limb), about the axes of the body at rest. Ranges are degrees from rest.
+neck, one joint of a limb), about the axes of the body at rest. Ranges are degrees from rest. They
+are such that dragged bodies pose like captured people who bend, lift and sit down.
 """
 
 from __future__ import annotations
@@ -9,8 +10,8 @@ from __future__ import annotations
 from math import radians
 from typing import Final, NamedTuple
 
-from fabrik_solver.core.articulation import Onset, Resistance
 from fabrik_solver.core.vectors import Quat, Vec, dot, quat_inverse, quat_log, rotate
+from fabrik_solver.core.whole_body import Onset, Resistance
 
 
 class Axis(NamedTuple):
@@ -85,7 +86,7 @@ class Part(NamedTuple):
         return min(min(axis.negative, axis.positive) for axis in PERSON[self.kind]) / self.share
 
     def resistances(self, axes: tuple[Vec, ...], rotation: Quat) -> list[Resistance]:
-        """Return what it resists beside.
+        """Return what it resists beside its stiffness.
 
         What both directions share counts from the press; what one direction has more, from rest.
 
@@ -131,6 +132,7 @@ HAMSTRING: Final = 4.0
 """The weight of hips that flex beyond `LONGEST` over straight legs: hamstrings pass both joints."""
 
 LONGEST: Final = radians(50.0)
+"""The flexion of a hip over a straight leg at which hamstrings begin to pull."""
 
 KNEE: Final = 0.5
 """The share of a knee's flexion by which the hip may flex farther."""
@@ -167,7 +169,7 @@ BALANCED: Final = 20.0
 """The force that keeps the center of mass in balance: nobody falls over for what they reach for."""
 
 CARRIED: Final = 5.0
-"""The same while the hips are dragged, which takes the body's weight along."""
+"""The same while the hips are dragged, which moves the body's weight."""
 
 TARGETED: Final = 1e-2
 """The weight of targets that constraints reach for."""

@@ -52,7 +52,7 @@ assert not {{"bpy", "mathutils", "numpy"}} & sys.modules.keys()
 
 
 @pytest.mark.parametrize(
-    "folder", ["app", "blender", "editing", "features", "frame", "plan", "settings", "ui"]
+    "folder", ["app", "blender", "body", "editing", "features", "frame", "plan", "settings", "ui"]
 )
 def test_the_rest_takes_the_solver_by_its_doors(folder: str) -> None:
     for file in (ADDON / folder).rglob("*.py"):

@@ -1,7 +1,7 @@
 """Whole bodies: the pose with the least motion since the press in which all goals are met.
 
 What is pinned comes before what is dragged, that before targets, and those before what is soft: a
-rank costs a stricter one no more than a fraction of a thousandth of the body. The pose depends on
+rank costs a stricter one about a thousandth of the body at most. The pose depends on
 nothing but the press and the goals: many small moves of the mouse give what one large one gives,
 and back is back.
 """
@@ -16,6 +16,7 @@ from .articulation import (
     TARGET,
     Articulation,
     Link,
+    Onset,
     Placement,
     Resistance,
     WholeBodyGoal,
@@ -32,6 +33,7 @@ __all__ = [
     "SOFT",
     "TARGET",
     "Link",
+    "Onset",
     "Resistance",
     "Support",
     "WholeBody",
