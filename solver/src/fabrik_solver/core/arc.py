@@ -40,11 +40,16 @@ def arc(
     return [add(scaled(axis, x * ux + y * uy), scaled(side, y * ux - x * uy)) for x, y in flat]
 
 
+def chord_of(half: float) -> float:
+    """Return how far apart the ends of an arc are that is 1 long and turns by twice the angle."""
+    return sin(half) / half if half > 1e-6 else 1.0
+
+
 def half_turn(chord: float) -> float:
     """Return half the angle by which an arc turns that is 1 long and has its ends ``chord`` apart.
 
-    The chord is sin(h) / h, nearly linear in h². Two terms of the inverse series and one step of
-    Newton's method are exact to 1.5 % for a ring, and far better for any other arc.
+    The chord is nearly linear in the square of the angle. Two terms of the inverse series and one
+    step of Newton's method are exact to 1.5 % for a ring, and to 0.2 % from a chord of 0.3 on.
     """
     square = 6.0 * max(0.0, 1.0 - chord)
     square += 0.05 * square * square

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from math import atan2, exp, sqrt
 from typing import Final
 
-from .arc import half_turn
+from .arc import chord_of, half_turn
 from .bend import (
     CLEAR,
     LIMB,
@@ -238,21 +238,24 @@ def _curl_to(
     all joints: an arc that leaves the root along the axis meets it where the angle to it is half
     that of the arc.
 
-    A straight chain is an arc of the right span already (see `bow`), which isn't curled again: it
-    would become straight where its target passes from aside to ahead.
+    A straight chain is an arc of the right span already (see `bow`). It isn't compared with its
+    posed span: it would become straight where its target passes from aside to ahead.
     """
+    if length(sub(joints[-1].at(), target)) <= near_enough:
+        return
     span, reach = length(target), length(joints[-1].at())
     half = half_turn(span)
-    if half <= 0.0 or length(sub(joints[-1].at(), target)) <= near_enough:
+    if half <= 0.0:
         return
     ahead = 1.0 - eased(atan2(length(cross(axis, target)), dot(axis, target)) / (curls * half))
     if span > reach:  # The less, the straighter the chain becomes: iterations straighten it evenly.
         ahead *= (1.0 - span) / (1.0 - reach)
     if ahead > 0.0:
-        if ahead < 1.0:
-            span = reach + (span - reach) * ahead
-            half = half_turn(span)
-        curl(joints, axis, half - half_turn(reach), chain.folds)
+        # A part of the turn, not of the span: joints move as evenly as the target comes ahead.
+        posed = half_turn(reach)
+        turn = ahead * (half - posed)
+        curl(joints, axis, turn, chain.folds)
+        span = reach + chord_of(posed + turn) - chord_of(posed)
         land(joints, scaled(axis, span), near_enough, 1)
 
 
