@@ -370,7 +370,7 @@ def flattened(joints: list[Joint], axis: Vec, side: Vec) -> tuple[list[Joint], V
                 return joints, ORIGIN
             spread = off
     factor = eased(spread / FLAT) ** 2 - 1.0
-    flat = []
+    flat: list[Joint] = []
     for joint in joints:
         x = joint.x
         y = joint.y
