@@ -272,8 +272,8 @@ def _curling(
     """Return how the bones rotate when a chain curls with its tip near the axis.
 
     Returns:
-        A rotation vector for each bone; their mean weighted by length, which is to be subtracted;
-        the vector of which each bone after the first takes another; their variance.
+        A rotation vector for each bone; the mean of all weighted by length, which is to be
+        subtracted; the rotation vector to add once for each bone before it; the variance.
     """
     if folds:
         return _folding(joints, axis, folds)
@@ -302,7 +302,7 @@ def _curling(
         kz += z * weight
         first += weight
         second += count * weight
-    # Each joint bends by the mean of all more, so that the bones rotate by its multiples more.
+    # Each joint also bends by the mean of all, and each bone rotates by the sum before it.
     hx, hy, hz = x / count, y / count, z / count
     square += 2.0 * (hx * kx + hy * ky + hz * kz) + second * (hx * hx + hy * hy + hz * hz)
     mx += first * hx
@@ -315,7 +315,7 @@ def _curling(
 def _folding(
     joints: list[Joint], axis: Vec, folds: Sequence[int]
 ) -> tuple[list[Vec], Vec, Vec, float]:
-    """Return the same for a limb that bends to both sides: its joints bend by the same angle."""
+    """Return what `_curling` does, for a limb that bends to both sides, by the same angle."""
     hinge = cross(folded_bend(points_of(joints), axis, folds), axis)
     turns, heading, mean, square = [ORIGIN], 0, 0.0, 0.0
     for i, fold in enumerate(folds):
