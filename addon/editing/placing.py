@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from itertools import pairwise
-from math import cos, dist, sin
+from math import dist
 from typing import Literal, cast
 
 import bpy
 
 from fabrik_solver import Chain, ChainInput, Frame, Posture, point_in
-from fabrik_solver.core.bend import STRAIGHT, UNCLEAR, aimed_past, chain_axis, eased, swing_turn
+from fabrik_solver.core.bend import STRAIGHT, chain_axis, swing_turn
 from fabrik_solver.core.vectors import (
     ORIGIN,
     Vec,
@@ -18,7 +18,6 @@ from fabrik_solver.core.vectors import (
     dot,
     length,
     rotate,
-    rotate_about,
     scaled,
     sub,
     sum_of,
@@ -68,9 +67,9 @@ def pole_world(chain_input: ChainInput, posture: Posture, world: Frame) -> tuple
     joints = in_lengths(solved)
     axis = unit(sub(vector(posture.goal.target), root)) or chain_axis(joints)
     bend = _bend_of_solved(chain_input.chain, solved, axis)
-    side, angle = unit(bend) or bend, aim_past(bend)
+    side = unit(bend) or bend
     middle = scaled(sum_of(joints[1:-1]), 1.0 / (len(joints) - 2))
-    sideways = scaled(rotate_about(side, axis, cos(angle), sin(angle)), dot(middle, side) + 1.0)
+    sideways = scaled(side, dot(middle, side) + 1.0)
     pole_offset = add(scaled(axis, dot(middle, axis)), sideways)
     root_world, pole, end = (
         point_in(world, add(root, scaled(offset, size))) for offset in (ORIGIN, pole_offset, axis)
@@ -99,17 +98,6 @@ def side_of_bend(chain: Chain) -> Vec:
     """Return the unit direction in which a chain bends, or would bend if straight."""
     bend, side, _ = chain.bending()
     return unit(bend) or side
-
-
-def aim_past(bend: Vec) -> float:
-    """Return the angle about a chain's axis from its bend to a pole that keeps the bend.
-
-    A chain that bends in both directions, so that its bend is unclear, aims past its pole.
-
-    Args:
-        bend: The bend direction, shorter the less clear it is.
-    """
-    return -aimed_past(eased(length(bend) / UNCLEAR))
 
 
 def in_lengths(joints: Sequence[Vec]) -> list[Vec]:

@@ -34,7 +34,7 @@ from ...blender.precision import rounding_of
 from ...blender.skeleton import Point, matrix_frame
 from ...body.flexion import bend_side
 from ...editing.lifting import lift_to_goal, lifts_of
-from ...editing.placing import aim_past, side_of_bend
+from ...editing.placing import side_of_bend
 from ...frame.armature import Evaluated
 from ...plan.chain_plan import ChainPlan, offset_turn
 from ...settings.properties import settings
@@ -214,8 +214,7 @@ def pole_at(chain: Chain, offset: PoleOffset, pole_angle: float) -> Vec:
         pole_angle: The constraint's Pole Angle, in radians.
     """
     axis = chain.axis
-    angle = aim_past(chain.bending()[0]) - pole_angle
-    direction = rotate_about(side_of_bend(chain), axis, cos(angle), sin(angle))
+    direction = rotate_about(side_of_bend(chain), axis, cos(pole_angle), -sin(pole_angle))
     along_axis = dot(_middle(chain), axis) + offset[0]
     location = add(scaled(axis, along_axis), scaled(direction, offset[1]))
     return add(chain.root, scaled(location, chain.scale))

@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 from itertools import accumulate, pairwise
 
 import pytest
+from poles import has_less_weight
 from strategies import Point, answer, farthest
 
 from fabrik_solver.core.arc import arc
@@ -86,7 +87,11 @@ def test_a_chain_on_its_target_stays_and_one_beside_it_hardly_moves(bones: int, 
 def test_a_flat_chain_stays_in_its_plane(
     plane: str, goal: str, solver: str, iterations: int
 ) -> None:
-    """As Blender stores it, and wherever in the plane its target and its pole are."""
+    """As Blender stores it, and wherever in the plane its target and its pole are.
+
+    Where its bend is unclear or its pole nearly on its line, and the pole is behind, it may turn as
+    a whole: the only other answer is a flip, within rounding of that plane (see `test_pole`).
+    """
     u, v = PLANES[plane]
     rng = random.Random(4)
 
@@ -101,7 +106,7 @@ def test_a_flat_chain_stays_in_its_plane(
                 way = rng.choice((math.pi, rng.uniform(-math.pi, math.pi)))
                 target = put(distance * math.cos(way), distance * math.sin(way))
                 pole = put(rng.uniform(-1, 1), rng.uniform(-1, 1)) if goal == "pole" else None
-                solved = answer(
+                solution = answer(
                     joints,
                     target,
                     solver,
@@ -109,8 +114,11 @@ def test_a_flat_chain_stays_in_its_plane(
                     iterations=iterations,
                     swing=float(goal == "swung"),
                     bend=put(0.0, 1.0),
-                ).joints
-                off = max(abs(dot(cross(u, v), joint)) for joint in solved)  # type: ignore[arg-type]
+                )
+                solved, normal = solution.joints, cross(u, v)
+                if pole and (distance == 0.0 or has_less_weight(solved, target, pole)):
+                    normal = rotate(solution.turn, normal)
+                off = max(abs(dot(normal, joint)) for joint in solved)  # type: ignore[arg-type]
                 assert off <= 2e-6, (shape, bones, distance, way)
 
 

@@ -206,12 +206,9 @@ def test_no_jump_where_the_target_crosses_the_axis_of_a_straight_chain(
 @solvers_and_bones
 @pytest.mark.parametrize("pose", ["straight", "bent"])
 def test_no_jump_where_the_target_crosses_the_outer_reach(
-    solver: str, bones: int, pose: str, request: pytest.FixtureRequest
+    solver: str, bones: int, pose: str
 ) -> None:
     joints = straight(even(bones)) if pose == "straight" else arched(even(bones))
-    if pose == "straight" and solver == "FABRIK" and bones > 2:
-        reason = "straight chains curl too suddenly at full reach"
-        request.applymarker(pytest.mark.xfail(reason=reason))
 
     def path(t: float) -> tuple[Point, ...]:
         return answer(joints, (0.8 + 0.4 * t, 0.1, 0.05), solver, bend=UP).joints

@@ -130,23 +130,35 @@ def test_all_chains_land_wherever_they_can_reach(figure: Callable[[str, str], No
     assert missed == 0
 
 
-@pytest.mark.xfail(reason="chains that curl move less smoothly")
-@pytest.mark.long
-@pytest.mark.parametrize("bones", CONVERGED)
-def test_joints_move_as_smoothly_as_with_iterations_until_they_converge(
-    bones: int, figure: Callable[[str, str], None]
-) -> None:
+def unevenness(bones: int) -> list[float]:
+    """How suddenly joints move along each path, relative to iterations until they converge."""
     joints = even(bones)
     ratios: list[float] = []
     for number in range(PATHS):
         poses = [answer(joints, target).joints for target in target_path(number)]
         ratios.append(largest_second_difference(poses) / CONVERGED[bones][number])
-    figure(
-        f"{bones} bones: second difference, ours to converged FABRIK's",
-        f"median {median(ratios):.2f}, worst {max(ratios):.2f}",
-    )
-    assert median(ratios) <= 1.25
-    assert max(ratios) <= 2.0
+    return ratios
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("bones", CONVERGED)
+def test_joints_move_as_smoothly_as_with_iterations_until_they_converge(
+    bones: int, figure: Callable[[str, str], None]
+) -> None:
+    ratio = median(unevenness(bones))
+    figure(f"{bones} bones: second difference, ours to converged FABRIK's", f"median {ratio:.2f}")
+    assert ratio <= 1.25
+
+
+@pytest.mark.xfail(reason="a chain turns its bulge fast as its target comes from aside")
+@pytest.mark.long
+@pytest.mark.parametrize("bones", CONVERGED)
+def test_joints_move_as_smoothly_on_every_path(
+    bones: int, figure: Callable[[str, str], None]
+) -> None:
+    ratio = max(unevenness(bones))
+    figure(f"{bones} bones: second difference, ours to converged FABRIK's", f"worst {ratio:.2f}")
+    assert ratio <= 2.0
 
 
 def test_the_converged_figures_are_those_of_the_published_algorithm() -> None:

@@ -30,7 +30,7 @@ from .pose import pose_chain, pose_in_world, seen_from, weakened
 from .posture import ChainInput, Placed, Posture, chain_frames, posed_chain
 from .reach import swing_along
 from .slide import Slab, slab
-from .solve import solve
+from .solve import landed, solve
 from .stretch import Stretch
 from .tip import Tip
 from .written import ROUNDED, Written, is_on_target, judged, measured_tip, unit_rotations
@@ -83,6 +83,7 @@ __all__ = [
     "inverse",
     "is_on_target",
     "judged",
+    "landed",
     "location_at",
     "location_axes",
     "measured_tip",

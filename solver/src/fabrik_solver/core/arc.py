@@ -40,21 +40,24 @@ def arc(
     return [add(scaled(axis, x * ux + y * uy), scaled(side, y * ux - x * uy)) for x, y in flat]
 
 
-def arc_angle(count: float, chord: float) -> float:
-    """Return the joint angle of an arc of equal bones, 1 long in total, with ends ``chord`` apart.
+def chord_of(half: float) -> float:
+    """Return how far apart the ends of an arc are that is 1 long and turns by twice the angle."""
+    return sin(half) / half if half > 1e-6 else 1.0
 
-    The chord is sin(n a / 2) / (n sin(a / 2)), nearly linear in the square of the angle.
+
+def half_turn(chord: float) -> float:
+    """Return half the angle by which an arc turns that is 1 long and has its ends ``chord`` apart.
+
+    The chord is nearly linear in the square of the angle. Two terms of the inverse series and one
+    step of Newton's method are exact to 1.5 % for a ring, and to 0.2 % from a chord of 0.3 on.
     """
-    square = 6.0 * max(0.0, 1.0 - chord) / (count * count - 1)
-    for _ in range(2):
-        half = sqrt(square)
-        if half < 1e-6:
-            break
-        sine, cosine = sin(half), cos(half)
-        span = sin(count * half) / (count * sine)
-        slope = (cos(count * half) - span * cosine) / sine
-        square = max(0.0, square + 2.0 * half * (chord - span) / slope)
-    return 2.0 * sqrt(square)
+    square = 6.0 * max(0.0, 1.0 - chord)
+    square += 0.05 * square * square
+    half = sqrt(square)
+    if half < 1e-3:
+        return half
+    span = sin(half) / half
+    return sqrt(max(0.0, square + 2.0 * square * (chord - span) / (cos(half) - span)))
 
 
 def _flat_arc(

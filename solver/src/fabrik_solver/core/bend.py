@@ -8,8 +8,8 @@ from itertools import pairwise
 from math import atan2, cos, sin, sqrt
 from typing import Final, NamedTuple
 
-from .arc import arc, arc_angle
-from .joint import Joint, copied, points_of, sizes_of
+from .arc import arc
+from .joint import Joint, points_of, sizes_of
 from .vectors import (
     ORIGIN,
     QUAT_IDENTITY,
@@ -32,6 +32,8 @@ from .vectors import (
     sub,
     unit,
 )
+
+ROOT_2: Final = sqrt(2.0)
 
 Z_AXIS: Vec = (0.0, 0.0, 1.0)
 
@@ -135,12 +137,19 @@ def bend_of(joints: list[Joint], axis: Vec) -> tuple[Vec, float]:
     The vector's length is the fraction of these distances that doesn't cancel out: the shorter, the
     less clear the side.
     """
-    total, spread = ORIGIN, 0.0
+    ax, ay, az = axis
+    x = y = z = spread = 0.0
     for i in range(1, len(joints) - 1):
-        offset = across(joints[i].at(), axis)
-        total = add(total, offset)
-        spread += length(offset)
-    return (scaled(total, 1.0 / spread) if spread > 0.0 else ORIGIN), spread
+        joint = joints[i]
+        along = joint.x * ax + joint.y * ay + joint.z * az
+        dx = joint.x - ax * along
+        dy = joint.y - ay * along
+        dz = joint.z - az * along
+        x += dx
+        y += dy
+        z += dz
+        spread += sqrt(dx * dx + dy * dy + dz * dz)
+    return (scaled((x, y, z), 1.0 / spread) if spread > 0.0 else ORIGIN), spread
 
 
 def folded_bend(joints: Sequence[Vec], axis: Vec, folds: Sequence[int]) -> Vec:
@@ -204,51 +213,51 @@ def bow(
     set_lengths(joints)
 
 
-def curl(joints: list[Joint], axis: Vec, span: float, folds: Sequence[int] = ()) -> None:
-    """Bend a chain until its ends are about ``span`` apart, sharing the bend among all joints.
+def curl(joints: list[Joint], axis: Vec, half_turn: float, folds: Sequence[int] = ()) -> None:
+    """Bend a chain further, sharing the bend among all joints.
 
     Iterations from the tip on would fold it at a few joints. Here each joint bends like a beam's
     under an axial load, in proportion to its distance from the axis, plus the mean of all joints. A
     joint that is bent bends more, about its own hinge. Bone rotations of variance v, weighted by
-    length, shorten a chain like an arc of √(12 v + 1) equal bones. The difference of that arc's
-    angles at the two spans is added, relative to the present angles.
+    length, shorten a chain like an arc that turns by √(12 v).
 
     Args:
         joints: From the origin on, bent at least a little. The tip stays near the axis.
         axis: The unit vector from the root to the tip.
-        span: The distance along the axis.
+        half_turn: Half the angle by which an equally long arc would turn further, in radians.
         folds: How the joints flex in a limb that bends to both sides (see `RestBend`); they all
             bend by the same angle.
     """
-    turns, size, variance = _curling(joints, axis, folds)
-    if size <= 0.0:
-        return
-    bones = sqrt(12.0 * variance / (size * size) + 1.0)
-    along = dot(joints[-1].at(), axis)
-    factor = (arc_angle(bones, span) - arc_angle(bones, along)) / max(size, STRAIGHT)
-    mx, my, mz = turns.pop()
+    turns, mean, hinge, variance = _curling(joints, axis, folds)
+    factor = 0.5 * half_turn / max(sqrt(3.0 * variance), STRAIGHT)
+    mx, my, mz = mean
+    hx, hy, hz = hinge
     x = y = z = ox = oy = oz = 0.0
     for i, (vx, vy, vz) in enumerate(turns):
         joint = joints[i + 1]
-        dx = joint.x - ox
-        dy = joint.y - oy
-        dz = joint.z - oz
-        ox = joint.x
-        oy = joint.y
-        oz = joint.z
-        vx = (vx - mx) * factor
-        vy = (vy - my) * factor
-        vz = (vz - mz) * factor
-        half = 0.5 * sqrt(vx * vx + vy * vy + vz * vz)
-        sinc = sin(half) / half if half > 1e-9 else 1.0
-        w = 2.0 * cos(half)
-        # As `rotate` by the quaternion (w / 2, v · share / 2).
-        vx *= sinc
-        vy *= sinc
-        vz *= sinc
-        tx = 0.5 * (vy * dz - vz * dy)
-        ty = 0.5 * (vz * dx - vx * dz)
-        tz = 0.5 * (vx * dy - vy * dx)
+        jx = joint.x
+        jy = joint.y
+        jz = joint.z
+        dx = jx - ox
+        dy = jy - oy
+        dz = jz - oz
+        ox = jx
+        oy = jy
+        oz = jz
+        vx += i * hx - mx
+        vy += i * hy - my
+        vz += i * hz - mz
+        size = sqrt(vx * vx + vy * vy + vz * vz)
+        half = factor * size
+        # As `rotate` by the quaternion (w, v): both times √2, which saves a factor of 2.
+        ratio = ROOT_2 * (sin(half) / size if size > 1e-9 else factor)
+        w = ROOT_2 * cos(half)
+        vx *= ratio
+        vy *= ratio
+        vz *= ratio
+        tx = vy * dz - vz * dy
+        ty = vz * dx - vx * dz
+        tz = vx * dy - vy * dx
         x += dx + w * tx + vy * tz - vz * ty
         y += dy + w * ty + vz * tx - vx * tz
         z += dz + w * tz + vx * ty - vy * tx
@@ -259,45 +268,64 @@ def curl(joints: list[Joint], axis: Vec, span: float, folds: Sequence[int] = ())
 
 def _curling(
     joints: list[Joint], axis: Vec, folds: Sequence[int]
-) -> tuple[list[Vec], float, float]:
+) -> tuple[list[Vec], Vec, Vec, float]:
     """Return how the bones rotate when a chain curls with its tip near the axis.
 
     Returns:
-        A rotation vector for each bone, followed by their mean weighted by length, which is to be
-        subtracted; the mean angle between two bones; the variance of the vectors.
+        A rotation vector for each bone; the mean of all weighted by length, which is to be
+        subtracted; the rotation vector to add once for each bone before it; the variance.
     """
-    inner = len(joints) - 2
-    bx = by = bz = 0.0
     if folds:
-        bx, by, bz = cross(folded_bend(points_of(joints), axis, folds), axis)
-    else:
-        for joint in joints[1:-1]:
-            bx += joint.x / inner
-            by += joint.y / inner
-            bz += joint.z / inner
+        return _folding(joints, axis, folds)
     ax, ay, az = axis
-    x = y = z = mx = my = mz = size = square = 0.0
+    count = px = py = pz = x = y = z = 0.0
+    mx = my = mz = kx = ky = kz = square = first = second = 0.0
     turns = [ORIGIN]
-    for i in range(inner):
-        joint = joints[i + 1]
-        if folds:
-            cx, cy, cz = bx * folds[i], by * folds[i], bz * folds[i]
-        else:
-            px, py, pz = joint.x + bx, joint.y + by, joint.z + bz
-            cx, cy, cz = py * az - pz * ay, pz * ax - px * az, px * ay - py * ax
-        size += sqrt(cx * cx + cy * cy + cz * cz)
-        x += cx
-        y += cy
-        z += cz
+    for i in range(1, len(joints) - 1):
+        joint = joints[i]
+        px += joint.x
+        py += joint.y
+        pz += joint.z
+        x = py * az - pz * ay
+        y = pz * ax - px * az
+        z = px * ay - py * ax
         turns.append((x, y, z))
+        count += 1.0
         weight = joint.size
+        square += (x * x + y * y + z * z) * weight
         mx += x * weight
         my += y * weight
         mz += z * weight
-        square += (x * x + y * y + z * z) * weight
+        weight *= count
+        kx += x * weight
+        ky += y * weight
+        kz += z * weight
+        first += weight
+        second += count * weight
+    # Each joint also bends by the mean of all, and each bone rotates by the sum before it.
+    hx, hy, hz = x / count, y / count, z / count
+    square += 2.0 * (hx * kx + hy * ky + hz * kz) + second * (hx * hx + hy * hy + hz * hz)
+    mx += first * hx
+    my += first * hy
+    mz += first * hz
     variance = max(0.0, square - mx * mx - my * my - mz * mz)
-    turns.append((mx, my, mz))
-    return turns, size / inner, variance
+    return turns, (mx, my, mz), (hx, hy, hz), variance
+
+
+def _folding(
+    joints: list[Joint], axis: Vec, folds: Sequence[int]
+) -> tuple[list[Vec], Vec, Vec, float]:
+    """Return what `_curling` does, for a limb that bends to both sides, by the same angle."""
+    hinge = cross(folded_bend(points_of(joints), axis, folds), axis)
+    turns, heading, mean, square = [ORIGIN], 0, 0.0, 0.0
+    for i, fold in enumerate(folds):
+        heading += fold
+        turns.append(scaled(hinge, float(heading)))
+        weight = joints[i + 1].size
+        mean += heading * weight
+        square += heading * heading * weight
+    variance = max(0.0, square - mean * mean) * dot(hinge, hinge)
+    return turns, scaled(hinge, mean), ORIGIN, variance
 
 
 def farthest_from(axis: Vec, joints: list[Joint]) -> float:
@@ -336,13 +364,19 @@ def flattened(joints: list[Joint], axis: Vec, side: Vec) -> tuple[list[Joint], V
     nx, ny, nz = normal
     spread = 0.0
     for joint in joints:
-        spread = max(spread, abs(nx * joint.x + ny * joint.y + nz * joint.z))
-        if spread >= FLAT:
-            return joints, ORIGIN
-    remaining = eased(spread / FLAT) ** 2
-    flat = copied(joints)
-    for joint in flat:
-        joint.move(in_plane(joint.at(), normal, remaining))
+        off = abs(nx * joint.x + ny * joint.y + nz * joint.z)
+        if off > spread:
+            if off >= FLAT:
+                return joints, ORIGIN
+            spread = off
+    factor = eased(spread / FLAT) ** 2 - 1.0
+    flat: list[Joint] = []
+    for joint in joints:
+        x = joint.x
+        y = joint.y
+        z = joint.z
+        off = factor * (nx * x + ny * y + nz * z)
+        flat.append(Joint(x + nx * off, y + ny * off, z + nz * off, joint.size))
     set_lengths(flat)
     return flat, normal
 
@@ -361,24 +395,28 @@ def rounded_to_plane(point: Vec, normal: Vec) -> Vec:
 def set_lengths(joints: list[Joint]) -> None:
     """Restore bone lengths along their directions; a bone without a direction uses the axis."""
     ax, ay, az = axis_of(joints)
-    previous = joints[0]
-    ox, oy, oz = previous.at()
+    ox, oy, oz = joints[0].at()
     x, y, z = ox, oy, oz
+    size = joints[0].size
     for i in range(1, len(joints)):
         joint = joints[i]
         dx = joint.x - ox
         dy = joint.y - oy
         dz = joint.z - oz
+        ox = joint.x
+        oy = joint.y
+        oz = joint.z
         distance = length((dx, dy, dz))
-        ox, oy, oz = joint.at()
         if distance < 1e-300:
             dx, dy, dz, distance = ax, ay, az, 1.0
-        size = previous.size
-        x += dx / distance * size
-        y += dy / distance * size
-        z += dz / distance * size
-        joint.move((x, y, z))
-        previous = joint
+        ratio = size / distance
+        x += dx * ratio
+        y += dy * ratio
+        z += dz * ratio
+        joint.x = x
+        joint.y = y
+        joint.z = z
+        size = joint.size
 
 
 def off_axis(direction: Vec, axis: Vec) -> Vec | None:
@@ -417,7 +455,7 @@ def swivel_to(pole: Vec, bend: Vec, axis: Vec, pole_angle: float, weight: float)
 
     No rule is continuous everywhere (it would retract a disc onto its rim). This rule jumps where
     the faded weight is one half and the pole is behind. As the weight fades, the chain aims past
-    the pole, so a limb moving in its plane goes round. Only an exactly flat chain flips.
+    a pole behind it, so a limb moving in its plane goes round. Only an exactly flat chain flips.
 
     Args:
         pole: The pole.
@@ -435,12 +473,19 @@ def swivel_to(pole: Vec, bend: Vec, axis: Vec, pole_angle: float, weight: float)
     cosine, sine = dot(bend, to_pole), dot(axis, cross(bend, to_pole))
     # Normalized, as rounding would otherwise change the bones' lengths.
     size = sqrt(cosine * cosine + sine * sine)
-    aim = pole_angle + aimed_past(clear) * eased(abs(sine) / FLAT)
-    cosine, sine = cosine / size, sine / size
-    if aim != 0.0:
-        c, s = cos(aim), sin(aim)
-        cosine, sine = cosine * c - sine * s, sine * c + cosine * s
-    return mean_swivel((1.0, 0.0), (cosine, sine), weight)
+    swivel = _swivelled((cosine / size, sine / size), pole_angle)
+    if swivel[1] != 0.0:
+        behind = 0.5 * (1.0 - swivel[0])
+        swivel = _swivelled(swivel, PAST * 4.0 * clear * (1.0 - clear) * behind)
+    return mean_swivel((1.0, 0.0), swivel, weight)
+
+
+def _swivelled(swivel: Swivel, angle: float) -> Swivel:
+    """Return a swivel by a further angle."""
+    if angle == 0.0:
+        return swivel
+    c, s = cos(angle), sin(angle)
+    return (swivel[0] * c - swivel[1] * s, swivel[1] * c + swivel[0] * s)
 
 
 def mean_swivel(a: Swivel, b: Swivel, factor: float) -> Swivel:
@@ -524,11 +569,6 @@ def forward_turn(axis: Vec, bend: Vec, side: Vec, factor: float) -> Quat:
     if factor <= 0.0 or length(bend) <= ON_AXIS:
         return QUAT_IDENTITY
     return quat_about(axis, factor * atan2(dot(axis, cross(bend, side)), dot(bend, side)))
-
-
-def aimed_past(clear: float) -> float:
-    """Return the angle by which a chain aims past a pole of this clarity (see `swivel_to`)."""
-    return PAST * 4.0 * clear * (1.0 - clear)
 
 
 def eased(fraction: float) -> float:

@@ -1,9 +1,10 @@
 """The loop that drives all solvers."""
 
+from collections.abc import Sequence
 from math import atan2, exp, sqrt
 from typing import Final
 
-from .arc import arc_angle
+from .arc import chord_of, half_turn
 from .bend import (
     CLEAR,
     LIMB,
@@ -24,9 +25,10 @@ from .bend import (
 )
 from .chain import Chain, Goal, Solution, State, in_space, measured
 from .edge import longest_of
+from .fabrik import fabrik
 from .joint import Joint, copied
 from .landing import EXACT, land
-from .methods import PRECISE, SOLVERS, Method
+from .methods import PRECISE, SHAPING, SOLVERS, Method
 from .vectors import (
     ORIGIN,
     QUAT_IDENTITY,
@@ -58,6 +60,12 @@ applies where the pose passes behind the line from root to tip, to turn there wi
 FACED_STRAIGHT: Final = 1.2
 """`FACED` for a nearly straight limb, up to `CLEAR`. Its joints pass the line by millimetres, which
 would otherwise turn the limb from side to side."""
+
+NEARLY: Final = 1e-9
+"""The residual, in chain lengths, up to which joints are `landed`."""
+
+STEPS: Final = 60
+"""The most steps of landing there."""
 
 STRAIGHT_ENOUGH: Final = 1e-15
 """How near to full reach, in chain lengths, a chain is solved as straight."""
@@ -147,6 +155,24 @@ def solve(
     return Solution(chain, joints, state, in_reach, residual * scale, used, aim, turn, normal)
 
 
+def landed(joints: list[Vec], lengths: Sequence[float], target: Vec) -> list[Vec]:
+    """Return joints that nearly reach the target, moved onto it at their exact lengths.
+
+    They keep their shape: a chain that is solved would share its bend.
+    """
+    chain = Chain(tuple(joints), None, tuple(lengths))
+    aim = measured(target, chain.root, chain.scale)
+    moved = copied(chain.start)
+    if length(sub(moved[-1].at(), aim)) <= NEARLY:
+        return joints
+    for _ in range(SHAPING):
+        fabrik(moved, aim)
+    land(moved, aim, NEARLY, STEPS)
+    if length(sub(moved[-1].at(), aim)) > NEARLY:
+        moved = solve(chain, Goal(target), "FABRIK", STEPS, NEARLY).moved
+    return [add(chain.root, scaled(joint.at(), chain.scale)) for joint in moved]
+
+
 def _in_plane(
     chain: Chain, target: Vec, pole: Vec | None
 ) -> tuple[list[Joint], Vec, Vec, Vec | None]:
@@ -211,18 +237,25 @@ def _curl_to(
     Iterations alone would fold a shortening chain at only a few joints. To a target aside they bend
     all joints: an arc that leaves the root along the axis meets it where the angle to it is half
     that of the arc.
+
+    A straight chain is an arc of the right span already (see `bow`). It isn't compared with its
+    posed span: it would become straight where its target passes from aside to ahead.
     """
-    span, reach = length(target), length(chain.start[-1].at())
-    bones = float(len(joints) - 1)
-    half = 0.5 * bones * arc_angle(bones, span)
-    if half <= 0.0 or length(sub(joints[-1].at(), target)) <= near_enough:
+    if length(sub(joints[-1].at(), target)) <= near_enough:
+        return
+    span, reach = length(target), length(joints[-1].at())
+    half = half_turn(span)
+    if half <= 0.0:
         return
     ahead = 1.0 - eased(atan2(length(cross(axis, target)), dot(axis, target)) / (curls * half))
     if span > reach:  # The less, the straighter the chain becomes: iterations straighten it evenly.
         ahead *= (1.0 - span) / (1.0 - reach)
     if ahead > 0.0:
-        span = reach + (span - reach) * ahead
-        curl(joints, axis, span, chain.folds)
+        # A part of the turn, not of the span: joints move as evenly as the target comes ahead.
+        posed = half_turn(reach)
+        turn = ahead * (half - posed)
+        curl(joints, axis, turn, chain.folds)
+        span = reach + chord_of(posed + turn) - chord_of(posed)
         land(joints, scaled(axis, span), near_enough, 1)
 
 

@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from math import asinh, atanh, cosh, dist, fsum, inf, sinh, sqrt
 from typing import Final
 
-from ..core import Chain, ChainInput, Goal, Posture, solve, swing_along, weakened
+from ..core import ChainInput, Posture, landed, swing_along, weakened
 from ..core.vectors import Vec, across, add, any_perpendicular, dot, length, scaled, sub, unit
 from .joint_fitting import fitted_to_joints
 
@@ -140,16 +140,6 @@ def hang(root: Vec, target: Vec, lengths: Sequence[float], down: Vec, side: Vec)
         joints.append((px, py, pz))
         v += 0.5 * weight
     return landed(joints, lengths, target)
-
-
-def landed(joints: list[Vec], lengths: Sequence[float], target: Vec) -> list[Vec]:
-    """Move joints that nearly reach the target onto it, at their exact lengths."""
-    size = fsum(lengths)
-    if length(sub(joints[-1], target)) <= 1e-9 * size:
-        return joints
-    chain = Chain(tuple(joints), None, tuple(lengths))
-    solution = solve(chain, Goal(target), "FABRIK", STEPS, 1e-9)
-    return [(joint[0], joint[1], joint[2]) for joint in solution.joints]
 
 
 def _straight(root: Vec, direction: Vec, lengths: Sequence[float]) -> list[Vec]:

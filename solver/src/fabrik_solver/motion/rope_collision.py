@@ -9,6 +9,7 @@ from itertools import pairwise
 from math import fsum, sqrt
 from typing import Final, final
 
+from ..core import landed
 from ..core.vectors import (
     Vec,
     across,
@@ -21,7 +22,6 @@ from ..core.vectors import (
     sub,
     unit,
 )
-from .rope import landed
 from .solid import Solid
 
 ITERATIONS: Final = 30

@@ -124,9 +124,8 @@ def limited(rng: random.Random, bones: int, kind: str) -> tuple[ChainInput, list
     return chain, limits, tip_at(chain, [random_inside(rng, limit) for limit in limits])
 
 
-def carried(chain: ChainInput, i: int, parent: Mat3) -> Quat:
+def carried(bone: Bone, parent: Mat3) -> Quat:
     """The local rotation of a bone whose joint is unrotated, as Blender's IK sees joints."""
-    bone = chain.links[i].bone
     if bone.inherit_rotation:
         return (1.0, 0.0, 0.0, 0.0)
     _, y, z = mat_columns(parent)
@@ -136,12 +135,18 @@ def carried(chain: ChainInput, i: int, parent: Mat3) -> Quat:
     return quat_product(undone(quat_product(above, rest)), quat_product(turn, rest))
 
 
-def joint_turns(chain: ChainInput, rotations: Sequence[Quat]) -> list[Quat]:
+def joint_turns(
+    chain: ChainInput, rotations: Sequence[Quat], hand: Bone | None = None
+) -> list[Quat]:
     """The rotations of a chain's joints: each is that of a bone relative to its posed parent."""
-    axes = [chain.parent[0], *[frame[0] for frame in chain_frames(chain, rotations)]]
+    bones = [link.bone for link in chain.links]
+    frames = chain_frames(chain, rotations[: len(bones)])
+    axes = [chain.parent[0], *[frame[0] for frame in frames]]
+    if hand is not None:
+        bones.append(hand)
     return [
-        quat_product(undone(carried(chain, i, axes[i])), rotation)
-        for i, rotation in enumerate(rotations)
+        quat_product(undone(carried(bone, parent)), rotation)
+        for bone, parent, rotation in zip(bones, axes, rotations, strict=False)
     ]
 
 
@@ -150,7 +155,7 @@ def jointed(chain: ChainInput, turns: Sequence[Quat]) -> list[Quat]:
     rotations = list(turns)
     for i in range(len(turns)):
         parent = chain_frames(chain, rotations)[i - 1][0] if i else chain.parent[0]
-        rotations[i] = quat_product(carried(chain, i, parent), turns[i])
+        rotations[i] = quat_product(carried(chain.links[i].bone, parent), turns[i])
     return rotations
 
 
