@@ -124,7 +124,7 @@ INVALID = {
     "folder": (["{blend}", "--output", "{folder}"], "it's a folder"),
     "unwritable": (["{blend}", "--output", "{folder}/none/out.blend"], "Can't write “"),
     "empty": (["{blend}", "--start", "9", "--end", "8"], "End (8) is before Start (9)"),
-    "unknown": (["{blend}", "--constraint", "X"], "no constraint “X”: choose from “Rig/Rig IK”"),
+    "unknown": (["{blend}", "--constraint", "X"], "No constraint “X”: choose from “Rig/Rig IK”"),
     "step": (["{blend}", "--step", "0"], "Step must be 1 or more"),
     "number": (["{blend}", "--start", "x"], "invalid int value"),
     "no output": (["{blend}", "--output", ""], "specify a file name"),

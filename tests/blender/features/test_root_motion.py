@@ -15,7 +15,7 @@ from rigs import activate, add_constraint, curves, evaluated, go, make_armature,
 
 from addon.blender.animation import use_action
 from addon.features.root_motion import root_motion as module
-from addon.features.root_motion.body import body_of
+from addon.features.root_motion.body import traveler_of
 from fabrik_solver.motion.planar import Planar
 from fabrik_solver.motion.travel import Steps, travel_of
 
@@ -211,7 +211,7 @@ def test_feet_without_toes_have_soles_on_the_floor_of_the_origin(
     without = {name: given for name, given in BONES.items() if not name.startswith("toe")}
     monkeypatch.setitem(globals(), "BONES", without)
     rig = make_cycle(ahead)
-    for heel, ball, _ in body_of(rig).feet:
+    for heel, ball, _ in traveler_of(rig).feet:
         foot = rig.data.bones[heel.bone].matrix_local
         assert abs((foot @ heel.place).z) < 1e-6
         assert abs((foot @ ball.place).z) < 1e-6
