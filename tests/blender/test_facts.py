@@ -21,23 +21,12 @@ from typing import Any
 import addon_utils
 import bpy
 import pytest
+import rigs
 from bpy.app.handlers import persistent
 from inside import PLACES, value_from_curve
 from mathutils import Euler, Matrix, Quaternion, Vector
 from operating import select_bone
 from rendering import rendered
-from rigs import (
-    activate,
-    add_constraint,
-    as_strip,
-    evaluated,
-    go,
-    link,
-    make_chain,
-    make_empty,
-    update,
-    world_location,
-)
 
 from addon.blender import animation, dependency_driver, keying, turns, updates
 from addon.blender.rotation import AXIS_ANGLE, EULER_ORDERS, QUATERNION
@@ -77,7 +66,7 @@ def test_bones_stand_where_convert_local_to_pose_says(
     scale: str, rotation: bool, location: bool
 ) -> None:
     rng = random.Random(f"{scale} {rotation} {location}")
-    rig = make_chain(2)
+    rig = rigs.make_chain(2)
     bpy.ops.object.mode_set(mode="EDIT")
     for bone in rig.data.edit_bones:
         bone.use_connect = False
@@ -120,7 +109,7 @@ def test_bones_stand_where_convert_local_to_pose_says(
 
 
 def test_rotation_modes_are_numbered_as_we_think() -> None:
-    rig = make_chain(1)
+    rig = rigs.make_chain(1)
     numbers = {"QUATERNION": QUATERNION, "AXIS_ANGLE": AXIS_ANGLE}
     numbers.update({order: 1 + i for i, order in enumerate(EULER_ORDERS)})
     known = rig.pose.bones[0].bl_rna.properties["rotation_mode"].enum_items.keys()
@@ -145,35 +134,35 @@ def test_conversions_of_rotations_lose_digits_next_to_their_poles() -> None:
 
 
 def test_matrices_arrive_column_by_column() -> None:
-    rig = make_chain(1)
-    update()
-    bones = evaluated(rig).pose.bones
+    rig = rigs.make_chain(1)
+    rigs.update()
+    bones = rigs.evaluated(rig).pose.bones
     buffer = array("f", [0.0]) * 16
     bones.foreach_get("matrix", buffer)
     assert list(buffer) == [x for column in bones[0].matrix.col for x in column]
 
 
 def test_the_location_of_a_connected_bone_is_ignored() -> None:
-    rig = make_chain(2)
-    update()
-    before = evaluated(rig).pose.bones["B1"].matrix.copy()
+    rig = rigs.make_chain(2)
+    rigs.update()
+    before = rigs.evaluated(rig).pose.bones["B1"].matrix.copy()
     rig.pose.bones["B1"].location = (1, 2, 3)
-    update()
-    assert evaluated(rig).pose.bones["B1"].matrix == before
+    rigs.update()
+    assert rigs.evaluated(rig).pose.bones["B1"].matrix == before
     rig.data.bones["B1"].id_data.update_tag()
     bpy.ops.object.mode_set(mode="EDIT")
     rig.data.edit_bones["B1"].use_connect = False
     bpy.ops.object.mode_set(mode="OBJECT")
-    update()
-    assert evaluated(rig).pose.bones["B1"].matrix != before
+    rigs.update()
+    assert rigs.evaluated(rig).pose.bones["B1"].matrix != before
 
 
 @pytest.mark.parametrize("name", ["frame_change_post", "depsgraph_update_post"])
 def test_what_a_handler_writes_is_evaluated_in_the_same_update_without_another_call(
     name: str,
 ) -> None:
-    rig = make_chain(2)
-    update()
+    rig = rigs.make_chain(2)
+    rigs.update()
 
     def write(_depsgraph: bpy.types.Depsgraph) -> None:
         rig.pose.bones["B0"].rotation_quaternion = (0.6, 0.8, 0, 0)
@@ -181,24 +170,26 @@ def test_what_a_handler_writes_is_evaluated_in_the_same_update_without_another_c
     other = {"frame_change_post", "depsgraph_update_post"} - {name}
     with calling(name, then=write) as calls, calling(*other) as other_calls:
         if name == "frame_change_post":
-            go(5)
+            rigs.go(5)
         else:
             rig.location.x = 1
-            update()
+            rigs.update()
     assert calls == [name]
     assert other_calls == []
-    assert evaluated(rig).pose.bones["B0"].tail.y == pytest.approx(-0.96 + 0.2 * -0.28, abs=1e-5)
+    assert rigs.evaluated(rig).pose.bones["B0"].tail.y == pytest.approx(
+        -0.96 + 0.2 * -0.28, abs=1e-5
+    )
 
 
 def test_keyed_values_are_in_the_file_before_the_frame_handlers_run() -> None:
-    rig = make_chain(1)
+    rig = rigs.make_chain(1)
     bone = rig.pose.bones["B0"]
     for frame, value in ((1, 0.0), (11, 1.0)):
         bone.location.x = value
         bone.keyframe_insert("location", index=0, frame=frame)
     found: list[float] = []
     with calling("frame_change_post", then=lambda _: found.append(bone.location.x)):
-        go(6)
+        rigs.go(6)
     assert found == pytest.approx([0.5])
 
 
@@ -239,13 +230,13 @@ def test_a_handler_that_writes_a_bone_in_a_render_loses_the_curves_of_the_whole_
 
     What is noticed is copied again, but after setting arrays not evaluated.
     """
-    rig = make_chain(2)
+    rig = rigs.make_chain(2)
     for frame, value in ((1, 0.0), (11, 10.0)):
         rig.location.x = rig["custom"] = rig.pose.bones["B1"].location.x = value
         rig.keyframe_insert("location", index=0, frame=frame)
         rig.keyframe_insert('["custom"]', frame=frame)
         rig.pose.bones["B1"].keyframe_insert("location", index=0, frame=frame)
-    go(1)
+    rigs.go(1)
 
     def write_in_render(depsgraph: bpy.types.Depsgraph) -> None:
         if depsgraph.mode == "RENDER":
@@ -266,13 +257,13 @@ def test_a_handler_that_writes_a_bone_in_a_render_loses_the_curves_of_the_whole_
 
 
 def test_only_a_property_of_a_bone_can_be_set_in_bulk_in_linked_armatures(tmp_path: Path) -> None:
-    rig = make_chain(2)
+    rig = rigs.make_chain(2)
     file = str(tmp_path / "library.blend")
     bpy.data.libraries.write(file, {rig})
     bpy.data.objects.remove(rig)
     with bpy.data.libraries.load(file, link=True) as (_, linked):
         linked.objects = ["Rig"]
-    rig = link(linked.objects[0])
+    rig = rigs.link(linked.objects[0])
     write_in_bulk(rig)
     assert rig.pose.bones["B0"].rotation_quaternion[:] == (1, 0, 0, 0)
     write_quietly(rig)
@@ -281,15 +272,15 @@ def test_only_a_property_of_a_bone_can_be_set_in_bulk_in_linked_armatures(tmp_pa
 
 def test_a_saved_file_forgets_parents_that_only_linked_objects_have_brought(tmp_path: Path) -> None:
     """Random users name none for it."""
-    parent(make_empty("Child"), make_empty("Parent"))
+    parent(rigs.make_empty("Child"), rigs.make_empty("Parent"))
     library, file = str(tmp_path / "library.blend"), str(tmp_path / "file.blend")
     bpy.ops.wm.save_as_mainfile(filepath=library)
     bpy.ops.wm.read_homefile(use_empty=True, use_factory_startup=True)
     with bpy.data.libraries.load(library, link=True) as (_, linked):
         linked.objects = ["Child"]
-    child = link(linked.objects[0])
-    parent(make_empty("On Child"), child)
-    parent(make_empty("On Parent"), child.parent)
+    child = rigs.link(linked.objects[0])
+    parent(rigs.make_empty("On Child"), child)
+    parent(rigs.make_empty("On Parent"), child.parent)
     bpy.ops.wm.save_as_mainfile(filepath=file)
     bpy.ops.wm.open_mainfile(filepath=file)
     found = bpy.data.objects
@@ -301,9 +292,9 @@ def test_a_saved_file_forgets_parents_that_only_linked_objects_have_brought(tmp_
 
 def test_before_an_update_it_is_told_what_is_tagged() -> None:
     """Also what was removed since: its name is safe, but to ask for its original crashes."""
-    rig, empty = make_chain(1), make_empty()
-    make_empty("Removed")
-    update()
+    rig, empty = rigs.make_chain(1), rigs.make_empty()
+    rigs.make_empty("Removed")
+    rigs.update()
     found: list[set[str]] = []
 
     def look(_none: object) -> None:
@@ -311,13 +302,13 @@ def test_before_an_update_it_is_told_what_is_tagged() -> None:
 
     with calling("depsgraph_update_pre", then=look):
         empty.location.x = 3
-        update()
+        rigs.update()
         rig.pose.bones["B0"].location.x = 1
-        update()
+        rigs.update()
         removed = bpy.data.objects["Removed"]
         removed.location.x = 1
         bpy.data.objects.remove(removed)
-        update()
+        rigs.update()
     assert found[:2] == [{"Target"}, {"Rig"}]
     assert "Removed" in found[2]
 
@@ -327,8 +318,8 @@ def test_an_update_in_a_handler_calls_others_again_and_ends_what_is_told_of_the_
 
     Where the first has made new relations, 4.2 and 4.5 crash later unless the scene is tagged too.
     """
-    rig = make_chain(1)
-    update()
+    rig = rigs.make_chain(1)
+    rigs.update()
     told: list[tuple[int, bool, int]] = []
     lists = bpy.app.handlers.depsgraph_update_pre, bpy.app.handlers.depsgraph_update_post
     is_alone = False
@@ -349,7 +340,7 @@ def test_an_update_in_a_handler_calls_others_again_and_ends_what_is_told_of_the_
     for is_alone in (False, True):
         with calling("depsgraph_update_post", then=nest) as calls:
             rig.location.x += 1
-            update()
+            rigs.update()
         assert len(calls) == (1 if is_alone else 2)
     assert all(before and not updated and not after for before, updated, after in told)
 
@@ -359,12 +350,12 @@ def test_an_update_in_a_handler_plays_the_animation_where_a_script_has_set_the_f
     is_frame_set: bool,
 ) -> None:
     """So it does after undo."""
-    rig = make_chain(1)
+    rig = rigs.make_chain(1)
     bone = rig.pose.bones["B0"]
     for frame, value in ((1, 0.0), (11, 1.0)):
         bone.location.x = value
         bone.keyframe_insert("location", index=0, frame=frame)
-    go(1)
+    rigs.go(1)
 
     def nest(depsgraph: bpy.types.Depsgraph) -> None:
         if len(calls) == 1:
@@ -376,38 +367,38 @@ def test_an_update_in_a_handler_plays_the_animation_where_a_script_has_set_the_f
             bpy.context.scene.frame_current = 6
         else:
             rig.location.x = 1
-        update()
-    shown = evaluated(rig).pose.bones["B0"].location.x
+        rigs.update()
+    shown = rigs.evaluated(rig).pose.bones["B0"].location.x
     assert shown == pytest.approx(0.5 if is_frame_set else 7.0)
 
 
 def test_a_keyed_rotation_mode_converts_what_the_channels_hold() -> None:
-    rig = make_chain(1)
+    rig = rigs.make_chain(1)
     bone = rig.pose.bones["B0"]
     for frame, mode in ((11, "QUATERNION"), (1, "XYZ")):
         bone.rotation_mode = mode
         bone.keyframe_insert("rotation_mode", frame=frame)
-    go(1)
+    rigs.go(1)
     bone.rotation_euler.x = 2.0
-    go(11)
+    rigs.go(11)
     assert bone.rotation_quaternion[:] == pytest.approx(tuple(Euler((2, 0, 0)).to_quaternion()))
 
 
 def test_a_driver_has_a_target_evaluated_that_a_pointer_alone_has_not(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    rig = make_chain(3)
+    rig = rigs.make_chain(3)
     target = bpy.data.objects.new("In no scene", None)
     for frame, value in ((1, 0.0), (11, 10.0)):
         target.location.x = value
         target.keyframe_insert("location", index=0, frame=frame)
-    add_constraint(rig, "B2", target)
-    go(6)
-    assert evaluated(target).matrix_world.translation.x == pytest.approx(5.0)
+    rigs.add_constraint(rig, "B2", target)
+    rigs.go(6)
+    assert rigs.evaluated(target).matrix_world.translation.x == pytest.approx(5.0)
     monkeypatch.setattr(*PLACES["declare"], lambda _armatures: set())
     rig.driver_remove(dependency_driver.PATH)
-    go(11)
-    assert evaluated(target).matrix_world.translation.x != pytest.approx(10.0)
+    rigs.go(11)
+    assert rigs.evaluated(target).matrix_world.translation.x != pytest.approx(10.0)
 
 
 def parent(a: bpy.types.Object, b: bpy.types.Object) -> None:
@@ -444,8 +435,8 @@ def move_cursor(a: bpy.types.Object, b: bpy.types.Object) -> None:
 
 def updated_by(change: Callable[[bpy.types.Object, bpy.types.Object], None]) -> list[list[bool]]:
     """Return whether an update updates the scene, and the shading of the armature."""
-    rig, empty = make_chain(3), make_empty()
-    update()
+    rig, empty = rigs.make_chain(3), rigs.make_empty()
+    rigs.update()
     found: list[list[bool]] = []
 
     def note(depsgraph: bpy.types.Depsgraph) -> None:
@@ -454,9 +445,9 @@ def updated_by(change: Callable[[bpy.types.Object, bpy.types.Object], None]) -> 
 
     with calling("depsgraph_update_post", then=note):
         empty.location.x = 3
-        update()
+        rigs.update()
         change(empty, rig)
-        update()
+        rigs.update()
     return found
 
 
@@ -477,9 +468,9 @@ def test_what_changes_no_relations_updates_the_scene_alone(
 @pytest.mark.parametrize("name", ("mute", "enabled", "influence"))
 def test_only_an_edited_constraint_of_a_bone_moves_the_object(name: str) -> None:
     """By this it is known when constraints need not be asked whether they act."""
-    rig = make_chain()
+    rig = rigs.make_chain()
     con: Any = rig.pose.bones["B1"].constraints.new("LIMIT_SCALE")
-    update()
+    rigs.update()
     moved: list[bool] = []
 
     def look(depsgraph: bpy.types.Depsgraph) -> None:
@@ -488,47 +479,47 @@ def test_only_an_edited_constraint_of_a_bone_moves_the_object(name: str) -> None
 
     with calling("depsgraph_update_post", then=look):
         rig.pose.bones["B1"].location.x = 1.0
-        update()
+        rigs.update()
         setattr(con, name, 0.5 if name == "influence" else not getattr(con, name))
-        update()
+        rigs.update()
 
     assert moved == [False, True]
 
 
 def test_a_renamed_bone_has_its_armature_tagged() -> None:
     """By this it is known when names need not be looked at."""
-    rig = make_chain()
-    update()
+    rig = rigs.make_chain()
+    rigs.update()
     rig.pose.bones["B1"].name = "Other"
     tagged: list[str] = []
     graph: Any = bpy.context.view_layer.depsgraph
     tagged += [one.id.name for one in graph.updates]
-    update()
+    rigs.update()
 
     assert rig.data.name in tagged
 
 
 def test_setting_a_property_without_an_update_function_updates_nothing() -> None:
-    rig = make_chain(3)
-    item = add_constraint(rig, "B2", make_empty())
-    update()
+    rig = rigs.make_chain(3)
+    item = rigs.add_constraint(rig, "B2", rigs.make_empty())
+    rigs.update()
     with calling("depsgraph_update_post") as calls:
         item.error, item.message, item.iterations_used = 5.0, "said", 7
-        update()
+        rigs.update()
         assert calls == []
         item.influence = 0.5  # This one has one.
-        update()
+        rigs.update()
         assert calls == ["depsgraph_update_post"]
 
 
 def test_a_frame_change_updates_each_view_layer_that_is_evaluated() -> None:
     """Only the shown one in a window; the others when they are asked for."""
     second = bpy.context.scene.view_layers.new("Second")
-    make_chain(1)
+    rigs.make_chain(1)
     second.update()
     layers: list[str] = []
     with calling("frame_change_post", then=lambda d: layers.append(d.view_layer.name)):
-        go(5)
+        rigs.go(5)
     assert sorted(layers) == ["Second", "ViewLayer"]
 
 
@@ -537,8 +528,8 @@ def test_the_first_update_of_a_view_layer_calls_no_handler() -> None:
 
     Windows have it solved as soon as they draw it.
     """
-    rig = make_chain(1)
-    update()
+    rig = rigs.make_chain(1)
+    rigs.update()
     second = bpy.context.scene.view_layers.new("Second")
     with calling("depsgraph_update_pre", "depsgraph_update_post") as calls:
         second.update()
@@ -550,8 +541,8 @@ def test_the_first_update_of_a_view_layer_calls_no_handler() -> None:
 
 def test_selecting_a_bone_copies_the_pose_of_the_view_layer_that_was_evaluated_last() -> None:
     """The copy is not evaluated: its channels and its matrices can disagree."""
-    rig = make_chain(1)
-    update()
+    rig = rigs.make_chain(1)
+    rigs.update()
     bone = rig.pose.bones[0]
     channel = bone.path_resolve("rotation_quaternion", False)
     at_rest = bone.matrix.copy()
@@ -559,39 +550,39 @@ def test_selecting_a_bone_copies_the_pose_of_the_view_layer_that_was_evaluated_l
     channel.foreach_set(array("f", (0.0, 1.0, 0.0, 0.0)))  # It tags nothing.
     second.update()
     channel.foreach_set(array("f", (1.0, 0.0, 0.0, 0.0)))
-    update()
-    assert evaluated(rig).pose.bones[0].matrix == at_rest != bone.matrix
+    rigs.update()
+    assert rigs.evaluated(rig).pose.bones[0].matrix == at_rest != bone.matrix
 
     select_bone(rig, bone.name)
-    update()
+    rigs.update()
 
-    assert evaluated(rig).pose.bones[0].matrix == bone.matrix != at_rest
-    assert evaluated(rig).pose.bones[0].rotation_quaternion == bone.rotation_quaternion
+    assert rigs.evaluated(rig).pose.bones[0].matrix == bone.matrix != at_rest
+    assert rigs.evaluated(rig).pose.bones[0].rotation_quaternion == bone.rotation_quaternion
 
 
 def test_a_script_has_to_tag_an_object_that_it_keys_first_over_strips_of_the_nla(
     tmp_path: Path,
 ) -> None:
     """Without, Blender plays the strips alone, and only a loaded file plays the new action."""
-    rig = make_chain(1)
+    rig = rigs.make_chain(1)
     bone = rig.pose.bones["B0"]
     rig.keyframe_insert("location", frame=1)
-    as_strip(rig)
-    go(1)
+    rigs.as_strip(rig)
+    rigs.go(1)
     bone.keyframe_insert("rotation_quaternion", frame=1)
     for curve in animation.all_active_curves(rig)[:2]:
         curve.keyframe_points[0].co.y = 0.5
         curve.update()
 
-    go(2)
+    rigs.go(2)
     assert bone.rotation_quaternion[:] == (1.0, 0.0, 0.0, 0.0)
     path = str(tmp_path / "strips.blend")
     bpy.ops.wm.save_as_mainfile(filepath=path, copy=True)
     rig.update_tag(refresh={"OBJECT", "DATA", "TIME"})
-    go(3)
+    rigs.go(3)
     assert bone.rotation_quaternion[:] == (0.5, 0.5, 0.0, 0.0)
     bpy.ops.wm.open_mainfile(filepath=path)
-    go(3)
+    rigs.go(3)
     rig = bpy.data.objects["Rig"]
     assert rig.pose.bones["B0"].rotation_quaternion[:] == (0.5, 0.5, 0.0, 0.0)
 
@@ -616,7 +607,7 @@ def test_what_is_written_and_tagged_ahead_is_evaluated_and_f_curves_overwrite_it
     name: str,
 ) -> None:
     """Without the tag a frame change does not copy what an array was set to."""
-    rig = make_chain(2)
+    rig = rigs.make_chain(2)
     bone = rig.pose.bones["B0"]
     key_ramp(bone)
     is_frame = name == "frame_change_pre"
@@ -631,17 +622,17 @@ def test_what_is_written_and_tagged_ahead_is_evaluated_and_f_curves_overwrite_it
             rig.update_tag(refresh={"OBJECT"})
 
     for is_tagged in (False, True):
-        go(1)
+        rigs.go(1)
         found.clear()
         with calling(name, then=write):
             if is_frame:
-                go(6)
+                rigs.go(6)
             else:
                 rig.location.x += 1.0
-                update()
+                rigs.update()
         # The frame is the new one already, and the channels are those of the one before.
         assert found == [(6 if is_frame else 1, 0.0)]
-        shown = evaluated(rig).pose.bones["B0"]
+        shown = rigs.evaluated(rig).pose.bones["B0"]
         is_copied = is_tagged or not is_frame
         assert (shown.rotation_quaternion[:] == tuple(TURNED)) == is_copied
         assert (shown.tail.z < 0.5) == is_copied
@@ -650,39 +641,39 @@ def test_what_is_written_and_tagged_ahead_is_evaluated_and_f_curves_overwrite_it
 
 def test_f_curves_muted_in_the_evaluated_action_leave_what_was_written_ahead() -> None:
     """The original action stays as it is; its next edit copies it anew, without the mutes."""
-    rig = make_chain(2)
+    rig = rigs.make_chain(2)
     bone = rig.pose.bones["B0"]
     key_ramp(bone)
     key_ramp(rig.pose.bones["B1"])
-    go(1)
+    rigs.go(1)
 
     def flags(ob: bpy.types.Object) -> list[bool]:
         return animation.mute_flags(animation.active_lists(ob)[0])
 
     def write(_none: object) -> None:
-        copy = animation.active_lists(evaluated(rig))[0]
+        copy = animation.active_lists(rigs.evaluated(rig))[0]
         copy.foreach_set("mute", [curve.data_path.startswith(BONE_0) for curve in copy])
         bone.location.x = 7.0
         rig.update_tag(refresh={"OBJECT"})
 
     with calling("frame_change_pre", then=write):
-        go(6)
-    shown = evaluated(rig).pose.bones
+        rigs.go(6)
+    shown = rigs.evaluated(rig).pose.bones
     assert (shown["B0"].location.x, bone.location.x) == (7.0, 7.0)
     assert shown["B1"].location.x == rig.pose.bones["B1"].location.x == pytest.approx(5.0)
-    assert (flags(rig), flags(evaluated(rig))) == ([False, False], [True, False])
+    assert (flags(rig), flags(rigs.evaluated(rig))) == ([False, False], [True, False])
 
-    go(7)
+    rigs.go(7)
     assert bone.location.x == 7.0
     rig.pose.bones["B1"].keyframe_insert("location", index=0)
-    go(6)
+    rigs.go(6)
     assert bone.location.x == pytest.approx(5.0)
-    assert flags(evaluated(rig)) == [False, False]
+    assert flags(rigs.evaluated(rig)) == [False, False]
 
 
 def test_users_are_data_blocks_for_a_slot_and_uses_for_an_action() -> None:
     """A constraint within the object that uses both, or another slot, is one more of the latter."""
-    rig = make_chain(2)
+    rig = rigs.make_chain(2)
     key_ramp(rig.pose.bones["B0"])
     data = rig.animation_data
     assert data.action.users == 1
@@ -699,7 +690,7 @@ def test_users_are_data_blocks_for_a_slot_and_uses_for_an_action() -> None:
 
 def test_f_curves_tell_ahead_what_a_frame_gives_to_the_last_bit() -> None:
     """With the time of the scene stretched as well: the frame that counts is the final one."""
-    rig = make_chain(1)
+    rig = rigs.make_chain(1)
     bone = rig.pose.bones["B0"]
     for frame, value in ((1, 0.1), (4, 3.3), (11, -0.7)):
         bone.location.x = value
@@ -708,15 +699,15 @@ def test_f_curves_tell_ahead_what_a_frame_gives_to_the_last_bit() -> None:
     for old in (100, 130):
         bpy.context.scene.render.frame_map_old = old
         for frame in (1.0, 2.0, 3.25, 5.5, 10.0):
-            go(frame)
+            rigs.go(frame)
             final = bpy.context.scene.frame_current_final
             assert (final == frame) == (old == 100)
             assert curve.evaluate(final) == bone.location.x
 
 
 def test_f_curves_are_cut_to_the_range_of_a_property_and_switch_on_at_1() -> None:
-    rig = make_chain(3)
-    item = add_constraint(rig, "B2", make_empty())
+    rig = rigs.make_chain(3)
+    item = rigs.add_constraint(rig, "B2", rigs.make_empty())
     curves = animation.ensure_channelbag(rig).fcurves
     given = {
         "influence": [(5.0, 1.0), (-3.0, 0.0), (0.25, 0.25)],
@@ -731,8 +722,8 @@ def test_f_curves_are_cut_to_the_range_of_a_property_and_switch_on_at_1() -> Non
             curve.keyframe_points[0].co.y = value
             curve.update()
             rig.update_tag()
-            go(2)
-            assert getattr(evaluated(rig).fabrik.constraints[0], name) == expected
+            rigs.go(2)
+            assert getattr(rigs.evaluated(rig).fabrik.constraints[0], name) == expected
             prop = item.bl_rna.properties[name]
             if prop.type != "ENUM":
                 assert value_from_curve(prop, curve.evaluate(2)) == expected
@@ -740,27 +731,27 @@ def test_f_curves_are_cut_to_the_range_of_a_property_and_switch_on_at_1() -> Non
 
 def test_a_frame_change_or_an_edited_curve_takes_back_what_was_not_keyed() -> None:
     """Of all channels that the action has, not only of that whose curve was edited."""
-    rig = make_chain(1)
+    rig = rigs.make_chain(1)
     bone = rig.pose.bones["B0"]
     key_ramp(bone)
     key_ramp(bone, 1)
-    go(6)
+    rigs.go(6)
     bone.location.y = 77.0
     rig.location.x = 1.0
-    update()
+    rigs.update()
     assert bone.location.y == 77.0
     curve = animation.all_active_curves(rig)[0]
     curve.keyframe_points[0].co.y = 1.0
     curve.update()
-    update()
+    rigs.update()
     assert bone.location.y == pytest.approx(5.0)
     bone.location.y = 77.0
-    go(6)
+    rigs.go(6)
     assert bone.location.y == pytest.approx(5.0)
 
 
 def test_actions_have_layers_from_4_4_and_no_list_of_curves_from_5_0() -> None:
-    rig = make_chain(1)
+    rig = rigs.make_chain(1)
     key_ramp(rig.pose.bones["B0"])
     action = rig.animation_data.action
     assert hasattr(action, "layers") == (bpy.app.version >= (4, 4))
@@ -768,22 +759,22 @@ def test_actions_have_layers_from_4_4_and_no_list_of_curves_from_5_0() -> None:
 
 
 def test_a_muted_group_of_curves_counts_up_to_4_3() -> None:
-    rig = make_chain(1)
+    rig = rigs.make_chain(1)
     key_ramp(rig.pose.bones["B0"])
     curve = animation.all_active_curves(rig)[0]
     holder = animation.ensure_channelbag(rig)
     if curve.group is None:
         curve.group = holder.groups.new("B0")
-    go(1)
+    rigs.go(1)
     curve.group.mute = True
-    go(11)
+    rigs.go(11)
     is_muted = bpy.app.version < (4, 4)
     assert rig.pose.bones["B0"].location.x == pytest.approx(0.0 if is_muted else 10.0)
 
 
 @pytest.mark.parametrize("off", ["strip", "time", "track"])
 def test_a_strip_that_is_off_sets_defaults_and_a_muted_track_sets_nothing(off: str) -> None:
-    rig = make_chain(1)
+    rig = rigs.make_chain(1)
     bone = rig.pose.bones["B0"]
     key_ramp(bone)
     data = rig.animation_data
@@ -794,18 +785,18 @@ def test_a_strip_that_is_off_sets_defaults_and_a_muted_track_sets_nothing(off: s
     strip.extrapolation = "NOTHING"
     if slot is not None:
         strip.action_slot = slot
-    go(6)
+    rigs.go(6)
     assert bone.location.x == pytest.approx(5.0)
     if off != "time":
         (strip if off == "strip" else track).mute = True
-    go(7)
+    rigs.go(7)
     bone.location.x = 7.0
-    go(30 if off == "time" else 8)
+    rigs.go(30 if off == "time" else 8)
     assert bone.location.x == (7.0 if off == "track" else 0.0)
 
 
 def test_numbers_of_keys_are_what_we_think() -> None:
-    rig = make_chain(1)
+    rig = rigs.make_chain(1)
     key_ramp(rig.pose.bones["B0"])
     point = animation.all_active_curves(rig)[0].keyframe_points[0]
     numbers = {
@@ -820,7 +811,7 @@ def test_numbers_of_keys_are_what_we_think() -> None:
 
 
 def test_keys_that_are_added_to_an_f_curve_are_of_the_type_keyframe() -> None:
-    rig = make_chain(1)
+    rig = rigs.make_chain(1)
     key_ramp(rig.pose.bones["B0"])
     bpy.context.scene.tool_settings.keyframe_type = "EXTREME"
     points = animation.all_active_curves(rig)[0].keyframe_points
@@ -832,7 +823,7 @@ def test_keys_that_are_added_to_an_f_curve_are_of_the_type_keyframe() -> None:
 
 
 def test_first_keys_and_removed_drivers_make_new_relations_and_tag_nothing_of_theirs() -> None:
-    rig = make_chain(1)
+    rig = rigs.make_chain(1)
     rig["driven"] = 0.0
     told: list[set[str]] = []
     rebuilt: list[bool] = []
@@ -843,63 +834,63 @@ def test_first_keys_and_removed_drivers_make_new_relations_and_tag_nothing_of_th
     def look_after(depsgraph: bpy.types.Depsgraph) -> None:
         rebuilt.append(updates.has_new_relations(depsgraph))
 
-    update()
+    rigs.update()
     with (
         calling("depsgraph_update_pre", then=look),
         calling("depsgraph_update_post", then=look_after),
     ):
         rig.keyframe_insert("location", frame=1)
-        update()
+        rigs.update()
         rig.driver_add('["driven"]')
-        update()
+        rigs.update()
         rig.animation_data.drivers.remove(rig.animation_data.drivers[0])
-        update()
+        rigs.update()
     assert rebuilt == [True, True, True]
     assert ["Rig" in names for names in told] == [False, True, False]
 
 
 def test_a_driver_that_is_removed_by_its_path_has_the_animation_played_from_4_5() -> None:
-    rig = make_chain(1)
+    rig = rigs.make_chain(1)
     bone = rig.pose.bones["B0"]
     key_ramp(bone)
     for is_by_path in (False, True):
         rig["driven"] = 0.0
         curve = rig.driver_add('["driven"]')
-        go(6)
+        rigs.go(6)
         bone.location.x = 77.0
-        update()
+        rigs.update()
         if is_by_path:
             rig.driver_remove('["driven"]')
         else:
             rig.animation_data.drivers.remove(curve)
-        update()
+        rigs.update()
         is_played = is_by_path and bpy.app.version >= (4, 5)
         assert bone.location.x == pytest.approx(5.0 if is_played else 77.0)
 
 
 def test_a_driver_of_what_is_missing_is_given_up_until_something_of_it_is_set() -> None:
-    rig = make_chain(1)
+    rig = rigs.make_chain(1)
     rig["driven"] = 0.0
     driver = rig.driver_add('["driven"]').driver
     driver.expression = "3.0"
-    update()
+    rigs.update()
     assert rig["driven"] == 3.0
     del rig["driven"]
     rig.update_tag()
-    go(2)
+    rigs.go(2)
     assert not driver.is_valid
     rig["driven"] = 0.0
     rig.update_tag()
-    go(3)
+    rigs.go(3)
     assert rig["driven"] == 0.0
     driver.type = driver.type
     rig.update_tag()
-    go(4)
+    rigs.go(4)
     assert rig["driven"] == 3.0
 
 
 def test_a_driver_that_names_a_missing_bone_is_marked_at_each_evaluation() -> None:
-    rig, other = make_chain(1), make_chain(1, "Other")
+    rig, other = rigs.make_chain(1), rigs.make_chain(1, "Other")
     rig["driven"] = 0.0
     driver = rig.driver_add('["driven"]').driver
     driver.type = "SUM"
@@ -909,7 +900,7 @@ def test_a_driver_that_names_a_missing_bone_is_marked_at_each_evaluation() -> No
     for frame in (2, 3):
         driver.is_valid = True
         rig.update_tag()
-        go(frame)
+        rigs.go(frame)
         assert not driver.is_valid
 
 
@@ -920,10 +911,10 @@ def test_drivers_of_properties_are_written_together_from_4_5_but_for_custom_ones
     graph = tmp_path / "graph.dot"
     found = []
     for path in ('["driven"]', "show_name"):
-        rig = make_chain(1)
+        rig = rigs.make_chain(1)
         rig["driven"] = 0.0
         rig.driver_add(path)
-        update()
+        rigs.update()
         bpy.context.view_layer.depsgraph.debug_relations_graphviz(filepath=str(graph))
         found.append("DRIVER_UNSHARE" in graph.read_text())
     assert found == [False, bpy.app.version >= (4, 5)]
@@ -933,33 +924,37 @@ def make_triangle(name: str) -> bpy.types.Object:
     """Make a mesh object of one face in the scene."""
     mesh = bpy.data.meshes.new(name)
     mesh.from_pydata([(0, 0, 0), (1, 0, 0), (0, 1, 0)], [], [(0, 1, 2)])
-    return link(bpy.data.objects.new(name, mesh))
+    return rigs.link(bpy.data.objects.new(name, mesh))
 
 
 def test_disabled_objects_are_evaluated_only_where_something_shown_needs_them() -> None:
     """Hidden ones are evaluated, and rays meet them."""
     hidden, disabled, needed = (make_triangle(name) for name in ("Hidden", "Disabled", "Needed"))
-    child = make_empty()
+    child = rigs.make_empty()
     child.parent = needed
-    update()
+    rigs.update()
     hidden.hide_set(True)
     disabled.hide_viewport = needed.hide_viewport = True
     for ob in (hidden, disabled, needed):
         ob.location.x = 3.0
-    update()
-    assert [evaluated(ob).is_evaluated for ob in (hidden, disabled, needed)] == [True, False, True]
-    assert world_location(child).x == 4.0
-    assert evaluated(hidden).ray_cast((0.1, 0.1, 1.0), (0, 0, -1))[0]
+    rigs.update()
+    assert [rigs.evaluated(ob).is_evaluated for ob in (hidden, disabled, needed)] == [
+        True,
+        False,
+        True,
+    ]
+    assert rigs.world_location(child).x == 4.0
+    assert rigs.evaluated(hidden).ray_cast((0.1, 0.1, 1.0), (0, 0, -1))[0]
     with pytest.raises(RuntimeError):
-        evaluated(disabled).ray_cast((0.1, 0.1, 1.0), (0, 0, -1))
+        rigs.evaluated(disabled).ray_cast((0.1, 0.1, 1.0), (0, 0, -1))
 
 
 def test_a_mesh_in_edit_mode_has_no_vertices_until_it_is_asked_for() -> None:
     ob = make_triangle("Edited")
-    activate(ob)
+    rigs.activate(ob)
     bpy.ops.object.mode_set(mode="EDIT")
-    update()
-    shown = evaluated(ob)
+    rigs.update()
+    shown = rigs.evaluated(ob)
     assert len(shown.data.vertices) == 0
     assert len(shown.to_mesh().vertices) == 3
     assert len(shown.data.vertices) == 3
@@ -975,7 +970,7 @@ def shaped(ob: bpy.types.Object) -> None:
 
 
 def shaped_by_another_user(ob: bpy.types.Object) -> None:
-    shaped(link(bpy.data.objects.new("User", ob.data)))
+    shaped(rigs.link(bpy.data.objects.new("User", ob.data)))
 
 
 def waving(ob: bpy.types.Object) -> None:
@@ -990,7 +985,7 @@ def moving(ob: bpy.types.Object) -> bpy.types.Object:
 
 def hooked(ob: bpy.types.Object) -> None:
     hook: Any = ob.modifiers.new("Hook", "HOOK")
-    hook.object = moving(make_empty())
+    hook.object = moving(rigs.make_empty())
     hook.vertex_indices_set([0])
 
 
@@ -1050,7 +1045,7 @@ def test_a_played_mesh_is_listed_with_its_geometry_if_that_may_change(
 ) -> None:
     mesh, still = make_triangle("Deforming"), make_triangle("Still")
     deform(mesh)
-    update()
+    rigs.update()
     listed: list[set[bpy.types.Object]] = []
 
     def look(depsgraph: bpy.types.Depsgraph) -> None:
@@ -1058,13 +1053,13 @@ def test_a_played_mesh_is_listed_with_its_geometry_if_that_may_change(
         listed.append({item.id.original for item in items if item.is_updated_geometry})
 
     def shape() -> list[tuple[float, ...]]:
-        return [tuple(vertex.co) for vertex in evaluated(mesh).data.vertices]
+        return [tuple(vertex.co) for vertex in rigs.evaluated(mesh).data.vertices]
 
-    go(1)
+    rigs.go(1)
     before, changed = shape(), []
     with calling("frame_change_post", then=look):
         for frame in (2, 3, 4, 9, 3, 1):
-            go(frame)
+            rigs.go(frame)
             changed.append(shape() != before)
             before = shape()
     assert any(changed) == (deform is not moved_as_a_whole)
@@ -1075,8 +1070,8 @@ def test_a_played_mesh_is_listed_with_its_geometry_if_that_may_change(
 
 
 def test_selected_and_renamed_bones_flag_nothing_of_their_armature_and_posed_ones_do() -> None:
-    rig = make_chain(2)
-    update()
+    rig = rigs.make_chain(2)
+    rigs.update()
     flags: list[list[bool]] = []
     geometry: list[bool] = []
 
@@ -1089,11 +1084,11 @@ def test_selected_and_renamed_bones_flag_nothing_of_their_armature_and_posed_one
     selectable = rig.pose.bones[0] if bpy.app.version >= (5, 0) else rig.data.bones[0]
     with calling("depsgraph_update_post", then=look):
         selectable.select = not selectable.select
-        update()
+        rigs.update()
         rig.pose.bones[0].name = "Other"
-        update()
+        rigs.update()
         rig.pose.bones[0].location.x = 1.0
-        update()
+        rigs.update()
     assert [any(found) for found in flags] == [False, False, True]
     assert geometry == [True, True, True]
 
@@ -1104,51 +1099,51 @@ def test_selecting_bones_belongs_to_the_pose_from_5_0() -> None:
 
 
 def test_of_a_disabled_armature_and_of_what_is_evaluated_nowhere_no_update_tells() -> None:
-    rig, nowhere = make_chain(2), bpy.data.objects.new("Nowhere", None)
+    rig, nowhere = rigs.make_chain(2), bpy.data.objects.new("Nowhere", None)
     rig.hide_viewport = True
-    update()
+    rigs.update()
     told: list[set[str]] = []
     with calling(
         "depsgraph_update_pre", "depsgraph_update_post", then=lambda _: told.append(tagged_now())
     ):
         rig.pose.bones["B1"].name = "Other"
-        update()
+        rigs.update()
         bpy.data.objects.remove(nowhere)
-        update()
+        rigs.update()
     assert all(not names & {"Rig", "Nowhere"} for names in told[:2])
     assert all("Nowhere" not in names for names in told)
 
 
 def test_a_script_that_shortens_a_list_calls_no_handler() -> None:
-    rig = make_chain(3)
-    add_constraint(rig, "B2", make_empty())
-    update()
+    rig = rigs.make_chain(3)
+    rigs.add_constraint(rig, "B2", rigs.make_empty())
+    rigs.update()
     with calling("depsgraph_update_pre", "depsgraph_update_post") as calls:
         rig.fabrik.constraints.remove(0)
-        update()
+        rigs.update()
     assert calls == []
 
 
 def test_a_removed_target_leaves_its_pointer_empty() -> None:
-    rig, target = make_chain(3), make_empty()
-    item = add_constraint(rig, "B2", target)
+    rig, target = rigs.make_chain(3), rigs.make_empty()
+    item = rigs.add_constraint(rig, "B2", target)
     bpy.data.objects.remove(target)
     assert item.target is None
 
 
 def test_evaluated_copies_have_no_number_of_their_own() -> None:
-    rig = make_chain(1)
-    update()
+    rig = rigs.make_chain(1)
+    rigs.update()
     assert rig.session_uid != 0
-    assert evaluated(rig).session_uid == 0
-    assert evaluated(rig).original == rig
+    assert rigs.evaluated(rig).session_uid == 0
+    assert rigs.evaluated(rig).original == rig
 
 
 def test_undo_calls_its_handlers_then_updates_and_references_are_dead() -> None:
     """And each action is told of as updated, though no curve was evaluated."""
-    rig = make_chain(1)
+    rig = rigs.make_chain(1)
     key_ramp(rig.pose.bones["B0"])
-    go(1)
+    rigs.go(1)
     bpy.ops.ed.undo_push(message="before")
     rig.location.x = 3.0
     bpy.ops.ed.undo_push(message="after")
@@ -1195,8 +1190,8 @@ def test_without_a_window_no_timer_runs() -> None:
         called.append(1)
 
     bpy.app.timers.register(tick, first_interval=0.0)
-    go(3)
-    update()
+    rigs.go(3)
+    rigs.update()
     bpy.ops.object.empty_add()
     assert called == [] or not bpy.app.background
     if bpy.app.timers.is_registered(tick):
@@ -1248,11 +1243,11 @@ def test_relative_paths_are_kept_as_seen_from_the_folder_that_is_saved_to(tmp_pa
 
 
 def test_a_render_animates_copies_alone_one_for_each_view_layer_and_then_the_viewport() -> None:
-    rig = make_chain(1)
+    rig = rigs.make_chain(1)
     bone = rig.pose.bones["B0"]
     key_ramp(bone)
     bpy.context.scene.view_layers.new("Second")
-    go(1)
+    rigs.go(1)
     found: list[tuple[str, float, float]] = []
 
     def look(depsgraph: bpy.types.Depsgraph) -> None:
@@ -1267,9 +1262,9 @@ def test_a_render_animates_copies_alone_one_for_each_view_layer_and_then_the_vie
 
 @pytest.mark.skipif(bpy.app.version < (5, 0), reason="Blender crashes.")
 def test_an_update_in_a_handler_of_a_render_loses_the_animation() -> None:
-    rig = make_chain(1)
+    rig = rigs.make_chain(1)
     key_ramp(rig.pose.bones["B0"])
-    go(1)
+    rigs.go(1)
 
     def nest(depsgraph: bpy.types.Depsgraph) -> None:
         if depsgraph.mode == "RENDER":
@@ -1291,13 +1286,14 @@ def test_frames_end_where_we_think() -> None:
 
 
 def test_a_quaternion_of_zeros_is_half_a_turn_about_x_and_an_axis_of_zeros_no_turn() -> None:
-    rig = make_chain(1)
+    rig = rigs.make_chain(1)
     bone = rig.pose.bones["B0"]
 
     def turn() -> list[float]:
-        update()
+        rigs.update()
         local = (
-            rig.data.bones["B0"].matrix_local.inverted() @ evaluated(rig).pose.bones["B0"].matrix
+            rig.data.bones["B0"].matrix_local.inverted()
+            @ rigs.evaluated(rig).pose.bones["B0"].matrix
         )
         return [*local.to_quaternion()]
 
@@ -1314,74 +1310,74 @@ def test_a_quaternion_of_zeros_is_half_a_turn_about_x_and_an_axis_of_zeros_no_tu
 
 
 def test_an_armature_at_rest_shows_no_pose_and_in_edit_mode_the_pose_of_before() -> None:
-    rig = make_chain(2)
+    rig = rigs.make_chain(2)
     bone = rig.pose.bones["B0"]
     bone.rotation_quaternion = TURNED
-    update()
-    posed = evaluated(rig).pose.bones["B0"].matrix.copy()
+    rigs.update()
+    posed = rigs.evaluated(rig).pose.bones["B0"].matrix.copy()
     bpy.ops.object.mode_set(mode="EDIT")
     bone.rotation_quaternion = (1, 0, 0, 0)
-    update()
-    assert evaluated(rig).pose.bones["B0"].matrix == posed
+    rigs.update()
+    assert rigs.evaluated(rig).pose.bones["B0"].matrix == posed
     bpy.ops.object.mode_set(mode="OBJECT")
     bone.rotation_quaternion = TURNED
     rig.data.pose_position = "REST"
-    update()
+    rigs.update()
     rest = rig.data.bones["B0"].matrix_local
-    assert evaluated(rig).pose.bones["B0"].matrix == rest != posed
+    assert rigs.evaluated(rig).pose.bones["B0"].matrix == rest != posed
 
 
 def test_a_name_given_in_edit_mode_is_that_of_the_pose_alone_until_it_is_left() -> None:
     """And drivers of such bones are given up if they are evaluated meanwhile."""
-    rig = make_chain(2)
+    rig = rigs.make_chain(2)
     curve = rig.pose.bones["B0"].driver_add("location", 0)
-    update()
+    rigs.update()
     bpy.ops.object.mode_set(mode="EDIT")
     rig.data.edit_bones["B0"].name = "New"
     assert rig.pose.bones.keys() == ["New", "B1"]
-    assert rig.data.bones.keys() == evaluated(rig).pose.bones.keys() == ["B0", "B1"]
+    assert rig.data.bones.keys() == rigs.evaluated(rig).pose.bones.keys() == ["B0", "B1"]
     assert rig.pose.bones["New"].bone.name == "B0"
     assert curve.data_path == 'pose.bones["New"].location' and curve.driver.is_valid
     rig.update_tag()
-    update()
+    rigs.update()
     assert not curve.driver.is_valid
     bpy.ops.object.mode_set(mode="OBJECT")
 
 
 def test_a_renamed_bone_takes_its_curves_along_and_no_property_that_names_it() -> None:
-    rig = make_chain(2)
+    rig = rigs.make_chain(2)
     key_ramp(rig.pose.bones["B1"])
-    item = add_constraint(rig, "B1", rig, subtarget="B0")
+    item = rigs.add_constraint(rig, "B1", rig, subtarget="B0")
     rig.pose.bones["B1"].name = "New"
     assert animation.all_active_curves(rig)[0].data_path == 'pose.bones["New"].location'
     assert item.bone == "B1"
 
 
 def test_children_of_a_bone_hang_on_its_tail() -> None:
-    rig, child = make_chain(1), make_empty(location=(0, 0, 0))
+    rig, child = rigs.make_chain(1), rigs.make_empty(location=(0, 0, 0))
     child.parent, child.parent_type, child.parent_bone = rig, "BONE", "B0"
     rig.pose.bones["B0"].rotation_quaternion = (0.8, 0.6, 0, 0)
-    update()
-    tail = rig.matrix_world @ evaluated(rig).pose.bones["B0"].tail
-    assert (world_location(child) - tail).length < 1e-6
+    rigs.update()
+    tail = rig.matrix_world @ rigs.evaluated(rig).pose.bones["B0"].tail
+    assert (rigs.world_location(child) - tail).length < 1e-6
 
 
 def test_delta_locations_are_added_in_single_precision_before_the_parents_inverse() -> None:
-    ob, up = make_empty(), make_empty("Parent")
+    ob, up = rigs.make_empty(), rigs.make_empty("Parent")
     ob.parent, ob.matrix_parent_inverse = up, Matrix.Translation((0, 0, 0.3))
     ob.location, ob.delta_location = (0.1, 1000.1, 0.3), (0.7, 0.33, 1e4)
     up.location = (0, 0, 0)
-    update()
+    rigs.update()
     added = array("f", map(sum, zip(ob.location, ob.delta_location, strict=True)))
-    shown = world_location(ob)
+    shown = rigs.world_location(ob)
     assert [shown.x, shown.y] == [*added[:2]]
     assert shown.z == pytest.approx(added[2] + 0.3)
 
 
 def test_paths_of_items_count_and_animation_stays_behind_when_they_move() -> None:
-    rig = make_chain(2)
+    rig = rigs.make_chain(2)
     for _ in range(2):
-        add_constraint(rig, "B1")
+        rigs.add_constraint(rig, "B1")
     items = rig.fabrik.constraints
     assert items[1].keyframe_insert("influence", frame=1)
     items.remove(0)
@@ -1398,7 +1394,7 @@ def test_groups_of_settings_on_a_pose_bone_have_no_path_to_be_keyed_by() -> None
     bpy.utils.register_class(group)
     bpy.types.PoseBone.test_group = bpy.props.PointerProperty(type=group)
     try:
-        bone = make_chain(1).pose.bones[0]
+        bone = rigs.make_chain(1).pose.bones[0]
         with pytest.raises(ValueError, match="does not support path creation"):
             bone.test_group.path_from_id("x")
         with pytest.raises(TypeError):
@@ -1429,7 +1425,7 @@ def test_rna_tells_of_a_property_of_a_group_what_it_was_defined_with_but_for_tag
         prop = kind.bl_rna.properties["x"]
         assert (prop.is_skip_save, prop.is_overridable, prop.is_animatable) == (True, True, False)
         assert prop.hard_min == 1.0
-        make_chain(1, "Kept").test_group.x = 2.5
+        rigs.make_chain(1, "Kept").test_group.x = 2.5
         path = str(tmp_path / "kept.blend")
         bpy.ops.wm.save_as_mainfile(filepath=path)
         bpy.ops.wm.open_mainfile(filepath=path)
@@ -1440,7 +1436,7 @@ def test_rna_tells_of_a_property_of_a_group_what_it_was_defined_with_but_for_tag
 
 
 def test_reading_a_pointer_that_was_never_set_stores_an_empty_one() -> None:
-    item: Any = make_chain(1).fabrik.constraints.add()
+    item: Any = rigs.make_chain(1).fabrik.constraints.add()
     for name in ("pole_target", "ground"):
         assert not item.is_property_set(name)
         getattr(item, name)
@@ -1452,7 +1448,7 @@ def test_reading_a_pointer_that_was_never_set_stores_an_empty_one() -> None:
 
 def test_registered_properties_are_kept_apart_from_custom_ones_from_5_0() -> None:
     """Choices are kept by their numbers."""
-    rig = make_chain(1)
+    rig = rigs.make_chain(1)
     bone = rig.data.bones[0]
     bone.fabrik_joint.limit_type = "CONE"
     is_apart = bpy.app.version >= (5, 0)
@@ -1463,7 +1459,7 @@ def test_registered_properties_are_kept_apart_from_custom_ones_from_5_0() -> Non
 
 
 def test_a_pasted_pose_overwrites_properties_of_pose_bones_and_not_those_of_bones() -> None:
-    rig = make_chain(1)
+    rig = rigs.make_chain(1)
     posed, rest = rig.pose.bones[0], rig.data.bones[0]
     bpy.ops.object.mode_set(mode="POSE")
     bpy.ops.pose.select_all(action="SELECT")
@@ -1482,7 +1478,7 @@ def overridden(tmp_path: Path, rig: bpy.types.Object) -> bpy.types.Object:
     bpy.data.objects.remove(rig)
     with bpy.data.libraries.load(file, link=True) as (_, linked):
         linked.objects = ["Rig"]
-    override = link(linked.objects[0].override_create(remap_local_usages=True))
+    override = rigs.link(linked.objects[0].override_create(remap_local_usages=True))
     override.override_library.is_system_override = False
     return override
 
@@ -1495,9 +1491,9 @@ def overrides_of(rig: bpy.types.Object) -> list[str]:
 
 
 def test_an_override_keeps_its_items_and_tells_them_apart_by_name(tmp_path: Path) -> None:
-    rig = make_chain(2)
+    rig = rigs.make_chain(2)
     for name in ("Same", "Second", "Other"):
-        add_constraint(rig, "B1").name = name
+        rigs.add_constraint(rig, "B1").name = name
     second = rig.fabrik.constraints[1]
     stored: Any = second.bl_system_properties_get() if bpy.app.version >= (5, 0) else second
     stored["name"] = "Same"  # Set as a property it would be numbered.
@@ -1520,7 +1516,7 @@ def test_an_override_keeps_only_what_is_registered_to_be_overridden(tmp_path: Pa
     owner.test_more = bpy.props.StringProperty(subtype="BYTE_STRING", **flags)
     owner.test_plain = bpy.props.IntProperty()
     try:
-        rig: Any = make_chain(1)
+        rig: Any = rigs.make_chain(1)
         rig.test_bytes = rig.test_more = b"a\0b"
         rig = overridden(tmp_path, rig)
         rig.test_bytes, rig.test_more, rig.test_plain = b"a\0c", b"b", 5
@@ -1533,7 +1529,7 @@ def test_an_override_names_what_changed_in_a_group_only_if_its_library_stores_th
     tmp_path: Path,
 ) -> None:
     """Reading the group of the library stores it."""
-    rig = overridden(tmp_path, make_chain(1))
+    rig = overridden(tmp_path, rigs.make_chain(1))
     rig.fabrik.simulation.use_auto = False
     if bpy.app.version >= (5, 2):
         assert overrides_of(rig) == ["fabrik.simulation"]
@@ -1544,7 +1540,7 @@ def test_an_override_names_what_changed_in_a_group_only_if_its_library_stores_th
 def test_bones_of_an_override_that_is_not_for_editing_cannot_be_set_at_once(
     tmp_path: Path,
 ) -> None:
-    rig = overridden(tmp_path, make_chain(2))
+    rig = overridden(tmp_path, rigs.make_chain(2))
     rig.override_library.is_system_override = True
     write_in_bulk(rig)
     assert rig.pose.bones["B0"].rotation_quaternion[:] == (1, 0, 0, 0)
@@ -1555,30 +1551,31 @@ def test_bones_of_an_override_that_is_not_for_editing_cannot_be_set_at_once(
 def test_blenders_ik_acts_last_whatever_its_place_among_constraints() -> None:
     shown = []
     for kinds in (("IK", "COPY_ROTATION"), ("COPY_ROTATION", "IK"), ("COPY_ROTATION",)):
-        rig, target = make_chain(3), make_empty(location=(1.5, 0.5, 1))
+        rig, target = rigs.make_chain(3), rigs.make_empty(location=(1.5, 0.5, 1))
         target.rotation_euler = (1, 2, 3)
         for kind in kinds:
             rig.pose.bones["B1"].constraints.new(kind).target = target
-        update()
-        shown.append(evaluated(rig).pose.bones["B1"].matrix.copy())
+        rigs.update()
+        shown.append(rigs.evaluated(rig).pose.bones["B1"].matrix.copy())
     assert shown[0] == shown[1] != shown[2]
 
 
 def test_blenders_ik_passes_over_limits_of_the_root_where_there_is_a_pole() -> None:
     angles = []
     for has_pole in (False, True):
-        rig = make_chain(2)
+        rig = rigs.make_chain(2)
         root = rig.pose.bones["B0"]
         for axis in "xyz":
             setattr(root, f"use_ik_limit_{axis}", True)
             setattr(root, f"ik_min_{axis}", 0.0)
             setattr(root, f"ik_max_{axis}", 0.0)
         con = rig.pose.bones["B1"].constraints.new("IK")
-        con.target = make_empty(location=(0, 1.2, 0.3))
-        con.pole_target = make_empty("Pole", (5, 0, 1)) if has_pole else None
-        update()
+        con.target = rigs.make_empty(location=(0, 1.2, 0.3))
+        con.pole_target = rigs.make_empty("Pole", (5, 0, 1)) if has_pole else None
+        rigs.update()
         local = (
-            rig.data.bones["B0"].matrix_local.inverted() @ evaluated(rig).pose.bones["B0"].matrix
+            rig.data.bones["B0"].matrix_local.inverted()
+            @ rigs.evaluated(rig).pose.bones["B0"].matrix
         )
         angles.append(local.to_quaternion().angle)
     assert angles[0] < 1e-3 and angles[1] > 0.5
@@ -1586,7 +1583,7 @@ def test_blenders_ik_passes_over_limits_of_the_root_where_there_is_a_pole() -> N
 
 def test_blenders_ik_limits_count_from_the_posed_parent_whatever_is_inherited() -> None:
     for inherits in (True, False):
-        rig, target = make_chain(2), make_empty()
+        rig, target = rigs.make_chain(2), rigs.make_empty()
         lower = rig.pose.bones["B1"]
         rig.data.bones["B1"].use_inherit_rotation = inherits
         lower.lock_ik_y = lower.lock_ik_z = lower.use_ik_limit_x = True
@@ -1595,8 +1592,8 @@ def test_blenders_ik_limits_count_from_the_posed_parent_whatever_is_inherited() 
         con.target = target
         for place in ((0.8, 0.9, 0.9), (-0.9, 0.3, 0.7)):
             target.location = place
-            update()
-            bones = evaluated(rig).pose.bones
+            rigs.update()
+            bones = rigs.evaluated(rig).pose.bones
             rest = bones["B0"].bone.matrix_local.inverted() @ bones["B1"].bone.matrix_local
             turn = ((bones["B0"].matrix @ rest).inverted() @ bones["B1"].matrix).to_quaternion()
             assert (bones["B1"].tail - target.location).length < 2e-3
@@ -1604,14 +1601,14 @@ def test_blenders_ik_limits_count_from_the_posed_parent_whatever_is_inherited() 
 
 
 def test_blenders_ik_brings_the_tip_part_of_the_way() -> None:
-    rig, target = make_chain(2), make_empty(location=(0.9, 0.6, 0.9))
-    update()
-    start = evaluated(rig).pose.bones["B1"].tail.copy()
+    rig, target = rigs.make_chain(2), rigs.make_empty(location=(0.9, 0.6, 0.9))
+    rigs.update()
+    start = rigs.evaluated(rig).pose.bones["B1"].tail.copy()
     con = rig.pose.bones["B1"].constraints.new("IK")
     con.target, con.influence = target, 0.5
-    update()
+    rigs.update()
     half = (start + target.location) / 2
-    assert (evaluated(rig).pose.bones["B1"].tail - half).length < 1e-3
+    assert (rigs.evaluated(rig).pose.bones["B1"].tail - half).length < 1e-3
 
 
 def test_what_blenders_ik_keeps_of_a_bone_has_the_ranges_that_we_think() -> None:
@@ -1620,7 +1617,7 @@ def test_what_blenders_ik_keeps_of_a_bone_has_the_ranges_that_we_think() -> None
     low, high = properties["ik_min_x"], properties["ik_max_x"]
     assert (low.hard_min, high.hard_max) == pytest.approx((-pi, pi))
     assert (low.hard_max, high.hard_min) == (0.0, 0.0)
-    bone = make_chain(1).pose.bones[0]
+    bone = rigs.make_chain(1).pose.bones[0]
     names = [bone.constraints.new("IK").name for _ in range(2)]
     assert names == ["IK", "IK.001"]
     assert bone.constraints[0].use_stretch and bone.ik_stretch == 0.0
@@ -1632,17 +1629,17 @@ def test_commands_can_be_added_to_the_command_line() -> None:
 
 
 def test_evaluated_copies_know_new_items_of_a_list_from_the_next_update_on() -> None:
-    rig = make_chain(1)
-    update()
-    add_constraint(rig, "B0")
-    assert len(evaluated(rig).fabrik.constraints) == 0
-    update()
-    assert len(evaluated(rig).fabrik.constraints) == 1
+    rig = rigs.make_chain(1)
+    rigs.update()
+    rigs.add_constraint(rig, "B0")
+    assert len(rigs.evaluated(rig).fabrik.constraints) == 0
+    rigs.update()
+    assert len(rigs.evaluated(rig).fabrik.constraints) == 1
 
 
 def test_bones_made_in_edit_mode_make_new_relations() -> None:
-    rig = make_chain(1)
-    update()
+    rig = rigs.make_chain(1)
+    rigs.update()
     found: list[bool] = []
     with calling(
         "depsgraph_update_post", then=lambda graph: found.append(updates.has_new_relations(graph))
@@ -1650,7 +1647,7 @@ def test_bones_made_in_edit_mode_make_new_relations() -> None:
         bpy.ops.object.mode_set(mode="EDIT")
         rig.data.edit_bones.new("New").tail = (0, 0, 1)
         bpy.ops.object.mode_set(mode="OBJECT")
-        update()
+        rigs.update()
     assert found[-1] and rig.pose.bones.keys() == ["B0", "New"]
 
 
@@ -1673,22 +1670,22 @@ def test_of_wheels_for_any_python_and_for_one_the_former_is_unpacked() -> None:
 
 
 def test_a_full_copy_of_a_scene_has_poses_without_rest_bones_up_to_4_5() -> None:
-    rig = make_chain(1)
+    rig = rigs.make_chain(1)
     rig.hide_viewport = True
-    update()
+    rigs.update()
     bpy.ops.scene.new(type="FULL_COPY")
     copy = bpy.context.scene.collection.objects["Rig.001"]
     assert (copy.pose.bones["B0"].bone is None) == (bpy.app.version < (5, 0))
     assert copy.data.bones.keys() == ["B0"]
     copy.hide_viewport = False
-    update()
+    rigs.update()
     assert copy.pose.bones["B0"].bone == copy.data.bones["B0"]
 
 
 def test_loading_plays_the_animation_unless_a_handler_has_updated_the_view_layer(
     tmp_path: Path,
 ) -> None:
-    empty = make_empty(location=(1, 0, 0))
+    empty = rigs.make_empty(location=(1, 0, 0))
     empty.keyframe_insert("location", frame=1)
     empty.location.x = 2.0
     path = str(tmp_path / "keyed.blend")
@@ -1696,7 +1693,7 @@ def test_loading_plays_the_animation_unless_a_handler_has_updated_the_view_layer
 
     @persistent
     def update_early(*_: object) -> None:
-        update()
+        rigs.update()
 
     bpy.ops.wm.open_mainfile(filepath=path)
     assert bpy.data.objects["Target"].location.x == 1.0

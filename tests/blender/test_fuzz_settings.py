@@ -19,20 +19,9 @@ from typing import Any
 
 import bpy
 import pytest
+import rigs
 import user
 from kept_files import new_file
-from rigs import (
-    activate,
-    add_constraint,
-    channels_bits,
-    curves,
-    go,
-    is_finite,
-    make_chain,
-    make_empty,
-    shown_bits,
-    update,
-)
 
 from addon.blender import errors as faults
 
@@ -90,7 +79,7 @@ def animate_any(chance: random.Random, rig: bpy.types.Object) -> str:
         return f"drive {path}"
     if not rig.keyframe_insert(path, frame=1):
         return ""
-    for curve in curves(rig):
+    for curve in rigs.curves(rig):
         if curve.data_path == path:
             curve.keyframe_points[0].co.y = number
             curve.update()
@@ -121,20 +110,20 @@ def damage(chance: random.Random, folder: Path) -> str:
 def make() -> bpy.types.Object:
     """Make a chain of four bones with a constraint of each kind, and a walk."""
     new_file()
-    rig = make_chain(4)
+    rig = rigs.make_chain(4)
     for i, bone in enumerate(rig.pose.bones):
         bone.rotation_quaternion = (0.98, 0.15, -0.1, 0.02 * i)
-    activate(rig)
+    rigs.activate(rig)
     bpy.ops.object.mode_set(mode="POSE")
     rig.data.bones.active = rig.data.bones[3]
-    target = make_empty()
-    make_empty("Pole", (0, 3, 2))
+    target = rigs.make_empty()
+    rigs.make_empty("Pole", (0, 3, 2))
     for i, solver in enumerate(("FABRIK", "CCD", "LOOK_AT", "ROPE", "FOLLOW", "WAVE")):
-        add_constraint(rig, f"B{3 - i % 2}", target, solver=solver, name=solver)
+        rigs.add_constraint(rig, f"B{3 - i % 2}", target, solver=solver, name=solver)
     gait = rig.fabrik.gaits.add()
     gait.body = "B0"
     gait.legs.add().constraint = "FABRIK"
-    update()
+    rigs.update()
     return rig
 
 
@@ -143,24 +132,24 @@ def check(number: str, folder: Path) -> Iterator[str]:
     chance = random.Random(number)
     rig = make()
     faults.forget_reported()
-    given, printed = channels_bits(rig), io.StringIO()
+    given, printed = rigs.channels_bits(rig), io.StringIO()
     with redirect_stderr(printed):
         for _ in range(12):
             act = chance.choice((set_any, set_any, animate_any, damage))
             yield act(chance, folder if act is damage else rig)
-            update()
-            go(chance.choice((1, 3, 5.5)))
+            rigs.update()
+            rigs.go(chance.choice((1, 3, 5.5)))
             assert not faults._reported, faults._reported
             assert "Traceback" not in printed.getvalue(), printed.getvalue()
-            assert channels_bits(rig) == given
-            assert is_finite(rig)
+            assert rigs.channels_bits(rig) == given
+            assert rigs.is_finite(rig)
             for item in rig.fabrik.constraints:
                 assert item.state in {"REACHED", "DISABLED"} or item.message
         rig.animation_data_clear()
         for item in (*rig.fabrik.constraints, *rig.fabrik.gaits):
             item.enabled = False
-        update()
-    assert channels_bits(rig) == given == shown_bits(rig)
+        rigs.update()
+    assert rigs.channels_bits(rig) == given == rigs.shown_bits(rig)
 
 
 def done(number: str, folder: Path) -> str:

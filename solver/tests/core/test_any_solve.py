@@ -13,19 +13,9 @@ import time
 from collections.abc import Callable, Sequence
 
 import pytest
+import strategies
 from bodies import SHAPES, random_pose, reach_of
 from limited import BROKEN, broken, joint_turns, random_inside, random_limit
-from strategies import (
-    PARENT,
-    SCALE_MODES,
-    farthest,
-    lengths_of,
-    random_case,
-    random_direction,
-    random_rig,
-    random_turn,
-    tip_of,
-)
 
 from fabrik_solver import (
     WHOLE,
@@ -74,7 +64,7 @@ def numbers_of(answer: object) -> list[float]:
 
 def place_about(rng: random.Random, centre: Vec, size: float) -> Vec:
     """A point within reach, beyond it, at the root, or absurdly far away."""
-    x, y, z = random_direction(rng)
+    x, y, z = strategies.random_direction(rng)
     share = rng.choice((rng.uniform(0.0, 1.0), rng.uniform(0.0, 1.5), 1.0, 0.0, 1e-12, 1e5))
     return tuple(c + d * share * size for c, d in zip(centre, (x, y, z), strict=True))
 
@@ -108,7 +98,7 @@ def any_limit(rng: random.Random) -> Limit | None:
 def any_tip(rng: random.Random) -> Tip | None:
     if rng.random() < 0.6:
         return None
-    axes = quat_matrix(random_turn(rng, 3.1))
+    axes = quat_matrix(strategies.random_turn(rng, 3.1))
     return Tip(axes, rng.choice(WEIGHTS), rng.choice((0.0, 0.0, 1.0, 0.4)))
 
 
@@ -133,10 +123,10 @@ def off(limit: Limit, rotation: Quat) -> float:
 
 def joints(rng: random.Random) -> object:
     """Joints alone, degenerate ones and both dimensions among them."""
-    chain, goal, solver = random_case(rng)
+    chain, goal, solver = strategies.random_case(rng)
     solution = solve(chain, goal, solver)
     largest = max(abs(number) for joint in chain.joints for number in joint)
-    sizes, found = chain.bone_lengths(), lengths_of(solution.joints)
+    sizes, found = chain.bone_lengths(), strategies.lengths_of(solution.joints)
     unit = sum(sizes) + 1e-6 * largest
     assert max(abs(a - b) for a, b in zip(sizes, found, strict=True)) <= 1e-9 * unit
     return solution.joints, solution.residual, solution.iterations_used
@@ -150,19 +140,19 @@ def chain(rng: random.Random) -> object:
     if has_hand:
         count = max(count, 1) + 1
     uneven = rng.choice((1.0, 1.0, 1.4))
-    mode = rng.choice((*SCALE_MODES, "FULL", "FULL"))
-    rig = random_rig(rng, count, mode, rng.random() < 0.8, rng.random() < 0.8, uneven)
+    mode = rng.choice((*strategies.SCALE_MODES, "FULL", "FULL"))
+    rig = strategies.random_rig(rng, count, mode, rng.random() < 0.8, rng.random() < 0.8, uneven)
     limits, stiffness = [any_limit(rng) for _ in range(count)], [0.0] * count
     if rng.random() < 0.5:
         limits = [None] * count
     if rng.random() < 0.3:
         stiffness = [rng.choice((0.0, 1.0, rng.random())) for _ in range(count)]
-    tip = tip_of(rig) if not has_hand or rng.random() < 0.5 else (0.0, 0.0, 0.0)
+    tip = strategies.tip_of(rig) if not has_hand or rng.random() < 0.5 else (0.0, 0.0, 0.0)
     given = ChainInput(
         rig[0],
         rig[1],
         tip,
-        rng.choice((WHOLE, WHOLE, PARENT)),
+        rng.choice((WHOLE, WHOLE, strategies.PARENT)),
         None,
         limits,
         stiffness,
@@ -210,7 +200,10 @@ def check_posture(
     reaching = posture.rotations[: len(given.links)]
     frame = chain_frames(stood, reaching)[-1]
     if turn is None:
-        assert farthest([point_in(frame, stood.links[-1].arm)], [posture.tip]) <= 1e-9 * size
+        assert (
+            strategies.farthest([point_in(frame, stood.links[-1].arm)], [posture.tip])
+            <= 1e-9 * size
+        )
     if influence < 1.0:
         return
     reaches_alone = turn is None or turn.weight == 0.0  # Then a hand beside the chain stays in FK.

@@ -5,24 +5,8 @@ import random
 from collections.abc import Callable
 from itertools import pairwise
 
+import bodies
 import pytest
-from bodies import (
-    HUMANOID,
-    SHAPES,
-    TORSO,
-    Tree,
-    joints_of_body,
-    missed,
-    posed,
-    random_pose,
-    reach_of,
-    rest_tips,
-    smooth_path,
-    solved,
-    tips_at,
-    tips_of,
-    tree_of,
-)
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from limited import BROKEN, NEAR, broken, random_inside, random_limit
@@ -59,7 +43,7 @@ from fabrik_solver.core.vectors import (
 )
 
 Figure = Callable[[str, str], None]
-NAMES = tuple(SHAPES)
+NAMES = tuple(bodies.SHAPES)
 
 
 def somewhere(rng: random.Random, size: float) -> Vec:
@@ -82,7 +66,7 @@ def assert_sound(body: BodyInput, posture: BodyPosture) -> None:
     """Rotations are rotations, and what is told of the tips is so."""
     for rotation in posture.rotations:
         assert sum(x * x for x in rotation) == pytest.approx(1.0, abs=1e-9)
-    for outcome, tip in zip(posture.outcomes, tips_of(body, posture), strict=True):
+    for outcome, tip in zip(posture.outcomes, bodies.tips_of(body, posture), strict=True):
         assert outcome is None or math.dist(outcome.tip, tip) <= 1e-9 * (1.0 + math.hypot(*tip))
 
 
@@ -96,23 +80,23 @@ def farthest(a: list[Vec], b: list[Vec]) -> float:
 @pytest.mark.parametrize("name", NAMES)
 def test_targets_of_any_pose_are_all_reached(name: str, figure: Figure) -> None:
     rng = random.Random(name)
-    tree, worst, count = SHAPES[name], 0.0, 0
+    tree, worst, count = bodies.SHAPES[name], 0.0, 0
     for spread in (0.3, 0.8, 1.5):
         for root_weight in (0.0, 0.5):
             for _ in range(6):
-                body = tree.body(posed(rng, tree))
+                body = tree.body(bodies.posed(rng, tree))
                 shift = somewhere(rng, 0.3) if root_weight else ORIGIN
-                targets = tips_at(body, random_pose(rng, body, spread), shift)
-                posture = solved(body, targets, root_weight=root_weight)
+                targets = bodies.tips_at(body, bodies.random_pose(rng, body, spread), shift)
+                posture = bodies.solved(body, targets, root_weight=root_weight)
                 assert states(posture) == ["REACHED"] * len(targets)
                 assert_sound(body, posture)
-                worst = max(worst, missed(body, posture, targets))
+                worst = max(worst, bodies.missed(body, posture, targets))
                 count += 1
     figure(f"{name}: farthest tip of {count} bodies, in reaches", f"{worst:.0e}")
     assert worst <= 1e-6
 
 
-def random_limits(rng: random.Random, tree: Tree) -> list[Limit | None]:
+def random_limits(rng: random.Random, tree: bodies.Tree) -> list[Limit | None]:
     """Limits of all kinds; the first bone has none, or a cone."""
     limits: list[Limit | None] = [random_limit(rng, "mixed") for _ in tree.bones]
     limits[0] = random_limit(rng, "cone") if rng.random() < 0.5 else None
@@ -132,15 +116,15 @@ def most_broken(limits: list[Limit | None], posture: BodyPosture) -> float:
 @pytest.mark.parametrize("name", NAMES)
 def test_targets_that_the_limits_let_them_reach_are_reached(name: str, figure: Figure) -> None:
     rng = random.Random(name)
-    tree, near, worst, count = SHAPES[name], 0, 0.0, 20
+    tree, near, worst, count = bodies.SHAPES[name], 0, 0.0, 20
     for i in range(count):
         limits = random_limits(rng, tree)
         body = tree.body(limits=limits)
         shift = somewhere(rng, 0.3) if i % 2 else ORIGIN
-        targets = tips_at(body, pose_within(rng, limits), shift)
-        posture = solved(body, targets, root_weight=float(i % 2))
+        targets = bodies.tips_at(body, pose_within(rng, limits), shift)
+        posture = bodies.solved(body, targets, root_weight=float(i % 2))
         assert_sound(body, posture)
-        near += missed(body, posture, targets) <= NEAR
+        near += bodies.missed(body, posture, targets) <= NEAR
         worst = max(worst, most_broken(limits, posture))
     share = 100.0 * near / count
     figure(f"{name}: tips within 1e-3 under limits", f"{share:.0f} %, broken {worst:.0e}")
@@ -152,13 +136,13 @@ def test_targets_that_the_limits_let_them_reach_are_reached(name: str, figure: F
 @pytest.mark.parametrize("name", ["Y", "torso", "humanoid"])
 def test_limits_hold_where_the_targets_cannot_all_be_reached(name: str) -> None:
     rng = random.Random(name)
-    tree = SHAPES[name]
+    tree = bodies.SHAPES[name]
     for i in range(4):
         limits = random_limits(rng, tree)
         body = tree.body(limits=limits)
-        size = (0.5, 1.0, 3.0, 1e6)[i % 4] * reach_of(body)
+        size = (0.5, 1.0, 3.0, 1e6)[i % 4] * bodies.reach_of(body)
         targets = [somewhere(rng, size) for _ in body.members]
-        posture = solved(body, targets, root_weight=float(i > 1))
+        posture = bodies.solved(body, targets, root_weight=float(i > 1))
         assert_sound(body, posture)
         assert most_broken(limits, posture) <= BROKEN
 
@@ -169,7 +153,7 @@ def test_reached_under_uneven_scale_and_with_bones_that_stand_off(
     mode: str, figure: Figure
 ) -> None:
     rng = random.Random(mode)
-    tree = tree_of(TORSO, "Lower.L", "Lower.R", mode=mode)
+    tree = bodies.tree_of(bodies.TORSO, "Lower.L", "Lower.R", mode=mode)
     count, arrived = 24, 0
     for i in range(count):
         channels = [
@@ -181,10 +165,10 @@ def test_reached_under_uneven_scale_and_with_bones_that_stand_off(
             for _ in tree.bones
         ]
         body = tree.body(channels, frame=PARENT)
-        targets = tips_at(body, random_pose(rng, body, 0.6), channels[0].location)
-        posture = solved(body, targets, root_weight=(0.0, 0.7)[i % 2])
+        targets = bodies.tips_at(body, bodies.random_pose(rng, body, 0.6), channels[0].location)
+        posture = bodies.solved(body, targets, root_weight=(0.0, 0.7)[i % 2])
         assert_sound(body, posture)
-        is_there = missed(body, posture, targets) <= 1e-4
+        is_there = bodies.missed(body, posture, targets) <= 1e-4
         assert is_there or "OUT_OF_REACH" in states(posture)
         arrived += is_there
     figure(f"torso, scaled unevenly, {mode}: all arrive in", f"{100.0 * arrived / count:.0f} %")
@@ -198,13 +182,13 @@ def test_reached_under_uneven_scale_and_with_bones_that_stand_off(
 @pytest.mark.parametrize("name", NAMES)
 def test_a_bone_with_several_joints_stays_rigid(name: str) -> None:
     rng = random.Random(name)
-    tree = SHAPES[name]
-    body = tree.body(posed(rng, tree))
-    rest = solved(body, rest_tips(body))
-    before = joints_of_body(body, rest)
+    tree = bodies.SHAPES[name]
+    body = tree.body(bodies.posed(rng, tree))
+    rest = bodies.solved(body, bodies.rest_tips(body))
+    before = bodies.joints_of_body(body, rest)
     for size in (1.0, 4.0):
         targets = [somewhere(rng, size) for _ in body.members]
-        after = joints_of_body(body, solved(body, targets))
+        after = bodies.joints_of_body(body, bodies.solved(body, targets))
         for part in range(len(tree.bones)):
             ends = [i for i, parent in enumerate(tree.parents) if parent == part]
             for a, b in zip([part, *ends], ends, strict=False):
@@ -214,9 +198,9 @@ def test_a_bone_with_several_joints_stays_rigid(name: str) -> None:
 
 def test_tips_that_are_on_their_targets_already_move_nothing() -> None:
     rng = random.Random(1)
-    for name, tree in SHAPES.items():
-        body = tree.body(posed(rng, tree))
-        posture = solved(body, rest_tips(body), root_weight=1.0)
+    for name, tree in bodies.SHAPES.items():
+        body = tree.body(bodies.posed(rng, tree))
+        posture = bodies.solved(body, bodies.rest_tips(body), root_weight=1.0)
         assert states(posture) == ["REACHED"] * len(body.members), name
         for rotation, local in zip(posture.rotations, body.locals, strict=True):
             assert math.dist(rotation, local.rotation) <= 1e-7, name
@@ -231,12 +215,12 @@ def test_the_only_chain_at_work_is_solved_to_the_last_bit_as_if_it_were_alone(
 ) -> None:
     rng = random.Random(2)
     top = "Upper.L" if solver == "TWO_BONE" else "Pelvis"
-    tree = SHAPES["humanoid"].with_chains(("Head", ""), ("Lower.L", top), ("Upper.L", ""))
+    tree = bodies.SHAPES["humanoid"].with_chains(("Head", ""), ("Lower.L", top), ("Upper.L", ""))
     for _ in range(5):
         limits = random_limits(rng, tree)
         stiffness = [rng.choice((0.0, 0.5)) for _ in tree.bones]
         for settings_ in ((), (limits, stiffness)):
-            body = tree.body(posed(rng, tree), *settings_, frame=PARENT)
+            body = tree.body(bodies.posed(rng, tree), *settings_, frame=PARENT)
             member = body.members[1]
             goal = Goal(somewhere(rng, 2.0), somewhere(rng, 2.0), 0.3)
             pull = Pull(goal, solver, influence=influence)
@@ -263,10 +247,12 @@ def test_the_only_chain_at_work_is_solved_to_the_last_bit_as_if_it_were_alone(
 def test_chains_that_only_another_one_joined_are_solved_alone_without_it() -> None:
     """One may be carried by another: then it has to be solved after it."""
     rng = random.Random(3)
-    tree = tree_of(TORSO).with_chains(("Lower.L", "Clavicle.L"), ("Clavicle.L", "S2"), ("S2", "S1"))
+    tree = bodies.tree_of(bodies.TORSO).with_chains(
+        ("Lower.L", "Clavicle.L"), ("Clavicle.L", "S2"), ("S2", "S1")
+    )
     for _ in range(20):
-        body = tree.body(posed(rng, tree))
-        targets = tips_at(body, random_pose(rng, body, 0.8))
+        body = tree.body(bodies.posed(rng, tree))
+        targets = bodies.tips_at(body, bodies.random_pose(rng, body, 0.8))
         both = [Pull(Goal(targets[0])), None, Pull(Goal(targets[2]))]
         posture = pose_body(body, both)
         spine = pose_body(body, [None, None, both[2]])
@@ -281,11 +267,13 @@ def test_chains_that_only_another_one_joined_are_solved_alone_without_it() -> No
 
 def test_the_answer_depends_on_nothing_but_the_input() -> None:
     rng = random.Random(4)
-    for tree in SHAPES.values():
-        body = tree.body(posed(rng, tree))
+    for tree in bodies.SHAPES.values():
+        body = tree.body(bodies.posed(rng, tree))
         wanted = [[somewhere(rng, 2.0) for _ in body.members] for _ in range(2)]
-        first = [solved(body, targets, root_weight=0.5).rotations for targets in wanted]
-        again = [solved(body, targets, root_weight=0.5).rotations for targets in wanted[::-1]]
+        first = [bodies.solved(body, targets, root_weight=0.5).rotations for targets in wanted]
+        again = [
+            bodies.solved(body, targets, root_weight=0.5).rotations for targets in wanted[::-1]
+        ]
         assert first == again[::-1]
 
 
@@ -293,13 +281,13 @@ def test_the_answer_depends_on_nothing_but_the_input() -> None:
 def test_the_order_of_the_chains_does_not_matter(name: str) -> None:
     """But for rounding, whose last bits decide which way a body goes that could go either."""
     rng = random.Random(name)
-    tree = SHAPES[name]
-    body = tree.body(posed(rng, tree))
-    targets = tips_at(body, random_pose(rng, body, 0.6))
+    tree = bodies.SHAPES[name]
+    body = tree.body(bodies.posed(rng, tree))
+    targets = bodies.tips_at(body, bodies.random_pose(rng, body, 0.6))
     other = tree._replace(members=tree.members[::-1]).body(body.locals)
-    one = joints_of_body(body, solved(body, targets))[: len(tree.bones)]
-    two = joints_of_body(other, solved(other, targets[::-1]))[: len(tree.bones)]
-    assert farthest(one, two) <= 1e-6 * reach_of(body)
+    one = bodies.joints_of_body(body, bodies.solved(body, targets))[: len(tree.bones)]
+    two = bodies.joints_of_body(other, bodies.solved(other, targets[::-1]))[: len(tree.bones)]
+    assert farthest(one, two) <= 1e-6 * bodies.reach_of(body)
 
 
 # Sharing
@@ -307,25 +295,25 @@ def test_the_order_of_the_chains_does_not_matter(name: str) -> None:
 
 def test_two_pulls_at_one_tip_meet_at_the_mean_by_their_weights() -> None:
     rng = random.Random(5)
-    tree = SHAPES["Y"]
+    tree = bodies.SHAPES["Y"]
     both = tree.with_chains(("D.L", ""), ("D.L", ""))
     for _ in range(10):
-        body = both.body(posed(rng, tree))
-        middle = tips_at(body, random_pose(rng, body, 0.8))[0]
+        body = both.body(bodies.posed(rng, tree))
+        middle = bodies.tips_at(body, bodies.random_pose(rng, body, 0.8))[0]
         a, b = add(middle, somewhere(rng, 0.2)), add(middle, somewhere(rng, 0.2))
         share = rng.uniform(0.05, 0.95)
         pulls = [Pull(Goal(a), weight=5.0 * (1.0 - share)), Pull(Goal(b), weight=5.0 * share)]
         posture = pose_body(body, pulls)
-        assert math.dist(tips_of(body, posture)[0], mix(a, b, share)) <= 1e-3
+        assert math.dist(bodies.tips_of(body, posture)[0], mix(a, b, share)) <= 1e-3
         assert states(posture) == ["OUT_OF_REACH", "OUT_OF_REACH"]
 
 
 @pytest.mark.parametrize("name", ["Y", "torso"])
 @pytest.mark.parametrize("root_weight", [0.0, 1.0])
 def test_pulled_apart_the_heavier_side_comes_nearer(name: str, root_weight: float) -> None:
-    tree = SHAPES[name]
+    tree = bodies.SHAPES[name]
     body = tree.body()
-    x, y, z = rest_tips(body)[0]
+    x, y, z = bodies.rest_tips(body)[0]
     targets = [(x + 3.0, y, z), (-x - 3.0, y, z)]
     gaps: list[float] = []
     for weight in (0.01, 0.1, 0.5, 1.0, 2.0, 10.0, 100.0):
@@ -334,7 +322,7 @@ def test_pulled_apart_the_heavier_side_comes_nearer(name: str, root_weight: floa
             Pull(Goal(targets[1]), root_weight=root_weight),
         ]
         posture = pose_body(body, pulls)
-        left, right = map(math.dist, tips_of(body, posture), targets)
+        left, right = map(math.dist, bodies.tips_of(body, posture), targets)
         gaps.append(left - right)
         if weight == 1.0:
             assert left == pytest.approx(right, rel=1e-3)
@@ -344,37 +332,39 @@ def test_pulled_apart_the_heavier_side_comes_nearer(name: str, root_weight: floa
 
 @pytest.mark.parametrize("name", ["Y", "torso", "humanoid"])
 def test_what_is_wanted_symmetrically_is_answered_symmetrically(name: str) -> None:
-    tree = SHAPES[name]
+    tree = bodies.SHAPES[name]
     body = tree.body()
     targets = [
-        (x * scale, y + 0.1, z - 0.05) for scale in (0.8, 1.5) for x, y, z in rest_tips(body)
+        (x * scale, y + 0.1, z - 0.05) for scale in (0.8, 1.5) for x, y, z in bodies.rest_tips(body)
     ]
     for wanted in (targets[: len(body.members)], targets[len(body.members) :]):
-        joints = joints_of_body(body, solved(body, wanted))
+        joints = bodies.joints_of_body(body, bodies.solved(body, wanted))
         for side, i in tree.names.items():
             if side.endswith(".L"):
                 x, y, z = joints[tree.names[side.replace(".L", ".R")]]
-                assert math.dist(joints[i], (-x, y, z)) <= 1e-3 * reach_of(body)
+                assert math.dist(joints[i], (-x, y, z)) <= 1e-3 * bodies.reach_of(body)
 
 
 @pytest.mark.parametrize("name", ["Y", "torso", "humanoid"])
 def test_no_small_turn_brings_contradicting_tips_nearer_on_the_whole(name: str) -> None:
     rng = random.Random(name)
-    tree = SHAPES[name]
+    tree = bodies.SHAPES[name]
     for _ in range(4):
-        body = tree.body(posed(rng, tree))
-        targets = [add(tip, somewhere(rng, 2.0)) for tip in rest_tips(body)]
+        body = tree.body(bodies.posed(rng, tree))
+        targets = [add(tip, somewhere(rng, 2.0)) for tip in bodies.rest_tips(body)]
         weights = [rng.uniform(0.2, 5.0) for _ in targets]
         pulls = [Pull(Goal(t), weight=w) for t, w in zip(targets, weights, strict=True)]
         posture = pose_body(body, pulls)
 
         def cost(rotations: list[Quat], body: BodyInput = body) -> float:
-            gaps = map(math.dist, tips_at(body, rotations), targets)  # noqa: B023
+            gaps = map(math.dist, bodies.tips_at(body, rotations), targets)  # noqa: B023
             return sum(w * gap * gap for w, gap in zip(weights, gaps, strict=True))  # noqa: B023
 
         least = cost(posture.rotations)
         for _ in range(60):
-            near = random_pose(rng, tree.body([Local(ORIGIN, q) for q in posture.rotations]), 0.02)
+            near = bodies.random_pose(
+                rng, tree.body([Local(ORIGIN, q) for q in posture.rotations]), 0.02
+            )
             assert cost(near) >= 0.99 * least - 1e-9
 
 
@@ -382,9 +372,9 @@ def test_no_small_turn_brings_contradicting_tips_nearer_on_the_whole(name: str) 
 
 
 def test_a_free_root_follows_a_hand_and_heavy_feet_stay() -> None:
-    tree = SHAPES["humanoid"].with_chains(("Lower.L", ""), ("Shin.L", ""), ("Shin.R", ""))
+    tree = bodies.SHAPES["humanoid"].with_chains(("Lower.L", ""), ("Shin.L", ""), ("Shin.R", ""))
     body = tree.body()
-    hand, *feet = rest_tips(body)
+    hand, *feet = bodies.rest_tips(body)
     for way in ((0.4, 0.0, -0.1), (0.1, 0.5, -0.2), (0.1, -0.4, -0.6)):
         targets = [add(hand, way), *feet]
         weights = (1.0, 100.0, 100.0)
@@ -395,17 +385,17 @@ def test_a_free_root_follows_a_hand_and_heavy_feet_stay() -> None:
         free = pose_body(body, pulls)
         assert fixed.location == ORIGIN
         assert math.hypot(*free.location) > 0.002
-        assert missed(body, free, targets) <= 1e-6
+        assert bodies.missed(body, free, targets) <= 1e-6
     alone = pose_body(body, [Pull(Goal((7.0, 1.0, 3.0)), root_weight=0.2), None, None])
     assert states(alone) == ["REACHED", None, None], "nothing holds it"
 
 
 def test_the_readier_the_root_the_farther_it_goes() -> None:
-    tree = SHAPES["torso"]
+    tree = bodies.SHAPES["torso"]
     body = tree.body()
-    targets = [add(tip, (0.15, -0.2, 0.1)) for tip in rest_tips(body)]
+    targets = [add(tip, (0.15, -0.2, 0.1)) for tip in bodies.rest_tips(body)]
     ways = [
-        math.hypot(*solved(body, targets, root_weight=weight).location)
+        math.hypot(*bodies.solved(body, targets, root_weight=weight).location)
         for weight in (0.0, 0.1, 0.3, 1.0)
     ]
     assert ways[0] == 0.0
@@ -414,16 +404,16 @@ def test_the_readier_the_root_the_farther_it_goes() -> None:
 
 
 def test_straight_legs_bend_at_the_knees_when_the_stiff_body_has_to_come_down() -> None:
-    tree = SHAPES["humanoid"].with_chains(("Head", ""), ("Shin.L", ""), ("Shin.R", ""))
+    tree = bodies.SHAPES["humanoid"].with_chains(("Head", ""), ("Shin.L", ""), ("Shin.R", ""))
     stiffness = [float(name in ("Pelvis", "Spine", "Chest", "Head")) for name in tree.names]
     for down in (1e-3, 0.1, 0.5):
         body = tree.body(stiffness=stiffness)
-        head, *feet = rest_tips(body)
+        head, *feet = bodies.rest_tips(body)
         targets = [add(head, (0.0, 0.0, -down)), *feet]
-        posture = solved(body, targets, root_weight=1.0)
-        assert missed(body, posture, targets) <= 1e-6
+        posture = bodies.solved(body, targets, root_weight=1.0)
+        assert bodies.missed(body, posture, targets) <= 1e-6
         assert posture.location[1] == pytest.approx(-down, abs=1e-5), "along the pelvis, upwards"
-        knees = [joints_of_body(body, posture)[tree.names[f"Shin.{side}"]] for side in "LR"]
+        knees = [bodies.joints_of_body(body, posture)[tree.names[f"Shin.{side}"]] for side in "LR"]
         for x, y, _ in knees:
             assert math.hypot(abs(x) - 0.1, y) > 0.02, "aside"
         assert knees[0][1] == pytest.approx(knees[1][1], abs=1e-6), "both to the same side"
@@ -431,19 +421,19 @@ def test_straight_legs_bend_at_the_knees_when_the_stiff_body_has_to_come_down() 
 
 @pytest.mark.parametrize("inwards", [0.01, 0.1, 0.3])
 def test_straight_arms_bend_rather_than_push_the_chest(inwards: float) -> None:
-    tree = SHAPES["humanoid"]
+    tree = bodies.SHAPES["humanoid"]
     body = tree.body()
-    rest = rest_tips(body)
+    rest = bodies.rest_tips(body)
     chest = tree.names["Chest"]
     for hands in ((1,), (1, 2)):
         targets = [
             (x - math.copysign(inwards, x), y, z) if i in hands else (x, y, z)
             for i, (x, y, z) in enumerate(rest)
         ]
-        posture = solved(body, targets)
-        before = joints_of_body(body, solved(body, rest))
-        after = joints_of_body(body, posture)
-        assert missed(body, posture, targets) <= 1e-4
+        posture = bodies.solved(body, targets)
+        before = bodies.joints_of_body(body, bodies.solved(body, rest))
+        after = bodies.joints_of_body(body, posture)
+        assert bodies.missed(body, posture, targets) <= 1e-4
         assert math.dist(before[chest], after[chest]) <= 0.05 * inwards + 1e-3
         elbow = tree.names["Lower.L"]
         assert math.dist(before[elbow], after[elbow]) >= 0.1 * math.sqrt(inwards)
@@ -451,17 +441,17 @@ def test_straight_arms_bend_rather_than_push_the_chest(inwards: float) -> None:
 
 def test_a_hand_below_bones_that_are_all_shared_is_oriented_where_they_bring_it() -> None:
     rng = random.Random(5)
-    tree = SHAPES["Y"].with_chains(("C.L", ""), ("D.L", ""))
+    tree = bodies.SHAPES["Y"].with_chains(("C.L", ""), ("D.L", ""))
     arm, hand = tree.members
     handed = Member(hand.bones, hand.tip, hand.rest_bends, has_hand=True)
-    body = tree._replace(members=[arm, handed]).body(posed(rng, tree))
+    body = tree._replace(members=[arm, handed]).body(bodies.posed(rng, tree))
     shown = body.frames(body.fk())[hand.bones[-1]][0]
     wanted = mat_product(quat_matrix(random_turn(rng, 0.8)), shown)
-    wrist = add(rest_tips(body)[0], (0.1, 0.2, -0.1))
+    wrist = add(bodies.rest_tips(body)[0], (0.1, 0.2, -0.1))
     targets = [wrist, add(wrist, mat_apply(wanted, hand.tip))]
     pulls = [Pull(Goal(targets[0])), Pull(Goal(targets[1]), tip=Tip(wanted))]
     posture = pose_body(body, pulls)
-    assert missed(body, posture, targets) <= 1e-6
+    assert bodies.missed(body, posture, targets) <= 1e-6
     assert body.frames(posture)[hand.bones[-1]][0] == pytest.approx(wanted, abs=1e-9)
 
 
@@ -473,17 +463,17 @@ def test_influence_is_continuous_to_nothing_and_to_all(figure: Figure) -> None:
     rng = random.Random(6)
     steepest = 0.0
     for name in ("Y", "torso"):
-        tree = SHAPES[name]
-        body = tree.body(posed(rng, tree))
+        tree = bodies.SHAPES[name]
+        body = tree.body(bodies.posed(rng, tree))
         for root_weight in (0.0, 1.0):
-            targets = [add(tip, somewhere(rng, 0.8)) for tip in rest_tips(body)]
+            targets = [add(tip, somewhere(rng, 0.8)) for tip in bodies.rest_tips(body)]
 
             def joints(*influences: float, body: BodyInput = body) -> list[Vec]:
                 pulls = [
                     Pull(Goal(t), influence=i, root_weight=root_weight) if i else None  # noqa: B023
                     for i, t in zip(influences, targets, strict=True)  # noqa: B023
                 ]
-                return joints_of_body(body, pose_body(body, pulls))
+                return bodies.joints_of_body(body, pose_body(body, pulls))
 
             small = 1e-6
             for a in (0.0, 0.5, 1.0):
@@ -492,7 +482,7 @@ def test_influence_is_continuous_to_nothing_and_to_all(figure: Figure) -> None:
                     for da, db in ((small, 0.0), (-small, 0.0), (0.0, small), (small, -small)):
                         if 0.0 <= a + da <= 1.0 and 0.0 <= b + db <= 1.0:
                             step = farthest(at, joints(a + da, b + db))
-                            steepest = max(steepest, step / (small * reach_of(body)))
+                            steepest = max(steepest, step / (small * bodies.reach_of(body)))
     figure("joints over influence, steepest, in reaches", f"{steepest:.1f}")
     assert steepest <= 4.0
 
@@ -512,7 +502,7 @@ def test_chains_of_influence_0_are_left_out_by_passing_none() -> None:
     ):
         with pytest.raises(ValueError, match="must be"):
             Pull(Goal(ORIGIN), "FABRIK", 20, 1e-4, influence, weight, root_weight)
-    body = SHAPES["Y"].body()
+    body = bodies.SHAPES["Y"].body()
     nothing = pose_body(body, [None, None])
     assert nothing.rotations == [local.rotation for local in body.locals]
     assert nothing.outcomes == [None, None]
@@ -524,15 +514,15 @@ def test_chains_of_influence_0_are_left_out_by_passing_none() -> None:
 @pytest.mark.parametrize("name", ["Y", "humanoid"])
 def test_turning_moving_and_scaling_everything_turns_the_answer(name: str, figure: Figure) -> None:
     rng = random.Random(name)
-    tree = SHAPES[name]
+    tree = bodies.SHAPES[name]
     worst = 0.0
     for i in range(8):
-        channels = posed(rng, tree)
+        channels = bodies.posed(rng, tree)
         body = tree.body(channels)
         targets = (
-            tips_at(body, random_pose(rng, body, 0.6))
+            bodies.tips_at(body, bodies.random_pose(rng, body, 0.6))
             if i % 2
-            else [add(tip, somewhere(rng, 3.0)) for tip in rest_tips(body)]
+            else [add(tip, somewhere(rng, 3.0)) for tip in bodies.rest_tips(body)]
         )
         root_weight = float(i > 3)
         size = 10.0 ** rng.uniform(-3.0, 3.0)
@@ -540,10 +530,12 @@ def test_turning_moving_and_scaling_everything_turns_the_answer(name: str, figur
         world = ((*[x * size for x in axes],), somewhere(rng, 5.0))
         there = tree.body(channels, frame=frame_in(world, WHOLE))  # type: ignore[arg-type]
         moved_targets = [point_in(world, target) for target in targets]  # type: ignore[arg-type]
-        here = joints_of_body(body, solved(body, targets, root_weight=root_weight))
-        found = joints_of_body(there, solved(there, moved_targets, root_weight=root_weight))
+        here = bodies.joints_of_body(body, bodies.solved(body, targets, root_weight=root_weight))
+        found = bodies.joints_of_body(
+            there, bodies.solved(there, moved_targets, root_weight=root_weight)
+        )
         expected = [point_in(world, joint) for joint in here]  # type: ignore[arg-type]
-        worst = max(worst, farthest(found, expected) / reach_of(there))
+        worst = max(worst, farthest(found, expected) / bodies.reach_of(there))
     figure(f"{name}: answer turned with the world, in reaches", f"{worst:.0e}")
     assert worst <= 1e-9
 
@@ -564,12 +556,12 @@ def test_turning_moving_and_scaling_everything_turns_the_answer(name: str, figur
 )
 def test_chains_that_end_or_begin_inside_another_one(ends: list[tuple[str, str]]) -> None:
     rng = random.Random(7)
-    tree = tree_of(TORSO).with_chains(*ends)
+    tree = bodies.tree_of(bodies.TORSO).with_chains(*ends)
     for i in range(12):
-        body = tree.body(posed(rng, tree))
-        targets = tips_at(body, random_pose(rng, body, 0.8))
-        posture = solved(body, targets, root_weight=float(i % 2))
-        assert missed(body, posture, targets) <= 1e-6
+        body = tree.body(bodies.posed(rng, tree))
+        targets = bodies.tips_at(body, bodies.random_pose(rng, body, 0.8))
+        posture = bodies.solved(body, targets, root_weight=float(i % 2))
+        assert bodies.missed(body, posture, targets) <= 1e-6
         assert states(posture) == ["REACHED"] * len(ends)
 
 
@@ -578,7 +570,7 @@ def test_chains_that_end_or_begin_inside_another_one(ends: list[tuple[str, str]]
 
 @pytest.mark.parametrize("name", NAMES)
 def test_odd_targets_have_an_answer(name: str) -> None:
-    tree = SHAPES[name]
+    tree = bodies.SHAPES[name]
     body = tree.body()
     count = len(body.members)
     root = body.bones[0].head
@@ -587,36 +579,38 @@ def test_odd_targets_have_an_answer(name: str) -> None:
         [add(root, (0.1, 0.2, 0.1))] * count,
         [(1e6, -1e6, 3e5)] * count,
         [(1e6 * (-1) ** i, 0.0, 1e6 * i) for i in range(count)],
-        [(1e30, 0.0, 0.0), *rest_tips(body)[1:]],
+        [(1e30, 0.0, 0.0), *bodies.rest_tips(body)[1:]],
     ):
         for root_weight in (0.0, 1.0):
-            posture = solved(body, targets, root_weight=root_weight)
+            posture = bodies.solved(body, targets, root_weight=root_weight)
             assert_sound(body, posture)
             assert all(map(math.isfinite, posture.location))
     with pytest.raises(ValueError, match="finite"):
-        solved(body, [(math.nan, 0.0, 0.0)] * count)
+        bodies.solved(body, [(math.nan, 0.0, 0.0)] * count)
 
 
 @pytest.mark.parametrize("root_weight", [0.0, 1.0])
 def test_bones_without_length_and_bodies_without_size(root_weight: float) -> None:
-    rest = rest_tips(SHAPES["humanoid"].body())
+    rest = bodies.rest_tips(bodies.SHAPES["humanoid"].body())
     tips = ("Head", "Lower.L", "Lower.R", "Shin.L", "Shin.R")
-    nothing = tree_of([(name, ORIGIN, ORIGIN, above) for name, _, _, above in HUMANOID], *tips)
-    some = tree_of(
+    nothing = bodies.tree_of(
+        [(name, ORIGIN, ORIGIN, above) for name, _, _, above in bodies.HUMANOID], *tips
+    )
+    some = bodies.tree_of(
         [
             (name, head, head if name in ("Spine", "Lower.L", "Thigh.R") else tail, above)
-            for name, head, tail, above in HUMANOID
+            for name, head, tail, above in bodies.HUMANOID
         ],
         *tips,
     )
-    flat = [Local(scale=(0.0, 0.0, 0.0))] * len(HUMANOID)
+    flat = [Local(scale=(0.0, 0.0, 0.0))] * len(bodies.HUMANOID)
     for body in (
         nothing.body(),
         some.body(),
-        SHAPES["humanoid"].body(flat),
-        SHAPES["humanoid"].body(frame=((0.0,) * 9, ORIGIN)),  # type: ignore[arg-type]
+        bodies.SHAPES["humanoid"].body(flat),
+        bodies.SHAPES["humanoid"].body(frame=((0.0,) * 9, ORIGIN)),  # type: ignore[arg-type]
     ):
-        assert_sound(body, solved(body, rest, root_weight=root_weight))
+        assert_sound(body, bodies.solved(body, rest, root_weight=root_weight))
 
 
 bones_of_a_tree = st.lists(st.integers(0, 7), min_size=1, max_size=8)
@@ -647,7 +641,7 @@ def test_any_tree_has_an_answer(
     for i, parent in enumerate(parents):
         above = min(parent, i)
         drawing.append((str(i + 1), drawing[above][2], joints[i + 1], str(above)))
-    tree = tree_of(drawing, *[str(min(tip, len(parents))) for tip in tips])
+    tree = bodies.tree_of(drawing, *[str(min(tip, len(parents))) for tip in tips])
     body = tree.body()
     pulls = [
         Pull(Goal(target), weight=weight, influence=influence, root_weight=root_weight)
@@ -659,30 +653,32 @@ def test_any_tree_has_an_answer(
     assert_sound(body, posture)
     for outcome, target in zip(posture.outcomes, targets, strict=True):
         if outcome is not None and all(influence in (0.0, 1.0) for influence in influences):
-            is_there = math.dist(outcome.tip, target) <= 1e-4 * (reach_of(body) + 1e-9)
+            is_there = math.dist(outcome.tip, target) <= 1e-4 * (bodies.reach_of(body) + 1e-9)
             assert outcome.state != "REACHED" or is_there
 
 
 # Over time
 
 
-def largest_jumps(tree: Tree, seed: int, size: float, root_weight: float) -> tuple[float, float]:
+def largest_jumps(
+    tree: bodies.Tree, seed: int, size: float, root_weight: float
+) -> tuple[float, float]:
     """The largest jumps of a joint, in reaches: where all tips arrive, and elsewhere.
 
     The fastest stretches of the path are halved, towards the larger step, until what is left of it
     is no speed any more.
     """
     rng = random.Random(seed)
-    body = tree.body(posed(rng, tree, 0.3))
-    rest = rest_tips(body)
+    body = tree.body(bodies.posed(rng, tree, 0.3))
+    rest = bodies.rest_tips(body)
     which = rng.randrange(len(rest))
-    path = smooth_path(seed, rest[which], size * reach_of(body))
+    path = bodies.smooth_path(seed, rest[which], size * bodies.reach_of(body))
 
     def at(t: float) -> tuple[list[Vec], bool]:
         targets = [path(t) if i == which else tip for i, tip in enumerate(rest)]
-        posture = solved(body, targets, root_weight=root_weight)
+        posture = bodies.solved(body, targets, root_weight=root_weight)
         is_out = any(state != "REACHED" for state in states(posture))
-        return joints_of_body(body, posture), is_out
+        return bodies.joints_of_body(body, posture), is_out
 
     count = 20
     samples = [at(k / count) for k in range(count + 1)]
@@ -698,7 +694,7 @@ def largest_jumps(tree: Tree, seed: int, size: float, root_weight: float) -> tup
             else:
                 low, first = 0.5 * (low + high), middle
         is_out = first[1] or last[1]
-        jumps[is_out] = max(jumps[is_out], farthest(first[0], last[0]) / reach_of(body))
+        jumps[is_out] = max(jumps[is_out], farthest(first[0], last[0]) / bodies.reach_of(body))
     return jumps[0], jumps[1]
 
 
@@ -709,7 +705,7 @@ def test_a_body_does_not_jump_while_its_targets_move(
     name: str, root_weight: float, figure: Figure
 ) -> None:
     found = [
-        largest_jumps(SHAPES[name], seed, size, root_weight)
+        largest_jumps(bodies.SHAPES[name], seed, size, root_weight)
         for seed in range(2)
         for size in (0.1, 0.4)
     ]

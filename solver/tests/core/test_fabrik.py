@@ -7,19 +7,7 @@ from collections.abc import Callable
 from types import FrameType
 
 import pytest
-from strategies import (
-    TOLERANCE,
-    Point,
-    answer,
-    arched,
-    farthest,
-    lengths_of,
-    moved,
-    random_chain,
-    random_direction,
-    random_target,
-    shell_of,
-)
+import strategies
 
 from fabrik_solver import COMPILED, Chain
 from fabrik_solver.core.ccd import ccd
@@ -28,14 +16,14 @@ from fabrik_solver.core.joint import copied
 
 
 def published(
-    p: list[Point], t: Point, tol: float, iterations: int = 1000
-) -> tuple[list[Point], int]:
+    p: list[strategies.Point], t: strategies.Point, tol: float, iterations: int = 1000
+) -> tuple[list[strategies.Point], int]:
     """Algorithm 1 of Aristidou and Lasenby 2011, line by line with the paper's names."""
 
-    def on_line(a: Point, b: Point, lam: float) -> Point:
+    def on_line(a: strategies.Point, b: strategies.Point, lam: float) -> strategies.Point:
         return tuple((1 - lam) * x + lam * y for x, y in zip(a, b, strict=True))
 
-    n, p, d = len(p), list(p), lengths_of(p)
+    n, p, d = len(p), list(p), strategies.lengths_of(p)
     if math.dist(p[0], t) > sum(d):
         for i in range(n - 1):
             r = math.dist(t, p[i])
@@ -62,34 +50,43 @@ def test_the_joints_are_those_of_the_published_algorithm(dimension: int, iterati
     rng = random.Random(dimension)
     for bones in (2, 3, 4, 7, 12, 20):
         for _ in range(5):
-            joints = random_chain(rng, bones, dimension)
-            size = sum(lengths_of(joints))
-            target = random_target(rng, joints, low=0.2, high=0.85)
-            expected, used = published(list(joints), target, TOLERANCE * size, iterations)
-            solution = answer(joints, target, "TEXTBOOK", iterations=iterations)
+            joints = strategies.random_chain(rng, bones, dimension)
+            size = sum(strategies.lengths_of(joints))
+            target = strategies.random_target(rng, joints, low=0.2, high=0.85)
+            expected, used = published(
+                list(joints), target, strategies.TOLERANCE * size, iterations
+            )
+            solution = strategies.answer(joints, target, "TEXTBOOK", iterations=iterations)
             assert solution.iterations_used == used
-            assert farthest(solution.joints, expected) <= 1e-12 * size
+            assert strategies.farthest(solution.joints, expected) <= 1e-12 * size
 
 
 def test_the_answer_to_an_unreachable_target_is_the_published_one() -> None:
     rng = random.Random(3)
     for dimension in (2, 3):
         for bones in (1, 2, 5, 20):
-            joints = random_chain(rng, bones, dimension)
-            size = sum(lengths_of(joints))
-            target = moved(joints[0], random_direction(rng, dimension), 1.5 * size)
-            expected, _ = published(list(joints), target, TOLERANCE)
+            joints = strategies.random_chain(rng, bones, dimension)
+            size = sum(strategies.lengths_of(joints))
+            target = strategies.moved(
+                joints[0], strategies.random_direction(rng, dimension), 1.5 * size
+            )
+            expected, _ = published(list(joints), target, strategies.TOLERANCE)
             for solver in ("FABRIK", "TEXTBOOK"):
-                assert farthest(answer(joints, target, solver).joints, expected) <= 1e-12 * size
+                assert (
+                    strategies.farthest(strategies.answer(joints, target, solver).joints, expected)
+                    <= 1e-12 * size
+                )
 
 
 def test_the_tolerance_decides_when_it_stops() -> None:
-    joints = random_chain(random.Random(4), 6)
-    target = random_target(random.Random(4), joints, low=0.3, high=0.6)
+    joints = strategies.random_chain(random.Random(4), 6)
+    target = strategies.random_target(random.Random(4), joints, low=0.3, high=0.6)
     taken = []
     for tolerance in (1e-1, 1e-3, 1e-6, 1e-9):
-        solution = answer(joints, target, "TEXTBOOK", iterations=1000, tolerance=tolerance)
-        assert solution.residual <= tolerance * sum(lengths_of(joints))
+        solution = strategies.answer(
+            joints, target, "TEXTBOOK", iterations=1000, tolerance=tolerance
+        )
+        assert solution.residual <= tolerance * sum(strategies.lengths_of(joints))
         taken.append(solution.iterations_used)
     assert taken == sorted(taken) and taken[0] < taken[-1]
 
@@ -103,13 +100,13 @@ def test_a_reachable_target_is_reached_within_a_hundred_iterations(
         reached = plainly = 0
         chains = 150
         for _ in range(chains):
-            joints = random_chain(rng, bones)
-            target = random_target(rng, joints)
-            size = sum(lengths_of(joints))
-            solution = answer(joints, target, "TEXTBOOK", iterations=100)
-            reached += solution.residual <= TOLERANCE * size
-            plain, _ = published(list(joints), target, TOLERANCE * size, 100)
-            plainly += math.dist(plain[-1], target) <= TOLERANCE * size
+            joints = strategies.random_chain(rng, bones)
+            target = strategies.random_target(rng, joints)
+            size = sum(strategies.lengths_of(joints))
+            solution = strategies.answer(joints, target, "TEXTBOOK", iterations=100)
+            reached += solution.residual <= strategies.TOLERANCE * size
+            plain, _ = published(list(joints), target, strategies.TOLERANCE * size, 100)
+            plainly += math.dist(plain[-1], target) <= strategies.TOLERANCE * size
         rates[bones] = 100.0 * reached / chains
         plain_rates[bones] = 100.0 * plainly / chains
     overall = sum(rates.values()) / len(rates)
@@ -134,7 +131,7 @@ def lines_of_one_iteration(solver: str, bones: int) -> int:
         count += event == "line"
         return counted
 
-    joints = copied(Chain(arched([1.0 / bones] * bones)).start)
+    joints = copied(Chain(strategies.arched([1.0 / bones] * bones)).start)
     tracer = sys.gettrace()
     sys.settrace(counted)
     try:
@@ -156,18 +153,18 @@ def test_an_iteration_costs_as_much_as_there_are_bones(
 
 
 def test_a_chain_of_a_thousand_bones_is_solved() -> None:
-    joints = arched([0.001] * 1000)
-    solution = answer(joints, (0.5, 0.1, 0.2))
+    joints = strategies.arched([0.001] * 1000)
+    solution = strategies.answer(joints, (0.5, 0.1, 0.2))
     assert solution.state == "REACHED"
-    assert lengths_of(solution.joints) == pytest.approx([0.001] * 1000, rel=1e-9)
+    assert strategies.lengths_of(solution.joints) == pytest.approx([0.001] * 1000, rel=1e-9)
 
 
 def test_targets_at_the_edge_of_reach_are_reached_although_iterating_would_not_end() -> None:
     rng = random.Random(6)
     for bones in (2, 3, 5, 10, 20):
-        joints = arched([rng.uniform(0.5, 1.5) for _ in range(bones)])
-        _, outer = shell_of(joints)
+        joints = strategies.arched([rng.uniform(0.5, 1.5) for _ in range(bones)])
+        _, outer = strategies.shell_of(joints)
         for share in (0.98, 0.99, 0.999, 0.9999, 1.0):
-            target = moved(joints[0], random_direction(rng), share * outer)
+            target = strategies.moved(joints[0], strategies.random_direction(rng), share * outer)
             for solver in ("FABRIK", "TEXTBOOK"):
-                assert answer(joints, target, solver).state == "REACHED"
+                assert strategies.answer(joints, target, solver).state == "REACHED"

@@ -6,17 +6,9 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from itertools import product
 
+import limited
 import pytest
 from bodies import TORSO, tree_of
-from limited import (
-    BROKEN,
-    broken,
-    joint_turns,
-    random_inside,
-    random_limit,
-    straight_rig,
-    tip_at,
-)
 from strategies import SCALE_MODES, random_direction, random_turn
 
 from fabrik_solver import (
@@ -71,16 +63,17 @@ class Case:
     """A limb with a free root joint, and a target that its limits let it reach."""
 
     def __init__(self, rng: random.Random, bones: int, kind: str, parent: Frame = WHOLE) -> None:
-        self.rig, self.locals = straight_rig(rng, bones)
+        self.rig, self.locals = limited.straight_rig(rng, bones)
         self.limits: list[Limit | None] = [
             None,
-            *(random_limit(rng, kind) for _ in range(bones - 1)),
+            *(limited.random_limit(rng, kind) for _ in range(bones - 1)),
         ]
         self.parent = parent
         self.turns = [
-            random_inside(rng, limit) if limit else random_turn(rng, 1.5) for limit in self.limits
+            limited.random_inside(rng, limit) if limit else random_turn(rng, 1.5)
+            for limit in self.limits
         ]
-        self.target = tip_at(self.chain(set()), self.turns)
+        self.target = limited.tip_at(self.chain(set()), self.turns)
         self.pole: Vec = scaled(random_direction(rng), 3.0)
 
     def chain(
@@ -91,9 +84,9 @@ class Case:
         return ChainInput(bones, self.locals, tip, self.parent, None, self.limits, stiffness)
 
     def most_broken(self, chain: ChainInput, rotations: Sequence[Quat]) -> float:
-        turns = joint_turns(chain, rotations)
+        turns = limited.joint_turns(chain, rotations)
         pairs = zip(self.limits, turns, strict=True)
-        return max(broken(limit, turn) for limit, turn in pairs if limit is not None)
+        return max(limited.broken(limit, turn) for limit, turn in pairs if limit is not None)
 
 
 PARENT: Frame = (quat_matrix((math.sqrt(0.5), 0.3, 0.5, math.sqrt(0.16))), (0.2, -0.1, 0.4))
@@ -116,17 +109,17 @@ def test_limits_and_a_pole_let_it_reach_what_it_reaches_if_all_is_inherited(
             for off in subsets(bones):
                 chain = case.chain(off)
                 posture = pose_chain(chain, goal, solver)
-                away = math.dist(tip_at(chain, list(posture.rotations)), case.target)
+                away = math.dist(limited.tip_at(chain, list(posture.rotations)), case.target)
                 assert posture.state == "REACHED", (kind, has_pole, off, away)
                 count += 1
                 worst = max(worst, away)
                 most = max(most, case.most_broken(chain, posture.rotations))
     figure(f"{solver}, {bones} bones: missed where others inherit", f"{worst:.0e} of {count}")
-    assert count > 40 and worst <= 1e-4 and most <= BROKEN
+    assert count > 40 and worst <= 1e-4 and most <= limited.BROKEN
 
 
 def _missed(chain: ChainInput, rotations: Sequence[Quat], target: Vec) -> float:
-    return math.dist(tip_at(chain, list(rotations)), target)
+    return math.dist(limited.tip_at(chain, list(rotations)), target)
 
 
 @pytest.mark.parametrize("mode", SCALE_MODES)
@@ -135,13 +128,13 @@ def test_with_every_inherit_scale_as_well(mode: str) -> None:
     for _ in range(4):
         case = Case(rng, 3, "hinge", PARENT)
         case.locals = [Local(scale=(s, s, s)) for s in (1.3, 0.8, 1.1)]
-        case.target = tip_at(case.chain(set(), mode), case.turns)
+        case.target = limited.tip_at(case.chain(set(), mode), case.turns)
         goal = Goal(case.target, case.pole)
         if pose_chain(case.chain(set(), mode), goal).state == "REACHED":
             for off in subsets(3):
                 posture = pose_chain(case.chain(off, mode), goal)
                 assert posture.state == "REACHED"
-                assert case.most_broken(case.chain(off, mode), posture.rotations) <= BROKEN
+                assert case.most_broken(case.chain(off, mode), posture.rotations) <= limited.BROKEN
 
 
 def test_from_a_start_and_with_stiff_bones() -> None:
@@ -154,7 +147,7 @@ def test_from_a_start_and_with_stiff_bones() -> None:
         start = pose_chain(chain, near).rotations
         posture = pose_chain(chain, goal, start=start)
         assert posture.state == "REACHED"
-        assert case.most_broken(chain, posture.rotations) <= BROKEN
+        assert case.most_broken(chain, posture.rotations) <= limited.BROKEN
         stiff = case.chain(off, stiffness=(0.0, 0.4, 0.2))
         assert _missed(stiff, pose_chain(stiff, goal).rotations, case.target) <= 1e-3
 
@@ -189,7 +182,7 @@ def test_a_hand_keeps_its_limit_and_reaches() -> None:
         posture = pose_chain(chain, Goal(case.target, case.pole), tip=Tip(turned))
         if pose_chain(twin, Goal(case.target, case.pole), tip=Tip(turned)).state == "REACHED":
             assert posture.state == "REACHED"
-        assert case.most_broken(chain, posture.rotations) <= BROKEN
+        assert case.most_broken(chain, posture.rotations) <= limited.BROKEN
 
 
 def test_stretched_chains_reach() -> None:
@@ -219,8 +212,8 @@ def test_trees_reach_with_limits_on_all_bones(figure: Callable[[str, str], None]
         [*names],
     ):
         for _ in range(3):
-            limits: list[Limit | None] = [random_limit(rng, "cone") for _ in shape.bones]
-            turns = [random_inside(rng, limit) if limit else None for limit in limits]
+            limits: list[Limit | None] = [limited.random_limit(rng, "cone") for _ in shape.bones]
+            turns = [limited.random_inside(rng, limit) if limit else None for limit in limits]
             twin = shape.body(limits=limits)
             posed = twin.fk()
             posed.rotations = [turn or (1.0, 0.0, 0.0, 0.0) for turn in turns]

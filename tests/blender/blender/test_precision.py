@@ -141,7 +141,7 @@ def test_what_is_rounded_is_in_measure_with_the_numbers(size) -> None:
     assert 1e-8 < found.turn < 1e-5
 
 
-def test_a_hand_that_copies_a_rotation_adds_what_its_tip_is_off_by(empty_file) -> None:
+def test_a_hand_that_copies_a_rotation_adds_what_its_tip_is_off_by() -> None:
     empty = make_empty(location=(0.0, 0.3, 1.9))
     update()
     depsgraph, joints = bpy.context.evaluated_depsgraph_get(), ((0, 0, 0), (0, 0.2, 1), (0, 0, 2))
@@ -152,7 +152,7 @@ def test_a_hand_that_copies_a_rotation_adds_what_its_tip_is_off_by(empty_file) -
     assert oriented - plain == pytest.approx(turn * dist(*joints[1:]))
 
 
-def test_what_is_locked_may_be_off_by_the_rounding_of_what_it_hangs_on(empty_file) -> None:
+def test_what_is_locked_may_be_off_by_the_rounding_of_what_it_hangs_on() -> None:
     """Target and chain move in a plane, across which the target is locked."""
     rig = make_chain(2, "Arm", ((0, 0, 0), (0, -0.2, 1), (0, 0, 2)))
     parent, target = (

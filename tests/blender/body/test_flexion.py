@@ -58,7 +58,7 @@ def toward(rig: bpy.types.Object, direction: Vector) -> tuple[float, float, floa
     return tuple(rest.matrix_local.to_3x3().inverted() @ direction.cross(along).normalized())
 
 
-def test_a_clip_tells_more_than_a_rest_pose_that_is_bent_the_other_way(empty_file) -> None:
+def test_a_clip_tells_more_than_a_rest_pose_that_is_bent_the_other_way() -> None:
     rig = make_leg(bend=-0.06)  # Bent backward by 7°.
     assert flexion(rig).source == "REST" and front(rig).y > 0.99
     axis = Vector(toward(rig, Vector((0, -1, 0))))
@@ -70,7 +70,7 @@ def test_a_clip_tells_more_than_a_rest_pose_that_is_bent_the_other_way(empty_fil
     assert flexion(rig).source == "CLIP" and front(rig).y < -0.99
 
 
-def test_a_clip_that_hardly_bends_or_bends_to_all_sides_does_not_tell(empty_file) -> None:
+def test_a_clip_that_hardly_bends_or_bends_to_all_sides_does_not_tell() -> None:
     rig = make_leg(bend=0.06)
     key_turns(rig, "Shin", [(0.05 * sin(i), 0.0, 0.05 * sin(2 * i)) for i in range(8)])
     assert flexion(rig).source == "REST"
@@ -78,7 +78,7 @@ def test_a_clip_that_hardly_bends_or_bends_to_all_sides_does_not_tell(empty_file
     assert flexion(rig).source == "REST"
 
 
-def test_a_hinge_tells_more_than_a_clip(empty_file) -> None:
+def test_a_hinge_tells_more_than_a_clip() -> None:
     rig = make_leg()
     axis = Vector(toward(rig, Vector((0, -1, 0))))
     key_turns(rig, "Shin", [tuple(axis * angle) for angle in (0.0, 0.6, 1.0)])
@@ -88,7 +88,7 @@ def test_a_hinge_tells_more_than_a_clip(empty_file) -> None:
     assert flexion(rig).source == "LIMIT" and front(rig).y > 0.99
 
 
-def test_a_pole_tells_where_the_limb_is_straight(empty_file) -> None:
+def test_a_pole_tells_where_the_limb_is_straight() -> None:
     rig = make_leg()
     assert flexion(rig) is None
     pole = make_empty("Pole", (3, 0, 1))
@@ -97,7 +97,7 @@ def test_a_pole_tells_where_the_limb_is_straight(empty_file) -> None:
     assert flexion(rig).source == "POLE"
 
 
-def test_what_is_set_stays_and_the_limb_bends_that_way(empty_file) -> None:
+def test_what_is_set_stays_and_the_limb_bends_that_way() -> None:
     rig = make_leg(bend=0.002)
     rig.data.bones["Shin"].fabrik_flexion = toward(rig, Vector((1, 0, 0)))
     assert flexion(rig).source == "SET" and front(rig).x > 0.99
@@ -112,7 +112,7 @@ def test_what_is_set_stays_and_the_limb_bends_that_way(empty_file) -> None:
     assert evaluated(rig).pose.bones["Shin"].head.x < -0.5
 
 
-def test_adding_a_constraint_keeps_what_a_clip_tells(empty_file) -> None:
+def test_adding_a_constraint_keeps_what_a_clip_tells() -> None:
     rig = make_leg()
     axis = Vector(toward(rig, Vector((0, -1, 0))))
     key_turns(rig, "Shin", [tuple(axis * angle) for angle in (0.0, 0.6, 1.0)])
@@ -122,7 +122,7 @@ def test_adding_a_constraint_keeps_what_a_clip_tells(empty_file) -> None:
     assert not any(rig.data.bones["Thigh"].fabrik_flexion)
 
 
-def test_a_bent_rest_pose_needs_nothing_to_be_kept(empty_file) -> None:
+def test_a_bent_rest_pose_needs_nothing_to_be_kept() -> None:
     rig = make_leg(bend=0.2)
     click_bones(rig, "Shin")
     assert bpy.ops.fabrik.constraint_add(chain_count=2) == {"FINISHED"}
@@ -130,7 +130,7 @@ def test_a_bent_rest_pose_needs_nothing_to_be_kept(empty_file) -> None:
 
 
 @pytest.mark.parametrize("bend", [0.15, 0.004])
-def test_a_limb_that_is_added_can_bend_to_the_other_side(empty_file, bend: float) -> None:
+def test_a_limb_that_is_added_can_bend_to_the_other_side(bend: float) -> None:
     """Nothing moves, unless the rest pose is clearly bent: its own side stays then."""
     rig = make_leg(bend)
     rig.data.bones["Shin"].fabrik_flexion = toward(rig, Vector((0, -1, 0)))
@@ -146,7 +146,7 @@ def test_a_limb_that_is_added_can_bend_to_the_other_side(empty_file, bend: float
     assert (evaluated(rig).pose.bones["Shin"].head.y > 0.0) == (bend < 0.1)
 
 
-def test_a_limb_that_cannot_be_added_changes_nothing(empty_file) -> None:
+def test_a_limb_that_cannot_be_added_changes_nothing() -> None:
     rig = make_leg()
     axis = Vector(toward(rig, Vector((0, -1, 0))))
     key_turns(rig, "Shin", [tuple(axis * angle) for angle in (0.0, 0.6, 1.0)])
@@ -265,14 +265,14 @@ def put_on(rig: bpy.types.Object, ground: bpy.types.Object) -> None:
     assert bpy.ops.fabrik.simulate() == {"FINISHED"}
 
 
-def test_the_capture_is_as_captures_are(empty_file) -> None:
+def test_the_capture_is_as_captures_are() -> None:
     rig = make_capture()
     for side in "LR":
         _, bends = knees(rig, side)
         assert -0.03 < min(bends) < -0.005 and max(bends) > 0.1
 
 
-def test_no_knee_bends_backward_on_stairs(empty_file) -> None:
+def test_no_knee_bends_backward_on_stairs() -> None:
     """As far as the capture bends it backward is nothing that the ground may multiply."""
     rig = make_capture()
     before = {side: knees(rig, side) for side in "LR"}
@@ -285,7 +285,7 @@ def test_no_knee_bends_backward_on_stairs(empty_file) -> None:
         assert min(backward) > -0.02
 
 
-def test_the_hip_of_two_legs_is_found(empty_file) -> None:
+def test_the_hip_of_two_legs_is_found() -> None:
     rig = make_capture()
     add_feet(rig, with_poles=False)
     ground = make_steps(0.0)
@@ -306,7 +306,7 @@ def test_the_hip_of_two_legs_is_found(empty_file) -> None:
     assert evaluated(rig).pose.bones["Hips"].head.z == fk
 
 
-def test_snapped_poles_move_as_calmly_as_the_limb(empty_file) -> None:
+def test_snapped_poles_move_as_calmly_as_the_limb() -> None:
     rig = make_capture()
     before = {side: knees(rig, side)[0] for side in "LR"}
     add_feet(rig, with_poles=True)
@@ -358,7 +358,7 @@ def bulge(rig: bpy.types.Object, side: str) -> Vector:
     return knee - hip - axis * (knee - hip).dot(axis)
 
 
-def test_the_mirror_image_of_a_limb_bends_to_the_mirrored_side(empty_file) -> None:
+def test_the_mirror_image_of_a_limb_bends_to_the_mirrored_side() -> None:
     rig = make_capture()
     straighten(rig)
     left, right = rig.data.bones["Shin.L"], rig.data.bones["Shin.R"]
@@ -380,7 +380,7 @@ def test_the_mirror_image_of_a_limb_bends_to_the_mirrored_side(empty_file) -> No
     assert not any(right.fabrik_flexion)
 
 
-def test_a_copied_constraint_bends_as_one_that_is_added(empty_file) -> None:
+def test_a_copied_constraint_bends_as_one_that_is_added() -> None:
     rig = make_capture()
     add_constraint(rig, "Shin.L", make_empty(), chain_count=2, name="Shin.L")
     click_bones(rig, "Shin.R")
@@ -401,7 +401,7 @@ def add_native(rig: bpy.types.Object) -> dict[str, bpy.types.Object]:
 
 
 @pytest.mark.parametrize("turn", [0.0, -5.0])
-def test_a_converted_limb_bends_as_one_that_is_added(empty_file, turn: float) -> None:
+def test_a_converted_limb_bends_as_one_that_is_added(turn: float) -> None:
     """Its knees are straight, or bent a little backward."""
     rig = make_capture()
     straighten(rig, turn)
@@ -418,7 +418,7 @@ def test_a_converted_limb_bends_as_one_that_is_added(empty_file, turn: float) ->
         assert bulge(rig, side).y < -0.2
 
 
-def test_converting_decides_nothing_that_would_move_a_limb(empty_file) -> None:
+def test_converting_decides_nothing_that_would_move_a_limb() -> None:
     """Blender bends these knees far backward, from an FK pose that hardly tells."""
     rig = make_capture()
     straighten(rig, -5.0)
@@ -438,7 +438,7 @@ def test_converting_decides_nothing_that_would_move_a_limb(empty_file) -> None:
     assert rig.pose.bones["Shin.L"].rotation_quaternion == fk
 
 
-def test_what_was_found_for_a_constraint_that_is_gone_does_not_bend_a_new_one(empty_file) -> None:
+def test_what_was_found_for_a_constraint_that_is_gone_does_not_bend_a_new_one() -> None:
     rig = make_leg()
     axis = Vector(toward(rig, Vector((0, -1, 0))))
     key_turns(rig, "Shin", [tuple(axis * angle) for angle in (0.0, 0.6, 1.0)])

@@ -43,7 +43,7 @@ UNKNOWN = ("genesis 9", "quaternius")
 
 
 @pytest.mark.parametrize("name", [name for name in FAMILIES if name not in UNKNOWN])
-def test_joints_of_a_pair_bend_mirrored(empty_file: None, name: str) -> None:
+def test_joints_of_a_pair_bend_mirrored(name: str) -> None:
     rig = make_capture(name, yaw=0.0, walk=arms_in_a)
     body, uses = body_of(rig), uses_of(rig)
     bends: dict[str, list[Vector]] = {}
@@ -66,7 +66,7 @@ def test_joints_of_a_pair_bend_mirrored(empty_file: None, name: str) -> None:
 
 
 @pytest.mark.parametrize("name", ["mmd", "genesis 8", "makehuman", "cmu"])
-def test_poles_of_arms_are_behind_and_of_legs_ahead(empty_file: None, name: str) -> None:
+def test_poles_of_arms_are_behind_and_of_legs_ahead(name: str) -> None:
     rig = make_capture(name, yaw=0.0, walk=arms_in_a)
     go(1)
     for _, limb in body_of(rig).limbs:

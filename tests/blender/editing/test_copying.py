@@ -8,19 +8,9 @@ from typing import Any
 
 import bpy
 import pytest
+import rigs
 from mathutils import Matrix, Quaternion, Vector
 from operating import select_bones
-from rigs import (
-    activate,
-    add_constraint,
-    evaluated,
-    make_armature,
-    make_chain,
-    make_empty,
-    pose_bits,
-    tip_error,
-    update,
-)
 
 MIRROR = Matrix.Diagonal((-1.0, 1.0, 1.0))
 
@@ -32,7 +22,7 @@ def mirrored(place: Any) -> tuple[float, float, float]:
 
 def pose_mode(rig: bpy.types.Object, *selected: str) -> None:
     """Enter Pose Mode with some bones selected; the last one is the active one."""
-    activate(rig)
+    rigs.activate(rig)
     bpy.ops.object.mode_set(mode="POSE")
     select_bones(rig, *selected)
     rig.data.bones.active = rig.data.bones[selected[-1]] if selected else None
@@ -51,7 +41,7 @@ def make_body(rolls: str = "symmetric", seed: int = 1, hangs: bool = True) -> bp
             bones[f"{name}.{side}"] = (place(LIMB[i]), place(LIMB[i + 1]), parent)
     for side, place in (("L", lambda p: p), ("R", mirrored)):
         bones[f"Goal.{side}"] = (place((1.0, -0.4, 1.2)), place((1.1, -0.2, 1.5)), "")
-    rig = make_armature(bones)
+    rig = rigs.make_armature(bones)
     bpy.ops.object.mode_set(mode="EDIT")
     random = Random(seed)
     quarter = {"quarters": 0.5 * pi, "opposite": pi}.get(rolls, 0.0)
@@ -70,8 +60,8 @@ def make_body(rolls: str = "symmetric", seed: int = 1, hangs: bool = True) -> bp
 
 
 def shown(rig: bpy.types.Object) -> dict[str, Matrix]:
-    update()
-    return {bone.name: bone.matrix.copy() for bone in evaluated(rig).pose.bones}
+    rigs.update()
+    return {bone.name: bone.matrix.copy() for bone in rigs.evaluated(rig).pose.bones}
 
 
 def asymmetry(rig: bpy.types.Object) -> float:
@@ -93,7 +83,7 @@ def asymmetry(rig: bpy.types.Object) -> float:
 def mirror(rig: bpy.types.Object, index: int = 0) -> Any:
     from addon.features.mirror.mirroring import mirror_constraint
 
-    update()
+    rigs.update()
     return mirror_constraint(rig, index)
 
 
@@ -109,11 +99,11 @@ def test_the_mirrored_limb_shows_the_mirror_image(seed: int, rolls: str) -> None
     random = Random(seed)
     rig = make_body(rolls, seed)
     rig.location, rig.rotation_euler = (1, 2, 3), (0.3, 0.5, -0.7)
-    update()
+    rigs.update()
     places = [Vector([random.uniform(-0.3, 0.3) for _ in range(3)]) for _ in range(2)]
-    target = make_empty("Target.L", rig.matrix_world @ (Vector((1.0, -0.3, 1.1)) + places[0]))
-    pole = make_empty("Pole.L", rig.matrix_world @ (Vector((1.2, 2.0, 0.8)) + places[1]))
-    add_constraint(
+    target = rigs.make_empty("Target.L", rig.matrix_world @ (Vector((1.0, -0.3, 1.1)) + places[0]))
+    pole = rigs.make_empty("Pole.L", rig.matrix_world @ (Vector((1.2, 2.0, 0.8)) + places[1]))
+    rigs.add_constraint(
         rig,
         "Lower.L",
         target,
@@ -139,9 +129,9 @@ def test_the_mirrored_limb_shows_the_mirror_image(seed: int, rolls: str) -> None
 
 def test_what_stands_on_the_other_side_already_is_taken() -> None:
     rig = make_body()
-    add_constraint(rig, "Lower.L", rig, subtarget="Goal.L", chain_count=2, name="Arm.L")
-    rig.fabrik.constraints[0].pole_target = make_empty("Pole.L", (1.2, 2, 1))
-    there = make_empty("Pole.R", (-1.2, 2, 1))
+    rigs.add_constraint(rig, "Lower.L", rig, subtarget="Goal.L", chain_count=2, name="Arm.L")
+    rig.fabrik.constraints[0].pole_target = rigs.make_empty("Pole.L", (1.2, 2, 1))
+    there = rigs.make_empty("Pole.R", (-1.2, 2, 1))
     objects = len(bpy.data.objects)
     assert mirror(rig).notes == []
     item = rig.fabrik.constraints["Arm.R"]
@@ -152,8 +142,8 @@ def test_what_stands_on_the_other_side_already_is_taken() -> None:
 
 def test_what_has_no_other_side_is_shared_and_said() -> None:
     rig = make_body()
-    middle = make_empty("Middle", (0, -0.5, 1.5))
-    add_constraint(rig, "Lower.L", middle, chain_count=2, name="Arm.L")
+    middle = rigs.make_empty("Middle", (0, -0.5, 1.5))
+    rigs.add_constraint(rig, "Lower.L", middle, chain_count=2, name="Arm.L")
     assert any("both chains share it" in note for note in mirror(rig).notes)
     assert rig.fabrik.constraints["Arm.R"].target == middle
 
@@ -171,8 +161,10 @@ def test_an_empty_of_the_panel_gets_a_mirror_image_called_after_the_other_bone()
 
 def test_mirroring_again_renews_what_is_there(capfd: pytest.CaptureFixture[str]) -> None:
     rig = make_body()
-    add_constraint(rig, "Lower.L", make_empty("T.L", (1, 0, 1)), chain_count=2, name="Arm.L")
-    activate(rig)
+    rigs.add_constraint(
+        rig, "Lower.L", rigs.make_empty("T.L", (1, 0, 1)), chain_count=2, name="Arm.L"
+    )
+    rigs.activate(rig)
     assert bpy.ops.fabrik.constraint_mirror() == {"FINISHED"}
     assert "Added “Arm.R” as the mirror image" in capfd.readouterr().out
     rig.fabrik.constraints[0].softness = 0.25
@@ -194,12 +186,12 @@ def test_hands_match_their_mirrored_targets(
 ) -> None:
     rig = make_body(rolls, 5)
     rig.scale = scale
-    target = make_empty("Target.L", (1.0, -0.3, 1.2))
+    target = rigs.make_empty("Target.L", (1.0, -0.3, 1.2))
     target.rotation_euler = (0.3, 0.4, 0.9)
     subtarget = ""
     if kind == "bone":
         target, subtarget = rig, "Goal.L"
-    add_constraint(rig, "Hand.L", target, subtarget=subtarget, chain_count=3, name="Arm.L")
+    rigs.add_constraint(rig, "Hand.L", target, subtarget=subtarget, chain_count=3, name="Arm.L")
     item = rig.fabrik.constraints[0]
     item.use_rotation = True
     if use_offset:
@@ -212,8 +204,8 @@ def test_hands_match_their_mirrored_targets(
 
 def test_mirroring_says_why_it_cannot_and_changes_nothing() -> None:
     rig = make_body()
-    add_constraint(rig, "Body", make_empty("T.L"))
-    activate(rig)
+    rigs.add_constraint(rig, "Body", rigs.make_empty("T.L"))
+    rigs.activate(rig)
     with pytest.raises(RuntimeError, match="has no side"):
         bpy.ops.fabrik.constraint_mirror()
     rig.fabrik.constraints[0].bone = "Lower.L"
@@ -230,19 +222,19 @@ def test_mirroring_says_why_it_cannot_and_changes_nothing() -> None:
 
 def test_after_undo_of_mirroring_all_that_was_made_is_gone() -> None:
     rig = make_body()
-    add_constraint(rig, "Lower.L", make_empty("T.L", (1, 0, 1)), chain_count=2)
-    activate(rig)
-    update()
-    before, objects = pose_bits(rig), len(bpy.data.objects)
+    rigs.add_constraint(rig, "Lower.L", rigs.make_empty("T.L", (1, 0, 1)), chain_count=2)
+    rigs.activate(rig)
+    rigs.update()
+    before, objects = rigs.pose_bits(rig), len(bpy.data.objects)
     bpy.ops.ed.undo_push(message="step")
     bpy.ops.fabrik.constraint_mirror("EXEC_DEFAULT", True)
     assert len(bpy.data.objects) == objects + 1
     bpy.ops.ed.undo()
     rig = bpy.data.objects["Rig"]
-    update()
+    rigs.update()
     assert len(rig.fabrik.constraints) == 1
     assert len(bpy.data.objects) == objects
-    assert pose_bits(rig) == before
+    assert rigs.pose_bits(rig) == before
 
 
 # Mirroring joints
@@ -312,9 +304,9 @@ def test_a_limited_limb_that_reaches_shows_the_mirror_image(kind: str, rolls: st
     rig = make_body(rolls, 7)
     for name, value in JOINTS[kind].items():
         setattr(rig.pose.bones["Lower.L"].fabrik_joint, name, value)
-    target = make_empty("Target.L", (1.5, -1.2, 0.4))
-    pole = make_empty("Pole.L", (1.5, 2.0, 0.7))
-    add_constraint(rig, "Lower.L", target, chain_count=2, name="Arm.L", pole_target=pole)
+    target = rigs.make_empty("Target.L", (1.5, -1.2, 0.4))
+    pole = rigs.make_empty("Pole.L", (1.5, 2.0, 0.7))
+    rigs.add_constraint(rig, "Lower.L", target, chain_count=2, name="Arm.L", pole_target=pole)
     mirror(rig)
     random = Random(3)
     reached = 0
@@ -339,8 +331,8 @@ def test_limits_for_blenders_ik_are_mirrored_as_far_as_they_can_be(rolls: str) -
         setattr(bone, f"use_ik_limit_{axis}", True)
         setattr(bone, f"ik_min_{axis}", low)
         setattr(bone, f"ik_max_{axis}", high)
-    target = make_empty("Target.L", (1.5, -1.2, 0.4))
-    add_constraint(rig, "Hand.L", target, chain_count=3, name="Arm.L")
+    target = rigs.make_empty("Target.L", (1.5, -1.2, 0.4))
+    rigs.add_constraint(rig, "Hand.L", target, chain_count=3, name="Arm.L")
     notes = " ".join(mirror(rig).notes)
     assert ("The roll of" in notes) == (rolls == "any")
     if rolls != "any":
@@ -365,8 +357,8 @@ def test_joints_of_selected_bones_are_mirrored_by_the_operator() -> None:
 
 def test_a_constraint_is_copied_to_all_selected_bones_with_its_target() -> None:
     rig = make_body()
-    target = make_empty("Target", (0.2, -0.5, 1.5))
-    add_constraint(rig, "Lower.L", target, chain_count=2, solver="CCD", softness=0.25)
+    target = rigs.make_empty("Target", (0.2, -0.5, 1.5))
+    rigs.add_constraint(rig, "Lower.L", target, chain_count=2, solver="CCD", softness=0.25)
     rig.fabrik.constraints[0].iterations = 77
     pose_mode(rig, "Lower.L", "Lower.R", "Hand.R", "Body")
     bpy.ops.fabrik.constraint_copy()
@@ -384,24 +376,24 @@ def test_a_constraint_is_copied_to_all_selected_bones_with_its_target() -> None:
 
 
 def test_a_constraint_is_copied_to_bones_of_another_armature() -> None:
-    rig, other = make_chain(2, "One"), make_chain(3, "Two")
-    target = make_empty()
-    add_constraint(rig, "B1", target, use_offset=False)
-    activate(rig)
+    rig, other = rigs.make_chain(2, "One"), rigs.make_chain(3, "Two")
+    target = rigs.make_empty()
+    rigs.add_constraint(rig, "B1", target, use_offset=False)
+    rigs.activate(rig)
     other.select_set(True)
     bpy.ops.object.mode_set(mode="POSE")
     select_bones(rig, "B1")
     select_bones(other, "B2")
     bpy.ops.fabrik.constraint_copy()
-    update()
+    rigs.update()
     assert len(rig.fabrik.constraints) == 1
     assert [item.bone for item in other.fabrik.constraints] == ["B2"]
-    assert tip_error(other, "B2", target) < 1e-3
+    assert rigs.tip_error(other, "B2", target) < 1e-3
 
 
 def test_an_offset_is_copied_as_it_is() -> None:
-    rig, target = make_body(), make_empty("T", (1, 0, 1))
-    item = add_constraint(rig, "Lower.L", target, chain_count=2)
+    rig, target = make_body(), rigs.make_empty("T", (1, 0, 1))
+    item = rigs.add_constraint(rig, "Lower.L", target, chain_count=2)
     item.use_offset = True
     item.offset_location = (0.25, 0.5, -0.25)
     pose_mode(rig, "Lower.R")
@@ -411,7 +403,7 @@ def test_an_offset_is_copied_as_it_is() -> None:
 
 def test_a_copy_that_could_not_work_is_not_made_and_said() -> None:
     rig = make_body()
-    add_constraint(rig, "Lower.L", rig, subtarget="Hand.R", chain_count=2)
+    rigs.add_constraint(rig, "Lower.L", rig, subtarget="Hand.R", chain_count=2)
     pose_mode(rig, "Lower.R")
     with pytest.raises(RuntimeError, match=r"Not copied to “Lower\.R”"):
         bpy.ops.fabrik.constraint_copy()
@@ -422,7 +414,7 @@ def test_a_copy_that_could_not_work_is_not_made_and_said() -> None:
 
 
 def test_a_joint_is_copied_to_the_selected_bones() -> None:
-    rig = make_chain(4)
+    rig = rigs.make_chain(4)
     source = rig.pose.bones["B1"]
     source.fabrik_joint.limit_type, source.fabrik_joint.hinge_max = "HINGE", radians(30)
     source.fabrik_joint.center = (0.1, 0.2, 0.3)
@@ -438,7 +430,7 @@ def test_a_joint_is_copied_to_the_selected_bones() -> None:
 
 
 def test_the_settings_for_blenders_ik_are_copied_with_a_joint_that_keeps_them() -> None:
-    rig = make_chain(2)
+    rig = rigs.make_chain(2)
     source = rig.pose.bones["B0"]
     source.fabrik_joint.limit_type = "BLENDER"
     source.lock_ik_z, source.use_ik_limit_x, source.ik_max_x = True, True, 0.5

@@ -7,39 +7,23 @@ from pathlib import Path
 
 import bpy
 import pytest
+import rigs
 from mathutils import Matrix, Quaternion, Vector
 from operating import click_bone, enter_pose_mode, refuses, select_bone
-from rigs import (
-    activate,
-    add_constraint,
-    channels_bits,
-    evaluated,
-    go,
-    link,
-    make_armature,
-    make_chain,
-    make_empty,
-    pose_bits,
-    shown_bits,
-    tip_error,
-    tip_world,
-    update,
-    world_location,
-)
 
 ARM = ((0, 0, 4), (0.4, 0.1, 2.5), (0, 0, 1), (0, 0, 0.5))
 
 
 def pose_arm() -> bpy.types.Object:
     """Make a posed arm of two bones B0 and B1 in Pose Mode, with B1 as the active bone."""
-    rig = make_chain(2, "Arm", ARM)
+    rig = rigs.make_chain(2, "Arm", ARM)
     rig.pose.bones["B1"].matrix_basis = (
         rig.pose.bones["B1"].matrix_basis
         @ Vector((0.6, 0, 0.2)).to_track_quat().to_matrix().to_4x4()
     )
     enter_pose_mode(rig)
     click_bone(rig, "B1")
-    update()
+    rigs.update()
     return rig
 
 
@@ -58,7 +42,7 @@ def place(rig: bpy.types.Object, kind: str) -> None:
         "plain": ((0, 0, 0), (0, 0, 0)),
     }.get(kind, ((3, -2, 1), (0.4, 1.0, -2.0)))
     rig.scale = {"uneven": (1.0, 2.0, 0.5), "mirrored": (-1.3, 1.3, 1.3)}.get(kind, (1, 1, 1))
-    update()
+    rigs.update()
 
 
 PLACES = ("plain", "moved", "uneven", "mirrored")
@@ -72,26 +56,26 @@ PLACES = ("plain", "moved", "uneven", "mirrored")
 def test_adding_without_a_target_makes_an_empty_at_the_tip_and_nothing_jumps(
     count: int, kind: str
 ) -> None:
-    rig = make_chain(count)
+    rig = rigs.make_chain(count)
     for i, bone in enumerate(rig.pose.bones):
         bone.rotation_quaternion = (1.0, 0.2 * i, 0.1, -0.15)
     place(rig, kind)
     enter_pose_mode(rig)
     click_bone(rig, f"B{count - 1}")
-    tip, channels = tip_world(rig, f"B{count - 1}"), channels_bits(rig)
-    size = (tip - world_location(rig)).length
+    tip, channels = rigs.tip_world(rig, f"B{count - 1}"), rigs.channels_bits(rig)
+    size = (tip - rigs.world_location(rig)).length
 
     assert bpy.ops.fabrik.constraint_add() == {"FINISHED"}
-    update()
+    rigs.update()
 
     item = only(rig)
     assert item.target.type == "EMPTY"
-    assert (world_location(item.target) - tip).length < 1e-5 * size
+    assert (rigs.world_location(item.target) - tip).length < 1e-5 * size
     assert item.state == "REACHED"
-    assert (tip_world(rig, f"B{count - 1}") - tip).length < 1e-4 * size
+    assert (rigs.tip_world(rig, f"B{count - 1}") - tip).length < 1e-4 * size
     item.enabled = False
-    update()
-    assert channels_bits(rig) == channels == shown_bits(rig), "the FK pose has changed"
+    rigs.update()
+    assert rigs.channels_bits(rig) == channels == rigs.shown_bits(rig), "the FK pose has changed"
 
 
 def test_the_new_empty_goes_into_the_collection_of_the_armature() -> None:
@@ -100,28 +84,28 @@ def test_the_new_empty_goes_into_the_collection_of_the_armature() -> None:
     bpy.context.scene.collection.children.link(home)
     bpy.context.scene.collection.objects.unlink(rig)
     home.objects.link(rig)
-    activate(rig)
+    rigs.activate(rig)
     bpy.ops.object.mode_set(mode="POSE")
     bpy.ops.fabrik.constraint_add()
     assert only(rig).target.users_collection[:] == (home,)
 
 
 def test_adding_takes_the_other_selected_object_as_target_and_leaves_it_where_it_is() -> None:
-    target = make_empty(location=(1, 0.5, 2))
+    target = rigs.make_empty(location=(1, 0.5, 2))
     rig = pose_arm()
     target.select_set(True)
     objects = len(bpy.data.objects)
     bpy.ops.fabrik.constraint_add()
-    update()
+    rigs.update()
     assert only(rig).target == target
     assert only(rig).subtarget == ""
-    assert tip_error(rig, "B1", target) < 1e-3
-    assert world_location(target) == Vector((1, 0.5, 2))
+    assert rigs.tip_error(rig, "B1", target) < 1e-3
+    assert rigs.world_location(target) == Vector((1, 0.5, 2))
     assert len(bpy.data.objects) == objects
 
 
 def test_adding_takes_the_other_selected_bone_as_target() -> None:
-    rig = make_armature(
+    rig = rigs.make_armature(
         {
             "Upper": ((0, 0, 4), (0.2, 0, 2), ""),
             "Lower": ((0.2, 0, 2), (0, 0, 0), "Upper"),
@@ -133,13 +117,13 @@ def test_adding_takes_the_other_selected_bone_as_target() -> None:
     click_bone(rig, "Lower")
     bpy.ops.fabrik.constraint_add()
     assert (only(rig).target, only(rig).subtarget) == (rig, "Control")
-    update()
+    rigs.update()
     assert only(rig).state == "REACHED"
 
 
 def test_adding_takes_a_bone_of_another_armature_in_pose_mode() -> None:
-    other = make_chain(1, "Other", ((1, 0, 2), (1, 0, 3)))
-    rig = make_chain(2, "Arm", ARM)
+    other = rigs.make_chain(1, "Other", ((1, 0, 2), (1, 0, 3)))
+    rig = rigs.make_chain(2, "Arm", ARM)
     enter_pose_mode(rig, other)
     select_bone(other, "B0")
     click_bone(rig, "B1")
@@ -149,7 +133,7 @@ def test_adding_takes_a_bone_of_another_armature_in_pose_mode() -> None:
 
 
 def test_an_object_whose_armature_is_not_in_pose_mode_is_a_target_as_a_whole() -> None:
-    other = make_chain(1, "Other", ((0, 0, 0), (0, 0, 1)))
+    other = rigs.make_chain(1, "Other", ((0, 0, 0), (0, 0, 1)))
     other.location = (1, 0, 2)
     rig = pose_arm()
     other.select_set(True)
@@ -168,11 +152,11 @@ def test_an_object_whose_armature_is_not_in_pose_mode_is_a_target_as_a_whole() -
     ),
 )
 def test_a_limb_of_two_bones_is_offered_two_bone(bones: int, chain_count: int, solver: str) -> None:
-    rig = make_chain(bones)
+    rig = rigs.make_chain(bones)
     enter_pose_mode(rig)
     click_bone(rig, f"B{bones - 1}")
     bpy.ops.fabrik.constraint_add(chain_count=chain_count)
-    update()
+    rigs.update()
     assert only(rig).solver == solver
     assert only(rig).chain_count == min(chain_count, bones)
     assert only(rig).state == "REACHED"
@@ -194,7 +178,7 @@ def test_constraints_are_named_after_their_tip() -> None:
 
 @pytest.mark.parametrize("target", ("B0", "B1"))
 def test_adding_refuses_a_target_that_hangs_on_the_chain_and_changes_nothing(target: str) -> None:
-    rig = make_chain(3)
+    rig = rigs.make_chain(3)
     enter_pose_mode(rig)
     select_bone(rig, target)
     click_bone(rig, "B2")
@@ -207,37 +191,37 @@ def test_adding_refuses_a_target_that_hangs_on_the_chain_and_changes_nothing(tar
 
 def test_adding_refuses_an_object_that_hangs_on_the_chain() -> None:
     rig = pose_arm()
-    held = make_empty("Held")
+    held = rigs.make_empty("Held")
     held.parent, held.parent_type, held.parent_bone = rig, "BONE", "B1"
     held.select_set(True)
-    update()
+    rigs.update()
     refuses(bpy.ops.fabrik.constraint_add, "depends on the chain itself")
     assert len(rig.fabrik.constraints) == 0
 
 
 def test_adding_refuses_to_break_another_constraint() -> None:
-    rig = make_armature(
+    rig = rigs.make_armature(
         {
             "A": ((0, 0, 0), (0, 0.1, 1), ""),
             "B": ((2, 0, 0), (2, 0.1, 1), ""),
         }
     )
-    add_constraint(rig, "A", rig, subtarget="B")
-    update()
+    rigs.add_constraint(rig, "A", rig, subtarget="B")
+    rigs.update()
     assert only(rig).state != "INVALID"
     enter_pose_mode(rig)
     click_bone(rig, "B")
-    held = make_empty("Held")
+    held = rigs.make_empty("Held")
     held.parent, held.parent_type, held.parent_bone = rig, "BONE", "A"
     held.select_set(True)
-    update()
+    rigs.update()
     refuses(bpy.ops.fabrik.constraint_add, "Dependency cycle")
-    update()
+    rigs.update()
     assert only(rig).state != "INVALID"
 
 
 def test_adding_refuses_to_guess_between_two_targets() -> None:
-    first, second = make_empty("First"), make_empty("Second")
+    first, second = rigs.make_empty("First"), rigs.make_empty("Second")
     rig = pose_arm()
     first.select_set(True)
     second.select_set(True)
@@ -249,20 +233,20 @@ def test_adding_refuses_to_guess_between_two_targets() -> None:
 
 def test_after_undo_of_adding_everything_is_as_before() -> None:
     rig = pose_arm()
-    before, channels = pose_bits(rig), channels_bits(rig)
+    before, channels = rigs.pose_bits(rig), rigs.channels_bits(rig)
     undo_step()
     bpy.ops.fabrik.constraint_add("EXEC_DEFAULT", True)
-    update()
+    rigs.update()
     bpy.ops.ed.undo()
     rig = bpy.data.objects["Arm"]
-    update()
+    rigs.update()
     assert len(rig.fabrik.constraints) == 0
     assert [ob.name for ob in bpy.data.objects] == ["Arm"]
-    assert channels_bits(rig) == channels == shown_bits(rig)
-    assert pose_bits(rig) == before
+    assert rigs.channels_bits(rig) == channels == rigs.shown_bits(rig)
+    assert rigs.pose_bits(rig) == before
     bpy.ops.ed.redo()
     rig = bpy.data.objects["Arm"]
-    update()
+    rigs.update()
     assert only(rig).state == "REACHED"
 
 
@@ -271,10 +255,10 @@ def test_after_undo_of_adding_everything_is_as_before() -> None:
 
 def make_stack(count: int = 3) -> bpy.types.Object:
     """Make an armature with constraints “0”, “1” …, whose settings can be animated."""
-    rig = make_chain(2, "Arm", ARM)
-    target = make_empty(location=(0.5, 0, 1.5))
+    rig = rigs.make_chain(2, "Arm", ARM)
+    target = rigs.make_empty(location=(0.5, 0, 1.5))
     for i in range(count):
-        add_constraint(rig, "B1", target, name=str(i))
+        rigs.add_constraint(rig, "B1", target, name=str(i))
     enter_pose_mode(rig)
     return rig
 
@@ -298,8 +282,8 @@ def drive(rig: bpy.types.Object, i: int, value: float) -> None:
 
 def by_name(rig: bpy.types.Object) -> dict[str, float]:
     """Return the influences after a frame change, by the names of the items."""
-    go(2)
-    go(1)
+    rigs.go(2)
+    rigs.go(1)
     return {item.name: round(item.influence, 4) for item in rig.fabrik.constraints}
 
 
@@ -397,16 +381,16 @@ def test_an_armature_that_shares_the_action_keeps_its_animation() -> None:
     rig = make_stack()
     key(rig, 0, 1, 2)
     bpy.ops.object.mode_set(mode="OBJECT")
-    twin = link(rig.copy())
+    twin = rigs.link(rig.copy())
     twin.animation_data.action = rig.animation_data.action
     if hasattr(twin.animation_data, "action_slot"):
         twin.animation_data.action_slot = rig.animation_data.action_slot
-    activate(rig)
+    rigs.activate(rig)
     rig.fabrik.active_index = 0
     bpy.ops.fabrik.constraint_remove()
     assert by_name(rig) == {"1": 0.2, "2": 0.3}
     assert by_name(twin) == {"0": 0.1, "1": 0.2, "2": 0.3}
-    activate(twin)
+    rigs.activate(twin)
     bpy.ops.fabrik.constraint_remove()
     assert by_name(twin) == {"1": 0.2, "2": 0.3}
 
@@ -416,12 +400,12 @@ def test_another_slot_of_the_same_action_is_left_alone() -> None:
     rig = make_stack(2)
     key(rig, 0, 1)
     bpy.ops.object.mode_set(mode="OBJECT")
-    twin = link(rig.copy())
+    twin = rigs.link(rig.copy())
     action = rig.animation_data.action
     twin.animation_data.action = action
     twin.animation_data.action_slot = action.slots.new("OBJECT", "Twin")
     key(twin, 0, 1)
-    activate(rig)
+    rigs.activate(rig)
     bpy.ops.fabrik.constraint_remove()
     assert rig.animation_data.action == action, "nobody shares the slot: no copy is needed"
     assert by_name(rig) == {"1": 0.2}
@@ -445,15 +429,15 @@ def test_removing_and_moving_wait_for_the_end_of_tweaking() -> None:
 
 def test_removing_gives_the_fk_pose_back() -> None:
     rig = pose_arm()
-    before = pose_bits(rig)
-    target = make_empty(location=(1, 1, 2))
+    before = rigs.pose_bits(rig)
+    target = rigs.make_empty(location=(1, 1, 2))
     target.select_set(True)
     bpy.ops.fabrik.constraint_add()
-    update()
-    assert pose_bits(rig) != before
+    rigs.update()
+    assert rigs.pose_bits(rig) != before
     bpy.ops.fabrik.constraint_remove()
-    update()
-    assert pose_bits(rig) == before
+    rigs.update()
+    assert rigs.pose_bits(rig) == before
 
 
 def test_after_undo_of_removing_the_keys_are_back() -> None:
@@ -470,7 +454,7 @@ def test_after_undo_of_removing_the_keys_are_back() -> None:
 
 
 def joints_world(rig: bpy.types.Object) -> list[Vector]:
-    posed = evaluated(rig)
+    posed = rigs.evaluated(rig)
     bones = posed.pose.bones
     return [posed.matrix_world @ point for point in (*[b.head for b in bones], bones[-1].tail)]
 
@@ -480,10 +464,10 @@ def length_of(joints: list[Vector]) -> float:
 
 
 def add_pole(rig: bpy.types.Object) -> bpy.types.Object:
-    activate(rig)
-    update()
+    rigs.activate(rig)
+    rigs.update()
     assert bpy.ops.fabrik.pole_add() == {"FINISHED"}
-    update()
+    rigs.update()
     return rig.fabrik.constraints[rig.fabrik.active_index].pole_target
 
 
@@ -500,13 +484,13 @@ CHAINS = {
 def make_solved(shape: str, kind: str, goal: tuple[float, float, float]) -> bpy.types.Object:
     """Make a chain that is solved for a target given in lengths of the chain from its root."""
     count, solver, joints = CHAINS[shape]
-    rig = make_chain(count, "Chain", *([joints] if joints else []))
+    rig = rigs.make_chain(count, "Chain", *([joints] if joints else []))
     place(rig, kind)
     at_rest = joints_world(rig)
-    target = make_empty(location=at_rest[0] + Vector(goal) * length_of(at_rest))
+    target = rigs.make_empty(location=at_rest[0] + Vector(goal) * length_of(at_rest))
     # With a pole a chain always turns as a whole before it bends.
-    add_constraint(rig, f"B{count - 1}", target, solver=solver, iterations=200, swing=1.0)
-    update()
+    rigs.add_constraint(rig, f"B{count - 1}", target, solver=solver, iterations=200, swing=1.0)
+    rigs.update()
     return rig
 
 
@@ -525,24 +509,24 @@ def test_adding_a_pole_leaves_the_pose_unchanged(
 
 
 def test_a_new_pole_stands_before_a_stretched_knee_that_was_posed_a_little_backward() -> None:
-    rig = make_chain(2, "Leg", ((0, 0, 0), (0, -0.2, 1), (0, 0, 2)))
+    rig = rigs.make_chain(2, "Leg", ((0, 0, 0), (0, -0.2, 1), (0, 0, 2)))
     thigh, shin = (bone.matrix_local for bone in rig.data.bones)
     turn = Quaternion((1, 0, 0), shin.col[1].angle(thigh.col[1]) + 0.1)
     rest = shin.to_quaternion()
     rig.pose.bones["B1"].rotation_quaternion = rest.inverted() @ turn @ rest
-    update()
+    rigs.update()
     hip, knee, ankle = joints_world(rig)
     assert knee.y > hip.lerp(ankle, 0.5).y
-    target = make_empty(location=(0, 1, 3))
-    add_constraint(rig, "B1", target, solver="TWO_BONE")
+    target = rigs.make_empty(location=(0, 1, 3))
+    rigs.add_constraint(rig, "B1", target, solver="TWO_BONE")
     target.location = (0, 0.5, 1.6)
-    update()
+    rigs.update()
     before = joints_world(rig)
     target.location = (0, 1, 3)
-    pole = world_location(add_pole(rig))
+    pole = rigs.world_location(add_pole(rig))
     assert pole.y < -0.5
     target.location = (0, 0.5, 1.6)
-    update()
+    rigs.update()
     moved = [(a - b).length for a, b in zip(before, joints_world(rig), strict=True)]
     assert max(moved) < 1e-4
 
@@ -550,7 +534,7 @@ def test_a_new_pole_stands_before_a_stretched_knee_that_was_posed_a_little_backw
 @pytest.mark.parametrize("shape", CHAINS)
 def test_a_new_pole_stands_about_a_chain_length_off_the_bend(shape: str) -> None:
     rig = make_solved(shape, "moved", (0.4, 0.3, -0.4))
-    pole = world_location(add_pole(rig))
+    pole = rigs.world_location(add_pole(rig))
     joints = joints_world(rig)
     size = length_of(joints)
     nearest = min((pole - joint).length for joint in joints)
@@ -559,7 +543,7 @@ def test_a_new_pole_stands_about_a_chain_length_off_the_bend(shape: str) -> None
 
 def test_the_pole_of_a_limb_stands_in_the_plane_of_its_bend_on_the_side_of_the_elbow() -> None:
     rig = make_solved("limb", "moved", (0.4, 0.3, -0.4))
-    pole = world_location(add_pole(rig))
+    pole = rigs.world_location(add_pole(rig))
     shoulder, elbow, wrist = joints_world(rig)
     normal = (elbow - shoulder).cross(wrist - shoulder).normalized()
     assert abs((pole - shoulder).dot(normal)) < 1e-4
@@ -572,7 +556,7 @@ def test_adding_a_pole_at_half_influence_leaves_the_pose_unchanged() -> None:
     rig = make_solved("limb", "moved", (0.4, 0.3, -0.4))
     rig.fabrik.constraints[0].influence = 0.5
     rig.pose.bones["B0"].rotation_quaternion = (1, 0, 0.4, 0.2)
-    update()
+    rigs.update()
     before = joints_world(rig)
     add_pole(rig)
     for a, b in zip(before, joints_world(rig), strict=True):
@@ -589,17 +573,17 @@ def test_a_chain_without_bend_will_bend_to_its_new_pole_as_without_it() -> None:
             add_pole(rig)
         target = rig.fabrik.constraints[0].target
         target.location = joints_world(rig)[0].lerp(joints_world(rig)[2], 0.9)
-        update()
+        rigs.update()
         bends.append(joints_world(rig)[1])
     assert (bends[0] - bends[1]).length < 0.02 * 3.5
 
 
 def test_adding_a_pole_to_a_chain_on_a_solved_chain_leaves_both_unchanged() -> None:
-    rig = make_chain(4, "Chain", ((0, 0, 0), (0.3, 0, 1), (0, 0, 2), (0.2, 0.3, 3), (0, 0, 4)))
-    add_constraint(rig, "B1", make_empty("Low", (0.5, 0.2, 1.5)))
-    add_constraint(rig, "B3", make_empty("High", (0.5, 1.0, 2.5)), chain_count=2)
+    rig = rigs.make_chain(4, "Chain", ((0, 0, 0), (0.3, 0, 1), (0, 0, 2), (0.2, 0.3, 3), (0, 0, 4)))
+    rigs.add_constraint(rig, "B1", rigs.make_empty("Low", (0.5, 0.2, 1.5)))
+    rigs.add_constraint(rig, "B3", rigs.make_empty("High", (0.5, 1.0, 2.5)), chain_count=2)
     rig.fabrik.active_index = 1
-    update()
+    rigs.update()
     before = joints_world(rig)
     add_pole(rig)
     for a, b in zip(before, joints_world(rig), strict=True):
@@ -612,7 +596,7 @@ def test_a_new_pole_turns_the_bend_when_it_is_moved() -> None:
     before = joints_world(rig)
     axis = (before[2] - before[0]).normalized()
     pole.location = before[0] + Matrix.Rotation(pi / 2, 3, axis) @ (pole.location - before[0])
-    update()
+    rigs.update()
     after = joints_world(rig)
     assert (after[2] - before[2]).length < 1e-4 * length_of(before)
     assert (after[1] - before[1]).length > 0.05 * length_of(before)
@@ -622,38 +606,38 @@ def test_adding_a_pole_says_why_it_cannot() -> None:
     rig = make_solved("limb", "plain", (0.4, 0.3, -0.4))
     item = only(rig)
     item.enabled = False
-    update()
+    rigs.update()
     refuses(bpy.ops.fabrik.pole_add, "enable it")
     item.enabled = True
     item.chain_count = 1
     item.solver = "FABRIK"
-    update()
+    rigs.update()
     refuses(bpy.ops.fabrik.pole_add, "single bone")
     item.target = None
-    update()
+    rigs.update()
     refuses(bpy.ops.fabrik.pole_add, "No target")
     assert item.pole_target is None
-    item.pole_target = make_empty("Mine")
+    item.pole_target = rigs.make_empty("Mine")
     refuses(bpy.ops.fabrik.pole_add, "already has the pole target “Mine”")
-    item.pole_target, item.target = None, make_empty()
+    item.pole_target, item.target = None, rigs.make_empty()
     rig.hide_viewport = True
-    update()
+    rigs.update()
     refuses(bpy.ops.fabrik.pole_add, "is hidden, so it isn't evaluated: show it")
 
 
 def test_after_undo_of_adding_a_pole_it_is_gone() -> None:
     rig = make_solved("limb", "plain", (0.4, 0.3, -0.4))
-    activate(rig)
-    before = pose_bits(rig)
+    rigs.activate(rig)
+    before = rigs.pose_bits(rig)
     undo_step()
     bpy.ops.fabrik.pole_add("EXEC_DEFAULT", True)
-    update()
+    rigs.update()
     bpy.ops.ed.undo()
     rig = bpy.data.objects["Chain"]
-    update()
+    rigs.update()
     assert only(rig).pole_target is None
     assert len(bpy.data.objects) == 2
-    assert pose_bits(rig) == before
+    assert rigs.pose_bits(rig) == before
 
 
 # Of selected bones
@@ -668,10 +652,10 @@ OF_SELECTED_BONES = {
 
 @pytest.mark.parametrize("name", OF_SELECTED_BONES)
 def test_selected_bones_mean_the_constraints_that_pose_them_or_end_at_one(name: str) -> None:
-    rig = make_chain(4)
-    item = add_constraint(rig, "B3", make_empty(location=(0.3, 0.0, 2.5)), chain_count=2)
+    rig = rigs.make_chain(4)
+    item = rigs.add_constraint(rig, "B3", rigs.make_empty(location=(0.3, 0.0, 2.5)), chain_count=2)
     item.use_tail = False  # It poses B1 and B2, and ends at B3.
-    update()
+    rigs.update()
     enter_pose_mode(rig)
     operator, which = getattr(bpy.ops.fabrik, name), OF_SELECTED_BONES[name]
     select_bone(rig, "B0")
@@ -694,21 +678,21 @@ def test_buttons_say_why_they_are_grey() -> None:
     )
     for operator in everything:
         refuses(operator, "Select an armature")
-    rig = make_chain(2)
+    rig = rigs.make_chain(2)
     refuses(operators.constraint_add, "Enter Pose Mode")
     for operator in everything[1:]:
         refuses(operator, "No constraint")
     enter_pose_mode(rig)
     rig.data.bones.active = None
     refuses(operators.constraint_add, "Click the tip bone")
-    add_constraint(rig, "B1")
+    rigs.add_constraint(rig, "B1")
     refuses(operators.constraint_move, "only one constraint")
 
 
 def link_from_library(folder: Path) -> bpy.types.Object:
     """Link an armature with two constraints from another file."""
-    add_constraint(make_chain(2, "Linked"), "B1", make_empty(), name="0")
-    add_constraint(bpy.data.objects["Linked"], "B1", bpy.data.objects["Target"], name="1")
+    rigs.add_constraint(rigs.make_chain(2, "Linked"), "B1", rigs.make_empty(), name="0")
+    rigs.add_constraint(bpy.data.objects["Linked"], "B1", bpy.data.objects["Target"], name="1")
     path = str(folder / "library.blend")
     bpy.ops.wm.save_as_mainfile(filepath=path)
     bpy.ops.wm.read_homefile(use_empty=True, use_factory_startup=True)
@@ -718,7 +702,7 @@ def link_from_library(folder: Path) -> bpy.types.Object:
 
 
 def test_a_linked_armature_says_why_its_buttons_are_grey(tmp_path: Path) -> None:
-    activate(link(link_from_library(tmp_path)))
+    rigs.activate(rigs.link(link_from_library(tmp_path)))
     for operator in (bpy.ops.fabrik.constraint_add, bpy.ops.fabrik.pole_add):
         refuses(operator, "is linked")
 
@@ -726,7 +710,7 @@ def test_a_linked_armature_says_why_its_buttons_are_grey(tmp_path: Path) -> None
 def test_a_library_override_keeps_what_is_linked_and_may_add_and_remove_its_own(
     tmp_path: Path,
 ) -> None:
-    rig = link(link_from_library(tmp_path).override_create(remap_local_usages=True))
+    rig = rigs.link(link_from_library(tmp_path).override_create(remap_local_usages=True))
     enter_pose_mode(rig)
     click_bone(rig, "B1")
     bpy.ops.fabrik.constraint_add()
@@ -739,7 +723,7 @@ def test_a_library_override_keeps_what_is_linked_and_may_add_and_remove_its_own(
 
 def test_operators_say_what_they_did(capfd: pytest.CaptureFixture[str]) -> None:
     rig = pose_arm()
-    target = make_empty("Goal", (0.5, 0, 1))
+    target = rigs.make_empty("Goal", (0.5, 0, 1))
     target.select_set(True)
     said = []
 
@@ -751,7 +735,7 @@ def test_operators_say_what_they_did(capfd: pytest.CaptureFixture[str]) -> None:
     press("constraint_add")
     press("pole_add")
     press("offset_set")
-    add_constraint(rig, "B0", target)
+    rigs.add_constraint(rig, "B0", target)
     press("constraint_move", direction="DOWN")
     press("constraint_remove")
     assert said == [
@@ -767,9 +751,9 @@ def test_a_bone_that_was_renamed_while_there_was_no_constraint_gets_one() -> Non
     rig = pose_arm()
     bpy.ops.fabrik.constraint_add()
     bpy.ops.fabrik.constraint_remove()
-    update()
+    rigs.update()
     rig.data.bones["B1"].name = "Tip"
-    update()
+    rigs.update()
     click_bone(rig, "Tip")
     assert bpy.ops.fabrik.constraint_add() == {"FINISHED"}
     assert rig.fabrik.constraints[0].bone == "Tip"

@@ -399,7 +399,7 @@ def two_chains():
     return rig
 
 
-def test_only_the_constraints_that_were_picked_are_baked(empty_file):
+def test_only_the_constraints_that_were_picked_are_baked():
     rig = two_chains()
     live = played(rig)
     bake(rig, items=[(rig, 1)])
@@ -408,7 +408,7 @@ def test_only_the_constraints_that_were_picked_are_baked(empty_file):
     assert difference(played(rig), live) < 1e-5
 
 
-def test_constraints_that_share_bones_are_baked_together(empty_file):
+def test_constraints_that_share_bones_are_baked_together():
     bpy.ops.wm.open_mainfile(filepath=str(FOLDER / "humanoid.blend"))
     rig = bpy.data.objects["Rig"]
     outcome = bake(rig, items=[(rig, 1)])
@@ -416,7 +416,7 @@ def test_constraints_that_share_bones_are_baked_together(empty_file):
     assert not any(item.enabled for item in rig.fabrik.constraints)
 
 
-def test_the_curves_are_not_walked_for_each_constraint(empty_file, monkeypatch):
+def test_the_curves_are_not_walked_for_each_constraint(monkeypatch):
     """That made bakes of 100 chains take twice as long."""
     walks = []
     animated = animation.animated
@@ -449,7 +449,7 @@ def hanging():
 
 
 @pytest.mark.parametrize("which", ("left", "right", "both"))
-def test_chains_that_hang_on_each_other(empty_file, which):
+def test_chains_that_hang_on_each_other(which):
     left, right = hanging()
     live = played(left, right)
     assert len(set(live)) == END
@@ -458,7 +458,7 @@ def test_chains_that_hang_on_each_other(empty_file, which):
     assert difference(played(left, right), live) < 1e-5
 
 
-def test_stretch_and_a_free_root_are_baked_with_scale_and_location(empty_file):
+def test_stretch_and_a_free_root_are_baked_with_scale_and_location():
     rig = make_chain()
     item = add_constraint(rig, "B2", keyed(make_empty(), around(5, distance=5.0)), name="IK")
     item.use_stretch = True
@@ -753,7 +753,7 @@ def test_the_operator_bakes_reports_and_is_undone_in_one_step(rig, capfd):
 
 
 @pytest.mark.parametrize("which", ("ACTIVE", "BONES", "ARMATURE", "ALL"))
-def test_which_constraints_the_operator_takes(empty_file, which):
+def test_which_constraints_the_operator_takes(which):
     rig = two_chains()
     other = make_chain(name="Other")
     add_constraint(other, "B2", keyed(make_empty("O"), around(7)), name="O")
@@ -814,7 +814,7 @@ def test_what_goes_on_from_the_baked_pose_is_said(rig, afterwards):
     assert not bake(rig, afterwards=afterwards).still_active
 
 
-def test_what_begins_to_work_as_others_are_removed_is_said(empty_file):
+def test_what_begins_to_work_as_others_are_removed_is_said():
     """Two chains hang on each other: the one that is told so is not baked, and then is free."""
     rigs = [make_chain(name=name) for name in ("One", "Two")]
     targets = [make_empty(f"Target {rig.name}", (0.3, 0, -0.5)) for rig in rigs]

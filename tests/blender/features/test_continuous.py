@@ -7,21 +7,8 @@ from itertools import pairwise
 
 import bpy
 import pytest
+import rigs
 from inside import forget
-from rigs import (
-    activate,
-    add_constraint,
-    channels_bits,
-    evaluated,
-    go,
-    make_armature,
-    make_chain,
-    make_empty,
-    pose_bits,
-    shown_bits,
-    tip_error,
-    update,
-)
 
 pytestmark = pytest.mark.newest
 
@@ -49,14 +36,14 @@ def keyed(target, rng, places):
 def limited_chain(**settings):
     """A chain with limits that jumps along this way of its target where each frame is alone."""
     rng = random.Random(61)
-    rig = make_chain(4)
+    rig = rigs.make_chain(4)
     for i, bone in enumerate(rig.pose.bones):
         limit(bone, "HINGE" if i % 2 else "CONE")
     places = [(rng.uniform(-2, 2), rng.uniform(-2, 2), rng.uniform(0.3, 3)) for _ in range(3)]
-    item = add_constraint(rig, "B3", keyed(make_empty(), rng, places), **settings)
+    item = rigs.add_constraint(rig, "B3", keyed(rigs.make_empty(), rng, places), **settings)
     bpy.context.scene.frame_end = END
-    update()
-    activate(rig)
+    rigs.update()
+    rigs.activate(rig)
     return rig, item
 
 
@@ -65,7 +52,7 @@ def simulate():
 
 
 def joints(rig):
-    shown = evaluated(rig)
+    shown = rigs.evaluated(rig)
     return [shown.matrix_world @ p for bone in shown.pose.bones for p in (bone.head, bone.tail)]
 
 
@@ -73,7 +60,7 @@ def played(rig):
     """The joints at all frames, and their largest step."""
     found = []
     for frame in range(1, END + 1):
-        go(frame)
+        rigs.go(frame)
         found.append(joints(rig))
     steps = [max((b - a).length for a, b in zip(p, q, strict=True)) for p, q in pairwise(found)]
     return max(steps)
@@ -87,21 +74,21 @@ def shot(empty_file):
     return rig, item
 
 
-def test_no_joint_jumps_and_limits_and_target_are_kept(empty_file):
+def test_no_joint_jumps_and_limits_and_target_are_kept():
     rig, item = limited_chain()
     assert played(rig) > 0.25 * LENGTH
     item.use_continuous = True
-    update()
+    rigs.update()
     assert "press Simulate" in item.message
     assert rig.fabrik.simulation.state == "NONE"
     assert played(rig) > 0.25 * LENGTH, "each frame alone until it is simulated"
     simulate()
     assert played(rig) < 0.05 * LENGTH
     for frame in (1, 13, 22.5, 31.25, END):
-        go(frame)
-        assert tip_error(rig, "B3", item.target) < 1e-3 * LENGTH
+        rigs.go(frame)
+        assert rigs.tip_error(rig, "B3", item.target) < 1e-3 * LENGTH
         assert (item.state, item.message) == ("REACHED", "")
-        for bone in evaluated(rig).pose.bones:
+        for bone in rigs.evaluated(rig).pose.bones:
             turn = bone.rotation_quaternion
             if bone.fabrik_joint.limit_type == "HINGE":
                 assert abs(turn.y) + abs(turn.z) < 1e-5
@@ -111,7 +98,7 @@ def test_no_joint_jumps_and_limits_and_target_are_kept(empty_file):
 def test_simulating_it_twice_gives_the_same(shot):
     _, item = shot
     before = item.shot.history
-    go(17)
+    rigs.go(17)
     simulate()
     assert item.shot.history == before
     assert bpy.context.scene.frame_current == 17
@@ -135,45 +122,45 @@ def test_it_says_that_it_is_outdated(shot, what):
     if what == "target":
         item.target.location.x += 0.1
     EDITS[what](rig, item)
-    update()
+    rigs.update()
     assert rig.fabrik.simulation.state == "STALE"
-    go(9)
+    rigs.go(9)
     assert "press Simulate" in item.message
     simulate()
     assert rig.fabrik.simulation.state == "FRESH"
-    go(9)
+    rigs.go(9)
     assert item.message == ""
 
 
 def test_the_tip_goes_along_with_a_target_that_is_dragged(shot):
     rig, item = shot
-    go(10)
+    rigs.go(10)
     before = joints(rig)
     item.target.location.x += 0.05
-    update()
-    assert tip_error(rig, "B3", item.target) < 1e-3 * LENGTH
+    rigs.update()
+    assert rigs.tip_error(rig, "B3", item.target) < 1e-3 * LENGTH
     assert max((b - a).length for a, b in zip(before, joints(rig), strict=True)) < 0.2
 
 
 def test_influence_blends_with_the_fk_pose_and_off_gives_it_back(shot):
     rig, item = shot
-    fk = channels_bits(rig)
-    go(25)
+    fk = rigs.channels_bits(rig)
+    rigs.go(25)
     whole = joints(rig)
     item.influence = 0.5
-    update()
+    rigs.update()
     half = joints(rig)
     item.influence = 0.0
-    update()
-    assert shown_bits(rig) == fk
+    rigs.update()
+    assert rigs.shown_bits(rig) == fk
     none = joints(rig)
     between = [(a - b).length for a, b in zip(half, none, strict=True)]
     assert 0.0 < max(between) < max((a - b).length for a, b in zip(whole, none, strict=True)) * 1.5
     item.influence, item.use_continuous = 1.0, False
-    assert channels_bits(rig) == fk
+    assert rigs.channels_bits(rig) == fk
 
 
-def test_influence_may_be_keyed(empty_file):
+def test_influence_may_be_keyed():
     """Where it is 0 there is nothing to be seen, but the shot goes on."""
     rig, item = limited_chain(use_continuous=True)
     for frame, influence in ((1, 0.0), (10, 0.0), (20, 1.0)):
@@ -181,16 +168,16 @@ def test_influence_may_be_keyed(empty_file):
         item.keyframe_insert("influence", frame=frame)
     simulate()
     assert played(rig) < 0.1 * LENGTH
-    go(30)
-    assert tip_error(rig, "B3", item.target) < 1e-3 * LENGTH
+    rigs.go(30)
+    assert rigs.tip_error(rig, "B3", item.target) < 1e-3 * LENGTH
 
 
 def test_other_chain_and_more_bones_do_not_fit(shot):
     rig, item = shot
     item.chain_count = 3
-    go(5)
+    rigs.go(5)
     assert "press Simulate" in item.message
-    assert tip_error(rig, "B3", item.target) < 1e-3 * LENGTH or item.state != "REACHED"
+    assert rigs.tip_error(rig, "B3", item.target) < 1e-3 * LENGTH or item.state != "REACHED"
 
 
 @pytest.mark.parametrize("number", (1e200, 1e30, 0.0))
@@ -205,17 +192,17 @@ def test_forged_rotations_are_said_and_left_out(shot, number, capsys):
     history.write(rig, owner, found._replace(blob=packed(poses)))
     forget()
     rig.update_tag()
-    go(5)
+    rigs.go(5)
     assert item.message == "The simulation doesn't match the chain: press Simulate"
     assert item.state != "INVALID"
-    assert tip_error(rig, "B3", item.target) < 1e-3 * LENGTH
+    assert rigs.tip_error(rig, "B3", item.target) < 1e-3 * LENGTH
     assert "report this" not in capsys.readouterr().out
 
 
 @pytest.mark.parametrize("is_free", [False, True])
-def test_bodies_are_solved_as_a_shot(empty_file, is_free):
+def test_bodies_are_solved_as_a_shot(is_free):
     """Two arms on a spine, whose targets go farther apart than they reach."""
-    rig = make_armature(
+    rig = rigs.make_armature(
         {
             "Spine": ((0, 0, 0), (0, 0.1, 1), ""),
             "Chest": ((0, 0.1, 1), (0, 0, 2), "Spine"),
@@ -231,59 +218,59 @@ def test_bodies_are_solved_as_a_shot(empty_file, is_free):
     rng = random.Random(61)
     for side, x in (("L", 1), ("R", -1)):
         places = [(x * rng.uniform(-2, 4), rng.uniform(-2, 2), rng.uniform(0, 4)) for _ in range(3)]
-        add_constraint(
+        rigs.add_constraint(
             rig,
             f"Lower.{side}",
-            keyed(make_empty(side), rng, places),
+            keyed(rigs.make_empty(side), rng, places),
             use_continuous=side == "R",
             use_free_root=is_free,
         )
     bpy.context.scene.frame_end = END
-    update()
-    activate(rig)
+    rigs.update()
+    rigs.activate(rig)
     alone = played(rig)
-    fk = channels_bits(rig)
+    fk = rigs.channels_bits(rig)
     simulate()
     assert rig.fabrik.simulation.state == "FRESH"
     assert played(rig) <= alone
-    assert channels_bits(rig) == fk
+    assert rigs.channels_bits(rig) == fk
     assert not rig.fabrik.constraints[0].shot.history
     assert rig.fabrik.constraints[1].shot.history
     wanted = {}
     for frame in (3, 17, 38):
-        go(frame)
-        wanted[frame] = pose_bits(rig)
+        rigs.go(frame)
+        wanted[frame] = rigs.pose_bits(rig)
     for frame in (38, 3, 17):
-        go(frame)
-        assert pose_bits(rig) == wanted[frame]
+        rigs.go(frame)
+        assert rigs.pose_bits(rig) == wanted[frame]
     rig.fabrik.constraints[0].weight = 2.0
-    update()
+    rigs.update()
     assert rig.fabrik.simulation.state == "STALE"
 
 
-def test_a_pole_an_orientation_and_stretch_go_with_it(empty_file):
+def test_a_pole_an_orientation_and_stretch_go_with_it():
     _, item = limited_chain(use_continuous=True, use_rotation=True, use_stretch=True)
-    item.pole_target = make_empty("Pole", (0, 4, 2))
+    item.pole_target = rigs.make_empty("Pole", (0, 4, 2))
     bpy.context.scene.frame_end = 8
     simulate()
     for frame in (1, 3.5, 5, 8):
-        go(frame)
+        rigs.go(frame)
         assert item.state != "INVALID", item.message
         assert "press Simulate" not in item.message
 
 
 def test_a_free_chain_led_by_the_tip_is_simulated_after_it(shot):
     rig, _ = shot
-    follower = make_chain(3, "Tail")
-    item = add_constraint(follower, "B2", rig, subtarget="B3", solver="FOLLOW")
-    update()
-    activate(follower)
+    follower = rigs.make_chain(3, "Tail")
+    item = rigs.add_constraint(follower, "B2", rig, subtarget="B3", solver="FOLLOW")
+    rigs.update()
+    rigs.activate(follower)
     simulate()
     assert follower.fabrik.simulation.state == "FRESH"
     for frame in (4, 22, 36):
-        go(frame)
+        rigs.go(frame)
         assert item.state == "REACHED"
         assert item.message == ""
     rig.fabrik.constraints[0].swing = 1.0
-    update()
+    rigs.update()
     assert follower.fabrik.simulation.state == "STALE"

@@ -11,21 +11,9 @@ from typing import Any
 
 import bpy
 import pytest
+import rigs
 from generated import generated_rig
 from mathutils import Matrix, Quaternion, Vector
-from rigs import (
-    activate,
-    add_constraint,
-    channels_bits,
-    evaluated,
-    go,
-    make_armature,
-    make_chain,
-    make_empty,
-    pose_bits,
-    tip_error,
-    update,
-)
 
 from samples.opening import FOLDER
 
@@ -47,8 +35,8 @@ def to_blender(rig: bpy.types.Object, *indices: int) -> Any:
 
 def pose(rig: bpy.types.Object) -> dict[str, Matrix]:
     """Return the frames of all bones in armature space, as shown."""
-    update()
-    return {bone.name: bone.matrix.copy() for bone in evaluated(rig).pose.bones}
+    rigs.update()
+    return {bone.name: bone.matrix.copy() for bone in rigs.evaluated(rig).pose.bones}
 
 
 def farthest(rig: bpy.types.Object, before: dict[str, Matrix], after: dict[str, Matrix]) -> float:
@@ -71,8 +59,8 @@ def random_limb(random: Random, count: int = 2) -> bpy.types.Object:
     along = random_vector(random).normalized()
     for _ in range(count):
         joints.append(joints[-1] + (along + random_vector(random, 0.3)).normalized())
-    rig = make_chain(count, "Limb", joints)
-    activate(rig)
+    rig = rigs.make_chain(count, "Limb", joints)
+    rigs.activate(rig)
     bpy.ops.object.mode_set(mode="EDIT")
     for bone in rig.data.edit_bones:
         bone.roll = random.uniform(-pi, pi)
@@ -114,8 +102,8 @@ def poled_limb(random: Random, count: int = 2) -> tuple[bpy.types.Object, Any]:
     con = add_native(
         rig,
         f"B{count - 1}",
-        target=make_empty("Target", tip),
-        pole_target=make_empty("Pole", knee + front * 2.0),
+        target=rigs.make_empty("Target", tip),
+        pole_target=rigs.make_empty("Pole", knee + front * 2.0),
         pole_angle=remainder(theta, 2.0 * pi),
         chain_count=count,
     )
@@ -128,7 +116,7 @@ def poled_limb(random: Random, count: int = 2) -> tuple[bpy.types.Object, Any]:
 @pytest.mark.parametrize("seed", range(8))
 def test_an_ordinary_limb_keeps_its_pose_and_its_fk_pose_there_and_back(seed: int) -> None:
     rig, con = poled_limb(Random(seed))
-    channels, settings, before = channels_bits(rig), settings_of(con), pose(rig)
+    channels, settings, before = rigs.channels_bits(rig), settings_of(con), pose(rig)
 
     there = from_blender(rig)
 
@@ -145,7 +133,7 @@ def test_an_ordinary_limb_keeps_its_pose_and_its_fk_pose_there_and_back(seed: in
     assert settings_of(native(rig, "B1")) == settings
     assert farthest(rig, before, pose(rig)) < NEAR
     assert back.moved < NEAR
-    assert channels_bits(rig) == channels, "the FK pose is another one"
+    assert rigs.channels_bits(rig) == channels, "the FK pose is another one"
 
 
 @pytest.mark.parametrize("seed", range(6))
@@ -190,14 +178,14 @@ def test_a_limb_goes_on_as_before_when_its_target_moves(seed: int) -> None:
 @pytest.mark.parametrize("is_ours", (True, False), ids=("ours", "Blender's"))
 def test_a_limb_without_size_is_converted_though_it_faces_no_pole(is_ours: bool) -> None:
     """Scaled to zero it has no axis to be turned about, and keeps the angle of its pole."""
-    rig, pole = make_chain(3), make_empty("Pole", (0, -2, 0.5))
-    target = make_empty("Target", (0.3, 0.4, 0.5))
+    rig, pole = rigs.make_chain(3), rigs.make_empty("Pole", (0, -2, 0.5))
+    target = rigs.make_empty("Target", (0.3, 0.4, 0.5))
     if is_ours:
-        add_constraint(rig, "B2", target, pole_target=pole)
+        rigs.add_constraint(rig, "B2", target, pole_target=pole)
     else:
         add_native(rig, "B2", target=target, pole_target=pole, pole_angle=0.3)
     rig.pose.bones["B0"].scale = (0.0, 0.0, 0.0)
-    update()
+    rigs.update()
     assert (to_blender(rig, 0) if is_ours else from_blender(rig)).names
     count = len(rig.pose.bones["B2"].constraints), len(rig.fabrik.constraints)
     assert count == ((1, 0) if is_ours else (0, 1))
@@ -210,8 +198,8 @@ def test_a_straight_limb_faces_its_pole_as_before_whatever_its_rolls(
 ) -> None:
     """Posed straight, or a little backward, it bends as its rolls or its rest pose tell."""
     knee = (0.0, -0.03, 1.0) if flexed else (0.0, 0.0, 1.0)
-    rig = make_chain(2, "Limb", ((0, 0, 0), knee, (0, 0, 2)))
-    activate(rig)
+    rig = rigs.make_chain(2, "Limb", ((0, 0, 0), knee, (0, 0, 2)))
+    rigs.activate(rig)
     bpy.ops.object.mode_set(mode="EDIT")
     for bone, roll in zip(rig.data.edit_bones, (0.4, 1.7), strict=True):
         bone.roll += roll
@@ -221,8 +209,8 @@ def test_a_straight_limb_faces_its_pole_as_before_whatever_its_rolls(
     con = add_native(
         rig,
         "B1",
-        target=make_empty("Target", (0.5, 1.5, 2.5)),
-        pole_target=make_empty("Pole", (2, -1, 1)),
+        target=rigs.make_empty("Target", (0.5, 1.5, 2.5)),
+        pole_target=rigs.make_empty("Pole", (2, -1, 1)),
         pole_angle=0.3,
         chain_count=2,
     )
@@ -245,7 +233,7 @@ def test_a_longer_chain_takes_the_shown_pose_as_its_fk_pose_and_says_so(
     if not has_pole:
         con.pole_target = None
     before = pose(rig)
-    missed = tip_error(rig, f"B{count - 1}", con.target)
+    missed = rigs.tip_error(rig, f"B{count - 1}", con.target)
     there = from_blender(rig)
     assert any("was applied as the FK pose" in note for note in there.notes)
     # Blender's chain stopped somewhat short of its target, and ours arrives.
@@ -258,7 +246,7 @@ def test_a_longer_chain_takes_the_shown_pose_as_its_fk_pose_and_says_so(
 def test_a_limb_that_is_sharply_bent_keeps_its_pose(name: str, frame: int) -> None:
     bpy.ops.wm.open_mainfile(filepath=str(FOLDER / f"{name}.blend"))
     (rig,) = (ob for ob in bpy.data.objects if ob.type == "ARMATURE")
-    go(frame)
+    rigs.go(frame)
     before = pose(rig)
     found = to_blender(rig)
     assert found.off == []
@@ -273,8 +261,8 @@ def test_a_pose_that_cannot_be_kept_is_a_warning(capfd: pytest.CaptureFixture[st
     con.target.location = con.target.location * 0.6 + Vector((0.1, 0.2, 0.3))
     for bone in rig.pose.bones:
         bone.keyframe_insert("rotation_quaternion", frame=1)
-    go(1)
-    activate(rig)
+    rigs.go(1)
+    rigs.activate(rig)
     bpy.ops.fabrik.convert_from_blender()
     last = [line for line in capfd.readouterr().out.splitlines() if "Converted" in line][-1]
     assert last.startswith("Warning: Converted 1 constraint; the pose changed by ")
@@ -288,20 +276,20 @@ def test_keyed_bones_keep_their_keys_and_the_difference_is_reported() -> None:
     con.target.location = con.target.location * 0.6 + random_vector(random, 0.3)
     for bone in rig.pose.bones:
         bone.keyframe_insert("rotation_quaternion", frame=1)
-    go(1)
-    before, channels = pose(rig), channels_bits(rig)
+    rigs.go(1)
+    before, channels = pose(rig), rigs.channels_bits(rig)
     found = from_blender(rig)
     after = pose(rig)
     assert any("animated bones keep their FK pose" in note for note in found.notes)
     heads = max((after[name].translation - before[name].translation).length for name in after)
     assert found.moved >= heads > 0.01
     rig.fabrik.constraints[0].enabled = False
-    go(1)
-    assert channels_bits(rig) == channels
+    rigs.go(1)
+    assert rigs.channels_bits(rig) == channels
 
 
 def test_constraints_that_share_bones_are_converted_together() -> None:
-    rig = make_armature(
+    rig = rigs.make_armature(
         {
             "Spine": ((0, 0, 0), (0, 0.1, 1), ""),
             "Chest": ((0, 0.1, 1), (0, 0, 2), "Spine"),
@@ -310,7 +298,7 @@ def test_constraints_that_share_bones_are_converted_together() -> None:
         }
     )
     for side, x in (("L", 1), ("R", -1)):
-        add_native(rig, f"Arm.{side}", target=make_empty(f"Hand.{side}", (x, 0.1, 2)))
+        add_native(rig, f"Arm.{side}", target=rigs.make_empty(f"Hand.{side}", (x, 0.1, 2)))
     before = pose(rig)
     found = from_blender(rig)
     assert found.names == ["Arm.L", "Arm.R"]
@@ -319,9 +307,9 @@ def test_constraints_that_share_bones_are_converted_together() -> None:
 
 
 def test_only_the_selected_bones_are_converted() -> None:
-    rig = make_chain(4)
+    rig = rigs.make_chain(4)
     for bone in ("B1", "B3"):
-        add_native(rig, bone, target=make_empty(bone, rig.data.bones[bone].tail_local))
+        add_native(rig, bone, target=rigs.make_empty(bone, rig.data.bones[bone].tail_local))
         native(rig, bone).chain_count = 2
     assert from_blender(rig, {"B3"}).names == ["B3"]
     assert native(rig, "B1")
@@ -329,7 +317,7 @@ def test_only_the_selected_bones_are_converted() -> None:
 
 
 def test_use_tail_off_reaches_with_what_blender_moves() -> None:
-    rig = make_armature(
+    rig = rigs.make_armature(
         {
             "A": ((0, 0, 0), (0, 0.2, 1), ""),
             "B": ((0, 0.2, 1), (0, 0, 2), "A"),
@@ -337,7 +325,7 @@ def test_use_tail_off_reaches_with_what_blender_moves() -> None:
             "Apart": ((0.4, 0, 2), (0.4, 0, 2.5), "B"),
         }
     )
-    target = make_empty("Target", (0.5, 0.2, 1.5))
+    target = rigs.make_empty("Target", (0.5, 0.2, 1.5))
     for tip, wanted, use_tail in (("Near", "Near", False), ("Apart", "B", True)):
         add_native(rig, tip, target=target, use_tail=False, chain_count=2)
         before = pose(rig)
@@ -399,20 +387,20 @@ def test_what_cannot_be_converted_is_refused_and_stays_as_it_was() -> None:
         rig, con = poled_limb(Random(2))
         for name, value in settings.items():
             setattr(con, name, value)
-        kept, channels = settings_of(con), channels_bits(rig)
+        kept, channels = settings_of(con), rigs.channels_bits(rig)
         with pytest.raises(Exception, match=reason) as caught:
             from_blender(rig)
         assert type(caught.value).__name__ == "ProblemError"
         assert settings_of(native(rig, "B1")) == kept
-        assert channels_bits(rig) == channels
+        assert rigs.channels_bits(rig) == channels
         assert len(rig.fabrik.constraints) == 0
         bpy.ops.wm.read_homefile(use_empty=True, use_factory_startup=True)
 
 
 def test_one_that_cannot_be_converted_is_listed_beside_those_that_were() -> None:
-    rig = make_chain(4)
+    rig = rigs.make_chain(4)
     for bone in ("B1", "B3"):
-        add_native(rig, bone, target=make_empty(bone, rig.data.bones[bone].tail_local))
+        add_native(rig, bone, target=rigs.make_empty(bone, rig.data.bones[bone].tail_local))
         native(rig, bone).chain_count = 2
     native(rig, "B1").ik_type = "DISTANCE"
     found = from_blender(rig)
@@ -445,7 +433,9 @@ def test_what_blender_has_alone_is_listed() -> None:
 def test_what_ours_has_alone_is_listed() -> None:
     rig = random_limb(Random(5), 3)
     tip = rig.data.bones["B2"].tail_local
-    item = add_constraint(rig, "B2", make_empty("Target", tip), pole_target=make_empty("Pole"))
+    item = rigs.add_constraint(
+        rig, "B2", rigs.make_empty("Target", tip), pole_target=rigs.make_empty("Pole")
+    )
     for name, value in {
         "softness": 0.1,
         "swing": 1.0,
@@ -481,16 +471,16 @@ def test_what_ours_has_alone_is_listed() -> None:
 @pytest.mark.parametrize("gap", [0.0, 0.1])
 def test_a_hand_that_is_not_at_the_tail_of_the_forearm_is_not_converted(gap: float) -> None:
     # Importers leave tails beside the next joint; Blender's IK would bring the tail to the target.
-    rig = make_armature(
+    rig = rigs.make_armature(
         {
             "Upper": ((0, 0, 0), (0, -0.1, 1), ""),
             "Lower": ((0, -0.1, 1), (gap, 0, 2), "Upper"),
             "Hand": ((0, 0, 2), (0, 0, 2.2), "Lower"),
         }
     )
-    item = add_constraint(rig, "Hand", make_empty("Target", (0.3, 0.2, 1.6)))
+    item = rigs.add_constraint(rig, "Hand", rigs.make_empty("Target", (0.3, 0.2, 1.6)))
     item.chain_count, item.use_tail = 3, False
-    update()
+    rigs.update()
     before = pose(rig)
     if gap:
         with pytest.raises(
@@ -507,8 +497,8 @@ def test_a_hand_that_is_not_at_the_tail_of_the_forearm_is_not_converted(gap: flo
 
 @pytest.mark.parametrize("is_on", [True, False])
 def test_a_foot_on_the_ground_is_told_to_lose_it(is_on: bool) -> None:
-    rig = make_chain(2)
-    item = add_constraint(rig, "B1", make_empty("Target", (0, 0, 2)))
+    rig = rigs.make_chain(2)
+    item = rigs.add_constraint(rig, "B1", rigs.make_empty("Target", (0, 0, 2)))
     item.ground.use = is_on
     item.ground.source = "SCENE"
     told = "No equivalent in Blender's IK: “Ground”" in " ".join(to_blender(rig).notes)
@@ -517,8 +507,8 @@ def test_a_foot_on_the_ground_is_told_to_lose_it(is_on: bool) -> None:
 
 @pytest.mark.parametrize("axis", "XZ")
 def test_a_hinge_becomes_locks_and_a_limit(axis: str) -> None:
-    rig = make_chain(2)
-    add_constraint(rig, "B1", make_empty("Target", (0, 0, 2)))
+    rig = rigs.make_chain(2)
+    rigs.add_constraint(rig, "B1", rigs.make_empty("Target", (0, 0, 2)))
     joint = rig.pose.bones["B1"].fabrik_joint
     joint.limit_type, joint.hinge_axis = "HINGE", axis
     joint.hinge_min, joint.hinge_max, joint.stiffness = -0.5, 1.0, 0.25
@@ -532,8 +522,8 @@ def test_a_hinge_becomes_locks_and_a_limit(axis: str) -> None:
 
 
 def test_a_cone_becomes_limits() -> None:
-    rig = make_chain(2)
-    add_constraint(rig, "B1", make_empty("Target", (0, 0, 2)))
+    rig = rigs.make_chain(2)
+    rigs.add_constraint(rig, "B1", rigs.make_empty("Target", (0, 0, 2)))
     joint = rig.pose.bones["B0"].fabrik_joint
     joint.limit_type, joint.swing_x, joint.swing_z = "CONE", 0.5, 0.75
     joint.twist_min, joint.twist_max = -0.25, 1.0
@@ -560,16 +550,16 @@ def swung(count: int, has_pole: bool) -> bpy.types.Object:
         con.target.keyframe_insert("location", frame=frame)
     for frame in (1, 20):
         rig.pose.bones["B1"].keyframe_insert("location", frame=frame)
-    go(7)
+    rigs.go(7)
     return rig
 
 
 def poses(rig: bpy.types.Object) -> list[dict[str, Matrix]]:
     found = []
     for frame in range(1, 21):
-        go(frame)
+        rigs.go(frame)
         found.append(pose(rig))
-    go(7)
+    rigs.go(7)
     return found
 
 
@@ -583,7 +573,7 @@ def test_how_far_other_frames_of_the_animation_go_is_said(is_back: bool) -> None
     rig.pose.bones["B1"].scale.x = 1.25
     before = poses(rig)
     (rig.fabrik.constraints[0] if is_back else native(rig, "B4")).target.location.x += 0.01
-    update()
+    rigs.update()
     place = (rig.fabrik.constraints[0] if is_back else native(rig, "B4")).target.location.copy()
 
     found = convert(rig)
@@ -617,8 +607,8 @@ def test_nothing_is_said_where_other_frames_are_as_before() -> None:
 def keyed_values(rig: bpy.types.Object, get: Callable[[bpy.types.Object], float]) -> list[float]:
     values: list[float] = []
     for frame in (1, 5, 10):
-        go(frame)
-        values.append(round(get(evaluated(rig)), 4))
+        rigs.go(frame)
+        values.append(round(get(rigs.evaluated(rig)), 4))
     return values
 
 
@@ -629,7 +619,7 @@ def test_keys_go_along_there_and_back() -> None:
         con.influence, con.pole_angle, con.enabled = influence, start + angle, enabled
         for name in ("influence", "pole_angle", "enabled"):
             con.keyframe_insert(name, frame=frame)
-    go(1)
+    rigs.go(1)
     found = from_blender(rig)
     assert found.notes == []
     item = rig.fabrik.constraints[0]
@@ -638,7 +628,7 @@ def test_keys_go_along_there_and_back() -> None:
     angles = keyed_values(rig, lambda r: r.fabrik.constraints[0].pole_angle)
     assert angles[2] - angles[0] == pytest.approx(0.2, abs=1e-3)
     assert angles[0] == pytest.approx(0.0, abs=1e-3)
-    go(1)
+    rigs.go(1)
     to_blender(rig)
     angles = keyed_values(rig, lambda r: native(r, "B1").pole_angle)
     assert angles[0] == pytest.approx(start, abs=1e-3)
@@ -653,7 +643,7 @@ def test_keys_of_mute_become_keys_of_enabled() -> None:
     for frame, mute in ((1, False), (5, True), (10, False)):
         con.mute = mute
         con.keyframe_insert("mute", frame=frame)
-    go(1)
+    rigs.go(1)
     from_blender(rig)
     assert keyed_values(rig, lambda r: r.fabrik.constraints[0].enabled) == [True, False, True]
 
@@ -671,14 +661,14 @@ def test_drivers_go_along(kind: str) -> None:
         if kind == "SCRIPTED":
             driver.expression = "1 - var" if name == "influence" else "var"
     rig.update_tag()
-    go(1)
+    rigs.go(1)
     start = con.pole_angle
     from_blender(rig)
 
     def now() -> tuple[float, bool, float]:
         rig.update_tag()
-        go(1)
-        item = evaluated(rig).fabrik.constraints[0]
+        rigs.go(1)
+        item = rigs.evaluated(rig).fabrik.constraints[0]
         return item.influence, item.enabled, item.pole_angle
 
     influence, enabled, angle = now()
@@ -692,8 +682,8 @@ def test_drivers_go_along(kind: str) -> None:
     now()
     to_blender(rig)
     rig.update_tag()
-    go(1)
-    assert evaluated(rig).pose.bones["B1"].constraints["IK"].pole_angle == pytest.approx(
+    rigs.go(1)
+    assert rigs.evaluated(rig).pose.bones["B1"].constraints["IK"].pole_angle == pytest.approx(
         start, abs=1e-3
     )
 
@@ -703,7 +693,7 @@ def test_an_action_that_others_use_is_left_to_them() -> None:
     con.keyframe_insert("influence", frame=1)
     other = rig.copy()
     bpy.context.scene.collection.objects.link(other)
-    go(1)
+    rigs.go(1)
     from_blender(rig)
     path = 'pose.bones["B1"].constraints["IK"].influence'
     assert rig.animation_data.action != other.animation_data.action
@@ -735,18 +725,18 @@ def test_the_operators_report_how_far_the_pose_went_and_can_be_undone(
 ) -> None:
     rig, con = poled_limb(Random(12))
     settings = settings_of(con)
-    activate(rig)
-    update()
-    before = pose_bits(rig)
+    rigs.activate(rig)
+    rigs.update()
+    before = rigs.pose_bits(rig)
     bpy.ops.ed.undo_push(message="step")
     bpy.ops.fabrik.convert_from_blender("EXEC_DEFAULT", True)
     assert "Converted 1 constraint; the pose changed by " in capfd.readouterr().out
-    update()
+    rigs.update()
     bpy.ops.ed.undo()
     rig = bpy.data.objects["Limb"]
-    update()
+    rigs.update()
     assert len(rig.fabrik.constraints) == 0
-    assert pose_bits(rig) == before
+    assert rigs.pose_bits(rig) == before
     kept = settings_of(native(rig, "B1"))
     assert [n for n in kept if isinstance(kept[n], float) and kept[n] != settings[n]] == []
     bpy.ops.fabrik.convert_from_blender()
@@ -756,12 +746,12 @@ def test_the_operators_report_how_far_the_pose_went_and_can_be_undone(
 
 
 def test_the_buttons_say_why_they_are_grey() -> None:
-    rig = make_chain(2)
+    rig = rigs.make_chain(2)
     with pytest.raises(RuntimeError, match="no Inverse Kinematics constraint"):
         bpy.ops.fabrik.convert_from_blender()
     with pytest.raises(RuntimeError, match="No constraint"):
         bpy.ops.fabrik.convert_to_blender()
-    add_constraint(rig, "B1")
+    rigs.add_constraint(rig, "B1")
     with pytest.raises(RuntimeError, match="has no target"):
         bpy.ops.fabrik.convert_to_blender()
     assert not rig.pose.bones["B1"].constraints
@@ -816,7 +806,7 @@ def test_a_rig_of_rigifys_keeps_its_pose_and_its_switches(rigify: bpy.types.Obje
     items = rig.fabrik.constraints
     for has_poles in (False, True):
         after = show_rigify(rig, has_poles, True)
-        on = [item.enabled for item in evaluated(rig).fabrik.constraints]
+        on = [item.enabled for item in rigs.evaluated(rig).fabrik.constraints]
         assert on == [not has_poles, has_poles] * 4
         assert all(item.state in ("REACHED", "DISABLED") for item in items)
         for name in ("ORG-forearm.L", "ORG-forearm.R", "ORG-shin.L", "ORG-shin.R"):
@@ -832,7 +822,9 @@ def test_a_rig_of_rigifys_keeps_its_pose_and_its_switches(rigify: bpy.types.Obje
         limbs
     )
     show_rigify(rig, True, False)
-    on = [not c.mute for b in evaluated(rig).pose.bones for c in b.constraints if c.type == "IK"]
+    on = [
+        not c.mute for b in rigs.evaluated(rig).pose.bones for c in b.constraints if c.type == "IK"
+    ]
     assert on == [False, True] * 4
 
 
@@ -883,18 +875,18 @@ def test_posed_rigs_of_rigifys_stay_where_blenders_ik_has_them(
 
 def test_what_would_follow_other_chains_one_update_late_stays_blenders() -> None:
     """As the second of the three IK constraints that Rigify gives to a paw's leg does."""
-    rig = make_chain(4, "Leg", ((0, 0, 0), (0, 0.2, 1), (0, 0, 2), (0, 0.2, 3), (0, 0, 4)))
-    goal = make_armature({"Goal": ((0, 0.2, 3), (0, 0.2, 3.5), "")}, "Goals")
+    rig = rigs.make_chain(4, "Leg", ((0, 0, 0), (0, 0.2, 1), (0, 0, 2), (0, 0.2, 3), (0, 0, 4)))
+    goal = rigs.make_armature({"Goal": ((0, 0.2, 3), (0, 0.2, 3.5), "")}, "Goals")
     follower = goal.pose.bones["Goal"].constraints.new("COPY_LOCATION")
     follower.target, follower.subtarget = rig, "B1"
     limit = goal.pose.bones["Goal"].constraints.new("LIMIT_DISTANCE")
     limit.target, limit.subtarget, limit.distance = rig, "B0", 2.5
     first = rig.pose.bones["B1"].constraints.new("IK")
-    first.target, first.chain_count = make_empty("First", (0.5, 0.3, 1.5)), 2
-    other = make_chain(2, "Other", ((2, 0, 0), (2, 0.2, 1), (2, 0, 2)))
+    first.target, first.chain_count = rigs.make_empty("First", (0.5, 0.3, 1.5)), 2
+    other = rigs.make_chain(2, "Other", ((2, 0, 0), (2, 0.2, 1), (2, 0, 2)))
     second = other.pose.bones["B1"].constraints.new("IK")
     second.target, second.subtarget, second.chain_count = goal, "Goal", 2
-    update()
+    rigs.update()
     before = pose(other)
     assert len(from_blender(rig).names) == 1
     with pytest.raises(Exception, match=r"wasn't converted: .* one update late"):

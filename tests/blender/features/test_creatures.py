@@ -7,22 +7,10 @@ from itertools import pairwise
 
 import bpy
 import pytest
+import rigs
 from characters import ANIMALS, make_animal
 from creatures import ANKLE, FEET, make_quadruped
 from mathutils import Matrix, Vector
-from rigs import (
-    activate,
-    add_constraint,
-    evaluated,
-    go,
-    link,
-    make_empty,
-    make_linear,
-    pose_bits,
-    shown_bones,
-    tip_world,
-    update,
-)
 from shapes import make_terrain
 from spiders import key_body, make_floor, make_spider, select
 
@@ -33,8 +21,8 @@ def walk(rig: bpy.types.Object, speed: float, frames: int = 60) -> bpy.types.Pro
     """Let it walk straight ahead, by so many metres a frame, with one click on Add Walk."""
     bpy.context.scene.frame_start, bpy.context.scene.frame_end = 1, frames
     key_body(rig, {1: (0, 0, 0), frames: (0, -speed * (frames - 1), 0)})
-    make_linear(rig)
-    activate(rig)
+    rigs.make_linear(rig)
+    rigs.activate(rig)
     assert bpy.ops.fabrik.gait_add() == {"FINISHED"}
     return rig.fabrik.gaits[0]
 
@@ -53,13 +41,13 @@ def falls_of(rig: bpy.types.Object):
 def said(rig: bpy.types.Object) -> str:
     from addon.features.gait.message import status_message
 
-    update()
+    rigs.update()
     return status_message(rig, 0)
 
 
 def joints_of(rig: bpy.types.Object, bones: int, foot: str) -> list[Vector]:
     legs = [f"Leg {i}{foot[3:]}" for i in range(bones)]
-    return [tip_world(rig, name, use_tail=False) for name in (*legs, foot)]
+    return [rigs.tip_world(rig, name, use_tail=False) for name in (*legs, foot)]
 
 
 def bends(joints: list[Vector]) -> list[float]:
@@ -69,7 +57,7 @@ def bends(joints: list[Vector]) -> list[float]:
     ]
 
 
-def test_one_click_finds_the_legs_of_a_quadruped(empty_file: None) -> None:
+def test_one_click_finds_the_legs_of_a_quadruped() -> None:
     rig = make_quadruped()
     make_floor()
     gait = walk(rig, 0.04)
@@ -86,9 +74,7 @@ def test_one_click_finds_the_legs_of_a_quadruped(empty_file: None) -> None:
 
 @pytest.mark.parametrize("bones", [2, 3, 4, 5])
 @pytest.mark.parametrize("extension", [0.8, 0.95, 0.999])
-def test_feet_lift_and_stand_and_knees_do_not_pop(
-    empty_file: None, extension: float, bones: int
-) -> None:
+def test_feet_lift_and_stand_and_knees_do_not_pop(extension: float, bones: int) -> None:
     rig = make_quadruped(bones, extension)
     make_floor()
     frames, speed = 50, 0.05
@@ -101,7 +87,7 @@ def test_feet_lift_and_stand_and_knees_do_not_pop(
     paths: dict[str, list[Vector]] = {name: [] for name in FEET}
     knees: dict[str, list[list[float]]] = {name: [] for name in FEET}
     for frame in range(1, frames + 1):
-        go(frame)
+        rigs.go(frame)
         for name in FEET:
             joints = joints_of(rig, bones, name)
             paths[name].append(joints[-1])
@@ -120,7 +106,7 @@ def test_feet_lift_and_stand_and_knees_do_not_pop(
                 assert abs(a[i] - 2 * b[i] + c[i]) <= math.radians(60.0)
 
 
-def test_tail_and_head_stay_alive(empty_file: None) -> None:
+def test_tail_and_head_stay_alive() -> None:
     """They are carried along, keep their own animation, and can be led by other constraints."""
     rig = make_quadruped(extension=0.99)
     make_floor()
@@ -132,30 +118,30 @@ def test_tail_and_head_stay_alive(empty_file: None) -> None:
             bone.keyframe_insert("rotation_euler", frame=frame)
     walk(rig, 0.03, 40)
     simulate()
-    sunk = 1.1 - tip_world(rig, "Hips", use_tail=False).z
+    sunk = 1.1 - rigs.tip_world(rig, "Hips", use_tail=False).z
     assert sunk > 0.03
     for frame in (1, 20):
-        go(frame)
-        shown = shown_bones(rig)
+        rigs.go(frame)
+        shown = rigs.shown_bones(rig)
         assert shown["Head"].rotation_euler.x == pytest.approx(0.4 if frame == 20 else -0.4)
         tail, hips = shown["Tail 1"], shown["Hips"]
         assert (tail.head - hips.head).length == pytest.approx(0.05, abs=1e-5)
     item = rig.fabrik.constraints.add()
     item.name, item.bone, item.chain_count, item.solver = "Tail", "Tail 3", 3, "FOLLOW"
-    item.target = link(bpy.data.objects.new("Carrot", None))
+    item.target = rigs.link(bpy.data.objects.new("Carrot", None))
     simulate()
     assert said(rig) == ""
     played = {}
     for frame in range(1, 41):
-        go(frame)
-        played[frame] = pose_bits(rig)
+        rigs.go(frame)
+        played[frame] = rigs.pose_bits(rig)
     for frame in (30, 4, 17):
-        go(frame)
-        assert pose_bits(rig) == played[frame]
+        rigs.go(frame)
+        assert rigs.pose_bits(rig) == played[frame]
     assert item.state != "INVALID"
 
 
-def test_bones_that_are_selected_are_legs_up_to_where_they_branch(empty_file: None) -> None:
+def test_bones_that_are_selected_are_legs_up_to_where_they_branch() -> None:
     rig = make_quadruped()
     make_floor()
     select(rig, [f"Leg 2{foot[3:]}" for foot in FEET])
@@ -164,11 +150,11 @@ def test_bones_that_are_selected_are_legs_up_to_where_they_branch(empty_file: No
     assert {item.chain_count for item in rig.fabrik.constraints} == {3}
 
 
-def test_what_has_no_legs_is_refused_and_nothing_was_made(empty_file: None) -> None:
+def test_what_has_no_legs_is_refused_and_nothing_was_made() -> None:
     from rigs import make_chain
 
     rig = make_chain(6)
-    activate(rig)
+    rigs.activate(rig)
     with pytest.raises(RuntimeError, match="No legs found in “Rig”"):
         bpy.ops.fabrik.gait_add()
     assert not rig.fabrik.gaits
@@ -183,7 +169,7 @@ def warnings(capfd: pytest.CaptureFixture[str], call) -> str:
 
 @pytest.mark.parametrize("is_named", [False, True])
 @pytest.mark.parametrize("name", ANIMALS)
-def test_animals_walk_on_all_their_legs(empty_file: None, capfd, name: str, is_named: bool) -> None:
+def test_animals_walk_on_all_their_legs(capfd, name: str, is_named: bool) -> None:
     rig = make_animal(name, is_named)
     joints, ends = ANIMALS[name]
     make_floor()
@@ -198,7 +184,7 @@ def test_animals_walk_on_all_their_legs(empty_file: None, capfd, name: str, is_n
     assert len(legs) == 2 * [*ends.values()].count("LEG")
 
 
-def test_what_stands_beside_recognized_legs_is_said(empty_file: None, capfd) -> None:
+def test_what_stands_beside_recognized_legs_is_said(capfd) -> None:
     """Forelegs without names, of which one has lost most of its bones."""
     rig = make_quadruped()
     bpy.ops.object.mode_set(mode="EDIT")
@@ -214,12 +200,12 @@ def test_what_stands_beside_recognized_legs_is_said(empty_file: None, capfd) -> 
     assert "Only 2 legs walk, but “ToeFL” also reach the ground" in capfd.readouterr().out
 
 
-def test_what_keeps_legs_from_walking_is_said_at_once(empty_file: None, capfd) -> None:
+def test_what_keeps_legs_from_walking_is_said_at_once(capfd) -> None:
     rig = make_quadruped()
     make_floor()
     copy = rig.pose.bones["Leg 0.F.L"].constraints.new("COPY_ROTATION")
     copy.target, copy.subtarget = rig, "Head"
-    activate(rig)
+    rigs.activate(rig)
     assert "of “Leg 0.F.L” applies after the solver" in warnings(capfd, bpy.ops.fabrik.gait_add)
     assert "of “Leg 0.F.L” applies after the solver" in warnings(capfd, bpy.ops.fabrik.simulate)
 
@@ -228,15 +214,15 @@ def lead(rig: bpy.types.Object) -> bpy.types.Constraint:
     """Let another bone pose one in the middle of a leg."""
     con = rig.pose.bones["Leg 1.F.L"].constraints.new("COPY_TRANSFORMS")
     con.target, con.subtarget = rig, "Leg 1.H.R"
-    update()
+    rigs.update()
     return con
 
 
-def test_legs_that_something_else_poses_are_refused(empty_file: None) -> None:
+def test_legs_that_something_else_poses_are_refused() -> None:
     rig = make_quadruped()
     make_floor()
     con = lead(rig)
-    activate(rig)
+    rigs.activate(rig)
     with pytest.raises(RuntimeError, match=f"“Leg 1.F.L” is posed by its constraint “{con.name}”"):
         bpy.ops.fabrik.gait_add()
     assert not rig.fabrik.constraints and not rig.fabrik.gaits
@@ -244,7 +230,7 @@ def test_legs_that_something_else_poses_are_refused(empty_file: None) -> None:
     assert bpy.ops.fabrik.gait_add() == {"FINISHED"}
 
 
-def test_a_leg_that_something_else_poses_later_is_invalid(empty_file: None) -> None:
+def test_a_leg_that_something_else_poses_later_is_invalid() -> None:
     rig = make_quadruped()
     make_floor()
     walk(rig, 0.03, 10)
@@ -254,22 +240,22 @@ def test_a_leg_that_something_else_poses_later_is_invalid(empty_file: None) -> N
     assert f"constraint “{con.name}”" in item.message
     assert "“Leg 1.F.L” is posed by its constraint" in said(rig)
     con.influence = 0.5
-    update()
+    rigs.update()
     assert item.state != "INVALID" and "applies after the solver" in item.message
     con.influence = 1.0
     con.keyframe_insert("influence", frame=1)
-    update()
+    rigs.update()
     assert item.state != "INVALID" and "applies after the solver" in item.message
     con.driver_remove("influence")
     rig.animation_data_clear()
-    update()
+    rigs.update()
     assert item.state == "INVALID"
     con.mute = True
-    update()
+    rigs.update()
     assert item.state != "INVALID" and "constraint" not in item.message
 
 
-def test_simulate_says_which_constraints_are_invalid(empty_file: None, capfd) -> None:
+def test_simulate_says_which_constraints_are_invalid(capfd) -> None:
     rig = make_quadruped()
     make_floor()
     walk(rig, 0.03, 10)
@@ -279,7 +265,7 @@ def test_simulate_says_which_constraints_are_invalid(empty_file: None, capfd) ->
     assert "“Nothing”: No target" in out
 
 
-def test_legs_without_reach_to_step_with_are_named(empty_file: None, capfd) -> None:
+def test_legs_without_reach_to_step_with_are_named(capfd) -> None:
     rig = make_quadruped(extension=0.99)
     make_floor()
     gait = walk(rig, 0.03, 20)
@@ -291,7 +277,7 @@ def test_legs_without_reach_to_step_with_are_named(empty_file: None, capfd) -> N
     assert "stretched" not in warnings(capfd, bpy.ops.fabrik.simulate)
 
 
-def test_a_body_too_fast_for_its_legs_is_said(empty_file: None, capfd) -> None:
+def test_a_body_too_fast_for_its_legs_is_said(capfd) -> None:
     rig = make_quadruped()
     make_floor()
     gait = walk(rig, 0.4, 20)
@@ -300,13 +286,13 @@ def test_a_body_too_fast_for_its_legs_is_said(empty_file: None, capfd) -> None:
     assert "slow the body down" in said(rig)
 
 
-def test_legs_that_are_no_animals_have_to_be_selected(empty_file: None) -> None:
+def test_legs_that_are_no_animals_have_to_be_selected() -> None:
     """Two pairs that arch sideways may be anything, unless they're called legs."""
     rig = make_spider(4)
     names = [bone.name for bone in rig.data.bones]
     for i, name in enumerate(names):
         rig.data.bones[name].name = f"Bone.{i:03}"
-    activate(rig)
+    rigs.activate(rig)
     with pytest.raises(RuntimeError, match="select the last bones of at least two legs"):
         bpy.ops.fabrik.gait_add()
     for i, name in enumerate(names):
@@ -316,13 +302,13 @@ def test_legs_that_are_no_animals_have_to_be_selected(empty_file: None) -> None:
     assert bones == {(f"Leg2.{row}.{side}", True, 3) for row in (0, 1) for side in "LR"}
 
 
-def test_evaluated_body_sinks_no_more_than_the_legs_ask_for(empty_file: None) -> None:
+def test_evaluated_body_sinks_no_more_than_the_legs_ask_for() -> None:
     rig = make_quadruped(extension=0.999)
     make_floor()
     walk(rig, 0.02, 20)
     simulate()
-    go(15)
-    hips = evaluated(rig).pose.bones["Hips"].head.z
+    rigs.go(15)
+    hips = rigs.evaluated(rig).pose.bones["Hips"].head.z
     assert 0.9 < hips < 1.06
 
 
@@ -347,7 +333,7 @@ TO_Y_UP = Matrix.Rotation(-0.5 * math.pi, 4, "X")
 )
 @pytest.mark.parametrize("is_selected", [False, True], ids=["found", "selected"])
 def test_legs_step_from_back_to_front_wherever_it_faces(
-    empty_file: None, rest: Matrix, placed: Matrix, front: str, up: str, is_selected: bool
+    rest: Matrix, placed: Matrix, front: str, up: str, is_selected: bool
 ) -> None:
     from addon.features.gait.gait_plan import plans_of
 
@@ -355,16 +341,16 @@ def test_legs_step_from_back_to_front_wherever_it_faces(
     rig.data.transform(rest)
     rig.matrix_world = placed
     make_floor()
-    update()
+    rigs.update()
     if is_selected:
         select(rig, list(FEET))
     else:
-        activate(rig)
+        rigs.activate(rig)
     assert bpy.ops.fabrik.gait_add() == {"FINISHED"}
     gait = rig.fabrik.gaits[0]
     assert (gait.front_axis, gait.up_axis) == (front, up)
     gait.pattern = "WAVE"
-    update()
+    rigs.update()
     groups = dict(zip([leg.constraint for leg in gait.legs], plans_of(rig)[0].groups, strict=True))
     assert sorted(FEET, key=lambda foot: groups[foot]) == [
         "Paw.H.L",
@@ -374,7 +360,7 @@ def test_legs_step_from_back_to_front_wherever_it_faces(
     ]
 
 
-def test_a_front_that_is_up_is_said(empty_file: None) -> None:
+def test_a_front_that_is_up_is_said() -> None:
     rig = make_quadruped()
     make_floor()
     gait = walk(rig, 0.03, 10)
@@ -391,7 +377,7 @@ def add_strip(ob: bpy.types.Object) -> None:
 
 
 @pytest.mark.parametrize("of", ["target", "body"])
-def test_a_bake_under_nla_strips_is_refused_and_changes_nothing(empty_file: None, of: str) -> None:
+def test_a_bake_under_nla_strips_is_refused_and_changes_nothing(of: str) -> None:
     rig = make_quadruped()
     make_floor()
     walk(rig, 0.03, 20)
@@ -399,12 +385,12 @@ def test_a_bake_under_nla_strips_is_refused_and_changes_nothing(empty_file: None
     ob = rig if of == "body" else rig.fabrik.constraints["Paw.F.L"].target
     add_strip(ob)
     simulate()
-    go(7)
-    before = pose_bits(rig)
+    rigs.go(7)
+    before = rigs.pose_bits(rig)
     with pytest.raises(RuntimeError, match=f"“{ob.name}” has NLA strips"):
         bpy.ops.fabrik.gait_bake()
-    go(7)
-    assert pose_bits(rig) == before
+    rigs.go(7)
+    assert rigs.pose_bits(rig) == before
     assert rig.fabrik.gaits[0].enabled
     ob.animation_data.nla_tracks[0].mute = True
     simulate()
@@ -421,7 +407,7 @@ def rolls(rig: bpy.types.Object) -> dict[str, float]:
     """By which angle bones of the spine are rolled about the way ahead, in degrees."""
     found = {}
     for name in ("Hips", "Loin", "Back", "Chest"):
-        turned = shown_bones(rig)[name].matrix.to_3x3()
+        turned = rigs.shown_bones(rig)[name].matrix.to_3x3()
         right = turned @ rig.data.bones[name].matrix_local.to_3x3().inverted() @ Vector((-1, 0, 0))
         found[name] = math.degrees(math.asin(right.z))
     return found
@@ -435,10 +421,10 @@ def twisting(rig: bpy.types.Object, ground: bpy.types.Object) -> None:
     assert said(rig) == ""
 
 
-def test_hips_and_chest_lie_on_their_own_feet_with_the_spine_between(empty_file: None) -> None:
+def test_hips_and_chest_lie_on_their_own_feet_with_the_spine_between() -> None:
     rig = make_quadruped()
     twisting(rig, twisted_ground())
-    go(1)
+    rigs.go(1)
     rolled = rolls(rig)
     # The front is at −Y, and the right side at −X: before the middle it is the higher one.
     assert rolled["Chest"] > 3.0
@@ -450,7 +436,7 @@ def test_hips_and_chest_lie_on_their_own_feet_with_the_spine_between(empty_file:
         share += lengths[name] / sum(lengths[n] for n in ("Loin", "Back", "Chest"))
         assert rolled[name] - rolled["Hips"] == pytest.approx(share * twist, abs=0.4)
     for frame in range(1, 41):
-        go(frame)
+        rigs.go(frame)
         assert {item.state for item in rig.fabrik.constraints} == {"REACHED"}, frame
 
 
@@ -464,7 +450,7 @@ def pitches(rig: bpy.types.Object) -> dict[str, float]:
     """By which angle bones of the spine are pitched up, in degrees."""
     found = {}
     for name in ("Hips", "Loin", "Back", "Chest"):
-        turned = shown_bones(rig)[name].matrix.to_3x3()
+        turned = rigs.shown_bones(rig)[name].matrix.to_3x3()
         ahead = turned @ rig.data.bones[name].matrix_local.to_3x3().inverted() @ Vector((0, -1, 0))
         found[name] = math.degrees(math.asin(ahead.z))
     return found
@@ -473,13 +459,13 @@ def pitches(rig: bpy.types.Object) -> dict[str, float]:
 @pytest.mark.parametrize("slope", [0.0, 0.2])
 @pytest.mark.parametrize("bend", [-0.3, 0.3])
 def test_hips_and_chest_pitch_with_their_own_ground_and_the_spine_bends_between(
-    empty_file: None, bend: float, slope: float
+    bend: float, slope: float
 ) -> None:
     rig = make_quadruped()
     gait = walk(rig, 0.008, 40)
     gait.source, gait.ground = "OBJECT", curved_ground(bend, slope)
     simulate()
-    go(1)
+    rigs.go(1)
     pitched = pitches(rig)
     # The feet are half a metre before and behind the middle, and the front is at −Y.
     for name, y in (("Hips", 0.5), ("Chest", -0.5)):
@@ -492,45 +478,45 @@ def test_hips_and_chest_pitch_with_their_own_ground_and_the_spine_bends_between(
         share += lengths[name] / sum(lengths[n] for n in ("Loin", "Back", "Chest"))
         assert pitched[name] - pitched["Hips"] == pytest.approx(share * bent, abs=0.6)
     # Both girdles are as high above their feet as at rest.
-    feet = {row: tip_world(rig, f"Paw.{row}.L", use_tail=False) for row in "FH"}
-    shown = shown_bones(rig)
+    feet = {row: rigs.tip_world(rig, f"Paw.{row}.L", use_tail=False) for row in "FH"}
+    shown = rigs.shown_bones(rig)
     for row, name in (("F", "Leg 0.F.L"), ("H", "Leg 0.H.L")):
         assert shown[name].head.z - feet[row].z == pytest.approx(1.0 - 0.06, abs=0.08)
     before: dict[str, float] = {}
     for frame in range(1, 41):
-        go(frame)
+        rigs.go(frame)
         assert {item.state for item in rig.fabrik.constraints} == {"REACHED"}, frame
         now = pitches(rig)
         assert all(abs(now[name] - angle) < 1.0 for name, angle in before.items()), frame
         before = now
 
 
-def test_a_spine_on_a_plain_slope_does_not_bend(empty_file: None) -> None:
+def test_a_spine_on_a_plain_slope_does_not_bend() -> None:
     rig = make_quadruped()
     gait = walk(rig, 0.008, 20)
     gait.source, gait.ground = "OBJECT", curved_ground(0.0, 0.3)
     simulate()
-    go(10)
+    rigs.go(10)
     pitched = pitches(rig)
     assert pitched["Hips"] > 12.0
     assert max(pitched.values()) - min(pitched.values()) < 0.1
 
 
-def test_a_spine_on_even_ground_is_as_it_was_animated(empty_file: None) -> None:
+def test_a_spine_on_even_ground_is_as_it_was_animated() -> None:
     rig = make_quadruped()
     make_floor()
     walk(rig, 0.03, 20)
     simulate()
     for frame in (1, 7, 13, 20):
-        go(frame)
+        rigs.go(frame)
         for name in ("Loin", "Back", "Chest"):
-            matrix = shown_bones(rig)[name].matrix_basis
+            matrix = rigs.shown_bones(rig)[name].matrix_basis
             assert max(abs(x) for row in matrix - Matrix() for x in row) < 1e-5
 
 
-def test_a_spine_that_branches_does_not_bend(empty_file: None) -> None:
+def test_a_spine_that_branches_does_not_bend() -> None:
     rig = make_quadruped()
-    activate(rig)
+    rigs.activate(rig)
     bpy.ops.object.mode_set(mode="EDIT")
     rig.data.edit_bones["Chest"].parent = rig.data.edit_bones["Hips"]
     chest = rig.data.edit_bones["Chest"]
@@ -547,20 +533,20 @@ def test_a_spine_that_branches_does_not_bend(empty_file: None) -> None:
     assert {leg.spine for leg in plans_of(rig)[0].legs} == {0.0}
 
 
-def test_bake_keys_the_spine_too(empty_file: None) -> None:
+def test_bake_keys_the_spine_too() -> None:
     rig = make_quadruped()
     twisting(rig, twisted_ground())
     seen = {}
     for frame in (1, 20, 40):
-        go(frame)
+        rigs.go(frame)
         seen[frame] = rolls(rig)
     assert bpy.ops.fabrik.gait_bake() == {"FINISHED"}
     for frame, rolled in seen.items():
-        go(frame)
+        rigs.go(frame)
         assert rolls(rig) == pytest.approx(rolled, abs=0.2)
 
 
-def test_steps_of_an_older_form_are_outdated(empty_file: None) -> None:
+def test_steps_of_an_older_form_are_outdated() -> None:
     from addon.features.simulation import history
     from fabrik_solver.motion import codec, packing
 
@@ -572,8 +558,8 @@ def test_steps_of_an_older_form_are_outdated(empty_file: None) -> None:
     found = history.data(rig, own)
     before = codec.Form(b"FABW", 3).packed(*packing.FORM.unpacked(found.blob))
     history.write(rig, own, found._replace(blob=before))
-    update()
-    go(5)
+    rigs.update()
+    rigs.go(5)
     assert said(rig) == "Simulation is outdated: press Simulate"
     simulate()
     assert said(rig) == ""
@@ -591,7 +577,7 @@ def bumpy_ground() -> bpy.types.Object:
 
 @pytest.mark.parametrize("speed", [0.015, 0.03])
 @pytest.mark.parametrize("extension", [0.8, 0.95, 0.999])
-def test_steps_over_bumps_take_their_time(empty_file: None, extension: float, speed: float) -> None:
+def test_steps_over_bumps_take_their_time(extension: float, speed: float) -> None:
     """A body that has yet to sink hurries no step, and every foot finds ground."""
     rig = make_quadruped(extension=extension)
     gait = walk(rig, speed, 100)
@@ -605,42 +591,44 @@ def test_steps_over_bumps_take_their_time(empty_file: None, extension: float, sp
             assert fall.land - fall.lift >= 0.9 * gait.duration
 
 
-def test_constraints_without_a_name_are_legs(empty_file: None) -> None:
+def test_constraints_without_a_name_are_legs() -> None:
     """A script may leave out the names, by which legs find their constraints."""
     rig = make_quadruped()
     make_floor()
-    targets = [make_empty("Target", tip_world(rig, foot, use_tail=False)) for foot in FEET]
+    targets = [
+        rigs.make_empty("Target", rigs.tip_world(rig, foot, use_tail=False)) for foot in FEET
+    ]
     for foot, target in zip(FEET, targets, strict=True):
-        add_constraint(rig, foot, target, chain_count=3, use_tail=False)
-    activate(rig)
+        rigs.add_constraint(rig, foot, target, chain_count=3, use_tail=False)
+    rigs.activate(rig)
     assert bpy.ops.fabrik.gait_add() == {"FINISHED"}
     items, legs = rig.fabrik.constraints, rig.fabrik.gaits[0].legs
     assert sorted(items[leg.constraint].bone for leg in legs) == sorted(FEET)
     assert len(items) == 4
     bpy.context.scene.frame_end = 20
     key_body(rig, {1: (0, 0, 0), 20: (0, -1, 0)})
-    go(1)
+    rigs.go(1)
     simulate()
     assert said(rig) == ""
 
 
 @pytest.mark.parametrize("ways", [(4.2, 0, 0), (-2.2, -2.2, 0)], ids=str)
-def test_legs_do_not_cross_to_the_side(empty_file: None, ways: tuple[float, float, float]) -> None:
+def test_legs_do_not_cross_to_the_side(ways: tuple[float, float, float]) -> None:
     """A body that its animation does not turn along its way steps to the side."""
     rig = make_quadruped()
     make_floor()
     bpy.context.scene.frame_end = 90
     key_body(rig, {1: (0, 0, 0), 90: ways})
-    make_linear(rig)
-    activate(rig)
+    rigs.make_linear(rig)
+    rigs.activate(rig)
     assert bpy.ops.fabrik.gait_add() == {"FINISHED"}
     simulate()
     gaps: list[float] = []
     for frame in range(1, 91):
-        go(frame)
+        rigs.go(frame)
         assert {item.state for item in rig.fabrik.constraints} == {"REACHED"}
         seen = rig.matrix_world.inverted()
-        x = {foot: (seen @ tip_world(rig, foot, use_tail=False)).x for foot in FEET}
+        x = {foot: (seen @ rigs.tip_world(rig, foot, use_tail=False)).x for foot in FEET}
         gaps += [x[f"Paw.{row}.L"] - x[f"Paw.{row}.R"] for row in "FH"]
     assert min(gaps) > 0.2 * 0.32
 
@@ -663,7 +651,7 @@ def make_stairs(slant: float, rise: float, run: float) -> list[tuple[float, floa
     places = [(x, *place) for x in (-5.0, 5.0) for place in profile]
     faces = [(i, i + count, i + count + 1, i + 1) for i in range(count - 1)]
     mesh.from_pydata(places, [], faces)
-    link(bpy.data.objects.new("Stairs", mesh))
+    rigs.link(bpy.data.objects.new("Stairs", mesh))
     return profile
 
 
@@ -677,9 +665,7 @@ def height_at(profile: list[tuple[float, float]], y: float) -> float:
 
 @pytest.mark.parametrize("slant", [1e-4, 0.02])
 @pytest.mark.parametrize("rise, run", [(0.12, 0.35), (0.16, 0.32)])
-def test_hooves_stand_on_treads_and_cut_no_edges(
-    empty_file: None, slant: float, rise: float, run: float
-) -> None:
+def test_hooves_stand_on_treads_and_cut_no_edges(slant: float, rise: float, run: float) -> None:
     rig = make_quadruped()
     profile = make_stairs(slant, rise, run)
     end = 80
@@ -688,8 +674,8 @@ def test_hooves_stand_on_treads_and_cut_no_edges(
     for falls in falls_of(rig):
         assert all(fall.normal[2] > 0.9 for fall in falls)
     for tick in range(2, 2 * end + 1):
-        go(tick / 2)
-        shown = evaluated(rig)
+        rigs.go(tick / 2)
+        shown = rigs.evaluated(rig)
         for foot in FEET:
             hoof = shown.matrix_world @ shown.pose.bones[foot].head
             for aside in (-0.03, 0.0, 0.03):

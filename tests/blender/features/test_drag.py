@@ -8,28 +8,10 @@ from pathlib import Path
 
 import bpy
 import pytest
+import rigs
 from bpy_extras.view3d_utils import location_3d_to_region_2d
 from mathutils import Matrix, Vector
 from operating import select_bone, select_bones
-from rigs import (
-    activate,
-    add_constraint,
-    channels_bits,
-    curves,
-    evaluated,
-    everything_bits,
-    go,
-    is_keyed,
-    link,
-    make_armature,
-    make_chain,
-    make_empty,
-    shown_bits,
-    tip_error,
-    tip_world,
-    update,
-    world_location,
-)
 
 from addon.blender.errors import ProblemError
 from addon.features.drag import drag
@@ -54,7 +36,7 @@ MODES = ("QUATERNION", "AXIS_ANGLE", "XYZ", "ZXY")
 
 
 def pose_mode(rig: bpy.types.Object) -> None:
-    activate(rig)
+    rigs.activate(rig)
     bpy.ops.object.mode_set(mode="POSE")
 
 
@@ -65,16 +47,16 @@ def awkward(ob: bpy.types.Object) -> None:
 
 def reaching(count: int = 3, **settings: object) -> tuple[bpy.types.Object, bpy.types.Object]:
     """Return a chain that reaches an Empty, in Pose Mode."""
-    rig, target = make_chain(count), make_empty(location=(1, 0.3, 1.5))
-    add_constraint(rig, f"B{count - 1}", target, **settings)
-    update()
+    rig, target = rigs.make_chain(count), rigs.make_empty(location=(1, 0.3, 1.5))
+    rigs.add_constraint(rig, f"B{count - 1}", target, **settings)
+    rigs.update()
     pose_mode(rig)
     return rig, target
 
 
 def drag_by(rig: bpy.types.Object, bone: str, way: Vector = WAY) -> None:
     assert bpy.ops.fabrik.drag(armature=rig.name, bone=bone, value=way) == {"FINISHED"}
-    update()
+    rigs.update()
 
 
 def auto_key() -> None:
@@ -85,12 +67,12 @@ def auto_key() -> None:
 
 def file_state() -> list[object]:
     """Return everything that a cancelled drag must give back."""
-    state: list[object] = [everything_bits()]
+    state: list[object] = [rigs.everything_bits()]
     for ob in sorted(bpy.data.objects, key=lambda ob: ob.name):
         state += [ob.name, ob.location[:], ob.select_get(), sorted(ob.keys())]
-        state += [(c.data_path, c.array_index, keys_of(c)) for c in curves(ob)]
+        state += [(c.data_path, c.array_index, keys_of(c)) for c in rigs.curves(ob)]
         if ob.type == "ARMATURE":
-            state += [channels_bits(ob), shown_bits(ob), ob.fabrik.active_index]
+            state += [rigs.channels_bits(ob), rigs.shown_bits(ob), ob.fabrik.active_index]
             state += [(item.name, item.state, item.error) for item in ob.fabrik.constraints]
             state += [(b.name, b.fabrik_name) for b in ob.pose.bones]
     return state
@@ -105,36 +87,36 @@ def keys_of(curve: bpy.types.FCurve) -> list[tuple[float, ...]]:
 
 def test_the_target_moves_as_the_bone_is_dragged_and_the_tip_with_it() -> None:
     rig, target = reaching()
-    before = world_location(target)
+    before = rigs.world_location(target)
     drag_by(rig, "B1")
-    assert (world_location(target) - before - WAY).length < 1e-6
-    assert tip_error(rig, "B2", target) < 1e-3
+    assert (rigs.world_location(target) - before - WAY).length < 1e-6
+    assert rigs.tip_error(rig, "B2", target) < 1e-3
 
 
 def test_a_target_that_hangs_on_anything_moves_in_world_space() -> None:
     rig, target = reaching()
-    parent = make_empty("Parent")
+    parent = rigs.make_empty("Parent")
     awkward(parent)
     target.parent = parent
     target.matrix_parent_inverse = Matrix.Rotation(0.7, 4, "X") @ Matrix.Scale(1.7, 4)
     awkward(target)
     target.delta_location = (0.1, 0.2, 0.3)
-    update()
-    before = world_location(target)
+    rigs.update()
+    before = rigs.world_location(target)
     drag_by(rig, "B0")
-    assert (world_location(target) - before - WAY).length < 1e-5
+    assert (rigs.world_location(target) - before - WAY).length < 1e-5
 
 
 def test_a_target_with_a_child_of_constraint_moves_in_world_space() -> None:
     rig, target = reaching()
-    parent = make_empty("Parent")
+    parent = rigs.make_empty("Parent")
     awkward(parent)
     con = target.constraints.new("CHILD_OF")
     con.target = parent
-    update()
-    before = world_location(target)
+    rigs.update()
+    before = rigs.world_location(target)
     drag_by(rig, "B0")
-    assert (world_location(target) - before - WAY).length < 1e-5
+    assert (rigs.world_location(target) - before - WAY).length < 1e-5
 
 
 @pytest.mark.parametrize("is_own", (True, False))
@@ -145,20 +127,20 @@ def test_a_bone_as_target_moves_in_world_space(is_own: bool, is_local: bool) -> 
         "Hand": ((0.5, 0.2, 1.2), (0.5, 0.6, 1.3), "Root"),
     }
     chain = {"B0": ((0, 0, 0), (0, 0.2, 1), ""), "B1": ((0, 0.2, 1), (0, 0, 2), "B0")}
-    rig = make_armature({**chain, **bones} if is_own else chain)
-    other = rig if is_own else make_armature(bones, "Other")
+    rig = rigs.make_armature({**chain, **bones} if is_own else chain)
+    other = rig if is_own else rigs.make_armature(bones, "Other")
     other.data.bones["Hand"].use_local_location = is_local
     awkward(other)
     other.pose.bones["Root"].rotation_quaternion = (0.8, 0.1, 0.4, -0.3)
     other.pose.bones["Root"].scale = (1.1, 0.9, 1.4)
-    add_constraint(rig, "B1", other, subtarget="Hand")
-    update()
-    before = tip_world(other, "Hand", use_tail=False)
+    rigs.add_constraint(rig, "B1", other, subtarget="Hand")
+    rigs.update()
+    before = rigs.tip_world(other, "Hand", use_tail=False)
     held = drag.begin(rig, "B0")
     held.move_by(tuple(WAY))
     held.confirm()
-    update()
-    assert (tip_world(other, "Hand", use_tail=False) - before - WAY).length < 1e-5
+    rigs.update()
+    assert (rigs.tip_world(other, "Hand", use_tail=False) - before - WAY).length < 1e-5
 
 
 def test_with_an_offset_the_tip_moves_as_the_mouse_does_and_is_what_is_held() -> None:
@@ -166,23 +148,23 @@ def test_with_an_offset_the_tip_moves_as_the_mouse_does_and_is_what_is_held() ->
     rig.fabrik.constraints[0].use_offset = True
     rig.fabrik.constraints[0].offset_location = (0.2, -0.3, 0.1)
     target.rotation_euler = (0.3, 0.7, -1.0)
-    update()
-    tip = tip_world(rig, "B2")
-    assert tip_error(rig, "B2", target) > 0.3
+    rigs.update()
+    tip = rigs.tip_world(rig, "B2")
+    assert rigs.tip_error(rig, "B2", target) > 0.3
     held = drag.begin(rig, "B2")
     assert (Vector(held.place) - tip).length < 1e-3
     held.move_by(tuple(WAY))
-    update()
-    assert (tip_world(rig, "B2") - tip - WAY).length < 1e-3
+    rigs.update()
+    assert (rigs.tip_world(rig, "B2") - tip - WAY).length < 1e-3
 
 
 def test_of_several_constraints_the_nearest_tip_counts_and_then_the_active_one() -> None:
-    rig = make_chain(6)
-    far, near, twin = (make_empty(name, (0.5, 0.2, 2)) for name in ("Far", "Near", "Twin"))
-    add_constraint(rig, "B5", far)
-    add_constraint(rig, "B3", near)
-    add_constraint(rig, "B3", twin)
-    update()
+    rig = rigs.make_chain(6)
+    far, near, twin = (rigs.make_empty(name, (0.5, 0.2, 2)) for name in ("Far", "Near", "Twin"))
+    rigs.add_constraint(rig, "B5", far)
+    rigs.add_constraint(rig, "B3", near)
+    rigs.add_constraint(rig, "B3", twin)
+    rigs.update()
     for active, wanted in ((0, near), (1, near), (2, twin)):
         rig.fabrik.active_index = active
         assert drag.begin(rig, "B1").name == wanted.name
@@ -192,14 +174,14 @@ def test_of_several_constraints_the_nearest_tip_counts_and_then_the_active_one()
 
 
 def test_the_tip_bone_whose_head_reaches_is_of_the_chain() -> None:
-    rig, target = make_chain(4), make_empty(location=(0.6, 0.2, 1.5))
-    add_constraint(rig, "B3", make_empty("Far", (0.5, 0.4, 3)))
-    add_constraint(rig, "B2", target, use_tail=False)
-    update()
+    rig, target = rigs.make_chain(4), rigs.make_empty(location=(0.6, 0.2, 1.5))
+    rigs.add_constraint(rig, "B3", rigs.make_empty("Far", (0.5, 0.4, 3)))
+    rigs.add_constraint(rig, "B2", target, use_tail=False)
+    rigs.update()
     assert drag.begin(rig, "B2").name == target.name
     assert drag.begin(rig, "B3").name == "Far"
     rig.fabrik.constraints[1].use_rotation = True
-    update()
+    rigs.update()
     assert drag.begin(rig, "B2").name == target.name
 
 
@@ -207,10 +189,10 @@ def test_locked_numbers_of_the_targets_location_stay() -> None:
     rig, target = reaching()
     target.lock_location = (True, False, False)
     target.driver_add("location", 1).driver.expression = "0.25"
-    update()
+    rigs.update()
     drag_by(rig, "B1")
     assert target.location.x == 1.0
-    assert world_location(target).y == pytest.approx(0.25)
+    assert rigs.world_location(target).y == pytest.approx(0.25)
     assert target.location.z == pytest.approx(1.0)
 
 
@@ -218,18 +200,22 @@ def test_locked_numbers_of_the_targets_location_stay() -> None:
 def test_the_moved_target_is_keyed_if_auto_keying_is_on(is_bone: bool) -> None:
     rig, target = reaching()
     if is_bone:
-        target = make_armature({"Hand": ((1, 0, 1), (1, 0, 2), "")}, "Other")
+        target = rigs.make_armature({"Hand": ((1, 0, 1), (1, 0, 2), "")}, "Other")
         rig.fabrik.constraints[0].target, rig.fabrik.constraints[0].subtarget = target, "Hand"
         pose_mode(rig)
-        update()
+        rigs.update()
     path = 'pose.bones["Hand"].location' if is_bone else "location"
     drag_by(rig, "B1")
-    assert not is_keyed(target, path)
+    assert not rigs.is_keyed(target, path)
     auto_key()
-    go(7)
+    rigs.go(7)
     drag_by(rig, "B1")
-    assert [round(keys_of(c)[0][0]) for c in curves(target) if c.data_path == path] == [7, 7, 7]
-    assert not curves(rig)
+    assert [round(keys_of(c)[0][0]) for c in rigs.curves(target) if c.data_path == path] == [
+        7,
+        7,
+        7,
+    ]
+    assert not rigs.curves(rig)
 
 
 def test_auto_keying_keeps_to_what_the_preferences_and_tools_allow(
@@ -240,19 +226,19 @@ def test_auto_keying_keeps_to_what_the_preferences_and_tools_allow(
     preferences = bpy.context.preferences.edit
     preferences.use_keyframe_insert_available = True
     drag_by(rig, "B1")
-    assert not curves(target)
+    assert not rigs.curves(target)
     preferences.use_keyframe_insert_available = False
     bpy.context.scene.tool_settings.auto_keying_mode = "REPLACE_KEYS"
     drag_by(rig, "B1")
-    assert not curves(target)
+    assert not rigs.curves(target)
     assert "warning" not in capfd.readouterr().out.lower()
     target.keyframe_insert("location", frame=1)
-    go(5)
+    rigs.go(5)
     drag_by(rig, "B1")
-    assert [len(keys_of(curve)) for curve in curves(target)] == [1, 1, 1]
-    go(1)
+    assert [len(keys_of(curve)) for curve in rigs.curves(target)] == [1, 1, 1]
+    rigs.go(1)
     drag_by(rig, "B1")
-    assert curves(target)[0].keyframe_points[0].co[1] == pytest.approx(target.location.x)
+    assert rigs.curves(target)[0].keyframe_points[0].co[1] == pytest.approx(target.location.x)
 
 
 # A chain without a constraint
@@ -261,92 +247,92 @@ def test_auto_keying_keeps_to_what_the_preferences_and_tools_allow(
 @pytest.mark.parametrize("mode", MODES)
 @pytest.mark.parametrize("place", ("plain", "awkward"))
 def test_a_bone_without_a_constraint_pulls_its_chain_along(mode: str, place: str) -> None:
-    rig = make_chain(5, mode=mode)
+    rig = rigs.make_chain(5, mode=mode)
     rig.pose.bones["B1"].matrix_basis = Matrix.Rotation(0.5, 4, "X")
     if place == "awkward":
         rig.location, rig.rotation_euler, rig.scale = (3, -2, 1), (0.4, 1.0, -2.0), (-1.3,) * 3
-    update()
+    rigs.update()
     pose_mode(rig)
-    before = tip_world(rig, "B4")
-    way = 0.4 * (world_location(rig) - before) + WAY
+    before = rigs.tip_world(rig, "B4")
+    way = 0.4 * (rigs.world_location(rig) - before) + WAY
     drag_by(rig, "B4", way)
-    assert (tip_world(rig, "B4") - before - way).length < 1e-4 * 5
+    assert (rigs.tip_world(rig, "B4") - before - way).length < 1e-4 * 5
     assert not len(rig.fabrik.constraints)
-    assert channels_bits(rig) == shown_bits(rig)
+    assert rigs.channels_bits(rig) == rigs.shown_bits(rig)
     assert bpy.data.objects[:] == [rig], "something was left behind"
     assert "fabrik_dependency" not in rig
     assert rig.animation_data is None
 
 
 def test_the_pose_that_is_left_is_ordinary_fk() -> None:
-    rig = make_chain(4)
+    rig = rigs.make_chain(4)
     pose_mode(rig)
     drag_by(rig, "B3")
-    bits = channels_bits(rig)
-    target = make_empty()
-    add_constraint(rig, "B3", target)
-    update()
-    assert channels_bits(rig) == bits != shown_bits(rig)
+    bits = rigs.channels_bits(rig)
+    target = rigs.make_empty()
+    rigs.add_constraint(rig, "B3", target)
+    rigs.update()
+    assert rigs.channels_bits(rig) == bits != rigs.shown_bits(rig)
     rig.fabrik.constraints[0].enabled = False
-    update()
-    assert channels_bits(rig) == bits == shown_bits(rig)
+    rigs.update()
+    assert rigs.channels_bits(rig) == bits == rigs.shown_bits(rig)
 
 
 def test_the_chain_begins_at_the_topmost_selected_bone() -> None:
-    rig = make_chain(6)
+    rig = rigs.make_chain(6)
     assert turned_by_drag(rig, "B4", set()) == {"B0", "B1", "B2", "B3", "B4"}
     assert turned_by_drag(rig, "B4", {"B4"}) == {"B0", "B1", "B2", "B3", "B4"}
     assert turned_by_drag(rig, "B4", {"B3", "B2", "B5"}) == {"B2", "B3", "B4"}
 
 
 def test_the_operator_knows_the_selected_root() -> None:
-    rig = make_chain(6)
+    rig = rigs.make_chain(6)
     pose_mode(rig)
     select_bones(rig, "B3")
-    rest = channels_bits(rig)
+    rest = rigs.channels_bits(rig)
     drag_by(rig, "B4")
     assert rig.pose.bones["B2"].rotation_quaternion[:] == (1, 0, 0, 0)
     assert rig.pose.bones["B3"].rotation_quaternion[:] != (1, 0, 0, 0)
-    assert channels_bits(rig) != rest
+    assert rigs.channels_bits(rig) != rest
 
 
 def test_the_tip_follows_whatever_its_root_hangs_on() -> None:
-    rig = make_chain(6)
+    rig = rigs.make_chain(6)
     for name, angle in (("B0", 0.7), ("B1", -0.9), ("B3", 0.5)):
         rig.pose.bones[name].matrix_basis = Matrix.Rotation(angle, 4, "X")
     rig.pose.bones["B1"].scale = (1.2, 0.8, 1.2)
     rig.pose.bones["B4"].location = (5, 6, 7)  # It is connected: this means nothing.
-    update()
-    tip = tip_world(rig, "B5")
+    rigs.update()
+    tip = rigs.tip_world(rig, "B5")
     held = drag.begin(rig, "B5", {"B2"})
     assert (Vector(held.place) - tip).length < 1e-5
     held.move_by((0.1, -0.4, -0.3))
-    update()
-    assert (tip_world(rig, "B5") - tip - Vector((0.1, -0.4, -0.3))).length < 1e-3
+    rigs.update()
+    assert (rigs.tip_world(rig, "B5") - tip - Vector((0.1, -0.4, -0.3))).length < 1e-3
 
 
 def test_bones_that_changed_since_the_last_drag_are_known() -> None:
-    rig = make_chain(3)
+    rig = rigs.make_chain(3)
     pose_mode(rig)
     drag_by(rig, "B2")
     rig.data.bones["B2"].name = "Tip"
     rig.data.bones["B1"].inherit_scale = "NONE"
     rig.pose.bones["B0"].scale = (2, 2, 2)
-    update()
-    tip = tip_world(rig, "Tip")
+    rigs.update()
+    tip = rigs.tip_world(rig, "Tip")
     drag_by(rig, "Tip", Vector((0.1, -0.2, -0.2)))
-    assert (tip_world(rig, "Tip") - tip - Vector((0.1, -0.2, -0.2))).length < 1e-3
+    assert (rigs.tip_world(rig, "Tip") - tip - Vector((0.1, -0.2, -0.2))).length < 1e-3
 
 
 def test_the_chain_ends_where_a_constraint_poses() -> None:
-    rig = make_chain(6)
-    target = make_empty(location=(0.8, 0.2, 1.5))
-    item = add_constraint(rig, "B2", target)
-    update()
+    rig = rigs.make_chain(6)
+    target = rigs.make_empty(location=(0.8, 0.2, 1.5))
+    item = rigs.add_constraint(rig, "B2", target)
+    rigs.update()
     assert turned_by_drag(rig, "B5", set()) == {"B3", "B4", "B5"}
     assert turned_by_drag(rig, "B5", {"B1"}) == {"B3", "B4", "B5"}
     item.enabled = False
-    update()
+    rigs.update()
     assert len(turned_by_drag(rig, "B5", set())) == 6
 
 
@@ -356,22 +342,22 @@ def turned_by_drag(rig: bpy.types.Object, bone: str, selected: set[str]) -> set[
     held.move_by(tuple(WAY))
     found = {b.name for b in rig.pose.bones if b.rotation_quaternion[:] != before[b.name]}
     held.cancel()
-    update()
+    rigs.update()
     return found
 
 
 def test_chains_that_hang_on_the_dragged_one_still_reach() -> None:
-    rig = make_chain(6)
-    target = make_empty(location=(0.8, 0.2, 4.0))
-    add_constraint(rig, "B5", target, chain_count=3)
-    update()
+    rig = rigs.make_chain(6)
+    target = rigs.make_empty(location=(0.8, 0.2, 4.0))
+    rigs.add_constraint(rig, "B5", target, chain_count=3)
+    rigs.update()
     pose_mode(rig)
     drag_by(rig, "B2", Vector((0.2, 0.1, -0.2)))
-    assert tip_error(rig, "B5", target) < 1e-3
+    assert rigs.tip_error(rig, "B5", target) < 1e-3
 
 
 def test_joint_limits_hold() -> None:
-    rig = make_chain(4)
+    rig = rigs.make_chain(4)
     for bone in rig.pose.bones:
         joint = bone.fabrik_joint
         joint.limit_type, joint.hinge_axis = "HINGE", "X"
@@ -391,18 +377,18 @@ def test_joint_limits_hold() -> None:
 def test_locked_rotations_stay_and_the_joint_turns_about_the_others(
     mode: str, is_by_number: bool
 ) -> None:
-    rig = make_chain(4, mode=mode)
+    rig = rigs.make_chain(4, mode=mode)
     rig.pose.bones["B1"].lock_rotations_4d = is_by_number
     rig.pose.bones["B1"].matrix_basis = Matrix.Rotation(0.4, 4, "X")
     rig.pose.bones["B2"].matrix_basis = Matrix.Rotation(0.4, 4, "Z")
     rig.pose.bones["B0"].lock_rotation = (True, True, True)
     rig.pose.bones["B1"].lock_rotation = (False, True, True)
-    update()
+    rigs.update()
     pose_mode(rig)
     held_bone = rotation_numbers(rig, "B0"), rotation_numbers(rig, "B2")
-    tip = tip_world(rig, "B3")
+    tip = rigs.tip_world(rig, "B3")
     drag_by(rig, "B3", Vector((0.2, 0.3, -0.3)))
-    assert (tip_world(rig, "B3") - tip - Vector((0.2, 0.3, -0.3))).length < 1e-3
+    assert (rigs.tip_world(rig, "B3") - tip - Vector((0.2, 0.3, -0.3))).length < 1e-3
     assert rotation_numbers(rig, "B0") == held_bone[0]
     assert rotation_numbers(rig, "B2") != held_bone[1]
     angles = rig.pose.bones["B1"].matrix_basis.to_euler()
@@ -411,14 +397,14 @@ def test_locked_rotations_stay_and_the_joint_turns_about_the_others(
 
 
 def test_locked_numbers_of_a_quaternion_stay_whatever_they_are() -> None:
-    rig = make_chain(4)
+    rig = rigs.make_chain(4)
     for bone in rig.pose.bones:
         bone.rotation_quaternion = (1.6, 0.4, -0.6, 0.2)
         bone.lock_rotation = (False, True, False)
     bones = [rig.pose.bones[name] for name in ("B0", "B1", "B2")]
     bones[0].lock_rotation_w = True
     before = [bone.rotation_quaternion[:] for bone in bones]
-    update()
+    rigs.update()
     pose_mode(rig)
     drag_by(rig, "B2")
     after = [bone.rotation_quaternion[:] for bone in bones]
@@ -429,11 +415,11 @@ def test_locked_numbers_of_a_quaternion_stay_whatever_they_are() -> None:
 
 
 def test_locked_euler_angles_stay_whatever_they_are() -> None:
-    rig = make_chain(4, mode="ZXY")
+    rig = rigs.make_chain(4, mode="ZXY")
     for bone in rig.pose.bones:
         bone.rotation_euler = (0.2, -0.3, 0.4)
         bone.lock_rotation = (True, False, False)
-    update()
+    rigs.update()
     locked_angles = [bone.rotation_euler.x for bone in rig.pose.bones]
     pose_mode(rig)
     drag_by(rig, "B3")
@@ -442,15 +428,15 @@ def test_locked_euler_angles_stay_whatever_they_are() -> None:
 
 
 def test_rotations_with_a_driver_stay() -> None:
-    rig = make_chain(4)
+    rig = rigs.make_chain(4)
     rig.pose.bones["B1"].driver_add("rotation_quaternion", 1).driver.expression = "0.3"
-    update()
+    rigs.update()
     pose_mode(rig)
     before = rotation_numbers(rig, "B1")
-    tip = tip_world(rig, "B3")
+    tip = rigs.tip_world(rig, "B3")
     drag_by(rig, "B3")
     assert rotation_numbers(rig, "B1") == before
-    assert (tip_world(rig, "B3") - tip - WAY).length < 1e-3
+    assert (rigs.tip_world(rig, "B3") - tip - WAY).length < 1e-3
 
 
 def rotation_numbers(rig: bpy.types.Object, bone: str) -> tuple[float, ...]:
@@ -461,25 +447,25 @@ def rotation_numbers(rig: bpy.types.Object, bone: str) -> tuple[float, ...]:
 
 @pytest.mark.parametrize("mode", MODES)
 def test_the_posed_bones_are_keyed_if_auto_keying_is_on(mode: str) -> None:
-    rig = make_chain(4, mode=mode)
+    rig = rigs.make_chain(4, mode=mode)
     pose_mode(rig)
     auto_key()
     rig.pose.bones["B0"].lock_rotation = (True, True, True)
-    go(3)
+    rigs.go(3)
     drag_by(rig, "B2")
-    posed = tip_world(rig, "B2")
-    paths = {curve.data_path for curve in curves(rig)}
+    posed = rigs.tip_world(rig, "B2")
+    paths = {curve.data_path for curve in rigs.curves(rig)}
     wanted = {"QUATERNION": "quaternion", "AXIS_ANGLE": "axis_angle"}.get(mode, "euler")
     assert paths == {f'pose.bones["B{i}"].rotation_{wanted}' for i in (1, 2)}
-    go(9)
-    go(3)
-    assert (tip_world(rig, "B2") - posed).length < 1e-6
+    rigs.go(9)
+    rigs.go(3)
+    assert (rigs.tip_world(rig, "B2") - posed).length < 1e-6
 
 
 def test_a_full_turn_of_an_euler_angle_is_kept() -> None:
-    rig = make_chain(3, mode="XYZ")
+    rig = rigs.make_chain(3, mode="XYZ")
     rig.pose.bones["B1"].rotation_euler.x = 2 * pi + 0.1
-    update()
+    rigs.update()
     pose_mode(rig)
     drag_by(rig, "B2", Vector((0, 0.1, -0.1)))
     assert rig.pose.bones["B1"].rotation_euler.x == pytest.approx(2 * pi + 0.1, abs=radians(40))
@@ -498,12 +484,12 @@ def keyed_target_scene() -> tuple[bpy.types.Object, str]:
     target.keyframe_insert("location", frame=1)
     for frame in (1, 10):
         rig.pose.bones["B1"].keyframe_insert("rotation_quaternion", frame=frame)
-    go(1)
+    rigs.go(1)
     return rig, "B1"
 
 
 def chain_scene() -> tuple[bpy.types.Object, str]:
-    rig = make_chain(4, mode="XYZ")
+    rig = rigs.make_chain(4, mode="XYZ")
     rig.pose.bones["B1"].rotation_euler = (0.1, 0.2, 0.3)
     pose_mode(rig)
     return rig, "B3"
@@ -514,36 +500,36 @@ def keyed_chain_scene() -> tuple[bpy.types.Object, str]:
     for frame, angle in ((1, 0.2), (10, -0.4)):
         rig.pose.bones["B2"].rotation_euler.x = angle
         rig.pose.bones["B2"].keyframe_insert("rotation_euler", frame=frame)
-    go(5)
+    rigs.go(5)
     return rig, bone
 
 
 def off_scene() -> tuple[bpy.types.Object, str]:
     """A chain whose constraint is off now, and that carries one which is on."""
-    rig = make_chain(6)
-    item = add_constraint(rig, "B2", make_empty(location=(0.9, 0.2, 1.0)))
-    add_constraint(rig, "B5", make_empty("Upper", (0.5, 0.5, 3.0)), chain_count=3)
-    update()
+    rig = rigs.make_chain(6)
+    item = rigs.add_constraint(rig, "B2", rigs.make_empty(location=(0.9, 0.2, 1.0)))
+    rigs.add_constraint(rig, "B5", rigs.make_empty("Upper", (0.5, 0.5, 3.0)), chain_count=3)
+    rigs.update()
     rig.pose.bones["B0"].rotation_quaternion = (0.9, 0.1, 0.2, 0.1)
-    update()
+    rigs.update()
     item.enabled = False
-    update()
+    rigs.update()
     pose_mode(rig)
     return rig, "B2"
 
 
 def target_bone_scene() -> tuple[bpy.types.Object, str]:
     """A target bone that is itself posed by a chain with a free root."""
-    rig = make_armature(
+    rig = rigs.make_armature(
         {
             "Hand": ((0.6, 0, 1.2), (0.6, 0, 1.6), ""),
             "B0": ((0, 0, 0), (0, 0.2, 1), ""),
             "B1": ((0, 0.2, 1), (0, 0, 2), "B0"),
         }
     )
-    add_constraint(rig, "Hand", make_empty(location=(0.8, 0, 1.9)), use_free_root=True)
-    add_constraint(rig, "B1", rig, subtarget="Hand")
-    update()
+    rigs.add_constraint(rig, "Hand", rigs.make_empty(location=(0.8, 0, 1.9)), use_free_root=True)
+    rigs.add_constraint(rig, "B1", rig, subtarget="Hand")
+    rigs.update()
     pose_mode(rig)
     return rig, "B0"
 
@@ -564,30 +550,30 @@ def test_a_cancelled_drag_leaves_everything_as_it_was(
 ) -> None:
     rig, bone = scene()
     bpy.context.scene.tool_settings.use_keyframe_insert_auto = True
-    update()
+    rigs.update()
     before = file_state()
     held = drag.begin(rig, bone)
     for i in range(1, 6):
         held.move_by((0.1 * i, -0.15 * i, -0.2 * i))
-        update()
-    assert everything_bits() != before[0]
+        rigs.update()
+    assert rigs.everything_bits() != before[0]
     held.cancel()
-    update()
+    rigs.update()
     assert file_state() == before
     frame = bpy.context.scene.frame_current
-    go(frame + 1)
-    go(frame)
-    assert everything_bits() == before[0]
+    rigs.go(frame + 1)
+    rigs.go(frame)
+    assert rigs.everything_bits() == before[0]
 
 
 def test_coming_back_to_the_start_is_as_if_nothing_had_happened() -> None:
     rig, bone = chain_scene()
-    update()
+    rigs.update()
     before = file_state()
     held = drag.begin(rig, bone)
     held.move_by(tuple(WAY))
     held.move_by((0.0, 0.0, 0.0))
-    update()
+    rigs.update()
     assert file_state() == before
 
 
@@ -596,18 +582,18 @@ def test_after_undo_everything_is_as_before(
     scene: Callable[[], tuple[bpy.types.Object, str]],
 ) -> None:
     rig, bone = scene()
-    update()
+    rigs.update()
     name, before = rig.name, file_state()
     bpy.ops.ed.undo_push(message="before")
     bpy.ops.fabrik.drag("EXEC_DEFAULT", True, bone=bone, value=WAY)
-    update()
+    rigs.update()
     dragged = file_state()
     assert dragged != before
     bpy.ops.ed.undo()
-    update()
+    rigs.update()
     assert file_state() == before
     bpy.ops.ed.redo()
-    update()
+    rigs.update()
     assert file_state() == dragged
     assert bpy.data.objects[name].mode == "POSE"
 
@@ -617,11 +603,11 @@ def test_after_undo_everything_is_as_before(
 
 def refusal(rig: bpy.types.Object, bone: str) -> str:
     """Return what the operator says, after it left everything as it was."""
-    update()
+    rigs.update()
     before = file_state()
     with pytest.raises(RuntimeError) as found:
         bpy.ops.fabrik.drag(armature=rig.name, bone=bone, value=WAY)
-    update()
+    rigs.update()
     assert file_state() == before
     return str(found.value)
 
@@ -649,16 +635,16 @@ def test_problems_are_said_in_place() -> None:
 def test_a_constraint_whose_bone_is_gone_lets_all_bones_be_dragged() -> None:
     rig, _ = reaching()
     rig.fabrik.constraints[0].bone = "Gone"
-    update()
-    before = tip_world(rig, "B2")
+    rigs.update()
+    before = rigs.tip_world(rig, "B2")
     drag_by(rig, "B2")
-    assert (tip_world(rig, "B2") - before).length > 0.5 * WAY.length
+    assert (rigs.tip_world(rig, "B2") - before).length > 0.5 * WAY.length
 
 
 def test_a_connected_target_bone_and_a_rest_pose_are_said() -> None:
-    rig = make_chain(5)
-    other = make_chain(2, "Other")
-    add_constraint(rig, "B1", other, subtarget="B1")
+    rig = rigs.make_chain(5)
+    other = rigs.make_chain(2, "Other")
+    rigs.add_constraint(rig, "B1", other, subtarget="B1")
     pose_mode(rig)
     assert "connected to its parent" in refusal(rig, "B0")
     rig.data.pose_position = "REST"
@@ -671,7 +657,7 @@ def test_a_target_is_not_dragged_while_the_armature_does_not_show_its_pose(
 ) -> None:
     rig, target = reaching()
     rig.data.pose_position = "REST"
-    update()
+    rigs.update()
     there = target.location.copy()
     with pytest.raises(RuntimeError, match="is in rest position"):
         bpy.ops.fabrik.drag(bone="B2", value=WAY, whole_body=whole_body)
@@ -679,7 +665,7 @@ def test_a_target_is_not_dragged_while_the_armature_does_not_show_its_pose(
 
 
 def test_a_flat_armature_cannot_be_posed_by_hand() -> None:
-    rig = make_chain(3)
+    rig = rigs.make_chain(3)
     rig.scale = (0, 1, 1)
     pose_mode(rig)
     assert "zero scale" in refusal(rig, "B2")
@@ -693,10 +679,10 @@ def test_linked_targets_and_armatures_are_said(tmp_path: Path) -> None:
     with bpy.data.libraries.load(path, link=True) as (_, wanted):
         wanted.objects = ["Target", "Rig"]
     linked_target, linked_rig = wanted.objects
-    link(linked_target)
-    link(linked_rig)
-    rig = make_chain(3, "Own")
-    add_constraint(rig, "B2", linked_target)
+    rigs.link(linked_target)
+    rigs.link(linked_rig)
+    rig = rigs.make_chain(3, "Own")
+    rigs.add_constraint(rig, "B2", linked_target)
     pose_mode(rig)
     assert "“Target” is linked" in refusal(rig, "B1")
     with pytest.raises(ProblemError, match="is linked"):
@@ -707,7 +693,7 @@ def test_a_target_that_something_holds_is_said() -> None:
     rig, target = reaching()
     con = target.constraints.new("LIMIT_LOCATION")
     con.use_min_z, con.min_z = True, 1.4
-    update()
+    rigs.update()
     held = drag.begin(rig, "B1")
     held.move_by(tuple(WAY))
     assert "“Limit Location” prevents it from following" in held.confirm()
@@ -722,14 +708,14 @@ def test_what_cannot_be_keyed_is_dragged_and_said(tmp_path: Path) -> None:
         wanted.actions = [target.animation_data.action.name]
     target.animation_data.action = wanted.actions[0]
     bpy.context.scene.tool_settings.use_keyframe_insert_auto = True
-    update()
+    rigs.update()
     held = drag.begin(rig, "B1")
-    before = world_location(target)
+    before = rigs.world_location(target)
     held.move_by(tuple(WAY))
     with pytest.raises(ProblemError, match="is linked"):
         held.confirm()
-    update()
-    assert (world_location(target) - before - WAY).length < 1e-6
+    rigs.update()
+    assert (rigs.world_location(target) - before - WAY).length < 1e-6
 
 
 def test_outside_pose_mode_the_operator_says_what_to_do() -> None:
@@ -837,14 +823,14 @@ def test_numbers_are_typed_for_the_free_axes_one_after_the_other() -> None:
 
 
 def test_surfaces_are_seen_through_what_the_armature_carries() -> None:
-    rig = make_chain(3)
+    rig = rigs.make_chain(3)
     for name, y in (("Skin", -2.0), ("Worn", -1.0), ("Wall", 3.0)):
         bpy.ops.object.mode_set(mode="OBJECT")
         bpy.ops.mesh.primitive_plane_add(size=4, location=(0, y, 1), rotation=(pi / 2, 0, 0))
         bpy.context.object.name = name
     bpy.data.objects["Skin"].modifiers.new("Armature", "ARMATURE").object = rig
     bpy.data.objects["Worn"].parent = rig
-    update()
+    rigs.update()
     depsgraph = bpy.context.evaluated_depsgraph_get()
     eye = (0.3, -5.0, 1.4)
     assert seen_point(depsgraph, rig, eye, SIGHT, False) == pytest.approx((0.3, 3, 1.4), abs=1e-5)
@@ -876,23 +862,23 @@ def test_a_control_moves_alone_and_keeps_its_orientation(
         "Child": ((0.5, -0.6, 1.5), (0.5, -0.6, 1.7), "Control"),
     }
     chain = {"B0": ((0, 0, 0), (0, 0.2, 1), ""), "B1": ((0, 0.2, 1), (0, 0, 2), "B0")}
-    rig = make_armature({**chain, **bones} if is_own else chain)
-    controls = rig if is_own else make_armature(bones, "Controls")
+    rig = rigs.make_armature({**chain, **bones} if is_own else chain)
+    controls = rig if is_own else rigs.make_armature(bones, "Controls")
     awkward(controls)
     values = dict(CONTROLS[kind])
-    target = controls if "subtarget" in values else make_empty(location=(0.4, 0.1, 1.4))
+    target = controls if "subtarget" in values else rigs.make_empty(location=(0.4, 0.1, 1.4))
     if "pole_subtarget" in values:
         values["pole_target"] = controls
-    add_constraint(rig, "B1", target, **values)
-    update()
+    rigs.add_constraint(rig, "B1", target, **values)
+    rigs.update()
     pose_mode(controls)
-    posed, world = evaluated(controls).pose.bones, controls.matrix_world.copy()
+    posed, world = rigs.evaluated(controls).pose.bones, controls.matrix_world.copy()
     start = {bone.name: world @ bone.matrix for bone in posed}
     has_limb = is_own and kind in ("target", "target to look at")
     bpy.ops.fabrik.drag(bone="Control", value=WAY, whole_body=whole_body and not has_limb)
-    update()
+    rigs.update()
     assert "Dragged “Control” by 70.71 cm" in capfd.readouterr().out
-    for bone in evaluated(controls).pose.bones:
+    for bone in rigs.evaluated(controls).pose.bones:
         if bone.name not in chain:
             wanted = start[bone.name].copy()
             if bone.name != "Root":
@@ -905,7 +891,7 @@ def test_below_a_control_bones_turn_in_fk_and_the_report_is_how_far(
     capfd: pytest.CaptureFixture[str],
 ) -> None:
     rig, _ = reaching()
-    activate(rig)
+    rigs.activate(rig)
     bpy.ops.object.mode_set(mode="EDIT")
     for name, parent in (("Root", ""), ("Control", "Root"), ("Toe", "Control")):
         bone = rig.data.edit_bones.new(name)
@@ -914,13 +900,13 @@ def test_below_a_control_bones_turn_in_fk_and_the_report_is_how_far(
     pose_mode(rig)
     item = rig.fabrik.constraints[0]
     item.target, item.subtarget = rig, "Control"
-    update()
+    rigs.update()
     assert turned_by_drag(rig, "Toe", {"Root"}) == {"Toe"}
     held = drag.begin(rig, "Control", as_fk=True)
     assert isinstance(held, ChainDrag) and len(held.bones) == 1
-    before = tip_world(rig, "Toe")
+    before = rigs.tip_world(rig, "Toe")
     drag_by(rig, "Toe")
-    moved = 100.0 * (tip_world(rig, "Toe") - before).length
+    moved = 100.0 * (rigs.tip_world(rig, "Toe") - before).length
     assert f"Dragged “Toe” by {moved:.4g} cm" in capfd.readouterr().out
     rig.pose.bones["Control"].lock_location = (True, False, False)
     drag_by(rig, "Control", Vector((0.3, 0.0, 0.4)))
@@ -944,20 +930,20 @@ def arm_with_hand() -> tuple[bpy.types.Object, bpy.types.Object]:
         "Finger": ((0, 0, 2.3), (0, 0, 2.5), "Hand"),
         "Thumb": ((0.05, 0, 2.1), (0.2, 0, 2.2), "Hand"),
     }
-    rig, target = make_armature(bones), make_empty(location=(0.6, 0.3, 1.5))
-    add_constraint(rig, "Fore", target)
-    update()
+    rig, target = rigs.make_armature(bones), rigs.make_empty(location=(0.6, 0.3, 1.5))
+    rigs.add_constraint(rig, "Fore", target)
+    rigs.update()
     pose_mode(rig)
     return rig, target
 
 
 def test_dragging_the_hand_at_the_tip_moves_the_target_and_alt_poses_it_in_fk() -> None:
     rig, target = arm_with_hand()
-    before = world_location(target)
+    before = rigs.world_location(target)
     drag_by(rig, "Hand", Vector((0.1, 0.05, -0.2)))
-    assert (world_location(target) - before - Vector((0.1, 0.05, -0.2))).length < 1e-6
-    assert tip_error(rig, "Fore", target) < 1e-4
-    assert channels_bits(rig) == channels_bits(arm_with_hand()[0])
+    assert (rigs.world_location(target) - before - Vector((0.1, 0.05, -0.2))).length < 1e-6
+    assert rigs.tip_error(rig, "Fore", target) < 1e-4
+    assert rigs.channels_bits(rig) == rigs.channels_bits(arm_with_hand()[0])
 
 
 def test_what_else_hangs_at_a_chain_is_posed_in_fk() -> None:
@@ -967,7 +953,7 @@ def test_what_else_hangs_at_a_chain_is_posed_in_fk() -> None:
         assert isinstance(drag.begin(rig, bone), ChainDrag)
     assert isinstance(drag.begin(rig, "Hand", as_fk=True), ChainDrag)
     rig.fabrik.constraints[0].enabled = False
-    update()
+    rigs.update()
     assert isinstance(drag.begin(rig, "Hand"), ChainDrag)
 
 
@@ -975,7 +961,7 @@ def test_the_fingers_of_a_hand_that_is_oriented_are_posed_in_fk() -> None:
     rig, _ = arm_with_hand()
     item = rig.fabrik.constraints[0]
     item.bone, item.chain_count, item.use_rotation = "Hand", 3, True
-    update()
+    rigs.update()
     assert isinstance(drag.begin(rig, "Hand"), TargetDrag)
     assert isinstance(drag.begin(rig, "Finger"), ChainDrag)
 
@@ -985,22 +971,22 @@ def test_the_report_tells_how_far_the_tip_went() -> None:
     for bone in ("Upper", "Fore"):
         joint = rig.pose.bones[bone].fabrik_joint
         joint.limit_type, joint.hinge_min, joint.hinge_max = "HINGE", -0.1, 0.1
-    update()
+    rigs.update()
     held = drag.begin(rig, "Hand")
     held.move_by((0.0, 0.0, -0.5))
     assert drag.shortfall(held)[1] == "joint limits hold it back"
     held.cancel()
     for bone in ("Upper", "Fore"):
         rig.pose.bones[bone].fabrik_joint.limit_type = "NONE"
-    update()
-    start = tip_world(rig, "Fore")
+    rigs.update()
+    start = rigs.tip_world(rig, "Fore")
     held = drag.begin(rig, "Hand")
     held.move_by((5.0, 0.0, 0.0))
     held.confirm()
-    update()
+    rigs.update()
     distance, why = drag.shortfall(held)
     assert why == "it's out of reach"
-    assert abs(distance - (tip_world(rig, "Fore") - start).length) < 1e-5
+    assert abs(distance - (rigs.tip_world(rig, "Fore") - start).length) < 1e-5
     assert 0.3 < distance < 2.5
 
 
@@ -1040,8 +1026,8 @@ def hand_of_fingers() -> bpy.types.Object:
     for name, z in (("Thumb", -0.03), ("Index", 0.02)):
         bones[f"{name}1"] = ((0.35, 0.0, z), (0.38, 0.0, z), "Hand")
         bones[f"{name}2"] = ((0.38, 0.0, z), (0.41, 0.0, z), f"{name}1")
-    rig = make_armature(bones)
-    update()
+    rig = rigs.make_armature(bones)
+    rigs.update()
     return rig
 
 
@@ -1064,11 +1050,11 @@ def test_a_finger_that_is_too_small_to_be_aimed_at_is_its_hand(
     rig.data.transform(Matrix.Scale(1.0 / scale, 4))
     rig.data.update_tag()
     rig.scale = (scale, scale, scale)
-    update()
+    rigs.update()
     view, posed = View(metres), rig.pose.bones[bone]
     pixel = view.pixel(rig.matrix_world @ posed.head)
     assert hand_meant(view, view, rig, bone, pixel) == hand
-    posed.custom_shape = make_empty()  # What is seen of it then may have any size.
+    posed.custom_shape = rigs.make_empty()  # What is seen of it then may have any size.
     assert hand_meant(view, view, rig, bone, pixel) == ""
 
 
@@ -1076,7 +1062,7 @@ def test_a_finger_that_points_at_the_viewer_is_no_smaller_for_that() -> None:
     rig = hand_of_fingers()
     thumb = rig.pose.bones["Thumb1"]
     thumb.matrix = Matrix.Translation(thumb.head) @ Matrix.Rotation(pi, 4, "Z")
-    update()
+    rigs.update()
     view = View(1.0)
     pixel = view.pixel(thumb.head)
     assert (view.pixel(thumb.tail) - pixel).length < 0.1

@@ -7,20 +7,9 @@ from typing import Any
 
 import bpy
 import pytest
+import rigs
 from dragged_bodies import head_of, make_body
 from mathutils import Matrix, Vector
-from rigs import (
-    add_constraint,
-    channels_bits,
-    evaluated,
-    everything_bits,
-    is_keyed,
-    make_armature,
-    make_empty,
-    tip_world,
-    update,
-    world_location,
-)
 
 from addon.features.drag import drag
 from addon.features.whole_body.roles import roles_of
@@ -37,7 +26,7 @@ def make_arms(relaxed: bool = False) -> Any:
     for side, x in ((".L", 1), (".R", -1)):
         bones[f"Upper{side}"] = (x, 0, 2), (2 * x, 0.1, 2), "Spine"
         bones[f"Lower{side}"] = (2 * x, 0.1, 2), (3 * x, 0, 2), f"Upper{side}"
-    rig = make_armature(bones)
+    rig = rigs.make_armature(bones)
     bpy.ops.object.mode_set(mode="EDIT")
     for name in ("Upper.R", "Lower.R"):
         rig.data.edit_bones[name].roll = 0.7
@@ -48,12 +37,12 @@ def make_arms(relaxed: bool = False) -> Any:
     if relaxed:
         rig.pose.bones["Upper.R"].rotation_euler = (0.3, 0.2, 0.4)
     rig.pose.use_mirror_x = True
-    update()
+    rigs.update()
     return rig
 
 
 def tail(rig: Any, bone: str) -> Vector:
-    return rig.matrix_world.inverted() @ Vector(tip_world(rig, bone))
+    return rig.matrix_world.inverted() @ Vector(rigs.tip_world(rig, bone))
 
 
 def mirrored(place: Vector) -> Vector:
@@ -72,7 +61,7 @@ def test_a_chain_in_fk(relaxed: bool) -> None:
     assert bpy.ops.fabrik.drag(bone="Lower.L", value=rig.matrix_world.to_3x3() @ WAY) == {
         "FINISHED"
     }
-    update()
+    rigs.update()
     assert (tail(rig, "Lower.L") - before - WAY).length < 1e-3
     check_mirrored(rig)
     assert tuple(rig.pose.bones["Spine"].rotation_euler) == (0, 0, 0)
@@ -98,14 +87,14 @@ def test_targets(relative: bool) -> None:
     inside = {".L": Vector((2.2, -0.5, 2.2)), ".R": Vector((-2.0, -0.4, 2.5))}
     targets = {}
     for side, place in inside.items():
-        targets[side] = make_empty(f"Target{side}", rig.matrix_world @ place)
-        add_constraint(rig, f"Lower{side}", targets[side])
-    update()
+        targets[side] = rigs.make_empty(f"Target{side}", rig.matrix_world @ place)
+        rigs.add_constraint(rig, f"Lower{side}", targets[side])
+    rigs.update()
     way = 0.5 * WAY
     bpy.ops.fabrik.drag(bone="Lower.L", value=rig.matrix_world.to_3x3() @ way)
-    update()
+    rigs.update()
     back = rig.matrix_world.inverted()
-    left, right = (back @ world_location(targets[side]) for side in (".L", ".R"))
+    left, right = (back @ rigs.world_location(targets[side]) for side in (".L", ".R"))
     assert (left - inside[".L"] - way).length < 1e-5
     expected = inside[".R"] + mirrored(way) if relative else mirrored(left)
     assert (right - expected).length < 1e-5
@@ -121,27 +110,27 @@ def test_controls() -> None:
         bone.parent = None if name == "Root" else rig.data.edit_bones["Root"]
     bpy.ops.object.mode_set(mode="POSE")
     for side in (".L", ".R"):
-        add_constraint(rig, f"Lower{side}", rig, subtarget=f"Control{side}")
-    update()
+        rigs.add_constraint(rig, f"Lower{side}", rig, subtarget=f"Control{side}")
+    rigs.update()
     way = 0.5 * WAY
     bpy.ops.fabrik.drag(bone="Control.L", value=rig.matrix_world.to_3x3() @ way)
-    update()
-    left, right = (evaluated(rig).pose.bones[f"Control{side}"].head for side in (".L", ".R"))
+    rigs.update()
+    left, right = (rigs.evaluated(rig).pose.bones[f"Control{side}"].head for side in (".L", ".R"))
     assert (left - Vector((2.2, -0.5, 2.2)) - way).length < 1e-5
     assert (right - mirrored(left)).length < 1e-5
-    assert evaluated(rig).pose.bones["Root"].matrix == rig.data.bones["Root"].matrix_local
+    assert rigs.evaluated(rig).pose.bones["Root"].matrix == rig.data.bones["Root"].matrix_local
 
 
 def test_one_target_of_both_moves_once() -> None:
     rig = make_arms()
-    target = make_empty("Target", rig.matrix_world @ Vector((0.5, -1, 2)))
+    target = rigs.make_empty("Target", rig.matrix_world @ Vector((0.5, -1, 2)))
     for side in (".L", ".R"):
-        add_constraint(rig, f"Lower{side}", target)
-    update()
-    before = world_location(target)
+        rigs.add_constraint(rig, f"Lower{side}", target)
+    rigs.update()
+    before = rigs.world_location(target)
     bpy.ops.fabrik.drag(bone="Lower.L", value=WAY)
-    update()
-    assert (world_location(target) - before - WAY).length < 1e-5
+    rigs.update()
+    assert (rigs.world_location(target) - before - WAY).length < 1e-5
 
 
 def test_without_it_or_without_another_side_nothing_else_moves() -> None:
@@ -157,13 +146,13 @@ def test_without_it_or_without_another_side_nothing_else_moves() -> None:
 def test_it_says_why_the_other_side_stays(capfd: pytest.CaptureFixture[str]) -> None:
     rig = make_arms()
     targets = [
-        make_empty(f"T{side}", rig.matrix_world @ tail(rig, f"Lower{side}"))
+        rigs.make_empty(f"T{side}", rig.matrix_world @ tail(rig, f"Lower{side}"))
         for side in (".L", ".R")
     ]
     for side, target in zip((".L", ".R"), targets, strict=True):
-        add_constraint(rig, f"Lower{side}", target)
+        rigs.add_constraint(rig, f"Lower{side}", target)
     targets[1].lock_location = (True, True, True)
-    update()
+    rigs.update()
     assert bpy.ops.fabrik.drag(bone="Lower.L", value=0.1 * WAY) == {"FINISHED"}
     printed = "".join(capfd.readouterr())
     assert "“Lower.R” on the other side can't follow" in printed
@@ -176,15 +165,17 @@ def test_it_is_keyed_and_canceled(as_fk: bool) -> None:
     targets = []
     if not as_fk:
         for side in (".L", ".R"):
-            targets.append(make_empty(f"T{side}", rig.matrix_world @ tail(rig, f"Lower{side}")))
-            add_constraint(rig, f"Lower{side}", targets[-1])
-    update()
-    before = everything_bits(), [tuple(one.location) for one in targets]
+            targets.append(
+                rigs.make_empty(f"T{side}", rig.matrix_world @ tail(rig, f"Lower{side}"))
+            )
+            rigs.add_constraint(rig, f"Lower{side}", targets[-1])
+    rigs.update()
+    before = rigs.everything_bits(), [tuple(one.location) for one in targets]
     one = drag.begin(rig, "Lower.L")
     one.move_by(tuple(WAY))
     one.cancel()
-    update()
-    assert (everything_bits(), [tuple(one.location) for one in targets]) == before
+    rigs.update()
+    assert (rigs.everything_bits(), [tuple(one.location) for one in targets]) == before
     preferences = bpy.context.preferences.edit
     if hasattr(preferences, "use_keyframe_insert_available"):
         preferences.use_keyframe_insert_available = False
@@ -192,7 +183,7 @@ def test_it_is_keyed_and_canceled(as_fk: bool) -> None:
     bpy.ops.fabrik.drag(bone="Lower.L", value=WAY)
     for side, target in zip((".L", ".R"), targets or (None, None), strict=True):
         path = f'pose.bones["Upper{side}"].rotation_euler'
-        assert is_keyed(target, "location") if target else is_keyed(rig, path)
+        assert rigs.is_keyed(target, "location") if target else rigs.is_keyed(rig, path)
 
 
 @pytest.mark.parametrize("kind", ["kaykit", "sample"])
@@ -200,16 +191,16 @@ def test_a_whole_body_follows_both_hands(kind: str, tmp_path: Path) -> None:
     rig = make_body(kind, tmp_path)
     if kind == "sample":
         rig.fabrik.constraints.clear()
-    update()
+    rigs.update()
     roles = roles_of(rig)
     left, right = roles.hands
-    before = channels_bits(rig)
+    before = rigs.channels_bits(rig)
     rig.pose.use_mirror_x = True
     start = {name: head_of(rig, name) for name in (*roles.ends, roles.hips)}
     way = Vector((0.0, -0.6, -0.4)) * (0.3 if kind == "kaykit" else 1.0)
     one = drag.begin(rig, left, whole_body=True)
     one.move_by(tuple(way))
-    update()
+    rigs.update()
     assert one.state == "REACHED"
     assert (head_of(rig, left) - start[left] - way).length < 2e-3
     assert (head_of(rig, right) - mirrored(head_of(rig, left))).length < 2e-3
@@ -220,6 +211,6 @@ def test_a_whole_body_follows_both_hands(kind: str, tmp_path: Path) -> None:
     kinds = {pin.bone: pin.kind for pin in rig.fabrik.pins}
     assert set(kinds) == {left, right} and len({*kinds.values()}) == 1
     one.cancel()
-    update()
+    rigs.update()
     assert not len(rig.fabrik.pins)
-    assert channels_bits(rig) == before
+    assert rigs.channels_bits(rig) == before

@@ -6,21 +6,7 @@ import sys
 
 import bpy
 import pytest
-from rigs import (
-    BENT,
-    PATH,
-    add_constraint,
-    as_strip,
-    channels_bits,
-    evaluated,
-    go,
-    link,
-    make_armature,
-    make_chain,
-    make_empty,
-    pose_bits,
-    update,
-)
+import rigs
 
 from addon.features.bake import bake as baking
 from addon.features.bake import selecting
@@ -37,8 +23,8 @@ def joints():
     rig = next(ob for ob in bpy.data.objects if ob.type == "ARMATURE")
     found = []
     for frame in FRAMES:
-        go(frame)
-        posed = evaluated(rig)
+        rigs.go(frame)
+        posed = rigs.evaluated(rig)
         found.append([posed.matrix_world @ posed.pose.bones[name].head for name in BONES])
     return found
 
@@ -48,7 +34,7 @@ def moving(empty_file):
     """A rig in an otherwise empty file, and where its joints are."""
     scene = bpy.context.scene
     scene.frame_start, scene.frame_end = FRAMES[0], FRAMES[-1]
-    rig = make_armature(
+    rig = rigs.make_armature(
         {
             "B0": ((0, 0, 0), (0, 0.2, 1), ""),
             "B1": ((0, 0.2, 1), (0, 0, 2), "B0"),
@@ -59,7 +45,7 @@ def moving(empty_file):
     )
     rig.location = (0.5, -0.2, 0.3)
     rig.pose.bones["B1"].rotation_mode = "XYZ"
-    target = make_empty()
+    target = rigs.make_empty()
     dice = random.Random(3)
     for frame in (1, 9, 17, 25):
         target.location = (dice.uniform(-2, 2), dice.uniform(-2, 2), dice.uniform(0, 2))
@@ -67,7 +53,7 @@ def moving(empty_file):
     for frame, turn in ((1, 0.0), (24, 0.5)):
         rig.pose.bones["B0"].rotation_quaternion = (0.9, turn, 0.1, 0)
         rig.pose.bones["B0"].keyframe_insert("rotation_quaternion", frame=frame)
-    add_constraint(rig, "B2", target)
+    rigs.add_constraint(rig, "B2", target)
     return joints()
 
 
@@ -133,7 +119,13 @@ def read_back(folder, kind, module, writing, reading):
     names = {"baked": str(baked), "back": str(back), "reason": str(reason)}
     path = str(folder / f"rig.{'glb' if kind == 'gltf' else kind}")
     text = ROUND_TRIP.format(
-        module=module, kind=kind, path=path, writing=writing, reading=reading, folders=PATH, **names
+        module=module,
+        kind=kind,
+        path=path,
+        writing=writing,
+        reading=reading,
+        folders=rigs.PATH,
+        **names,
     )
     script.write_text(text, encoding="utf-8")
     options = ["--background", "--factory-startup", "--python"]
@@ -183,7 +175,7 @@ def test_fbx_holds_the_motion(live, tmp_path):
 def test_gltf_holds_what_was_not_baked(moving, tmp_path, mode):
     """The exporter samples the frames, and gives the action back as it was."""
     if mode == "NLA_TRACKS":
-        as_strip(bpy.data.objects["Rig"])
+        rigs.as_strip(bpy.data.objects["Rig"])
     writing = {"export_animations": True, "export_animation_mode": mode}
     check(mode, moving, read_back(tmp_path, "gltf", "io_scene_gltf2", writing, {}))
 
@@ -227,7 +219,7 @@ def plain(_rig):
 
 def in_nla(rig):
     """Play the keys by an NLA strip."""
-    as_strip(rig)
+    rigs.as_strip(rig)
 
 
 def with_settings(rig):
@@ -250,21 +242,21 @@ def skinned(empty_file):
     """An armature whose chain has keyed bones, and a mesh with a vertex at each joint."""
     scene = bpy.context.scene
     scene.frame_start, scene.frame_end = FRAMES[0], FRAMES[-1]
-    rig, target = make_chain(), make_empty()
+    rig, target = rigs.make_chain(), rigs.make_empty()
     for frame, place, turn in ((1, (1, 0, 2), 0.0), (9, (-1.5, 0.7, 1), 0.5), (24, (0, 1, 2), 0.2)):
         target.location = place
         target.keyframe_insert("location", frame=frame)
         for bone in rig.pose.bones[:2]:
             bone.rotation_quaternion = (0.8, turn, 0.1, 0.3 * turn)
             bone.keyframe_insert("rotation_quaternion", frame=frame)
-    add_constraint(rig, "B2", target)
+    rigs.add_constraint(rig, "B2", target)
     mesh = bpy.data.meshes.new("Skin")
-    mesh.from_pydata(BENT[1:4], [], [(0, 1, 2)])
-    skin = link(bpy.data.objects.new("Skin", mesh))
+    mesh.from_pydata(rigs.BENT[1:4], [], [(0, 1, 2)])
+    skin = rigs.link(bpy.data.objects.new("Skin", mesh))
     for i, bone in enumerate(rig.pose.bones):
         skin.vertex_groups.new(name=bone.name).add([i], 1.0, "REPLACE")
     skin.modifiers.new("Armature", "ARMATURE").object = rig
-    update()
+    rigs.update()
     return rig, skin
 
 
@@ -272,8 +264,8 @@ def corners(skin):
     """Return where the vertices of a mesh are in world space, at each frame."""
     found = []
     for frame in FRAMES:
-        go(frame)
-        shown = evaluated(skin)
+        rigs.go(frame)
+        shown = rigs.evaluated(skin)
         found.append([shown.matrix_world @ vertex.co for vertex in shown.data.vertices])
     return found
 
@@ -297,22 +289,22 @@ def test_exported_meshes_move_as_in_the_viewport(skinned, tmp_path, kind, mode, 
         pytest.skip("this Blender was built without it")
     rig, skin = skinned
     change(rig)
-    update()
+    rigs.update()
     live = corners(skin)
-    go(5)
+    rigs.go(5)
     rig.pose.bones["B2"].rotation_quaternion = (0.9, 0.1, 0.2, 0.3)
-    update()
+    rigs.update()
     rig.pose.bones["B2"].rotation_quaternion = (1, 0, 0, 0)
-    update()
-    before = channels_bits(rig), pose_bits(rig), list(rig.location)
+    rigs.update()
+    before = rigs.channels_bits(rig), rigs.pose_bits(rig), list(rig.location)
     settings = rig.fabrik.constraints[0].influence
     path = str(tmp_path / ("skin.abc" if kind == "alembic" else "skin.usdc"))
     files = bpy.ops.wm
     getattr(files, f"{kind}_export")(filepath=path, evaluation_mode=mode, **EXPORTS[kind])
-    assert (channels_bits(rig), list(rig.location)) == (before[0], before[2])
+    assert (rigs.channels_bits(rig), list(rig.location)) == (before[0], before[2])
     assert rig.fabrik.constraints[0].influence == settings
-    update()
-    assert (channels_bits(rig), pose_bits(rig), list(rig.location)) == before
+    rigs.update()
+    assert (rigs.channels_bits(rig), rigs.pose_bits(rig), list(rig.location)) == before
     others = {*bpy.data.objects}
     getattr(files, f"{kind}_import")(filepath=path, **IMPORTS[kind])
     read = [ob for ob in bpy.data.objects if ob not in others and ob.type == "MESH"]

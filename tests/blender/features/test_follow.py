@@ -7,33 +7,17 @@ from math import sqrt
 
 import bpy
 import pytest
+import rigs
 from inside import forget
 from mathutils import Matrix, Vector
 from rendering import rendered
-from rigs import (
-    activate,
-    add_constraint,
-    curves,
-    evaluated,
-    everything_bits,
-    go,
-    make_armature,
-    make_chain,
-    make_empty,
-    pose_bits,
-    shown_bits,
-    shown_bones,
-    tip_error,
-    update,
-    world_location,
-)
 
 END = 60
 KEYS = ((1, (0, 0, 6)), (20, (5, 0, 8)), (40, (5, 8, 8)), (END, (-3, 8, 4)))
 
 
 def led(name="Target", keys=KEYS):
-    target = make_empty(name)
+    target = rigs.make_empty(name)
     for frame, place in keys:
         target.location = place
         target.keyframe_insert("location", frame=frame)
@@ -41,8 +25,8 @@ def led(name="Target", keys=KEYS):
 
 
 def free_chain(target, name="Rig", count=6, **settings):
-    rig = make_chain(count, name)
-    add_constraint(rig, f"B{count - 1}", target, solver="FOLLOW", **settings)
+    rig = rigs.make_chain(count, name)
+    rigs.add_constraint(rig, f"B{count - 1}", target, solver="FOLLOW", **settings)
     return rig
 
 
@@ -51,8 +35,8 @@ def rig(empty_file):
     """A free chain behind a target with keys, simulated."""
     bpy.context.scene.frame_end = END
     rig = free_chain(led())
-    update()
-    activate(rig)
+    rigs.update()
+    rigs.activate(rig)
     simulate()
     return rig
 
@@ -63,7 +47,7 @@ def simulate():
 
 def joints(rig):
     """The heads of all bones and the last tail, in world space."""
-    shown = evaluated(rig)
+    shown = rigs.evaluated(rig)
     bones = list(shown.pose.bones)
     return [shown.matrix_world @ p for p in (*(b.head for b in bones), bones[-1].tail)]
 
@@ -72,8 +56,8 @@ def test_head_is_on_the_target_and_bones_keep_their_lengths(rig):
     wanted = [bone.bone.length for bone in rig.pose.bones]
     target = bpy.data.objects["Target"]
     for frame in (1, 7, 20, 33.5, 48, END):
-        go(frame)
-        assert tip_error(rig, "B5", target) < 1e-5
+        rigs.go(frame)
+        assert rigs.tip_error(rig, "B5", target) < 1e-5
         found = [(b - a).length for a, b in pairwise(joints(rig))]
         assert found == pytest.approx(wanted, abs=1e-5)  # As Blender's single precision has it.
         assert rig.fabrik.constraints[0].state == "REACHED"
@@ -83,7 +67,7 @@ def test_head_is_on_the_target_and_bones_keep_their_lengths(rig):
 def test_moves_between_frames_as_well(rig):
     places = []
     for frame in (30, 30.25, 30.5, 30.75, 31):
-        go(frame)
+        rigs.go(frame)
         places.append(joints(rig))
     for before, after in pairwise(places):
         steps = [(b - a).length for a, b in zip(before, after, strict=True)]
@@ -93,32 +77,32 @@ def test_moves_between_frames_as_well(rig):
 def test_dragged_chain_is_what_is_reckoned_from_the_way_of_its_head(rig):
     from fabrik_solver.motion.follow import Trail
 
-    go(1)
+    rigs.go(1)
     rig.fabrik.constraints[0].enabled = False
-    update()
+    rigs.update()
     start = [tuple(p) for p in joints(rig)]
     path = []
     for frame in range(1, END + 1):
-        go(frame)
-        path.append(tuple(world_location(bpy.data.objects["Target"])))
+        rigs.go(frame)
+        path.append(tuple(rigs.world_location(bpy.data.objects["Target"])))
     rig.fabrik.constraints[0].enabled = True
-    update()
+    rigs.update()
     trail = Trail(start, path)
     for frame in (5, 29, END):
-        go(frame)
+        rigs.go(frame)
         for shown, wanted in zip(joints(rig), trail.joints(frame - 1), strict=True):
             assert (shown - Vector(wanted)).length < 1e-4
 
 
 def test_on_path_every_joint_passes_where_the_head_was(rig):
     rig.fabrik.constraints[0].follow.use_path = True
-    update()
+    rigs.update()
     assert rig.fabrik.simulation.state == "FRESH"  # The way of the head is the same.
     way = []
     for i in range(8 * (END - 1) + 1):
-        go(1 + i / 8)
-        way.append(world_location(bpy.data.objects["Target"]))
-    go(END)
+        rigs.go(1 + i / 8)
+        way.append(rigs.world_location(bpy.data.objects["Target"]))
+    rigs.go(END)
     worst = max(min(off_line(a, b, joint) for a, b in pairwise(way)) for joint in joints(rig))
     assert worst < 0.01
 
@@ -146,25 +130,25 @@ def test_armature_may_stand_and_move_as_it_likes(place):
     elif place == "in a parent":
         rig.parent = led("Carrier", ((1, (0, 0, 0)), (END, (1, 2, 3))))
         rig.parent.scale = (2, 2, 2)
-    update()
-    activate(rig)
+    rigs.update()
+    rigs.activate(rig)
     simulate()
     still = free_chain(target, "Still") if place == "moving" else None
     if still:
-        update()
-        activate(still)
+        rigs.update()
+        rigs.activate(still)
         simulate()
     for frame in (1, 31, END):
-        go(frame)
-        assert tip_error(rig, "B5", target) < 2e-5
+        rigs.go(frame)
+        assert rigs.tip_error(rig, "B5", target) < 2e-5
         if still:
             for a, b in zip(joints(rig), joints(still), strict=True):
                 assert (a - b).length < 1e-4
 
 
-def test_chain_hangs_on_a_bone_that_moves_and_is_free_all_the_same(empty_file):
+def test_chain_hangs_on_a_bone_that_moves_and_is_free_all_the_same():
     bpy.context.scene.frame_end = END
-    rig = make_armature(
+    rig = rigs.make_armature(
         {
             "Root": ((0, 0, -2), (0, 0, -1), ""),
             "A": ((0, 0, 0), (0, 0.1, 1), "Root"),
@@ -172,23 +156,23 @@ def test_chain_hangs_on_a_bone_that_moves_and_is_free_all_the_same(empty_file):
         }
     )
     target = led(keys=((1, (0, 0, 2)), (END, (6, 0, 2))))
-    add_constraint(rig, "B", target, solver="FOLLOW", chain_count=2)
-    update()
-    activate(rig)
+    rigs.add_constraint(rig, "B", target, solver="FOLLOW", chain_count=2)
+    rigs.update()
+    rigs.activate(rig)
     simulate()
-    go(END)
+    rigs.go(END)
     wanted = joints(rig)[1:]
     rig.pose.bones["Root"].rotation_mode = "XYZ"
     rig.pose.bones["Root"].rotation_euler = (0.0, 0.0, 1.0)
-    update()
+    rigs.update()
     for a, b in zip(joints(rig)[1:], wanted, strict=True):
         assert (a - b).length < 1e-5
 
 
-def test_connected_root_is_refused(empty_file):
-    rig = make_chain(4)
-    item = add_constraint(rig, "B3", make_empty(), solver="FOLLOW", chain_count=2)
-    update()
+def test_connected_root_is_refused():
+    rig = rigs.make_chain(4)
+    item = rigs.add_constraint(rig, "B3", rigs.make_empty(), solver="FOLLOW", chain_count=2)
+    rigs.update()
     assert item.state == "INVALID"
     assert "“B2” is connected to its parent" in item.message
 
@@ -197,39 +181,39 @@ def test_before_and_after_what_is_simulated_it_is_held_and_that_is_said(rig):
     item = rig.fabrik.constraints[0]
     held = {}
     for frame in (1, END):
-        go(frame)
-        held[frame] = pose_bits(rig)
+        rigs.go(frame)
+        held[frame] = rigs.pose_bits(rig)
     for frame, same, said in ((-10, 1, "from frame 1 on"), (90, END, "up to frame 60")):
-        go(frame)
-        assert pose_bits(rig) == held[same]
+        rigs.go(frame)
+        assert rigs.pose_bits(rig) == held[same]
         assert said in item.message
 
 
 def test_without_history_it_says_so_and_shows_the_fk_pose():
-    rig = make_chain(4)
-    update()
-    before = pose_bits(rig)
-    item = add_constraint(rig, "B3", make_empty(), solver="FOLLOW")
-    update()
+    rig = rigs.make_chain(4)
+    rigs.update()
+    before = rigs.pose_bits(rig)
+    item = rigs.add_constraint(rig, "B3", rigs.make_empty(), solver="FOLLOW")
+    rigs.update()
     assert item.state == "INVALID"
     assert "press Simulate" in item.message
-    assert pose_bits(rig) == before
+    assert rigs.pose_bits(rig) == before
 
 
 def test_stale_history_is_said_and_still_shown(rig):
-    go(30)
+    rigs.go(30)
     before = [tuple(p) for p in joints(rig)]
-    curve = curves(bpy.data.objects["Target"])[0]
+    curve = rigs.curves(bpy.data.objects["Target"])[0]
     curve.keyframe_points[0].co[1] -= 2.0
     curve.update()
-    update()
-    go(30)
+    rigs.update()
+    rigs.go(30)
     assert rig.fabrik.simulation.state == "STALE"
     assert "Simulation is outdated" in rig.fabrik.constraints[0].message
     for shown, wanted in zip(joints(rig), before, strict=True):
         assert (shown - Vector(wanted)).length < 1e-4
     simulate()
-    go(30)
+    rigs.go(30)
     assert rig.fabrik.constraints[0].message == ""
 
 
@@ -239,100 +223,100 @@ def test_order_and_names_in_the_list_make_no_difference(rig):
     for frame, influence in ((1, 1.0), (30, 0.5)):
         item.influence = influence
         item.keyframe_insert("influence", frame=frame)
-    add_constraint(rig, "B1", make_empty("Other"), enabled=False)
+    rigs.add_constraint(rig, "B1", rigs.make_empty("Other"), enabled=False)
     simulate()
-    go(30)
-    shown = pose_bits(rig)
+    rigs.go(30)
+    shown = rigs.pose_bits(rig)
     rig.fabrik.active_index = 1
-    activate(rig)
+    rigs.activate(rig)
     assert bpy.ops.fabrik.constraint_move(direction="UP") == {"FINISHED"}
     rig.name, rig.fabrik.constraints[1].name = "Snake", "Head"
     rig.data.bones["B2"].name = 'The "third"'
-    update()
-    go(29)
-    go(30)
+    rigs.update()
+    rigs.go(29)
+    rigs.go(30)
     assert rig.fabrik.simulation.state == "FRESH"
-    assert pose_bits(rig) == shown
+    assert rigs.pose_bits(rig) == shown
 
 
 def test_target_that_is_moved_and_not_keyed_leads_the_head_and_is_told(rig):
-    go(30)
+    rigs.go(30)
     target = bpy.data.objects["Target"]
     target.location.x += 1.0
-    update()
-    assert tip_error(rig, "B5", target) < 1e-5
+    rigs.update()
+    assert rigs.tip_error(rig, "B5", target) < 1e-5
     assert "has moved since the simulation" in rig.fabrik.constraints[0].message
     assert rig.fabrik.simulation.state == "FRESH"
-    go(31)
-    go(30)
+    rigs.go(31)
+    rigs.go(30)
     assert rig.fabrik.constraints[0].message == ""
 
 
 def test_influence_is_between_the_fk_pose_and_the_chain(rig):
-    go(50)
+    rigs.go(50)
     item = rig.fabrik.constraints[0]
-    whole = shown_bones(rig)["B0"].location.copy()
+    whole = rigs.shown_bones(rig)["B0"].location.copy()
     assert whole.length > 0.1
     item.influence = 0.25
-    update()
-    assert (shown_bones(rig)["B0"].location - 0.25 * whole).length < 1e-5
+    rigs.update()
+    assert (rigs.shown_bones(rig)["B0"].location - 0.25 * whole).length < 1e-5
     item.influence = 0.0
-    update()
-    assert shown_bones(rig)["B0"].location.length == 0.0
+    rigs.update()
+    assert rigs.shown_bones(rig)["B0"].location.length == 0.0
     item.influence = 1.0
-    update()
-    assert (shown_bones(rig)["B0"].location - whole).length < 1e-6
+    rigs.update()
+    assert (rigs.shown_bones(rig)["B0"].location - whole).length < 1e-6
     assert rig.pose.bones["B0"].location.length == 0.0
 
 
 def test_chain_behind_a_chain_is_simulated_after_it(rig):
     follower = free_chain(rig, "Behind")
     follower.fabrik.constraints[0].subtarget = "B0"
-    update()
+    rigs.update()
     bpy.context.view_layer.objects.active = follower
     simulate()
     both = [one.fabrik.simulation.state for one in (rig, follower)]
     assert both == ["FRESH", "FRESH"]
     for frame in (1, 25, END, 30.5):
-        go(frame)
+        rigs.go(frame)
         assert (joints(follower)[-1] - joints(rig)[0]).length < 1e-4
         assert follower.fabrik.constraints[0].message == ""
-    curve = curves(bpy.data.objects["Target"])[0]
+    curve = rigs.curves(bpy.data.objects["Target"])[0]
     curve.keyframe_points[2].co[1] -= 2.0
     curve.update()
-    update()
+    rigs.update()
     assert [one.fabrik.simulation.state for one in (rig, follower)] == ["STALE", "STALE"]
     simulate()  # Of the one behind, which needs the other.
     assert [one.fabrik.simulation.state for one in (rig, follower)] == ["FRESH", "FRESH"]
-    go(40)
+    rigs.go(40)
     assert (joints(follower)[-1] - joints(rig)[0]).length < 1e-4
     assert follower.fabrik.constraints[0].message == ""
 
 
 def test_a_driver_of_the_place_that_the_chain_leaves_is_named(rig):
-    go(5)
+    rigs.go(5)
     assert rig.fabrik.constraints[0].message == ""
     rig.pose.bones["B0"].driver_add("location", 0)
-    update()
+    rigs.update()
     assert "The driven location of “B0”" in rig.fabrik.constraints[0].message
 
 
 def test_render_simulates_what_is_outdated_before_its_first_frame(rig):
-    curve = curves(bpy.data.objects["Target"])[0]
+    curve = rigs.curves(bpy.data.objects["Target"])[0]
     curve.keyframe_points[0].co[1] -= 2.0
     curve.update()
-    update()
-    go(3)
+    rigs.update()
+    rigs.go(3)
     seen = rendered(29, 30)
     assert rig.fabrik.simulation.state == "FRESH"
     for frame in (29, 30):
-        go(frame)
-        assert seen[frame] == pose_bits(rig)
+        rigs.go(frame)
+        assert seen[frame] == rigs.pose_bits(rig)
 
 
 def test_settings_are_copied_without_the_history(rig):
     rig.fabrik.constraints[0].follow.use_path = True
-    other = make_chain(4, "Other")
+    other = rigs.make_chain(4, "Other")
     from addon.editing.copying import copy_constraint
 
     copy_constraint(rig, 0, [other.pose.bones["B3"]])
@@ -344,7 +328,7 @@ def test_settings_are_copied_without_the_history(rig):
 def test_command_that_bakes_simulates_first(rig, tmp_path, capfd):
     from addon.features.command import command
 
-    go(30)
+    rigs.go(30)
     wanted = joints(rig)
     assert bpy.ops.fabrik.simulation_clear() == {"FINISHED"}
     blend = tmp_path / "snake.blend"
@@ -354,25 +338,25 @@ def test_command_that_bakes_simulates_first(rig, tmp_path, capfd):
     bpy.ops.wm.open_mainfile(filepath=str(tmp_path / "baked.blend"))
     rig = bpy.data.objects["Rig"]
     assert not rig.fabrik.constraints[0].enabled
-    go(30)
+    rigs.go(30)
     for a, b in zip(joints(rig), wanted, strict=True):
         assert (a - b).length < 1e-4
 
 
-def test_button_adds_a_chain_whose_head_is_the_active_bone(empty_file):
-    rig = make_chain(4)
-    activate(rig)
+def test_button_adds_a_chain_whose_head_is_the_active_bone():
+    rig = rigs.make_chain(4)
+    rigs.activate(rig)
     bpy.ops.object.mode_set(mode="POSE")
     rig.data.bones.active = rig.data.bones["B3"]
-    before = pose_bits(rig)
+    before = rigs.pose_bits(rig)
     assert bpy.ops.fabrik.follow_add() == {"FINISHED"}
     item = rig.fabrik.constraints[0]
     assert (item.solver, item.bone, item.chain_count) == ("FOLLOW", "B3", 0)
-    update()
+    rigs.update()
     simulate()
     assert item.state == "REACHED"
     for a, b in zip(
-        memoryview(before).cast("f"), memoryview(pose_bits(rig)).cast("f"), strict=True
+        memoryview(before).cast("f"), memoryview(rigs.pose_bits(rig)).cast("f"), strict=True
     ):
         assert a == pytest.approx(b, abs=1e-5)
     bpy.ops.object.mode_set(mode="OBJECT")
@@ -382,23 +366,23 @@ def test_button_adds_a_chain_whose_head_is_the_active_bone(empty_file):
 def test_history_of_other_bones_is_refused(rig):
     other = free_chain(bpy.data.objects["Target"], "Other", count=4)
     other.fabrik.constraints[0].follow.history = rig.fabrik.constraints[0].follow.history
-    update()
+    rigs.update()
     assert "doesn't match the chain" in other.fabrik.constraints[0].message
 
 
 @pytest.mark.parametrize("tip", ["B2", "B5"], ids=["shorter", "longer"])
-def test_chain_of_other_bones_is_invalid_in_memory_as_after_loading(empty_file, tip, tmp_path):
+def test_chain_of_other_bones_is_invalid_in_memory_as_after_loading(tip, tmp_path):
     bpy.context.scene.frame_end = END
-    rig = make_chain(6)
-    item = add_constraint(rig, "B4", led(), solver="FOLLOW", chain_count=0)
+    rig = rigs.make_chain(6)
+    item = rigs.add_constraint(rig, "B4", led(), solver="FOLLOW", chain_count=0)
     rig.fabrik.simulation.use_auto = False
-    update()
-    activate(rig)
+    rigs.update()
+    rigs.activate(rig)
     simulate()
-    go(20)
+    rigs.go(20)
     assert item.state == "REACHED"
     item.bone = tip
-    update()
+    rigs.update()
     blend = tmp_path / "other.blend"
     bpy.ops.wm.save_as_mainfile(filepath=str(blend))
     for is_loaded in (False, True):
@@ -406,11 +390,11 @@ def test_chain_of_other_bones_is_invalid_in_memory_as_after_loading(empty_file, 
             bpy.ops.wm.open_mainfile(filepath=str(blend))
         rig = bpy.data.objects["Rig"]
         for frame in (21, 20):
-            go(frame)
+            rigs.go(frame)
             item = rig.fabrik.constraints[0]
             assert (item.state, "doesn't match the chain" in item.message) == ("INVALID", True)
         assert rig.fabrik.simulation.state == "STALE"
-    activate(rig)
+    rigs.activate(rig)
     simulate()
     assert rig.fabrik.constraints[0].state == "REACHED"
 
@@ -423,7 +407,7 @@ def test_history_of_another_range_than_it_says_is_refused(rig):
     history.write(rig, owner, found._replace(end=END + 1))
     forget()
     rig.update_tag()
-    update()
+    rigs.update()
     assert "doesn't match the chain" in rig.fabrik.constraints[0].message
 
 
@@ -448,13 +432,13 @@ def test_forged_way_is_said_and_left_out(rig, case, capsys):
         history.write(rig, owner, found._replace(blob=blob))
         forget()
         rig.update_tag()
-        go(20)
+        rigs.go(20)
         assert "doesn't match the chain" in item.message
         assert item.state == "INVALID"
     item.follow.history = item.follow.history[:-8] + b"AAAAAAA="
     forget()
     rig.update_tag()
-    go(20)
+    rigs.go(20)
     assert item.message == "The simulation is damaged: press Simulate"
     assert "report this" not in capsys.readouterr().out
     simulate()
@@ -462,35 +446,35 @@ def test_forged_way_is_said_and_left_out(rig, case, capsys):
 
 
 def test_undo_brings_the_chain_before_back(rig):
-    go(30)
+    rigs.go(30)
     bpy.ops.ed.undo_push(message="Before")
-    before = pose_bits(rig)
-    curve = curves(bpy.data.objects["Target"])[0]
+    before = rigs.pose_bits(rig)
+    curve = rigs.curves(bpy.data.objects["Target"])[0]
     curve.keyframe_points[0].co[1] -= 2.0
     curve.update()
-    update()
+    rigs.update()
     simulate()
     bpy.ops.ed.undo_push(message="After")
-    assert pose_bits(rig) != before
+    assert rigs.pose_bits(rig) != before
     bpy.ops.ed.undo()
     rig = bpy.data.objects["Rig"]
     assert rig.fabrik.simulation.state == "FRESH"
-    assert pose_bits(rig) == before
+    assert rigs.pose_bits(rig) == before
 
 
 def test_what_bends_on_from_it_follows_when_its_head_is_deleted(rig):
     """Blender has then shown the chain with the solution of before once more."""
-    add_constraint(rig, "B5", make_empty("Seen", (3, 1, 2)), solver="LOOK_AT")
-    update()
+    rigs.add_constraint(rig, "B5", rigs.make_empty("Seen", (3, 1, 2)), solver="LOOK_AT")
+    rigs.update()
     bpy.data.objects.remove(bpy.data.objects["Target"])
-    update()
-    shown = shown_bits(rig)
+    rigs.update()
+    shown = rigs.shown_bits(rig)
     rig.update_tag()
-    update()
-    assert shown_bits(rig) == shown
+    rigs.update()
+    assert rigs.shown_bits(rig) == shown
 
 
-def test_a_jump_costs_once(empty_file, monkeypatch):
+def test_a_jump_costs_once(monkeypatch):
     """One trail serves all frames: it remembers those that it has come by."""
     from addon.features.free_chain import free_chain as follow
 
@@ -503,14 +487,14 @@ def test_a_jump_costs_once(empty_file, monkeypatch):
     scene = bpy.context.scene
     scene.frame_end = 500
     keys = [(1 + 10 * i, (0.3 * i, sqrt(i), 6)) for i in range(51)]
-    rig = make_chain(6)
-    add_constraint(rig, "B5", led(keys=keys), solver="FOLLOW")
-    update()
-    activate(rig)
+    rig = rigs.make_chain(6)
+    rigs.add_constraint(rig, "B5", led(keys=keys), solver="FOLLOW")
+    rigs.update()
+    rigs.activate(rig)
     monkeypatch.setattr(follow, "Trail", counted)
     simulate()
     for frame in (480, *range(470, 480), 12.5, 480):
-        go(frame)
+        rigs.go(frame)
     assert len(trails) == 1
     assert Matrix.Identity(4) == rig.matrix_world
-    assert everything_bits()
+    assert rigs.everything_bits()

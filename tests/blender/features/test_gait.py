@@ -10,27 +10,12 @@ from typing import Any
 
 import bpy
 import pytest
+import rigs
 from humans import make_human
 from inside import forget, plan_made
 from kept_files import new_file, open_kept
 from mathutils import Vector
 from operating import click_bones
-from rigs import (
-    activate,
-    channels_bits,
-    curves,
-    elsewhere,
-    evaluated,
-    go,
-    link,
-    make_armature,
-    make_linear,
-    pose_bits,
-    shown_bits,
-    shown_bones,
-    tip_world,
-    update,
-)
 from spiders import END, key_body, make_floor, make_spider, select, terrain, tips, walk
 
 
@@ -48,7 +33,7 @@ def record(rig: bpy.types.Object, index: int = 0):
 def said(rig: bpy.types.Object) -> str:
     from addon.features.gait.message import status_message
 
-    update()
+    rigs.update()
     return status_message(rig, 0)
 
 
@@ -86,13 +71,13 @@ def assert_walks(rig: bpy.types.Object, end: int = END, fine: int = 2) -> None:
     seen: dict[tuple[int, int], list[Vector]] = {}
     for tick in range(fine, fine * end + 1):
         frame = tick / fine
-        go(frame)
+        rigs.go(frame)
         for item, length in zip(rig.fabrik.constraints, lengths, strict=True):
             assert item.error <= 1e-4 * length, f"{item.name} misses at {frame}: {item.message}"
         for leg, (name, falls) in enumerate(zip(names, walked.falls, strict=True)):
             at = max(i for i, fall in enumerate(falls) if i == 0 or fall.lift <= frame)
             if falls[at].land <= frame or at == 0:
-                seen.setdefault((leg, at), []).append(tip_world(rig, name))
+                seen.setdefault((leg, at), []).append(rigs.tip_world(rig, name))
     for (leg, _), places in seen.items():
         slid = max((place - places[0]).length for place in places)
         assert slid <= 1e-3 * lengths[leg]
@@ -116,14 +101,14 @@ def test_selected_legs_get_constraints_targets_and_a_body(spider) -> None:
         assert item.target.type == "EMPTY"
 
 
-def test_two_bones_are_solved_exactly_and_made_constraints_are_used(empty_file: None) -> None:
+def test_two_bones_are_solved_exactly_and_made_constraints_are_used() -> None:
     rig = make_spider(4, bones=2)
     make_floor()
     select(rig, tips(rig))
     rig.data.bones.active = rig.data.bones[tips(rig)[0]]
     item = rig.fabrik.constraints.add()
     item.name, item.bone, item.chain_count = "Mine", tips(rig)[1], 2
-    item.target = link(bpy.data.objects.new("Own", None))
+    item.target = rigs.link(bpy.data.objects.new("Own", None))
     assert bpy.ops.fabrik.gait_add() == {"FINISHED"}
     assert [leg.constraint for leg in rig.fabrik.gaits[0].legs].count("Mine") == 1
     assert len(rig.fabrik.constraints) == 4
@@ -131,14 +116,14 @@ def test_two_bones_are_solved_exactly_and_made_constraints_are_used(empty_file: 
 
 
 @pytest.mark.parametrize("scale", [(1, 1, 1), (-1, 1, 1), (1, -1, 1)], ids=str)
-def test_the_feet_of_a_new_walk_keep_their_rest_pose(empty_file: None, scale) -> None:
+def test_the_feet_of_a_new_walk_keep_their_rest_pose(scale) -> None:
     rig = make_human(False)
     rig.scale = scale
     select(rig, [])
     assert bpy.ops.fabrik.gait_add() == {"FINISHED"}
     rig.fabrik.gaits[0].enabled = False  # There is no floor.
-    update()
-    shown = evaluated(rig).pose.bones
+    rigs.update()
+    shown = rigs.evaluated(rig).pose.bones
     for item in rig.fabrik.constraints:
         assert item.use_rotation
         rest = rig.data.bones[item.bone].matrix_local
@@ -155,9 +140,9 @@ def test_knees_do_not_jump(spider) -> None:
     """No knee changes its speed by more than half as much again as the feet."""
     paths: dict[str, list[Vector]] = {}
     for frame in range(1, END + 1):
-        go(frame)
+        rigs.go(frame)
         for name in tips(spider):
-            bone = evaluated(spider).pose.bones[name]
+            bone = rigs.evaluated(spider).pose.bones[name]
             paths.setdefault(f"knee of {name}", []).append(bone.head.copy())
             paths.setdefault(f"foot of {name}", []).append(bone.tail.copy())
 
@@ -185,12 +170,12 @@ def test_walk_over_uneven_ground(make: Callable[[], object]) -> None:
     walk(rig)
     simulate()
     assert_walks(rig)
-    go(END)
-    lowest = min(tip_world(rig, name).z for name in tips(rig))
-    assert evaluated(rig).pose.bones["Body"].head.z > 0.3 + lowest
+    rigs.go(END)
+    lowest = min(rigs.tip_world(rig, name).z for name in tips(rig))
+    assert rigs.evaluated(rig).pose.bones["Body"].head.z > 0.3 + lowest
 
 
-def test_walk_up_a_wall_and_over_to_the_ceiling(empty_file: None) -> None:
+def test_walk_up_a_wall_and_over_to_the_ceiling() -> None:
     rig = make_spider()
     make_floor(
         "Room", ((-9, -9, -1), (9, 9, 0)), ((-9, -4, -1), (9, -3, 9)), ((-9, -9, 4), (9, 9, 5))
@@ -211,7 +196,7 @@ def test_walk_up_a_wall_and_over_to_the_ceiling(empty_file: None) -> None:
         rig.location, rig.rotation_euler = place, (turn, 0, 0)
         rig.keyframe_insert("location", frame=frame)
         rig.keyframe_insert("rotation_euler", frame=frame)
-    make_linear(rig)
+    rigs.make_linear(rig)
     walk(rig, 140, climbs=True)
     simulate()
     assert_walks(rig, 140)
@@ -225,34 +210,34 @@ def test_walk_up_a_wall_and_over_to_the_ceiling(empty_file: None) -> None:
 
 
 def test_file_holds_the_steps(spider, tmp_path: Path) -> None:
-    go(33)
-    before = pose_bits(spider)
+    rigs.go(33)
+    before = rigs.pose_bits(spider)
     blend = tmp_path / "walk.blend"
     bpy.ops.wm.save_as_mainfile(filepath=str(blend))
-    there, _ = elsewhere(blend, "go(2); go(33)", 'pose_bits(bpy.data.objects["Spider"])')
+    there, _ = rigs.elsewhere(blend, "go(2); go(33)", 'pose_bits(bpy.data.objects["Spider"])')
     assert there == before
 
 
-def test_body_is_given_back_bit_for_bit(empty_file: None) -> None:
+def test_body_is_given_back_bit_for_bit() -> None:
     rig = make_spider()
     terrain()
     key_body(rig, {1: (0, 0, 0), END: (0, -2.5, 0)})
     rig.pose.bones["Body"].location = (0.01, 0.02, 0.03)
     rig.pose.bones["Body"].rotation_quaternion = (0.99, 0.1, 0.05, 0.02)
-    go(30)
-    before, pose = channels_bits(rig), pose_bits(rig)
-    assert shown_bits(rig) == before
+    rigs.go(30)
+    before, pose = rigs.channels_bits(rig), rigs.pose_bits(rig)
+    assert rigs.shown_bits(rig) == before
     gait = walk(rig)
     simulate()
-    go(30)
-    assert channels_bits(rig) == before != shown_bits(rig)
+    rigs.go(30)
+    assert rigs.channels_bits(rig) == before != rigs.shown_bits(rig)
     gait.enabled = False
     for item in rig.fabrik.constraints:
         item.enabled = False
-    go(12)
-    go(30)
-    assert channels_bits(rig) == before == shown_bits(rig)
-    assert pose_bits(rig) == pose
+    rigs.go(12)
+    rigs.go(30)
+    assert rigs.channels_bits(rig) == before == rigs.shown_bits(rig)
+    assert rigs.pose_bits(rig) == pose
 
 
 def body_key(rig):
@@ -328,25 +313,25 @@ INPUTS = [
 def test_steps_are_outdated_by_each_input(spider) -> None:
     from addon.features.simulation import history
 
-    update()
+    rigs.update()
     bpy.ops.ed.undo_push(message="simulated")
     for change in INPUTS:
         rig = bpy.data.objects["Spider"]
         assert rig.fabrik.simulation.state == "FRESH", change.__name__
         change(rig)
-        update()
+        rigs.update()
         found = history.data(rig, "fabrik.gaits[0]")
         assert found is None or not found.is_fresh, change.__name__
         bpy.ops.ed.undo_push(message=change.__name__)
         bpy.ops.ed.undo()
-        update()
+        rigs.update()
 
 
 def test_steps_are_not_outdated_by_what_does_not_count(spider) -> None:
     gait = spider.fabrik.gaits[0]
     gait.name, gait.influence = "Other", 0.5
-    go(20)
-    update()
+    rigs.go(20)
+    rigs.update()
     assert spider.fabrik.simulation.state == "FRESH"
     assert said(spider) == ""
 
@@ -365,11 +350,11 @@ def test_drawing_makes_no_plan(spider) -> None:
 
 
 def test_outdated_steps_are_gone_on_with_and_that_is_said(spider) -> None:
-    go(30)
-    before = pose_bits(spider)
+    rigs.go(30)
+    before = rigs.pose_bits(spider)
     spider.fabrik.gaits[0].step_height = 0.4
-    update()
-    assert pose_bits(spider) == before
+    rigs.update()
+    assert rigs.pose_bits(spider) == before
     assert "press Simulate" in said(spider)
     assert "press Simulate" in spider.fabrik.constraints[0].message
     simulate()
@@ -421,9 +406,9 @@ def test_forged_steps_are_said_or_harmless(spider, case: str, capsys) -> None:
     )
     forget()
     spider.update_tag()
-    update()
+    rigs.update()
     for frame in (20, 30):
-        go(frame)
+        rigs.go(frame)
         states = {item.state for item in spider.fabrik.constraints}
         assert states <= {"REACHED", "OUT_OF_REACH", "LIMITED"}
         if not case.startswith("on corners"):
@@ -441,7 +426,7 @@ def test_damaged_steps_are_said_and_left_out(spider) -> None:
     spider.fabrik.gaits[0].history = stored[:200] + b"AAAA" + stored[204:]
     forget()
     spider.update_tag()
-    go(20)
+    rigs.go(20)
     assert said(spider) == "The simulation is damaged: press Simulate"
     assert spider.fabrik.constraints[0].message == said(spider)
     simulate()
@@ -451,68 +436,68 @@ def test_damaged_steps_are_said_and_left_out(spider) -> None:
 def test_frames_beyond_what_was_simulated_are_said(spider) -> None:
     start, end = bpy.context.scene.frame_start, bpy.context.scene.frame_end
     message = {
-        frame: (go(frame), spider.fabrik.constraints[0].message)[1]
+        frame: (rigs.go(frame), spider.fabrik.constraints[0].message)[1]
         for frame in (start, end, end + 1)
     }
     assert message[start] == message[end] == ""
     assert "only up to frame" in message[end + 1]
 
 
-def test_a_walk_walks_as_soon_as_it_is_added(empty_file: None) -> None:
+def test_a_walk_walks_as_soon_as_it_is_added() -> None:
     rig = make_spider()
     key_body(rig, {1: (0, 0, 0), END: (0, 4, 0)})
     make_floor()
-    go(1)
+    rigs.go(1)
     walk(rig)
     assert rig.fabrik.simulation.state == "FRESH"
     assert said(rig) == ""
-    go(END)
+    rigs.go(END)
     assert {item.state for item in rig.fabrik.constraints} == {"REACHED"}
 
 
-def test_legs_that_are_not_simulated_are_carried_along(empty_file: None) -> None:
+def test_legs_that_are_not_simulated_are_carried_along() -> None:
     rig = make_spider()
     key_body(rig, {1: (0, 0, 0), END: (0, 4, 0)})
     make_floor()
     walk(rig)
     bpy.ops.fabrik.simulation_clear()
-    go(END)
+    rigs.go(END)
     for item in rig.fabrik.constraints:
         assert (item.state, item.error) == ("REACHED", pytest.approx(0.0, abs=1e-5))
         assert item.message == "The steps of “Walk” aren't simulated: press Simulate"
-    shown = {bone.name: bone.matrix.copy() for bone in shown_bones(rig)}
+    shown = {bone.name: bone.matrix.copy() for bone in rigs.shown_bones(rig)}
     for item in rig.fabrik.constraints:
         item.enabled = False
-    update()
-    for bone in shown_bones(rig):
+    rigs.update()
+    for bone in rigs.shown_bones(rig):
         rows = zip(bone.matrix, shown[bone.name], strict=True)
         assert max((a - b).length for a, b in rows) < 1e-4
 
 
 def test_constraint_with_another_name_stays_a_leg(spider) -> None:
-    go(30)
-    before = pose_bits(spider)
+    rigs.go(30)
+    before = rigs.pose_bits(spider)
     spider.fabrik.constraints[3].name = "Another"
     spider.fabrik.constraints[0].name = "Front"
-    update()
+    rigs.update()
     assert said(spider) == ""
-    go(29)
-    go(30)
-    assert pose_bits(spider) == before
+    rigs.go(29)
+    rigs.go(30)
+    assert rigs.pose_bits(spider) == before
 
 
 @pytest.mark.parametrize("renamed", [0, 3])
 def test_a_name_that_another_leg_has_exchanges_no_legs(spider, renamed) -> None:
-    go(30)
-    before, legs = pose_bits(spider), spider.fabrik.gaits[0].legs
+    rigs.go(30)
+    before, legs = rigs.pose_bits(spider), spider.fabrik.gaits[0].legs
     keys = [leg.key for leg in legs]
     spider.fabrik.constraints[renamed].name = spider.fabrik.constraints[3 - renamed].name
-    update()
+    rigs.update()
     assert said(spider) == ""
-    go(29)
-    go(30)
+    rigs.go(29)
+    rigs.go(30)
     assert [leg.key for leg in legs] == keys
-    assert pose_bits(spider) == before
+    assert rigs.pose_bits(spider) == before
 
 
 def test_constraint_chosen_for_a_leg_is_followed_and_not_the_one_before(spider) -> None:
@@ -520,38 +505,38 @@ def test_constraint_chosen_for_a_leg_is_followed_and_not_the_one_before(spider) 
     bpy.ops.fabrik.gait_leg_remove()  # The first one.
     legs = fabrik.gaits[0].legs
     legs[0].constraint = fabrik.constraints[0].name
-    update()
+    rigs.update()
     fabrik.constraints[0].name = "Front"
     make_floor("Anything")  # All is found anew.
-    update()
+    rigs.update()
     assert legs[0].constraint == "Front"
 
 
 def test_bones_with_other_names_walk_on(spider) -> None:
-    go(30)
-    before = pose_bits(spider)
+    rigs.go(30)
+    before = rigs.pose_bits(spider)
     for bone in spider.data.bones:
         bone.name = f"New {bone.name}"
-    update()
-    go(29)
-    go(30)
+    rigs.update()
+    rigs.go(29)
+    rigs.go(30)
     assert spider.fabrik.gaits[0].body == "New Body"
-    assert pose_bits(spider) == before
+    assert rigs.pose_bits(spider) == before
 
 
-def test_standing_body_lets_its_feet_stand(empty_file: None) -> None:
+def test_standing_body_lets_its_feet_stand() -> None:
     rig = make_spider()
     make_floor()
     walk(rig)
-    go(1)
-    update()
-    places = [tip_world(rig, name) for name in tips(rig)]
+    rigs.go(1)
+    rigs.update()
+    places = [rigs.tip_world(rig, name) for name in tips(rig)]
     simulate()
     assert all(len(falls) == 1 for falls in record(rig).falls)
     assert "doesn't move" in said(rig)
-    go(50)
+    rigs.go(50)
     for name, place in zip(tips(rig), places, strict=True):
-        assert (tip_world(rig, name) - place).length <= 1e-4
+        assert (rigs.tip_world(rig, name) - place).length <= 1e-4
 
 
 @pytest.mark.parametrize("height", [0.0, 3.0])
@@ -570,15 +555,15 @@ def test_without_ground_feet_walk_on_the_plane_on_which_they_rest(height: float)
         assert ("No ground" in said(rig)) == (ground is None)
         poses = []
         for frame in range(1, END, 7):
-            go(frame)
-            poses.append([tip_world(rig, bone.name) for bone in rig.pose.bones])
+            rigs.go(frame)
+            poses.append([rigs.tip_world(rig, bone.name) for bone in rig.pose.bones])
         return poses
 
     for wanted, found in zip(walked(make_floor), walked(lambda: None), strict=True):
         assert max((a - b).length for a, b in zip(wanted, found, strict=True)) < 1e-4
 
 
-def test_turning_on_the_spot(empty_file: None) -> None:
+def test_turning_on_the_spot() -> None:
     rig = make_spider(6)
     make_floor()
     rig.rotation_mode = "XYZ"
@@ -591,7 +576,7 @@ def test_turning_on_the_spot(empty_file: None) -> None:
     assert all(len(falls) > 3 for falls in record(rig).falls)
 
 
-def test_feet_travel_on_moving_ground(empty_file: None) -> None:
+def test_feet_travel_on_moving_ground() -> None:
     rig = make_spider()
     deck = make_floor("Deck")
     key_body(deck, {1: (0, 0, 0), END: (4, 0, 1)})
@@ -605,8 +590,10 @@ def test_feet_travel_on_moving_ground(empty_file: None) -> None:
         for frame in range(1, END + 1):
             at = max(i for i, fall in enumerate(falls) if i == 0 or fall.lift <= frame)
             if falls[at].land <= frame:
-                go(frame)
-                on_deck = evaluated(deck).matrix_world.inverted() @ tip_world(rig, names[leg])
+                rigs.go(frame)
+                on_deck = rigs.evaluated(deck).matrix_world.inverted() @ rigs.tip_world(
+                    rig, names[leg]
+                )
                 seen.setdefault(at, []).append(on_deck)
         for places in seen.values():
             assert max((one - places[0]).length for one in places) <= 1e-3 * size(rig, names[leg])
@@ -632,7 +619,7 @@ def wobbling(subdivided: bool = False):
 
 
 @pytest.mark.parametrize("subdivided", [False, True])
-def test_feet_stay_on_ground_that_is_deformed(empty_file: None, subdivided: bool) -> None:
+def test_feet_stay_on_ground_that_is_deformed(subdivided: bool) -> None:
     rig = make_spider(4)
     floor = wobbling(subdivided)
     key_body(rig, {1: (0, 0, 0), END: (0, -2.0, 0)})
@@ -646,9 +633,9 @@ def test_feet_stay_on_ground_that_is_deformed(empty_file: None, subdivided: bool
             at = max(i for i, fall in enumerate(falls) if i == 0 or fall.lift <= frame)
             if falls[at].land > frame:
                 continue
-            go(frame)
-            place = tip_world(rig, name)
-            ground = evaluated(floor)
+            rigs.go(frame)
+            place = rigs.tip_world(rig, name)
+            ground = rigs.evaluated(floor)
             is_hit, near, _, _ = ground.closest_point_on_mesh(
                 ground.matrix_world.inverted() @ place
             )
@@ -659,17 +646,17 @@ def test_feet_stay_on_ground_that_is_deformed(empty_file: None, subdivided: bool
             moved = max(moved, (places[-1][0] - places[0][0]).length)
         assert rig.fabrik.constraints[leg].error <= 1e-4
     assert moved > 0.05
-    go(40)
-    before = pose_bits(rig)
+    rigs.go(40)
+    before = rigs.pose_bits(rig)
     floor.name = "Other"
-    update()
-    go(3)
-    go(40)
-    assert pose_bits(rig) == before
+    rigs.update()
+    rigs.go(3)
+    rigs.go(40)
+    assert rigs.pose_bits(rig) == before
 
 
 @pytest.mark.parametrize("change", ["renamed", "copied", "one more"])
-def test_moving_ground_is_found_again(empty_file: None, change: str) -> None:
+def test_moving_ground_is_found_again(change: str) -> None:
     rig = make_spider()
     floor = make_floor()
     for frame, place in {1: (0, 0, 0), END: (0.5, 0.2, 0.4)}.items():
@@ -678,8 +665,8 @@ def test_moving_ground_is_found_again(empty_file: None, change: str) -> None:
     key_body(rig, {1: (0, 0, 0), END: (0.5, -1.2, 0)})
     walk(rig)
     simulate()
-    go(40)
-    shown = pose_bits(rig)
+    rigs.go(40)
+    shown = rigs.pose_bits(rig)
     if change == "renamed":
         floor.name = "Other"
     elif change == "one more":
@@ -692,27 +679,25 @@ def test_moving_ground_is_found_again(empty_file: None, change: str) -> None:
         bpy.data.objects.remove(floor)
         bpy.data.objects.remove(rig)
         rig = next(ob for ob in bpy.data.objects if ob.pose)
-    update()
-    go(39)
-    go(40)
-    assert pose_bits(rig) == shown
+    rigs.update()
+    rigs.go(39)
+    rigs.go(40)
+    assert rigs.pose_bits(rig) == shown
 
 
-def test_moving_ground_that_is_moved_by_hand_takes_the_feet_along_at_once(
-    empty_file: None,
-) -> None:
+def test_moving_ground_that_is_moved_by_hand_takes_the_feet_along_at_once() -> None:
     rig = make_spider(2)
     floor = make_floor()
     key_body(floor, {1: (0, 0, 0), END: (0.2, 0, 0)})
     key_body(rig, {1: (0, 0, 0), END: (0, -1.2, 0)})
     walk(rig)
     simulate()
-    go(1)
-    before = [tip_world(rig, name) for name in tips(rig)]
+    rigs.go(1)
+    before = [rigs.tip_world(rig, name) for name in tips(rig)]
     floor.location.x += 0.05
-    update()
+    rigs.update()
     for name, place in zip(tips(rig), before, strict=True):
-        assert (tip_world(rig, name) - place - Vector((0.05, 0, 0))).length <= 1e-4
+        assert (rigs.tip_world(rig, name) - place - Vector((0.05, 0, 0))).length <= 1e-4
 
 
 @pytest.mark.parametrize("name", ["threshold", "step_height", "duration", "body_bob"])
@@ -726,30 +711,30 @@ def test_what_is_no_number_is_said_before_anything_is_simulated(spider, name: st
 
 
 def test_influence_blends_from_the_targets_to_the_walk(spider) -> None:
-    go(40)
-    on = tip_world(spider, tips(spider)[0])
+    rigs.go(40)
+    on = rigs.tip_world(spider, tips(spider)[0])
     target = spider.fabrik.constraints[0].target.matrix_world.translation.copy()
     spider.fabrik.gaits[0].enabled = False
-    update()
+    rigs.update()
     spider.fabrik.gaits[0].enabled = True
     spider.fabrik.gaits[0].influence = 0.9
-    update()
-    half = tip_world(spider, tips(spider)[0])
+    rigs.update()
+    half = rigs.tip_world(spider, tips(spider)[0])
     assert (half - (0.9 * on + 0.1 * target)).length <= 1e-3
 
 
 def test_bake_makes_few_keys_that_walk_the_same(spider) -> None:
     seen = {}
     for frame in range(1, END + 1):
-        go(frame)
-        seen[frame] = [tip_world(spider, name) for name in tips(spider)]
+        rigs.go(frame)
+        seen[frame] = [rigs.tip_world(spider, name) for name in tips(spider)]
     assert bpy.ops.fabrik.gait_bake(tolerance=0.004) == {"FINISHED"}
     assert not spider.fabrik.gaits[0].enabled
     worst = 0.0
     for frame, places in seen.items():
-        go(frame)
+        rigs.go(frame)
         for name, place in zip(tips(spider), places, strict=True):
-            worst = max(worst, (tip_world(spider, name) - place).length)
+            worst = max(worst, (rigs.tip_world(spider, name) - place).length)
     assert worst <= 0.008 * size(spider, tips(spider)[0])
     from rigs import curves
 
@@ -765,7 +750,7 @@ def test_bake_makes_few_keys_that_walk_the_same(spider) -> None:
         assert all(math.dist(place, places[0]) <= 1e-6 for place in places)
 
 
-def test_bake_keys_the_body_where_it_leans(empty_file: None) -> None:
+def test_bake_keys_the_body_where_it_leans() -> None:
     rig = make_spider()
     terrain()
     key_body(rig, {1: (0, 0, 0), END: (0, -2.5, 0)})
@@ -773,12 +758,12 @@ def test_bake_keys_the_body_where_it_leans(empty_file: None) -> None:
     simulate()
     seen = {}
     for frame in (1, 20, 41, END):
-        go(frame)
-        seen[frame] = evaluated(rig).pose.bones["Body"].matrix.copy()
+        rigs.go(frame)
+        seen[frame] = rigs.evaluated(rig).pose.bones["Body"].matrix.copy()
     assert bpy.ops.fabrik.gait_bake() == {"FINISHED"}
     for frame, matrix in seen.items():
-        go(frame)
-        now = evaluated(rig).pose.bones["Body"].matrix
+        rigs.go(frame)
+        now = rigs.evaluated(rig).pose.bones["Body"].matrix
         assert max(abs(x) for row in now - matrix for x in row) <= 5e-3
 
 
@@ -787,21 +772,21 @@ def test_bake_keeps_what_is_held_where_it_is(spider, is_held, capfd) -> None:
     """What is held goes along with its holder, and the keys of the bake count within that."""
     leg = spider.fabrik.constraints[0]
     if is_held:
-        go(10)
+        rigs.go(10)
         spider.fabrik.gaits[0].enabled = False  # It would jump to its target.
         bpy.ops.fabrik.hold(constraint=leg.name)
         spider.fabrik.gaits[0].enabled = True
         simulate()
     seen = {}
     for frame in (5, 9, 10, 30):
-        go(frame)
-        seen[frame] = tip_world(spider, leg.bone)
+        rigs.go(frame)
+        seen[frame] = rigs.tip_world(spider, leg.bone)
     capfd.readouterr()
     assert bpy.ops.fabrik.gait_bake() == {"FINISHED"}
     assert "Warning: " not in capfd.readouterr().out
     for frame, place in seen.items():
-        go(frame)
-        assert (tip_world(spider, leg.bone) - place).length < 5e-3
+        rigs.go(frame)
+        assert (rigs.tip_world(spider, leg.bone) - place).length < 5e-3
 
 
 def test_bake_warns_where_something_else_poses_what_it_keys(spider, capfd) -> None:
@@ -823,28 +808,28 @@ def test_bake_warns_where_something_else_poses_what_it_keys(spider, capfd) -> No
 def test_a_foot_that_walks_is_held_once_its_steps_are_baked(spider) -> None:
     """Its target stays where the leg was added, and it would jump back there."""
     name = spider.fabrik.constraints[0].name
-    go(30)
-    before, keys = shown_bits(spider), channels_bits(spider)
+    rigs.go(30)
+    before, keys = rigs.shown_bits(spider), rigs.channels_bits(spider)
     with pytest.raises(RuntimeError, match="choose Bake to Targets or Bake Steps"):
         bpy.ops.fabrik.hold(constraint=name)
-    assert (shown_bits(spider), channels_bits(spider)) == (before, keys)
+    assert (rigs.shown_bits(spider), rigs.channels_bits(spider)) == (before, keys)
     assert not len(spider.fabrik.holds)
     assert bpy.ops.fabrik.gait_bake() == {"FINISHED"}
-    go(30)
-    shown = {bone.name: bone.matrix.copy() for bone in evaluated(spider).pose.bones}
+    rigs.go(30)
+    shown = {bone.name: bone.matrix.copy() for bone in rigs.evaluated(spider).pose.bones}
     assert bpy.ops.fabrik.hold(constraint=name) == {"FINISHED"}
-    update()
-    for bone in evaluated(spider).pose.bones:
+    rigs.update()
+    for bone in rigs.evaluated(spider).pose.bones:
         assert max(abs(x) for row in bone.matrix - shown[bone.name] for x in row) < 1e-5
 
 
 def test_bake_of_outdated_steps_is_refused_and_changes_nothing(spider) -> None:
     spider.fabrik.gaits[0].duration = 8.0
-    update()
-    before = channels_bits(spider), shown_bits(spider)
+    rigs.update()
+    before = rigs.channels_bits(spider), rigs.shown_bits(spider)
     with pytest.raises(RuntimeError, match="press Simulate"):
         bpy.ops.fabrik.gait_bake()
-    assert (channels_bits(spider), shown_bits(spider)) == before
+    assert (rigs.channels_bits(spider), rigs.shown_bits(spider)) == before
     assert spider.fabrik.gaits[0].enabled
     assert spider.fabrik.constraints[0].target.animation_data is None
 
@@ -914,11 +899,11 @@ def target_gone(rig):
 def test_bad_input_is_said_in_place(spider, spoil: Callable, sentence: str) -> None:
     spoil(spider)
     assert sentence in said(spider)
-    go(20)
-    go(21)
+    rigs.go(20)
+    rigs.go(21)
 
 
-def test_walk_of_an_armature_without_constraints_is_refused(empty_file: None) -> None:
+def test_walk_of_an_armature_without_constraints_is_refused() -> None:
     rig = make_spider()
     rig.fabrik.gaits.add()
     with pytest.raises(RuntimeError, match="“Walk” can't walk"):
@@ -931,7 +916,7 @@ def test_walk_that_cannot_be_keeps_nothing_else_from_being_simulated(spider) -> 
     from addon.features.simulation import history
 
     armature = spider.data
-    activate(spider)
+    rigs.activate(spider)
     bpy.ops.object.mode_set(mode="EDIT")
     for i in range(3):
         bone = armature.edit_bones.new(f"Tail{i}")
@@ -941,12 +926,12 @@ def test_walk_that_cannot_be_keeps_nothing_else_from_being_simulated(spider) -> 
     bpy.ops.object.mode_set(mode="OBJECT")
     tail = spider.fabrik.constraints.add()
     tail.name, tail.bone, tail.chain_count, tail.solver = "Tail", "Tail2", 3, "FOLLOW"
-    tail.target = link(bpy.data.objects.new("Head", None))
+    tail.target = rigs.link(bpy.data.objects.new("Head", None))
     broken = spider.fabrik.gaits.add()
     broken.name = "Broken"
     broken.legs.add().constraint = "Nowhere"
     spider.fabrik.gaits[0].duration = 5.0
-    update()
+    rigs.update()
     simulate()
     assert history.data(spider, "fabrik.gaits[0]").is_fresh
     assert history.data(spider, f"fabrik.constraints[{len(tips(spider))}].follow").is_fresh
@@ -955,14 +940,14 @@ def test_walk_that_cannot_be_keeps_nothing_else_from_being_simulated(spider) -> 
         "“Broken” can't walk. The leg's constraint “Nowhere” doesn't exist: choose another "
         "constraint, or remove the leg"
     ]
-    update()
+    rigs.update()
     assert spider.fabrik.simulation.state == "FRESH"
     broken.enabled = False
-    update()
+    rigs.update()
     assert history.refused(spider) == []
 
 
-def test_what_refuses_as_it_begins_keeps_what_it_had(empty_file: None) -> None:
+def test_what_refuses_as_it_begins_keeps_what_it_had() -> None:
     from addon.features.gait.simulation import WalkSimulation
     from addon.features.simulation import history
 
@@ -987,7 +972,7 @@ def test_what_refuses_as_it_begins_keeps_what_it_had(empty_file: None) -> None:
 
     for rig in (first, second):
         rig.fabrik.gaits[0].duration = 5.0
-    update()
+    rigs.update()
     own, simulation.WalkSimulation = simulation.WalkSimulation, Refused
     try:
         work = passes(bpy.context.scene, bpy.context.view_layer, [first, second])
@@ -1007,9 +992,9 @@ def test_walk_that_is_off_at_this_frame_is_simulated(spider) -> None:
     for frame, enabled in ((1, True), (30, False)):
         gait.enabled = enabled
         gait.keyframe_insert("enabled", frame=frame)
-    go(50)
+    rigs.go(50)
     simulate()
-    go(10)
+    rigs.go(10)
     assert said(spider) == ""
 
 
@@ -1024,11 +1009,11 @@ def test_negative_step_height_is_none(spider) -> None:
             curve.update()
     simulate()
     assert max(fall.height for falls in record(spider).falls for fall in falls) <= 1e-6
-    go(1)
+    rigs.go(1)
     assert gait.step_height == 0.0
 
 
-def test_walk_that_cannot_be_is_refused_and_nothing_was_made(empty_file: None) -> None:
+def test_walk_that_cannot_be_is_refused_and_nothing_was_made() -> None:
     rig = make_spider(4)
     for bone in rig.data.bones:  # Four limbs that sprawl are legs only by their names.
         bone.name = bone.name.replace("Leg", "Part")
@@ -1044,17 +1029,17 @@ def test_walk_that_cannot_be_is_refused_and_nothing_was_made(empty_file: None) -
 def test_range_of_one_frame_stands_and_one_that_ends_before_it_starts_is_refused(spider) -> None:
     spider.fabrik.simulation.frame_start = spider.fabrik.simulation.frame_end = 5
     simulate()
-    go(5)
+    rigs.go(5)
     assert len(record(spider).lean_states) == 1
     spider.fabrik.simulation.frame_start = 9
     with pytest.raises(RuntimeError, match=r"\) before Start"):
         bpy.ops.fabrik.simulate()
 
 
-def test_legs_of_different_length_walk(empty_file: None) -> None:
+def test_legs_of_different_length_walk() -> None:
     rig = make_spider(6)
     make_floor()
-    activate(rig)
+    rigs.activate(rig)
     bpy.ops.object.mode_set(mode="EDIT")
     for name in ("Leg2.0.L", "Leg2.0.R"):
         bone = rig.data.edit_bones[name]
@@ -1067,7 +1052,7 @@ def test_legs_of_different_length_walk(empty_file: None) -> None:
 
 
 @pytest.mark.parametrize("count", [2, 3, 5, 16])
-def test_two_to_sixteen_legs_walk(empty_file: None, count: int) -> None:
+def test_two_to_sixteen_legs_walk(count: int) -> None:
     rig = make_spider(count + count % 2)
     make_floor()
     key_body(rig, {1: (0, 0, 0), 30: (0.2, -1.0, 0)})
@@ -1080,20 +1065,20 @@ def test_two_to_sixteen_legs_walk(empty_file: None, count: int) -> None:
 
 
 def test_legs_whose_limits_keep_them_from_their_feet_are_named(spider) -> None:
-    go(40)
+    rigs.go(40)
     assert said(spider) == ""
     for i in range(3):
         joint = spider.pose.bones[f"Leg{i}.0.L"].fabrik_joint
         joint.limit_type, joint.hinge_min, joint.hinge_max = "HINGE", 0.0, 0.0
-    update()
+    rigs.update()
     name = tips(spider)[0]
     assert said(spider).startswith(f"The feet of “{name}” are out of reach at this frame: widen")
     spider.fabrik.gaits[0].enabled = False
-    update()
+    rigs.update()
     assert said(spider) == ""
 
 
-def test_armature_that_is_scaled_and_turned_walks(empty_file: None) -> None:
+def test_armature_that_is_scaled_and_turned_walks() -> None:
     rig = make_spider(4)
     make_floor()
     rig.scale, rig.rotation_euler = (0.3, 0.3, 0.3), (0, 0, 1.2)
@@ -1103,18 +1088,18 @@ def test_armature_that_is_scaled_and_turned_walks(empty_file: None) -> None:
     assert_walks(rig, fine=1)
 
 
-def test_biped_without_a_body_bone_walks_after_the_armature(empty_file: None) -> None:
+def test_biped_without_a_body_bone_walks_after_the_armature() -> None:
     rig = make_spider(2, bones=2)
     make_floor()
     key_body(rig, {1: (0, 0, 0), END: (0, -1.5, 0)})
     walk(rig, body="")
     simulate()
     assert_walks(rig, fine=1)
-    go(30)
-    assert shown_bones(rig)["Body"].location.length == 0.0
+    rigs.go(30)
+    assert rigs.shown_bones(rig)["Body"].location.length == 0.0
 
 
-def test_undo_takes_the_walk_back(empty_file: None) -> None:
+def test_undo_takes_the_walk_back() -> None:
     rig = make_spider(4)
     make_floor()
     select(rig, tips(rig))
@@ -1123,10 +1108,10 @@ def test_undo_takes_the_walk_back(empty_file: None) -> None:
     bpy.ops.ed.undo_push(message="after")
     bpy.ops.ed.undo()
     assert not bpy.data.objects["Spider"].fabrik.gaits
-    update()
+    rigs.update()
     bpy.ops.ed.redo()
     assert len(bpy.data.objects["Spider"].fabrik.gaits[0].legs) == 4
-    update()
+    rigs.update()
 
 
 def test_removed_walk_takes_its_keys_and_leaves_those_of_the_next(spider) -> None:
@@ -1141,11 +1126,11 @@ def test_removed_walk_takes_its_keys_and_leaves_those_of_the_next(spider) -> Non
     assert [gait.name for gait in spider.fabrik.gaits] == ["Second"]
     assert is_keyed(spider, "fabrik.gaits[0].threshold")
     assert not is_keyed(spider, "fabrik.gaits[0].influence")
-    go(5)
+    rigs.go(5)
 
 
 @pytest.mark.parametrize("name", ["Spider", "Hexapod", "Quadruped", "Biped"])
-def test_presets_set_a_walk_up(empty_file: None, name: str) -> None:
+def test_presets_set_a_walk_up(name: str) -> None:
     count = {"Spider": 8, "Hexapod": 6, "Quadruped": 4, "Biped": 2}[name]
     rig = make_spider(count)
     make_floor()
@@ -1162,19 +1147,19 @@ def test_bake_that_is_stopped_leaves_everything_as_it_was(spider) -> None:
     """While it records, and while it plays what it has keyed."""
     from addon.features.gait.bake import bake_gait
 
-    go(20)
-    before = pose_bits(spider), len(bpy.data.actions)
-    keys = [(ob.name, len(curves(ob))) for ob in bpy.data.objects]
+    rigs.go(20)
+    before = rigs.pose_bits(spider), len(bpy.data.actions)
+    keys = [(ob.name, len(rigs.curves(ob))) for ob in bpy.data.objects]
     context = bpy.context
     for share in (0.1, 0.8):
         baking = bake_gait(context.scene, context.view_layer, spider, 0, 0.004)
         while next(baking) < share:
             pass
         baking.close()
-        update()
+        rigs.update()
         assert spider.fabrik.gaits[0].enabled and context.scene.frame_current == 20
-        assert [(ob.name, len(curves(ob))) for ob in bpy.data.objects] == keys
-        assert (pose_bits(spider), len(bpy.data.actions)) == before
+        assert [(ob.name, len(rigs.curves(ob))) for ob in bpy.data.objects] == keys
+        assert (rigs.pose_bits(spider), len(bpy.data.actions)) == before
 
 
 def test_bake_that_is_stopped_leaves_what_drives_the_walk(spider) -> None:
@@ -1182,7 +1167,7 @@ def test_bake_that_is_stopped_leaves_what_drives_the_walk(spider) -> None:
 
     driver = spider.driver_add("fabrik.gaits[0].enabled")
     driver.driver.expression = "1"
-    update()
+    rigs.update()
     simulate()
     baking = bake_gait(bpy.context.scene, bpy.context.view_layer, spider, 0, 0.004)
     while next(baking) < 0.8:
@@ -1194,14 +1179,12 @@ def test_bake_that_is_stopped_leaves_what_drives_the_walk(spider) -> None:
 
 @pytest.mark.parametrize("bones", [2, 3])
 @pytest.mark.parametrize("count", [6, 8])
-def test_one_click_lets_an_insect_walk_without_a_selection(
-    empty_file: None, count: int, bones: int
-) -> None:
+def test_one_click_lets_an_insect_walk_without_a_selection(count: int, bones: int) -> None:
     rig = make_spider(count, bones)
     make_floor()
     key_body(rig, {1: (0, 0, 0), END: (0.5, -2.4, 0)})
     bpy.context.scene.frame_start, bpy.context.scene.frame_end = 1, END
-    activate(rig)
+    rigs.activate(rig)
     assert bpy.ops.fabrik.gait_add() == {"FINISHED"}
     items = rig.fabrik.constraints
     assert sorted(item.bone for item in items) == sorted(tips(rig))
@@ -1212,27 +1195,27 @@ def test_one_click_lets_an_insect_walk_without_a_selection(
     assert [leg.constraint for leg in rig.fabrik.gaits[0].legs] == order
     simulate()
     for frame in (1, 20, 40, END):
-        go(frame)
+        rigs.go(frame)
         assert said(rig) == ""
         assert {item.state for item in items} == {"REACHED"}
 
 
 @pytest.mark.parametrize("name", ["makehuman", "vroid", "genesis 8"])
-def test_toes_and_coats_are_no_legs_of_an_insect(empty_file: None, name: str) -> None:
+def test_toes_and_coats_are_no_legs_of_an_insect(name: str) -> None:
     from characters import make_character
 
-    activate(make_character(name))
+    rigs.activate(make_character(name))
     assert bpy.ops.fabrik.gait_add() == {"FINISHED"}
     assert len(bpy.context.object.fabrik.gaits[0].legs) == 2
 
 
 @pytest.mark.parametrize("clicked", ["head", "foot.R", "shin.L"])
-def test_added_from_the_interface_targets_are_control_bones(empty_file: None, clicked: str) -> None:
+def test_added_from_the_interface_targets_are_control_bones(clicked: str) -> None:
     rig: Any = make_human(keyed=False)
     make_floor()
     click_bones(rig, clicked)
     assert bpy.ops.fabrik.gait_add(controls="BONE") == {"FINISHED"}
-    update()
+    rigs.update()
     assert [(item.bone, item.target, item.subtarget) for item in rig.fabrik.constraints] == [
         ("foot.L", rig, "foot IK.L"),
         ("foot.R", rig, "foot IK.R"),
@@ -1250,19 +1233,19 @@ def test_added_from_the_interface_targets_are_control_bones(empty_file: None, cl
         body.keyframe_insert("location", frame=frame)
     bpy.context.scene.frame_end = 40
     simulate()
-    go(1)
-    start = tip_world(rig, "foot.L", use_tail=False)
-    go(40)
-    assert (tip_world(rig, "foot.L", use_tail=False) - start).length > 1.0
+    rigs.go(1)
+    start = rigs.tip_world(rig, "foot.L", use_tail=False)
+    rigs.go(40)
+    assert (rigs.tip_world(rig, "foot.L", use_tail=False) - start).length > 1.0
     assert bpy.ops.fabrik.gait_bake() == {"FINISHED"}
 
 
-def test_targets_of_an_armature_that_walks_as_an_object_stay_empties(empty_file: None) -> None:
+def test_targets_of_an_armature_that_walks_as_an_object_stay_empties() -> None:
     bones = {}
     for side, x in (("L", 0.3), ("R", -0.3)):
         bones[f"Thigh.{side}"] = ((x, 0, 1), (x, -0.05, 0.5), "")
         bones[f"Shin.{side}"] = ((x, -0.05, 0.5), (x, 0, 0), f"Thigh.{side}")
-    rig: Any = make_armature(bones)
+    rig: Any = rigs.make_armature(bones)
     make_floor()
     click_bones(rig, "Shin.L", "Shin.R")
     assert bpy.ops.fabrik.gait_add(controls="BONE") == {"FINISHED"}

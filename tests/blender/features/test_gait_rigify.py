@@ -33,9 +33,7 @@ def soles(rig: bpy.types.Object) -> list[Vector]:
     ("kind", "legs"),
     [("basic_human", 2), ("human", 2), ("cat", 4), ("wolf", 4), ("horse", 4)],
 )
-def test_generated_rig_walks_after_its_torso(
-    empty_file: None, kind: str, legs: int, tmp_path: Path
-) -> None:
+def test_generated_rig_walks_after_its_torso(kind: str, legs: int, tmp_path: Path) -> None:
     """With the trunk bent by its controls, so that constraints carry the legs off their parents."""
     rig = generated_rig(kind, tmp_path)
     for ob in [ob for ob in bpy.context.scene.objects if ob != rig]:
@@ -82,9 +80,7 @@ def test_generated_rig_walks_after_its_torso(
         assert shown[-1][i].y < shown[0][i].y - 0.5 * leg
 
 
-def test_bone_between_body_and_leg_is_carried_as_its_constraint_has_posed_it(
-    empty_file: None,
-) -> None:
+def test_bone_between_body_and_leg_is_carried_as_its_constraint_has_posed_it() -> None:
     """Half of the turn of a control, itself on the body that the walk lifts and tilts."""
     built = {
         "Body": ((0, 0.3, 0.5), (0, -0.3, 0.5), ""),

@@ -10,46 +10,11 @@ from typing import Any
 
 import bpy
 import pytest
+import rigs
+import walkers
 from inside import forget
 from mathutils import Matrix, Vector
-from rigs import (
-    activate,
-    add_constraint,
-    channels_bits,
-    curves,
-    evaluated,
-    everything_bits,
-    go,
-    make_chain,
-    make_empty,
-    pose_bits,
-    shown_bits,
-    tip_world,
-    update,
-    world_location,
-)
 from shapes import make_terrain
-from walkers import (
-    ANKLE,
-    LAST,
-    SIDES,
-    Height,
-    contacts,
-    exclude,
-    flat,
-    foot,
-    hills,
-    hip,
-    key,
-    make_ground,
-    make_walker,
-    messages,
-    simulate,
-    stairs,
-    stand,
-    states,
-    walker_on,
-)
 
 from addon.blender import meshes
 from addon.blender.rays import Cast, Ground, Hit
@@ -58,28 +23,30 @@ from addon.features.ground import hips
 LEG = 0.8
 
 
-@pytest.fixture(params=[flat, hills, stairs], ids=["flat", "hills", "stairs"])
-def terrain(request: pytest.FixtureRequest, empty_file: None) -> Height:
+@pytest.fixture(
+    params=[walkers.flat, walkers.hills, walkers.stairs], ids=["flat", "hills", "stairs"]
+)
+def terrain(request: pytest.FixtureRequest, empty_file: None) -> walkers.Height:
     return request.param
 
 
 def test_feet_do_not_slide_go_below_the_ground_or_miss_it(
-    terrain: Height, capsys: pytest.CaptureFixture[str]
+    terrain: walkers.Height, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """Over each contact, at each frame; and the hip goes smoothly."""
-    rig = walker_on(terrain)
-    spans = {side: contacts(rig, side) for side in SIDES}
+    rig = walkers.walker_on(terrain)
+    spans = {side: walkers.contacts(rig, side) for side in walkers.SIDES}
     assert [len(found) for found in spans.values()] == [3, 4]
     places: dict[tuple[str, int], list[Vector]] = {}
     slide, low, miss, hips = 0.0, 1.0, 0.0, []
-    for frame in range(1, LAST + 1):
-        go(frame)
-        hips.append(hip(rig).z)
-        assert states(rig) == {"REACHED"} and messages(rig) == {""}
+    for frame in range(1, walkers.LAST + 1):
+        rigs.go(frame)
+        hips.append(walkers.hip(rig).z)
+        assert walkers.states(rig) == {"REACHED"} and walkers.messages(rig) == {""}
         miss = max(miss, *(item.error for item in rig.fabrik.constraints))
-        for side in SIDES:
-            place = foot(rig, side)
-            low = min(low, place.z - ANKLE - terrain(place.x, place.y))
+        for side in walkers.SIDES:
+            place = walkers.foot(rig, side)
+            low = min(low, place.z - walkers.ANKLE - terrain(place.x, place.y))
             for first, last in spans[side]:
                 if first <= frame <= last:
                     places.setdefault((side, first), []).append(place)
@@ -98,44 +65,46 @@ def test_feet_do_not_slide_go_below_the_ground_or_miss_it(
 
 
 def test_hip_stays_on_flat_ground() -> None:
-    rig = walker_on(flat)
-    for frame in range(1, LAST, 5):
-        go(frame)
-        assert abs(hip(rig).z - 0.84) < 6e-3
+    rig = walkers.walker_on(walkers.flat)
+    for frame in range(1, walkers.LAST, 5):
+        rigs.go(frame)
+        assert abs(walkers.hip(rig).z - 0.84) < 6e-3
 
 
 def test_hip_rises_with_a_plateau_as_it_is() -> None:
     """Everything stands 30 cm higher, and no leg bends otherwise."""
-    rig = walker_on(flat)
-    go(30)
-    before = hip(rig).z
+    rig = walkers.walker_on(walkers.flat)
+    rigs.go(30)
+    before = walkers.hip(rig).z
     bpy.data.objects["Ground"].location.z = 0.3
-    update()
-    assert abs(hip(rig).z - before - 0.3) < 1e-5
+    rigs.update()
+    assert abs(walkers.hip(rig).z - before - 0.3) < 1e-5
 
 
 def test_foot_keeps_its_animated_height_above_the_ground_in_the_swing() -> None:
-    rig = walker_on(hills)
+    rig = walkers.walker_on(walkers.hills)
     heights = []
-    for frame in range(1, LAST + 1):
-        go(frame)
-        place = foot(rig, "L")
-        heights.append(place.z - hills(place.x, place.y))
-    assert max(heights) > 0.8 * (ANKLE + 0.12)
+    for frame in range(1, walkers.LAST + 1):
+        rigs.go(frame)
+        place = walkers.foot(rig, "L")
+        heights.append(place.z - walkers.hills(place.x, place.y))
+    assert max(heights) > 0.8 * (walkers.ANKLE + 0.12)
 
 
 def test_foot_turns_with_the_slope_up_to_the_largest_angle() -> None:
-    rig = make_walker()
-    ground = make_ground(lambda x, _y: 0.4 * x)
-    stand(rig, ground, ray_above=3.0, ray_below=3.0)
-    simulate(rig)
+    rig = walkers.make_walker()
+    ground = walkers.make_ground(lambda x, _y: 0.4 * x)
+    walkers.stand(rig, ground, ray_above=3.0, ray_below=3.0)
+    walkers.simulate(rig)
     slope = Vector((-0.4, 0, 1)).normalized()
-    first, last = contacts(rig, "L")[1]
+    first, last = walkers.contacts(rig, "L")[1]
     for most, wanted in ((45, degrees(acos(slope.z))), (10, 10.0)):
         for item in rig.fabrik.constraints:
             item.ground.max_angle = radians(most)
-        go((first + last) // 2)
-        axes = (evaluated(rig).matrix_world @ evaluated(rig).pose.bones["Foot.L"].matrix).to_3x3()
+        rigs.go((first + last) // 2)
+        axes = (
+            rigs.evaluated(rig).matrix_world @ rigs.evaluated(rig).pose.bones["Foot.L"].matrix
+        ).to_3x3()
         assert abs(degrees(acos(axes.col[0].x)) - 0.0) < 91  # It has a direction at all.
         toe = axes.col[1]
         assert abs(degrees(acos(max(-1.0, min(1.0, toe.x)))) - wanted) < 0.05
@@ -143,31 +112,36 @@ def test_foot_turns_with_the_slope_up_to_the_largest_angle() -> None:
 
 
 def test_lift_only_never_lowers_a_foot() -> None:
-    rig = walker_on(hills, lift_only=True)
+    rig = walkers.walker_on(walkers.hills, lift_only=True)
     lowered = False
-    for frame in range(1, LAST + 1):
-        go(frame)
-        for side in SIDES:
-            have, given = foot(rig, side).z, world_location(bpy.data.objects[f"Target.{side}"]).z
+    for frame in range(1, walkers.LAST + 1):
+        rigs.go(frame)
+        for side in walkers.SIDES:
+            have, given = (
+                walkers.foot(rig, side).z,
+                rigs.world_location(bpy.data.objects[f"Target.{side}"]).z,
+            )
             assert have >= given - 1e-5
-            place = foot(rig, side)
-            lowered |= hills(place.x, place.y) < -0.05
+            place = walkers.foot(rig, side)
+            lowered |= walkers.hills(place.x, place.y) < -0.05
     assert lowered  # There was reason to.
 
 
 def test_offset_lifts_and_blend_height_lets_go() -> None:
-    rig = walker_on(hills)
-    first, _ = contacts(rig, "L")[1]
-    go(first + 3)
-    before = foot(rig, "L").copy()
+    rig = walkers.walker_on(walkers.hills)
+    first, _ = walkers.contacts(rig, "L")[1]
+    rigs.go(first + 3)
+    before = walkers.foot(rig, "L").copy()
     for item in rig.fabrik.constraints:
         item.ground.offset = 0.03
-    go(first + 3)
-    assert abs(foot(rig, "L").z - before.z - 0.03) < 1e-4
+    rigs.go(first + 3)
+    assert abs(walkers.foot(rig, "L").z - before.z - 0.03) < 1e-4
     for item in rig.fabrik.constraints:
-        item.ground.blend = ANKLE / 2
-    go(first + 3)
-    assert (foot(rig, "L") - world_location(bpy.data.objects["Target.L"])).length < 1e-5
+        item.ground.blend = walkers.ANKLE / 2
+    rigs.go(first + 3)
+    assert (
+        walkers.foot(rig, "L") - rigs.world_location(bpy.data.objects["Target.L"])
+    ).length < 1e-5
 
 
 def assert_shown(frames: Sequence[int], wanted: Sequence[bytes]) -> None:
@@ -179,147 +153,151 @@ def assert_shown(frames: Sequence[int], wanted: Sequence[bytes]) -> None:
 def animated_bits(frames: Sequence[int]) -> list[bytes]:
     bits = []
     for frame in frames:
-        go(frame)
-        bits.append(everything_bits())
+        rigs.go(frame)
+        bits.append(rigs.everything_bits())
     return bits
 
 
 def test_without_any_ground_below_it_is_the_animation() -> None:
-    rig = make_walker()
-    ground = make_ground(flat)
+    rig = walkers.make_walker()
+    ground = walkers.make_ground(walkers.flat)
     ground.location.y = 50.0
-    update()
-    frames = range(1, LAST, 7)
+    rigs.update()
+    frames = range(1, walkers.LAST, 7)
     wanted = animated_bits(frames)
-    stand(rig, ground)
-    simulate(rig)
+    walkers.stand(rig, ground)
+    walkers.simulate(rig)
     assert_shown(frames, wanted)
 
 
 def test_hole_gives_the_animation_and_is_gone_into_smoothly() -> None:
     """The second contact of the left foot is over a hole."""
-    rig = make_walker()
-    ground = make_ground(lambda _x, _y: 0.2)
+    rig = walkers.make_walker()
+    ground = walkers.make_ground(lambda _x, _y: 0.2)
     faces = [p for p in ground.data.polygons if not 0.7 < p.center.x < 1.3]
     points = [v.co[:] for v in ground.data.vertices]
     mesh = bpy.data.meshes.new("Hole")
     mesh.from_pydata(points, [], [list(p.vertices) for p in faces])
     ground.data = mesh
-    stand(rig, ground, hip="")
-    simulate(rig)
-    first, last = contacts(rig, "L")[1]
+    walkers.stand(rig, ground, hip="")
+    walkers.simulate(rig)
+    first, last = walkers.contacts(rig, "L")[1]
     heights = []
     for frame in range(1, last + 1):
-        go(frame)
-        heights.append(foot(rig, "L").z)
+        rigs.go(frame)
+        heights.append(walkers.foot(rig, "L").z)
         if first <= frame <= last:
-            assert (foot(rig, "L") - world_location(bpy.data.objects["Target.L"])).length < 1e-5
-    assert abs(heights[4] - ANKLE - 0.2) < 1e-5
+            assert (
+                walkers.foot(rig, "L") - rigs.world_location(bpy.data.objects["Target.L"])
+            ).length < 1e-5
+    assert abs(heights[4] - walkers.ANKLE - 0.2) < 1e-5
     assert max(abs(b - a) for a, b in pairwise(heights)) < 0.15
 
 
 def test_walls_are_no_ground() -> None:
-    rig = make_walker()
-    wall = make_ground(lambda x, _y: 4.0 * x)
-    update()
-    frames = range(1, LAST, 7)
+    rig = walkers.make_walker()
+    wall = walkers.make_ground(lambda x, _y: 4.0 * x)
+    rigs.update()
+    frames = range(1, walkers.LAST, 7)
     wanted = animated_bits(frames)
-    stand(rig, wall, ray_above=20.0, ray_below=20.0)
-    simulate(rig)
+    walkers.stand(rig, wall, ray_above=20.0, ray_below=20.0)
+    walkers.simulate(rig)
     assert_shown(frames, wanted)
 
 
 def walker_on_a_ferry() -> tuple[bpy.types.Object, bpy.types.Object]:
-    rig = make_walker()
-    ground = make_ground(hills)
-    for ob in (rig, *(bpy.data.objects[f"Target.{side}"] for side in SIDES)):
+    rig = walkers.make_walker()
+    ground = walkers.make_ground(walkers.hills)
+    for ob in (rig, *(bpy.data.objects[f"Target.{side}"] for side in walkers.SIDES)):
         ob.parent = ground
-    key(ground, "location", [(0, 0, 0), (1, 2, 0.4)], [1, LAST], False)
-    key(ground, "rotation_euler", [(0, 0, 0), (0, 0, 1.2)], [1, LAST], False)
-    stand(rig, ground, ray_above=3.0, ray_below=3.0)
-    simulate(rig)
+    walkers.key(ground, "location", [(0, 0, 0), (1, 2, 0.4)], [1, walkers.LAST], False)
+    walkers.key(ground, "rotation_euler", [(0, 0, 0), (0, 0, 1.2)], [1, walkers.LAST], False)
+    walkers.stand(rig, ground, ray_above=3.0, ray_below=3.0)
+    walkers.simulate(rig)
     return rig, ground
 
 
 def test_contact_rides_along_with_ground_that_moves_and_turns_whatever_its_name() -> None:
     rig, ground = walker_on_a_ferry()
-    spans = contacts(rig, "L")
+    spans = walkers.contacts(rig, "L")
     assert len(spans) == 3
     for first, last in spans:
         local = []
         for frame in range(first, last + 1):
-            go(frame)
-            local.append(evaluated(ground).matrix_world.inverted() @ foot(rig, "L"))
+            rigs.go(frame)
+            local.append(rigs.evaluated(ground).matrix_world.inverted() @ walkers.foot(rig, "L"))
         assert max((place - local[0]).length for place in local) < 1e-5
-    assert states(rig) == {"REACHED"}
-    go(50)
-    shown = pose_bits(rig)
+    assert walkers.states(rig) == {"REACHED"}
+    rigs.go(50)
+    shown = rigs.pose_bits(rig)
     ground.name = "Other"
-    make_empty("Another")  # All is found anew.
-    update()
-    go(49)
-    go(50)
-    assert pose_bits(rig) == shown
+    rigs.make_empty("Another")  # All is found anew.
+    rigs.update()
+    rigs.go(49)
+    rigs.go(50)
+    assert rigs.pose_bits(rig) == shown
 
 
 def test_a_list_that_a_script_empties_is_noticed_when_only_the_ground_moves(
     capfd: pytest.CaptureFixture[str],
 ) -> None:
-    rig = make_walker()
+    rig = walkers.make_walker()
     bpy.ops.mesh.primitive_plane_add(size=50)
     ground = bpy.context.object
-    activate(rig)
+    rigs.activate(rig)
     for item in rig.fabrik.constraints:
         item.ground.source, item.ground.hip, item.ground.use = "SCENE", "Hip", True
-    simulate(rig)
-    go(12)
+    walkers.simulate(rig)
+    rigs.go(12)
     rig.fabrik.constraints.clear()
     ground.location.z += 0.1
-    update()
+    rigs.update()
     assert "report this" not in "".join(capfd.readouterr())
-    assert shown_bits(rig) == channels_bits(rig)
+    assert rigs.shown_bits(rig) == rigs.channels_bits(rig)
 
 
 def test_pose_does_not_hang_on_the_frame_rate_after_the_pass() -> None:
-    rig = walker_on(hills)
-    go(20)
-    shown = pose_bits(rig)
+    rig = walkers.walker_on(walkers.hills)
+    rigs.go(20)
+    shown = rigs.pose_bits(rig)
     bpy.context.scene.render.fps = 60
-    update()
-    go(21)
-    go(20)
-    assert pose_bits(rig) == shown
+    rigs.update()
+    rigs.go(21)
+    rigs.go(20)
+    assert rigs.pose_bits(rig) == shown
 
 
 def test_ground_that_is_disabled_is_none_and_prints_nothing(
     capfd: pytest.CaptureFixture[str],
 ) -> None:
-    walker_on(flat)
+    walkers.walker_on(walkers.flat)
     bpy.data.objects["Ground"].hide_viewport = True
-    update()
-    go(20)
-    go(21)
+    rigs.update()
+    rigs.go(20)
+    rigs.go(21)
     assert "Error" not in capfd.readouterr().out
 
 
 def test_ground_that_only_renders_show_is_said() -> None:
-    rig = walker_on(flat)
+    rig = walkers.walker_on(walkers.flat)
     bpy.data.objects["Ground"].hide_viewport = True
-    update()
-    assert any("disabled in viewports but not in renders" in message for message in messages(rig))
+    rigs.update()
+    assert any(
+        "disabled in viewports but not in renders" in message for message in walkers.messages(rig)
+    )
     bpy.data.objects["Ground"].hide_render = True
-    update()
+    rigs.update()
     assert not any(
-        "disabled in viewports but not in renders" in message for message in messages(rig)
+        "disabled in viewports but not in renders" in message for message in walkers.messages(rig)
     )
 
 
 def test_armature_scaled_to_nothing_is_said(capsys: pytest.CaptureFixture[str]) -> None:
-    rig = walker_on(flat)
+    rig = walkers.walker_on(walkers.flat)
     rig.scale = (0, 0, 0)
-    update()
-    go(20)
-    assert states(rig) == {"INVALID"}
+    rigs.update()
+    rigs.go(20)
+    assert walkers.states(rig) == {"INVALID"}
     assert "report this" not in capsys.readouterr().out
 
 
@@ -331,58 +309,58 @@ def test_what_somebody_else_wrote_is_no_track() -> None:
 
 def test_platform_takes_along_a_foot_that_stands_on_it() -> None:
     """The platform goes to and fro below a figure that stands: the feet go with it."""
-    rig = make_walker(is_cyclic=False)
-    for ob in (rig, *(bpy.data.objects[f"Target.{side}"] for side in SIDES)):
+    rig = walkers.make_walker(is_cyclic=False)
+    for ob in (rig, *(bpy.data.objects[f"Target.{side}"] for side in walkers.SIDES)):
         ob.animation_data_clear()
-    ground = make_ground(flat)
-    key(ground, "location", [(0, 0, 0), (0, 0.02, 0)], [1, 20], False)
-    stand(rig, ground, speed=1.0)
-    simulate(rig, 20)
-    go(1)
-    before = foot(rig, "L").copy()
-    middle = contacts(rig, "L")[0]
+    ground = walkers.make_ground(walkers.flat)
+    walkers.key(ground, "location", [(0, 0, 0), (0, 0.02, 0)], [1, 20], False)
+    walkers.stand(rig, ground, speed=1.0)
+    walkers.simulate(rig, 20)
+    rigs.go(1)
+    before = walkers.foot(rig, "L").copy()
+    middle = walkers.contacts(rig, "L")[0]
     assert middle == (1, 20)
-    go(20)
-    assert abs(foot(rig, "L").y - before.y - 0.02) < 1e-5
+    rigs.go(20)
+    assert abs(walkers.foot(rig, "L").y - before.y - 0.02) < 1e-5
 
 
 def test_foot_rises_with_ground_that_is_deformed() -> None:
-    rig = make_walker()
-    ground = make_ground(flat)
+    rig = walkers.make_walker()
+    ground = walkers.make_ground(walkers.flat)
     ground.shape_key_add(name="Basis")
     wave = ground.shape_key_add(name="Wave")
     for point in wave.data:
         point.co.z = 0.1 + 0.05 * point.co.x
-    for frame, value in ((1, 0.0), (LAST, 1.0)):
+    for frame, value in ((1, 0.0), (walkers.LAST, 1.0)):
         wave.value = value
         wave.keyframe_insert("value", frame=frame)
-    stand(rig, ground)
-    simulate(rig)
-    first, last = contacts(rig, "L")[1]
+    walkers.stand(rig, ground)
+    walkers.simulate(rig)
+    first, last = walkers.contacts(rig, "L")[1]
     places = []
     for frame in range(first, last + 1):
-        go(frame)
-        places.append(foot(rig, "L").copy())
+        rigs.go(frame)
+        places.append(walkers.foot(rig, "L").copy())
         share = wave.value
         tilt = Vector((1, 0.05 * share)).normalized().x
-        height = share * (0.1 + 0.05 * places[-1].x) + ANKLE / tilt
+        height = share * (0.1 + 0.05 * places[-1].x) + walkers.ANKLE / tilt
         assert abs(places[-1].z - height) < 1e-4
     assert places[-1].z - places[0].z > 5e-3
     assert max((place - places[0]).xy.length for place in places) < 1e-5
 
 
 def test_bake_of_all_keys_is_what_was_live() -> None:
-    rig = walker_on(hills)
+    rig = walkers.walker_on(walkers.hills)
     live = []
     for frame in range(1, 40):
-        go(frame)
-        live.append([bone.head.copy() for bone in evaluated(rig).pose.bones])
+        rigs.go(frame)
+        live.append([bone.head.copy() for bone in rigs.evaluated(rig).pose.bones])
     assert bpy.ops.fabrik.bake(which="ALL", frame_start=1, frame_end=39, afterwards="REMOVE") == {
         "FINISHED"
     }
     for frame in range(1, 40):
-        go(frame)
-        for bone, wanted in zip(evaluated(rig).pose.bones, live[frame - 1], strict=True):
+        rigs.go(frame)
+        for bone, wanted in zip(rigs.evaluated(rig).pose.bones, live[frame - 1], strict=True):
             assert (bone.head - wanted).length < 1e-4
 
 
@@ -390,54 +368,56 @@ def all_keys() -> list[object]:
     return [
         (ob.name, curve.data_path, curve.array_index, [p.co[:] for p in curve.keyframe_points])
         for ob in bpy.data.objects
-        for curve in curves(ob)
+        for curve in rigs.curves(ob)
     ]
 
 
 def test_keys_are_not_touched() -> None:
-    rig = make_walker()
+    rig = walkers.make_walker()
     before = all_keys()
     assert len(before) == 9
-    stand(rig, make_ground(hills), ray_above=3.0, ray_below=3.0)
-    simulate(rig)
+    walkers.stand(rig, walkers.make_ground(walkers.hills), ray_above=3.0, ray_below=3.0)
+    walkers.simulate(rig)
     for frame in (1, 30, 12):
-        go(frame)
+        rigs.go(frame)
     assert all_keys() == before
 
 
 def test_thresholds_and_lock_act_at_once_and_need_no_other_pass() -> None:
-    rig = walker_on(hills)
-    automatic = contacts(rig, "L")
+    rig = walkers.walker_on(walkers.hills)
+    automatic = walkers.contacts(rig, "L")
     for item in rig.fabrik.constraints:
         item.ground.shortest = 100
-    go(20)
-    assert contacts(rig, "L") == []
-    assert all("never stands" in message for message in messages(rig))
+    rigs.go(20)
+    assert walkers.contacts(rig, "L") == []
+    assert all("never stands" in message for message in walkers.messages(rig))
     for item in rig.fabrik.constraints:
         item.ground.shortest = 0
-    go(20)
-    assert contacts(rig, "L") == automatic and messages(rig) == {""}
+    rigs.go(20)
+    assert walkers.contacts(rig, "L") == automatic and walkers.messages(rig) == {""}
 
 
 def test_unknown_and_outdated_contacts_are_said() -> None:
-    rig = make_walker()
-    stand(rig, make_ground(hills), ray_above=3.0, ray_below=3.0)
+    rig = walkers.make_walker()
+    walkers.stand(rig, walkers.make_ground(walkers.hills), ray_above=3.0, ray_below=3.0)
     rig.fabrik.simulation.use_auto = False
-    go(20)
-    assert states(rig) == {"REACHED"} and all("press Simulate" in m for m in messages(rig))
-    simulate(rig)
-    go(20)
-    assert messages(rig) == {""}
+    rigs.go(20)
+    assert walkers.states(rig) == {"REACHED"} and all(
+        "press Simulate" in m for m in walkers.messages(rig)
+    )
+    walkers.simulate(rig)
+    rigs.go(20)
+    assert walkers.messages(rig) == {""}
     bpy.data.objects["Target.L"].location = (0, 0, 0)
     bpy.data.objects["Target.L"].keyframe_insert("location", frame=7)
-    update()
-    go(20)
+    rigs.update()
+    rigs.go(20)
     assert "press Simulate" in rig.fabrik.constraints[0].message
     assert rig.fabrik.constraints[1].message == ""
 
 
 def problem(rig: bpy.types.Object) -> str:
-    update()
+    rigs.update()
     item = rig.fabrik.constraints[0]
     assert item.state == "INVALID"
     assert item.message.count(": ") >= 1
@@ -445,13 +425,13 @@ def problem(rig: bpy.types.Object) -> str:
 
 
 def test_what_is_wrong_is_said_in_a_sentence() -> None:
-    rig = make_walker()
+    rig = walkers.make_walker()
     item = rig.fabrik.constraints[0]
     item.ground.use = True
     assert "o ground" in problem(rig)
-    item.ground.object = make_empty("Nothing")
+    item.ground.object = rigs.make_empty("Nothing")
     assert "“Nothing” isn't a mesh" in problem(rig)
-    skin = make_ground(flat, "Skin")
+    skin = walkers.make_ground(walkers.flat, "Skin")
     skin.modifiers.new("Armature", "ARMATURE").object = rig
     item.ground.object = skin
     assert "“Skin” moves with the armature" in problem(rig)
@@ -459,8 +439,8 @@ def test_what_is_wrong_is_said_in_a_sentence() -> None:
     assert "choose a collection" in problem(rig)
     item.ground.collection = bpy.data.collections.new("Bare")
     assert "The collection “Bare” has no mesh" in problem(rig)
-    item.ground.collection.objects.link(make_ground(flat, "Floor"))
-    update()
+    item.ground.collection.objects.link(walkers.make_ground(walkers.flat, "Floor"))
+    rigs.update()
     assert item.state == "REACHED"
     item.ground.hip = "Nobody"
     assert "no bone “Nobody”" in problem(rig)
@@ -468,7 +448,7 @@ def test_what_is_wrong_is_said_in_a_sentence() -> None:
         item.ground.hip = name
         assert f"“{name}” isn't a parent of the leg" in problem(rig)
     item.ground.hip = "Hip"
-    update()
+    rigs.update()
     assert item.state == "REACHED"
     target = bpy.data.objects["Target.L"]
     target.parent, target.parent_type, target.parent_bone = rig, "BONE", "Hip"
@@ -488,51 +468,53 @@ def unlink(ground: bpy.types.Object) -> None:
 
 
 @pytest.mark.parametrize("use_lock", [True, False])
-@pytest.mark.parametrize("hide", [exclude, disable, unlink], ids=lambda hide: hide.__name__)
+@pytest.mark.parametrize("hide", [walkers.exclude, disable, unlink], ids=lambda hide: hide.__name__)
 def test_ground_that_is_not_there_is_said(
     hide: Callable[[bpy.types.Object], None], use_lock: bool
 ) -> None:
-    rig = walker_on(hills, use_lock=use_lock)
-    go(20)
-    assert messages(rig) == {""}
+    rig = walkers.walker_on(walkers.hills, use_lock=use_lock)
+    rigs.go(20)
+    assert walkers.messages(rig) == {""}
     hide(bpy.data.objects["Ground"])
-    update()
-    go(21)
-    assert all("excluded from the view layer" in message for message in messages(rig))
-    assert (foot(rig, "L") - world_location(bpy.data.objects["Target.L"])).length < 1e-5
+    rigs.update()
+    rigs.go(21)
+    assert all("excluded from the view layer" in message for message in walkers.messages(rig))
+    assert (
+        walkers.foot(rig, "L") - rigs.world_location(bpy.data.objects["Target.L"])
+    ).length < 1e-5
 
 
 def test_ground_that_is_deleted_is_said_and_the_animation_shown() -> None:
-    rig = walker_on(hills)
-    go(20)
+    rig = walkers.walker_on(walkers.hills)
+    rigs.go(20)
     bpy.data.objects.remove(bpy.data.objects["Ground"])
-    update()
+    rigs.update()
     assert "o ground" in problem(rig)
     for frame in (21, 40, 20):
-        go(frame)
-        assert states(rig) == {"INVALID"}
+        rigs.go(frame)
+        assert walkers.states(rig) == {"INVALID"}
     for item in rig.fabrik.constraints:
-        item.ground.object = make_ground(flat)
-    simulate(rig)
-    go(20)
-    assert states(rig) == {"REACHED"} and messages(rig) == {""}
+        item.ground.object = walkers.make_ground(walkers.flat)
+    walkers.simulate(rig)
+    rigs.go(20)
+    assert walkers.states(rig) == {"REACHED"} and walkers.messages(rig) == {""}
 
 
 def test_range_that_is_too_short_for_any_ground_is_said() -> None:
-    rig = make_walker()
-    stand(rig, make_ground(lambda _x, _y: 0.5), ray_above=0.4, ray_below=0.0)
-    simulate(rig)
-    go(20)
-    assert all("increase Search Above" in message for message in messages(rig))
+    rig = walkers.make_walker()
+    walkers.stand(rig, walkers.make_ground(lambda _x, _y: 0.5), ray_above=0.4, ray_below=0.0)
+    walkers.simulate(rig)
+    rigs.go(20)
+    assert all("increase Search Above" in message for message in walkers.messages(rig))
     for item in rig.fabrik.constraints:
         item.ground.ray_above = 0.6
-    simulate(rig)
-    go(20)
-    assert messages(rig) == {""}
+    walkers.simulate(rig)
+    rigs.go(20)
+    assert walkers.messages(rig) == {""}
 
 
 def test_numbers_that_make_no_sense_cannot_be_set() -> None:
-    ground = make_walker().fabrik.constraints[0].ground
+    ground = walkers.make_walker().fabrik.constraints[0].ground
     names = "ray_above", "ray_below", "blend", "max_angle", "speed", "height", "lock_time"
     for name in (*names, "hip_follow"):
         setattr(ground, name, -1.0)
@@ -543,13 +525,13 @@ def test_numbers_that_make_no_sense_cannot_be_set() -> None:
 
 
 def test_one_frame_has_the_contact_that_it_is_in() -> None:
-    rig = make_walker()
-    stand(rig, make_ground(flat))
+    rig = walkers.make_walker()
+    walkers.stand(rig, walkers.make_ground(walkers.flat))
     bpy.context.scene.frame_start = bpy.context.scene.frame_end = 5
-    activate(rig)
+    rigs.activate(rig)
     assert bpy.ops.fabrik.simulate() == {"FINISHED"}
-    go(5)
-    assert messages(rig) == {""}
+    rigs.go(5)
+    assert walkers.messages(rig) == {""}
     rig.fabrik.simulation.frame_start, rig.fabrik.simulation.frame_end = 9, 5
     with pytest.raises(RuntimeError, match=r"\) before Start"):
         bpy.ops.fabrik.simulate()
@@ -557,7 +539,7 @@ def test_one_frame_has_the_contact_that_it_is_in() -> None:
 
 def edit_bones(rig: bpy.types.Object, change: Callable[[Any], None]) -> None:
     """Change the bones of a rig in Edit Mode."""
-    activate(rig)
+    rigs.activate(rig)
     bpy.ops.object.mode_set(mode="EDIT")
     change(rig.data.edit_bones)
     bpy.ops.object.mode_set(mode="OBJECT")
@@ -569,96 +551,101 @@ def connect_hip(bones: Any) -> None:
 
 
 def test_connected_hip_is_refused() -> None:
-    rig = make_walker()
+    rig = walkers.make_walker()
     edit_bones(rig, connect_hip)
-    stand(rig, make_ground(flat))
+    walkers.stand(rig, walkers.make_ground(walkers.flat))
     assert "is connected to its parent" in problem(rig)
 
 
 def test_legs_that_no_bone_carries_say_so() -> None:
     """Their thighs are roots, as in some rigs for games."""
-    rig = make_walker()
+    rig = walkers.make_walker()
 
     def part(bones: Any) -> None:
         for bone in [bone for bone in bones if bone.parent == bones["Hip"]]:
             bone.parent = None
 
     edit_bones(rig, part)
-    stand(rig, make_ground(flat), hip="")
-    simulate(rig)
-    go(30)
+    walkers.stand(rig, walkers.make_ground(walkers.flat), hip="")
+    walkers.simulate(rig)
+    rigs.go(30)
     assert all(
-        message.startswith("No bone carries all legs on the ground") for message in messages(rig)
+        message.startswith("No bone carries all legs on the ground")
+        for message in walkers.messages(rig)
     )
     for item in rig.fabrik.constraints:
         item.ground.use_hip = False
-    update()
-    assert not any(messages(rig))
+    rigs.update()
+    assert not any(walkers.messages(rig))
 
 
 def test_a_hip_that_is_found_and_cannot_be_moved_is_named() -> None:
-    rig = make_walker()
+    rig = walkers.make_walker()
     edit_bones(rig, connect_hip)
     target = rig.fabrik.constraints[0].target  # It would go along with the other candidate.
     target.parent, target.parent_type, target.parent_bone = rig, "BONE", "Root"
-    stand(rig, make_ground(flat), hip="", use_lock=False)
-    update()
-    assert all("“Hip” is connected to its parent" in message for message in messages(rig))
+    walkers.stand(rig, walkers.make_ground(walkers.flat), hip="", use_lock=False)
+    rigs.update()
+    assert all("“Hip” is connected to its parent" in message for message in walkers.messages(rig))
 
 
 def test_ground_under_another_axis_is_the_same_turned() -> None:
     """A climber: everything turned on its side, down is the armature's own -Z."""
-    rig = walker_on(hills)
-    go(30)
-    upright = [tip_world(rig, bone.name) for bone in rig.pose.bones]
+    rig = walkers.walker_on(walkers.hills)
+    rigs.go(30)
+    upright = [rigs.tip_world(rig, bone.name) for bone in rig.pose.bones]
     turn = Matrix.Rotation(radians(90), 4, "X")
-    frame = make_empty("Frame", (0, 0, 0))
-    for ob in (rig, bpy.data.objects["Ground"], *(bpy.data.objects[f"Target.{s}"] for s in SIDES)):
+    frame = rigs.make_empty("Frame", (0, 0, 0))
+    for ob in (
+        rig,
+        bpy.data.objects["Ground"],
+        *(bpy.data.objects[f"Target.{s}"] for s in walkers.SIDES),
+    ):
         ob.parent = frame
     frame.matrix_world = turn
     for item in rig.fabrik.constraints:
         item.ground.use_local_axis = True
-    simulate(rig)
-    go(30)
+    walkers.simulate(rig)
+    rigs.go(30)
     for bone, wanted in zip(rig.pose.bones, upright, strict=True):
-        assert (tip_world(rig, bone.name) - turn @ wanted).length < 2e-4
+        assert (rigs.tip_world(rig, bone.name) - turn @ wanted).length < 2e-4
 
 
 def test_ground_that_is_moved_by_hand_moves_the_feet_at_once() -> None:
-    rig = walker_on(flat)
-    go(5)
-    before = foot(rig, "L").z
+    rig = walkers.walker_on(walkers.flat)
+    rigs.go(5)
+    before = walkers.foot(rig, "L").z
     bpy.data.objects["Ground"].location.z = 0.1
-    update()
-    assert abs(foot(rig, "L").z - before - 0.1) < 1e-5
+    rigs.update()
+    assert abs(walkers.foot(rig, "L").z - before - 0.1) < 1e-5
 
 
 def test_scene_counts_without_the_character() -> None:
-    rig = make_walker()
-    skin = make_ground(lambda _x, _y: 0.3, "Skin")
+    rig = walkers.make_walker()
+    skin = walkers.make_ground(lambda _x, _y: 0.3, "Skin")
     skin.parent = rig
-    make_ground(hills)
-    stand(rig, None, source="SCENE", ray_above=3.0, ray_below=3.0)
-    simulate(rig)
-    first, last = contacts(rig, "L")[1]
-    go((first + last) // 2)
-    place = foot(rig, "L")
-    assert abs(place.z - ANKLE - hills(place.x, place.y)) < 0.02
+    walkers.make_ground(walkers.hills)
+    walkers.stand(rig, None, source="SCENE", ray_above=3.0, ray_below=3.0)
+    walkers.simulate(rig)
+    first, last = walkers.contacts(rig, "L")[1]
+    rigs.go((first + last) // 2)
+    place = walkers.foot(rig, "L")
+    assert abs(place.z - walkers.ANKLE - walkers.hills(place.x, place.y)) < 0.02
 
 
 def test_the_hip_goes_by_the_ground_in_fk_too_and_not_once_legs_are_disabled() -> None:
-    rig = walker_on(hills)
-    go(30)
-    whole = hip(rig).copy()
+    rig = walkers.walker_on(walkers.hills)
+    rigs.go(30)
+    whole = walkers.hip(rig).copy()
     assert abs(whole.z - 0.84) > 0.05
     for item in rig.fabrik.constraints:
         item.influence = 0.0
-        go(30)
-        assert (hip(rig) - whole).length < 1e-6
+        rigs.go(30)
+        assert (walkers.hip(rig) - whole).length < 1e-6
     for item in rig.fabrik.constraints:
         item.enabled = False
-    go(30)
-    assert abs(hip(rig).z - 0.84) < 1e-6
+    rigs.go(30)
+    assert abs(walkers.hip(rig).z - 0.84) < 1e-6
 
 
 @pytest.fixture
@@ -682,12 +669,12 @@ def rays(monkeypatch: pytest.MonkeyPatch) -> list[object]:
 
 def test_a_foot_casts_few_rays_and_none_in_frames_that_were_played(rays: list[object]) -> None:
     """Two feet, and the hip over them, which looks at both around each frame."""
-    walker_on(hills)
-    frames = range(1, LAST + 1)
-    go(LAST)
+    walkers.walker_on(walkers.hills)
+    frames = range(1, walkers.LAST + 1)
+    rigs.go(walkers.LAST)
     rays.clear()
     first = animated_bits(frames)
-    assert 0 < len(rays) <= 2 * len(SIDES) * LAST
+    assert 0 < len(rays) <= 2 * len(walkers.SIDES) * walkers.LAST
     rays.clear()
     assert animated_bits(frames) == first
     assert animated_bits(frames[::-1]) == first[::-1]
@@ -696,8 +683,8 @@ def test_a_foot_casts_few_rays_and_none_in_frames_that_were_played(rays: list[ob
 
 def test_in_crowds_rays_are_cast_again(rays: list[object], monkeypatch: pytest.MonkeyPatch) -> None:
     """Walking all updates to find the ground in them would take longer."""
-    walker_on(hills)
-    frames = range(1, LAST + 1)
+    walkers.walker_on(walkers.hills)
+    frames = range(1, walkers.LAST + 1)
     first = animated_bits(frames)
     monkeypatch.setattr(meshes, "MOST_WALKED", 0)
     rays.clear()
@@ -707,10 +694,10 @@ def test_in_crowds_rays_are_cast_again(rays: list[object], monkeypatch: pytest.M
 
 def test_ground_that_another_extension_edits_is_noticed() -> None:
     """In a handler, after the evaluation: Blender evaluates again, and calls no handler then."""
-    rig = walker_on(hills)
+    rig = walkers.walker_on(walkers.hills)
     ground = bpy.data.objects["Ground"]
     animated_bits((5, 6, 7))
-    height = foot(rig, "L").z
+    height = walkers.foot(rig, "L").z
     animated_bits((5, 6, 7, 5))
     before, after = bpy.app.handlers.frame_change_pre, bpy.app.handlers.frame_change_post
 
@@ -723,52 +710,55 @@ def test_ground_that_another_extension_edits_is_noticed() -> None:
 
     before.append(come_last)
     try:
-        go(6)
+        rigs.go(6)
     finally:
         before.remove(come_last)
         after.remove(raise_ground)
-    go(7)
-    assert abs(foot(rig, "L").z - height - 0.05) < 1e-3
+    rigs.go(7)
+    assert abs(walkers.foot(rig, "L").z - height - 0.05) < 1e-3
 
 
 def test_obstacle_that_moves_below_a_swinging_foot_is_noticed(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     """Nothing stands on it, so that only rays know where it is."""
-    rig = make_walker()
-    ground, obstacle = make_ground(flat), make_terrain("Box", (0.45, 0.55), (-1, 1), flat)
+    rig = walkers.make_walker()
+    ground, obstacle = (
+        walkers.make_ground(walkers.flat),
+        make_terrain("Box", (0.45, 0.55), (-1, 1), walkers.flat),
+    )
     obstacle.location.z = -0.5
     collection = bpy.data.collections.new("Grounds")
     for ob in (ground, obstacle):
         collection.objects.link(ob)
-    stand(rig, None, source="COLLECTION", collection=collection)
-    simulate(rig)
-    still = animated_bits(range(1, LAST))
-    key(obstacle, "location", [(0, 0, -0.1), (0, 0, 0.15)], [1, LAST // 2], False)
-    found = animated_bits(range(1, LAST))
+    walkers.stand(rig, None, source="COLLECTION", collection=collection)
+    walkers.simulate(rig)
+    still = animated_bits(range(1, walkers.LAST))
+    walkers.key(obstacle, "location", [(0, 0, -0.1), (0, 0, 0.15)], [1, walkers.LAST // 2], False)
+    found = animated_bits(range(1, walkers.LAST))
     assert found != still
     monkeypatch.setattr(Ground, "state", lambda *_: None)
-    assert animated_bits(range(1, LAST)) == found
+    assert animated_bits(range(1, walkers.LAST)) == found
 
 
 def test_ground_that_waves_with_another_armature_is_read_anew(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     """Blender evaluates it again after the wave was written, without a handler."""
-    waving = make_chain(3)
-    add_constraint(waving, waving.pose.bones[-1].name, None, solver="WAVE")
-    rig = make_walker()
-    ground = make_ground(hills)
+    waving = rigs.make_chain(3)
+    rigs.add_constraint(waving, waving.pose.bones[-1].name, None, solver="WAVE")
+    rig = walkers.make_walker()
+    ground = walkers.make_ground(walkers.hills)
     hook: Any = ground.modifiers.new("Hook", "HOOK")
     hook.object, hook.subtarget, hook.strength = waving, waving.pose.bones[-1].name, 0.5
     hook.vertex_indices_set(range(len(ground.data.vertices)))
-    stand(rig, ground, ray_above=3.0, ray_below=3.0)
-    simulate(rig)
-    go(1)
+    walkers.stand(rig, ground, ray_above=3.0, ray_below=3.0)
+    walkers.simulate(rig)
+    rigs.go(1)
     found = animated_bits(range(2, 20))
     monkeypatch.setattr(Ground, "state", lambda *_: None)
     forget()
-    go(1)
+    rigs.go(1)
     assert animated_bits(range(2, 20)) == found
 
 
@@ -776,7 +766,7 @@ def test_deforming_ground_elsewhere_keeps_what_the_hip_has_foreseen(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     """A wave far behind the figure: only what is looked for anew in each frame is computed."""
-    walker_on(hills)
+    walkers.walker_on(walkers.hills)
     ground = bpy.data.objects["Ground"]
     wave = ground.modifiers.new("Wave", "WAVE")
     wave.start_position_x, wave.falloff_radius = -2.0, 0.5
@@ -794,43 +784,43 @@ def test_deforming_ground_elsewhere_keeps_what_the_hip_has_foreseen(
 def test_sparse_bake_keys_contacts_and_stays_within_the_error(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
-    rig = walker_on(hills)
-    spans = contacts(rig, "L")
+    rig = walkers.walker_on(walkers.hills)
+    spans = walkers.contacts(rig, "L")
     old = {ob.name: ob.animation_data.action for ob in bpy.data.objects if ob.animation_data}
     before = all_keys()
-    go(11)
+    rigs.go(11)
     live, turns = {}, {}
-    for frame in range(1, LAST + 1):
-        go(frame)
-        live[frame] = [foot(rig, side) for side in SIDES] + [hip(rig)]
-        turns[frame] = evaluated(rig).pose.bones["Foot.L"].matrix.to_quaternion()
-    go(11)
+    for frame in range(1, walkers.LAST + 1):
+        rigs.go(frame)
+        live[frame] = [walkers.foot(rig, side) for side in walkers.SIDES] + [walkers.hip(rig)]
+        turns[frame] = rigs.evaluated(rig).pose.bones["Foot.L"].matrix.to_quaternion()
+    rigs.go(11)
     assert bpy.ops.fabrik.ground_bake(error=1e-3) == {"FINISHED"}
     assert bpy.context.scene.frame_current == 11
     assert not any(item.ground.use for item in rig.fabrik.constraints)
-    shown = [foot(rig, side) for side in SIDES] + [hip(rig)]
+    shown = [walkers.foot(rig, side) for side in walkers.SIDES] + [walkers.hip(rig)]
     assert max((a - b).length for a, b in zip(shown, live[11], strict=True)) < 2.5e-3
     most = 0.0
-    for frame in range(1, LAST + 1):
-        go(frame)
-        now = [foot(rig, side) for side in SIDES] + [hip(rig)]
+    for frame in range(1, walkers.LAST + 1):
+        rigs.go(frame)
+        now = [walkers.foot(rig, side) for side in walkers.SIDES] + [walkers.hip(rig)]
         most = max(most, *((a - b).length for a, b in zip(now, live[frame], strict=True)))
-        turn = evaluated(rig).pose.bones["Foot.L"].matrix.to_quaternion()
+        turn = rigs.evaluated(rig).pose.bones["Foot.L"].matrix.to_quaternion()
         assert turn.rotation_difference(turns[frame]).angle < 0.02  # 1 mm in a tenth of the leg.
     assert most < 2.5e-3  # A foot and a hip that may be off by 1 mm each, along X, Y and Z.
     for first, last in spans:
         places = []
         for frame in range(first, last + 1):
-            go(frame)
-            places.append(world_location(bpy.data.objects["Target.L"]))
+            rigs.go(frame)
+            places.append(rigs.world_location(bpy.data.objects["Target.L"]))
         assert max((place - places[0]).length for place in places) < 1e-4
     target = bpy.data.objects["Target.L"]
-    standing = {point.co.x for curve in curves(target) for point in curve.keyframe_points}
+    standing = {point.co.x for curve in rigs.curves(target) for point in curve.keyframe_points}
     assert {float(frame) for span in spans for frame in span} <= standing
-    keys = len(curves(target)[0].keyframe_points)
-    assert keys < LAST / 2
+    keys = len(rigs.curves(target)[0].keyframe_points)
+    assert keys < walkers.LAST / 2
     with capsys.disabled():
-        print(f"\n{keys} keys for {LAST} frames, {1000 * most:.2f} mm off")
+        print(f"\n{keys} keys for {walkers.LAST} frames, {1000 * most:.2f} mm off")
     for ob in bpy.data.objects:
         if ob.name in old and ob.name != "Ground":
             assert ob.animation_data.action != old[ob.name]
@@ -840,35 +830,35 @@ def test_sparse_bake_keys_contacts_and_stays_within_the_error(
 
 def test_sparse_bake_of_targets_that_are_bones_under_parents() -> None:
     """The targets are bones of the same armature, turned and scaled by their parent."""
-    rig = make_walker()
-    activate(rig)
+    rig = walkers.make_walker()
+    rigs.activate(rig)
     bpy.ops.object.mode_set(mode="EDIT")
     bones = rig.data.edit_bones
     world = bones.new("World")
     world.head, world.tail = (0, 0, 0), (0, 1, 0)
-    for side in SIDES:
+    for side in walkers.SIDES:
         bone = bones.new(f"Goal.{side}")
         bone.head, bone.tail, bone.parent = (0, 0, 0), (0.2, 0, 0), world
     bpy.ops.object.mode_set(mode="OBJECT")
-    for side in SIDES:
+    for side in walkers.SIDES:
         con = rig.pose.bones[f"Goal.{side}"]
         con.rotation_mode = "XYZ"
         item = next(i for i in rig.fabrik.constraints if side in i.name)
         source = bpy.data.objects[f"Target.{side}"]
-        for frame in range(1, LAST + 1):
-            go(frame)
-            place = evaluated(rig).matrix_world.inverted() @ world_location(source)
+        for frame in range(1, walkers.LAST + 1):
+            rigs.go(frame)
+            place = rigs.evaluated(rig).matrix_world.inverted() @ rigs.world_location(source)
             rest = con.bone.matrix_local
             con.location = rest.inverted() @ place
             con.keyframe_insert("location", frame=frame)
         item.target, item.subtarget = rig, con.name
-    stand(rig, make_ground(hills), ray_above=3.0, ray_below=3.0)
-    simulate(rig)
-    go(30)
-    live = [foot(rig, side) for side in SIDES] + [hip(rig)]
+    walkers.stand(rig, walkers.make_ground(walkers.hills), ray_above=3.0, ray_below=3.0)
+    walkers.simulate(rig)
+    rigs.go(30)
+    live = [walkers.foot(rig, side) for side in walkers.SIDES] + [walkers.hip(rig)]
     assert bpy.ops.fabrik.ground_bake(error=5e-4, frame_start=5, frame_end=50) == {"FINISHED"}
-    go(30)
-    now = [foot(rig, side) for side in SIDES] + [hip(rig)]
+    rigs.go(30)
+    now = [walkers.foot(rig, side) for side in walkers.SIDES] + [walkers.hip(rig)]
     assert max((a - b).length for a, b in zip(now, live, strict=True)) < 2e-3
 
 
@@ -889,14 +879,14 @@ def test_sparse_bake_of_targets_that_are_bones_under_parents() -> None:
 def test_sparse_bake_that_cannot_be_changes_nothing(
     spoil: Callable[[bpy.types.Object], object], words: str
 ) -> None:
-    rig = walker_on(flat)
+    rig = walkers.walker_on(walkers.flat)
     spoil(rig)
-    update()
-    go(9)
-    before = all_keys(), everything_bits(), len(bpy.data.actions)
+    rigs.update()
+    rigs.go(9)
+    before = all_keys(), rigs.everything_bits(), len(bpy.data.actions)
     with pytest.raises(RuntimeError, match=words):
         bpy.ops.fabrik.ground_bake()
-    assert (all_keys(), everything_bits(), len(bpy.data.actions)) == before
+    assert (all_keys(), rigs.everything_bits(), len(bpy.data.actions)) == before
     for end in (9, 8):
         with pytest.raises(RuntimeError, match="Start"):
             bpy.ops.fabrik.ground_bake(frame_start=9, frame_end=end)
@@ -906,17 +896,17 @@ def test_bake_that_is_stopped_leaves_everything_as_it_was() -> None:
     """At its beginning, while it records, and while it plays what it has keyed."""
     from addon.features.ground.bake import bake
 
-    rig = walker_on(hills)
-    go(9)
-    before = all_keys(), everything_bits(), channels_bits(rig), len(bpy.data.actions)
+    rig = walkers.walker_on(walkers.hills)
+    rigs.go(9)
+    before = all_keys(), rigs.everything_bits(), rigs.channels_bits(rig), len(bpy.data.actions)
     context = bpy.context
     for share in (0.0, 0.3, 0.8):
         baking = bake(context.scene, context.view_layer, rig, range(1, 40), 1e-3)
         while next(baking) < share:
             pass
         baking.close()
-        update()
+        rigs.update()
         assert context.scene.frame_current == 9
         assert all(item.ground.use for item in rig.fabrik.constraints)
-        now = all_keys(), everything_bits(), channels_bits(rig), len(bpy.data.actions)
+        now = all_keys(), rigs.everything_bits(), rigs.channels_bits(rig), len(bpy.data.actions)
         assert now == before

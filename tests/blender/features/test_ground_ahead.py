@@ -12,22 +12,11 @@ from typing import Any
 
 import bpy
 import pytest
+import rigs
 from inside import forget, solver_calls
 from kept_files import open_kept
 from mathutils import Matrix
 from rendering import witnessed
-from rigs import (
-    activate,
-    add_constraint,
-    curves,
-    everything_bits,
-    go,
-    make_chain,
-    make_empty,
-    pose_bits,
-    update,
-    watch,
-)
 from walkers import exclude, flat, hills, key, make_ground, make_walker, simulate, stand, walker_on
 
 from addon.blender.rays import Ground
@@ -62,10 +51,10 @@ def item_settings(name: str, *values: float) -> Change:
 
 def start_watching(rig: bpy.types.Object, evaluations: list[float]) -> None:
     """Count the evaluations from the third frame on."""
-    watch(rig, "Foot.L")
-    update()
-    go(1)
-    go(2)
+    rigs.watch(rig, "Foot.L")
+    rigs.update()
+    rigs.go(1)
+    rigs.go(2)
     evaluations.clear()
 
 
@@ -77,8 +66,8 @@ def played(between: Callable[[int], None] = lambda _: None) -> list[bytes]:
     found = []
     for frame in FRAMES:
         between(frame)
-        go(frame)
-        found.append(everything_bits())
+        rigs.go(frame)
+        found.append(rigs.everything_bits())
     return found
 
 
@@ -86,14 +75,14 @@ def assert_the_same_if_nothing_is_solved_ahead(
     monkeypatch: pytest.MonkeyPatch, play: Callable[[], object]
 ) -> None:
     forget()
-    go(1)
-    go(2)
+    rigs.go(1)
+    rigs.go(2)
     found = play()
     with monkeypatch.context() as patch:
         patch.setattr(Ground, "state", lambda *_: None)
         forget()
-        go(1)
-        go(2)
+        rigs.go(1)
+        rigs.go(2)
         assert play() == found
 
 
@@ -130,8 +119,8 @@ def test_frames_on_ground_that_deforms_are_evaluated_once_the_second_time(
     rig = walker_on(hills)
     wave: Any = ground_of_walker().modifiers.new("Wave", "WAVE")
     wave.start_position_x, wave.falloff_radius = -2.0, 0.5
-    watch(rig, "Foot.L")
-    update()
+    rigs.watch(rig, "Foot.L")
+    rigs.update()
     first = played()
     assert len(evaluations) >= 2 * len(FRAMES)
     evaluations.clear()
@@ -158,8 +147,8 @@ def test_subframes_are_solved_ahead_and_the_same(
     def play() -> list[bytes]:
         found = []
         for frame in FRAMES:
-            go(frame + 0.37)
-            found.append(everything_bits())
+            rigs.go(frame + 0.37)
+            found.append(rigs.everything_bits())
         return found
 
     play()
@@ -183,7 +172,7 @@ def keyed(ground: bpy.types.Object) -> None:
 
 
 def parent_keyed(ground: bpy.types.Object) -> None:
-    ground.parent = make_empty("Carrier", (0, 0, 0))
+    ground.parent = rigs.make_empty("Carrier", (0, 0, 0))
     keyed(ground.parent)
 
 
@@ -192,16 +181,16 @@ def driven(ground: bpy.types.Object) -> None:
 
 
 def constrained(ground: bpy.types.Object) -> None:
-    leader = make_empty("Leader", (0, 0, 0))
+    leader = rigs.make_empty("Leader", (0, 0, 0))
     keyed(leader)
     ground.constraints.new("COPY_LOCATION").target = leader
 
 
 def on_a_solved_bone(ground: bpy.types.Object) -> None:
-    target = make_empty("Lift", (0.5, 0, 0.5))
+    target = rigs.make_empty("Lift", (0.5, 0, 0.5))
     key(target, "location", [(0.5, 0, 0.5), (0.5, 0, 1.0)], [1, 40], False)
-    carrier = make_chain(3)
-    add_constraint(carrier, carrier.pose.bones[-1].name, target)
+    carrier = rigs.make_chain(3)
+    rigs.add_constraint(carrier, carrier.pose.bones[-1].name, target)
     ground.parent, ground.parent_type = carrier, "BONE"
     ground.parent_bone = carrier.pose.bones[-1].name
 
@@ -265,7 +254,7 @@ def shaped_by_keys(ground: bpy.types.Object) -> None:
 
 
 def hooked_to_a_keyed_empty(ground: bpy.types.Object) -> None:
-    empty = make_empty("Hand", (0, 0, 0))
+    empty = rigs.make_empty("Hand", (0, 0, 0))
     hook: Any = ground.modifiers.new("Hook", "HOOK")
     hook.object = empty
     hook.vertex_indices_set(range(len(ground.data.vertices)))
@@ -304,7 +293,7 @@ def displaced(ground: bpy.types.Object) -> None:
 
 
 def edited_in_edit_mode(ground: bpy.types.Object) -> None:
-    activate(ground)
+    rigs.activate(ground)
     bpy.ops.object.mode_set(mode="EDIT")
     bpy.ops.mesh.select_all(action="SELECT")
     bpy.ops.transform.translate(value=(0.0, 0.0, 0.05))
@@ -312,7 +301,7 @@ def edited_in_edit_mode(ground: bpy.types.Object) -> None:
 
 
 def target_keys_raised(_ground: bpy.types.Object) -> None:
-    for curve in curves(bpy.data.objects["Target.L"]):
+    for curve in rigs.curves(bpy.data.objects["Target.L"]):
         if (curve.data_path, curve.array_index) == ("location", 2):
             for point in curve.keyframe_points:
                 point.co.y += 0.02
@@ -365,13 +354,13 @@ def test_ground_that_changes_gives_the_frames_of_one_evaluation_after_another(
     """Also where frames were played before."""
     still = on_still_ground(use_lock)
     open_walker(use_lock)
-    go(1)
-    go(2)
+    rigs.go(1)
+    rigs.go(2)
     assert played() == still
     {**EDITED, **ANIMATED}[change](ground_of_walker())
-    update()
-    go(1)
-    go(2)
+    rigs.update()
+    rigs.go(1)
+    rigs.go(2)
     changed = played()
     counts = []
     seen = []
@@ -403,7 +392,7 @@ def raise_target(_ground: bpy.types.Object) -> None:
 
 def raise_parent_of_ground(ground: bpy.types.Object) -> None:
     if ground.parent is None:
-        ground.parent = make_empty("Carrier", (0, 0, 0))
+        ground.parent = rigs.make_empty("Carrier", (0, 0, 0))
     ground.parent.location.z += 0.05
 
 
@@ -439,17 +428,17 @@ def test_edits_between_frames_are_noticed(
         if next(every):
             edit(ground_of_walker())
             if is_evaluated:
-                update()
+                rigs.update()
 
     bpy.ops.ed.undo_push(message="start")
-    go(1)
+    rigs.go(1)
     found = played(now_and_then)
     assert found != still
     bpy.ops.ed.undo_push(message="edited")
     bpy.ops.ed.undo()
     every = cycle(NOW_AND_THEN)
     monkeypatch.setattr(Ground, "state", lambda *_: None)
-    go(1)
+    rigs.go(1)
     assert played(now_and_then) == found
 
 
@@ -483,8 +472,8 @@ def test_ground_that_a_handler_of_another_extension_moves_is_noticed(
         for vertex, start in zip(ground.data.vertices, places, strict=True):
             vertex.co = start
         ground.data.update()
-        go(1)
-        go(2)
+        rigs.go(1)
+        rigs.go(2)
         try:
             return played(take_place)
         finally:
@@ -508,13 +497,13 @@ def test_a_render_has_ground_of_its_own() -> None:
     with witnessed() as found:
         bpy.context.scene.frame_start, bpy.context.scene.frame_end = 5, 19
         for frame in range(1, 20):
-            go(frame)
-            shown[frame] = pose_bits(rig)
+            rigs.go(frame)
+            shown[frame] = rigs.pose_bits(rig)
         bpy.ops.render.render(animation=True)
     displace.show_viewport = False
     for frame in range(5, 20):
-        go(frame)
-        assert found[frame] == pose_bits(rig) != shown[frame]
+        rigs.go(frame)
+        assert found[frame] == rigs.pose_bits(rig) != shown[frame]
 
 
 @pytest.mark.newest
@@ -545,19 +534,19 @@ def test_edits_are_not_solved_ahead() -> None:
     """Blender may evaluate anything then, so that it would be solved twice."""
     rig = walker_on(hills, use_lock=False)
     for frame in FRAMES:
-        go(frame)
+        rigs.go(frame)
     target = bpy.data.objects["Target.L"]
-    shown = pose_bits(rig)
+    shown = rigs.pose_bits(rig)
     for _ in range(3):
         target.location.z += 0.05
         with solver_calls() as solved:
-            update()
+            rigs.update()
         assert len(solved) <= 2, "each leg once"
-        assert pose_bits(rig) != shown
-        shown = pose_bits(rig)
+        assert rigs.pose_bits(rig) != shown
+        shown = rigs.pose_bits(rig)
     for frame in FRAMES:
-        go(frame)
+        rigs.go(frame)
     ground_of_walker().location.z += 0.05
     with solver_calls() as solved:
-        go(FRAMES[1])
+        rigs.go(FRAMES[1])
     assert len(solved) <= 2

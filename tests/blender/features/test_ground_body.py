@@ -9,16 +9,11 @@ from typing import Any
 
 import bpy
 import pytest
+import rigs
 from captured_bodies import make_body, make_body_with_ik, put_on_ground, seen_from_hip, set_up
 from captures import imported
 from kept_files import open_kept
 from mathutils import Vector
-from rigs import (
-    activate,
-    go,
-    make_empty,
-    tip_world,
-)
 from shapes import make_terrain
 from walkers import LAST, Height, flat, hills, make_ground, messages, stairs, states
 
@@ -73,11 +68,11 @@ def standing(is_animated: bool = True) -> Any:
 
     def make() -> None:
         rig = make_body_with_ik("BONE")
-        go(STANDING)
+        rigs.go(STANDING)
         if not is_animated:
             rig.animation_data_clear()
         put_on_ground(rig, make_ground(stairs))
-        go(STANDING)
+        rigs.go(STANDING)
 
     open_kept(("captured body on stairs", is_animated), make)
     return bpy.data.objects["Body"]
@@ -87,24 +82,22 @@ def standing(is_animated: bool = True) -> Any:
     ("terrain", "controls"),
     [*((terrain, "BONE") for terrain in TERRAINS), ("stairs", "EMPTY"), ("stairs", "ARMATURE")],
 )
-def test_the_body_is_posed_as_animated_above_the_hip(
-    terrain: str, controls: str, empty_file: None
-) -> None:
+def test_the_body_is_posed_as_animated_above_the_hip(terrain: str, controls: str) -> None:
     before = as_animated()
     rig = make_body_with_ik(controls)
-    go(LAST)
-    low = tip_world(rig, "Hips", use_tail=False).z
+    rigs.go(LAST)
+    low = rigs.tip_world(rig, "Hips", use_tail=False).z
     put_on_ground(rig, make_ground(TERRAINS[terrain]))
     after = seen_from_hip(rig, FRAMES, "Hips")
     assert states(rig) == {"REACHED"} and messages(rig) == {""}
     if terrain in ("slope", "stairs"):
-        assert tip_world(rig, "Hips", use_tail=False).z > low + 0.4
+        assert rigs.tip_world(rig, "Hips", use_tail=False).z > low + 0.4
     for name, (far, turned) in off(before, after).items():
         assert far < 2e-3 and turned < 0.5, name
 
 
 @pytest.mark.parametrize("controls", ["EMPTY", "BONE"])
-def test_baking_to_targets_keeps_the_body(controls: str, empty_file: None) -> None:
+def test_baking_to_targets_keeps_the_body(controls: str) -> None:
     rig = make_body_with_ik(controls)
     put_on_ground(rig, make_ground(stairs))
     before = seen_from_hip(rig, FRAMES, "Hips")
@@ -116,9 +109,7 @@ def test_baking_to_targets_keeps_the_body(controls: str, empty_file: None) -> No
 
 
 @pytest.mark.parametrize("which", ["snap", "add"])
-def test_controls_over_a_lifted_body_are_placed_where_they_do_not_move_it(
-    which: str, empty_file: None
-) -> None:
+def test_controls_over_a_lifted_body_are_placed_where_they_do_not_move_it(which: str) -> None:
     """Snapping a hand alone, and adding a limb anew, while the feet hold the body up."""
     rig = standing()
     hand = item_of(rig, "Hand.L")
@@ -137,7 +128,7 @@ def test_controls_over_a_lifted_body_are_placed_where_they_do_not_move_it(
         rig.pose.bones[hand.subtarget].location.x += 0.1
         assert bpy.ops.fabrik.snap_to_fk(which="ACTIVE") == {"FINISHED"}
     assert item_of(rig, "Hand.L").target == rig
-    after = {name: tip_world(rig, name, use_tail=False) for name in ("Hand.L", "Hips")}
+    after = {name: rigs.tip_world(rig, name, use_tail=False) for name in ("Hand.L", "Hips")}
     assert (after["Hand.L"] - after["Hips"] - before[0]["Hand.L"][0]).length < 2e-3
 
 
@@ -149,8 +140,10 @@ def click(rig: Any, *names: str) -> None:
 
 
 def places(rig: Any) -> dict[str, Vector]:
-    go(STANDING)
-    return {name: tip_world(rig, name, use_tail=False) for name in ("Hand.L", "Hand.R", "Hips")}
+    rigs.go(STANDING)
+    return {
+        name: rigs.tip_world(rig, name, use_tail=False) for name in ("Hand.L", "Hand.R", "Hips")
+    }
 
 
 def lift_of_hand(rig: Any) -> float:
@@ -167,7 +160,7 @@ def lift_of_hand(rig: Any) -> float:
 @pytest.mark.parametrize("controls", ["EMPTY", "BONE"])
 @pytest.mark.parametrize("operator", ["limb_add", "constraint_add", "pole_add"])
 def test_what_is_added_over_a_lifted_body_is_lifted_once(
-    operator: str, controls: str, is_animated: bool, empty_file: None
+    operator: str, controls: str, is_animated: bool
 ) -> None:
     rig = standing(is_animated)
     hand = item_of(rig, "Hand.L")
@@ -190,7 +183,7 @@ def test_what_is_added_over_a_lifted_body_is_lifted_once(
 
 
 @pytest.mark.parametrize("how", ["operator", "checkbox"])
-def test_an_offset_that_is_set_over_a_lifted_body_moves_nothing(how: str, empty_file: None) -> None:
+def test_an_offset_that_is_set_over_a_lifted_body_moves_nothing(how: str) -> None:
     rig = standing()
     hand = item_of(rig, "Hand.L")
     rig.fabrik.active_index = list(rig.fabrik.constraints).index(hand)
@@ -204,7 +197,7 @@ def test_an_offset_that_is_set_over_a_lifted_body_moves_nothing(how: str, empty_
     assert (places(rig)["Hand.L"] - before["Hand.L"]).length < 2e-3
 
 
-def test_a_drag_over_a_lifted_body_starts_at_the_tip(empty_file: None) -> None:
+def test_a_drag_over_a_lifted_body_starts_at_the_tip() -> None:
     from addon.features.drag.target import TargetDrag
     from addon.plan.planner import chains_in
 
@@ -249,29 +242,29 @@ def a_control_that_is_placed(rig: bpy.types.Object, rail: bpy.types.Object) -> N
 
 
 @pytest.mark.parametrize("how", HELD)
-def test_what_is_held_stays(how: str, empty_file: None) -> None:
+def test_what_is_held_stays(how: str) -> None:
     """The other hand goes along with the body."""
     before = as_animated()[19:39]
     rig = make_body_with_ik()
-    rail = make_empty("Rail", (0.9, 0.35, 1.3))
+    rail = rigs.make_empty("Rail", (0.9, 0.35, 1.3))
     HELD[how](rig, rail)
     put_on_ground(rig, make_ground(stairs))
     item_of(rig, "Hand.L").use_rotation = False
     after = seen_from_hip(rig, range(20, 40), "Hips")
     assert off(before, after)["Hand.R"][0] < 2e-3
     for frame in range(20, 40, 3):
-        go(frame)
+        rigs.go(frame)
         item = item_of(rig, "Hand.L")
-        hand = tip_world(rig, "Hand.L", use_tail=False)
+        hand = rigs.tip_world(rig, "Hand.L", use_tail=False)
         reached = item.state == "REACHED"
         assert abs((hand - rail.location).length - item.error) < 1e-3
         assert not reached or (hand - rail.location).length < 1e-3
 
 
-def test_a_hand_that_takes_hold_goes_along_as_far_as_it_is_free(empty_file: None) -> None:
+def test_a_hand_that_takes_hold_goes_along_as_far_as_it_is_free() -> None:
     before = as_animated()[:19]
     rig = make_body_with_ik("BONE")
-    rail = make_empty("Rail", (1.1, 0.25, 1.4))
+    rail = rigs.make_empty("Rail", (1.1, 0.25, 1.4))
     control = rig.pose.bones[item_of(rig, "Hand.L").subtarget]
     con = control.constraints.new("COPY_LOCATION")
     con.target = rail
@@ -281,9 +274,9 @@ def test_a_hand_that_takes_hold_goes_along_as_far_as_it_is_free(empty_file: None
     put_on_ground(rig, make_ground(stairs))
     after = seen_from_hip(rig, range(1, 20), "Hips")
     assert off(before, after)["Hand.L"][0] < 2e-3
-    go(42)
+    rigs.go(42)
     item = item_of(rig, "Hand.L")
-    hand = tip_world(rig, "Hand.L", use_tail=False)
+    hand = rigs.tip_world(rig, "Hand.L", use_tail=False)
     assert abs((hand - rail.location).length - item.error) < 1e-3
 
 
@@ -291,13 +284,13 @@ def squats(rig: bpy.types.Object, frames: range, feet: tuple[str, ...]) -> list[
     """Return how high the hip is above the lower ankle at each frame."""
     found: list[float] = []
     for frame in frames:
-        go(frame)
-        places = [tip_world(rig, foot, use_tail=False).z for foot in feet]
-        found.append(tip_world(rig, "Hips", use_tail=False).z - min(places))
+        rigs.go(frame)
+        places = [rigs.tip_world(rig, foot, use_tail=False).z for foot in feet]
+        found.append(rigs.tip_world(rig, "Hips", use_tail=False).z - min(places))
     return found
 
 
-def test_the_hip_does_not_squat_on_stairs(empty_file: None) -> None:
+def test_the_hip_does_not_squat_on_stairs() -> None:
     """Each foot climbs two steps at a time, of 15 cm."""
     rig = make_body()
     frames = range(10, LAST - 10)
@@ -312,19 +305,17 @@ def test_the_hip_does_not_squat_on_stairs(empty_file: None) -> None:
 
 
 @pytest.mark.parametrize("shift", [0.0, 0.07, 0.14, 0.21, 0.28])
-def test_a_foot_whose_ball_is_over_a_riser_stands_on_the_step(
-    shift: float, empty_file: None
-) -> None:
+def test_a_foot_whose_ball_is_over_a_riser_stands_on_the_step(shift: float) -> None:
     """Risers of 4 cm, as steep as walls, one of which is below each step of one foot."""
     rig = make_body_with_ik()
-    go(LAST)
-    low = tip_world(rig, "Hips", use_tail=False).z
+    rigs.go(LAST)
+    low = rigs.tip_world(rig, "Hips", use_tail=False).z
     xs = [-2.0 + 0.04 * i for i in range(200)]
     ys = [-1.0, 0.0, 1.0]
     put_on_ground(rig, make_terrain("Ground", xs, ys, lambda x, y: stairs(x + shift, y)))
     assert states(rig) == {"REACHED"} and messages(rig) == {""}
-    go(LAST)
-    place = tip_world(rig, "Hips", use_tail=False)
+    rigs.go(LAST)
+    place = rigs.tip_world(rig, "Hips", use_tail=False)
     assert place.z - low > stairs(place.x + shift, 0.0) - 0.16
 
 
@@ -343,7 +334,7 @@ def capture_with_ik() -> Any:
     """The captured walk after the steps of the recipe “From a captured walk to an edited one”."""
 
     def make() -> None:
-        activate(capture())
+        rigs.activate(capture())
         bpy.ops.object.mode_set(mode="POSE")
         assert bpy.ops.fabrik.character_recognize() == {"FINISHED"}
         set_up(bpy.context.object)
@@ -359,14 +350,14 @@ def as_captured() -> list[dict[str, tuple[Vector, Vector]]]:
 
 
 @pytest.mark.parametrize("terrain", TERRAINS)
-def test_the_recipe_on_a_full_capture(terrain: str, empty_file: None) -> None:
+def test_the_recipe_on_a_full_capture(terrain: str) -> None:
     """With chest and hands."""
     before = as_captured()
     rig = capture_with_ik()
-    go(3)
-    start = tip_world(rig, "Hips", use_tail=False)
-    go(252)
-    way = (tip_world(rig, "Hips", use_tail=False) - start).to_2d().normalized()
+    rigs.go(3)
+    start = rigs.tip_world(rig, "Hips", use_tail=False)
+    rigs.go(252)
+    way = (rigs.tip_world(rig, "Hips", use_tail=False) - start).to_2d().normalized()
 
     def height(x: float, y: float) -> float:
         along = (Vector((x, y)) - start.xy) @ way
@@ -381,7 +372,7 @@ def test_the_recipe_on_a_full_capture(terrain: str, empty_file: None) -> None:
 
 
 @pytest.mark.parametrize("terrain", ["slope", "stairs"])
-def test_a_walk_on_the_spot_that_travels_and_repeats(terrain: str, empty_file: None) -> None:
+def test_a_walk_on_the_spot_that_travels_and_repeats(terrain: str) -> None:
     """With root motion, set up over three of its cycles, of which one has keys."""
     open_kept("knight that travels", make_knight)
     rig, scene = bpy.context.object, bpy.context.scene
@@ -389,18 +380,18 @@ def test_a_walk_on_the_spot_that_travels_and_repeats(terrain: str, empty_file: N
     bones = ("chest", "head", "hand.l", "hand.r")
     frames = range(first, scene.frame_end + 1, 4)
     before = seen_from_hip(rig, frames, "hips", bones)
-    go(first)
-    start = tip_world(rig, "hips", use_tail=False)
-    go(frames[-1])
-    low = tip_world(rig, "hips", use_tail=False)
+    rigs.go(first)
+    start = rigs.tip_world(rig, "hips", use_tail=False)
+    rigs.go(frames[-1])
+    low = rigs.tip_world(rig, "hips", use_tail=False)
     open_kept("knight that travels with IK", make_knight_with_ik)
     rig = bpy.context.object
     xs, ys = [0.04 * i - 2.0 for i in range(100)], [0.04 * i - 5.0 for i in range(160)]
     put_on_ground(rig, make_terrain("G", xs, ys, lambda _, y: TERRAINS[terrain](max(-y, -1.5), 0)))
     for name, (far, turned) in off(before, seen_from_hip(rig, frames, "hips", bones)).items():
         assert far < 1e-3 and turned < 0.1, name
-    go(frames[-1])
-    assert tip_world(rig, "hips", use_tail=False).z > low.z + 0.5
+    rigs.go(frames[-1])
+    assert rigs.tip_world(rig, "hips", use_tail=False).z > low.z + 0.5
     assert start.y > low.y + 3.0, "it walks along −Y"
 
 
@@ -415,7 +406,7 @@ def make_knight() -> None:
     first, last = (int(frame) for frame in rig.animation_data.action.frame_range)
     scene = bpy.context.scene
     scene.frame_start, scene.frame_end = first, first + 3 * (last - first)
-    activate(rig)
+    rigs.activate(rig)
     assert bpy.ops.fabrik.root_motion_add() == {"FINISHED"}
 
 
@@ -426,12 +417,12 @@ def make_knight_with_ik() -> None:
     set_up(bpy.context.object)
 
 
-def test_the_hip_of_a_capture_is_lower_than_captured_by_a_step_at_most(empty_file: None) -> None:
+def test_the_hip_of_a_capture_is_lower_than_captured_by_a_step_at_most() -> None:
     """Steps of 16 × 32 cm, of which its feet climb two or three at once."""
     rig, feet = capture(), ("LeftFoot", "RightFoot")
     frames = range(3, min(int(rig.animation_data.action.frame_range[1]), 253) + 1)
     before = squats(rig, frames, feet)
-    places = [(go(f), tip_world(rig, "Hips", use_tail=False))[1] for f in frames]
+    places = [(rigs.go(f), rigs.tip_world(rig, "Hips", use_tail=False))[1] for f in frames]
     start = places[0]
     way = (places[-1] - start).to_2d().normalized()
 

@@ -222,9 +222,7 @@ CASES: dict[str, dict[str, Any]] = {
 
 
 @pytest.mark.parametrize("case", CASES)
-def test_captured_walk_is_locked_where_it_stands_and_else_as_it_was(
-    case: str, empty_file: None
-) -> None:
+def test_captured_walk_is_locked_where_it_stands_and_else_as_it_was(case: str) -> None:
     """Feet do not slide, knees and hip do not pop, and nobody walks in a crouch."""
     options = CASES[case]
     rig = captured(**options)
@@ -289,7 +287,7 @@ def test_feet_are_on_the_ground_wherever_the_floor_of_the_capture_is(floor: str)
     assert max(bends(after["Hips"])) < 2.5
 
 
-def test_toes_of_a_thick_sole_stay_as_the_foot_rolls_off(empty_file: None) -> None:
+def test_toes_of_a_thick_sole_stay_as_the_foot_rolls_off() -> None:
     """They bend at their joint, which is 5 cm above the floor."""
     rig = captured(rest_height=THIGH + SHIN + ANKLE + 0.05, hover=0.05)
     put_on_ground(rig, plane())
@@ -303,7 +301,7 @@ def test_toes_of_a_thick_sole_stay_as_the_foot_rolls_off(empty_file: None) -> No
 
 @pytest.mark.parametrize(("tread", "start"), [(0.45, 0.15), (0.55, 0.3)])
 def test_foot_with_which_the_clip_ends_in_the_air_does_not_hesitate_between_steps(
-    tread: float, start: float, empty_file: None
+    tread: float, start: float
 ) -> None:
     """It rises in one arc over all of them, as in a swing that is known to its end."""
     rig = captured(last=128)
@@ -318,7 +316,7 @@ def test_foot_with_which_the_clip_ends_in_the_air_does_not_hesitate_between_step
     assert max(hesitation) < 8e-3
 
 
-def test_floor_can_be_set(empty_file: None) -> None:
+def test_floor_can_be_set() -> None:
     rig = captured(hover=0.03)
     put_on_ground(rig, plane())
     go(20)
@@ -331,7 +329,7 @@ def test_floor_can_be_set(empty_file: None) -> None:
     assert abs(evaluated(rig).pose.bones["FootL"].head.z - found - 0.02) < 2e-3
 
 
-def test_hill_that_is_higher_than_a_leg_is_stood_on(empty_file: None) -> None:
+def test_hill_that_is_higher_than_a_leg_is_stood_on() -> None:
     rig = captured()
     ground = make_ground(lambda x, _y: 0.9 * x)
     put_on_ground(rig, ground)
@@ -342,7 +340,7 @@ def test_hill_that_is_higher_than_a_leg_is_stood_on(empty_file: None) -> None:
     assert low > -0.02 and max(ball.z for ball in after["ToeL"]) > 1.5
 
 
-def test_longer_lock_time_moves_the_foot_for_longer(empty_file: None) -> None:
+def test_longer_lock_time_moves_the_foot_for_longer() -> None:
     rig = captured(creep=0.04)
     before = played(rig)
     put_on_ground(rig, plane())
@@ -394,7 +392,7 @@ def test_foot_swings_calmly_over(over: str) -> None:
         assert min(ball.z - terrain(ball.x, 0.0) for ball in after[f"Toe{side}"]) > -1e-3
 
 
-def test_hip_takes_its_time_where_little_of_a_swing_is_in_the_clip(empty_file: None) -> None:
+def test_hip_takes_its_time_where_little_of_a_swing_is_in_the_clip() -> None:
     """The left foot lands a few frames after the first one, on another height."""
     rig = captured(creep=0.0)
     start = bpy.context.scene.frame_start = 62
@@ -406,7 +404,7 @@ def test_hip_takes_its_time_where_little_of_a_swing_is_in_the_clip(empty_file: N
 
 @pytest.mark.parametrize(("first", "last"), [(1, 60), (1, 80), (1, 100), (40, 150), (70, 150)])
 def test_scene_that_is_shorter_than_its_animation_shows_the_same_of_it(
-    first: int, last: int, empty_file: None
+    first: int, last: int
 ) -> None:
     """A foot that swings at its first or last frame goes to the foothold beyond it."""
     rig = captured(creep=0.0)
@@ -445,7 +443,7 @@ def test_frames_beyond_a_cut_or_in_which_a_foot_is_held_count_in_the_range_only(
     assert moving([held, moved, cut, moved, moved, moved, cut, moved], 3, 1e-6, 1.0) == (2, 5)
 
 
-def test_legs_keep_their_pose_before_a_cut(empty_file: None) -> None:
+def test_legs_keep_their_pose_before_a_cut() -> None:
     """In the T-pose the hip is where it is in the next frame: legs are not bent to its ground."""
     rig = captured(t_pose=True)
     go(1)
@@ -463,7 +461,7 @@ def test_legs_keep_their_pose_before_a_cut(empty_file: None) -> None:
         assert (found - before[name]).length < 1e-3
 
 
-def test_foot_that_never_stands_goes_over_steps_smoothly(empty_file: None) -> None:
+def test_foot_that_never_stands_goes_over_steps_smoothly() -> None:
     """The right foot kicks all the time: it passes edges without a pop, and so does the hip."""
     rig = captured(kicks=True)
     for item in rig.fabrik.constraints:
@@ -490,7 +488,7 @@ def test_foot_that_never_stands_goes_over_steps_smoothly(empty_file: None) -> No
     assert max(bends(after["Hips"])) < 10.0
 
 
-def test_hip_shares_a_jolt_of_the_whole_capture_with_the_knees(empty_file: None) -> None:
+def test_hip_shares_a_jolt_of_the_whole_capture_with_the_knees() -> None:
     """The feet that stand are kept from it."""
     rig = captured(creep=0.0, jolt=16)
     before = played(rig)
@@ -502,7 +500,7 @@ def test_hip_shares_a_jolt_of_the_whole_capture_with_the_knees(empty_file: None)
     assert max(bends(after["FootL"])[around]) < 0.2 * max(bends(before["FootL"])[around])
 
 
-def test_toes_pressed_into_the_floor_as_they_roll_off_do_not_lower_it(empty_file: None) -> None:
+def test_toes_pressed_into_the_floor_as_they_roll_off_do_not_lower_it() -> None:
     from addon.features.ground.goal import found_floor
 
     rig = captured(press=0.04, hip_height=0.83)
@@ -563,7 +561,7 @@ def walks(rig: bpy.types.Object) -> list[Any]:
 
 
 @pytest.mark.parametrize("rate", [24, 30, 60])
-def test_contacts_of_a_run_that_was_animated_on_the_spot(rate: int, empty_file: None) -> None:
+def test_contacts_of_a_run_that_was_animated_on_the_spot(rate: int) -> None:
     """With root motion its feet stand for less than a tenth of a second."""
     rig = run_of("kaykit_knight.glb", "Running_A", rate)
     give_targets(rig, ["foot.l", "foot.r"])
@@ -603,7 +601,7 @@ def play_at(rig: bpy.types.Object, rate: int) -> None:
 @pytest.mark.parametrize("slope", [0.0, 0.27])
 @pytest.mark.parametrize("name", ["Walking_A", "Walking_B"])
 def test_soles_of_a_character_are_on_the_ground_while_they_are_flat(
-    name: str, slope: float, empty_file: None
+    name: str, slope: float
 ) -> None:
     """The lowest point of a sole as it rests, while heel and ball are low and slow as animated.
 
@@ -647,7 +645,7 @@ def test_soles_of_a_character_are_on_the_ground_while_they_are_flat(
 @pytest.mark.parametrize("side", ["l", "r"])
 @pytest.mark.parametrize(("slope", "rate"), [(0.27, 24), (0.27, 120), (-0.27, 120)])
 def test_foot_of_a_sprinter_stays_away_from_its_hip_uphill_and_downhill(
-    slope: float, rate: int, side: str, empty_file: None
+    slope: float, rate: int, side: str
 ) -> None:
     """Nearer to it than a knee flexes, the leg would swing round in a frame.
 
@@ -682,7 +680,7 @@ def curves_of(action: bpy.types.Action) -> list[bpy.types.FCurve]:
     return [curve for bag in bags for curve in bag.fcurves]
 
 
-def test_toes_of_a_captured_dance_stay_until_they_leave(empty_file: None) -> None:
+def test_toes_of_a_captured_dance_stay_until_they_leave() -> None:
     """They creep by more than a tenth of a leg in some contacts, most as the foot rolls off."""
     rig = capture("cmu_05_01.bvh")
     toes, frames = ("toe1-1.l", "toe1-1.r"), frames_of(rig)
@@ -731,7 +729,7 @@ LEGS = {"L": ("LeftUpLeg", "LeftLeg", "LeftFoot"), "R": ("RightUpLeg", "RightLeg
 @pytest.mark.parametrize("slope", [0.0, 0.27, -0.27])
 @pytest.mark.parametrize("clip", ["xia_neutral_01_000.bvh", "xia_sexy_01_000.bvh"])
 def test_knees_of_captured_legs_that_are_nearly_straight_do_not_jolt(
-    clip: str, slope: float, empty_file: None
+    clip: str, slope: float
 ) -> None:
     """They pass behind the line from hip to ankle. Ankles have millimetres where knees have 18."""
     before = captured_joints(clip)
@@ -749,9 +747,7 @@ def test_knees_of_captured_legs_that_are_nearly_straight_do_not_jolt(
         assert max(swivel(after, leg)) < 1.5 * max(swivel(before, leg)), side
 
 
-def test_knees_that_pass_behind_their_line_do_not_turn_on_a_floor_as_captured(
-    empty_file: None,
-) -> None:
+def test_knees_that_pass_behind_their_line_do_not_turn_on_a_floor_as_captured() -> None:
     """A foot gives by half a millimetre there: its knee bends forward all the same."""
     rig = capture("xia_neutral_01_000.bvh")
     play_at(rig, 30)
@@ -791,9 +787,7 @@ def swivel(places: dict[str, list[Vector]], leg: tuple[str, ...]) -> list[float]
 
 
 @pytest.mark.parametrize("name", ["Walk", "Run"])
-def test_each_paw_of_a_cycle_stands_though_the_tails_of_its_bones_are_guessed(
-    name: str, empty_file: None
-) -> None:
+def test_each_paw_of_a_cycle_stands_though_the_tails_of_its_bones_are_guessed(name: str) -> None:
     """Nothing is below a paw in its skeleton, so the importer lets its bone point up."""
     rig = run_of("Fox.glb", name, 30)
     assert bpy.ops.fabrik.character_set_up() == {"FINISHED"}
@@ -816,7 +810,7 @@ def test_each_paw_of_a_cycle_stands_though_the_tails_of_its_bones_are_guessed(
     ],
 )
 def test_an_animal_whose_feet_are_not_part_of_its_legs_does_not_sink_into_its_floor(
-    file: str, name: str, body: str, empty_file: None
+    file: str, name: str, body: str
 ) -> None:
     """They are the targets of its legs, and go along with these."""
     rig = run_of(file, name, 30)
@@ -849,9 +843,7 @@ HIND_LEGS = {
 
 @pytest.mark.parametrize("slope", [0.27, -0.27])
 @pytest.mark.parametrize("file", HIND_LEGS)
-def test_hind_legs_of_animals_stay_in_the_plane_in_which_they_walk(
-    file: str, slope: float, empty_file: None
-) -> None:
+def test_hind_legs_of_animals_stay_in_the_plane_in_which_they_walk(file: str, slope: float) -> None:
     """Their stifle and hock are on both sides of the line from hip to paw, and take turns."""
     name, *legs = HIND_LEGS[file]
     rig = run_of(file, name, 30)
@@ -884,9 +876,7 @@ def normal_turns(
     return [old.angle(new) for old, new in zip(*planes, strict=True)]
 
 
-def test_heel_of_a_foot_that_stands_on_its_ball_is_not_in_the_step_behind_it(
-    empty_file: None,
-) -> None:
+def test_heel_of_a_foot_that_stands_on_its_ball_is_not_in_the_step_behind_it() -> None:
     """Backward up a stair, it landed below the tread behind it and jumped up within a frame."""
     rig = capture("cmu_08_01.bvh")
     for curve in curves_of(rig.animation_data.action):

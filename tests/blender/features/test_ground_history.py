@@ -8,18 +8,9 @@ from typing import Any
 
 import bpy
 import pytest
+import rigs
 from inside import forget
 from mathutils import Euler
-from rigs import (
-    activate,
-    channels_bits,
-    go,
-    link,
-    make_empty,
-    pose_bits,
-    shown_bits,
-    update,
-)
 from walkers import foot, hills, make_ground, make_walker, messages, simulate, stand
 
 from addon.features.ground.track import Track, packed, unpacked
@@ -46,7 +37,7 @@ Change = Callable[[bpy.types.Object], object]
 
 
 def swapped(rig: bpy.types.Object) -> None:
-    activate(rig)
+    rigs.activate(rig)
     rig.fabrik.active_index = 1
     assert bpy.ops.fabrik.constraint_move(direction="UP") == {"FINISHED"}
 
@@ -57,13 +48,13 @@ def renamed(things: Iterable[Any], name: str) -> None:
 
 
 def in_edit_mode(ob: bpy.types.Object) -> None:
-    activate(ob)
+    rigs.activate(ob)
     bpy.ops.object.mode_set(mode="EDIT")
 
 
 def in_edit_mode_and_back(rig: bpy.types.Object) -> None:
     in_edit_mode(rig)
-    go(20)
+    rigs.go(20)
     bpy.ops.object.mode_set(mode="OBJECT")
 
 
@@ -95,14 +86,17 @@ def test_frames_are_the_same_although(change: str) -> None:
     rig.pose.bones["Thigh.L"].rotation_quaternion = Euler((0.2, 0, 0)).to_quaternion()
     shown = {}
     for frame in (20, 30):
-        go(frame)
-        shown[frame] = pose_bits(rig), shown_bits(rig), channels_bits(rig)
+        rigs.go(frame)
+        shown[frame] = rigs.pose_bits(rig), rigs.shown_bits(rig), rigs.channels_bits(rig)
     hip = {item.ground.hip for item in rig.fabrik.constraints}
     HARMLESS[change](rig)
-    update()
+    rigs.update()
     for frame in (29, 20, 30):
-        go(frame)
-        assert frame == 29 or (pose_bits(rig), shown_bits(rig), channels_bits(rig)) == shown[frame]
+        rigs.go(frame)
+        assert (
+            frame == 29
+            or (rigs.pose_bits(rig), rigs.shown_bits(rig), rigs.channels_bits(rig)) == shown[frame]
+        )
     assert rig.fabrik.simulation.state == "FRESH"
     assert messages(rig) == {""}
     assert (hip == {item.ground.hip for item in rig.fabrik.constraints}) == (
@@ -110,30 +104,30 @@ def test_frames_are_the_same_although(change: str) -> None:
     )
     if change == "ground in Edit Mode":
         bpy.ops.object.mode_set(mode="OBJECT")
-        update()
-        assert pose_bits(rig) == shown[30][0]
+        rigs.update()
+        assert rigs.pose_bits(rig) == shown[30][0]
 
 
 def test_history_comes_along_when_the_armature_is_appended(tmp_path: Path) -> None:
     """Into a file in which other objects have all the names already."""
     rig = walker()
-    go(30)
+    rigs.go(30)
     shown = foot(rig, "L").copy()
     blend = tmp_path / "walker.blend"
     bpy.ops.wm.save_as_mainfile(filepath=str(blend))
     bpy.ops.wm.read_homefile(use_empty=True)
     for name in ("Ground", "Target.L", "Target.R", "Walker"):
-        make_empty(name, (9, 9, 9))
+        rigs.make_empty(name, (9, 9, 9))
     with bpy.data.libraries.load(str(blend)) as (_, wanted):
         wanted.objects = ["Walker"]
-    rig = link(wanted.objects[0])
+    rig = rigs.link(wanted.objects[0])
     assert rig.name == "Walker.001"
     for item in rig.fabrik.constraints:
-        link(item.target)
-    link(rig.fabrik.constraints[0].ground.object)
-    update()
-    go(29)
-    go(30)
+        rigs.link(item.target)
+    rigs.link(rig.fabrik.constraints[0].ground.object)
+    rigs.update()
+    rigs.go(29)
+    rigs.go(30)
     assert {item.message for item in rig.fabrik.constraints} == {""}
     assert rig.fabrik.simulation.state == "FRESH"
     assert (foot(rig, "L") - shown).length < 1e-5
@@ -168,13 +162,13 @@ def test_forged_track_is_said_and_left_out(forge, capsys) -> None:
     forget()
     rig.update_tag()
     for frame in (20, 30):
-        go(frame)
+        rigs.go(frame)
         assert "aren't simulated" in item.message
     stored = item.ground.history
     item.ground.history = stored[:100] + b"AAAA" + stored[104:]
     forget()
     rig.update_tag()
-    go(20)
+    rigs.go(20)
     assert item.message == "The simulation is damaged: press Simulate"
     assert "report this" not in capsys.readouterr().out
 
@@ -200,7 +194,7 @@ def test_high_frame_rate_costs_no_more(monkeypatch, capsys) -> None:
     monkeypatch.setattr(ground, "spline_weights", counted)
     forget()
     rig.update_tag()
-    go(20)
+    rigs.go(20)
     assert calls
     assert "report this" not in capsys.readouterr().out
 
@@ -217,7 +211,7 @@ def hip_keyed(rig: bpy.types.Object) -> None:
 
 
 def longer_bone(rig: bpy.types.Object) -> None:
-    activate(rig)
+    rigs.activate(rig)
     bpy.ops.object.mode_set(mode="EDIT")
     rig.data.edit_bones["Shin.L"].head.x += 0.05
     bpy.ops.object.mode_set(mode="OBJECT")
@@ -256,8 +250,8 @@ def test_each_input_outdates_it(change: str) -> None:
     rig = walker()
     COUNTING[change](rig)
     rig.update_tag()
-    update()
-    go(2)
+    rigs.update()
+    rigs.go(2)
     assert rig.fabrik.simulation.state == "STALE"
 
 
@@ -269,7 +263,7 @@ def test_another_pace_of_the_scene_outdates_it(name: str, value: int) -> None:
     before = getattr(bpy.context.scene.render, name)
     for pace, state in ((value, "STALE"), (before, "FRESH")):
         setattr(bpy.context.scene.render, name, pace)
-        update()
+        rigs.update()
         assert rig.fabrik.simulation.state == state
 
 
@@ -279,7 +273,7 @@ def test_kept_offset_counts_with_its_place() -> None:
     simulate(rig)
     assert rig.fabrik.simulation.state == "FRESH"
     rig.fabrik.constraints[0].offset_location = (0.0, 0.1, 0.0)
-    update()
+    rigs.update()
     assert rig.fabrik.simulation.state == "STALE"
 
 
@@ -290,7 +284,7 @@ def test_settings_that_say_how_a_foot_stands_need_no_other_pass() -> None:
         setattr(item.ground, name, 0.9)
     item.ground.lift_only, item.ground.shortest, item.ground.hip = True, 5, ""
     item.influence = 0.5
-    update()
+    rigs.update()
     assert rig.fabrik.simulation.state == "FRESH"
 
 
@@ -302,5 +296,5 @@ def test_keyed_look_above_counts_as_keyed_at_all_frames() -> None:
             item.ground.keyframe_insert("ray_above", frame=frame)
     simulate(rig)
     for frame in (1, 20, 60):
-        go(frame)
+        rigs.go(frame)
         assert rig.fabrik.simulation.state == "FRESH"

@@ -8,33 +8,10 @@ from math import asin, atan, pi, radians, sin
 
 import bpy
 import pytest
+import walkers
 from inside import walk_of
 from mathutils import Matrix, Quaternion, Vector
 from rigs import evaluated, go, tip_world, update, world_location
-from walkers import (
-    ANKLE,
-    CYCLE,
-    LAST,
-    SIDES,
-    STAND,
-    STRIDE,
-    SWING,
-    Height,
-    contacts,
-    flat,
-    foot,
-    hills,
-    hip,
-    key,
-    make_ground,
-    make_walker,
-    messages,
-    simulate,
-    stairs,
-    stand,
-    states,
-    walker_on,
-)
 
 from addon.plan import planner
 
@@ -72,42 +49,44 @@ def above(place: Vector) -> float | None:
 
 def rolling_walker() -> bpy.types.Object:
     """A walker that rolls off its toes and lands on its heels; the ground is to be made."""
-    rig = make_walker()
-    for side, late in (("L", 0), ("R", CYCLE // 2)):
+    rig = walkers.make_walker()
+    for side, late in (("L", 0), ("R", walkers.CYCLE // 2)):
         target = bpy.data.objects[f"Target.{side}"]
         rest = target.rotation_quaternion.copy()
         turns = []
-        for frame in range(1, 2 + CYCLE):
-            u = max(0.0, ((frame - 1 - late) % CYCLE - STAND) / SWING)
+        for frame in range(1, 2 + walkers.CYCLE):
+            u = max(0.0, ((frame - 1 - late) % walkers.CYCLE - walkers.STAND) / walkers.SWING)
             angle = radians(38) * sin(pi * u) ** 2 * (1.0 - 1.6 * u)
             turns.append(Quaternion((0, 1, 0), angle) @ rest)
-        key(target, "rotation_quaternion", turns, range(1, 2 + CYCLE), True, "LINEAR")
+        walkers.key(
+            target, "rotation_quaternion", turns, range(1, 2 + walkers.CYCLE), True, "LINEAR"
+        )
     for item in rig.fabrik.constraints:
         item.solver = "TWO_BONE"
     return rig
 
 
-@pytest.mark.parametrize("terrain", [flat, hills, stairs, bowl, slope])
+@pytest.mark.parametrize("terrain", [walkers.flat, walkers.hills, walkers.stairs, bowl, slope])
 def test_neither_heel_nor_toes_are_in_the_ground(
-    terrain: Height, capsys: pytest.CaptureFixture[str]
+    terrain: walkers.Height, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """They are as high above the mesh as they are above the floor where the foot stands."""
     rig = rolling_walker()
-    stand(rig, make_ground(terrain), ray_above=3.0, ray_below=3.0)
-    simulate(rig)
+    walkers.stand(rig, walkers.make_ground(terrain), ray_above=3.0, ray_below=3.0)
+    walkers.simulate(rig)
     heels, toes, slide, places = [], [], 0.0, {}
-    for frame in range(1, LAST + 1):
+    for frame in range(1, walkers.LAST + 1):
         go(frame)
-        for side in SIDES:
-            heels.append(ANKLE - above(foot(rig, side)))
+        for side in walkers.SIDES:
+            heels.append(walkers.ANKLE - above(walkers.foot(rig, side)))
             # The animation itself has the toes this much lower now than where the foot stands.
             axes = bpy.data.objects[f"Target.{side}"].rotation_quaternion.to_matrix()
-            floor = min(ANKLE, given(side).z + 0.15 * axes.col[1].z)
+            floor = min(walkers.ANKLE, given(side).z + 0.15 * axes.col[1].z)
             toes.append(floor - above(toe(rig, side)))
-            for first, last in contacts(rig, f".{side}"):
+            for first, last in walkers.contacts(rig, f".{side}"):
                 if first <= frame <= last:
-                    start = places.setdefault((side, first), foot(rig, side))
-                    slide = max(slide, (foot(rig, side) - start).length)
+                    start = places.setdefault((side, first), walkers.foot(rig, side))
+                    slide = max(slide, (walkers.foot(rig, side) - start).length)
     with capsys.disabled():
         print(
             f"\n{terrain.__name__}: heels {1e3 * max(heels):.2f} mm and toes "
@@ -121,24 +100,26 @@ def test_neither_heel_nor_toes_are_in_the_ground(
 
 def test_foot_lies_on_round_ground_with_both_ends() -> None:
     rig = rolling_walker()
-    stand(rig, make_ground(bowl), ray_above=3.0, ray_below=3.0)
-    simulate(rig)
-    for side in SIDES:
-        for first, last in contacts(rig, f".{side}"):
+    walkers.stand(rig, walkers.make_ground(bowl), ray_above=3.0, ray_below=3.0)
+    walkers.simulate(rig)
+    for side in walkers.SIDES:
+        for first, last in walkers.contacts(rig, f".{side}"):
             go((first + last) // 2)
-            assert states(rig) == {"REACHED"}
-            for place in (foot(rig, side), toe(rig, side)):
-                assert ANKLE - 1e-4 < above(place) < ANKLE * 1.08
+            assert walkers.states(rig) == {"REACHED"}
+            for place in (walkers.foot(rig, side), toe(rig, side)):
+                assert walkers.ANKLE - 1e-4 < above(place) < walkers.ANKLE * 1.08
 
 
-def standing(height: Height) -> bpy.types.Object:
+def standing(height: walkers.Height) -> bpy.types.Object:
     """A figure that stands still, with its left ankle at the origin and its toes along X."""
-    rig = make_walker(is_cyclic=False)
-    for ob in (rig, *(bpy.data.objects[f"Target.{side}"] for side in SIDES)):
+    rig = walkers.make_walker(is_cyclic=False)
+    for ob in (rig, *(bpy.data.objects[f"Target.{side}"] for side in walkers.SIDES)):
         ob.animation_data_clear()
         ob.location.x = 0.0
-    bpy.data.objects["Target.L"].location = (0.0, 0.1, ANKLE)
-    stand(rig, make_ground(height), ray_above=3.0, ray_below=3.0, use_lock=False, hip="")
+    bpy.data.objects["Target.L"].location = (0.0, 0.1, walkers.ANKLE)
+    walkers.stand(
+        rig, walkers.make_ground(height), ray_above=3.0, ray_below=3.0, use_lock=False, hip=""
+    )
     go(1)
     return rig
 
@@ -147,34 +128,36 @@ def standing(height: Height) -> bpy.types.Object:
 def test_foot_is_level_over_a_stair(height: float, wanted: float) -> None:
     """It is lifted onto a stair before its toes, but not onto a wall; over an edge it stays."""
     rig = standing(lambda x, _y: height if x > 0.051 else 0.0)
-    assert abs(foot(rig, "L").z - ANKLE - wanted) < 1e-5
-    assert abs(toe(rig, "L").z - foot(rig, "L").z) < 1e-5
+    assert abs(walkers.foot(rig, "L").z - walkers.ANKLE - wanted) < 1e-5
+    assert abs(toe(rig, "L").z - walkers.foot(rig, "L").z) < 1e-5
 
 
 def test_hip_rises_with_feet_that_stand_on_a_stair_with_their_toes() -> None:
     rig = standing(lambda x, _y: 0.1 if x > 0.051 else 0.0)
-    bpy.data.objects["Target.R"].location = (0.0, -0.1, ANKLE)
+    bpy.data.objects["Target.R"].location = (0.0, -0.1, walkers.ANKLE)
     for item in rig.fabrik.constraints:
         item.ground.hip = "Hip"
     update()
-    assert abs(hip(rig).z - 0.94) < 1e-5
+    assert abs(walkers.hip(rig).z - 0.94) < 1e-5
 
 
 def test_foot_that_may_not_turn_keeps_its_place_and_its_toes_out_of_the_ground() -> None:
     """It is lifted in the swing alone, and locked however it rolls."""
     rig = rolling_walker()
-    stand(rig, make_ground(hills), ray_above=3.0, ray_below=3.0, max_angle=0.0)
-    simulate(rig)
-    spans = {side: contacts(rig, f".{side}") for side in SIDES}
+    walkers.stand(
+        rig, walkers.make_ground(walkers.hills), ray_above=3.0, ray_below=3.0, max_angle=0.0
+    )
+    walkers.simulate(rig)
+    spans = {side: walkers.contacts(rig, f".{side}") for side in walkers.SIDES}
     places: dict[tuple[str, int], Vector] = {}
     lowest = 1.0
-    for frame in range(1, LAST + 1):
+    for frame in range(1, walkers.LAST + 1):
         go(frame)
-        for side in SIDES:
+        for side in walkers.SIDES:
             standing = [first for first, last in spans[side] if first <= frame <= last]
             for first in standing:
-                start = places.setdefault((side, first), foot(rig, side))
-                assert (foot(rig, side) - start).length < 1e-3
+                start = places.setdefault((side, first), walkers.foot(rig, side))
+                assert (walkers.foot(rig, side) - start).length < 1e-3
             if not standing:
                 lowest = min(lowest, above(toe(rig, side)))
     assert lowest > 0.05  # As low as the animation has it, which rolls off its toes.
@@ -183,10 +166,10 @@ def test_foot_that_may_not_turn_keeps_its_place_and_its_toes_out_of_the_ground()
 def test_toes_swing_over_a_stair_calmly() -> None:
     """It is seen before they are there."""
     rig = rolling_walker()
-    stand(rig, make_ground(stairs), ray_above=3.0, ray_below=3.0)
-    simulate(rig)
+    walkers.stand(rig, walkers.make_ground(walkers.stairs), ray_above=3.0, ray_below=3.0)
+    walkers.simulate(rig)
     places = []
-    for frame in range(1, LAST - CYCLE // 2):
+    for frame in range(1, walkers.LAST - walkers.CYCLE // 2):
         go(frame)
         places.append(toe(rig, "L"))
     threes = zip(places, places[1:], places[2:], strict=False)
@@ -195,89 +178,89 @@ def test_toes_swing_over_a_stair_calmly() -> None:
 
 def test_ball_is_where_the_toes_begin() -> None:
     """Whatever else hangs on the foot, and wherever the tail of an imported bone is."""
-    rig = make_walker()
+    rig = walkers.make_walker()
     bpy.context.view_layer.objects.active = rig
     bpy.ops.object.mode_set(mode="EDIT")
     foot_bone = rig.data.edit_bones["Foot.L"]
-    foot_bone.tail = (24.0, 0.1, ANKLE)
-    for name, head in (("Toes", (0.15, 0.1, 0.02)), ("Apart", (0.9, 0.1, ANKLE))):
+    foot_bone.tail = (24.0, 0.1, walkers.ANKLE)
+    for name, head in (("Toes", (0.15, 0.1, 0.02)), ("Apart", (0.9, 0.1, walkers.ANKLE))):
         bone = rig.data.edit_bones.new(name)
         bone.head, bone.tail, bone.parent = head, (head[0] + 30.0, 0.1, 0.0), foot_bone
     bpy.ops.object.mode_set(mode="OBJECT")
     rig.scale = (2, 2, 2)
-    stand(rig, make_ground(flat))
-    simulate(rig)
+    walkers.stand(rig, walkers.make_ground(walkers.flat))
+    walkers.simulate(rig)
     walk = walk_of(rig, "Leg.L")
     target = bpy.data.objects["Target.L"].matrix_world.to_3x3()
     end = target @ Vector(walk.track.foot.ball)
     assert (end - Vector((0.3, 0.0, -0.12))).length < 1e-5
     assert walk.track.foot.heel == (0.0, 0.0, 0.0)
     assert abs(walk.track.foot.ball_rest - 0.04) < 1e-5
-    assert abs(walk.track.foot.heel_rest - 2 * ANKLE) < 1e-5
+    assert abs(walk.track.foot.heel_rest - 2 * walkers.ANKLE) < 1e-5
 
 
 def test_foot_without_match_target_has_no_toes_and_is_not_turned() -> None:
-    rig = make_walker()
+    rig = walkers.make_walker()
     for item in rig.fabrik.constraints:
         item.use_rotation = False
-    stand(rig, make_ground(slope), ray_above=3.0, ray_below=3.0)
-    simulate(rig)
-    first, last = contacts(rig, ".L")[1]
+    walkers.stand(rig, walkers.make_ground(slope), ray_above=3.0, ray_below=3.0)
+    walkers.simulate(rig)
+    first, last = walkers.contacts(rig, ".L")[1]
     go((first + last) // 2)
-    place = foot(rig, "L")
-    assert abs(place.z - slope(place.x, 0) - ANKLE) < 1e-4
+    place = walkers.foot(rig, "L")
+    assert abs(place.z - slope(place.x, 0) - walkers.ANKLE) < 1e-4
 
 
 def test_without_lock_the_foot_follows_the_ground_below_it() -> None:
-    rig = walker_on(slope, use_lock=False)
-    for frame in range(1, LAST, 3):
+    rig = walkers.walker_on(slope, use_lock=False)
+    for frame in range(1, walkers.LAST, 3):
         go(frame)
-        assert messages(rig) == {""}
-        for side in SIDES:
-            place, wanted = foot(rig, side), given(side)
+        assert walkers.messages(rig) == {""}
+        for side in walkers.SIDES:
+            place, wanted = walkers.foot(rig, side), given(side)
             assert (place - wanted).xy.length < 1e-5
             height = wanted.z / Vector((1, 0.3)).normalized().x
             assert abs(place.z - slope(place.x, 0) - height) < 1e-4
 
 
 def test_outside_of_what_was_simulated_the_foot_is_on_the_ground_below_it() -> None:
-    rig = walker_on(plateau)
-    for frame in (-8, LAST + 5, LAST + 30):
+    rig = walkers.walker_on(plateau)
+    for frame in (-8, walkers.LAST + 5, walkers.LAST + 30):
         go(frame)
-        assert all("press Simulate" in m or "Simulate" in m for m in messages(rig))
-        for side in SIDES:
-            assert (foot(rig, side) - given(side) - Vector((0, 0, 0.2))).length < 1e-5
+        assert all("press Simulate" in m or "Simulate" in m for m in walkers.messages(rig))
+        for side in walkers.SIDES:
+            assert (walkers.foot(rig, side) - given(side) - Vector((0, 0, 0.2))).length < 1e-5
 
 
 @pytest.mark.parametrize("use_lock", [True, False])
 def test_ground_fades_with_the_height_of_the_animated_foot(use_lock: bool) -> None:
     """Half of it counts at one and a half blend heights."""
-    rig = walker_on(lambda _x, _y: -0.05, use_lock=use_lock)
+    rig = walkers.walker_on(lambda _x, _y: -0.05, use_lock=use_lock)
     shares = set()
     for item in rig.fabrik.constraints:
         item.ground.blend = 0.1
-    for frame in range(1, LAST):
+    for frame in range(1, walkers.LAST):
         go(frame)
         x = min(1.0, max(0.0, given("L").z / 0.1 - 1.0))
         share = 1.0 - x * x * (3.0 - 2.0 * x)
         shares.add(round(share, 3))
         if use_lock and share > 0.0:
             continue  # Contacts hold the foot, and some frames before and after.
-        assert abs(foot(rig, "L").z - given("L").z + 0.05 * share) < 1e-5
+        assert abs(walkers.foot(rig, "L").z - given("L").z + 0.05 * share) < 1e-5
     assert min(shares) < 0.01 and any(0.2 < share < 0.8 for share in shares)
 
 
 @pytest.mark.parametrize("use_lock", [True, False])
 def test_turn_of_the_foot_fades_as_well(use_lock: bool) -> None:
-    rig = walker_on(lambda x, _y: -0.3 * x, use_lock=use_lock)
+    rig = walkers.walker_on(lambda x, _y: -0.3 * x, use_lock=use_lock)
     for item in rig.fabrik.constraints:
         item.ground.blend = 0.1
     seen = set()
-    for frame in range(1, LAST):
+    for frame in range(1, walkers.LAST):
         go(frame)
         x = min(1.0, max(0.0, given("L").z / 0.1 - 1.0))
         share = 1.0 - x * x * (3.0 - 2.0 * x)
-        along = toe(rig, "L") - foot(rig, "L")
+        along = toe(rig, "L") - walkers.foot(rig, "L")
         seen.add(round(share, 2))
         # The foot turns about its ball as far as the ankle gives to spare the knee.
         assert abs(asin(along.normalized().z) + share * atan(0.3)) < (3e-2 if use_lock else 2e-3)
@@ -285,53 +268,55 @@ def test_turn_of_the_foot_fades_as_well(use_lock: bool) -> None:
 
 
 def test_hip_does_not_sink_with_ground_that_no_foot_goes_down_to() -> None:
-    rig = walker_on(lambda _x, _y: -0.3, lift_only=True)
-    for frame in range(1, LAST, 4):
+    rig = walkers.walker_on(lambda _x, _y: -0.3, lift_only=True)
+    for frame in range(1, walkers.LAST, 4):
         go(frame)
-        assert abs(hip(rig).z - 0.84) < 6e-3
-        for side in SIDES:
-            assert foot(rig, side).z >= given(side).z - 1e-5
+        assert abs(walkers.hip(rig).z - 0.84) < 6e-3
+        for side in walkers.SIDES:
+            assert walkers.foot(rig, side).z >= given(side).z - 1e-5
 
 
 def wide_walker(**settings: object) -> bpy.types.Object:
     """A walker whose contacts take in frames in which the animation has the foot on its way."""
-    rig = make_walker()
-    stand(rig, make_ground(flat), speed=1.6, height=0.04, hip="", **settings)
-    simulate(rig)
+    rig = walkers.make_walker()
+    walkers.stand(
+        rig, walkers.make_ground(walkers.flat), speed=1.6, height=0.04, hip="", **settings
+    )
+    walkers.simulate(rig)
     return rig
 
 
 def test_foot_comes_to_rest_and_leaves_calmly_where_its_contact_is_wide() -> None:
     rig = wide_walker()
-    spans = contacts(rig, ".L")
-    assert max(b - a for a, b in spans) > STAND
+    spans = walkers.contacts(rig, ".L")
+    assert max(b - a for a, b in spans) > walkers.STAND
     places = []
-    for i in range(10 * CYCLE):
+    for i in range(10 * walkers.CYCLE):
         go(1 + i / 10)
-        places.append(foot(rig, "L"))
+        places.append(walkers.foot(rig, "L"))
     steps = [(b - a).length for a, b in pairwise(places)]
     for frame in (spans[0][1], spans[1][0]):  # No jump out of the contact, and none into it.
         around = steps[10 * (frame - 1) - 1 : 10 * (frame - 1) + 1]
         assert len(around) == 2 and max(around) < 4e-3
-    assert max(steps) < 3 * STRIDE / SWING / 10 * 1.5
+    assert max(steps) < 3 * walkers.STRIDE / walkers.SWING / 10 * 1.5
 
 
 def test_lift_only_holds_where_the_animation_has_left_the_contact() -> None:
     rig = wide_walker(lift_only=True)
-    for i in range(2 * (LAST - 1)):
+    for i in range(2 * (walkers.LAST - 1)):
         go(1 + i / 2)
-        assert foot(rig, "L").z >= given("L").z - 1e-5
+        assert walkers.foot(rig, "L").z >= given("L").z - 1e-5
 
 
 def test_foot_is_above_the_ground_between_frames_and_not_pushed_by_it() -> None:
     """A curb that is narrower than a step from frame to frame."""
     curb = 0.06
-    rig = walker_on(lambda x, _y: curb if 0.99 < x % 1.3 < 1.11 else 0.0, hip="")
+    rig = walkers.walker_on(lambda x, _y: curb if 0.99 < x % 1.3 < 1.11 else 0.0, hip="")
     heights = []
-    for i in range(6 * CYCLE, 6 * 2 * CYCLE):
+    for i in range(6 * walkers.CYCLE, 6 * 2 * walkers.CYCLE):
         go(1 + i / 6)
-        place = foot(rig, "L")
-        assert above(place) > 0.6 * ANKLE
+        place = walkers.foot(rig, "L")
+        assert above(place) > 0.6 * walkers.ANKLE
         heights.append(place.z)
     threes = zip(heights, heights[1:], heights[2:], strict=False)
     assert max(abs(a - 2 * b + c) for a, b, c in threes) < 0.012
@@ -339,35 +324,37 @@ def test_foot_is_above_the_ground_between_frames_and_not_pushed_by_it() -> None:
 
 def test_foot_clears_what_lies_between_two_frames() -> None:
     """A slat of 2 cm, over which the foot is only between the frames at which is looked."""
-    rig = make_walker()
+    rig = walkers.make_walker()
     grounds = bpy.data.collections.new("Grounds")
-    slat = make_ground(lambda _x, _y: 0.06, "Slat")
+    slat = walkers.make_ground(lambda _x, _y: 0.06, "Slat")
     slat.data.transform(Matrix.Diagonal((0.0025, 1.0, 1.0, 1.0)))
-    for ob in (make_ground(flat), slat):
+    for ob in (walkers.make_ground(walkers.flat), slat):
         grounds.objects.link(ob)
     for item in rig.fabrik.constraints:
         item.use_rotation = False  # Else its toes were there at another frame.
     slat.location.x = 9.0
-    stand(rig, source="COLLECTION", collection=grounds, hip="")
-    simulate(rig)
+    walkers.stand(rig, source="COLLECTION", collection=grounds, hip="")
+    walkers.simulate(rig)
     go(47.5)  # Shortly before the foot is set down.
-    slat.location.x = foot(rig, "L").x
-    simulate(rig)
+    slat.location.x = walkers.foot(rig, "L").x
+    walkers.simulate(rig)
     heights = []
     for i in range(41):
         go(47 + i / 40)
-        if -0.005 < foot(rig, "L").x - slat.location.x < 0.015:
-            heights.append(foot(rig, "L").z)
+        if -0.005 < walkers.foot(rig, "L").x - slat.location.x < 0.015:
+            heights.append(walkers.foot(rig, "L").z)
     assert heights  # The ankle gives a little to spare the knee.
-    assert all(0.06 + ANKLE - 5e-4 < height < 0.06 + ANKLE + 0.01 for height in heights)
+    assert all(
+        0.06 + walkers.ANKLE - 5e-4 < height < 0.06 + walkers.ANKLE + 0.01 for height in heights
+    )
 
 
 def test_ground_is_looked_for_no_farther_than_asked() -> None:
-    rig = walker_on(plateau, use_lock=False, hip="")
+    rig = walkers.walker_on(plateau, use_lock=False, hip="")
     for item in rig.fabrik.constraints:
         item.ground.ray_above = 0.19
     go(3)
-    assert (foot(rig, "L") - given("L")).length < 1e-5
+    assert (walkers.foot(rig, "L") - given("L")).length < 1e-5
     ground = bpy.data.objects["Ground"]
     ground.location.z = -0.5
     for below, is_found in ((0.29, False), (0.31, True)):
@@ -375,37 +362,41 @@ def test_ground_is_looked_for_no_farther_than_asked() -> None:
             item.ground.ray_below = below
         go(4)
         go(3)
-        assert ((foot(rig, "L") - given("L")).length > 1e-3) == is_found
+        assert ((walkers.foot(rig, "L") - given("L")).length > 1e-3) == is_found
 
 
 def test_floor_of_the_animation_is_that_of_the_armature() -> None:
     """All of the walk 1 m higher, on ground that is 1 m higher."""
-    rig = walker_on(hills)
+    rig = walkers.walker_on(walkers.hills)
     go(30)
     before = [tip_world(rig, bone.name) for bone in rig.pose.bones]
-    for ob in (rig, bpy.data.objects["Ground"], *(bpy.data.objects[f"Target.{s}"] for s in SIDES)):
+    for ob in (
+        rig,
+        bpy.data.objects["Ground"],
+        *(bpy.data.objects[f"Target.{s}"] for s in walkers.SIDES),
+    ):
         ob.delta_location.z = 1.0
-    simulate(rig)
+    walkers.simulate(rig)
     go(30)
     for bone, wanted in zip(rig.pose.bones, before, strict=True):
         assert (tip_world(rig, bone.name) - wanted - Vector((0, 0, 1))).length < 1e-4
 
 
 def test_half_of_the_influence_leaves_the_hip_where_the_ground_has_it() -> None:
-    rig = walker_on(plateau)
+    rig = walkers.walker_on(plateau)
     for item in rig.fabrik.constraints:
         item.influence = 0.5
-    for frame in range(1, LAST, 7):
+    for frame in range(1, walkers.LAST, 7):
         go(frame)
-        assert abs(hip(rig).z - 0.84 - 0.2) < 6e-3
+        assert abs(walkers.hip(rig).z - 0.84 - 0.2) < 6e-3
 
 
 @pytest.mark.parametrize("rate", [24, 30, 60, 120])
 def test_an_edge_is_looked_for_at_times_as_near_at_any_frame_rate(rate: int) -> None:
     bpy.context.scene.render.fps = rate
-    rig = walker_on(stairs)
-    for tick in range(4 * CYCLE):
-        go(1 + CYCLE + tick / 4)
+    rig = walkers.walker_on(walkers.stairs)
+    for tick in range(4 * walkers.CYCLE):
+        go(1 + walkers.CYCLE + tick / 4)
     denominators: set[int] = set()
     for chain in planner.current().chains:
         _, stances = chain.goal_source._stances_of_clip
@@ -417,7 +408,7 @@ def test_an_edge_is_looked_for_at_times_as_near_at_any_frame_rate(rate: int) -> 
 
 @pytest.mark.parametrize("is_local", [True, False], ids=["local location", "parent's axes"])
 def test_hip_rises_from_where_it_is_whichever_way_its_bone_points(is_local: bool) -> None:
-    rig = make_walker()
+    rig = walkers.make_walker()
     bpy.context.view_layer.objects.active = rig
     bpy.ops.object.mode_set(mode="EDIT")
     bone = rig.data.edit_bones["Hip"]
@@ -429,42 +420,42 @@ def test_hip_rises_from_where_it_is_whichever_way_its_bone_points(is_local: bool
     posed = rig.pose.bones["Hip"]
     posed.location = (0.02, 0.01, -0.015)
     go(20)
-    before = hip(rig)
-    ground = make_ground(plateau)
-    stand(rig, ground)
-    simulate(rig)
+    before = walkers.hip(rig)
+    ground = walkers.make_ground(plateau)
+    walkers.stand(rig, ground)
+    walkers.simulate(rig)
     go(20)
-    moved = hip(rig) - before
+    moved = walkers.hip(rig) - before
     assert moved.xy.length < 1e-4
     assert abs(moved.z - 0.2) < 6e-3  # Less what it takes for knees that bend.
 
 
 @pytest.mark.parametrize("terrain", [slope, bowl])
-def test_foot_whose_tail_has_the_target_lies_with_both_ends(terrain: Height) -> None:
+def test_foot_whose_tail_has_the_target_lies_with_both_ends(terrain: walkers.Height) -> None:
     """The foot is the last bone of the chain, and its heel is the other end."""
-    rig = make_walker()
+    rig = walkers.make_walker()
     for item in rig.fabrik.constraints:
         item.chain_count, item.use_tail = 3, True
         target = item.target
         target.delta_location = (0.15, 0.0, 0.0)
-    stand(rig, make_ground(terrain), ray_above=3.0, ray_below=3.0)
-    simulate(rig)
-    for side in SIDES:
-        for first, last in contacts(rig, f".{side}"):
+    walkers.stand(rig, walkers.make_ground(terrain), ray_above=3.0, ray_below=3.0)
+    walkers.simulate(rig)
+    for side in walkers.SIDES:
+        for first, last in walkers.contacts(rig, f".{side}"):
             go((first + last) // 2)
-            assert states(rig) == {"REACHED"}
-            for place in (foot(rig, side), toe(rig, side)):
-                assert ANKLE - 1e-3 < above(place) < ANKLE * 1.08
+            assert walkers.states(rig) == {"REACHED"}
+            for place in (walkers.foot(rig, side), toe(rig, side)):
+                assert walkers.ANKLE - 1e-3 < above(place) < walkers.ANKLE * 1.08
 
 
 def test_leg_is_as_long_as_the_armature_is_large() -> None:
     """Thresholds that are found by themselves are shares of the leg."""
-    rig = make_walker()
-    stand(rig, make_ground(flat))
+    rig = walkers.make_walker()
+    walkers.stand(rig, walkers.make_ground(walkers.flat))
     lengths = []
     for size in (1.0, 3.0):
         rig.scale = (size, size, size)
-        simulate(rig)
+        walkers.simulate(rig)
         lengths.append(walk_of(rig, "Leg.L").track.leg)
     assert abs(lengths[1] - 3.0 * lengths[0]) < 1e-5
 
@@ -475,25 +466,25 @@ def test_speed_is_in_metres_a_second_at_any_frame_rate() -> None:
     for rate, speed in ((24, 1.0), (48, 2.0), (48, 1.0)):
         bpy.ops.wm.read_homefile(use_empty=True)
         bpy.context.scene.render.fps = rate
-        rig = make_walker()
-        stand(rig, make_ground(flat), speed=speed, height=1.0)
-        simulate(rig)
+        rig = walkers.make_walker()
+        walkers.stand(rig, walkers.make_ground(walkers.flat), speed=speed, height=1.0)
+        walkers.simulate(rig)
         go(1)
-        found.append(contacts(rig, ".L"))
+        found.append(walkers.contacts(rig, ".L"))
     assert found[0] == found[1] != found[2]
 
 
 def test_ground_that_is_scaled_flat_is_stood_on_and_takes_feet_along() -> None:
-    rig = make_walker()
-    ground = make_ground(hills)
+    rig = walkers.make_walker()
+    ground = walkers.make_ground(walkers.hills)
     ground.scale.z = 0.0
-    key(ground, "location", [(0, 0, 0.1), (0, 0, 0.15)], [1, LAST], False)
-    stand(rig, ground)
-    simulate(rig)
-    for frame in range(1, LAST, 9):
+    walkers.key(ground, "location", [(0, 0, 0.1), (0, 0, 0.15)], [1, walkers.LAST], False)
+    walkers.stand(rig, ground)
+    walkers.simulate(rig)
+    for frame in range(1, walkers.LAST, 9):
         go(frame)
-        assert states(rig) == {"REACHED"} and messages(rig) == {""}
-    first, last = contacts(rig, ".L")[1]
+        assert walkers.states(rig) == {"REACHED"} and walkers.messages(rig) == {""}
+    first, last = walkers.contacts(rig, ".L")[1]
     for frame in (first, last):
         go(frame)
-        assert abs(foot(rig, "L").z - world_location(ground).z - ANKLE) < 1e-5
+        assert abs(walkers.foot(rig, "L").z - world_location(ground).z - walkers.ANKLE) < 1e-5

@@ -8,18 +8,9 @@ from typing import Any
 
 import bpy
 import pytest
+import rigs
 from kept_files import new_file
 from operating import add_limbs, click_bone, enter_pose_mode, refuses
-from rigs import (
-    activate,
-    add_constraint,
-    channels_bits,
-    curves,
-    go,
-    make_armature,
-    make_empty,
-    update,
-)
 from spiders import key_body, make_spider, walk
 from walkers import make_ground, make_walker, stairs, stand
 
@@ -42,23 +33,23 @@ def figure() -> Any:
         for i, name in enumerate(("UpperArm", "Forearm", "Hand")):
             bones[f"{name}.{side}"] = joints[i], joints[i + 1], above
             above = f"{name}.{side}"
-    rig = make_armature(bones)
+    rig = rigs.make_armature(bones)
     for name in ("UpperArm.L", "UpperArm.R"):
         for frame in (1, 20):
             rig.pose.bones[name].rotation_mode = "XYZ"
             rig.pose.bones[name].rotation_euler = (0.1, 0.02 * frame, 0.0)
             rig.pose.bones[name].keyframe_insert("rotation_euler", frame=frame)
-    make_empty("Cup", (0.5, -0.5, 1.0))
+    rigs.make_empty("Cup", (0.5, -0.5, 1.0))
     bpy.context.scene.frame_start, bpy.context.scene.frame_end = 1, 25
     enter_pose_mode(rig)
     add_limbs(rig, "Hand.L")
     enter_pose_mode(rig)
     click_bone(rig, "Hand.L")
-    go(10)
+    rigs.go(10)
     rig.pose.bones["Chest"].rotation_euler = rig.pose.bones["Chest"].rotation_quaternion[1:]
     rig.pose.bones["Chest"].location.x = 0.01
     rig.pose.bones["UpperArm.R"].rotation_euler.x = 0.2  # Posed, and not keyed.
-    update()
+    rigs.update()
     return rig
 
 
@@ -66,7 +57,7 @@ def held() -> Any:
     rig = figure()
     assert bpy.ops.fabrik.hold(object="Cup", holder=rig.name, bone="Hand.L") == {"FINISHED"}
     assert bpy.ops.fabrik.hold(constraint="Hand.L", holder="") == {"FINISHED"}
-    update()
+    rigs.update()
     return rig
 
 
@@ -80,7 +71,7 @@ def with_fk_hand() -> Any:
 def without_ik() -> Any:
     rig = figure()
     rig.fabrik.constraints.clear()
-    update()
+    rigs.update()
     return rig
 
 
@@ -140,7 +131,7 @@ def _settings(group: Any) -> object:
 def _keys(ob: Any) -> object:
     return [
         (one.data_path, one.array_index, one.mute, [tuple(key.co) for key in one.keyframe_points])
-        for one in (curves(ob) if ob.animation_data and ob.animation_data.action else ())
+        for one in (rigs.curves(ob) if ob.animation_data and ob.animation_data.action else ())
     ]
 
 
@@ -193,7 +184,7 @@ def test_an_operator_that_is_interrupted_changes_nothing_or_is_done(name: str) -
     make, run = OPERATORS[name]
     make()
     calls = interrupted(run, 0)
-    update()
+    rigs.update()
     done = content()
     new_file()
     make()
@@ -202,7 +193,7 @@ def test_an_operator_that_is_interrupted_changes_nothing_or_is_done(name: str) -
     undone = 0
     for share in SHARES:
         interrupted(run, max(1, int(share * calls)))
-        update()
+        rigs.update()
         now = content()
         undone += now == before
         if now != before:
@@ -223,7 +214,7 @@ def test_a_refused_operator_changes_nothing() -> None:
 
 
 def test_an_armature_constraint_beside_one_that_is_taken_back_keeps_its_targets() -> None:
-    rig, other = following(), make_armature({"Held": ((1, 0, 0), (1, 0, 1), "")})
+    rig, other = following(), rigs.make_armature({"Held": ((1, 0, 0), (1, 0, 1), "")})
     bone = rig.pose.bones["A"]
     target = bone.constraints.new("ARMATURE").targets.new()
     target.target, target.subtarget, target.weight = other, "Held", 0.5
@@ -245,17 +236,17 @@ def standing() -> Any:
 
 
 def following(solver: str = "FOLLOW") -> Any:
-    rig = make_armature({"A": ((0, 0, 0), (0, 0, 1), ""), "B": ((0, 0, 1), (0, 0, 2), "A")})
-    target = make_empty("Target.L", (0.5, 0, 1))
+    rig = rigs.make_armature({"A": ((0, 0, 0), (0, 0, 1), ""), "B": ((0, 0, 1), (0, 0, 2), "A")})
+    target = rigs.make_empty("Target.L", (0.5, 0, 1))
     for frame in (1, 40):
         target.location.x = 0.5 + frame / 40
         target.keyframe_insert("location", frame=frame)
-    add_constraint(rig, "B", target, chain_count=2).solver = solver
+    rigs.add_constraint(rig, "B", target, chain_count=2).solver = solver
     return rig
 
 
 def reaching() -> Any:
-    make_empty("Cup")
+    rigs.make_empty("Cup")
     return following("FABRIK")
 
 
@@ -291,9 +282,9 @@ def test_what_a_handler_removes_meanwhile_is_said(
     make, run = PLAYING[name]
     rig = make()
     bpy.context.scene.frame_start, bpy.context.scene.frame_end = 1, 50
-    activate(rig)
-    go(30)
-    fk = channels_bits(rig)
+    rigs.activate(rig)
+    rigs.go(30)
+    fk = rigs.channels_bits(rig)
 
     def remove(scene: bpy.types.Scene, _depsgraph: object = None) -> None:
         if scene.frame_current == 25 or (name == "hold" and scene.frame_current == 30):
@@ -304,10 +295,10 @@ def test_what_a_handler_removes_meanwhile_is_said(
     with pytest.raises(RuntimeError, match="removed"):
         run()
     assert remove not in bpy.app.handlers.frame_change_post
-    update()
+    rigs.update()
     said = "".join(capfd.readouterr())
     assert "Traceback" not in said
     assert bpy.context.scene.frame_current == 30
     if what != "rig":
-        assert channels_bits(rig) == fk
+        assert rigs.channels_bits(rig) == fk
     assert not [ob.name for ob in bpy.data.objects if ob.hide_viewport]

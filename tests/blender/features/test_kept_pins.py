@@ -287,7 +287,7 @@ CAPTURES = (
 
 
 @pytest.mark.parametrize("name", CAPTURES)
-def test_a_hand_on_a_rail_over_a_captured_walk(name: str, empty_file: None) -> None:
+def test_a_hand_on_a_rail_over_a_captured_walk(name: str) -> None:
     """The rail is as far above the hand's mean place as a quarter of the arm is long."""
     rig = imported(name, update_scene_fps=True)
     bpy.ops.object.mode_set(mode="POSE")

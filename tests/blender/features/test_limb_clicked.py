@@ -391,7 +391,7 @@ def test_a_generated_limb_that_is_stretched_stays(
     ("clicked", "way"), [("hind_foot_ik.R", (0.0, 0.0, 0.1)), ("forefoot_ik.L", (0.1, 0.0, 0.05))]
 )
 def test_a_leg_of_an_animal_that_is_posed_in_ik_stays(
-    empty_file: None, tmp_path: Path, clicked: str, way: Sequence[float]
+    tmp_path: Path, clicked: str, way: Sequence[float]
 ) -> None:
     """Constraints give the scale of what carries the foot, whatever is posed there."""
     horse = with_all_bones_shown(generated_rig("horse", tmp_path))

@@ -8,23 +8,10 @@ from itertools import pairwise
 
 import bpy
 import pytest
+import rigs
 from inside import forget
 from mathutils import Euler, Matrix, Vector
 from operating import click_bone, click_bones, refuses
-from rigs import (
-    activate,
-    add_constraint,
-    evaluated,
-    go,
-    make_armature,
-    make_chain,
-    make_empty,
-    shown_bits,
-    shown_bones,
-    tip_error,
-    update,
-    world_location,
-)
 
 pytestmark = pytest.mark.usefixtures("empty_file")
 
@@ -33,7 +20,7 @@ AXES = {"X": 0, "Y": 1, "Z": 2}
 
 def make_head() -> bpy.types.Object:
     """A spine, neck and head that face −Y, and two eyes."""
-    rig = make_armature(
+    rig = rigs.make_armature(
         {
             "Spine": ((0, 0, 0), (0, 0.02, 0.4), ""),
             "Neck": ((0, 0.02, 0.4), (0, 0, 0.5), "Spine"),
@@ -55,7 +42,7 @@ def look(
     **more: object,
 ) -> bpy.types.PropertyGroup:
     """Add a look-at; eyes look along Y with Z up, others along Z with Y up."""
-    item = add_constraint(rig, bone, target, solver="LOOK_AT", chain_count=count)
+    item = rigs.add_constraint(rig, bone, target, solver="LOOK_AT", chain_count=count)
     if bone.startswith("Eye"):
         item.look.axis, item.look.up_axis = "Y", "Z"
     for name, value in more.items():
@@ -65,7 +52,7 @@ def look(
 
 def axis_world(rig: bpy.types.Object, bone: str, axis: str) -> Vector:
     """Where an axis of a bone points in world space, as evaluated."""
-    posed = evaluated(rig)
+    posed = rigs.evaluated(rig)
     axes = (posed.matrix_world @ posed.pose.bones[bone].matrix).to_3x3()
     way = axes.col[AXES[axis[-1]]].normalized()
     return -way if axis.startswith("NEGATIVE") else way
@@ -73,7 +60,7 @@ def axis_world(rig: bpy.types.Object, bone: str, axis: str) -> Vector:
 
 def missed(rig: bpy.types.Object, bone: str, place: Vector, axis: str = "Z") -> float:
     """The angle from a bone's gaze to a place, in radians."""
-    posed = evaluated(rig)
+    posed = rigs.evaluated(rig)
     head = posed.matrix_world @ posed.pose.bones[bone].head
     way, gaze = (place - head).normalized(), axis_world(rig, bone, axis)
     return 2.0 * math.asin(min(1.0, 0.5 * (way - gaze).length))
@@ -99,11 +86,11 @@ PRECISE = 1e-5
 @pytest.mark.parametrize("axis", ["X", "Y", "Z", "NEGATIVE_X", "NEGATIVE_Y", "NEGATIVE_Z"])
 @pytest.mark.parametrize("mode", ["QUATERNION", "XYZ", "AXIS_ANGLE"])
 def test_the_gaze_is_on_the_target(axis: str, mode: str) -> None:
-    rig, target = make_head(), make_empty(location=(1.2, -0.7, 1.4))
+    rig, target = make_head(), rigs.make_empty(location=(1.2, -0.7, 1.4))
     for bone in rig.pose.bones:
         bone.rotation_mode = mode
     item = look(rig, "Head", target, 3, up_axis="NONE", axis=axis)
-    update()
+    rigs.update()
     assert missed(rig, "Head", target.location, axis) < PRECISE
     assert (item.state, item.message) == ("REACHED", "")
     assert item.error < 1e-5
@@ -111,26 +98,26 @@ def test_the_gaze_is_on_the_target(axis: str, mode: str) -> None:
 
 @pytest.mark.parametrize("share", [0.0, 0.5, 1.0])
 def test_the_gaze_is_on_the_target_under_any_transform(share: float) -> None:
-    rig, target = make_head(), make_empty(location=(1.2, -1.7, 1.4))
+    rig, target = make_head(), rigs.make_empty(location=(1.2, -1.7, 1.4))
     rig.matrix_world = Matrix.LocRotScale(
         Vector((0.3, 2.0, -1.0)), Euler((0.4, -0.7, 2.0)), Vector((1.5, 0.6, -0.9))
     )
     rig.pose.bones["Neck"].scale = (1.2, 0.7, 1.0)
     rig.pose.bones["Spine"].rotation_quaternion = (0.9, 0.2, -0.3, 0.1)
     item = look(rig, "Head", target, 3, share=share)
-    update()
+    rigs.update()
     assert missed(rig, "Head", target.location) < 1e-5
     assert item.state == "REACHED"
 
 
 def test_bones_share_the_turn_as_share_says() -> None:
-    rig, target = make_head(), make_empty(location=(2, -0.5, 0.6))
+    rig, target = make_head(), rigs.make_empty(location=(2, -0.5, 0.6))
     item = look(rig, "Head", target, 3)
 
     def turns(share: float) -> list[float]:
         item.look.share = share
-        update()
-        shown = shown_bones(rig)
+        rigs.update()
+        shown = rigs.shown_bones(rig)
         return [shown[n].rotation_quaternion.angle for n in ("Spine", "Neck", "Head")]
 
     spine, neck, head = turns(0.0)
@@ -143,14 +130,14 @@ def test_bones_share_the_turn_as_share_says() -> None:
 
 @pytest.mark.parametrize(("up", "way"), [("WORLD", (0, 0, 1)), ("ARMATURE", (0, 0, 1))])
 def test_the_up_axis_stays_up(up: str, way: tuple[float, float, float]) -> None:
-    rig, target = make_head(), make_empty(location=(1.0, -1.0, 1.2))
+    rig, target = make_head(), rigs.make_empty(location=(1.0, -1.0, 1.2))
     rig.rotation_euler = (0.3, 0.5, 0.0)
     rig.pose.bones["Neck"].rotation_quaternion = (0.95, 0.1, 0.0, 0.3)
     look(rig, "Head", target, 1, up=up)
-    update()
+    rigs.update()
     wanted = Vector(way)
     if up == "ARMATURE":
-        wanted = evaluated(rig).matrix_world.to_3x3() @ wanted
+        wanted = rigs.evaluated(rig).matrix_world.to_3x3() @ wanted
     gaze, side = axis_world(rig, "Head", "Z"), axis_world(rig, "Head", "X")
     assert missed(rig, "Head", target.location) < PRECISE
     assert side.dot(wanted) == pytest.approx(0.0, abs=1e-5)
@@ -158,27 +145,27 @@ def test_the_up_axis_stays_up(up: str, way: tuple[float, float, float]) -> None:
 
 
 def test_a_limit_keeps_the_gaze_and_says_so() -> None:
-    rig, target = make_head(), make_empty(location=(3.0, -0.3, 0.6))
+    rig, target = make_head(), rigs.make_empty(location=(3.0, -0.3, 0.6))
     item = look(rig, "Head", target, 2, limit_angle=0.8, limit_softness=0.0)
-    update()
+    rigs.update()
     assert axis_world(rig, "Head", "Z").angle(Vector((0, -1, 0))) == pytest.approx(0.8, abs=1e-4)
     assert item.state == "LIMITED" and "Limit Angle" in item.message
     item.look.limit_softness = 0.4
-    update()
+    rigs.update()
     assert axis_world(rig, "Head", "Z").angle(Vector((0, -1, 0))) < 0.79
 
 
 def test_joints_keep_their_limits() -> None:
-    rig, target = make_head(), make_empty(location=(3.0, 1.0, 0.6))
+    rig, target = make_head(), rigs.make_empty(location=(3.0, 1.0, 0.6))
     for name in ("Neck", "Head"):
         joint = rig.pose.bones[name].fabrik_joint
         joint.limit_type = "CONE"
         joint.swing_x = joint.swing_z = 0.3
         joint.twist_min, joint.twist_max = -0.4, 0.4
     item = look(rig, "Head", target, 2)
-    update()
+    rigs.update()
     for name in ("Neck", "Head"):
-        w, _, y, _ = shown_bones(rig)[name].rotation_quaternion
+        w, _, y, _ = rigs.shown_bones(rig)[name].rotation_quaternion
         assert abs(2.0 * math.atan2(y, w)) <= 0.4 + 1e-5
         assert 2.0 * math.acos(min(1.0, math.hypot(w, y))) <= 0.3 + 1e-5
     assert item.state == "LIMITED" and "joints" in item.message
@@ -186,14 +173,14 @@ def test_joints_keep_their_limits() -> None:
 
 def test_the_head_does_not_jump_when_the_target_passes_behind() -> None:
     """Once around, 4° a step: the gaze turns back by at most 3 L / (π − L) times as much."""
-    rig, target = make_head(), make_empty(location=around(0))
+    rig, target = make_head(), rigs.make_empty(location=around(0))
     limit = 1.2
     look(rig, "Head", target, 3, limit_angle=limit)
     last, fastest = None, 0.0
     for step in range(91):
         angle = math.radians(4.0 * step)
         target.location = (2.0 * math.sin(angle), -2.0 * math.cos(angle), 0.52)
-        update()
+        rigs.update()
         gaze = axis_world(rig, "Head", "Z")
         fastest = max(fastest, gaze.angle(last) if last else 0.0)
         last = gaze
@@ -201,40 +188,40 @@ def test_the_head_does_not_jump_when_the_target_passes_behind() -> None:
 
 
 def test_eyes_on_a_solved_head_come_right_in_the_same_update() -> None:
-    rig, target = make_head(), make_empty(location=(1, -1, 1))
+    rig, target = make_head(), rigs.make_empty(location=(1, -1, 1))
     # The eyes stand before the head in the list: they wait for it all the same.
     for eye in ("Eye.L", "Eye.R"):
         look(rig, eye, target)
     look(rig, "Head", target, 3, limit_angle=0.5)
     for place in ((1, -1, 1), (-2, -1, 0), (0.3, -0.6, 1.5)):
         target.location = place
-        update()
+        rigs.update()
         assert missed(rig, "Head", target.location) > 0.02
         for eye in ("Eye.L", "Eye.R"):
             assert missed(rig, eye, target.location, "Y") < 1e-5
 
 
 def test_a_solver_after_it_starts_from_where_it_looks() -> None:
-    rig, target = make_chain(4), make_empty(location=(2, -1, 3))
-    reach = make_empty("Reach", (1.0, 0.5, 2.5))
+    rig, target = rigs.make_chain(4), rigs.make_empty(location=(2, -1, 3))
+    reach = rigs.make_empty("Reach", (1.0, 0.5, 2.5))
     look(rig, "B3", target, 4, share=1.0)
-    update()
-    looking = shown_bits(rig)
-    item = add_constraint(rig, "B3", reach)
-    update()
-    assert tip_error(rig, "B3", reach) < 1e-4 and item.state == "REACHED"
+    rigs.update()
+    looking = rigs.shown_bits(rig)
+    item = rigs.add_constraint(rig, "B3", reach)
+    rigs.update()
+    assert rigs.tip_error(rig, "B3", reach) < 1e-4 and item.state == "REACHED"
     # The other way round the last word is the gaze's.
     rig.fabrik.active_index = 1
     bpy.context.view_layer.objects.active = rig
     assert bpy.ops.fabrik.constraint_move(direction="UP") == {"FINISHED"}
-    update()
+    rigs.update()
     assert missed(rig, "B3", target.location) < 1e-5
-    assert shown_bits(rig) != looking
+    assert rigs.shown_bits(rig) != looking
 
 
 def test_two_influences_cross_from_one_target_to_another() -> None:
     rig = make_head()
-    first, second = make_empty("A", (1, -2, 0.8)), make_empty("B", (-1, -2, 0.4))
+    first, second = rigs.make_empty("A", (1, -2, 0.8)), rigs.make_empty("B", (-1, -2, 0.4))
     look(rig, "Head", first, 2)
     other = look(rig, "Head", second, 2)
     for frame, value in ((1, 0.0), (21, 1.0)):
@@ -242,11 +229,11 @@ def test_two_influences_cross_from_one_target_to_another() -> None:
         other.keyframe_insert("influence", frame=frame)
     gazes = []
     for frame in range(1, 22):
-        go(frame)
+        rigs.go(frame)
         gazes.append(axis_world(rig, "Head", "Z"))
-    go(1)
+    rigs.go(1)
     assert missed(rig, "Head", first.location) < 1e-5
-    go(21)
+    rigs.go(21)
     assert missed(rig, "Head", second.location) < 1e-5
     steps = [a.angle(b) for a, b in pairwise(gazes)]
     assert max(steps) < 2.0 * sum(steps) / len(steps)
@@ -256,25 +243,25 @@ def test_two_influences_cross_from_one_target_to_another() -> None:
 
 
 def test_damping_lets_the_gaze_come_late_by_its_time() -> None:
-    rig, target = make_head(), make_empty()
+    rig, target = make_head(), rigs.make_empty()
     key_path(target, lambda frame: (-1.5 + 0.05 * frame, -2.0, 0.7))
     item = look(rig, "Head", target, 2, damping=0.25)
-    go(40)
+    rigs.go(40)
     # 0.25 s are 6 frames at 24 a second.
     assert missed(rig, "Head", Vector((-1.5 + 0.05 * 34.0, -2.0, 0.7))) < 1e-5
     assert item.message == "" and item.state == "REACHED"
     bpy.context.scene.render.fps = 48
-    go(40)
+    rigs.go(40)
     assert missed(rig, "Head", Vector((-1.5 + 0.05 * 28.0, -2.0, 0.7))) < 1e-5
 
 
 def test_damping_follows_parents_and_bones_of_other_armatures() -> None:
-    carrier, target = make_empty("Carrier", (0, 0, 0)), make_empty("Target", (0, -2, 0.6))
+    carrier, target = rigs.make_empty("Carrier", (0, 0, 0)), rigs.make_empty("Target", (0, -2, 0.6))
     target.parent = carrier
     for frame, turn in ((1, -0.5), (61, 0.7)):
         carrier.rotation_euler.z = turn
         carrier.keyframe_insert("rotation_euler", frame=frame)
-    arm = make_chain(2, "Other")
+    arm = rigs.make_chain(2, "Other")
     arm.location = (0, -3, 0)
     bone = arm.pose.bones["B0"]
     for frame, turn in ((1, 0.0), (61, 0.6)):
@@ -287,60 +274,62 @@ def test_damping_follows_parents_and_bones_of_other_armatures() -> None:
         """How far the gaze is from where the target was two delays and no time ago."""
         places = {}
         for frame in range(20, 31):
-            go(frame)
+            rigs.go(frame)
             places[frame] = place()
         return missed(rig, "Head", places[25]), missed(rig, "Head", places[30])
 
-    then, now = late(lambda: world_location(target))
+    then, now = late(lambda: rigs.world_location(target))
     assert then < 0.01 < 0.03 < now and item.message == ""
-    hung = make_empty("Hung", (0, 0, 0.3))
+    hung = rigs.make_empty("Hung", (0, 0, 0.3))
     hung.parent, hung.parent_type, hung.parent_bone = arm, "BONE", "B0"
     item.target = hung
-    then, now = late(lambda: world_location(hung))
+    then, now = late(lambda: rigs.world_location(hung))
     assert then < 0.01 and then < 0.3 * now and item.message == ""
     item.target, item.subtarget = arm, "B1"
-    then, now = late(lambda: evaluated(arm).matrix_world @ evaluated(arm).pose.bones["B1"].head)
+    then, now = late(
+        lambda: rigs.evaluated(arm).matrix_world @ rigs.evaluated(arm).pose.bones["B1"].head
+    )
     assert then < 0.01 and then < 0.3 * now and item.message == ""
 
 
 def test_damping_does_not_let_the_gaze_trail_behind_a_character_that_walks() -> None:
-    rig, target = make_head(), make_empty(location=(0.4, -2, 0.6))
+    rig, target = make_head(), rigs.make_empty(location=(0.4, -2, 0.6))
     target.parent = rig
     for frame, place in ((1, 0.0), (61, -6.0)):
         rig.location.y = place
         rig.keyframe_insert("location", frame=frame)
     look(rig, "Head", target, 2, damping=0.5)
-    go(30)
-    assert missed(rig, "Head", world_location(target)) < 1e-5
+    rigs.go(30)
+    assert missed(rig, "Head", rigs.world_location(target)) < 1e-5
 
 
 def test_damping_says_when_the_target_does_not_move_by_keys() -> None:
-    rig, target, leader = make_head(), make_empty(), make_empty("Leader", (1, -1, 1))
+    rig, target, leader = make_head(), rigs.make_empty(), rigs.make_empty("Leader", (1, -1, 1))
     key_path(leader, around)
     target.constraints.new("COPY_LOCATION").target = leader
     item = look(rig, "Head", target, 2, damping=0.3)
-    go(20)
-    assert missed(rig, "Head", world_location(target)) < 1e-5
+    rigs.go(20)
+    assert missed(rig, "Head", rigs.world_location(target)) < 1e-5
     assert "Copy Location" in item.message and "bake" in item.message
     target.constraints.clear()
     driver = target.driver_add("location", 0).driver
     driver.expression = "frame * 0.01"
-    go(21)
+    rigs.go(21)
     assert "has a driver" in item.message
     target.driver_remove("location", 0)
-    go(22)
+    rigs.go(22)
     assert item.message == ""
 
 
 def test_damping_in_between_frames_is_smooth() -> None:
-    rig, target = make_head(), make_empty()
+    rig, target = make_head(), rigs.make_empty()
     for frame, place in ((1, (-1, -2, 0.6)), (10, (-1, -2, 0.6)), (11, (1, -2, 0.6))):
         target.location = place
         target.keyframe_insert("location", frame=frame)
     look(rig, "Head", target, 2, damping=0.25)
     gazes = []
     for i in range(100):
-        go(8 + 0.2 * i)
+        rigs.go(8 + 0.2 * i)
         gazes.append(axis_world(rig, "Head", "Z"))
     steps = [a.angle(b) for a, b in pairwise(gazes)]
     assert sum(steps) == pytest.approx(gazes[0].angle(gazes[-1]), rel=0.02)  # No overshoot.
@@ -351,38 +340,40 @@ def test_damping_in_between_frames_is_smooth() -> None:
 
 
 def test_what_is_wrong_is_said() -> None:
-    rig, target = make_head(), make_empty()
+    rig, target = make_head(), rigs.make_empty()
     item = look(rig, "Head", None)
-    update()
+    rigs.update()
     assert item.state == "INVALID" and "No target" in item.message
     item.target = target
     item.look.up_axis = "Z"
-    update()
+    rigs.update()
     assert item.state == "INVALID" and "choose another Up Axis" in item.message
     item.look.up_axis = "NEGATIVE_Y"
     item.use_tail = False
-    update()
+    rigs.update()
     assert item.state == "INVALID" and "Use Tail" in item.message
     item.use_tail = True
     item.target, item.subtarget = rig, "Eye.L"
-    update()
+    rigs.update()
     assert item.state == "INVALID" and "depends on the chain itself" in item.message
     item.target, item.subtarget = target, ""
     rig.pose.bones["Neck"].scale = (0, 0, 0)
-    update()
+    rigs.update()
     assert item.state == "OUT_OF_REACH" and "zero scale along an axis" in item.message
     rig.pose.bones["Neck"].scale = (1, 1, 1)
     target.location = (0, 0, 0.5)
-    update()
+    rigs.update()
     assert item.state in ("OUT_OF_REACH", "REACHED")
-    assert all(math.isfinite(x) for row in evaluated(rig).pose.bones["Head"].matrix for x in row)
+    assert all(
+        math.isfinite(x) for row in rigs.evaluated(rig).pose.bones["Head"].matrix for x in row
+    )
 
 
 # The operator
 
 
 def enter_pose_mode(rig: bpy.types.Object, bone: str) -> None:
-    activate(rig)
+    rigs.activate(rig)
     bpy.ops.object.mode_set(mode="POSE")
     rig.data.bones.active = rig.data.bones[bone]
 
@@ -393,14 +384,14 @@ def test_adding_one_without_a_target_moves_nothing(bone: str) -> None:
     rig.pose.bones["Head"].rotation_quaternion = (0.95, 0.1, 0.2, 0.05)
     rig.rotation_euler = (0.2, 0.1, 0.5)
     enter_pose_mode(rig, bone)
-    update()
-    before = [evaluated(rig).pose.bones[b.name].matrix.copy() for b in rig.pose.bones]
+    rigs.update()
+    before = [rigs.evaluated(rig).pose.bones[b.name].matrix.copy() for b in rig.pose.bones]
     assert bpy.ops.fabrik.look_add() == {"FINISHED"}
-    update()
+    rigs.update()
     item = rig.fabrik.constraints[0]
     assert (item.solver, item.bone, item.state) == ("LOOK_AT", bone, "REACHED")
     assert (item.look.axis, item.look.up_axis) == (("Z", "Y") if bone == "Head" else ("Y", "Z"))
-    for old, posed in zip(before, evaluated(rig).pose.bones, strict=True):
+    for old, posed in zip(before, rigs.evaluated(rig).pose.bones, strict=True):
         assert (
             max(
                 abs(a - b)
@@ -412,13 +403,13 @@ def test_adding_one_without_a_target_moves_nothing(bone: str) -> None:
 
 
 def test_adding_one_takes_the_selected_object_as_its_target() -> None:
-    rig, target = make_head(), make_empty(location=(1, -1, 1))
-    activate(rig)
+    rig, target = make_head(), rigs.make_empty(location=(1, -1, 1))
+    rigs.activate(rig)
     target.select_set(True)
     bpy.ops.object.mode_set(mode="POSE")
     rig.data.bones.active = rig.data.bones["Head"]
     assert bpy.ops.fabrik.look_add(chain_count=2) == {"FINISHED"}
-    update()
+    rigs.update()
     assert rig.fabrik.constraints[0].target == target
     assert missed(rig, "Head", target.location) < PRECISE
 
@@ -427,8 +418,8 @@ def test_adding_one_takes_the_selected_object_as_its_target() -> None:
     ("bone", "degrees"), [("Head", 75.0), ("Neck", 75.0), ("Eye.L", 30.0), ("Gun", 180.0)]
 )
 def test_what_is_added_turns_as_far_as_it_does_by_nature(bone: str, degrees: float) -> None:
-    rig, target = make_head(), make_empty(location=(0.0, -5.0, 0.6))
-    activate(rig)
+    rig, target = make_head(), rigs.make_empty(location=(0.0, -5.0, 0.6))
+    rigs.activate(rig)
     bpy.ops.object.mode_set(mode="EDIT")
     gun = rig.data.edit_bones.new("Gun")
     gun.head, gun.tail, gun.parent = (1, 0, 0.3), (1, -0.3, 0.3), rig.data.edit_bones["Spine"]
@@ -439,12 +430,12 @@ def test_what_is_added_turns_as_far_as_it_does_by_nature(bone: str, degrees: flo
     assert bpy.ops.fabrik.look_add() == {"FINISHED"}
     (item,) = rig.fabrik.constraints
     assert math.degrees(item.look.limit_angle) == pytest.approx(degrees)
-    update()
+    rigs.update()
     assert item.state == "REACHED"
     target.location = (10.0, 5.0, 0.6)
-    update()
+    rigs.update()
     assert item.state == ("REACHED" if bone == "Gun" else "LIMITED")
-    turned = evaluated(rig).pose.bones[bone].matrix.to_quaternion()
+    turned = rigs.evaluated(rig).pose.bones[bone].matrix.to_quaternion()
     angle = turned.rotation_difference(rig.data.bones[bone].matrix_local.to_quaternion()).angle
     assert math.degrees(min(angle, math.tau - angle)) <= degrees + 0.1
     item.look.property_unset("limit_angle")
@@ -490,7 +481,7 @@ def make_imported(
             f"{name}_toe": (f"{name}_foot", (10 * side, 2, 11)),
         }
     ways = {"head": 200 * Vector(direction)}
-    rig = make_armature(
+    rig = rigs.make_armature(
         {
             name: (head, tuple(Vector(head) + ways.get(name, Vector((0, 10, 0)))), parent)
             for name, (parent, head) in joints.items()
@@ -507,7 +498,7 @@ def make_imported(
 @pytest.mark.parametrize("clicked", ["Carrier", "Aim"])
 def test_the_control_of_an_eye_that_looks_already_is_refused(clicked: str) -> None:
     """As generated rigs have it: what the eye hangs on, and what it looks at."""
-    rig = make_armature(
+    rig = rigs.make_armature(
         {
             "Head": ((0, 0, 1), (0, 0, 1.2), ""),
             "Carrier": ((0, -0.1, 1.1), (0, -0.2, 1.1), "Head"),
@@ -536,9 +527,9 @@ def test_the_target_of_an_imported_head_is_before_its_face(
 ) -> None:
     rig = make_imported(turn, direction, roll)
     enter_pose_mode(rig, "head")
-    update()
+    rigs.update()
     assert bpy.ops.fabrik.look_add() == {"FINISHED"}
-    update()
+    rigs.update()
     item = rig.fabrik.constraints[0]
     head = rig.matrix_world @ rig.pose.bones["head"].head
     way = item.target.matrix_world.translation - head
@@ -552,7 +543,7 @@ def test_a_refused_one_leaves_nothing_behind() -> None:
     objects = len(bpy.data.objects)
     enter_pose_mode(rig, "Head")
     rig.pose.bones["Head"].scale = (1, 1, 0)
-    update()
+    rigs.update()
     with pytest.raises(RuntimeError, match="zero scale along an axis"):
         bpy.ops.fabrik.look_add()
     assert len(bpy.data.objects) == objects and not rig.fabrik.constraints
@@ -564,25 +555,25 @@ def test_a_refused_one_leaves_nothing_behind() -> None:
 def test_the_viewport_shows_how_far_the_gaze_is_off_and_no_reach() -> None:
     from addon.features.overlay.chains import shown_chains
 
-    rig, target = make_head(), make_empty(location=(3.0, -0.3, 0.6))
+    rig, target = make_head(), rigs.make_empty(location=(3.0, -0.3, 0.6))
     item = look(rig, "Head", target, 2, limit_angle=0.8)
-    activate(rig)
-    update()
+    rigs.activate(rig)
+    rigs.update()
     (shown,) = shown_chains(bpy.context.view_layer)
     assert shown.shell is None and shown.missed == pytest.approx(item.error) and item.error > 1.0
     item.look.limit_angle = math.pi
-    update()
+    rigs.update()
     (shown,) = shown_chains(bpy.context.view_layer)
     assert shown.missed == 0.0
 
 
 def test_a_mirrored_look_turns_like_a_mirror_image() -> None:
     rig = make_head()
-    left, right = make_empty("Aim.L", (1, -1, 1)), make_empty("Aim.R", (-1, -1, 1))
+    left, right = rigs.make_empty("Aim.L", (1, -1, 1)), rigs.make_empty("Aim.R", (-1, -1, 1))
     look(rig, "Eye.L", left, axis="X", up_axis="NEGATIVE_Z")
-    activate(rig)
+    rigs.activate(rig)
     assert bpy.ops.fabrik.constraint_mirror() == {"FINISHED"}
-    update()
+    rigs.update()
     other = rig.fabrik.constraints[1]
     assert (other.bone, other.target) == ("Eye.R", right)
     assert (other.look.axis, other.look.up_axis) == ("NEGATIVE_X", "NEGATIVE_Z")
@@ -598,7 +589,7 @@ def keyed(item: bpy.types.PropertyGroup) -> None:
 
 
 def driven(item: bpy.types.PropertyGroup) -> None:
-    source = make_empty("Source")
+    source = rigs.make_empty("Source")
     for frame, x in ((1, 0.0), (5, 1.0)):
         source.location.x = x
         source.keyframe_insert("location", frame=frame)
@@ -613,15 +604,15 @@ def driven(item: bpy.types.PropertyGroup) -> None:
 def test_its_settings_are_read_again_where_they_are_animated(
     animate: Callable[[bpy.types.PropertyGroup], None],
 ) -> None:
-    rig, target = make_head(), make_empty("Target", (1.0, -1.0, 0.8))
+    rig, target = make_head(), rigs.make_empty("Target", (1.0, -1.0, 0.8))
     animate(look(rig, "Head", target, 2))
-    update()
+    rigs.update()
     seen: list[bytes] = []
     for frame in (1, 2, 3, 5):
-        go(frame)
-        seen.append(shown_bits(rig))
+        rigs.go(frame)
+        seen.append(rigs.shown_bits(rig))
         forget()
         rig.update_tag()
-        update()
-        assert shown_bits(rig) == seen[-1]
+        rigs.update()
+        assert rigs.shown_bits(rig) == seen[-1]
     assert len(set(seen)) == len(seen)

@@ -7,20 +7,9 @@ from typing import Any
 
 import bpy
 import pytest
+import rigs
 from mathutils import Vector
 from operating import click_bone, enter_pose_mode, refuses
-from rigs import (
-    add_constraint,
-    channels_bits,
-    evaluated,
-    go,
-    key_places,
-    make_chain,
-    make_empty,
-    tip_world,
-    update,
-    world_location,
-)
 
 FRAMES = range(1, 13)
 SWING = {1: (0.2, 0.1, 0.5), 6: (0.6, 0.3, 0.3), 12: (-0.4, 0.2, 0.6)}
@@ -31,12 +20,12 @@ def rig() -> bpy.types.Object:
     """A chain of three bones whose target is keyed, in Pose Mode."""
     scene = bpy.context.scene
     scene.frame_start, scene.frame_end = FRAMES[0], FRAMES[-1]
-    armature = make_chain(3)
+    armature = rigs.make_chain(3)
     armature.location = (0.3, -1.0, 0.2)
     armature.rotation_euler = (0.2, 0.4, -0.7)
-    target = make_empty("Target")
-    key_places(target, SWING)
-    add_constraint(armature, "B2", target)
+    target = rigs.make_empty("Target")
+    rigs.key_places(target, SWING)
+    rigs.add_constraint(armature, "B2", target)
     enter_pose_mode(armature)
     return armature
 
@@ -48,7 +37,7 @@ def points(path: Any) -> list[Vector]:
 def shown(look: Any) -> list[Vector]:
     found = []
     for frame in FRAMES:
-        go(frame)
+        rigs.go(frame)
         found.append(look())
     return found
 
@@ -64,7 +53,7 @@ def test_paths_of_solved_bones_lead_through_them(rig: bpy.types.Object, end: str
     bone = rig.pose.bones["B2"]
 
     def place() -> Vector:
-        shown_rig = evaluated(rig)
+        shown_rig = rigs.evaluated(rig)
         now = shown_rig.pose.bones["B2"]
         return shown_rig.matrix_world @ (now.head if end == "HEADS" else now.tail)
 
@@ -76,14 +65,14 @@ def test_blender_alone_leads_them_through_the_fk_pose(rig: bpy.types.Object) -> 
     """What all of this is for; if it fails one day, the feature can go."""
     click_bone(rig, "B2")
     bpy.ops.pose.paths_calculate(range="SCENE", bake_location="TAILS")
-    tips = shown(lambda: tip_world(rig, "B2"))
+    tips = shown(lambda: rigs.tip_world(rig, "B2"))
     assert worst(rig.pose.bones["B2"].motion_path, tips) > 0.3
 
 
 def test_objects_that_move_with_a_solved_bone_get_their_paths_too(rig: bpy.types.Object) -> None:
-    hat = make_empty("Hat")
+    hat = rigs.make_empty("Hat")
     hat.parent, hat.parent_type, hat.parent_bone = rig, "BONE", "B2"
-    copy = make_empty("Copy")
+    copy = rigs.make_empty("Copy")
     copy.constraints.new("COPY_LOCATION").target = hat
     bpy.ops.object.mode_set(mode="OBJECT")
     for ob in bpy.context.view_layer.objects:
@@ -91,17 +80,17 @@ def test_objects_that_move_with_a_solved_bone_get_their_paths_too(rig: bpy.types
     bpy.context.view_layer.objects.active = hat
     bpy.ops.fabrik.paths_calculate(range="SCENE")
     for ob in (hat, copy):
-        assert worst(ob.motion_path, shown(lambda ob=ob: world_location(ob))) < 1e-6
+        assert worst(ob.motion_path, shown(lambda ob=ob: rigs.world_location(ob))) < 1e-6
 
 
 def test_update_follows_what_was_edited_and_the_range(rig: bpy.types.Object) -> None:
     click_bone(rig, "B2")
     bpy.ops.fabrik.paths_calculate(range="SCENE", bake_location="TAILS")
-    key_places(bpy.data.objects["Target"], {6: (-0.5, -0.5, 0.3)})
+    rigs.key_places(bpy.data.objects["Target"], {6: (-0.5, -0.5, 0.3)})
     bpy.context.scene.frame_start = 3
     bpy.ops.fabrik.paths_update()
     path = rig.pose.bones["B2"].motion_path
-    tips = shown(lambda: tip_world(rig, "B2"))
+    tips = shown(lambda: rigs.tip_world(rig, "B2"))
     assert list(range(path.frame_start, path.frame_start + path.length)) == list(FRAMES[2:])
     assert worst(path, tips[2:]) < 1e-6
 
@@ -113,11 +102,11 @@ def test_paths_in_camera_space_are_as_blender_has_them(rig: bpy.types.Object) ->
     scene.collection.objects.link(camera)
     scene.camera = camera
     camera.rotation_euler = (1.2, 0.1, 0.3)
-    key_places(camera, {1: (1.0, -7.0, 3.0), 12: (3.0, -7.0, 5.0)})
+    rigs.key_places(camera, {1: (1.0, -7.0, 3.0), 12: (3.0, -7.0, 5.0)})
     scene.render.resolution_x, scene.render.pixel_aspect_y = 500, 2.0
-    other = make_chain(1, "Other")
+    other = rigs.make_chain(1, "Other")
     other.rotation_euler = (0.4, 0.2, 0.0)
-    key_places(other, SWING)
+    rigs.key_places(other, SWING)
     enter_pose_mode(other)
     other.pose.animation_visualization.motion_path.use_camera_space_bake = True
     click_bone(other, "B0")
@@ -128,15 +117,19 @@ def test_paths_in_camera_space_are_as_blender_has_them(rig: bpy.types.Object) ->
 
 
 def test_the_frame_unkeyed_values_and_visibility_are_as_before(rig: bpy.types.Object) -> None:
-    go(4)
+    rigs.go(4)
     target = bpy.data.objects["Target"]
     target.location.x += 0.1
     rig.pose.bones["B0"].rotation_quaternion = (0.9, 0.1, 0.2, 0.3)
-    update()
-    before = (channels_bits(rig), tuple(target.location), bpy.context.scene.frame_current)
+    rigs.update()
+    before = (rigs.channels_bits(rig), tuple(target.location), bpy.context.scene.frame_current)
     click_bone(rig, "B2")
     bpy.ops.fabrik.paths_calculate(range="SCENE")
-    assert (channels_bits(rig), tuple(target.location), bpy.context.scene.frame_current) == before
+    assert (
+        rigs.channels_bits(rig),
+        tuple(target.location),
+        bpy.context.scene.frame_current,
+    ) == before
     assert not any(ob.hide_viewport for ob in bpy.data.objects)
 
 
@@ -150,18 +143,18 @@ def test_blenders_paths_are_noticed_and_corrected(
     monkeypatch.setattr(renewing, "_correct_soon", lambda: noticed.append(1))
     path_of = rig.pose.bones["B2"]
     click_bone(rig, "B2")
-    update()
+    rigs.update()
     noticed.clear()
     for _ in range(2):
         bpy.ops.pose.paths_calculate(range="SCENE", bake_location="TAILS")
-        update()
+        rigs.update()
         assert noticed
         assert renewing._correct() is None
-        assert worst(path_of.motion_path, shown(lambda: tip_world(rig, "B2"))) < 1e-6
+        assert worst(path_of.motion_path, shown(lambda: rigs.tip_world(rig, "B2"))) < 1e-6
         noticed.clear()
-        update()
+        rigs.update()
         rig.update_tag()
-        update()
+        rigs.update()
         assert not noticed
 
 
@@ -203,7 +196,7 @@ def test_paths_of_a_loaded_file_are_not_calculated_anew(
     bpy.ops.wm.open_mainfile(filepath=str(tmp_path / "paths.blend"))
     loaded = bpy.data.objects[name]
     loaded.update_tag()
-    update()
+    rigs.update()
     assert not noticed
 
 
@@ -214,11 +207,11 @@ def test_a_path_that_misses_its_bone_is_told(rig: bpy.types.Object) -> None:
     click_bone(rig, "B2")
     bpy.ops.fabrik.paths_calculate(range="SCENE", bake_location="TAILS")
     rig.pose.bones["B2"].motion_path.points[5].co.x += 0.01
-    go(6)
+    rigs.go(6)
     assert "is off by 1 cm" in _missing(bpy.context, list(paths_of(rig)))
     bpy.ops.fabrik.paths_update()
     for frame in FRAMES:
-        go(frame)
+        rigs.go(frame)
         assert _missing(bpy.context, list(paths_of(rig))) == ""
 
 
@@ -229,7 +222,7 @@ def test_files_without_constraints_are_blenders_own(rig: bpy.types.Object) -> No
     click_bone(rig, "B2")
     bpy.ops.fabrik.paths_calculate(range="SCENE")
     bpy.ops.fabrik.constraint_remove()
-    update()
+    rigs.update()
     assert affected_paths(bpy.context.view_layer) == []
 
 
@@ -256,7 +249,7 @@ def test_rounding_is_no_miss_wherever_and_however_large_the_rig_is(rig: bpy.type
     for size, place in ((1.0, 0.0), (1e-4, 0.0), (1.0, 1e4)):
         rig.scale = (size, size, size)
         rig.location = (0.3 * size + place, -size, 0.2 * size)
-        key_places(
+        rigs.key_places(
             bpy.data.objects["Target"],
             {i: (size * x + place, size * y, size * z) for i, (x, y, z) in SWING.items()},
         )
@@ -264,7 +257,7 @@ def test_rounding_is_no_miss_wherever_and_however_large_the_rig_is(rig: bpy.type
         bpy.ops.fabrik.paths_calculate(range="SCENE", bake_location="TAILS")
         path = rig.pose.bones["B2"].motion_path
         for frame in FRAMES:
-            go(frame)
+            rigs.go(frame)
             assert _missing(bpy.context, list(paths_of(rig))) == "", (size, place)
         path.points[FRAMES[-1] - 1].co.y += 1e-3 * size
         if place == 0.0:

@@ -10,19 +10,8 @@ from typing import Any
 
 import bpy
 import pytest
+import rigs
 from rendering import rendered
-from rigs import (
-    add_constraint,
-    evaluated,
-    go,
-    key_places,
-    link,
-    make_chain,
-    make_empty,
-    pose_bits,
-    shown_bones,
-    world_bits,
-)
 
 FRAMES = range(1, 13)
 SIDE = 6
@@ -33,9 +22,9 @@ def by_vertex(target: bpy.types.Object) -> bpy.types.Object:
     """Return a target on a vertex of a mesh, which is not known ahead of an evaluation."""
     mesh = bpy.data.meshes.new("Leader")
     mesh.from_pydata([(0, 0, 0), (1, 0, 0), (0, 1, 0)], [], [(0, 1, 2)])
-    leader = link(bpy.data.objects.new("Leader", mesh))
+    leader = rigs.link(bpy.data.objects.new("Leader", mesh))
     leader.parent = target
-    follower = make_empty("Follower", (0, 0, 0))
+    follower = rigs.make_empty("Follower", (0, 0, 0))
     follower.parent, follower.parent_type = leader, "VERTEX"
     return follower
 
@@ -47,7 +36,7 @@ def cloth_on(rig: bpy.types.Object) -> bpy.types.Object:
     faces = [(i, i + 1, i + SIDE + 1, i + SIDE) for i in corners]
     mesh = bpy.data.meshes.new("Cloth")
     mesh.from_pydata(points, [], faces)
-    cloth = link(bpy.data.objects.new(f"Cloth of {rig.name}", mesh))
+    cloth = rigs.link(bpy.data.objects.new(f"Cloth of {rig.name}", mesh))
     cloth.vertex_groups.new(name="B2").add(range(SIDE), 1.0, "REPLACE")
     cloth.vertex_groups.new(name="B1").add(range(SIDE, SIDE**2), 1.0, "REPLACE")
     cloth.modifiers.new("Armature", "ARMATURE").object = rig
@@ -58,7 +47,7 @@ def cloth_on(rig: bpy.types.Object) -> bpy.types.Object:
 
 
 def shape(cloth: bpy.types.Object, depsgraph: bpy.types.Depsgraph | None = None) -> bytes:
-    shown = cloth.evaluated_get(depsgraph) if depsgraph else evaluated(cloth)
+    shown = cloth.evaluated_get(depsgraph) if depsgraph else rigs.evaluated(cloth)
     places = array("f", [0.0]) * (3 * len(shown.data.vertices))
     shown.data.vertices.foreach_get("co", places)
     return places.tobytes()
@@ -71,23 +60,23 @@ def cloths() -> list[bpy.types.Object]:
 @pytest.fixture(params=(True, False), ids=("known ahead", "not known ahead"))
 def is_known(request, empty_file) -> bool:
     """A cloth on a solved chain with keyed bones, and one on keys alone, in a file just opened."""
-    rig, target = make_chain(), make_empty()
-    key_places(target, {1: (1, 0, 2), 6: (-1, 0.7, 1), 12: (0, 1.4, 1.6)})
+    rig, target = rigs.make_chain(), rigs.make_empty()
+    rigs.key_places(target, {1: (1, 0, 2), 6: (-1, 0.7, 1), 12: (0, 1.4, 1.6)})
     for frame in FRAMES[::11]:
         rig.pose.bones["B1"].rotation_quaternion = (0.9, 0.1 * frame, 0.2, 0)
         rig.pose.bones["B1"].keyframe_insert("rotation_quaternion", frame=frame)
-    add_constraint(rig, "B2", target if request.param else by_vertex(target))
-    twin = make_chain(name="Twin")
+    rigs.add_constraint(rig, "B2", target if request.param else by_vertex(target))
+    twin = rigs.make_chain(name="Twin")
     for frame in FRAMES:
-        go(frame)
-        for bone, solved in zip(twin.pose.bones, shown_bones(rig), strict=True):
+        rigs.go(frame)
+        for bone, solved in zip(twin.pose.bones, rigs.shown_bones(rig), strict=True):
             bone.rotation_quaternion = solved.rotation_quaternion
             bone.keyframe_insert("rotation_quaternion", frame=frame)
     for armature in (rig, twin):
         cloth_on(armature)
     scene = bpy.context.scene
     scene.frame_start, scene.frame_end = FRAMES[0], FRAMES[-1]
-    go(FRAMES[0])
+    rigs.go(FRAMES[0])
     return request.param
 
 
@@ -105,7 +94,7 @@ def with_nodes(rig: bpy.types.Object, remembers: bool) -> bpy.types.Object:
 
     With a simulation zone it is moved further by that at each frame.
     """
-    carried = make_empty(f"On {rig.name}", (0.1, 0.2, 0.3))
+    carried = rigs.make_empty(f"On {rig.name}", (0.1, 0.2, 0.3))
     carried.parent, carried.parent_type, carried.parent_bone = rig, "BONE", "B2"
     tree = bpy.data.node_groups.new("Reader", "GeometryNodeTree")
     for way in ("INPUT", "OUTPUT"):
@@ -128,7 +117,7 @@ def with_nodes(rig: bpy.types.Object, remembers: bool) -> bpy.types.Object:
         tree.links.new(last.outputs[0], result.inputs[0])
     mesh = bpy.data.meshes.new("Reader")
     mesh.from_pydata([(0, 0, 0)], [], [])
-    reader = link(bpy.data.objects.new(f"Reader of {rig.name}", mesh))
+    reader = rigs.link(bpy.data.objects.new(f"Reader of {rig.name}", mesh))
     reader.modifiers.new("Nodes", "NODES").node_group = tree
     return reader
 
@@ -145,8 +134,8 @@ def played() -> list[tuple[bytes, bytes]]:
     """Return both cloths at each frame, having checked that the poses are the same."""
     found = []
     for frame in FRAMES:
-        go(frame)
-        assert pose_bits(bpy.data.objects["Rig"]) == pose_bits(bpy.data.objects["Twin"])
+        rigs.go(frame)
+        assert rigs.pose_bits(bpy.data.objects["Rig"]) == rigs.pose_bits(bpy.data.objects["Twin"])
         found.append(tuple(map(shape, cloths())))
     return found
 
@@ -160,7 +149,7 @@ def test_cloth_falls_as_on_keys_where_a_frame_is_known_ahead(reopened: bool) -> 
 
 def test_baked_cloth_falls_as_on_keys_once_the_frames_were_played(reopened: bool) -> None:
     played()
-    go(FRAMES[0])
+    rigs.go(FRAMES[0])
     bpy.ops.ptcache.free_bake_all()
     bpy.ops.ptcache.bake_all(bake=True)
     found = played()
@@ -177,10 +166,10 @@ def test_geometry_nodes_read_where_a_solved_bone_carries_an_object(
     reopened: bool, remembers: bool
 ) -> None:
     readers = [with_nodes(bpy.data.objects[name], remembers) for name in ("Rig", "Twin")]
-    go(FRAMES[0] - 1)
+    rigs.go(FRAMES[0] - 1)
     found = []
     for frame in FRAMES:
-        go(frame)
+        rigs.go(frame)
         found.append(tuple(map(shape, readers)))
     assert len({own for own, _ in found}) == len(FRAMES)
     assert all(own == wanted for own, wanted in found)
@@ -189,7 +178,7 @@ def test_geometry_nodes_read_where_a_solved_bone_carries_an_object(
 def test_rigid_bodies_are_pushed_as_by_a_keyed_bone(reopened: bool) -> None:
     """A paddle hits a ball that floats: the last bone of the rig or of its twin carries it."""
     scene = bpy.context.scene
-    paddle, ball = (link(bpy.data.objects.new(name, box())) for name in ("Paddle", "Ball"))
+    paddle, ball = (rigs.link(bpy.data.objects.new(name, box())) for name in ("Paddle", "Ball"))
     with bpy.context.temp_override(object=ball, active_object=ball, selected_objects=[ball]):
         bpy.ops.rigidbody.world_add()
         bpy.ops.rigidbody.object_add(type="ACTIVE")
@@ -201,14 +190,14 @@ def test_rigid_bodies_are_pushed_as_by_a_keyed_bone(reopened: bool) -> None:
     cache.frame_start, cache.frame_end = FRAMES[0], FRAMES[-1]
     ways = []
     for name in ("Rig", "Twin", "Rig"):
-        go(FRAMES[0] - 1)
+        rigs.go(FRAMES[0] - 1)
         paddle.parent = bpy.data.objects[name]
         paddle.parent_type, paddle.parent_bone = "BONE", "B2"
         ball.location = (-0.2, 0.4, 1.4)
         way = []
         for frame in FRAMES:
-            go(frame)
-            way.append((world_bits(paddle), tuple(ball.matrix_world.translation)))
+            rigs.go(frame)
+            way.append((rigs.world_bits(paddle), tuple(ball.matrix_world.translation)))
         ways.append(way)
     assert (ball.matrix_world.translation - ball.location).length > 0.5  # It was hit.
     first, on_keys, again = ways

@@ -177,14 +177,12 @@ def missed(rig: Any, place: Vector) -> float:
 
 @pytest.mark.parametrize("is_first", [True, False], ids=["pin first", "pin last"])
 @pytest.mark.parametrize("other", OTHERS)
-def test_what_is_pinned_stays(
-    other: Callable[[Any], None], is_first: bool, empty_file: None
-) -> None:
+def test_what_is_pinned_stays(other: Callable[[Any], None], is_first: bool) -> None:
     rig = made(other, is_first, "LOCATION" if is_first else "BOTH")
     assert missed(rig, rig.fabrik.pins[HAND].location) < 1e-4
 
 
-def test_a_pole_on_the_pinned_body_is_no_cycle(empty_file: None) -> None:
+def test_a_pole_on_the_pinned_body_is_no_cycle() -> None:
     rig = made(steps, False, "LOCATION")
     pole = make_empty("Pole", (2.0, 0.0, 1.0))
     pole.parent, pole.parent_type, pole.parent_bone = rig, "BONE", "Hips"
@@ -195,7 +193,7 @@ def test_a_pole_on_the_pinned_body_is_no_cycle(empty_file: None) -> None:
     assert missed(rig, rig.fabrik.pins[HAND].location) < 1e-4
 
 
-def test_baked_pins_have_what_was_solved_before_them(empty_file: None) -> None:
+def test_baked_pins_have_what_was_solved_before_them() -> None:
     rig = made(looks_with_the_chest, False, "LOCATION")
     place = rig.fabrik.pins[HAND].location.copy()
     bpy.context.scene.frame_start, bpy.context.scene.frame_end = FRAMES[0], FRAMES[-1]

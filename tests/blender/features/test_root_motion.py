@@ -571,7 +571,7 @@ def test_cycles_of_a_downloaded_character() -> None:
         assert outcome.loops, name
 
 
-def test_a_capture_whose_rest_pose_is_none_travels_as_it_was_captured(empty_file: None) -> None:
+def test_a_capture_whose_rest_pose_is_none_travels_as_it_was_captured() -> None:
     """Its soles are those of the frames in which its feet stand."""
     rig, scene = imported("egg_walking.bvh", update_scene_duration=True), bpy.context.scene
     activate(rig)

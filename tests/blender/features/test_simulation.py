@@ -10,25 +10,11 @@ from types import SimpleNamespace
 
 import bpy
 import pytest
+import rigs
 from damage import damages
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from inside import forget, planned, solver_calls
-from rigs import (
-    activate,
-    add_constraint,
-    as_strip,
-    channels_bits,
-    curves,
-    everything_bits,
-    go,
-    link,
-    make_armature,
-    make_chain,
-    make_empty,
-    update,
-    world_location,
-)
 
 SAME_EVERY_TIME = settings(
     derandomize=True,
@@ -99,7 +85,7 @@ def noting(empty_file):
 
 
 def moving_target():
-    target = make_empty()
+    target = rigs.make_empty()
     for frame, place in ((1, (1, 0, 2)), (20, (-0.5, 1, 1.5)), (40, (0, -2, 1))):
         target.location = place
         target.keyframe_insert("location", frame=frame)
@@ -109,11 +95,11 @@ def moving_target():
 @pytest.fixture
 def rig(empty_file):
     """A chain that reaches for a target with keys, over 40 frames."""
-    rig = make_chain(3)
-    add_constraint(rig, "B2", moving_target())
+    rig = rigs.make_chain(3)
+    rigs.add_constraint(rig, "B2", moving_target())
     bpy.context.scene.frame_end = 40
-    update()
-    activate(rig)
+    rigs.update()
+    rigs.activate(rig)
     return rig
 
 
@@ -132,7 +118,7 @@ def kept(rig):
 
 
 def test_pass_records_what_is_seen_at_each_frame(rig):
-    go(7)
+    rigs.go(7)
     assert state(rig) == "NONE"
     simulate()
     assert state(rig) == "FRESH"
@@ -140,8 +126,8 @@ def test_pass_records_what_is_seen_at_each_frame(rig):
     assert (history.start, history.end) == (1, 40)
     numbers = struct.unpack("<120d", history.blob)
     for frame in (1, 13, 40):
-        go(frame)
-        seen = world_location(bpy.data.objects["Target"])
+        rigs.go(frame)
+        seen = rigs.world_location(bpy.data.objects["Target"])
         assert numbers[3 * frame - 3 : 3 * frame] == tuple(seen)
 
 
@@ -151,13 +137,13 @@ def test_the_range_grows_with_that_of_the_scene(rig):
     simulate()
     scene, layer = bpy.context.scene, bpy.context.view_layer
     scene.frame_end = 60
-    update()
+    rigs.update()
     assert state(rig) == "FRESH"  # As far as it goes.
     assert due(layer) == [rig]  # Automatic simulates it.
     simulate()
     assert (kept(rig).start, kept(rig).end, state(rig)) == (1, 60, "FRESH")
     scene.frame_start, scene.frame_end = 30, 31  # As a farm renders a part.
-    update()
+    rigs.update()
     assert (state(rig), due(layer)) == ("FRESH", [])
     assert (kept(rig).start, kept(rig).end) == (1, 60)
 
@@ -166,7 +152,7 @@ def test_a_range_of_its_own_does_not_follow_the_scene(rig):
     rig.fabrik.simulation.frame_start, rig.fabrik.simulation.frame_end = 1, 40
     simulate()
     bpy.context.scene.frame_end = 60
-    go(50)
+    rigs.go(50)
     assert state(rig) == "FRESH"
     from addon.features.simulation import history
 
@@ -174,22 +160,22 @@ def test_a_range_of_its_own_does_not_follow_the_scene(rig):
 
 
 def test_pass_gives_everything_back(rig):
-    go(7.5)
+    rigs.go(7.5)
     target = bpy.data.objects["Target"]
     target.location = (0.3, 0.2, 0.1)  # Not keyed.
     rig.pose.bones["B1"].rotation_quaternion = (0.8, 0.6, 0.0, 0.0)
-    update()
-    before = everything_bits(), channels_bits(rig), tuple(target.location)
+    rigs.update()
+    before = rigs.everything_bits(), rigs.channels_bits(rig), tuple(target.location)
     simulate()
     assert bpy.context.scene.frame_current_final == 7.5
-    assert (everything_bits(), channels_bits(rig), tuple(target.location)) == before
+    assert (rigs.everything_bits(), rigs.channels_bits(rig), tuple(target.location)) == before
 
 
 def test_escape_leaves_everything_as_it_was(rig):
     from addon.features.simulation.simulate import simulate as passing
 
-    go(5)
-    before = everything_bits(), channels_bits(rig)
+    rigs.go(5)
+    before = rigs.everything_bits(), rigs.channels_bits(rig)
     work = passing(bpy.context.scene, bpy.context.view_layer, [rig])
     for _ in range(10):
         next(work)
@@ -197,7 +183,7 @@ def test_escape_leaves_everything_as_it_was(rig):
     assert kept(rig) is None
     work.close()
     assert bpy.context.scene.frame_current == 5
-    assert (everything_bits(), channels_bits(rig)) == before
+    assert (rigs.everything_bits(), rigs.channels_bits(rig)) == before
     assert state(rig) == "NONE"
     assert rig.fabrik.simulation.frame_end == 0
 
@@ -213,27 +199,27 @@ def test_failure_keeps_the_history_before(rig):
 
 
 def key_moved(rig):
-    curve = curves(bpy.data.objects["Target"])[0]
+    curve = rigs.curves(bpy.data.objects["Target"])[0]
     curve.keyframe_points[1].co[1] += 0.1
     curve.update()
 
 
 def handle_moved(rig):
-    key = curves(bpy.data.objects["Target"])[0].keyframe_points[1]
+    key = rigs.curves(bpy.data.objects["Target"])[0].keyframe_points[1]
     key.handle_right_type = "FREE"
     key.handle_right = (30.0, 2.0)
 
 
 def interpolation_set(rig):
-    curves(bpy.data.objects["Target"])[0].keyframe_points[0].interpolation = "LINEAR"
+    rigs.curves(bpy.data.objects["Target"])[0].keyframe_points[0].interpolation = "LINEAR"
 
 
 def modifier_added(rig):
-    curves(bpy.data.objects["Target"])[0].modifiers.new("NOISE").strength = 0.5
+    rigs.curves(bpy.data.objects["Target"])[0].modifiers.new("NOISE").strength = 0.5
 
 
 def curve_muted(rig):
-    curves(bpy.data.objects["Target"])[0].mute = True
+    rigs.curves(bpy.data.objects["Target"])[0].mute = True
 
 
 def driver_added(rig):
@@ -249,13 +235,13 @@ def range_changed(rig):
 
 
 def parent_animated(rig):
-    carrier = make_empty("Carrier", (0, 0, 0))
+    carrier = rigs.make_empty("Carrier", (0, 0, 0))
     bpy.data.objects["Target"].parent = carrier
     carrier.keyframe_insert("location", frame=1)
 
 
 def constraint_added(rig):
-    other = make_empty("Other", (5, 5, 5))
+    other = rigs.make_empty("Other", (5, 5, 5))
     con = bpy.data.objects["Target"].constraints.new("COPY_LOCATION")
     con.target, con.influence = other, 0.2
 
@@ -286,7 +272,7 @@ def test_each_input_outdates_it_and_undo_brings_it_back(rig, change):
     bpy.ops.ed.undo_push(message="Before")
     change(rig)
     rig.update_tag()
-    update()
+    rigs.update()
     assert state(rig) == "STALE"
     assert "press Simulate" in rig.fabrik.simulation.message
     assert kept(rig).blob == before  # It goes on being used.
@@ -297,42 +283,42 @@ def test_each_input_outdates_it_and_undo_brings_it_back(rig, change):
     bpy.ops.ed.redo()
     rig = bpy.data.objects["Rig"]
     assert state(rig) == "STALE"
-    activate(rig)
+    rigs.activate(rig)
     simulate()
     assert state(rig) == "FRESH"
 
 
 def test_edits_that_do_not_count_leave_it(rig):
     simulate()
-    go(30)
+    rigs.go(30)
     assert state(rig) == "FRESH"
-    other = make_empty("Other", (3, 3, 3))
+    other = rigs.make_empty("Other", (3, 3, 3))
     other.location = (4, 4, 4)
     other.keyframe_insert("location", frame=3)
     bpy.context.scene.frame_end = 20
     rig.fabrik.constraints[0].iterations = 30
     rig.pose.bones["B0"].rotation_quaternion = (0.8, 0.6, 0.0, 0.0)
-    update()
+    rigs.update()
     assert state(rig) == "FRESH"
 
 
 def test_ground_counts_with_its_vertices(rig):
     mesh = bpy.data.meshes.new("Ground")
     mesh.from_pydata([(0, 0, 0), (1, 0, 0), (0, 1, 0)], [], [(0, 1, 2)])
-    link(bpy.data.objects.new("Ground", mesh))
-    update()
+    rigs.link(bpy.data.objects.new("Ground", mesh))
+    rigs.update()
     simulate()
     assert state(rig) == "FRESH"
     mesh.vertices[1].co.z = 0.25
     mesh.update()
-    update()
+    rigs.update()
     assert state(rig) == "STALE"
     mesh.vertices[1].co.z = 0.0
     mesh.update()
-    update()
+    rigs.update()
     assert state(rig) == "FRESH"
     bpy.data.objects["Ground"].modifiers.new("Wave", "WAVE").height = 0.7
-    update()
+    rigs.update()
     assert state(rig) == "STALE"
 
 
@@ -345,11 +331,11 @@ def test_ground_counts_with_its_faces(rig):
         mesh.clear_geometry()
         mesh.from_pydata(places, [], faces)
         mesh.update()
-        update()
+        rigs.update()
 
     build((0, 1, 2), (3, 4, 5, 6))
-    link(bpy.data.objects.new("Ground", mesh))
-    update()
+    rigs.link(bpy.data.objects.new("Ground", mesh))
+    rigs.update()
     simulate()
     assert state(rig) == "FRESH"
     for faces in (((0, 2, 1), (3, 4, 5, 6)), ((0, 1, 2, 3), (4, 5, 6))):
@@ -360,7 +346,7 @@ def test_ground_counts_with_its_faces(rig):
 
 
 def test_bone_of_another_armature_counts_with_those_above_it(rig):
-    other = make_armature(
+    other = rigs.make_armature(
         {
             "Root": ((0, 0, 0), (0, 0, 1), ""),
             "Hand": ((0, 0, 1), (0, 0, 2), "Root"),
@@ -368,53 +354,53 @@ def test_bone_of_another_armature_counts_with_those_above_it(rig):
         },
         "Other",
     )
-    other.parent = make_empty("Place", (0, 0, 0))
+    other.parent = rigs.make_empty("Place", (0, 0, 0))
     item = rig.fabrik.constraints[0]
     item.target, item.subtarget = other, "Hand"
-    activate(rig)
-    update()
+    rigs.activate(rig)
+    rigs.update()
     simulate()
     other.pose.bones["Beside"].location = (1, 1, 1)
     other.pose.bones["Beside"].keyframe_insert("location", frame=1)
-    update()
+    rigs.update()
     assert state(rig) == "FRESH"
     other.pose.bones["Root"].location = (1, 1, 1)
-    update()
+    rigs.update()
     assert state(rig) == "STALE"
     other.pose.bones["Root"].location = (0, 0, 0)
-    update()
+    rigs.update()
     assert state(rig) == "FRESH"
     other.parent.location = (1, 0, 0)
-    update()
+    rigs.update()
     assert state(rig) == "STALE"
 
 
 def test_chain_that_poses_the_target_counts(rig):
-    other = make_chain(3, "Other")
+    other = rigs.make_chain(3, "Other")
     goal = moving_target()
-    add_constraint(other, "B2", goal)
+    rigs.add_constraint(other, "B2", goal)
     item = rig.fabrik.constraints[0]
     item.target, item.subtarget = other, "B2"
-    activate(rig)
-    update()
+    rigs.activate(rig)
+    rigs.update()
     simulate()
-    go(25)
+    rigs.go(25)
     assert state(rig) == "FRESH"
     other.fabrik.constraints[0].softness = 0.2
-    update()
+    rigs.update()
     assert state(rig) == "STALE"
     other.fabrik.constraints[0].softness = 0.0
-    update()
+    rigs.update()
     assert state(rig) == "FRESH"
-    curves(goal)[0].keyframe_points[1].co[1] = 3.0
-    curves(goal)[0].update()
-    update()
+    rigs.curves(goal)[0].keyframe_points[1].co[1] = 3.0
+    rigs.curves(goal)[0].update()
+    rigs.update()
     assert state(rig) == "STALE"
 
 
 def test_state_holds_in_a_saved_file(rig, tmp_path):
     simulate()
-    go(33)
+    rigs.go(33)
     blend = tmp_path / "kept.blend"
     bpy.ops.wm.save_as_mainfile(filepath=str(blend))
     expected = kept(rig).blob
@@ -438,7 +424,7 @@ def put(rig, stored):
     rig.noted.history = stored
     forget()
     rig.update_tag()
-    update()
+    rigs.update()
 
 
 DAMAGED = "The simulation is damaged: press Simulate"
@@ -495,7 +481,7 @@ def test_damaged_history_is_said_and_left_out(rig, damage, is_text):
     else:  # What does not count in the text was damaged, as the last bits of base64.
         assert found == wanted
     for frame in (3, 7):
-        go(frame)
+        rigs.go(frame)
     simulate()
     assert state(rig) == "FRESH"
 
@@ -538,8 +524,8 @@ def test_end_before_start_is_said(rig):
 
 
 def test_nothing_to_simulate_is_said():
-    rig = make_chain(3)
-    activate(rig)
+    rig = rigs.make_chain(3)
+    rigs.activate(rig)
     assert not bpy.ops.fabrik.simulate.poll()
 
 
@@ -547,15 +533,15 @@ def test_render_without_a_window_simulates_what_is_outdated(rig):
     from addon.features.simulation.rendering import before_render
 
     simulate()
-    go(12)
+    rigs.go(12)
     key_moved(rig)
-    update()
+    rigs.update()
     assert state(rig) == "STALE"
-    before = everything_bits()
+    before = rigs.everything_bits()
     before_render(bpy.context.scene)
     assert state(rig) == "FRESH"
     assert bpy.context.scene.frame_current == 12
-    assert everything_bits() == before
+    assert rigs.everything_bits() == before
 
 
 def test_render_tells_what_cannot_be_simulated_and_goes_on(rig, capsys):
@@ -574,7 +560,7 @@ def test_picture_that_a_window_shows_tells_of_what_is_outdated(rig, monkeypatch)
     simulate()
     assert rendering.outdated(bpy.context.scene) == []
     key_moved(rig)
-    update()
+    rigs.update()
     monkeypatch.setattr(rendering, "_outdated", rendering.outdated(bpy.context.scene))
     picture, other = (
         SimpleNamespace(space_data=SimpleNamespace(image=SimpleNamespace(type=kind)))
@@ -607,12 +593,12 @@ def test_idle_updates_cost_nothing(rig, monkeypatch):
     made = []
     monkeypatch.setattr(digest.Digest, "__init__", lambda self, *_: made.append(self))
     for frame in range(1, 20):
-        go(frame)
+        rigs.go(frame)
         assert kept(rig).is_fresh
-    make_empty("Other")
-    update()
+    rigs.make_empty("Other")
+    rigs.update()
     bpy.data.objects["Other"].location = (1, 2, 3)
-    update()
+    rigs.update()
     assert made == []
 
 
@@ -620,7 +606,7 @@ def test_names_do_not_count_so_that_copies_and_links_are_as_good(rig, tmp_path):
     simulate()
     bpy.data.objects["Target"].name = "Lead"
     rig.name = "Rig"
-    update()
+    rigs.update()
     assert state(rig) == "FRESH"
     blend = tmp_path / "character.blend"
     bpy.ops.wm.save_as_mainfile(filepath=str(blend))
@@ -629,16 +615,16 @@ def test_names_do_not_count_so_that_copies_and_links_are_as_good(rig, tmp_path):
     with bpy.data.libraries.load(str(blend), link=True) as (_, there):
         there.objects = ["Rig"]
     linked = bpy.data.objects["Rig"]
-    link(linked)
-    update()
+    rigs.link(linked)
+    rigs.update()
     assert linked.library is not None
     assert state(linked) == "FRESH"
     assert len(kept(linked).blob) == 40 * 24
     override = linked.override_create(remap_local_usages=True)
-    update()
+    rigs.update()
     assert state(override) == "FRESH"
-    activate(override)
-    go(20)
+    rigs.activate(override)
+    rigs.go(20)
     simulate()
     assert state(override) == "FRESH"
     bpy.ops.wm.save_as_mainfile(filepath=str(tmp_path / "shot.blend"))
@@ -648,16 +634,16 @@ def test_names_do_not_count_so_that_copies_and_links_are_as_good(rig, tmp_path):
 
 
 def test_chains_that_make_no_difference_are_not_solved_in_the_pass(rig):
-    other = make_chain(3, "Other")
-    add_constraint(other, "B2", bpy.data.objects["Target"])
-    update()
-    activate(rig)
-    before = everything_bits()
+    other = rigs.make_chain(3, "Other")
+    rigs.add_constraint(other, "B2", bpy.data.objects["Target"])
+    rigs.update()
+    rigs.activate(rig)
+    before = rigs.everything_bits()
     with solver_calls() as solved:
         simulate()
     # Each armature once, as everything is given back.
     assert len(solved) <= 4
-    assert everything_bits() == before
+    assert rigs.everything_bits() == before
 
 
 def test_outdated_ones_are_due_where_automatic_is_on(rig):
@@ -668,12 +654,12 @@ def test_outdated_ones_are_due_where_automatic_is_on(rig):
     assert due(layer) == []
     assert not bpy.ops.fabrik.simulate_again.poll()
     key_moved(rig)
-    update()
+    rigs.update()
     assert due(layer) == [rig]
     assert bpy.ops.fabrik.simulate_again() == {"FINISHED"}
     assert due(layer) == []
     key_moved(rig)
-    update()
+    rigs.update()
     assert due(layer) == [rig]
     rig.fabrik.simulation.use_auto = False
     assert due(layer) == []
@@ -687,7 +673,7 @@ def test_what_was_never_simulated_or_was_cleared_waits_for_its_button(rig):
     simulate()
     assert bpy.ops.fabrik.simulation_clear() == {"FINISHED"}
     key_moved(rig)
-    update()
+    rigs.update()
     assert due(layer) == []
 
 
@@ -697,20 +683,20 @@ def test_what_was_stopped_or_failed_is_due_again_only_after_an_edit(rig):
     layer = bpy.context.view_layer
     simulate()
     key_moved(rig)
-    update()
+    rigs.update()
     Places.fails_at = 23
     assert bpy.ops.fabrik.simulate_again() == {"CANCELLED"}
-    update()
+    rigs.update()
     assert state(rig) == "STALE"
     assert due(layer) == []
     key_moved(rig)
-    update()
+    rigs.update()
     assert due(layer) == [rig]
     Places.fails_at = None
     simulate()
     bpy.ops.ed.undo_push(message="Before")
     key_moved(rig)
-    update()
+    rigs.update()
     bpy.ops.ed.undo_push(message="Key")
     assert bpy.ops.fabrik.simulate_again() == {"FINISHED"}
     bpy.ops.ed.undo()
@@ -723,7 +709,7 @@ def test_rest_pose_is_not_simulated(rig):
     from addon.features.simulation.operators import due
 
     rig.data.pose_position = "REST"
-    update()
+    rigs.update()
     assert due(bpy.context.view_layer) == []
     with pytest.raises(RuntimeError, match="“Rig” is in rest position"):
         bpy.ops.fabrik.simulate()
@@ -745,10 +731,10 @@ def test_edits_tell_the_listeners_and_playing_does_not(rig):
     history.listeners.append(lambda: told.append(1))
     try:
         for frame in range(1, 10):
-            go(frame)
+            rigs.go(frame)
         assert not told
         key_moved(rig)
-        update()
+        rigs.update()
         assert told
     finally:
         history.listeners.pop()
@@ -764,24 +750,24 @@ def test_timeline_shows_what_is_simulated(rig):
     assert bar[:2] == (1, 40)
     assert bar[2][:3] == tuple(states.inner_anim)
     key_moved(rig)
-    update()
+    rigs.update()
     (bar,) = bars_of(bpy.context)
     assert bar[2][:3] == tuple(states.inner_changed)
-    activate(bpy.data.objects["Target"])  # Which has none of its own.
+    rigs.activate(bpy.data.objects["Target"])  # Which has none of its own.
     assert bars_of(bpy.context) == [bar]
 
 
 def test_nla_strip_counts(rig):
     target = bpy.data.objects["Target"]
-    strip = as_strip(target, "Walk")
-    update()
+    strip = rigs.as_strip(target, "Walk")
+    rigs.update()
     simulate()
-    go(22)
+    rigs.go(22)
     target.update_tag()
-    update()
+    rigs.update()
     assert state(rig) == "FRESH"
     strip.frame_start = 5
-    update()
+    rigs.update()
     assert state(rig) == "STALE"
 
 
@@ -794,23 +780,23 @@ def test_path_that_the_target_follows_counts(rig):
         point.co = (i, 0, 0, 1)
     curve.use_path = True
     curve.keyframe_insert("eval_time", frame=1)
-    path = link(bpy.data.objects.new("Path", curve))
+    path = rigs.link(bpy.data.objects.new("Path", curve))
     con = bpy.data.objects["Target"].constraints.new("FOLLOW_PATH")
     con.target = path
-    update()
+    rigs.update()
     simulate()
     assert state(rig) == "FRESH"
-    go(9)
+    rigs.go(9)
     spline.points[3].co.z = 2.0
     curve.update_tag()
-    update()
+    rigs.update()
     assert state(rig) == "STALE"
     spline.points[3].co.z = 0.0
     curve.update_tag()
-    update()
+    rigs.update()
     assert state(rig) == "FRESH"
     curve.animation_data.action.name = "Other"
     curve.eval_time = 50.0
     curve.keyframe_insert("eval_time", frame=40)
-    update()
+    rigs.update()
     assert state(rig) == "STALE"

@@ -221,7 +221,7 @@ def test_a_limb_with_a_pole_takes_its_fk_pose(arm: bpy.types.Object) -> None:
     assert (pole.location - before).length > 0.1
 
 
-def test_a_chain_that_curls_both_ways_takes_its_fk_pose_in_spite_of_its_pole(empty_file) -> None:
+def test_a_chain_that_curls_both_ways_takes_its_fk_pose_in_spite_of_its_pole() -> None:
     joints = ((0, 0, 0), (0.1, 1, 1), (0.05, 0, 2), (-0.1, -0.93, 3), (0, 0, 4))
     rig = make_chain(4, "S", joints)
     rig.rotation_euler = (0.4, 0.3, 0.2)
@@ -234,7 +234,7 @@ def test_a_chain_that_curls_both_ways_takes_its_fk_pose_in_spite_of_its_pole(emp
 @pytest.mark.parametrize("use_tail", (True, False))
 @pytest.mark.parametrize("parent", ("none", "bone"))
 @pytest.mark.parametrize("mode", MODES)
-def test_a_bone_of_the_armature_is_moved_and_turned(empty_file, use_tail, parent, mode) -> None:
+def test_a_bone_of_the_armature_is_moved_and_turned(use_tail, parent, mode) -> None:
     bones = {
         f"B{i}": ((0, 0.2 * (i % 2), i), (0, 0.2 * (1 - i % 2), i + 1), f"B{i - 1}" if i else "")
         for i in range(4)
@@ -260,7 +260,7 @@ def test_a_bone_of_the_armature_is_moved_and_turned(empty_file, use_tail, parent
 
 @pytest.mark.parametrize("is_bone", (True, False))
 @pytest.mark.parametrize("mode", ("XYZ", "ZXY", "YZX"))
-def test_a_target_next_to_gimbal_lock_is_turned_exactly(empty_file, mode, is_bone) -> None:
+def test_a_target_next_to_gimbal_lock_is_turned_exactly(mode, is_bone) -> None:
     """Where Blender's own conversion to Euler angles is wrong by half a degree."""
     rig = make_armature(
         {
@@ -295,7 +295,7 @@ def test_a_target_next_to_gimbal_lock_is_turned_exactly(empty_file, mode, is_bon
 
 @pytest.mark.parametrize("scale", [(-1, 1, 1), (-1, -1, -1)], ids=str)
 @pytest.mark.parametrize("mirrored", ["rig", "target", "both"])
-def test_a_mirrored_target_with_an_offset_is_moved_and_turned(empty_file, mirrored, scale) -> None:
+def test_a_mirrored_target_with_an_offset_is_moved_and_turned(mirrored, scale) -> None:
     rig, target = make_chain(4), make_empty()
     bend(rig)
     for name, ob in (("rig", rig), ("target", target)):
@@ -310,7 +310,7 @@ def test_a_mirrored_target_with_an_offset_is_moved_and_turned(empty_file, mirror
     assert_takes_fk_pose(rig)
 
 
-def test_a_bone_of_another_armature_is_moved(empty_file) -> None:
+def test_a_bone_of_another_armature_is_moved() -> None:
     other = make_chain(1, "Other", ((1, 0, 2), (1, 0.4, 3)))
     other.scale, other.rotation_euler = (2, 0.5, 1), (0.3, 0.7, 0.1)
     rig = make_chain(3)
@@ -322,7 +322,7 @@ def test_a_bone_of_another_armature_is_moved(empty_file) -> None:
     assert tuple(other.location) == (0, 0, 0)
 
 
-def test_a_target_with_deltas_on_the_bone_of_another_chains_tip_is_moved(empty_file) -> None:
+def test_a_target_with_deltas_on_the_bone_of_another_chains_tip_is_moved() -> None:
     carrier = make_chain(2, "Carrier", ((2, 0, 0), (2, 0.3, 1), (2, 0, 2)))
     add_constraint(carrier, "B1", make_empty("Other", (2.5, 1, 1)))
     target = make_empty(location=(0, 0, 0))
@@ -345,9 +345,7 @@ def test_a_pole_that_hangs_on_the_target_is_in_place_as_well(arm: bpy.types.Obje
 
 
 @pytest.mark.parametrize("angle", (0.0, 0.4, 0.8, 1.2, 1.6, 2.0))
-def test_a_straight_chain_stays_straight_with_its_pole_where_it_would_bend(
-    empty_file, angle
-) -> None:
+def test_a_straight_chain_stays_straight_with_its_pole_where_it_would_bend(angle) -> None:
     straight = make_chain(2, "Straight", ((0, 0, 0), (0, 0, 2), (0, 0, 4)))
     straight.location, straight.rotation_euler = (0.1, 0.7, 0.3), (angle, 0.2, 0.7)
     pole = make_empty("Side", (3, 0, 1))
@@ -363,7 +361,7 @@ def test_a_straight_chain_stays_straight_with_its_pole_where_it_would_bend(
     assert ahead > 1.0
 
 
-def test_softness_is_made_up_for_by_a_target_that_is_farther_away(empty_file) -> None:
+def test_softness_is_made_up_for_by_a_target_that_is_farther_away() -> None:
     rig = make_chain(2, "Leg", ((0, 0, 0), (0, 0.35, 2), (0, 0, 4)))
     target = make_empty(location=(1, 1, 2))
     add_constraint(rig, "B1", target, solver="TWO_BONE", softness=0.3)
@@ -393,7 +391,7 @@ def warning(operator, **settings) -> str:
     return problem
 
 
-def test_what_softness_keeps_from_being_straight_is_said(empty_file) -> None:
+def test_what_softness_keeps_from_being_straight_is_said() -> None:
     rig = make_chain(2, "Leg", ((0, 0, 0), (0, 0, 2), (0, 0, 4)))
     add_constraint(rig, "B1", make_empty(location=(1, 1, 2)), solver="TWO_BONE", softness=0.1)
     activate(rig)
@@ -479,7 +477,7 @@ def test_a_pole_that_turns_shared_bones_once_its_limb_is_alone_is_said() -> None
 
 @pytest.mark.parametrize("mode", ["QUATERNION", "XYZ", "AXIS_ANGLE"])
 @pytest.mark.parametrize("ranged", [False, True])
-def test_what_waves_beneath_goes_on_and_the_pose_stays(empty_file, mode, ranged) -> None:
+def test_what_waves_beneath_goes_on_and_the_pose_stays(mode, ranged) -> None:
     rig = make_chain(6, "Tentacle")
     for bone in rig.pose.bones:
         bone.rotation_mode = mode
@@ -571,7 +569,7 @@ def test_the_solved_pose_stays_when_it_becomes_the_fk_pose(arm, mode) -> None:
     assert apart(arm, wanted) <= 1e-6
 
 
-def test_stretched_scale_and_a_free_root_become_fk_too(empty_file) -> None:
+def test_stretched_scale_and_a_free_root_become_fk_too() -> None:
     rig = make_chain(3, joints=((0, 0, 1), (0, 0.2, 2), (0, 0, 3), (0, 0.1, 4)))
     item = add_constraint(rig, "B2", make_empty(location=(0, 0, 5)), use_stretch=True)
     activate(rig)
@@ -765,7 +763,7 @@ def test_a_range_is_snapped_at_every_frame_and_at_keys_only(arm) -> None:
 
 
 @pytest.mark.parametrize("mode", MODES)
-def test_a_range_of_keys_makes_no_detour_between_them(empty_file, mode) -> None:
+def test_a_range_of_keys_makes_no_detour_between_them(mode) -> None:
     """The hand turns round one and a half times."""
     rig = make_chain(3, mode=mode)
     target = make_empty(location=(0.5, 1, 2))
@@ -786,7 +784,7 @@ def test_a_range_of_keys_makes_no_detour_between_them(empty_file, mode) -> None:
         assert farthest(shown, wanted[int(frame)]) <= NEAR * 3 + step, frame
 
 
-def test_a_target_that_turns_round_makes_no_detour_between_its_keys(empty_file) -> None:
+def test_a_target_that_turns_round_makes_no_detour_between_its_keys() -> None:
     rig = make_chain(3, mode="XYZ")
     bend(rig)
     for frame, angle in ((1, 0.0), (31, 9.4)):
@@ -1099,7 +1097,7 @@ UNSNAPPABLE = (
 
 @pytest.mark.parametrize(("trouble", "saying"), UNSNAPPABLE)
 @pytest.mark.parametrize("ranged", [False, True])
-def test_what_cannot_be_snapped_is_left_out_and_named(empty_file, trouble, saying, ranged) -> None:
+def test_what_cannot_be_snapped_is_left_out_and_named(trouble, saying, ranged) -> None:
     rig, bad = with_others(trouble)
     frames = {"use_range": True, "frame_start": 3, "frame_end": 5} if ranged else {}
     frames["switches"] = True
@@ -1118,14 +1116,14 @@ def test_what_cannot_be_snapped_is_left_out_and_named(empty_file, trouble, sayin
 
 
 @pytest.mark.parametrize("operator", ["snap_to_fk", "snap_to_ik"])
-def test_if_nothing_can_be_snapped_all_is_refused(empty_file, operator) -> None:
+def test_if_nothing_can_be_snapped_all_is_refused(operator) -> None:
     rig, bad = with_others(empty_tip)
     rig.fabrik.constraints["Good Arm"].bone = "Gone"
     call = getattr(bpy.ops.fabrik, operator)
     assert_refuses(call, "can't be solved", rig, bad, which="ALL")
 
 
-def test_bones_that_drivers_set_are_left_out(empty_file) -> None:
+def test_bones_that_drivers_set_are_left_out() -> None:
     rig, _ = with_others(lambda *_: None)
     rig.pose.bones["B0"].driver_add("rotation_quaternion", 1).driver.expression = "0.2"
     update()

@@ -7,25 +7,12 @@ from typing import Any
 
 import bpy
 import pytest
+import walkers
 from kept_files import open_kept
 from mathutils import Vector
 from operating import enter_pose_mode, refuses
 from rigs import activate, curves, evaluated, go, update, world_location
 from spiders import END, key_body, make_floor, make_spider, terrain, walk
-from walkers import (
-    ANKLE,
-    LAST,
-    Height,
-    flat,
-    foot,
-    hills,
-    make_ground,
-    make_walker,
-    simulate,
-    stairs,
-    stand,
-    walker_on,
-)
 
 NEAR = 1e-4
 """How far a pose may move, in metres."""
@@ -58,8 +45,8 @@ def switch(to: str, which: str = "ALL", **options: object) -> None:
     update()
 
 
-def walker(height: Height) -> Any:
-    open_kept(("walker to switch", height.__name__), lambda: walker_on(height))
+def walker(height: walkers.Height) -> Any:
+    open_kept(("walker to switch", height.__name__), lambda: walkers.walker_on(height))
     rig = bpy.data.objects["Walker"]
     enter_pose_mode(rig)
     return rig
@@ -89,7 +76,7 @@ def turn(rig: Any, bone: str) -> None:
     update()
 
 
-MADE = [(walker, height) for height in (flat, hills, stairs)]
+MADE = [(walker, height) for height in (walkers.flat, walkers.hills, walkers.stairs)]
 MADE += [(spider, kind) for kind in ("floor", "terrain")]
 
 
@@ -147,7 +134,7 @@ def test_a_leg_that_was_posed_in_fk_goes_over_to_where_it_is_placed(make: Any, o
 
 
 def test_it_goes_over_to_keys_of_the_influence_that_come_earlier() -> None:
-    rig = walker(hills)
+    rig = walker(walkers.hills)
     go(12)
     switch("FK")
     turn(rig, "Thigh.L")
@@ -167,8 +154,8 @@ def test_it_goes_over_to_keys_of_the_influence_that_come_earlier() -> None:
         assert values == [0.0, 0.0, 0.0, 0.5, 0.5, 0.5]
 
 
-@pytest.mark.parametrize("on", [hills, stairs])
-def test_a_range_in_fk_shows_the_same_at_all_its_frames(on: Height) -> None:
+@pytest.mark.parametrize("on", [walkers.hills, walkers.stairs])
+def test_a_range_in_fk_shows_the_same_at_all_its_frames(on: walkers.Height) -> None:
     rig = walker(on)
     shown = {frame: pose_at(rig, frame) for frame in range(18, 34)}
     switch("FK", use_range=True, frame_start=20, frame_end=30)
@@ -178,7 +165,7 @@ def test_a_range_in_fk_shows_the_same_at_all_its_frames(on: Height) -> None:
 
 
 def test_a_range_in_ik_is_refused_where_it_would_jump() -> None:
-    rig = walker(hills)
+    rig = walker(walkers.hills)
     go(12)
     switch("FK")
     shown = {frame: pose_at(rig, frame) for frame in (11, 12, 20, 25)}
@@ -205,7 +192,9 @@ def test_the_target_of_a_foot_is_snapped_to_where_the_animation_has_it() -> None
     rig.fabrik.active_index = 0
     assert bpy.ops.fabrik.snap_to_fk(which="ACTIVE") == {"FINISHED"}
     update()
-    assert abs(world_location(target).z - ANKLE) < 2e-3  # The hip gives way to the other leg.
+    assert (
+        abs(world_location(target).z - walkers.ANKLE) < 2e-3
+    )  # The hip gives way to the other leg.
 
 
 def assert_smooth(rig: Any, *events: float) -> None:
@@ -219,9 +208,9 @@ def assert_smooth(rig: Any, *events: float) -> None:
 
 def held_walker() -> Any:
     """A walker whose left foot is held in the world from frame 20 to 35, without ground."""
-    rig = make_walker()
+    rig = walkers.make_walker()
     activate(rig)
-    bpy.context.scene.frame_end = LAST
+    bpy.context.scene.frame_end = walkers.LAST
     go(20)
     assert bpy.ops.fabrik.hold(constraint="Leg.L") == {"FINISHED"}
     go(35)
@@ -229,21 +218,25 @@ def held_walker() -> Any:
     return rig
 
 
-@pytest.mark.parametrize("on", [flat, hills, stairs])
-def test_a_foot_that_was_held_before_it_is_set_on_the_ground_does_not_jump(on: Height) -> None:
+@pytest.mark.parametrize("on", [walkers.flat, walkers.hills, walkers.stairs])
+def test_a_foot_that_was_held_before_it_is_set_on_the_ground_does_not_jump(
+    on: walkers.Height,
+) -> None:
     """It goes over within a quarter of a second before it is held, and after it is released."""
     rig = held_walker()
-    stand(rig, make_ground(on), ray_above=3.0, ray_below=3.0)
-    simulate(rig)
+    walkers.stand(rig, walkers.make_ground(on), ray_above=3.0, ray_below=3.0)
+    walkers.simulate(rig)
     assert_smooth(rig, 20, 35)
     target, item = bpy.data.objects["Target.L"], rig.fabrik.constraints["Leg.L"]
     for frame in range(20, 35):
         go(frame)
         # The body goes on, and may leave it behind.
         assert item.error < NEAR or item.state == "OUT_OF_REACH"
-        assert (foot(rig, "L") - world_location(target)).length < item.error + NEAR
+        assert (walkers.foot(rig, "L") - world_location(target)).length < item.error + NEAR
     go(45)  # It is on the ground again.
-    assert on is flat or (foot(rig, "L") - world_location(target)).length > 100 * NEAR
+    assert (
+        on is walkers.flat or (walkers.foot(rig, "L") - world_location(target)).length > 100 * NEAR
+    )
 
 
 def test_a_foot_that_was_held_before_it_is_given_a_walk_does_not_jump() -> None:
@@ -261,8 +254,8 @@ def test_a_foot_that_was_held_before_it_is_given_a_walk_does_not_jump() -> None:
 
 def test_what_a_held_foot_is_baked_to_is_what_is_shown() -> None:
     rig = held_walker()
-    stand(rig, make_ground(hills), ray_above=3.0, ray_below=3.0)
-    simulate(rig)
+    walkers.stand(rig, walkers.make_ground(walkers.hills), ray_above=3.0, ray_below=3.0)
+    walkers.simulate(rig)
     frames = (10, 18, 20, 28, 35, 37, 45)
     shown = [pose_at(rig, frame) for frame in frames]
     assert bpy.ops.fabrik.ground_bake(error=0.001) == {"FINISHED"}
@@ -274,8 +267,8 @@ def test_what_a_held_foot_is_baked_to_is_what_is_shown() -> None:
 def test_how_a_held_foot_goes_over_does_not_depend_on_the_frame_rate_of_another_scene() -> None:
     """A render of a scene that is not shown has the pose that it has once it is shown."""
     rig, scene = held_walker(), bpy.context.scene
-    stand(rig, make_ground(hills), ray_above=3.0, ray_below=3.0)
-    simulate(rig)
+    walkers.stand(rig, walkers.make_ground(walkers.hills), ray_above=3.0, ray_below=3.0)
+    walkers.simulate(rig)
     other = scene.copy()
 
     def ankle() -> Vector:

@@ -4,34 +4,22 @@ from __future__ import annotations
 
 import bpy
 import pytest
+import rigs
 from mathutils import Vector
 from operating import click_bone, enter_pose_mode, refuses
-from rigs import (
-    add_constraint,
-    go,
-    key_places,
-    make_armature,
-    make_chain,
-    make_empty,
-    pose_bits,
-    shown_bones,
-    tip_error,
-    tip_world,
-    update,
-)
 
 STRAIGHT = [(0.0, 0.0, 0.25 * i) for i in range(17)]
 
 
 def make_tentacle() -> bpy.types.Object:
-    return make_chain(16, "Tentacle", STRAIGHT)
+    return rigs.make_chain(16, "Tentacle", STRAIGHT)
 
 
 def wave(rig: bpy.types.Object, **settings: object) -> bpy.types.PropertyGroup:
-    item = add_constraint(rig, "B15", solver="WAVE")
+    item = rigs.add_constraint(rig, "B15", solver="WAVE")
     for name, value in {"speed": 1.0, **settings}.items():
         setattr(item.wave, name, value)
-    update()
+    rigs.update()
     return item
 
 
@@ -40,8 +28,8 @@ def test_it_waves_with_the_time_and_needs_no_target() -> None:
     item = wave(rig)
     shown = set()
     for frame in range(1, 11):
-        go(frame)
-        shown.add(pose_bits(rig))
+        rigs.go(frame)
+        shown.add(rigs.pose_bits(rig))
     assert len(shown) == 10
     assert (item.state, item.message) == ("REACHED", "")
 
@@ -52,43 +40,43 @@ def test_it_is_back_after_a_whole_wave() -> None:
     wave(rig, speed=0.5)
     render = bpy.context.scene.render
     render.fps, render.fps_base = 30, 1.5
-    go(3)
-    before = [tuple(bone.rotation_quaternion) for bone in shown_bones(rig)]
-    go(3 + 20)
-    assert before[-1] != pytest.approx(shown_bones(rig)[-1].rotation_quaternion[:], abs=1e-3)
-    go(3 + 40)
-    for bone, rotation in zip(shown_bones(rig), before, strict=True):
+    rigs.go(3)
+    before = [tuple(bone.rotation_quaternion) for bone in rigs.shown_bones(rig)]
+    rigs.go(3 + 20)
+    assert before[-1] != pytest.approx(rigs.shown_bones(rig)[-1].rotation_quaternion[:], abs=1e-3)
+    rigs.go(3 + 40)
+    for bone, rotation in zip(rigs.shown_bones(rig), before, strict=True):
         assert tuple(bone.rotation_quaternion) == pytest.approx(rotation, abs=1e-5)
 
 
 def test_another_frame_rate_counts_at_once() -> None:
     rig = make_tentacle()
     wave(rig)
-    go(7)
-    before = pose_bits(rig)
+    rigs.go(7)
+    before = rigs.pose_bits(rig)
     bpy.context.scene.render.fps *= 2
-    update()
-    at_once = pose_bits(rig)
+    rigs.update()
+    at_once = rigs.pose_bits(rig)
     assert at_once != before
-    go(2)
-    go(7)
-    assert pose_bits(rig) == at_once
+    rigs.go(2)
+    rigs.go(7)
+    assert rigs.pose_bits(rig) == at_once
 
 
 def test_without_speed_a_keyed_phase_moves_it() -> None:
     rig = make_tentacle()
     item = wave(rig, speed=0.0)
-    go(1)
-    still = pose_bits(rig)
-    go(9)
-    assert pose_bits(rig) == still
+    rigs.go(1)
+    still = rigs.pose_bits(rig)
+    rigs.go(9)
+    assert rigs.pose_bits(rig) == still
     for frame, phase in ((1, 0.0), (9, 2.25)):
         item.wave.phase = phase
         item.wave.keyframe_insert("phase", frame=frame)
-    go(1)
-    first = pose_bits(rig)
-    go(9)
-    assert pose_bits(rig) != first
+    rigs.go(1)
+    first = rigs.pose_bits(rig)
+    rigs.go(9)
+    assert rigs.pose_bits(rig) != first
 
 
 def test_a_driver_that_sets_it_going_does_so_for_all_frames() -> None:
@@ -100,65 +88,67 @@ def test_a_driver_that_sets_it_going_does_so_for_all_frames() -> None:
     driver.type = "SUM"
     source = driver.variables.new().targets[0]
     source.id, source.data_path = rig, '["going"]'
-    go(1)
+    rigs.go(1)
     rig["going"] = 1.0
     rig.update_tag()
-    update()
+    rigs.update()
     shown = set()
     for frame in (1, 2, 3):
-        go(frame)
-        shown.add(pose_bits(rig))
+        rigs.go(frame)
+        shown.add(rigs.pose_bits(rig))
     assert len(shown) == 3
 
 
 def test_another_seed_is_another_noise() -> None:
     rig = make_tentacle()
     item = wave(rig, noise=1.0)
-    one = pose_bits(rig)
+    one = rigs.pose_bits(rig)
     item.wave.seed = 1
-    update()
-    assert pose_bits(rig) != one
+    rigs.update()
+    assert rigs.pose_bits(rig) != one
 
 
 def test_after_a_chain_that_reaches_it_waves_on_top() -> None:
-    rig, target = make_tentacle(), make_empty("Target", (1.5, 0.5, 2.5))
-    add_constraint(rig, "B15", target)
-    update()
-    reached = tip_world(rig, "B15")
+    rig, target = make_tentacle(), rigs.make_empty("Target", (1.5, 0.5, 2.5))
+    rigs.add_constraint(rig, "B15", target)
+    rigs.update()
+    reached = rigs.tip_world(rig, "B15")
     wave(rig, amplitude=0.2, falloff=1.0)
-    go(7)
-    away = (tip_world(rig, "B15") - reached).length
+    rigs.go(7)
+    away = (rigs.tip_world(rig, "B15") - reached).length
     assert 0.01 < away < 2.0
 
 
 def test_before_a_chain_that_reaches_its_tip_arrives_all_the_same() -> None:
-    rig, target = make_tentacle(), make_empty("Target")
-    key_places(target, {1: (1.5, 0.5, 2.5), 30: (-1, 1, 2)})
+    rig, target = make_tentacle(), rigs.make_empty("Target")
+    rigs.key_places(target, {1: (1.5, 0.5, 2.5), 30: (-1, 1, 2)})
     item = wave(rig, amplitude=0.3)
-    add_constraint(rig, "B15", target)
+    rigs.add_constraint(rig, "B15", target)
     shown = set()
     for frame in (1, 8, 15, 22):
-        go(frame)
-        assert tip_error(rig, "B15", target) < 1e-4 * 4.0
-        shown.add(pose_bits(rig))
+        rigs.go(frame)
+        assert rigs.tip_error(rig, "B15", target) < 1e-4 * 4.0
+        shown.add(rigs.pose_bits(rig))
     item.enabled = False
-    go(15)
-    assert pose_bits(rig) not in shown
+    rigs.go(15)
+    assert rigs.pose_bits(rig) not in shown
 
 
 def test_two_waves_add_up() -> None:
     rig = make_tentacle()
     wave(rig, speed=0.0, phase=0.3, amplitude=0.1)
-    one = shown_bones(rig)["B8"].rotation_quaternion.angle
+    one = rigs.shown_bones(rig)["B8"].rotation_quaternion.angle
     wave(rig, speed=0.0, phase=0.3, amplitude=0.2)
     assert one > 0.0
-    assert shown_bones(rig)["B8"].rotation_quaternion.angle == pytest.approx(3.0 * one, abs=1e-4)
+    assert rigs.shown_bones(rig)["B8"].rotation_quaternion.angle == pytest.approx(
+        3.0 * one, abs=1e-4
+    )
 
 
 def test_falloff_keeps_the_root_still() -> None:
     rig = make_tentacle()
     wave(rig, amplitude=1.0, falloff=1.0, speed=0.0, phase=0.25, wavelength=100.0)
-    angles = [bone.rotation_quaternion.angle for bone in shown_bones(rig)]
+    angles = [bone.rotation_quaternion.angle for bone in rigs.shown_bones(rig)]
     assert angles[0] < 0.05
     assert angles[-1] > 0.9
 
@@ -168,14 +158,14 @@ def test_bad_input_is_said_in_place(name: str) -> None:
     rig = make_tentacle()
     item = wave(rig)
     setattr(item.wave, name, float("nan"))
-    go(2)
+    rigs.go(2)
     assert item.state == "INVALID"
     assert item.message == (
         "A setting of the wave is invalid: enter a valid number for "
         f"“{item.wave.bl_rna.properties[name].name}”"
     )
     setattr(item.wave, name, 0.5)
-    go(3)
+    rigs.go(3)
     assert item.state == "REACHED"
 
 
@@ -187,7 +177,7 @@ def test_the_button_lets_the_whole_chain_wave() -> None:
     (item,) = rig.fabrik.constraints
     assert (item.solver, item.bone, item.target) == ("WAVE", "B15", None)
     assert len(bpy.data.objects) == 1
-    update()
+    rigs.update()
     assert item.state == "REACHED"
 
 
@@ -196,21 +186,21 @@ def test_a_mirrored_wave_is_the_mirror_image() -> None:
     for side, x in ((".L", 1), (".R", -1)):
         bones[f"A{side}"] = ((0.2 * x, 0, 1), (x, 0.1, 1.3), "")
         bones[f"B{side}"] = ((x, 0.1, 1.3), (2 * x, 0, 1), f"A{side}")
-    rig = make_armature(bones)
+    rig = rigs.make_armature(bones)
     bpy.ops.object.mode_set(mode="EDIT")
     for bone in rig.data.edit_bones:
         bone.roll = 0.4 if bone.name.endswith(".L") else -0.4
     bpy.ops.object.mode_set(mode="OBJECT")
-    item = add_constraint(rig, "B.L", solver="WAVE")
+    item = rigs.add_constraint(rig, "B.L", solver="WAVE")
     item.wave.amplitude, item.wave.direction = 0.4, 0.6
-    update()
+    rigs.update()
     assert bpy.ops.fabrik.constraint_mirror() == {"FINISHED"}
-    go(4)
+    rigs.go(4)
     for bone in "AB":
-        left, right = tip_world(rig, f"{bone}.L"), tip_world(rig, f"{bone}.R")
+        left, right = rigs.tip_world(rig, f"{bone}.L"), rigs.tip_world(rig, f"{bone}.R")
         assert (Vector((-left.x, left.y, left.z)) - right).length < 1e-5
     rest = rig.matrix_world @ rig.data.bones["B.L"].tail_local
-    assert (tip_world(rig, "B.L") - rest).length > 0.05
+    assert (rigs.tip_world(rig, "B.L") - rest).length > 0.05
 
 
 @pytest.mark.parametrize(
@@ -224,8 +214,8 @@ def test_a_mirrored_wave_is_the_mirror_image() -> None:
 )
 def test_what_would_do_nothing_to_it_is_refused(solver: str, operator: str) -> None:
     rig = make_tentacle()
-    add_constraint(rig, "B15", make_empty(), solver=solver)
-    update()
+    rigs.add_constraint(rig, "B15", rigs.make_empty(), solver=solver)
+    rigs.update()
     count = len(bpy.data.objects)
     refuses(getattr(bpy.ops.fabrik, operator), "choose a constraint that reaches")
     assert len(bpy.data.objects) == count

@@ -10,21 +10,11 @@ from typing import Any
 
 import bpy
 import pytest
+import rigs
 from characters import make_animal
 from dragged_bodies import BODIES, head_of, make_body, tail_of, turn_between
 from layouts import Layout, classes
 from mathutils import Matrix, Quaternion, Vector
-from rigs import (
-    activate,
-    channels_bits,
-    curves,
-    elsewhere,
-    is_keyed,
-    make_armature,
-    make_chain,
-    shown_bits,
-    update,
-)
 
 from addon.body.flexion import Flexion, flexion_of
 from addon.editing.joint_uses import uses_of
@@ -62,7 +52,7 @@ def pin_feet(rig: Any) -> Roles:
 
 def drag(rig: Any, bone: str, way: Vector, **options: object) -> None:
     assert bpy.ops.fabrik.drag(bone=bone, value=way, **options) == {"FINISHED"}
-    update()
+    rigs.update()
 
 
 def start_of(rig: Any, bone: str) -> WholeBodyDrag:
@@ -79,7 +69,7 @@ def test_pins_stay_and_what_is_dragged_is_there(body: Any) -> None:
     for bone, way in product(pulled, AXES):
         for posed, matrix in zip(body.pose.bones, before, strict=True):
             posed.matrix_basis = matrix
-        update()
+        rigs.update()
         drag(body, bone, way * 0.1 * roles.size)
         for foot in roles.feet:
             if foot != bone:
@@ -92,19 +82,19 @@ def test_pins_stay_and_what_is_dragged_is_there(body: Any) -> None:
 
 def test_many_steps_are_one_jump_and_back_is_back(body: Any) -> None:
     roles = pin_feet(body)
-    before = channels_bits(body)
+    before = rigs.channels_bits(body)
     dragged = start_of(body, (roles.hands or [roles.head])[0])
     way = Vector((0.15, -0.1, 0.1)) * roles.size
     dragged.move_by(tuple(way))
-    once = channels_bits(body)
+    once = rigs.channels_bits(body)
     dragged.cancel()
-    assert channels_bits(body) == before
+    assert rigs.channels_bits(body) == before
     for step in range(1, 20):
         dragged.move_by(tuple(way * step / 20))
     dragged.move_by(tuple(way))
-    assert channels_bits(body) == once
+    assert rigs.channels_bits(body) == once
     dragged.move_by((0.0, 0.0, 0.0))
-    assert channels_bits(body) == before
+    assert rigs.channels_bits(body) == before
 
 
 def flexion_now(rig: Any, bone: str, flexion: Flexion) -> float:
@@ -131,7 +121,7 @@ def test_elbows_and_knees_do_not_bend_backward(body: Any) -> None:
     for bone, way in product((*roles.hands[:1], roles.hips), AXES):
         dragged = start_of(body, bone)
         dragged.move_by(tuple(way * 0.2 * roles.size))
-        update()
+        rigs.update()
         for name, flexion in flexions.items():
             now = flexion_now(body, name, flexion)
             assert now > min(0.0, start[name]) - 1e-4
@@ -143,7 +133,7 @@ def test_elbows_and_knees_do_not_bend_backward(body: Any) -> None:
 @pytest.mark.parametrize("share", (0.0, 0.11, 0.3))
 @pytest.mark.parametrize("kind", ("rigify", "cmu"))
 def test_a_clavicle_takes_its_share_of_a_raised_arm(
-    empty_file: None, tmp_path: Path, kind: str, share: float
+    tmp_path: Path, kind: str, share: float
 ) -> None:
     rig = make_body(kind, tmp_path)
     roles = pin_feet(rig)
@@ -196,7 +186,7 @@ def solved(drag: WholeBodyDrag, way: Vector) -> WholeBodyPose:
 
 @pytest.mark.parametrize("kind", ("cmu", "kaykit"))
 def test_legs_do_not_fold_to_and_fro_while_hips_are_dragged_out_of_reach(
-    empty_file: None, tmp_path: Path, kind: str
+    tmp_path: Path, kind: str
 ) -> None:
     """But where the goal comes to the other side of a body that is the same on both."""
     rig = make_body(kind, tmp_path)
@@ -245,7 +235,7 @@ def test_balance_keeps_the_center_of_mass_above_the_feet(
     way = Vector((0.0, -0.5, -0.3))
 
     def off_balance() -> float:
-        update()
+        rigs.update()
         _, centre = added(loads_of(sample, sample, roles).values())
         support = support_of(sample.pose.bones, roles.feet, roles)
         return Vector(support.outside(centre)).length
@@ -256,15 +246,15 @@ def test_balance_keeps_the_center_of_mass_above_the_feet(
     dragged.move_by(tuple(way))
     assert off_balance() > before + 0.05
     dragged.cancel()
-    update()
+    rigs.update()
     sample.fabrik.whole_body.use_balance = True
     dragged = start_of(sample, "Hand.L")
     dragged.move_by(tuple(way))
     assert off_balance() < before + 2e-3
-    once = channels_bits(sample)
+    once = rigs.channels_bits(sample)
     for step in (0.3, 0.7, 1.2, 1.0):
         dragged.move_by(tuple(way * step))
-    assert channels_bits(sample) == once
+    assert rigs.channels_bits(sample) == once
 
 
 def test_masses_are_those_of_a_person_or_of_envelopes_times_what_is_set(sample: Any) -> None:
@@ -284,9 +274,9 @@ def test_masses_are_those_of_a_person_or_of_envelopes_times_what_is_set(sample: 
     assert "Head" not in loads
 
 
-def test_a_body_that_is_not_recognized_has_the_masses_of_its_envelopes(empty_file: None) -> None:
-    rig = make_chain(6)
-    activate(rig)
+def test_a_body_that_is_not_recognized_has_the_masses_of_its_envelopes() -> None:
+    rig = rigs.make_chain(6)
+    rigs.activate(rig)
     bpy.ops.object.mode_set(mode="POSE")
     loads = loads_of(rig, rig, roles_of(rig))
     assert loads.keys() == {bone.name for bone in rig.data.bones}
@@ -325,7 +315,7 @@ def test_any_other_bone_is_dragged_at_its_tail(sample: Any) -> None:
 def test_it_is_the_same_in_a_turned_scaled_and_mirrored_object(sample: Any) -> None:
     roles = pin_feet(sample)
     sample.location, sample.rotation_euler, sample.scale = (3, -2, 1), (0.4, 1.0, -2.0), (2, 2, -2)
-    update()
+    rigs.update()
     start = {name: head_of(sample, name) for name in roles.ends}
     drag(sample, roles.hands[0], Vector((0.1, 0.2, -0.1)))
     moved = head_of(sample, roles.hands[0]) - start[roles.hands[0]]
@@ -338,7 +328,7 @@ def test_pins_are_exact_where_scales_shear_the_bones(sample: Any) -> None:
     roles = pin_feet(sample)
     sample.pose.bones[roles.hips].scale = (1.2, 0.9, 1.0)
     sample.pose.bones[roles.chest].scale = (1.1, 1.0, 0.8)
-    update()
+    rigs.update()
     start = {name: head_of(sample, name) for name in roles.ends}
     drag(sample, roles.hands[0], Vector((0.1, -0.3, -0.2)))
     for foot in roles.feet:
@@ -376,7 +366,7 @@ def constrain(rig: Any, bone: str, kind: str) -> None:
     bpy.context.collection.objects.link(empty)
     empty.matrix_world = rig.matrix_world @ rig.pose.bones[bone].matrix
     rig.pose.bones[bone].constraints.new(kind).target = empty
-    update()
+    rigs.update()
 
 
 @pytest.mark.parametrize("bone", ["Chest", "Upper arm.L", "Thigh.L", "Pelvis"])
@@ -398,12 +388,12 @@ def test_pins_stay_where_a_constraint_turns_a_bone_of_the_body(
 def test_a_body_that_a_constraint_places_is_refused_with_its_name(sample: Any) -> None:
     pin_feet(sample)
     constrain(sample, "Pelvis", "COPY_LOCATION")
-    before = channels_bits(sample)
+    before = rigs.channels_bits(sample)
     with pytest.raises(
         RuntimeError, match="“Pelvis” is held in place by its constraint “Copy Location”"
     ):
         bpy.ops.fabrik.drag(bone="Pelvis", value=(0.0, 0.0, -0.1))
-    assert channels_bits(sample) == before
+    assert rigs.channels_bits(sample) == before
     drag(sample, "Hand.L", Vector((0.0, -0.1, -0.1)))
 
 
@@ -415,7 +405,7 @@ def test_locked_and_connected_roots_stay(sample: Any) -> None:
     assert (head_of(sample, roles.hips) - start).length < 1e-6
 
 
-def test_a_skeleton_without_a_character_is_dragged_as_its_tree_is(empty_file: None) -> None:
+def test_a_skeleton_without_a_character_is_dragged_as_its_tree_is() -> None:
     bones: dict[str, Any] = {"Root": ((0, 0, 0), (0, 0, 0.5), "")}
     for side, x in (("A", 1), ("B", -1)):
         above = "Root"
@@ -424,7 +414,7 @@ def test_a_skeleton_without_a_character_is_dragged_as_its_tree_is(empty_file: No
             to = (x * (i + 1) * 0.5, 0.02 * (i + 1) ** 2, 0.6 + 0.1 * i)
             bones[f"{side}{i}"] = (at, to, above)
             above = f"{side}{i}"
-    rig: Any = make_armature(bones)
+    rig: Any = rigs.make_armature(bones)
     bpy.context.view_layer.objects.active = rig
     bpy.ops.object.mode_set(mode="POSE")
     bpy.ops.fabrik.pin(bone="B3", kind="LOCATION")
@@ -474,7 +464,7 @@ def test_pins_and_balance_are_shown_where_they_are(sample: Any) -> None:
     roles = pin_feet(sample)
     bpy.ops.fabrik.pin(bone=roles.chest, kind="LOCATION")
     sample.location = (3.0, -2.0, 1.0)
-    update()
+    rigs.update()
     places = [head_of(sample, foot) for foot in roles.feet] + [tail_of(sample, roles.chest)]
     shown = shown_pins(bpy.context)
     assert [is_oriented for _, is_oriented in shown] == [True, True, False]
@@ -523,33 +513,33 @@ def test_auto_keying_keys_the_body_the_part_or_the_bone(sample: Any, keying: str
     bpy.context.preferences.edit.use_keyframe_insert_available = False
     sample.fabrik.whole_body.keying = keying
     drag(sample, roles.hands[0], Vector((0.1, -0.3, -0.2)))
-    keyed = {curve.data_path.split('"')[1] for curve in curves(sample)}
+    keyed = {curve.data_path.split('"')[1] for curve in rigs.curves(sample)}
     arm = {"Upper arm.L", "Forearm.L", "Hand.L"}
     if keying == "FULL_BODY":
         assert arm | {roles.hips, roles.chest, "Shin.R"} <= keyed
-        assert is_keyed(sample, f'pose.bones["{roles.hips}"].location')
+        assert rigs.is_keyed(sample, f'pose.bones["{roles.hips}"].location')
     else:
         assert keyed == (arm if keying == "BODY_PART" else {"Hand.L"})
 
 
-def test_a_finger_that_is_dragged_keys_its_arm(empty_file: None, tmp_path: Path) -> None:
+def test_a_finger_that_is_dragged_keys_its_arm(tmp_path: Path) -> None:
     rig = make_body("rigify", tmp_path)
     pin_feet(rig)
     bpy.context.scene.tool_settings.use_keyframe_insert_auto = True
     bpy.context.preferences.edit.use_keyframe_insert_available = False
     rig.fabrik.whole_body.keying = "BODY_PART"
     drag(rig, "f_index.03.L", Vector((0.1, -0.3, -0.2)))
-    keyed = {curve.data_path.split('"')[1] for curve in curves(rig)}
+    keyed = {curve.data_path.split('"')[1] for curve in rigs.curves(rig)}
     assert {"upper_arm.L", "forearm.L", "hand.L", "f_index.03.L"} <= keyed
     assert not {"spine", "spine.003", "shin.R", "upper_arm.R"} & keyed
 
 
 def test_a_drag_by_what_is_no_number_is_refused(sample: Any) -> None:
     pin_feet(sample)
-    before = channels_bits(sample)
+    before = rigs.channels_bits(sample)
     with pytest.raises(RuntimeError, match="drag less far"):
         bpy.ops.fabrik.drag(bone="Hand.L", value=(nan, 0.0, 0.0))
-    assert channels_bits(sample) == before
+    assert rigs.channels_bits(sample) == before
 
 
 def test_a_hand_and_its_control_that_copy_each_other_hang_on_the_arm(sample: Any) -> None:
@@ -563,7 +553,7 @@ def test_a_hand_and_its_control_that_copy_each_other_hang_on_the_arm(sample: Any
     ):
         copying = sample.pose.bones[bone].constraints.new(kind)
         copying.target, copying.subtarget = sample, other
-    update()
+    rigs.update()
     pin_feet(sample)
     start, way = head_of(sample, "Hand.L"), Vector((0.1, -0.2, 0.2))
     drag(sample, "Hand.L", way)
@@ -577,7 +567,7 @@ def test_a_head_that_hangs_on_nothing_is_left_where_it_is(
     ball = sample.data.edit_bones.new("Ball")
     ball.head, ball.tail = (1.0, 0.0, 0.0), (1.0, 0.0, 0.2)
     bpy.ops.object.mode_set(mode="POSE")
-    update()
+    rigs.update()
     pin_feet(sample)
     roles = roles_of(sample)
     roles.head = roles.chest = "Ball"
@@ -590,13 +580,13 @@ def test_a_head_that_hangs_on_nothing_is_left_where_it_is(
 def test_a_drag_is_one_undo_step(sample: Any) -> None:
     pin_feet(sample)
     bpy.ops.ed.undo_push(message="before")
-    before = shown_bits(sample)
+    before = rigs.shown_bits(sample)
     bpy.ops.fabrik.drag(bone="Hand.L", value=(0.1, -0.3, -0.2))
     bpy.ops.ed.undo_push(message="after")
-    assert shown_bits(bpy.data.objects[sample.name]) != before
+    assert rigs.shown_bits(bpy.data.objects[sample.name]) != before
     bpy.ops.ed.undo()
-    update()
-    assert shown_bits(bpy.data.objects["Rig"]) == before
+    rigs.update()
+    assert rigs.shown_bits(bpy.data.objects["Rig"]) == before
 
 
 def test_two_processes_give_the_same_pose_bit_for_bit(sample: Any, tmp_path: Path) -> None:
@@ -605,17 +595,17 @@ def test_two_processes_give_the_same_pose_bit_for_bit(sample: Any, tmp_path: Pat
     bpy.ops.wm.save_as_mainfile(filepath=str(blend))
     act = 'bpy.ops.fabrik.drag(bone="Hand.L", value=(0.1, -0.3, -0.2))'
     drag(sample, "Hand.L", Vector((0.1, -0.3, -0.2)))
-    there, _ = elsewhere(blend, act, 'channels_bits(bpy.data.objects["Rig"])')
-    assert there == channels_bits(sample)
+    there, _ = rigs.elsewhere(blend, act, 'channels_bits(bpy.data.objects["Rig"])')
+    assert there == rigs.channels_bits(sample)
 
 
 @pytest.mark.parametrize("bone", ["Head", "Hips"])
-def test_pins_of_either_piece_of_a_body_stay(empty_file: None, bone: str) -> None:
+def test_pins_of_either_piece_of_a_body_stay(bone: str) -> None:
     rig = make_animal("stag")
     bpy.ops.object.mode_set(mode="EDIT")
     rig.data.edit_bones["Chest"].parent = None
     bpy.ops.object.mode_set(mode="POSE")
-    update()
+    rigs.update()
     feet = pin_feet(rig).feet
     before = {foot: head_of(rig, foot) for foot in (*feet, bone)}
     way = Vector((0.05, 0.1, -0.1))
@@ -626,13 +616,11 @@ def test_pins_of_either_piece_of_a_body_stay(empty_file: None, bone: str) -> Non
 
 @pytest.mark.parametrize("scale", [(1.4, 1.4, -1.4), (-1.0, 1.0, 1.0), (1.0, -1.0, 1.0)])
 @pytest.mark.parametrize("bone", ["Thigh.R", "Shoulder.R"])
-def test_pins_of_mirrored_limbs_stay(
-    empty_file: None, bone: str, scale: tuple[float, float, float]
-) -> None:
+def test_pins_of_mirrored_limbs_stay(bone: str, scale: tuple[float, float, float]) -> None:
     rig = make_animal("stag")
     bpy.ops.object.mode_set(mode="POSE")
     rig.pose.bones[bone].scale = scale
-    update()
+    rigs.update()
     feet = pin_feet(rig).feet
     before = {foot: rig.pose.bones[foot].matrix.copy() for foot in feet}
     drag(rig, "Head", Vector((0.05, 0.1, -0.1)))

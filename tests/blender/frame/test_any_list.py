@@ -8,19 +8,9 @@ from pathlib import Path
 
 import bpy
 import pytest
+import rigs
 from mathutils import Quaternion, Vector
 from rendering import rendered
-from rigs import (
-    add_constraint,
-    channels_bits,
-    evaluated,
-    go,
-    make_armature,
-    make_empty,
-    pose_bits,
-    shown_bits,
-    update,
-)
 
 KINDS = ("FABRIK", "TWO_BONE", "CCD", "LOOK_AT", "LOOK_AT", "ROPE", "WAVE", "WAVE")
 MODES = ("QUATERNION", "QUATERNION", "QUATERNION", "XYZ", "ZYX", "AXIS_ANGLE")
@@ -41,7 +31,7 @@ def random_rig(chance: random.Random) -> bpy.types.Object:
             tail = head + Vector((*some(chance, -0.4, 0.4, 2), chance.uniform(0.4, 1.0)))
             bones[f"{stem}{i}"] = (head, tail, f"{stem}{i - 1}" if i else parent)
             head = tail
-    rig = make_armature(bones)
+    rig = rigs.make_armature(bones)
     for bone in rig.pose.bones:
         bone.matrix_basis = Quaternion(some(chance, -0.2, 0.2)).to_matrix().to_4x4()
         bone.rotation_mode = chance.choice(MODES)
@@ -59,7 +49,7 @@ def random_rig(chance: random.Random) -> bpy.types.Object:
 
 def random_targets(chance: random.Random, rig: bpy.types.Object) -> list[bpy.types.Object]:
     """Make targets that stand still, move by keys, or hang on a bone."""
-    targets = [make_empty(f"Target {i}", some(chance, -2, 2)) for i in range(3)]
+    targets = [rigs.make_empty(f"Target {i}", some(chance, -2, 2)) for i in range(3)]
     for frame in (1, 6):
         targets[1].location = some(chance, -2, 2)
         targets[1].keyframe_insert("location", frame=frame)
@@ -76,7 +66,7 @@ def add_random(
     solver = chance.choice(KINDS)
     count = chance.randint(0, len(tip.parent_recursive) + 1)
     target = None if solver == "WAVE" else chance.choice(targets)
-    item = add_constraint(rig, tip.name, target, solver=solver, chain_count=count)
+    item = rigs.add_constraint(rig, tip.name, target, solver=solver, chain_count=count)
     item.influence = chance.choice((1.0, 1.0, 0.4))
     item.use_stretch = chance.random() < 0.2
     item.stretch_max = 1.5
@@ -95,7 +85,7 @@ def add_random(
 
 
 def shown(rig: bpy.types.Object) -> tuple[bytes, list[tuple[str, str]]]:
-    return pose_bits(rig), [(item.state, item.message) for item in rig.fabrik.constraints]
+    return rigs.pose_bits(rig), [(item.state, item.message) for item in rig.fabrik.constraints]
 
 
 @pytest.mark.parametrize("seed", range(16))
@@ -108,33 +98,33 @@ def test_it_keeps_what_is_promised(
     targets = random_targets(chance, rig)
     given = {}
     for frame in FRAMES:
-        go(frame)
-        given[frame] = channels_bits(rig)
-        assert shown_bits(rig) == given[frame]
+        rigs.go(frame)
+        given[frame] = rigs.channels_bits(rig)
+        assert rigs.shown_bits(rig) == given[frame]
     for _ in range(chance.randint(1, 5)):
         add_random(chance, rig, targets)
-    update()
+    rigs.update()
     played = {}
     for frame in FRAMES:
-        go(frame)
+        rigs.go(frame)
         played[frame] = shown(rig)
-        assert channels_bits(rig) == given[frame]
-        bones = evaluated(rig).pose.bones
+        assert rigs.channels_bits(rig) == given[frame]
+        bones = rigs.evaluated(rig).pose.bones
         assert all(isfinite(x) for bone in bones for row in bone.matrix for x in row)
     for frame in (5, 2.5, 3, 6, 1):
-        go(frame)
+        rigs.go(frame)
         assert played.get(frame, shown(rig)) == shown(rig)
     assert rendered(4, 5) == {frame: played[frame][0] for frame in (4, 5)}
     bpy.ops.wm.save_as_mainfile(filepath=str(tmp_path / "any.blend"))
     bpy.ops.wm.open_mainfile(filepath=str(tmp_path / "any.blend"))
     rig = bpy.data.objects["Rig"]
     for frame in (3, 2):
-        go(frame)
+        rigs.go(frame)
         assert shown(rig) == played[frame]
     for item in rig.fabrik.constraints:
         item.enabled = False
-    update()
-    assert channels_bits(rig) == given[2] == shown_bits(rig)
-    go(5)
-    assert channels_bits(rig) == given[5] == shown_bits(rig)
+    rigs.update()
+    assert rigs.channels_bits(rig) == given[2] == rigs.shown_bits(rig)
+    rigs.go(5)
+    assert rigs.channels_bits(rig) == given[5] == rigs.shown_bits(rig)
     assert "Traceback" not in "".join(capfd.readouterr())

@@ -281,7 +281,7 @@ def test_two_that_wait_for_each_other_are_named(rig, capfd):
     assert "".join(capfd.readouterr()) == ""
 
 
-def test_three_that_wait_for_each_other(empty_file):
+def test_three_that_wait_for_each_other():
     rigs = [make_chain(2, f"Rig {i}") for i in range(3)]
     for i, rig in enumerate(rigs):
         rig.location.x = 2 * i
@@ -414,7 +414,7 @@ def test_broken_channels_of_chain_bones_break_nothing_else(good, rig, name, numb
 
 
 @pytest.mark.parametrize("turn", ((0.0, 0.0, 0.0, 0.0), (1e-25, 0.0, 0.0, 0.0), (1e-15, 0, 0, 0)))
-def test_a_quaternion_of_zeros_turns_a_bone_as_blender_turns_it(empty_file, turn):
+def test_a_quaternion_of_zeros_turns_a_bone_as_blender_turns_it(turn):
     """By half a turn about X; the bone is one that another constraint could pose."""
     rig = make_chain(3)
     target = make_empty(location=(0.3, 0.8, -0.5))
@@ -535,7 +535,7 @@ def test_unset_subtarget_on_other_objects_is_ignored(good):
     assert item.state == "REACHED"
 
 
-def test_quotes_and_unicode_in_names(empty_file):
+def test_quotes_and_unicode_in_names():
     rig = make_chain()
     names = ['B"0"', "B\\1", "Кость [2] “x”"]
     for bone, name in zip(list(rig.pose.bones), names, strict=True):
@@ -556,7 +556,7 @@ def test_quotes_and_unicode_in_names(empty_file):
     assert (pose_bits(rig), channels_bits(rig), shown_bits(rig)) == fk
 
 
-def test_many_broken_ones_among_many(empty_file, capfd):
+def test_many_broken_ones_among_many(capfd):
     """Fifty chains, every other one broken in its own way."""
     dice = random.Random(3)
     target = make_empty("Goal", (0.5, 0.5, 1.5))

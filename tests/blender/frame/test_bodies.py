@@ -6,25 +6,8 @@ from math import degrees
 
 import bpy
 import pytest
+import rigs
 from mathutils import Vector
-from rigs import (
-    activate,
-    add_constraint,
-    channels_bits,
-    evaluated,
-    everything_bits,
-    go,
-    make_armature,
-    make_chain,
-    make_empty,
-    pose_bits,
-    shown_bits,
-    shown_bones,
-    tip_error,
-    tip_world,
-    update,
-    world_location,
-)
 
 pytestmark = pytest.mark.usefixtures("silent")
 
@@ -64,17 +47,17 @@ MOVES = ((0.1, -0.1, -0.05), (-0.2, -0.15, 0.1), (0.1, 0.2, -0.2), (0, -0.05, 0.
 
 def make(kind: str, **settings: object) -> Rig:
     """An armature with a constraint for each tip, its target near the tip; turned by hand."""
-    rig = make_armature(Y_BONES if kind == "Y" else HUMANOID)
+    rig = rigs.make_armature(Y_BONES if kind == "Y" else HUMANOID)
     modes = ("QUATERNION", "XYZ", "AXIS_ANGLE")
     for i, bone in enumerate(rig.pose.bones):
         bone.rotation_mode = modes[i % 3]
     rig.pose.bones[1].rotation_euler = (0.05, 0.02, -0.1)
     rig.pose.bones[3].rotation_quaternion = (0.97, 0.1, 0.2, 0)
-    update()
+    rigs.update()
     for tip, move in zip(TIPS[kind], MOVES, strict=False):
         at = Vector(rig.data.bones[tip].tail_local)
-        target = make_empty(f"To {tip}", at + Vector(move))
-        add_constraint(rig, tip, target, name=tip, **settings)
+        target = rigs.make_empty(f"To {tip}", at + Vector(move))
+        rigs.add_constraint(rig, tip, target, name=tip, **settings)
     return rig
 
 
@@ -87,7 +70,7 @@ def item_of(rig: Rig, tip: str):
 
 
 def worst(rig: Rig, tips=None) -> float:
-    return max(tip_error(rig, tip, target_of(rig, tip)) for tip in tips or names(rig))
+    return max(rigs.tip_error(rig, tip, target_of(rig, tip)) for tip in tips or names(rig))
 
 
 def names(rig: Rig) -> list[str]:
@@ -99,7 +82,7 @@ def states(rig: Rig) -> list[str]:
 
 
 def look(rig: Rig) -> tuple[bytes, bytes, bytes]:
-    return pose_bits(rig), channels_bits(rig), shown_bits(rig)
+    return rigs.pose_bits(rig), rigs.channels_bits(rig), rigs.shown_bits(rig)
 
 
 @pytest.fixture(params=["Y", "humanoid"])
@@ -111,19 +94,19 @@ def rig(empty_file: None, request: pytest.FixtureRequest) -> Rig:
 
 
 def test_all_tips_are_on_their_targets(rig: Rig) -> None:
-    update()
+    rigs.update()
     assert states(rig) == ["REACHED"] * len(states(rig))
     assert worst(rig) < 1e-4
     for item in rig.fabrik.constraints:
         assert item.message == ""
-        assert item.error == pytest.approx(tip_error(rig, item.bone, item.target), abs=5e-6)
+        assert item.error == pytest.approx(rigs.tip_error(rig, item.bone, item.target), abs=5e-6)
 
 
 def test_under_a_turned_and_unevenly_scaled_armature(rig: Rig) -> None:
     rig.rotation_euler, rig.location, rig.scale = (0.3, 1, 2), (5, -3, 1), (1.5, 0.7, -1.1)
     for item in rig.fabrik.constraints:
         item.target.parent = rig
-    update()
+    rigs.update()
     assert states(rig) == ["REACHED"] * len(states(rig))
     assert worst(rig) < 2e-4
 
@@ -137,45 +120,49 @@ def test_limits_hold_on_shared_bones_and_on_others(rig: Rig) -> None:
     last.fabrik_joint.hinge_min, last.fabrik_joint.hinge_max = 0.0, 0.3
     for place in ((0.5, -0.5, 0.3), (4, 1, 1), (-3, 0, -3)):
         target_of(rig, rig.fabrik.constraints[-1].name).location = place
-        update()
-        turn = shown_bones(rig)[first.name].matrix_basis.to_quaternion()
+        rigs.update()
+        turn = rigs.shown_bones(rig)[first.name].matrix_basis.to_quaternion()
         assert degrees(turn.angle) <= degrees(0.15) + 0.01
-        bend = shown_bones(rig)[last.name].matrix_basis.to_euler("XYZ")
+        bend = rigs.shown_bones(rig)[last.name].matrix_basis.to_euler("XYZ")
         assert -1e-4 <= bend.x <= 0.3 + 1e-4
         assert abs(bend.y) < 1e-4
         assert abs(bend.z) < 1e-4
         for item in rig.fabrik.constraints:
             assert (item.message == "") == (item.state == "REACHED")
-            assert item.error == pytest.approx(tip_error(rig, item.bone, item.target), abs=2e-5)
+            assert item.error == pytest.approx(
+                rigs.tip_error(rig, item.bone, item.target), abs=2e-5
+            )
 
 
 def test_poles_and_two_bone_solvers_on_branches() -> None:
     rig = make("humanoid")
     for tip, pole in (("Lower.L", (0.5, 1, 0.5)), ("Shin.R", (0, -2, 0.5))):
         item = item_of(rig, tip)
-        item.pole_target = make_empty(f"Pole {tip}", pole)
+        item.pole_target = rigs.make_empty(f"Pole {tip}", pole)
     for tip in TIPS["humanoid"][1:]:
         item_of(rig, tip).solver = "FABRIK"
-    limb = add_constraint(rig, "Lower.R", target_of(rig, "Lower.R"), name="limb", chain_count=2)
+    limb = rigs.add_constraint(
+        rig, "Lower.R", target_of(rig, "Lower.R"), name="limb", chain_count=2
+    )
     limb.solver = "TWO_BONE"
-    limb.pole_target = make_empty("Pole", (-0.5, 1, 0.5))
+    limb.pole_target = rigs.make_empty("Pole", (-0.5, 1, 0.5))
     target_of(rig, "Lower.L").location = (0.5, -0.1, 1.4)
     target_of(rig, "Shin.R").location = (-0.15, 0, 0.3)
-    update()
+    rigs.update()
     assert states(rig) == ["REACHED"] * 6
     for upper, lower, pole in (
         ("Upper.L", "Lower.L", "Pole Lower.L"),
         ("Thigh.R", "Shin.R", "Pole Shin.R"),
     ):
         root, middle, tip = (
-            tip_world(rig, upper, False),
-            tip_world(rig, lower, False),
-            tip_world(rig, lower),
+            rigs.tip_world(rig, upper, False),
+            rigs.tip_world(rig, lower, False),
+            rigs.tip_world(rig, lower),
         )
         axis = (tip - root).normalized()
         bend, wanted = (
             (p - root) - axis * (p - root).dot(axis)
-            for p in (middle, world_location(bpy.data.objects[pole]))
+            for p in (middle, rigs.world_location(bpy.data.objects[pole]))
         )
         assert degrees(bend.angle(wanted)) < 1.0
 
@@ -196,19 +183,19 @@ def test_keyed_fk_is_read_fresh_and_given_back(rig: Rig) -> None:
     off_by_enabled(rig)
     fk = {}
     for frame in (1, 7, 20):
-        go(frame)
+        rigs.go(frame)
         fk[frame] = look(rig)
     for item in rig.fabrik.constraints:
         item.enabled = True
     shown = {}
     for frame in (20, 1, 7):
-        go(frame)
-        shown[frame] = pose_bits(rig)
+        rigs.go(frame)
+        shown[frame] = rigs.pose_bits(rig)
         assert worst(rig) < 1e-4
     assert len(set(shown.values())) == 3, "the FK pose has its say"
     off_by_enabled(rig)
     for frame in (7, 20, 1):
-        go(frame)
+        rigs.go(frame)
         assert look(rig) == fk[frame]
 
 
@@ -232,49 +219,51 @@ def test_the_last_one_at_work_is_a_plain_chain_to_the_last_bit(
     for _ in range(count if off == "removed" else 0):
         rig.fabrik.constraints.remove(0)
     rig.update_tag()
-    update()
-    together = pose_bits(rig)
+    rigs.update()
+    together = rigs.pose_bits(rig)
     state, error, sweeps = (
         getattr(item_of(rig, name), k) for k in ("state", "error", "iterations_used")
     )
     while len(rig.fabrik.constraints) > 1:
         rig.fabrik.constraints.remove(0)
     rig.update_tag()
-    update()
-    assert pose_bits(rig) == together
+    rigs.update()
+    assert rigs.pose_bits(rig) == together
     alone = item_of(rig, name)
     assert (alone.state, alone.error, alone.iterations_used) == (state, error, sweeps)
 
 
 def test_chains_that_only_an_absent_one_joined_are_solved_in_their_order() -> None:
-    rig = make_chain(6)
+    rig = rigs.make_chain(6)
     for tip, count, place in (("B5", 3, (1, 0.5, 4)), ("B3", 3, (0, 1, 3)), ("B1", 2, (0.3, 1, 1))):
-        add_constraint(rig, tip, make_empty(f"To {tip}", place), name=tip, chain_count=count)
+        rigs.add_constraint(
+            rig, tip, rigs.make_empty(f"To {tip}", place), name=tip, chain_count=count
+        )
     rig.fabrik.constraints[1].enabled = False
-    update()
-    apart = pose_bits(rig)
+    rigs.update()
+    apart = rigs.pose_bits(rig)
     for tip in ("B5", "B1"):
         item = item_of(rig, tip)
-        assert item.error == pytest.approx(tip_error(rig, tip, item.target), abs=2e-6)
+        assert item.error == pytest.approx(rigs.tip_error(rig, tip, item.target), abs=2e-6)
     rig.fabrik.constraints.remove(1)
     rig.update_tag()
-    update()
-    assert pose_bits(rig) == apart
+    rigs.update()
+    assert rigs.pose_bits(rig) == apart
 
 
 # The same everywhere
 
 
 def test_the_order_of_the_list_moves_nothing_but_last_bits(rig: Rig) -> None:
-    update()
-    before = [tuple(row) for bone in evaluated(rig).pose.bones for row in bone.matrix]
-    activate(rig)
+    rigs.update()
+    before = [tuple(row) for bone in rigs.evaluated(rig).pose.bones for row in bone.matrix]
+    rigs.activate(rig)
     rig.fabrik.active_index = len(rig.fabrik.constraints) - 1
     for _ in range(len(rig.fabrik.constraints) - 1):
         bpy.ops.fabrik.constraint_move(direction="UP")
     assert names(rig)[0] == TIPS["Y" if len(names(rig)) == 2 else "humanoid"][-1]
-    update()
-    after = [tuple(row) for bone in evaluated(rig).pose.bones for row in bone.matrix]
+    rigs.update()
+    after = [tuple(row) for bone in rigs.evaluated(rig).pose.bones for row in bone.matrix]
     for a, b in zip(before, after, strict=True):
         assert a == pytest.approx(b, abs=1e-4)
     assert states(rig) == ["REACHED"] * len(states(rig))
@@ -284,30 +273,30 @@ def test_the_order_of_the_list_moves_nothing_but_last_bits(rig: Rig) -> None:
 
 
 def test_what_hangs_on_a_body_and_what_a_body_hangs_on(rig: Rig) -> None:
-    lead = make_chain(4, "Lead")
-    moved = make_empty("Moved", (1, 0, 3))
-    add_constraint(lead, "B3", moved)
+    lead = rigs.make_chain(4, "Lead")
+    moved = rigs.make_empty("Moved", (1, 0, 3))
+    rigs.add_constraint(lead, "B3", moved)
     tip = rig.fabrik.constraints[0].name
     held = target_of(rig, tip)
     held.parent, held.parent_type, held.parent_bone = lead, "BONE", "B1"
     held.location = (0, 0, 0)
     held.matrix_parent_inverse.identity()
-    grip = make_empty("Grip", (0.1, 0.1, 0))
+    grip = rigs.make_empty("Grip", (0.1, 0.1, 0))
     grip.parent, grip.parent_type, grip.parent_bone = rig, "BONE", names(rig)[-1]
-    follower = make_chain(4, "Follower")
-    add_constraint(follower, "B3", grip, iterations=200)
+    follower = rigs.make_chain(4, "Follower")
+    rigs.add_constraint(follower, "B3", grip, iterations=200)
     for k in range(4):
         moved.location = (0.5 + 0.2 * k, 0.3 - 0.2 * k, 2.5)
-        update()
+        rigs.update()
         for item in rig.fabrik.constraints:
-            error = tip_error(rig, item.bone, item.target)
+            error = rigs.tip_error(rig, item.bone, item.target)
             assert item.error == pytest.approx(error, abs=5e-6)
-        assert tip_error(follower, "B3", grip) < 1e-3
-        before = everything_bits()
+        assert rigs.tip_error(follower, "B3", grip) < 1e-3
+        before = rigs.everything_bits()
         for ob in (lead, rig, follower):
             ob.update_tag()
-        update()
-        assert everything_bits() == before
+        rigs.update()
+        assert rigs.everything_bits() == before
 
 
 # What is said
@@ -316,24 +305,26 @@ def test_what_hangs_on_a_body_and_what_a_body_hangs_on(rig: Rig) -> None:
 def test_contradicting_targets_are_said_with_the_names_of_the_others(rig: Rig) -> None:
     a, b, *_ = rig.fabrik.constraints
     a.target.location, b.target.location = (5, 0, 1), (-5, 0, 1)
-    update()
+    rigs.update()
     for item, other in ((a, b), (b, a)):
         assert item.state == "OUT_OF_REACH"
         assert f"“{other.name}”" in item.message
         assert f"“{item.name}”" not in item.message
         assert "Weight" in item.message
-        assert item.error == pytest.approx(tip_error(rig, item.bone, item.target), abs=5e-6)
+        assert item.error == pytest.approx(rigs.tip_error(rig, item.bone, item.target), abs=5e-6)
     left = a.error
     a.weight = 10.0
-    update()
+    rigs.update()
     assert a.error < left
 
 
 def test_only_those_that_share_bones_with_it_are_named() -> None:
-    rig = make_chain(6)
+    rig = rigs.make_chain(6)
     for tip, count, place in (("B5", 2, (5, 0.5, 4)), ("B4", 3, (0, 1, 3)), ("B2", 2, (0.3, 1, 1))):
-        add_constraint(rig, tip, make_empty(f"To {tip}", place), name=tip, chain_count=count)
-    update()
+        rigs.add_constraint(
+            rig, tip, rigs.make_empty(f"To {tip}", place), name=tip, chain_count=count
+        )
+    rigs.update()
     item = item_of(rig, "B5")
     assert item.state == "OUT_OF_REACH"
     assert "“B4”" in item.message
@@ -343,33 +334,33 @@ def test_only_those_that_share_bones_with_it_are_named() -> None:
 def test_weight_0_is_said_and_the_others_go_on(rig: Rig) -> None:
     first, *others = rig.fabrik.constraints
     first.weight = 0.0
-    update()
+    rigs.update()
     assert first.state == "INVALID"
     assert "Weight is 0" in first.message
     assert worst(rig, [item.name for item in others]) < 1e-4
     first.weight = 1.0
-    update()
+    rigs.update()
     assert worst(rig) < 1e-4
 
 
 def test_a_target_on_a_bone_of_the_same_body_is_said_and_the_others_go_on(rig: Rig) -> None:
     first, *others = rig.fabrik.constraints
     first.target, first.subtarget = rig, others[-1].bone
-    update()
+    rigs.update()
     assert first.state == "INVALID"
     assert "depends on the chain itself" in first.message
     for item in others:
         assert item.state == "REACHED"
     assert worst(rig, [item.name for item in others]) < 1e-4
     first.target = target_of(rig, first.name)
-    update()
+    rigs.update()
     assert worst(rig) < 1e-4
 
 
 def test_one_without_target_is_said_and_the_others_go_on(rig: Rig) -> None:
     first, *others = rig.fabrik.constraints
     bpy.data.objects.remove(first.target)
-    update()
+    rigs.update()
     assert first.state == "INVALID"
     assert "No target" in first.message
     assert worst(rig, [item.name for item in others]) < 1e-4
@@ -378,7 +369,7 @@ def test_one_without_target_is_said_and_the_others_go_on(rig: Rig) -> None:
 def test_one_whose_target_is_nowhere_is_said_and_the_others_go_on(rig: Rig) -> None:
     first, *others = rig.fabrik.constraints
     first.target.location.x = float("nan")
-    update()
+    rigs.update()
     assert first.state == "INVALID"
     assert "invalid position" in first.message
     assert worst(rig, [item.name for item in others]) < 1e-4
@@ -387,19 +378,19 @@ def test_one_whose_target_is_nowhere_is_said_and_the_others_go_on(rig: Rig) -> N
 def test_far_targets_and_none_between_leave_the_rig_finite(rig: Rig) -> None:
     for far in (1e6, 1e18, 3e38):
         rig.fabrik.constraints[0].target.location = (far, -far, far)
-        update()
+        rigs.update()
         assert all(abs(x) < 10.0 for bone in rig.pose.bones for x in bone.tail)
 
 
 def test_one_that_is_off_says_so_while_a_bone_of_the_body_is_nowhere(rig: Rig) -> None:
     rig.fabrik.constraints[0].enabled = False
     rig.pose.bones[0].scale = (float("nan"), 1, 1)
-    update()
+    rigs.update()
     assert states(rig)[0] == "DISABLED"
     assert set(states(rig)[1:]) == {"INVALID"}
     rig.pose.bones[0].scale = (1, 1, 1)
     rig.fabrik.constraints[0].enabled = True
-    update()
+    rigs.update()
     assert worst(rig) < 1e-4
 
 
@@ -408,13 +399,13 @@ def test_one_that_is_off_says_so_while_a_bone_of_the_body_is_nowhere(rig: Rig) -
 
 def test_a_pole_is_added_where_the_chain_of_a_body_bends_already(rig: Rig) -> None:
     rig.fabrik.constraints[-1].swing = 1.0
-    update()
-    before = [tuple(row) for bone in evaluated(rig).pose.bones for row in bone.matrix]
-    activate(rig)
+    rigs.update()
+    before = [tuple(row) for bone in rigs.evaluated(rig).pose.bones for row in bone.matrix]
+    rigs.activate(rig)
     rig.fabrik.active_index = len(rig.fabrik.constraints) - 1
     assert bpy.ops.fabrik.pole_add() == {"FINISHED"}
-    update()
-    after = [tuple(row) for bone in evaluated(rig).pose.bones for row in bone.matrix]
+    rigs.update()
+    after = [tuple(row) for bone in rigs.evaluated(rig).pose.bones for row in bone.matrix]
     for a, b in zip(before, after, strict=True):
         assert a == pytest.approx(b, abs=1e-3)
     assert rig.fabrik.constraints[-1].pole_target is not None
@@ -424,25 +415,25 @@ def test_a_pole_is_added_where_the_chain_of_a_body_bends_already(rig: Rig) -> No
 def test_adding_and_removing_constraints_makes_and_parts_bodies() -> None:
     rig = make("Y")
     rig.fabrik.constraints.remove(1)
-    update()
-    one = pose_bits(rig)
-    add_constraint(rig, "D.R", target_of(rig, "D.R"), name="D.R")
-    update()
-    both = pose_bits(rig)
+    rigs.update()
+    one = rigs.pose_bits(rig)
+    rigs.add_constraint(rig, "D.R", target_of(rig, "D.R"), name="D.R")
+    rigs.update()
+    both = rigs.pose_bits(rig)
     assert both != one
     assert worst(rig) < 1e-4
     rig.fabrik.constraints.remove(1)
     rig.update_tag()
-    update()
-    assert pose_bits(rig) == one
+    rigs.update()
+    assert rigs.pose_bits(rig) == one
     item_of(rig, "D.L").chain_count = 2
-    add_constraint(rig, "D.R", target_of(rig, "D.R"), name="D.R", chain_count=2)
-    update()
+    rigs.add_constraint(rig, "D.R", target_of(rig, "D.R"), name="D.R", chain_count=2)
+    rigs.update()
     assert worst(rig) > 0.0, "they share nothing now"
     for item in rig.fabrik.constraints:
         item.chain_count = 0
-    update()
-    assert pose_bits(rig) == both
+    rigs.update()
+    assert rigs.pose_bits(rig) == both
 
 
 def make_arms(parts: int) -> Rig:
@@ -457,7 +448,7 @@ def make_arms(parts: int) -> Rig:
             head, tail = elbow.lerp(wrist, i / parts), elbow.lerp(wrist, (i + 1) / parts)
             bones[f"{name}.{side}"] = (head, tail, parent)
             parent = f"{name}.{side}"
-    rig = make_armature(bones)
+    rig = rigs.make_armature(bones)
     for side, x in (("L", 1), ("R", -1)):
         for i in range(1, parts):
             joint = rig.pose.bones[f"Twist{i}.{side}"].fabrik_joint
@@ -472,23 +463,23 @@ def make_arms(parts: int) -> Rig:
 
 
 @pytest.mark.parametrize("parts", [2, 3])
-def test_a_split_forearm_in_a_body_bends_as_one_that_is_whole(empty_file: None, parts: int) -> None:
+def test_a_split_forearm_in_a_body_bends_as_one_that_is_whole(parts: int) -> None:
     places: list[list[Vector]] = []
     targets = [Vector(to) for to in ((0.5, -0.3, 1.5), (0.3, -0.2, 1.2), (0.15, -0.25, 1.5))]
     for count in (1, parts):
         rig = make_arms(count)
         tips = [f"{'Lower' if count == 1 else f'Twist{count - 1}'}.{side}" for side in "LR"]
-        hands = [make_empty(f"Hand {tip}", tip_world(rig, tip)) for tip in tips]
+        hands = [rigs.make_empty(f"Hand {tip}", rigs.tip_world(rig, tip)) for tip in tips]
         for tip, hand in zip(tips, hands, strict=True):
-            add_constraint(rig, tip, hand, chain_count=count + 2, solver="FABRIK", swing=1.0)
+            rigs.add_constraint(rig, tip, hand, chain_count=count + 2, solver="FABRIK", swing=1.0)
         elbows: list[Vector] = []
         last = hands[0].location.copy()
         for target in targets:
             for i in range(20):
                 hands[0].location = last.lerp(target, (i + 1) / 20)
-                update()
-                elbows.append(evaluated(rig).pose.bones["Lower.L"].head.copy())
+                rigs.update()
+                elbows.append(rigs.evaluated(rig).pose.bones["Lower.L"].head.copy())
             last = target
-        assert tip_error(rig, tips[0], hands[0]) < 1e-4
+        assert rigs.tip_error(rig, tips[0], hands[0]) < 1e-4
         places.append(elbows)
     assert max((a - b).length for a, b in zip(*places, strict=True)) < 1e-3

@@ -9,26 +9,10 @@ from functools import partial
 
 import bpy
 import pytest
+import rigs
 from inside import PLACES, count, forget, start
 from mathutils import Quaternion, Vector
 from rendering import rendered, witnessed
-from rigs import (
-    activate,
-    add_constraint,
-    as_strip,
-    channels_bits,
-    curves,
-    elsewhere,
-    evaluated,
-    go,
-    make_armature,
-    make_chain,
-    make_empty,
-    pose_bits,
-    shown_bits,
-    tip_error,
-    update,
-)
 from ways_off import WAYS_OFF
 
 KEYS = (1, 20, 40)
@@ -59,29 +43,29 @@ def posed(armature, shift=0.0):
 
 
 def chain(name, count, mode):
-    armature = make_chain(count, name, mode=mode)
+    armature = rigs.make_chain(count, name, mode=mode)
     posed(armature)
     return armature
 
 
 def arms(name):
-    armature = make_armature(ARMS, name)
+    armature = rigs.make_armature(ARMS, name)
     posed(armature)
     return armature
 
 
 def one(rig, **settings):
     tip = rig.pose.bones[-1]
-    update()
-    target = evaluated(rig).pose.bones[tip.name].tail
-    add_constraint(
-        rig, tip.name, make_empty("Left", target + Vector((0.05, 0.02, -0.05))), **settings
+    rigs.update()
+    target = rigs.evaluated(rig).pose.bones[tip.name].tail
+    rigs.add_constraint(
+        rig, tip.name, rigs.make_empty("Left", target + Vector((0.05, 0.02, -0.05))), **settings
     )
 
 
 def both(rig, **settings):
-    add_constraint(rig, "Lower.L", make_empty("Left", (0.7, 0.2, 1.4)), **settings)
-    add_constraint(rig, "Lower.R", make_empty("Right", (-0.5, 0.4, 1.6)), **settings)
+    rigs.add_constraint(rig, "Lower.L", rigs.make_empty("Left", (0.7, 0.2, 1.4)), **settings)
+    rigs.add_constraint(rig, "Lower.R", rigs.make_empty("Right", (-0.5, 0.4, 1.6)), **settings)
 
 
 KINDS = {
@@ -127,10 +111,10 @@ def make(kind, influence=1.0, is_keyed=False):
     constrain(rig)
     for item in rig.fabrik.constraints:
         item.influence = influence
-    go(7 if is_keyed else 1)
-    update()
+    rigs.go(7 if is_keyed else 1)
+    rigs.update()
     assert {item.state for item in rig.fabrik.constraints} <= SOLVED
-    assert pose_bits(rig) != pose_bits(twin)
+    assert rigs.pose_bits(rig) != rigs.pose_bits(twin)
     return rig, twin
 
 
@@ -152,7 +136,7 @@ def rotation(bone):
 @contextmanager
 def at_work(armature):
     """In Pose Mode with all bones selected, the pointer over a 3D view."""
-    activate(armature)
+    rigs.activate(armature)
     bpy.ops.object.mode_set(mode="POSE")
     try:
         window = bpy.context.window_manager.windows[0]
@@ -170,7 +154,7 @@ def use(tool, *armatures):
     for armature in armatures:
         with at_work(armature):
             tool()
-    update()
+    rigs.update()
 
 
 def limits(armature):
@@ -183,7 +167,7 @@ def limits(armature):
 def animation(armature):
     return {
         (curve.data_path, curve.array_index): [tuple(point.co) for point in curve.keyframe_points]
-        for curve in curves(armature)
+        for curve in rigs.curves(armature)
         if curve.data_path.startswith("pose.")
     }
 
@@ -206,7 +190,7 @@ def channels(armature):
 
 
 def shown(armature):
-    return [x for bone in evaluated(armature).pose.bones for row in bone.matrix for x in row]
+    return [x for bone in rigs.evaluated(armature).pose.bones for row in bone.matrix for x in row]
 
 
 def distance(first, second):
@@ -215,7 +199,7 @@ def distance(first, second):
 
 def drag(rig):
     rig.fabrik.constraints[0].target.location.x += 0.05
-    update()
+    rigs.update()
 
 
 def animation_of(rig):
@@ -232,40 +216,40 @@ def assign(rig, action):
 
 
 def mute_curves(armature, is_muted):
-    for curve in curves(armature):
+    for curve in rigs.curves(armature):
         curve.mute = is_muted
     armature.animation_data.action.update_tag()
 
 
 def look(armature):
     """Return the bones as evaluated, and their channels."""
-    return pose_bits(armature), shown_bits(armature)
+    return rigs.pose_bits(armature), rigs.shown_bits(armature)
 
 
 def assert_off_is_fk(rig, twin):
     """And on again, it is as before."""
-    solved = pose_bits(rig)
+    solved = rigs.pose_bits(rig)
     influences = [item.influence for item in rig.fabrik.constraints]
     for item in rig.fabrik.constraints:
         item.influence = 0.0
-    update()
+    rigs.update()
     assert look(rig) == look(twin)
     for item, influence in zip(rig.fabrik.constraints, influences, strict=True):
         item.influence = influence
-    update()
-    assert pose_bits(rig) == solved
+    rigs.update()
+    assert rigs.pose_bits(rig) == solved
 
 
 def assert_reached(rig):
     """A constraint that says so has its target, with all of its influence."""
     for item in rig.fabrik.constraints:
         item.influence = 1.0
-    update()
+    rigs.update()
     for item in rig.fabrik.constraints:
         assert item.state in SOLVED
         if item.state == "REACHED":
             assert not item.message
-            assert tip_error(rig, item.bone, item.target) < 1e-3
+            assert rigs.tip_error(rig, item.bone, item.target) < 1e-3
 
 
 @pytest.mark.parametrize(
@@ -278,12 +262,12 @@ def test_off_gives_the_fk_pose_back(kind, is_keyed, off):
     """At once, also where it is keyed."""
     rig, twin = make(kind, is_keyed=is_keyed)
     for frame in (2, 9, 1):
-        go(frame)
+        rigs.go(frame)
         assert_same(rig, twin)
-        assert shown_bits(rig) != shown_bits(twin)
+        assert rigs.shown_bits(rig) != rigs.shown_bits(twin)
 
     off(rig)
-    update()
+    rigs.update()
 
     assert look(rig) == look(twin)
 
@@ -294,7 +278,7 @@ def test_half_influence_lies_half_way_and_both_ends_are_approached_smoothly(kind
     turns = []
     for influence in (0.0, 1e-6, 0.5, 1 - 1e-6, 1.0):
         switch(rig, influence)
-        turns.append([bone.matrix_basis.to_quaternion() for bone in evaluated(rig).pose.bones])
+        turns.append([bone.matrix_basis.to_quaternion() for bone in rigs.evaluated(rig).pose.bones])
 
     for fk, nearly_fk, half, nearly_solved, solved in zip(*turns, strict=True):
         whole = fk.rotation_difference(solved).angle
@@ -310,32 +294,35 @@ def test_changing_the_rotation_mode_keeps_the_input(kind, mode):
     rig, twin = make(kind)
     for bone in (*rig.pose.bones, *twin.pose.bones):
         bone.rotation_mode = mode
-    update()
+    rigs.update()
     for frame in (3, 1):
-        go(frame)
+        rigs.go(frame)
         assert_same(rig, twin)
     assert_off_is_fk(rig, twin)
     assert_reached(rig)
 
 
-def test_shorter_chain_gives_the_freed_bone_its_fk_pose_back(empty_file):
+def test_shorter_chain_gives_the_freed_bone_its_fk_pose_back():
     rig, twin = make("four bones, Euler")
     item = rig.fabrik.constraints[0]
     item.chain_count = 2
-    update()
+    rigs.update()
 
     for name in ("B0", "B1"):
-        assert evaluated(rig).pose.bones[name].matrix == evaluated(twin).pose.bones[name].matrix
-    solved = pose_bits(rig)
-    add_constraint(twin, item.bone, item.target, chain_count=2)
+        assert (
+            rigs.evaluated(rig).pose.bones[name].matrix
+            == rigs.evaluated(twin).pose.bones[name].matrix
+        )
+    solved = rigs.pose_bits(rig)
+    rigs.add_constraint(twin, item.bone, item.target, chain_count=2)
     for bone, source in zip(twin.pose.bones, rig.pose.bones, strict=True):
         for name in (*JOINT, "swing_z"):
             setattr(bone.fabrik_joint, name, getattr(source.fabrik_joint, name))
-    update()
-    assert pose_bits(twin) == solved
+    rigs.update()
+    assert rigs.pose_bits(twin) == solved
 
 
-def test_keys_of_a_script_act_at_the_next_frame(empty_file):
+def test_keys_of_a_script_act_at_the_next_frame():
     """Without an update in between; and so do those that it moves."""
     rig, twin = make("three bones, axis angle", 0.5)
     target = rig.fabrik.constraints[0].target
@@ -350,43 +337,43 @@ def test_keys_of_a_script_act_at_the_next_frame(empty_file):
         for ob in (rig, twin):
             change(ob)
         for frame in (1, 10, 20):
-            go(frame)
+            rigs.go(frame)
             assert_same(rig, twin)
-            assert pose_bits(rig) != poses.get(frame)
-            poses[frame] = pose_bits(rig)
+            assert rigs.pose_bits(rig) != poses.get(frame)
+            poses[frame] = rigs.pose_bits(rig)
         assert len(set(poses.values())) == 3
     forget()
     for frame in (1, 20, 10):
-        go(frame)
-        assert pose_bits(rig) == poses[frame]
+        rigs.go(frame)
+        assert rigs.pose_bits(rig) == poses[frame]
 
 
 @pytest.mark.parametrize("shorten", (lambda items: items.remove(0), lambda items: items.clear()))
-def test_list_that_a_script_shortens_is_noticed_at_the_next_frame(empty_file, shorten, capfd):
+def test_list_that_a_script_shortens_is_noticed_at_the_next_frame(shorten, capfd):
     """Removing an item calls nobody, so that the first to notice is the next evaluation."""
     rig, twin = make("four bones, Euler", is_keyed=True)
-    add_constraint(rig, "B1", make_empty(), influence=0.0)
-    go(3)
+    rigs.add_constraint(rig, "B1", rigs.make_empty(), influence=0.0)
+    rigs.go(3)
     capfd.readouterr()
 
     shorten(rig.fabrik.constraints)
-    go(4)
+    rigs.go(4)
 
     assert look(rig) == look(twin)
     assert capfd.readouterr().out == ""
 
 
-def test_list_that_a_script_reorders_is_noticed_at_the_next_update(empty_file):
+def test_list_that_a_script_reorders_is_noticed_at_the_next_update():
     rig, _ = make("four bones, Euler")
-    add_constraint(rig, "B1", make_empty("Other", (0, 1, 1)), influence=0.0)
-    update()
-    solved, states = pose_bits(rig), [item.state for item in rig.fabrik.constraints]
+    rigs.add_constraint(rig, "B1", rigs.make_empty("Other", (0, 1, 1)), influence=0.0)
+    rigs.update()
+    solved, states = rigs.pose_bits(rig), [item.state for item in rig.fabrik.constraints]
 
     rig.fabrik.constraints.move(0, 1)
     rig.update_tag()
-    update()
+    rigs.update()
 
-    assert pose_bits(rig) == solved
+    assert rigs.pose_bits(rig) == solved
     assert [item.state for item in rig.fabrik.constraints] == states[::-1]
     assert states[1] == "DISABLED"
 
@@ -394,7 +381,7 @@ def test_list_that_a_script_reorders_is_noticed_at_the_next_update(empty_file):
 def switch(rig, influence):
     for item in rig.fabrik.constraints:
         item.influence = influence
-    update()
+    rigs.update()
 
 
 def reopen(_armature):
@@ -404,9 +391,9 @@ def reopen(_armature):
 
 
 def in_mode(armature, mode):
-    activate(armature)
+    rigs.activate(armature)
     bpy.ops.object.mode_set(mode=mode)
-    update()
+    rigs.update()
 
 
 def is_cancelled(armature):
@@ -415,18 +402,18 @@ def is_cancelled(armature):
     for step in (1, 2):
         for bone, numbers in zip(armature.pose.bones, before, strict=True):
             setattr(bone, rotation(bone), [x + 0.1 * step for x in numbers])
-        update()
+        rigs.update()
     for bone, numbers in zip(armature.pose.bones, before, strict=True):
         setattr(bone, rotation(bone), numbers)
 
 
 def at_the_frame(_armature):
-    go(bpy.context.scene.frame_current)
+    rigs.go(bpy.context.scene.frame_current)
 
 
 def in_rest_position(armature):
     armature.data.pose_position = "REST"
-    go(bpy.context.scene.frame_current)
+    rigs.go(bpy.context.scene.frame_current)
     rest = [x for bone in armature.data.bones for row in bone.matrix_local for x in row]
     assert distance(shown(armature), rest) < 1e-6
 
@@ -463,9 +450,9 @@ def flicker(armature):
     """Switch it off and on many times."""
     for i in range(20):
         switch(armature, (0.0, 0.37, 0.7)[i % 3])
-        go(i)
+        rigs.go(i)
     switch(armature, 0.7)
-    go(1)
+    rigs.go(1)
 
 
 HARMLESS = {
@@ -537,7 +524,7 @@ def is_driven_no_more(armature):
 def has_another_chain(armature):
     if armature.fabrik.constraints:
         bone = armature.pose.bones[-2].name
-        add_constraint(armature, bone, make_empty("Other", (0, 1, 1.5)), influence=0.5)
+        rigs.add_constraint(armature, bone, rigs.make_empty("Other", (0, 1, 1.5)), influence=0.5)
 
 
 def has_lost_its_first_chain(armature):
@@ -561,7 +548,7 @@ def has_numbers_beside_keyed_ones(armature):
     for frame, value in ((1, 0.1), (20, 0.9)):
         getattr(bone, rotation(bone))[0] = value
         bone.keyframe_insert(rotation(bone), index=0, frame=frame)
-    go(5)
+    rigs.go(5)
     getattr(bone, rotation(bone))[2] = 0.7
 
 
@@ -588,44 +575,44 @@ FREELY = {
 
 def silenced(silence):
     """Silence the keys, and pose all bones by hand: else the solution would be taken for keys."""
-    return silence, lambda _: go(4), pose_anew
+    return silence, lambda _: rigs.go(4), pose_anew
 
 
 def mute_group(armature):
     group = armature.animation_data.action.groups.new("Keys")
     group.mute = True
-    for curve in curves(armature):
+    for curve in rigs.curves(armature):
         curve.group = group
 
 
 def empty_curves(armature):
-    for curve in curves(armature):
+    for curve in rigs.curves(armature):
         while curve.keyframe_points:
             curve.keyframe_points.remove(curve.keyframe_points[0])
 
 
 def mute_track(armature):
-    as_strip(armature)
+    rigs.as_strip(armature)
     armature.animation_data.nla_tracks[0].mute = True
 
 
 def solo_another_track(armature):
-    as_strip(armature)
+    rigs.as_strip(armature)
     armature.animation_data.nla_tracks.new().is_solo = True
 
 
 def switch_the_nla_off(armature):
-    as_strip(armature)
+    rigs.as_strip(armature)
     armature.animation_data.use_nla = False
 
 
 def end_strip(armature):
-    strip = as_strip(armature)
+    strip = rigs.as_strip(armature)
     strip.frame_end, strip.extrapolation = 10, "NOTHING"
 
 
 def raise_curves(armature):
-    for curve in curves(armature):
+    for curve in rigs.curves(armature):
         for point in curve.keyframe_points:
             point.co.y += 0.2
         curve.update()
@@ -670,24 +657,24 @@ WITH_KEYS = {
     "with its action taken away": silenced(without_action),
     "with raised keys": raise_curves,
     "with keys of another bone": key_another_bone,
-    "in a muted strip": lambda ob: setattr(as_strip(ob), "mute", True),
-    "in a strip, with keys of a script": (as_strip, key_by_script),
-    "in a strip, with tagged keys": (as_strip, key_by_script, tag),
-    "in a strip of a file, with keys": (as_strip, reopen, key_by_script),
-    "in a strip of a file, with tagged keys": (as_strip, reopen, key_by_script, tag),
+    "in a muted strip": lambda ob: setattr(rigs.as_strip(ob), "mute", True),
+    "in a strip, with keys of a script": (rigs.as_strip, key_by_script),
+    "in a strip, with tagged keys": (rigs.as_strip, key_by_script, tag),
+    "in a strip of a file, with keys": (rigs.as_strip, reopen, key_by_script),
+    "in a strip of a file, with tagged keys": (rigs.as_strip, reopen, key_by_script, tag),
 }
 if not hasattr(bpy.types, "ActionLayer"):
     # Since 4.4 Blender evaluates the curves of a muted group all the same.
     WITH_KEYS["with a muted group"] = silenced(mute_group)
 
 WITH_THE_SAME_KEYS = {
-    "with its action away and back": (*silenced(without_action), with_action, lambda _: go(7)),
+    "with its action away and back": (*silenced(without_action), with_action, lambda _: rigs.go(7)),
     "with its keys muted and back": (
         *silenced(partial(mute_curves, is_muted=True)),
         partial(mute_curves, is_muted=False),
-        lambda _: go(7),
+        lambda _: rigs.go(7),
     ),
-    "in a strip": as_strip,
+    "in a strip": rigs.as_strip,
     "in a strip that ends": end_strip,
 }
 NEED = {**WITH_KEYS, **WITH_THE_SAME_KEYS}
@@ -709,29 +696,29 @@ def test_edit_does_to_fk_what_it_does_to_a_twin(kind, edit, request):
         is_strict = bpy.app.version >= (5, 0)  # 4.2 evaluates keyed modes in another order.
         request.applymarker(pytest.mark.xfail(reason=NOT_YET[edit], strict=is_strict))
     rig, twin = make(kind, 0.7, is_keyed=edit in NEED)
-    solved = pose_bits(rig)
+    solved = rigs.pose_bits(rig)
     steps = EDITS[edit] if isinstance(EDITS[edit], tuple) else (EDITS[edit],)
     for step in steps:
         for name in ("Rig", "Twin"):
             step(bpy.data.objects[name])
-        update()
+        rigs.update()
     rig, twin = pair()
     assert_same(rig, twin)
     is_unchanged = edit in HARMLESS or edit in WITH_THE_SAME_KEYS
-    assert (pose_bits(rig) == solved) == is_unchanged
+    assert (rigs.pose_bits(rig) == solved) == is_unchanged
     drag(rig)
     assert_off_is_fk(rig, twin)
 
     poses = {}
     for frame in (11, 25, 7, 1):
-        go(frame)
+        rigs.go(frame)
         assert_same(rig, twin)
         assert distance(shown(rig), shown(twin)) > 1e-3
-        poses[frame] = pose_bits(rig)
+        poses[frame] = rigs.pose_bits(rig)
     forget()
     for frame in (7, 11, 1, 25):
-        go(frame)
-        assert pose_bits(rig) == poses[frame], frame
+        rigs.go(frame)
+        assert rigs.pose_bits(rig) == poses[frame], frame
     assert_off_is_fk(rig, twin)
     assert_reached(rig)
 
@@ -742,11 +729,11 @@ KEYING_SETS = ("Location", "Rotation", "LocRotScale", "WholeCharacter")
 def assert_keying_moves_nothing(rig, twin, key):
     """Keys put four times, by a function of the frame, leave FK and what is shown as they are."""
     for frame in (3, 8, 13, 30):
-        go(frame)
-        fk, before = channels_bits(rig), shown(rig)
+        rigs.go(frame)
+        fk, before = rigs.channels_bits(rig), shown(rig)
         key(frame)
-        assert channels_bits(rig) == fk
-        for look in (lambda: None, partial(go, frame)):
+        assert rigs.channels_bits(rig) == fk
+        for look in (lambda: None, partial(rigs.go, frame)):
             look()
             assert distance(shown(rig), before) <= 1e-6
             assert_same(rig, twin)
@@ -773,7 +760,7 @@ def test_keying_from_python_keeps_fk_and_moves_nothing(kind, influence, is_keyed
     def key(frame):
         for ob in (rig, twin):
             key_all(ob, frame)
-        update()
+        rigs.update()
 
     assert_keying_moves_nothing(rig, twin, key)
 
@@ -788,7 +775,7 @@ def pasted(**settings):
     """Copy a pose and paste it over another one."""
     bpy.ops.pose.copy()
     posed(bpy.context.object, 0.4)
-    update()
+    rigs.update()
     bpy.ops.pose.paste(**settings)
 
 
@@ -801,7 +788,7 @@ def key_first(tool):
 def pose_first(tool):
     """Have something that is not keyed."""
     posed(bpy.context.object, 0.4)
-    update()
+    rigs.update()
     tool()
 
 
@@ -864,7 +851,7 @@ def test_tool_does_to_fk_what_it_does_to_a_twin(kind, is_keyed, tool):
     assert_same(rig, twin)
 
     for frame in (11, 20, 1):
-        go(frame)
+        rigs.go(frame)
         assert_same(rig, twin)
 
 
@@ -873,17 +860,21 @@ UNCHANGED = ("to quaternions", "clear to the keys", "paste", "paste on selected"
 
 
 @pytest.mark.parametrize("tool", TOOLS)
-def test_tool_changes_something(empty_file, tool):
+def test_tool_changes_something(tool):
     """Else the test above would show nothing."""
     rig, _ = make("left and right", is_keyed=True)
-    before = channels_bits(rig), animation(rig), [bone.rotation_mode for bone in rig.pose.bones]
+    before = (
+        rigs.channels_bits(rig),
+        animation(rig),
+        [bone.rotation_mode for bone in rig.pose.bones],
+    )
     use(TOOLS[tool], rig)
-    after = channels_bits(rig), animation(rig), [bone.rotation_mode for bone in rig.pose.bones]
+    after = rigs.channels_bits(rig), animation(rig), [bone.rotation_mode for bone in rig.pose.bones]
     assert after != before or tool in UNCHANGED
 
 
 @pytest.mark.parametrize("tool", TOOLS)
-def test_tool_leaves_the_limits_alone(empty_file, tool):
+def test_tool_leaves_the_limits_alone(tool):
     rig, _ = make("left and right", is_keyed=True)
     before = limits(rig)
     use(TOOLS[tool], rig)
@@ -891,7 +882,7 @@ def test_tool_leaves_the_limits_alone(empty_file, tool):
 
 
 @pytest.mark.parametrize("is_flipped", (False, True), ids=("plain", "flipped"))
-def test_paste_leaves_the_limits_alone(empty_file, is_flipped):
+def test_paste_leaves_the_limits_alone(is_flipped):
     rig, _ = make("left and right")
 
     def tool():
@@ -906,25 +897,25 @@ def test_paste_leaves_the_limits_alone(empty_file, is_flipped):
 
 
 @pytest.mark.parametrize(("tool", "is_keyed"), USES)
-def test_tool_is_undone_and_redone(empty_file, is_keyed, tool):
+def test_tool_is_undone_and_redone(is_keyed, tool):
     rig, twin = make("left and right", is_keyed=is_keyed)
     bpy.ops.ed.undo_push(message="start")
-    before = channels_bits(rig), animation(rig)
+    before = rigs.channels_bits(rig), animation(rig)
     seen = shown(rig)
     use(TOOLS[tool], rig, twin)
     bpy.ops.ed.undo_push(message="tool")
-    after, seen_after = (channels_bits(rig), animation(rig)), shown(rig)
+    after, seen_after = (rigs.channels_bits(rig), animation(rig)), shown(rig)
 
     bpy.ops.ed.undo()
-    update()
+    rigs.update()
     rig, twin = pair()
-    assert (channels_bits(rig), animation(rig)) == before
+    assert (rigs.channels_bits(rig), animation(rig)) == before
     assert_same(rig, twin)
     assert distance(shown(rig), seen) <= 1e-6
     bpy.ops.ed.redo()
-    update()
+    rigs.update()
     rig, twin = pair()
-    assert (channels_bits(rig), animation(rig)) == after
+    assert (rigs.channels_bits(rig), animation(rig)) == after
     assert_same(rig, twin)
     assert distance(shown(rig), seen_after) <= 1e-6
 
@@ -936,7 +927,7 @@ def test_visual_transform_makes_the_shown_pose_fk(kind, influence, is_keyed):
     use(bpy.ops.pose.visual_transform_apply, rig)
     for item in rig.fabrik.constraints:
         item.enabled = False
-    update()
+    rigs.update()
 
     assert distance(shown(rig), before) <= 2e-5
 
@@ -954,7 +945,7 @@ def test_applied_pose_makes_the_shown_pose_the_rest_pose(kind, influence):
         assert distance([rest[i] for i in places], [before[i] for i in places]) <= 1e-4
     for item in rig.fabrik.constraints:
         item.enabled = False
-    update()
+    rigs.update()
     assert distance(shown(rig), rest) <= 1e-5
 
 
@@ -971,15 +962,15 @@ def test_transforming_bones_is_the_new_fk_pose(kind, is_keyed, is_auto_keyed):
     turned = channels(rig)
     assert turned != fk
     assert not is_auto_keyed or animation(rig)
-    go(bpy.context.scene.frame_current)
+    rigs.go(bpy.context.scene.frame_current)
     assert channels(rig) == (turned if is_auto_keyed or not is_keyed else fk)
 
 
-def test_file_shows_fk_without_the_extension(empty_file, tmp_path):
+def test_file_shows_fk_without_the_extension(tmp_path):
     for i, (name, is_keyed) in enumerate((n, k) for n in KINDS for k in (False, True)):
         for ob in make(name, is_keyed=is_keyed):
             ob.name = f"{ob.name} {i}"
-    go(7)
+    rigs.go(7)
     bpy.ops.wm.save_as_mainfile(filepath=str(tmp_path / "shot.blend"))
     question = """[
         channels_bits(bpy.data.objects[f"Rig {i}"]) == channels_bits(bpy.data.objects[f"Twin {i}"])
@@ -988,16 +979,16 @@ def test_file_shows_fk_without_the_extension(empty_file, tmp_path):
     ]"""
 
     for frame in ("", "go(11)"):
-        answer, _ = elsewhere(tmp_path / "shot.blend", frame, question, with_addon=False)
+        answer, _ = rigs.elsewhere(tmp_path / "shot.blend", frame, question, with_addon=False)
         assert answer == [True] * 12
 
 
-def test_bones_turned_without_the_extension_are_the_new_input(empty_file, tmp_path):
+def test_bones_turned_without_the_extension_are_the_new_input(tmp_path):
     rig, _ = make("four bones, Euler")
-    solved, before = pose_bits(rig), tuple(rig.pose.bones["B1"].rotation_euler)
+    solved, before = rigs.pose_bits(rig), tuple(rig.pose.bones["B1"].rotation_euler)
     blend = tmp_path / "shot.blend"
     bpy.ops.wm.save_as_mainfile(filepath=str(blend))
-    answer, printed = elsewhere(
+    answer, printed = rigs.elsewhere(
         blend,
         """
         for name in ("Rig", "Twin"):
@@ -1020,33 +1011,33 @@ def test_bones_turned_without_the_extension_are_the_new_input(empty_file, tmp_pa
     for ob in (rig, twin):
         ob.location.x = 0
         ob.pose.bones["B1"].rotation_euler = before
-    update()
-    assert pose_bits(rig) == solved
+    rigs.update()
+    assert rigs.pose_bits(rig) == solved
     assert_reached(rig)
 
 
 def test_extension_switched_off_shows_fk_and_comes_back(addon, kind, influence, is_keyed):
     rig, twin = make(kind, influence, is_keyed)
-    fk, solved = channels_bits(rig), pose_bits(rig)
+    fk, solved = rigs.channels_bits(rig), rigs.pose_bits(rig)
 
     addon.unregister()
     try:
-        assert channels_bits(rig) == fk
+        assert rigs.channels_bits(rig) == fk
         for ob in (rig, twin):
             ob.update_tag()
-        update()
-        assert pose_bits(rig) == pose_bits(twin)
+        rigs.update()
+        assert rigs.pose_bits(rig) == rigs.pose_bits(twin)
         for frame in (13, bpy.context.scene.frame_current):
-            go(frame)
+            rigs.go(frame)
             assert_same(rig, twin)
-            assert pose_bits(rig) == pose_bits(twin)
+            assert rigs.pose_bits(rig) == rigs.pose_bits(twin)
     finally:
         addon.register()
     start()
 
-    assert pose_bits(rig) == solved
+    assert rigs.pose_bits(rig) == solved
     assert_same(rig, twin)
-    go(19)
+    rigs.go(19)
     assert_same(rig, twin)
 
 
@@ -1072,26 +1063,26 @@ def breaks(*_, **__):
 )
 def test_error_in_a_handler_leaves_fk(addon, kind, is_keyed, place, monkeypatch, capfd):
     rig, twin = make(kind, is_keyed=is_keyed)
-    solved = pose_bits(rig)
+    solved = rigs.pose_bits(rig)
 
     with monkeypatch.context() as patch:
         patch.setattr(*PLACES[place], breaks)
         for frame in (9, 13, 25):
-            go(frame)
+            rigs.go(frame)
             assert_same(rig, twin)
             for item in rig.fabrik.constraints:
                 item.target.location.x += 0.01
             for ob in (rig, twin):
                 ob.update_tag()
-            update()
+            rigs.update()
             assert_same(rig, twin)
     capfd.readouterr()
     for item in rig.fabrik.constraints:
         item.target.location.x -= 0.03
-    go(7 if is_keyed else 1)
-    update()
+    rigs.go(7 if is_keyed else 1)
+    rigs.update()
 
-    assert distance_of(solved, pose_bits(rig)) <= 1e-5
+    assert distance_of(solved, rigs.pose_bits(rig)) <= 1e-5
     assert_same(rig, twin)
     assert "could not pose" not in "".join(capfd.readouterr())
 
@@ -1113,13 +1104,13 @@ def test_error_half_way_through_writing_leaves_fk(kind, is_keyed, monkeypatch, c
     with monkeypatch.context() as patch:
         count(patch, "write a channel", every_second)
         for frame in (9, 13, 25):
-            go(frame)
+            rigs.go(frame)
             assert_same(rig, twin)
             rig.fabrik.constraints[0].target.location.x += 0.1
-            update()
+            rigs.update()
             assert_same(rig, twin)
     capfd.readouterr()
-    go(26)
+    rigs.go(26)
     assert_same(rig, twin)
 
 
@@ -1141,10 +1132,10 @@ def test_handler_of_others_that_raises_leaves_fk(kind, is_keyed, name, capfd):
     rig, twin = make(kind, is_keyed=is_keyed)
     with handling(name, breaks):
         for frame in (9, 13, 25):
-            go(frame)
+            rigs.go(frame)
             assert_same(rig, twin)
             rig.fabrik.constraints[0].target.location.x += 0.1
-            update()
+            rigs.update()
             assert_same(rig, twin)
     assert "could not pose" not in "".join(capfd.readouterr())
 
@@ -1162,9 +1153,9 @@ def test_handler_of_others_that_poses_a_bone_poses_fk(kind, is_keyed, name):
 
     with handling(name, pose):
         for frame in (9, 13, 25, 9):
-            go(frame)
+            rigs.go(frame)
             assert_same(rig, twin)
-            update()
+            rigs.update()
             assert_same(rig, twin)
 
 
@@ -1181,7 +1172,7 @@ def test_handler_of_others_that_turns_a_bone_further_turns_fk(kind, name):
 
     with handling(name, pose):
         for frame in (9, 13, 25, 9):
-            go(frame)
+            rigs.go(frame)
             assert_same(rig, twin)
 
 
@@ -1203,11 +1194,11 @@ def test_handler_of_others_reads_fk(kind, is_keyed, name, is_first):
     for _ in range(2):
         with handling(name, lambda *_: read.append(list(map(channels, pair()))), is_first):
             for frame in (9, 13, 25, 9):
-                go(frame)
+                rigs.go(frame)
                 drag(rig)
         with handling(name, lambda *_: read.append(list(map(channels, pair()))), is_first):
             drag(rig)
-            go(13)
+            rigs.go(13)
     assert len(read) >= 10
     assert all(own == wanted for own, wanted in read)
 
@@ -1225,18 +1216,18 @@ def test_handler_of_others_that_keys_keys_fk(kind, is_keyed, name, has_update, i
         for ob in pair():
             key_all(ob, scene.frame_current)
         if has_update:
-            update()
+            rigs.update()
 
     for frame in (9, 13, 25, 30, 9):
         with handling(name, record, is_first):
-            go(frame)
+            rigs.go(frame)
             assert_same(rig, twin)
             drag(rig)
             assert_same(rig, twin)
         before = shown(rig)
         assert distance(before, shown(twin)) > 1e-3
         forget()
-        go(frame)
+        rigs.go(frame)
         assert distance(shown(rig), before) <= 1e-6
 
 
@@ -1267,13 +1258,13 @@ def test_what_a_handler_of_others_sets_is_solved_at_once(what, name, is_always, 
     second = first.copy()
     second.name = "B"
     assign(rig, second)
-    for curve in curves(rig):
+    for curve in rigs.curves(rig):
         for key in curve.keyframe_points:
             key.co.y += 0.2
         curve.update()
     assign(rig, first)
     for frame in range(1, 8):
-        go(frame)
+        rigs.go(frame)
     last = []
 
     def swap(scene, *_):
@@ -1284,15 +1275,15 @@ def test_what_a_handler_of_others_sets_is_solved_at_once(what, name, is_always, 
 
     for frame in (3, 4, 5, 6, 3, 4):
         with handling(name, swap, is_first):
-            go(frame)
+            rigs.go(frame)
             rig.update_tag()
-            update()
-            seen = pose_bits(rig)
+            rigs.update()
+            seen = rigs.pose_bits(rig)
         forget()
-        go(frame)
+        rigs.go(frame)
         rig.update_tag()
-        update()
-        assert distance_of(pose_bits(rig), seen) <= 1e-6, frame
+        rigs.update()
+        assert distance_of(rigs.pose_bits(rig), seen) <= 1e-6, frame
         last.clear()
 
 
@@ -1337,7 +1328,7 @@ def test_handlers_that_others_take_away_leave_fk_and_come_back(
 
     for frame in (9, 13):
         disturb()
-        go(frame)
+        rigs.go(frame)
         assert_same(rig, twin)
         disturb()
         drag(rig)
@@ -1346,14 +1337,14 @@ def test_handlers_that_others_take_away_leave_fk_and_come_back(
         lists[name].remove(breaks)
     for _ in range(2):
         drag(rig)
-        go(25)
+        rigs.go(25)
 
     assert {name: lists[name][:] for name in UPDATES} == before
-    seen = pose_bits(rig)
+    seen = rigs.pose_bits(rig)
     assert distance(shown(rig), shown(twin)) > 1e-3
     forget()
-    go(25)
-    assert pose_bits(rig) == seen
+    rigs.go(25)
+    assert rigs.pose_bits(rig) == seen
     capfd.readouterr()
 
 
@@ -1362,16 +1353,16 @@ def test_handlers_that_others_clear_everywhere_come_back_with_a_setting(lists):
     before = {name: ours(handlers) for name, handlers in lists.items()}
     for handlers in lists.values():
         handlers.clear()
-    go(5)
+    rigs.go(5)
     rig.fabrik.constraints[0].use_tail = False
 
     assert {name: ours(handlers) for name, handlers in lists.items()} == before
     drag(rig)
     assert_same(rig, twin)
-    seen = pose_bits(rig)
+    seen = rigs.pose_bits(rig)
     forget()
-    go(6)
-    assert pose_bits(rig) == seen != pose_bits(twin)
+    rigs.go(6)
+    assert rigs.pose_bits(rig) == seen != rigs.pose_bits(twin)
 
 
 RENDERS = ("frame_change_post", "render_pre", "render_post", "render_write", "render_complete")
@@ -1422,11 +1413,11 @@ def test_pose_goes_with_a_renamed_bone(kind, is_keyed, is_off, capfd):
     name = rig.pose.bones[0].name
     for ob in (rig, twin):
         ob.pose.bones[name].keyframe_insert(rotation(ob.pose.bones[name]), frame=20)
-    update()
+    rigs.update()
     for ob in (rig, twin):
         ob.data.bones[name].name = name.swapcase()
         posed(ob, 0.4)
-    update()
+    rigs.update()
     assert_same(rig, twin)
     assert "could not pose" not in "".join(capfd.readouterr())
 
@@ -1435,18 +1426,18 @@ def test_render_leaves_fk_and_is_right(kind, influence, is_keyed):
     rig, twin = make(kind, influence, is_keyed)
     expected = {}
     for frame in (3, 4, 5):
-        go(frame)
-        expected[frame] = pose_bits(rig, twin)
-    go(9)
-    fk = channels_bits(rig)
+        rigs.go(frame)
+        expected[frame] = rigs.pose_bits(rig, twin)
+    rigs.go(9)
+    fk = rigs.channels_bits(rig)
     seen = rendered(3, 5)
 
     assert sorted(seen) == [3, 4, 5]
     for frame in (3, 4, 5):
         assert seen[frame] == expected[frame], f"frame {frame}"
     assert bpy.context.scene.frame_current == 9
-    assert channels_bits(rig) == fk
+    assert rigs.channels_bits(rig) == fk
     assert_same(rig, twin)
     for frame in (4, 9):
-        go(frame)
+        rigs.go(frame)
         assert_same(rig, twin)

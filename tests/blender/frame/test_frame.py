@@ -13,17 +13,8 @@ from typing import Any
 
 import bpy
 import pytest
+import rigs
 from inside import count, forget
-from rigs import (
-    add_constraint,
-    go,
-    make_chain,
-    make_empty,
-    pose_bits,
-    tip_error,
-    update,
-    watch,
-)
 
 import addon
 from addon.blender import animation
@@ -94,13 +85,13 @@ def test_types_cost_nothing_at_run_time(package: str) -> None:
 
 @pytest.fixture
 def limb(empty_file: None) -> Any:
-    rig = make_chain(2, "Limb")
-    target = make_empty("Target", (1.0, 0.0, 1.0))
+    rig = rigs.make_chain(2, "Limb")
+    target = rigs.make_empty("Target", (1.0, 0.0, 1.0))
     for frame in range(1, 120, 10):
         target.location = (1.0 + 0.005 * frame, 0.3, 1.0 - 0.003 * frame)
         target.keyframe_insert("location", frame=frame)
-    add_constraint(rig, "B1", target, solver="TWO_BONE")
-    update()
+    rigs.add_constraint(rig, "B1", target, solver="TWO_BONE")
+    rigs.update()
     return rig
 
 
@@ -148,7 +139,7 @@ def test_what_moves_is_not_listed_for_a_handler_of_another_add_on(
     count(monkeypatch, "list tagged", lambda *_: lists.append(None))
     bpy.app.handlers.frame_change_post.append(lambda *_: None)
     for frame in range(3, 13):
-        go(frame)
+        rigs.go(frame)
     assert limb.fabrik.constraints[0].state == "REACHED"
     assert lists == []
 
@@ -165,49 +156,49 @@ def test_an_fk_pose_that_nothing_animates_is_read_once(
     def read_in_frames() -> int:
         reads.clear()
         for frame in frames:
-            go(frame)
+            rigs.go(frame)
         return len(reads)
 
-    update()
+    rigs.update()
     assert read_in_frames() == 1
     assert read_in_frames() == 0
-    shown = pose_bits(limb)
+    shown = rigs.pose_bits(limb)
     root.rotation_euler.y = 1.0
-    go(frames[-1])
-    assert pose_bits(limb) != shown
-    shown = pose_bits(limb)
+    rigs.go(frames[-1])
+    assert rigs.pose_bits(limb) != shown
+    shown = rigs.pose_bits(limb)
     forget()
     limb.update_tag()
-    update()
-    assert pose_bits(limb) == shown
+    rigs.update()
+    assert rigs.pose_bits(limb) == shown
     driver = root.driver_add("rotation_euler", 1).driver
     driver.expression = "0.01 * frame"
-    shown = pose_bits(limb)
+    shown = rigs.pose_bits(limb)
     assert read_in_frames() >= len(frames)
-    assert pose_bits(limb) != shown
+    assert rigs.pose_bits(limb) != shown
 
 
 @pytest.mark.parametrize(("bone", "is_read"), [("B1", True), ("B2", False)])
 def test_keys_of_bones_that_no_chain_poses_do_not_have_the_fk_pose_read(
     limb: Any, monkeypatch: pytest.MonkeyPatch, bone: str, is_read: bool
 ) -> None:
-    rig = make_chain(3, "Longer")
-    add_constraint(rig, "B1", bpy.data.objects["Target"], solver="TWO_BONE")
+    rig = rigs.make_chain(3, "Longer")
+    rigs.add_constraint(rig, "B1", bpy.data.objects["Target"], solver="TWO_BONE")
     for frame in (1, 40):
         rig.pose.bones[bone].rotation_quaternion.x = 0.01 * frame
         rig.pose.bones[bone].keyframe_insert("rotation_quaternion", frame=frame)
-    update()
-    go(2)
+    rigs.update()
+    rigs.go(2)
     reads: list[object] = []
     count(monkeypatch, "read the FK pose", lambda reader, _: reads.append(reader.rig.object))
     for frame in range(3, 23):
-        go(frame)
+        rigs.go(frame)
     assert reads.count(rig) == (20 if is_read else 0)
-    shown = pose_bits(rig)
+    shown = rigs.pose_bits(rig)
     forget()
     rig.update_tag()
-    update()
-    assert pose_bits(rig) == shown
+    rigs.update()
+    assert rigs.pose_bits(rig) == shown
 
 
 def curves_read_in(frames: Iterable[int]) -> int:
@@ -223,7 +214,7 @@ def test_a_frame_that_was_played_is_only_read_ahead_again_after_an_edit(
     for frame in (1, 40):
         limb.location.x = 0.001 * frame
         limb.keyframe_insert("location", frame=frame)
-    watch(limb, "B1")
+    rigs.watch(limb, "B1")
     scene.frame_set(2)
     assert curves_read_in(frames) > 0
     evaluations.clear()
@@ -237,4 +228,4 @@ def test_a_frame_that_was_played_is_only_read_ahead_again_after_an_edit(
     evaluations.clear()
     assert curves_read_in(frames) > 0
     assert len(evaluations) == len(frames)
-    assert tip_error(limb, "B1", target) < 1e-5
+    assert rigs.tip_error(limb, "B1", target) < 1e-5

@@ -4,18 +4,7 @@ from __future__ import annotations
 
 import bpy
 import pytest
-from rigs import (
-    add_constraint,
-    channels_bits,
-    go,
-    make_armature,
-    make_empty,
-    pose_bits,
-    shown_bits,
-    shown_bones,
-    tip_error,
-    update,
-)
+import rigs
 
 BONES = {
     "Hips": ((0, 0, 1), (0, 0, 1.2), ""),
@@ -32,16 +21,16 @@ pytestmark = pytest.mark.usefixtures("empty_file")
 
 def figure(**fields: object) -> tuple[bpy.types.Object, bpy.types.Object, bpy.types.Object]:
     """Return a figure, the target of its hand, and that of its foot, which weighs more."""
-    rig = make_armature(BONES)
-    hand, foot = make_empty("Hand", HAND), make_empty("Foot", FOOT)
-    add_constraint(rig, "Lower", hand, use_free_root=True, **fields)
-    add_constraint(rig, "Shin", foot, use_free_root=True, weight=10.0, **fields)
-    update()
+    rig = rigs.make_armature(BONES)
+    hand, foot = rigs.make_empty("Hand", HAND), rigs.make_empty("Foot", FOOT)
+    rigs.add_constraint(rig, "Lower", hand, use_free_root=True, **fields)
+    rigs.add_constraint(rig, "Shin", foot, use_free_root=True, weight=10.0, **fields)
+    rigs.update()
     return rig, hand, foot
 
 
 def place(rig: bpy.types.Object) -> tuple[float, ...]:
-    return tuple(shown_bones(rig)["Hips"].location)
+    return tuple(rigs.shown_bones(rig)["Hips"].location)
 
 
 def fk_place(rig: bpy.types.Object) -> tuple[float, ...]:
@@ -55,16 +44,16 @@ def test_the_body_comes_along_and_the_foot_stays() -> None:
     rig, hand, foot = figure()
     assert place(rig) == pytest.approx((0, 0, 0), abs=1e-6)
     hand.location.x += 0.7
-    update()
-    assert tip_error(rig, "Lower", hand) < 1e-5
-    assert tip_error(rig, "Shin", foot) < 1e-5
+    rigs.update()
+    assert rigs.tip_error(rig, "Lower", hand) < 1e-5
+    assert rigs.tip_error(rig, "Shin", foot) < 1e-5
     assert max(map(abs, place(rig))) > 0.1
 
 
 def test_a_root_without_weight_stays() -> None:
     rig, hand, _ = figure(root_weight=0.0)
     hand.location.x += 0.7
-    update()
+    rigs.update()
     assert place(rig) == (0, 0, 0)
     assert rig.fabrik.constraints[0].state == "OUT_OF_REACH"
 
@@ -72,7 +61,7 @@ def test_a_root_without_weight_stays() -> None:
 def test_where_not_all_can_be_reached_the_heavier_one_is_nearer_and_the_message_names_it() -> None:
     rig, hand, _ = figure()
     hand.location.x += 5.0
-    update()
+    rigs.update()
     lighter, heavier = rig.fabrik.constraints
     assert lighter.error > 5.0 * heavier.error > 0.0
     assert f"“{heavier.name}”" in lighter.message
@@ -80,16 +69,16 @@ def test_where_not_all_can_be_reached_the_heavier_one_is_nearer_and_the_message_
 
 @pytest.mark.parametrize("end", ["off", "influence", "removed", "target"])
 def test_the_fk_location_is_given_back(end: str) -> None:
-    rig = make_armature(BONES)
+    rig = rigs.make_armature(BONES)
     rig.pose.bones["Hips"].location = (0.1, -0.2, 0.3)
     rig.pose.bones["Spine"].rotation_quaternion = (0.9, 0.3, 0.1, 0.0)
-    update()
-    before, pose = channels_bits(rig), pose_bits(rig)
-    hand = make_empty("Hand", (2.0, 0.5, 1.0))
-    item = add_constraint(rig, "Lower", hand, use_free_root=True)
-    update()
-    assert tip_error(rig, "Lower", hand) < 1e-5
-    assert channels_bits(rig) == before != shown_bits(rig)
+    rigs.update()
+    before, pose = rigs.channels_bits(rig), rigs.pose_bits(rig)
+    hand = rigs.make_empty("Hand", (2.0, 0.5, 1.0))
+    item = rigs.add_constraint(rig, "Lower", hand, use_free_root=True)
+    rigs.update()
+    assert rigs.tip_error(rig, "Lower", hand) < 1e-5
+    assert rigs.channels_bits(rig) == before != rigs.shown_bits(rig)
     if end == "off":
         item.enabled = False
     elif end == "influence":
@@ -99,9 +88,9 @@ def test_the_fk_location_is_given_back(end: str) -> None:
     else:
         bpy.context.view_layer.objects.active = rig
         bpy.ops.fabrik.constraint_remove()
-    update()
-    assert channels_bits(rig) == before == shown_bits(rig)
-    assert pose_bits(rig) == pose
+    rigs.update()
+    assert rigs.channels_bits(rig) == before == rigs.shown_bits(rig)
+    assert rigs.pose_bits(rig) == pose
 
 
 def test_a_keyed_location_is_the_input_and_frames_have_no_history() -> None:
@@ -111,76 +100,76 @@ def test_a_keyed_location_is_the_input_and_frames_have_no_history() -> None:
         hips.location = (x, 0.1, 0.0)
         hips.keyframe_insert("location", frame=frame)
     hand.location = (1.9, 0.4, 1.2)
-    go(7)
-    first = channels_bits(rig), shown_bits(rig)
+    rigs.go(7)
+    first = rigs.channels_bits(rig), rigs.shown_bits(rig)
     assert first[0] != first[1]
-    assert tip_error(rig, "Lower", hand) < 1e-5
+    assert rigs.tip_error(rig, "Lower", hand) < 1e-5
     for frame in (20, 1, 8, 7):
-        go(frame)
-    assert (channels_bits(rig), shown_bits(rig)) == first
+        rigs.go(frame)
+    assert (rigs.channels_bits(rig), rigs.shown_bits(rig)) == first
     for item in rig.fabrik.constraints:
         item.enabled = False
-    go(20)
+    rigs.go(20)
     assert fk_place(rig) == pytest.approx((0.5, 0.1, 0.0))
 
 
 def test_moving_the_solved_root_by_hand_is_the_new_input() -> None:
     rig, hand, _ = figure()
     hand.location.x += 0.7
-    update()
+    rigs.update()
     rig.pose.bones["Hips"].location = (0.25, 0.0, 0.5)
-    update()
-    assert tip_error(rig, "Lower", hand) < 1e-5
+    rigs.update()
+    assert rigs.tip_error(rig, "Lower", hand) < 1e-5
     for item in rig.fabrik.constraints:
         item.enabled = False
-    update()
+    rigs.update()
     assert fk_place(rig) == pytest.approx((0.25, 0.0, 0.5))
 
 
 def test_a_target_on_the_moved_root_has_no_lag() -> None:
     """What hangs on a root that came along is where it is in the same update."""
     rig, hand, _ = figure()
-    grip = make_empty("Grip", (0.0, 0.2, 0.3))
+    grip = rigs.make_empty("Grip", (0.0, 0.2, 0.3))
     grip.parent, grip.parent_type, grip.parent_bone = rig, "BONE", "Hips"
-    arm = make_armature(
+    arm = rigs.make_armature(
         {"A": ((0.3, 0.5, 1), (0.4, 0.6, 1.5), ""), "B": ((0.4, 0.6, 1.5), (0, 0.3, 2), "A")}
     )
-    add_constraint(arm, "B", grip)
+    rigs.add_constraint(arm, "B", grip)
     hand.location.x += 0.7
-    update()
-    assert tip_error(arm, "B", grip) < 1e-5
+    rigs.update()
+    assert rigs.tip_error(arm, "B", grip) < 1e-5
 
 
 def test_a_connected_root_is_refused_in_place() -> None:
-    rig = make_armature({**BONES, "Tail": ((0, 0, 1.2), (0, 0.3, 1.2), "Hips")})
+    rig = rigs.make_armature({**BONES, "Tail": ((0, 0, 1.2), (0, 0.3, 1.2), "Hips")})
     bpy.context.view_layer.objects.active = rig
     bpy.ops.object.mode_set(mode="EDIT")
     rig.data.edit_bones["Spine"].use_connect = True
     bpy.ops.object.mode_set(mode="OBJECT")
-    item = add_constraint(rig, "Lower", make_empty(), chain_count=3, use_free_root=True)
-    update()
+    item = rigs.add_constraint(rig, "Lower", rigs.make_empty(), chain_count=3, use_free_root=True)
+    rigs.update()
     assert item.state == "INVALID"
     assert "“Spine” is connected" in item.message
     item.use_free_root = False
-    update()
+    rigs.update()
     assert item.state != "INVALID"
 
 
 def test_a_free_root_inside_another_chain_says_that_it_does_nothing() -> None:
-    rig = make_armature(BONES)
-    add_constraint(rig, "Upper", make_empty("Hand", HAND))
-    item = add_constraint(
-        rig, "Lower", make_empty("Elbow", (0.4, 0.2, 1.7)), chain_count=2, use_free_root=True
+    rig = rigs.make_armature(BONES)
+    rigs.add_constraint(rig, "Upper", rigs.make_empty("Hand", HAND))
+    item = rigs.add_constraint(
+        rig, "Lower", rigs.make_empty("Elbow", (0.4, 0.2, 1.7)), chain_count=2, use_free_root=True
     )
-    update()
+    rigs.update()
     assert "begins at “Hips”" in item.message
     assert place(rig) == (0, 0, 0)
 
 
 def test_an_orientation_of_a_shared_bone_says_that_it_does_nothing() -> None:
-    rig = make_armature(BONES)
-    add_constraint(rig, "Lower", make_empty("Hand", HAND))
-    chest = make_empty("Chest", (0.1, 0.1, 1.6))
-    item = add_constraint(rig, "Spine", chest, use_rotation=True)
-    update()
+    rig = rigs.make_armature(BONES)
+    rigs.add_constraint(rig, "Lower", rigs.make_empty("Hand", HAND))
+    chest = rigs.make_empty("Chest", (0.1, 0.1, 1.6))
+    item = rigs.add_constraint(rig, "Spine", chest, use_rotation=True)
+    rigs.update()
     assert "“Spine” can't copy the target's rotation" in item.message

@@ -278,7 +278,7 @@ def test_what_is_reported_is_what_is_seen(rigs):
                 assert (item.state == "REACHED") == (error < 1e-3)
 
 
-def test_a_bone_with_a_driver_keeps_it_and_the_others_reach(empty_file):
+def test_a_bone_with_a_driver_keeps_it_and_the_others_reach():
     """A driver has the last word on its channel, so that solving it would miss the target."""
     rig = driven()[0]
     item = rig.fabrik.constraints[0]
@@ -296,7 +296,7 @@ def test_a_bone_with_a_driver_keeps_it_and_the_others_reach(empty_file):
     assert evaluated(rig).pose.bones["B1"].matrix_basis == alone
 
 
-def test_a_chain_says_if_drivers_leave_too_few_bones(empty_file):
+def test_a_chain_says_if_drivers_leave_too_few_bones():
     rig = driven()[0]
     item = rig.fabrik.constraints[0]
     item.bone, item.chain_count = "B2", 3
@@ -312,7 +312,7 @@ def test_a_chain_says_if_drivers_leave_too_few_bones(empty_file):
 
 
 @pytest.mark.parametrize("is_keyed", [False, True])
-def test_a_driver_of_another_rotation_mode_has_no_effect(empty_file, is_keyed):
+def test_a_driver_of_another_rotation_mode_has_no_effect(is_keyed):
     rig = driven()[0]
     item, bone = rig.fabrik.constraints[0], rig.pose.bones["B2"]
     item.bone, item.chain_count = "B2", 3
@@ -345,7 +345,7 @@ def renamed_from_python(rig):
 
 @pytest.mark.parametrize("rename", [renamed_in_edit_mode, renamed_from_python])
 @pytest.mark.parametrize("make", [unkeyed, keyed])
-def test_renamed_bones_are_posed_the_same(empty_file, make, rename):
+def test_renamed_bones_are_posed_the_same(make, rename):
     rig = make()[0]
     expected = {}
     for frame in (FRAME, 7):
@@ -408,7 +408,7 @@ def test_frame_is_the_same_after_loading(rigs, tmp_path):
 
 
 @pytest.mark.parametrize("saved_at", [1, FRAME])
-def test_frame_is_the_same_in_another_process(empty_file, tmp_path, saved_at):
+def test_frame_is_the_same_in_another_process(tmp_path, saved_at):
     for i, make in enumerate(SCENES.values()):
         # All scenes in one file, far from each other in nothing but their names.
         for rig in make():
@@ -432,7 +432,7 @@ def test_frame_is_the_same_in_another_process(empty_file, tmp_path, saved_at):
 
 @pytest.mark.parametrize("mode", MODES)
 @pytest.mark.parametrize("make", [unkeyed, keyed])
-def test_every_rotation_mode_is_free_of_history(empty_file, mode, make):
+def test_every_rotation_mode_is_free_of_history(mode, make):
     rig = make(mode)[0]
     go(FRAME)
     first = pose_bits(rig)
@@ -444,7 +444,7 @@ def test_every_rotation_mode_is_free_of_history(empty_file, mode, make):
         assert pose_bits(rig) == first, f"from frame {before}"
 
 
-def test_two_scenes_that_share_an_armature_agree(empty_file):
+def test_two_scenes_that_share_an_armature_agree():
     rig = unkeyed()[0]
     go(FRAME)
     first = pose_bits(rig)
@@ -462,7 +462,7 @@ def test_two_scenes_that_share_an_armature_agree(empty_file):
         assert pose_bits(rig) == first
 
 
-def test_two_armatures_that_share_an_action_have_the_same_pose(empty_file):
+def test_two_armatures_that_share_an_action_have_the_same_pose():
     first = keyed()[0]
     second = make_chain(name="Second")
     second.animation_data_create().action = first.animation_data.action
@@ -474,7 +474,7 @@ def test_two_armatures_that_share_an_action_have_the_same_pose(empty_file):
         assert pose_bits(first) == pose_bits(second)
 
 
-def test_two_objects_that_share_armature_data_pose_on_their_own(empty_file):
+def test_two_objects_that_share_armature_data_pose_on_their_own():
     first = unkeyed()[0]
     second = link(bpy.data.objects.new("Second", first.data))
     update()

@@ -12,18 +12,9 @@ from typing import Any
 
 import bpy
 import pytest
+import rigs
 from mathutils import Vector
 from rendering import rendered
-from rigs import (
-    add_constraint,
-    curves,
-    go,
-    link,
-    make_armature,
-    make_chain,
-    make_empty,
-    update,
-)
 
 EXACT = 1e-4
 """What a pose may differ from that after all has settled, in metres."""
@@ -36,7 +27,7 @@ class Lead:
     """A chain whose target is animated, with a skin, a curve hooked to it, and what follows it."""
 
     def __init__(self) -> None:
-        self.rig = make_armature(
+        self.rig = rigs.make_armature(
             {
                 "B0": ((0, 0, 0), (0, 0.1, 1), ""),
                 "B1": ((0, 0.1, 1), (0, 0, 2), "B0"),
@@ -45,32 +36,32 @@ class Lead:
             },
             "Lead",
         )
-        moved = make_empty("Moved", (0.7, 0.2, 1.5))
+        moved = rigs.make_empty("Moved", (0.7, 0.2, 1.5))
         for frame in (1, 5, 9, 13):
             moved.location = (0.7 + 0.3 * (frame % 4), 0.02 * frame, 1.5 - 0.03 * frame)
             moved.keyframe_insert("location", frame=frame)
             moved.location.x -= 0.5
             moved.keyframe_insert("location", frame=frame + 2)
-        add_constraint(self.rig, "B1", moved)
+        rigs.add_constraint(self.rig, "B1", moved)
         self.skin = self.deformed("Skin", "Armature", "ARMATURE", self.rig)
         path = bpy.data.curves.new("Path", "CURVE")
         path.dimensions, path.use_path = "3D", True
         path.splines.new("POLY").points.add(1)
         for point, place in zip(path.splines[0].points, ((0, 0, 2, 1), (1, 0, 2, 1)), strict=True):
             point.co = place
-        self.curve = link(bpy.data.objects.new("Path", path))
+        self.curve = rigs.link(bpy.data.objects.new("Path", path))
         hook = self.curve.modifiers.new("Hook", "HOOK")
         hook.object, hook.subtarget = self.rig, "Hand"
         hook.vertex_indices_set([0, 1])
         hook.matrix_inverse = self.rig.data.bones["Hand"].matrix_local.inverted()
-        update()
+        rigs.update()
 
     def deformed(self, name: str, modifier: str, kind: str, ob: Any) -> bpy.types.Object:
         """Make a mesh at the hand, deformed by something."""
         mesh = bpy.data.meshes.new(name)
         corners = [(-9, -9, 2), (9, -9, 2), (0, 9, 2.1)]
         mesh.from_pydata(corners, [], [(0, 1, 2)])
-        made = link(bpy.data.objects.new(name, mesh))
+        made = rigs.link(bpy.data.objects.new(name, mesh))
         for group in ("Hand", "Spot"):
             made.vertex_groups.new(name=group).add([0, 1, 2], 1.0, "REPLACE")
         made.modifiers.new(modifier, kind).object = ob
@@ -135,9 +126,9 @@ def driven_by_property(lead: Lead, owner: Any) -> None:
 
 def blenders_ik(lead: Lead, owner: Any) -> None:
     """By a bone below the one that has the constraint."""
-    goal = make_empty("Goal")
+    goal = rigs.make_empty("Goal")
     goal.parent, goal.parent_type, goal.parent_bone = lead.rig, "BONE", "Hand"
-    other = make_chain(3, "Native")
+    other = rigs.make_chain(3, "Native")
     con = other.pose.bones["B2"].constraints.new("IK")
     con.target = goal
     con = owner.constraints.new("COPY_LOCATION")
@@ -172,9 +163,9 @@ ROLES = ("target", "parent", "pole", "root", "bone")
 
 def in_role(lead: Lead, role: str, follow: Link) -> bpy.types.Object:
     """Make a chain that depends on something that follows, and return its armature."""
-    target, pole = make_empty("Target", (1.4, 0.3, 1.6)), make_empty("Pole", (1, 3, 1))
-    rig = make_chain(3, "Follower", [(1.5, 0.2 * (i % 2), 0.9 * i) for i in range(4)])
-    owner: Any = make_empty("Owner", (1.0, 0.3, 1.5))
+    target, pole = rigs.make_empty("Target", (1.4, 0.3, 1.6)), rigs.make_empty("Pole", (1, 3, 1))
+    rig = rigs.make_chain(3, "Follower", [(1.5, 0.2 * (i % 2), 0.9 * i) for i in range(4)])
+    owner: Any = rigs.make_empty("Owner", (1.0, 0.3, 1.5))
     values: dict[str, Any] = {"pole_target": pole}
     if role == "target":
         target = owner
@@ -189,8 +180,8 @@ def in_role(lead: Lead, role: str, follow: Link) -> bpy.types.Object:
         owner, target = lead.rig.pose.bones["Held"], lead.rig
         values["subtarget"] = "Held"
     follow(lead, owner)
-    add_constraint(rig, "B2", target, iterations=200, **values)
-    update()
+    rigs.add_constraint(rig, "B2", target, iterations=200, **values)
+    rigs.update()
     return rig
 
 
@@ -204,7 +195,7 @@ def settled(rig: bpy.types.Object) -> list[Vector]:
     for _ in range(3):
         for ob in bpy.data.objects:
             ob.update_tag()
-        update()
+        rigs.update()
     return places(rig)
 
 
@@ -215,7 +206,7 @@ def off(seen: list[Vector], right: list[Vector]) -> float:
 def worst(rig: bpy.types.Object) -> Iterator[float]:
     """Yield how far bones are off as they are first played, and after jumps."""
     for frame in (*FRAMES, *JUMPS):
-        go(frame)
+        rigs.go(frame)
         seen = places(rig)
         yield off(seen, settled(rig))
 
@@ -225,12 +216,12 @@ def worst_elsewhere(path: Path) -> Iterator[float]:
     bpy.ops.wm.save_as_mainfile(filepath=str(path / "late.blend"))
     bpy.ops.wm.open_mainfile(filepath=str(path / "late.blend"))
     rig = bpy.data.objects["Follower"]
-    go(7)
+    rigs.go(7)
     seen = places(rig)
     yield off(seen, settled(rig))
     images = rendered(6, 7, look=lambda depsgraph: places(bpy.data.objects["Follower"], depsgraph))
     for frame, shown in images.items():
-        go(frame)
+        rigs.go(frame)
         yield off(shown, settled(bpy.data.objects["Follower"]))
 
 
@@ -254,7 +245,7 @@ def keyed(con: Any, path: str, values: dict[int, float]) -> None:
     for frame, value in values.items():
         setattr(con, path, value)
         con.keyframe_insert(path, frame=frame)
-    for curve in curves(con.id_data):
+    for curve in rigs.curves(con.id_data):
         for key in curve.keyframe_points:
             key.interpolation = "CONSTANT"
 
@@ -272,10 +263,10 @@ def test_what_animation_switches_is_exact_or_late(
         LINKS[name](lead, owner)
         keyed(owner.constraints[0], path, {1: first, 4: then})
 
-    go(1)
+    rigs.go(1)
     rig = in_role(Lead(), role, follow)
     for frame in (2, 4, 5, 3, 9):
-        go(frame)
+        rigs.go(frame)
         seen, message = places(rig), rig.fabrik.constraints[0].message
         error = off(seen, settled(rig))
         is_late = name == "Shrinkwrap" or (name, role) == ("Child Of", "bone")
@@ -286,10 +277,10 @@ def test_what_changes_hands_is_no_cycle() -> None:
     """The hand that holds it leads, and the other one follows."""
     hands, goals = [], []
     for name, x in (("Left", 0.0), ("Right", 1.5)):
-        hands.append(make_chain(3, name, [(x, 0.2 * (i % 2), 0.9 * i) for i in range(4)]))
-        goals.append(make_empty(f"{name} goal"))
-    prop = make_empty("Prop", (0, 0, 0))
-    go(1)
+        hands.append(rigs.make_chain(3, name, [(x, 0.2 * (i % 2), 0.9 * i) for i in range(4)]))
+        goals.append(rigs.make_empty(f"{name} goal"))
+    prop = rigs.make_empty("Prop", (0, 0, 0))
+    rigs.go(1)
     for number, (rig, goal) in enumerate(zip(hands, goals, strict=True)):
         for frame, x in ((1, 0.4), (5, 0.9), (9, 1.1)):
             goal.location = (x + 0.2 * number, 0.3, 1.5)
@@ -300,10 +291,10 @@ def test_what_changes_hands_is_no_cycle() -> None:
         held = goal.constraints.new("COPY_LOCATION")
         held.target = prop
         keyed(held, "influence", {1: number, 5: 1.0 - number})
-        add_constraint(rig, "B2", goal, iterations=200)
+        rigs.add_constraint(rig, "B2", goal, iterations=200)
     shown: dict[int, list[Vector]] = {}
     for frame in (1, 2, 3, 4, 5, 6, 7, 3, 8, 2):
-        go(frame)
+        rigs.go(frame)
         for rig in hands:
             assert rig.fabrik.constraints[0].state in ("REACHED", "OUT_OF_REACH")
             assert "update late" not in rig.fabrik.constraints[0].message
@@ -319,18 +310,22 @@ def test_what_changes_hands_is_no_cycle() -> None:
 
 
 def test_a_constraint_of_blenders_is_switched_in_renders_too() -> None:
-    rig, goal, other = make_chain(3), make_empty("Goal"), make_empty("Other", (0.2, 0, 1.2))
-    go(1)
+    rig, goal, other = (
+        rigs.make_chain(3),
+        rigs.make_empty("Goal"),
+        rigs.make_empty("Other", (0.2, 0, 1.2)),
+    )
+    rigs.go(1)
     for frame, x in ((1, 0.3), (9, 0.8)):
         goal.location = (x, 0.3, 1.4)
         goal.keyframe_insert("location", frame=frame)
     con = rig.pose.bones["B1"].constraints.new("COPY_TRANSFORMS")
     con.target = other
     keyed(con, "mute", {1: True, 5: False})
-    item = add_constraint(rig, "B2", goal)
+    item = rigs.add_constraint(rig, "B2", goal)
     shown: dict[int, list[Vector]] = {}
     for frame in (5, 6, 3, 4):
-        go(frame)
+        rigs.go(frame)
         shown[frame] = places(rig)
         assert item.state == ("REACHED" if frame < 5 else "INVALID")
     images = rendered(3, 6, look=lambda depsgraph: places(rig, depsgraph))
@@ -340,12 +335,12 @@ def test_a_constraint_of_blenders_is_switched_in_renders_too() -> None:
 
 def test_a_muted_constraint_that_would_make_a_cycle_is_not_said_to_be_late() -> None:
     """It is ordered again without it."""
-    rig, goal = make_chain(3), make_empty("Goal", (0.5, 0.3, 1.4))
+    rig, goal = rigs.make_chain(3), rigs.make_empty("Goal", (0.5, 0.3, 1.4))
     con = goal.constraints.new("COPY_ROTATION")
     con.target, con.subtarget = rig, "B2"
     keyed(con, "mute", {1: True, 50: False})
-    item = add_constraint(rig, "B2", goal)
-    go(1)
+    item = rigs.add_constraint(rig, "B2", goal)
+    rigs.go(1)
     assert (item.state, item.message) == ("REACHED", "")
 
 
@@ -386,7 +381,7 @@ def nodes_with_input(ob: bpy.types.Object, value: bpy.types.Object) -> None:
 def plain(name: str = "Ground") -> bpy.types.Object:
     mesh = bpy.data.meshes.new(name)
     mesh.from_pydata([(-9, -9, 0), (9, -9, 0), (0, 9, 0)], [], [(0, 1, 2)])
-    return link(bpy.data.objects.new(name, mesh))
+    return rigs.link(bpy.data.objects.new(name, mesh))
 
 
 def skinned(lead: Lead) -> bpy.types.Object:
@@ -420,7 +415,7 @@ def shrinkwrapped(lead: Lead) -> bpy.types.Object:
 
 def by_a_lattice(lead: Lead) -> bpy.types.Object:
     ground = plain()
-    lattice = link(bpy.data.objects.new("Lattice", bpy.data.lattices.new("Lattice")))
+    lattice = rigs.link(bpy.data.objects.new("Lattice", bpy.data.lattices.new("Lattice")))
     lattice.modifiers.new("Hook", "HOOK").object = lead.curve
     lead.curve.parent, lead.curve.parent_type, lead.curve.parent_bone = lead.rig, "BONE", "Hand"
     ground.modifiers.new("Lattice", "LATTICE").object = lattice
@@ -463,36 +458,36 @@ def test_what_a_solved_chain_shapes_is_said_to_be_late(
 ) -> None:
     lead = Lead()
     ground = make(lead)
-    target = make_empty("Target", (1.4, 0.3, 1.6))
-    rig = make_chain(3, "Follower", [(1.5, 0.2 * (i % 2), 0.9 * (3 - i)) for i in range(4)])
-    item = add_constraint(rig, "B2", target)
+    target = rigs.make_empty("Target", (1.4, 0.3, 1.6))
+    rig = rigs.make_chain(3, "Follower", [(1.5, 0.2 * (i % 2), 0.9 * (3 - i)) for i in range(4)])
+    item = rigs.add_constraint(rig, "B2", target)
     if use == "ground":
         item.ground.use, item.ground.source, item.ground.object = True, "OBJECT", ground
     else:
         target.constraints.new("SHRINKWRAP").target = ground
-    update()
+    rigs.update()
     assert "update late" in item.message
     lead.rig.fabrik.constraints.clear()
     lead.rig.update_tag()
-    update()
+    rigs.update()
     assert "update late" not in item.message
 
 
 def wrapped_onto_its_skin(rig: bpy.types.Object, skin: bpy.types.Object) -> None:
-    target = make_empty("Target", (0.7, 0.2, 1.4))
+    target = rigs.make_empty("Target", (0.7, 0.2, 1.4))
     target.constraints.new("SHRINKWRAP").target = skin
-    add_constraint(rig, "B1", target)
+    rigs.add_constraint(rig, "B1", target)
 
 
 def by_its_tip(rig: bpy.types.Object, skin: bpy.types.Object) -> None:
-    target = make_empty("Target", (0.7, 0.2, 1.4))
+    target = rigs.make_empty("Target", (0.7, 0.2, 1.4))
     con = target.constraints.new("ARMATURE").targets.new()
     con.target, con.subtarget = rig, "Hand"
-    add_constraint(rig, "B1", target)
+    rigs.add_constraint(rig, "B1", target)
 
 
 def driven_root(rig: bpy.types.Object, skin: bpy.types.Object) -> None:
-    add_constraint(rig, "B1", make_empty("Target", (0.7, 0.2, 1.4)))
+    rigs.add_constraint(rig, "B1", rigs.make_empty("Target", (0.7, 0.2, 1.4)))
     driver = rig.pose.bones["B0"].driver_add("location", 0).driver
     variable = driver.variables.new()
     variable.type = "TRANSFORMS"
@@ -500,11 +495,11 @@ def driven_root(rig: bpy.types.Object, skin: bpy.types.Object) -> None:
 
 
 def through_another_chain(rig: bpy.types.Object, skin: bpy.types.Object) -> None:
-    target = make_empty("Target", (0.7, 0.2, 1.4))
+    target = rigs.make_empty("Target", (0.7, 0.2, 1.4))
     target.constraints.new("SHRINKWRAP").target = skin
-    other = make_chain(3, "Other")
-    add_constraint(other, "B2", target)
-    add_constraint(rig, "B1", other, subtarget="B2")
+    other = rigs.make_chain(3, "Other")
+    rigs.add_constraint(other, "B2", target)
+    rigs.add_constraint(rig, "B1", other, subtarget="B2")
 
 
 @pytest.mark.parametrize(
@@ -514,7 +509,7 @@ def test_a_cycle_is_said(make: Callable[[bpy.types.Object, bpy.types.Object], No
     lead = Lead()
     lead.rig.fabrik.constraints.clear()
     make(lead.rig, lead.skin)
-    update()
+    rigs.update()
     said = [item.message for ob in bpy.data.objects for item in ob.fabrik.constraints]
     assert any("Dependency cycle" in message for message in said)
 

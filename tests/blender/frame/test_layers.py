@@ -6,30 +6,15 @@ from math import pi
 
 import bpy
 import pytest
+import rigs
 from mathutils import Quaternion, Vector
-from rigs import (
-    activate,
-    add_constraint,
-    curves,
-    evaluated,
-    everything_bits,
-    go,
-    make_armature,
-    make_chain,
-    make_empty,
-    pose_bits,
-    shown_bones,
-    tip_error,
-    tip_world,
-    update,
-)
 
 STRAIGHT = [(0.0, 0.0, 0.5 * i) for i in range(9)]
 NEAR = 4e-4
 
 
 def keyed_target(name: str = "Target") -> bpy.types.Object:
-    target = make_empty(name)
+    target = rigs.make_empty(name)
     for frame, place in ((1, (1.0, 0.5, 2.5)), (12, (-1.0, 1.0, 2.0))):
         target.location = place
         target.keyframe_insert("location", frame=frame)
@@ -39,7 +24,7 @@ def keyed_target(name: str = "Target") -> bpy.types.Object:
 def wave(
     rig: bpy.types.Object, bone: str, count: int = 0, **settings: float
 ) -> bpy.types.PropertyGroup:
-    item = add_constraint(rig, bone, solver="WAVE", chain_count=count, name=f"Wave {bone}")
+    item = rigs.add_constraint(rig, bone, solver="WAVE", chain_count=count, name=f"Wave {bone}")
     for name, value in {"amplitude": 0.3, "speed": 1.0, **settings}.items():
         setattr(item.wave, name, value)
     return item
@@ -48,30 +33,30 @@ def wave(
 def look_at(
     rig: bpy.types.Object, bone: str, target: bpy.types.Object, count: int = 1
 ) -> bpy.types.PropertyGroup:
-    item = add_constraint(rig, bone, target, solver="LOOK_AT", chain_count=count, name="Look")
+    item = rigs.add_constraint(rig, bone, target, solver="LOOK_AT", chain_count=count, name="Look")
     item.look.axis, item.look.up_axis = "Y", "NONE"
     return item
 
 
 def missed_gaze(rig: bpy.types.Object, bone: str, target: bpy.types.Object) -> float:
     """Return the angle between a bone and the way from its head to a target."""
-    head, tail = tip_world(rig, bone, use_tail=False), tip_world(rig, bone)
-    return (tail - head).angle(evaluated(target).matrix_world.translation - head)
+    head, tail = rigs.tip_world(rig, bone, use_tail=False), rigs.tip_world(rig, bone)
+    return (tail - head).angle(rigs.evaluated(target).matrix_world.translation - head)
 
 
 def swap(rig: bpy.types.Object, index: int) -> None:
     """Let a constraint and the one after it change places by the button."""
-    activate(rig)
+    rigs.activate(rig)
     rig.fabrik.active_index = index
     assert bpy.ops.fabrik.constraint_move(direction="DOWN") == {"FINISHED"}
-    update()
+    rigs.update()
 
 
 def played(rig: bpy.types.Object) -> dict[int, bytes]:
     shown = {}
     for frame in range(1, 9):
-        go(frame)
-        shown[frame] = pose_bits(rig)
+        rigs.go(frame)
+        shown[frame] = rigs.pose_bits(rig)
     return shown
 
 
@@ -79,81 +64,81 @@ def assert_no_history(rig: bpy.types.Object) -> None:
     """Check that frames are the same backwards, and all is still where it was told to be."""
     shown = played(rig)
     for frame in (5, 4, 2.5, 8, 1):
-        go(frame)
-        assert shown.get(frame, pose_bits(rig)) == pose_bits(rig)
-        bits = everything_bits()
+        rigs.go(frame)
+        assert shown.get(frame, rigs.pose_bits(rig)) == rigs.pose_bits(rig)
+        bits = rigs.everything_bits()
         rig.update_tag()
-        update()
-        assert everything_bits() == bits, "a second update shows something else"
+        rigs.update()
+        assert rigs.everything_bits() == bits, "a second update shows something else"
 
 
 def test_a_chain_that_reaches_arrives_only_after_a_wave() -> None:
-    rig, target = make_chain(8, joints=STRAIGHT), keyed_target()
+    rig, target = rigs.make_chain(8, joints=STRAIGHT), keyed_target()
     wave(rig, "B7")
-    add_constraint(rig, "B7", target)
+    rigs.add_constraint(rig, "B7", target)
     for frame in (1, 4, 9):
-        go(frame)
-        assert tip_error(rig, "B7", target) < NEAR
+        rigs.go(frame)
+        assert rigs.tip_error(rig, "B7", target) < NEAR
     swap(rig, 0)
     for frame in (1, 4, 9):
-        go(frame)
-        assert tip_error(rig, "B7", target) > 0.05
+        rigs.go(frame)
+        assert rigs.tip_error(rig, "B7", target) > 0.05
     assert_no_history(rig)
 
 
 def test_a_gaze_stays_on_its_target_only_after_a_chain_that_reaches() -> None:
-    rig, target, fly = make_chain(4), keyed_target(), make_empty("Fly", (2, -3, 1))
-    add_constraint(rig, "B3", target)
+    rig, target, fly = rigs.make_chain(4), keyed_target(), rigs.make_empty("Fly", (2, -3, 1))
+    rigs.add_constraint(rig, "B3", target)
     look_at(rig, "B3", fly)
     for frame in (1, 5, 9):
-        go(frame)
+        rigs.go(frame)
         assert missed_gaze(rig, "B3", fly) < 1e-3
         # What the chain made of the other bones stays.
-        assert tip_world(rig, "B2") != rig.matrix_world @ rig.data.bones["B2"].tail_local
+        assert rigs.tip_world(rig, "B2") != rig.matrix_world @ rig.data.bones["B2"].tail_local
     swap(rig, 0)
     for frame in (1, 5, 9):
-        go(frame)
+        rigs.go(frame)
         assert missed_gaze(rig, "B3", fly) > 0.1
-        assert tip_error(rig, "B3", target) < NEAR
+        assert rigs.tip_error(rig, "B3", target) < NEAR
     assert_no_history(rig)
 
 
 def test_each_of_three_layers_begins_where_the_one_before_ends() -> None:
-    rig, target, fly = make_chain(6), keyed_target(), make_empty("Fly", (2, -3, 1))
+    rig, target, fly = rigs.make_chain(6), keyed_target(), rigs.make_empty("Fly", (2, -3, 1))
     wave(rig, "B5")
-    add_constraint(rig, "B4", target)
+    rigs.add_constraint(rig, "B4", target)
     look_at(rig, "B5", fly)
     for frame in (1, 5, 9):
-        go(frame)
-        assert tip_error(rig, "B4", target) < NEAR
+        rigs.go(frame)
+        assert rigs.tip_error(rig, "B4", target) < NEAR
         assert missed_gaze(rig, "B5", fly) < 1e-3
     assert_no_history(rig)
-    shown = pose_bits(rig)
+    shown = rigs.pose_bits(rig)
     rig.fabrik.constraints[0].enabled = False
-    update()
-    assert pose_bits(rig) != shown, "the wave below has done nothing"
+    rigs.update()
+    assert rigs.pose_bits(rig) != shown, "the wave below has done nothing"
 
 
 def test_two_waves_on_two_pairs_of_bones_add_up_in_either_order() -> None:
     """With all waves about one axis the shared bone turns by both."""
-    rig = make_chain(3, joints=STRAIGHT)
+    rig = rigs.make_chain(3, joints=STRAIGHT)
     flat = {"speed": 0.0, "phase": 0.4, "wavelength": 1.0}
     wave(rig, "B1", 2, amplitude=0.2, **flat)
     wave(rig, "B2", 2, amplitude=0.1, **flat)
-    update()
-    turns = [bone.rotation_quaternion.copy() for bone in shown_bones(rig)]
+    rigs.update()
+    turns = [bone.rotation_quaternion.copy() for bone in rigs.shown_bones(rig)]
     swap(rig, 0)
-    for bone, turn in zip(shown_bones(rig), turns, strict=True):
+    for bone, turn in zip(rigs.shown_bones(rig), turns, strict=True):
         assert bone.rotation_quaternion.rotation_difference(turn).angle < 1e-3
     rig.fabrik.constraints[0].enabled = False
-    update()
-    other = shown_bones(rig)["B1"].rotation_quaternion
+    rigs.update()
+    other = rigs.shown_bones(rig)["B1"].rotation_quaternion
     assert other.rotation_difference(turns[1]).angle > 0.01
 
 
 def body(name: str = "Rig") -> bpy.types.Object:
     """Make a spine of two bones, and two arms of two."""
-    return make_armature(
+    return rigs.make_armature(
         {
             "S0": ((0, 0, 0), (0, 0.1, 1), ""),
             "S1": ((0, 0.1, 1), (0, 0, 2), "S0"),
@@ -168,46 +153,52 @@ def body(name: str = "Rig") -> bpy.types.Object:
 
 def test_a_body_of_two_chains_arrives_after_a_wave_on_the_bones_they_share() -> None:
     rig = body()
-    left, right = make_empty("Left", (1.2, 0.6, 2.3)), make_empty("Right", (-1.3, -0.5, 2.2))
+    left, right = (
+        rigs.make_empty("Left", (1.2, 0.6, 2.3)),
+        rigs.make_empty("Right", (-1.3, -0.5, 2.2)),
+    )
     wave(rig, "S1")
-    add_constraint(rig, "L1", left, name="Left")
-    add_constraint(rig, "R1", right, name="Right")
+    rigs.add_constraint(rig, "L1", left, name="Left")
+    rigs.add_constraint(rig, "R1", right, name="Right")
     shown = set()
     for frame in (1, 4, 9):
-        go(frame)
-        assert tip_error(rig, "L1", left) < 2e-3
-        assert tip_error(rig, "R1", right) < 2e-3
-        shown.add(pose_bits(rig))
+        rigs.go(frame)
+        assert rigs.tip_error(rig, "L1", left) < 2e-3
+        assert rigs.tip_error(rig, "R1", right) < 2e-3
+        shown.add(rigs.pose_bits(rig))
     assert len(shown) == 3
     assert_no_history(rig)
 
 
 def test_a_wave_after_a_body_carries_both_tips_away() -> None:
     rig = body()
-    left, right = make_empty("Left", (1.2, 0.6, 2.3)), make_empty("Right", (-1.3, -0.5, 2.2))
-    add_constraint(rig, "L1", left, name="Left")
-    add_constraint(rig, "R1", right, name="Right")
-    update()
-    hand = tip_world(rig, "L1")
+    left, right = (
+        rigs.make_empty("Left", (1.2, 0.6, 2.3)),
+        rigs.make_empty("Right", (-1.3, -0.5, 2.2)),
+    )
+    rigs.add_constraint(rig, "L1", left, name="Left")
+    rigs.add_constraint(rig, "R1", right, name="Right")
+    rigs.update()
+    hand = rigs.tip_world(rig, "L1")
     wave(rig, "S1")
-    go(4)
-    assert (tip_world(rig, "L1") - hand).length > 0.05
-    assert tip_error(rig, "R1", right) > 0.05
+    rigs.go(4)
+    assert (rigs.tip_world(rig, "L1") - hand).length > 0.05
+    assert rigs.tip_error(rig, "R1", right) > 0.05
     assert_no_history(rig)
 
 
 def test_a_layer_on_a_chain_is_named_though_blender_moves_another_of_its_body() -> None:
     rig = body()
     for name, bone, place in (("Right", "R1", (-1.3, -0.5, 2.2)), ("Left", "L1", (1.2, 0.6, 2.3))):
-        add_constraint(rig, bone, make_empty(name, place), name=name)
+        rigs.add_constraint(rig, bone, rigs.make_empty(name, place), name=name)
     wave(rig, "R1", 1)
     item = rig.fabrik.constraints["Right"]
     for kind in ("", "LIMIT_ROTATION"):
         if kind:
             rig.pose.bones["L1"].constraints.new(kind)
-        go(4)
+        rigs.go(4)
         assert item.error == pytest.approx(
-            tip_error(rig, "R1", bpy.data.objects["Right"]), abs=5e-6
+            rigs.tip_error(rig, "R1", bpy.data.objects["Right"]), abs=5e-6
         )
         assert (item.state, item.message) == (
             "OUT_OF_REACH",
@@ -218,10 +209,10 @@ def test_a_layer_on_a_chain_is_named_though_blender_moves_another_of_its_body() 
 def test_a_layer_between_the_chains_of_a_body_is_named() -> None:
     """They are solved together where the first of them stands."""
     rig = body()
-    add_constraint(rig, "L1", make_empty("Left", (1.2, 0.6, 2.3)), name="Left")
+    rigs.add_constraint(rig, "L1", rigs.make_empty("Left", (1.2, 0.6, 2.3)), name="Left")
     wave(rig, "S1")
-    add_constraint(rig, "R1", make_empty("Right", (-1.3, -0.5, 2.2)), name="Right")
-    go(4)
+    rigs.add_constraint(rig, "R1", rigs.make_empty("Right", (-1.3, -0.5, 2.2)), name="Right")
+    rigs.go(4)
     assert [item.message for item in rig.fabrik.constraints] == [
         "“Wave S1” moves the tip afterward: move this constraint below it in the list",
         "",
@@ -233,56 +224,56 @@ def test_a_layer_between_the_chains_of_a_body_is_named() -> None:
 
 
 def test_a_layer_may_stand_before_a_chain_whose_bones_carry_it() -> None:
-    rig, target = make_chain(6), keyed_target()
+    rig, target = rigs.make_chain(6), keyed_target()
     wave(rig, "B5", 2)
-    add_constraint(rig, "B5", target)
-    go(3)
-    assert tip_error(rig, "B5", target) < NEAR
+    rigs.add_constraint(rig, "B5", target)
+    rigs.go(3)
+    assert rigs.tip_error(rig, "B5", target) < NEAR
     assert [item.state for item in rig.fabrik.constraints] == ["REACHED", "REACHED"]
     assert_no_history(rig)
 
 
 def test_a_layer_may_stand_before_what_carries_it_by_way_of_another_layer() -> None:
     """The first shares bones with the second alone, and the second with the third."""
-    rig, target = make_chain(4), make_empty("Target", (0.5, 0.5, 1.4))
+    rig, target = rigs.make_chain(4), rigs.make_empty("Target", (0.5, 0.5, 1.4))
     wave(rig, "B3", 2)
     wave(rig, "B2", 2)
-    add_constraint(rig, "B1", target)
-    go(3)
+    rigs.add_constraint(rig, "B1", target)
+    rigs.go(3)
     assert [item.message for item in rig.fabrik.constraints] == ["", "", ""]
-    assert tip_error(rig, "B1", target) < NEAR
+    assert rigs.tip_error(rig, "B1", target) < NEAR
     assert_no_history(rig)
 
 
 def test_what_hangs_on_the_top_layer_does_not_lag() -> None:
     """Another armature reaches for what hangs on a bone that three layers pose."""
-    rig, fly = make_chain(4), make_empty("Fly", (2, -3, 1))
+    rig, fly = rigs.make_chain(4), rigs.make_empty("Fly", (2, -3, 1))
     wave(rig, "B3")
-    add_constraint(rig, "B3", keyed_target())
+    rigs.add_constraint(rig, "B3", keyed_target())
     look_at(rig, "B3", fly)
-    held = make_empty("Held", (0, 0.2, 0))
+    held = rigs.make_empty("Held", (0, 0.2, 0))
     held.parent, held.parent_type, held.parent_bone = rig, "BONE", "B3"
-    other = make_chain(6, "Other")
+    other = rigs.make_chain(6, "Other")
     other.location = (0.5, 0, 0)
-    add_constraint(other, "B5", held)
+    rigs.add_constraint(other, "B5", held)
     for frame in (2, 7, 3):
-        go(frame)
-        assert tip_error(other, "B5", held) < 6e-4
+        rigs.go(frame)
+        assert rigs.tip_error(other, "B5", held) < 6e-4
     assert_no_history(rig)
     assert_no_history(other)
 
 
 @pytest.mark.parametrize("afterwards", ["DISABLE", "REMOVE"])
 def test_baking_one_bakes_all_that_share_its_bones(afterwards: str) -> None:
-    rig, fly = make_chain(5), make_empty("Fly", (2, -3, 1))
+    rig, fly = rigs.make_chain(5), rigs.make_empty("Fly", (2, -3, 1))
     wave(rig, "B2")
-    add_constraint(rig, "B4", keyed_target(), name="Reach", chain_count=3)
+    rigs.add_constraint(rig, "B4", keyed_target(), name="Reach", chain_count=3)
     look_at(rig, "B4", fly)
     live = {}
     for frame in range(1, 9):
-        go(frame)
-        live[frame] = [tip_world(rig, bone.name) for bone in rig.pose.bones]
-    activate(rig)
+        rigs.go(frame)
+        live[frame] = [rigs.tip_world(rig, bone.name) for bone in rig.pose.bones]
+    rigs.activate(rig)
     rig.fabrik.active_index = 1
     result = bpy.ops.fabrik.bake(
         which="ACTIVE", frame_start=1, frame_end=8, error=0.0, afterwards=afterwards
@@ -290,104 +281,104 @@ def test_baking_one_bakes_all_that_share_its_bones(afterwards: str) -> None:
     assert result == {"FINISHED"}
     assert not any(item.enabled for item in rig.fabrik.constraints)
     assert len(rig.fabrik.constraints) == (3 if afterwards == "DISABLE" else 0)
-    keyed = {curve.data_path for curve in curves(rig)}
+    keyed = {curve.data_path for curve in rigs.curves(rig)}
     assert {f'pose.bones["B{i}"].rotation_quaternion' for i in range(5)} <= keyed
     for frame, tips in live.items():
-        go(frame)
+        rigs.go(frame)
         for bone, tip in zip(rig.pose.bones, tips, strict=True):
-            assert (tip_world(rig, bone.name) - tip).length < 1e-4
+            assert (rigs.tip_world(rig, bone.name) - tip).length < 1e-4
 
 
 def test_a_layer_that_waits_for_what_stands_on_it_is_told_so() -> None:
     """What it looks at hangs on a bone that a later one poses; that one works on."""
-    rig, target = make_chain(4), make_empty("Target", (1, 0.5, 2))
-    held = make_empty("Held", (0, 1, 0))
+    rig, target = rigs.make_chain(4), rigs.make_empty("Target", (1, 0.5, 2))
+    held = rigs.make_empty("Held", (0, 1, 0))
     held.parent, held.parent_type, held.parent_bone = rig, "BONE", "B3"
     look_at(rig, "B2", held)
-    add_constraint(rig, "B3", target, name="Reach")
-    update()
+    rigs.add_constraint(rig, "B3", target, name="Reach")
+    rigs.update()
     item, reach = rig.fabrik.constraints
     assert item.state == "INVALID"
     assert "depends on the chain itself" in item.message
     assert "“Look”" in item.message
     assert reach.state == "REACHED"
-    assert tip_error(rig, "B3", target) < NEAR
+    assert rigs.tip_error(rig, "B3", target) < NEAR
 
 
 def test_keys_of_a_nested_setting_go_with_their_constraint_up_and_down_the_list() -> None:
-    rig, target = make_chain(4), keyed_target()
+    rig, target = rigs.make_chain(4), keyed_target()
     wave(rig, "B3", speed=0.0, phase=0.3)
-    add_constraint(rig, "B3", target)
+    rigs.add_constraint(rig, "B3", target)
     for frame, amplitude in ((1, 0.0), (9, 0.6)):
         rig.fabrik.constraints[0].wave.amplitude = amplitude
         rig.keyframe_insert("fabrik.constraints[0].wave.amplitude", frame=frame)
-    go(9)
+    rigs.go(9)
     assert rig.fabrik.constraints[0].wave.amplitude == pytest.approx(0.6)
     shown = played(rig)
     swap(rig, 0)
-    assert [c.data_path for c in curves(rig)] == ["fabrik.constraints[1].wave.amplitude"]
-    go(5)
+    assert [c.data_path for c in rigs.curves(rig)] == ["fabrik.constraints[1].wave.amplitude"]
+    rigs.go(5)
     assert rig.fabrik.constraints[1].wave.amplitude == pytest.approx(0.3, abs=0.02)
-    assert tip_error(rig, "B3", target) > 0.01
+    assert rigs.tip_error(rig, "B3", target) > 0.01
     swap(rig, 0)
     assert played(rig) == shown
 
 
 def test_turning_by_hand_beneath_layers_makes_the_new_input() -> None:
-    rig, target = make_chain(4), make_empty("Target", (1, 0.5, 2))
+    rig, target = rigs.make_chain(4), rigs.make_empty("Target", (1, 0.5, 2))
     wave(rig, "B3", speed=0.0, phase=0.2)
-    add_constraint(rig, "B3", target)
-    update()
+    rigs.add_constraint(rig, "B3", target)
+    rigs.update()
     turn = Quaternion((0, 1, 0), pi / 3)
     rig.pose.bones["B1"].rotation_quaternion = turn
-    update()
-    assert tip_error(rig, "B3", target) < NEAR
+    rigs.update()
+    assert rigs.tip_error(rig, "B3", target) < NEAR
     for item in rig.fabrik.constraints:
         item.enabled = False
-    update()
-    for bones in (rig.pose.bones, shown_bones(rig)):
+    rigs.update()
+    for bones in (rig.pose.bones, rigs.shown_bones(rig)):
         assert Vector(bones["B1"].rotation_quaternion) == Vector(turn)
 
 
 def test_a_weight_of_nothing_is_no_matter_of_what_does_not_pull() -> None:
     """It is not among the settings that a wave shows, and may be left from another solver."""
-    rig = make_chain(4)
-    shown = pose_bits(rig)
+    rig = rigs.make_chain(4)
+    shown = rigs.pose_bits(rig)
     wave(rig, "B3")
     rig.fabrik.constraints[0].weight = 0.0
-    go(3)
+    rigs.go(3)
     assert (rig.fabrik.constraints[0].state, rig.fabrik.constraints[0].message) == ("REACHED", "")
-    assert pose_bits(rig) != shown
+    assert rigs.pose_bits(rig) != shown
 
 
 @pytest.mark.parametrize("operator", ["snap_to_fk", "snap_to_ik"])
 @pytest.mark.parametrize("kind", ["WAVE", "LOOK_AT"])
 def test_nothing_jumps_where_fk_and_ik_take_over_beneath_a_layer(operator: str, kind: str) -> None:
     """The layer makes of the one pose what it makes of the other."""
-    rig, target = make_chain(5), make_empty("Target", (1, 0.5, 2))
+    rig, target = rigs.make_chain(5), rigs.make_empty("Target", (1, 0.5, 2))
     for bone in rig.pose.bones:
         bone.rotation_quaternion = (1, 0.2, -0.1, 0.1)
-    add_constraint(rig, "B3", target)
+    rigs.add_constraint(rig, "B3", target)
     if kind == "WAVE":
         wave(rig, "B4")
     else:
-        look_at(rig, "B4", make_empty("Fly", (2, -3, 1)), 2)
-    activate(rig)
-    go(4)
+        look_at(rig, "B4", rigs.make_empty("Fly", (2, -3, 1)), 2)
+    rigs.activate(rig)
+    rigs.go(4)
     reach, is_taken = rig.fabrik.constraints[0], operator == "snap_to_ik"
     reach.enabled = is_taken
-    update()
-    wanted = [tip_world(rig, bone.name) for bone in rig.pose.bones]
+    rigs.update()
+    wanted = [rigs.tip_world(rig, bone.name) for bone in rig.pose.bones]
     reach.enabled = not is_taken
-    update()
-    assert tip_world(rig, "B4") != wanted[4]
+    rigs.update()
+    assert rigs.tip_world(rig, "B4") != wanted[4]
     reach.enabled = True
-    update()
+    rigs.update()
     assert getattr(bpy.ops.fabrik, operator)() == {"FINISHED"}
     reach.enabled = not is_taken
-    update()
+    rigs.update()
     for bone, tip in zip(rig.pose.bones, wanted, strict=True):
-        assert (tip_world(rig, bone.name) - tip).length < 1e-4
+        assert (rigs.tip_world(rig, bone.name) - tip).length < 1e-4
 
 
 def test_a_pose_that_what_is_beneath_the_snapped_one_undoes_is_named() -> None:
@@ -395,39 +386,39 @@ def test_a_pose_that_what_is_beneath_the_snapped_one_undoes_is_named() -> None:
     from addon.features.fk_ik.span import Span
     from addon.features.fk_ik.to_ik import snap_to_ik
 
-    rig = make_chain(4)
-    look_at(rig, "B3", make_empty("Fly", (2, 0, 0)))
-    add_constraint(rig, "B3", make_empty("Target", (1, 0.5, 2)), name="Reach")
-    go(4)
+    rig = rigs.make_chain(4)
+    look_at(rig, "B3", rigs.make_empty("Fly", (2, 0, 0)))
+    rigs.add_constraint(rig, "B3", rigs.make_empty("Target", (1, 0.5, 2)), name="Reach")
+    rigs.go(4)
     done = snap_to_ik(rig, [1], Span((4.0,)))
     assert "It shares bones with “Look”" in done.problem
 
 
 def test_keys_of_a_switch_beneath_a_layer_keep_the_fk_pose_before_it() -> None:
-    rig = make_chain(4)
+    rig = rigs.make_chain(4)
     wave(rig, "B3")
-    add_constraint(rig, "B3", make_empty("Target", (1, 0.5, 2)), name="Reach")
-    activate(rig)
-    go(4)
+    rigs.add_constraint(rig, "B3", rigs.make_empty("Target", (1, 0.5, 2)), name="Reach")
+    rigs.activate(rig)
+    rigs.go(4)
     rig.fabrik.active_index = 1
     bpy.ops.fabrik.snap_to_ik(switches=True)
     for item in rig.fabrik.constraints:
         item.enabled = False
-    go(2)
+    rigs.go(2)
     for bone in rig.pose.bones:
         assert tuple(bone.rotation_quaternion) == pytest.approx((1, 0, 0, 0), abs=1e-6)
 
 
 @pytest.mark.parametrize("is_first", [True, False])
 def test_dragging_a_bone_moves_the_target_of_what_reaches_and_not_the_wave(is_first: bool) -> None:
-    rig, target = make_chain(4), make_empty("Target", (1, 0.5, 2))
+    rig, target = rigs.make_chain(4), rigs.make_empty("Target", (1, 0.5, 2))
     if is_first:
         wave(rig, "B3")
-    add_constraint(rig, "B3", target)
+    rigs.add_constraint(rig, "B3", target)
     if not is_first:
         wave(rig, "B3")
     rig.fabrik.active_index = 0 if is_first else 1
-    activate(rig)
+    rigs.activate(rig)
     bpy.ops.object.mode_set(mode="POSE")
     assert bpy.ops.fabrik.drag(armature="Rig", bone="B2", value=(0.2, 0, 0)) == {"FINISHED"}
     assert tuple(target.location) == pytest.approx((1.2, 0.5, 2))

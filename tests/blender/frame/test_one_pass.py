@@ -179,7 +179,7 @@ def test_a_loaded_file_is_evaluated_once(
 
 @pytest.mark.parametrize("change", ["added", "removed"])
 def test_poses_that_a_library_changed_are_solved_once_they_are_rebuilt(
-    change: str, empty_file: None, tmp_path: Path, capfd: pytest.CaptureFixture[str]
+    change: str, tmp_path: Path, capfd: pytest.CaptureFixture[str]
 ) -> None:
     """Blender rebuilds them in the first evaluation of a file."""
     library, shot = str(tmp_path / "library.blend"), str(tmp_path / "shot.blend")

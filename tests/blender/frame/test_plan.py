@@ -644,7 +644,7 @@ def test_a_render_writes_nothing(doubled: bpy.types.Object) -> None:
     assert seen[2] == before != []
 
 
-def test_nothing_is_kept_of_an_armature_without_constraints(empty_file: None) -> None:
+def test_nothing_is_kept_of_an_armature_without_constraints() -> None:
     rigs = [make_chain(3, name) for name in ("One", "Two")]
     for rig in rigs:
         add_constraint(rig, "B2", make_empty(location=(0.4, 0.9, 1.5)))

@@ -10,21 +10,11 @@ from typing import Any
 
 import bpy
 import pytest
+import rigs
 from humans import make_human
 from kept_files import new_file
 from mathutils import Vector
 from operating import click_bones
-from rigs import (
-    activate,
-    add_constraint,
-    evaluated,
-    make_armature,
-    make_chain,
-    make_empty,
-    tip_error,
-    tip_world,
-    update,
-)
 
 from fabrik_solver import BodyPosture
 from fabrik_solver.core.vectors import quat_about, quat_product
@@ -40,8 +30,8 @@ def make_limb(bones: int, off: tuple[int, ...], limit: str, limited: tuple[int, 
     for i in range(bones):
         head, tail = (xs[i], 0.02 * (i > 0), 1.4), (xs[i + 1], 0.02 * (i < bones - 1), 1.4)
         drawing[f"B{i}"] = head, tail, f"B{i - 1}" if i else "Root"
-    rig = make_armature(drawing)
-    activate(rig)
+    rig = rigs.make_armature(drawing)
+    rigs.activate(rig)
     bpy.ops.object.mode_set(mode="EDIT")
     for bone in rig.data.edit_bones:
         bone.align_roll(Vector((0.0, 1.0, 0.0)))
@@ -79,20 +69,20 @@ def test_bones_that_do_not_inherit_rotation_reach_within_their_limits(
         modes = ("XYZ", "AXIS_ANGLE", "ZYX") if how.startswith("rotated") else ("QUATERNION",) * 3
         for i in range(bones):
             rig.pose.bones[f"B{i}"].rotation_mode = modes[i]
-        update()
+        rigs.update()
         root = rig.matrix_world @ rig.data.bones["B0"].head_local
-        target = make_empty()
+        target = rigs.make_empty()
         pole = None
         if how != "no pole":
             x = rig.matrix_world.to_3x3()
-            pole = make_empty("Pole", root + x @ Vector((0.28, 0.6, 0)))
-        item = add_constraint(
+            pole = rigs.make_empty("Pole", root + x @ Vector((0.28, 0.6, 0)))
+        item = rigs.add_constraint(
             rig, f"B{bones - 1}", target, solver=solver, chain_count=bones, pole_target=pole
         )
         for goal in GOALS:
             target.location = root + rig.matrix_world.to_3x3() @ Vector(goal)
-            update()
-            error = tip_error(rig, f"B{bones - 1}", target)
+            rigs.update()
+            error = rigs.tip_error(rig, f"B{bones - 1}", target)
             assert (item.state, item.message) == ("REACHED", ""), (off, goal, error)
             assert error < 1e-3 and item.error == pytest.approx(error, abs=5e-6)
 
@@ -106,21 +96,26 @@ def test_ik_on_a_human_at_rest_whose_bones_do_not_inherit_rotation(side: str) ->
         rig = make_human(False)
         for i in off:
             rig.data.bones[f"{names[i]}.L"].use_inherit_rotation = False
-        update()
-        before = tip_world(rig, side, use_tail=False)
+        rigs.update()
+        before = rigs.tip_world(rig, side, use_tail=False)
         click_bones(rig, side)
         assert bpy.ops.fabrik.limb_add() == {"FINISHED"}
-        update()
+        rigs.update()
         item = rig.fabrik.constraints[-1]
         assert (item.state, item.message) == ("REACHED", "")
-        assert (tip_world(rig, side, use_tail=False) - before).length < 1e-3 and item.error < 1e-3
+        assert (
+            rigs.tip_world(rig, side, use_tail=False) - before
+        ).length < 1e-3 and item.error < 1e-3
         control = rig.pose.bones[item.subtarget]
         random_place = random.Random(1)
         for _ in range(4):
             control.location = [random_place.uniform(-0.1, 0.0) for _ in range(3)]
-            update()
-            place = evaluated(rig).matrix_world @ evaluated(rig).pose.bones[item.subtarget].head
-            error = (tip_world(rig, side, use_tail=False) - place).length
+            rigs.update()
+            place = (
+                rigs.evaluated(rig).matrix_world
+                @ rigs.evaluated(rig).pose.bones[item.subtarget].head
+            )
+            error = (rigs.tip_world(rig, side, use_tail=False) - place).length
             assert error == pytest.approx(item.error, abs=1e-5)
             assert item.state == "REACHED" or item.message != ""
             assert "non-uniformly" not in item.message
@@ -170,67 +165,69 @@ def test_a_solver_that_is_broken_on_purpose_is_seen(
     kind: str, mode: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     where, breaking, settings = SCENES[kind]
-    rig, target = make_chain(2, mode=mode), make_empty(location=(0.5, 0.3, 1.4))
-    item = add_constraint(rig, "B1", target, chain_count=2, **settings)
-    update()
+    rig, target = rigs.make_chain(2, mode=mode), rigs.make_empty(location=(0.5, 0.3, 1.4))
+    item = rigs.add_constraint(rig, "B1", target, chain_count=2, **settings)
+    rigs.update()
     assert (item.state, item.message) == ("REACHED", "") and item.error < 1e-3
     module, name = where.rsplit(".", 1)
     solve = getattr(import_module(module), name)
     monkeypatch.setattr(where, breaking(solve))
     target.location.x += 0.05
-    update()
+    rigs.update()
     assert item.state == "OUT_OF_REACH" and item.error > 0.02
     assert item.message.startswith("The solver missed its target")
     if kind != "LOOK_AT":
-        assert item.error == pytest.approx(tip_error(rig, "B1", target), abs=5e-6)
+        assert item.error == pytest.approx(rigs.tip_error(rig, "B1", target), abs=5e-6)
     monkeypatch.undo()
     target.location.x -= 0.02
-    update()
+    rigs.update()
     assert (item.state, item.message) == ("REACHED", "") and item.error < 1e-3
 
 
 def test_rotation_channels_that_do_not_hold_the_solution_are_seen(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    rig, target = make_chain(2, mode="XYZ"), make_empty(location=(0.5, 0.3, 1.4))
-    item = add_constraint(rig, "B1", target, chain_count=2)
+    rig, target = rigs.make_chain(2, mode="XYZ"), rigs.make_empty(location=(0.5, 0.3, 1.4))
+    item = rigs.add_constraint(rig, "B1", target, chain_count=2)
     monkeypatch.setattr(
         "addon.frame.write.channel_values", lambda mode, turn, near: [0.1, 0.2, 0.3]
     )
-    update()
+    rigs.update()
     assert item.state == "OUT_OF_REACH"
-    assert item.error == pytest.approx(tip_error(rig, "B1", target), abs=5e-6)
+    assert item.error == pytest.approx(rigs.tip_error(rig, "B1", target), abs=5e-6)
     assert item.error > 0.1
 
 
 def test_a_partial_influence_has_the_error_of_what_is_shown() -> None:
-    rig, target = make_chain(2), make_empty(location=(0.5, 0.3, 1.4))
-    item = add_constraint(rig, "B1", target, chain_count=2, influence=0.5)
-    update()
+    rig, target = rigs.make_chain(2), rigs.make_empty(location=(0.5, 0.3, 1.4))
+    item = rigs.add_constraint(rig, "B1", target, chain_count=2, influence=0.5)
+    rigs.update()
     assert item.state == "REACHED"
-    assert item.error == pytest.approx(tip_error(rig, "B1", target), abs=5e-6)
+    assert item.error == pytest.approx(rigs.tip_error(rig, "B1", target), abs=5e-6)
     assert item.error > 0.1
 
 
 @pytest.mark.parametrize("is_tree", [False, True])
 def test_a_constraint_whose_tip_a_layer_moves_afterwards_says_so(is_tree: bool) -> None:
-    rig, target = make_chain(3), make_empty(location=(0.5, 0.3, 1.4))
-    item = add_constraint(rig, "B2", target, chain_count=3, name="Reach", use_free_root=is_tree)
-    layer = add_constraint(rig, "B2", solver="WAVE", chain_count=2, name="Sway")
+    rig, target = rigs.make_chain(3), rigs.make_empty(location=(0.5, 0.3, 1.4))
+    item = rigs.add_constraint(
+        rig, "B2", target, chain_count=3, name="Reach", use_free_root=is_tree
+    )
+    layer = rigs.add_constraint(rig, "B2", solver="WAVE", chain_count=2, name="Sway")
     layer.wave.amplitude, layer.wave.speed = 0.3, 0.0
-    update()
-    error = tip_error(rig, "B2", target)
+    rigs.update()
+    error = rigs.tip_error(rig, "B2", target)
     assert error > 0.01 and item.error == pytest.approx(error, abs=5e-6)
     assert (item.state, item.message) == (
         "OUT_OF_REACH",
         "“Sway” moves the tip afterward: move this constraint below it in the list",
     )
     layer.wave.amplitude = 0.0
-    update()
+    rigs.update()
     assert (item.state, item.message) == ("REACHED", "")
     layer.wave.amplitude = 0.3
-    activate(rig)
+    rigs.activate(rig)
     rig.fabrik.constraints.move(1, 0)
-    update()
+    rigs.update()
     assert rig.fabrik.constraints[1].state == "REACHED"
-    assert tip_error(rig, "B2", target) < 1e-3
+    assert rigs.tip_error(rig, "B2", target) < 1e-3

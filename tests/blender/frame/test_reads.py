@@ -8,19 +8,8 @@ from typing import Any
 
 import bpy
 import pytest
+import rigs
 from inside import count, forget, solver_calls
-from rigs import (
-    add_constraint,
-    as_strip,
-    curves,
-    go,
-    key_places,
-    make_armature,
-    make_empty,
-    pose_bits,
-    shown_bones,
-    update,
-)
 
 from addon.blender import errors
 
@@ -39,7 +28,7 @@ def rig(empty_file: None) -> Rig:
 
     Each is posed by two constraints, as limbs of Rigify are: a driver disables the second.
     """
-    rig = make_armature(
+    rig = rigs.make_armature(
         {
             f"{name}.{side}": (
                 (sign * head[0], *head[1:]),
@@ -53,16 +42,16 @@ def rig(empty_file: None) -> Rig:
     rig["is_fk"] = 1.0
     for side, sign in (("L", 1), ("R", -1)):
         rig.pose.bones[f"Upper.{side}"].rotation_mode = "ZXY"
-        target = make_empty(f"Target.{side}", (sign * 2, 1, 2))
+        target = rigs.make_empty(f"Target.{side}", (sign * 2, 1, 2))
         tracking: Any = rig.pose.bones[f"Clavicle.{side}"].constraints.new("DAMPED_TRACK")
         tracking.target, tracking.influence = target, 0.3
         for _ in range(2):
-            add_constraint(rig, f"Lower.{side}", target, chain_count=2, use_stretch=True)
+            rigs.add_constraint(rig, f"Lower.{side}", target, chain_count=2, use_stretch=True)
         _disable_by_driver(rig, len(rig.fabrik.constraints) - 1)
-    key_places(bpy.data.objects["Target.L"], {1: (2, 1, 2), 10: (2, 0.5, 3)})
-    update()
+    rigs.key_places(bpy.data.objects["Target.L"], {1: (2, 1, 2), 10: (2, 0.5, 3)})
+    rigs.update()
     for frame in (2, 1):
-        go(frame)
+        rigs.go(frame)
     return rig
 
 
@@ -99,11 +88,11 @@ def settings_in(calls: Counter[object]) -> set[str]:
 
 def assert_as_new(rig: Rig) -> None:
     """The pose is what it is after all has been read anew."""
-    shown, reports = pose_bits(rig), [(c.state, c.error) for c in rig.fabrik.constraints]
+    shown, reports = rigs.pose_bits(rig), [(c.state, c.error) for c in rig.fabrik.constraints]
     forget()
     rig.update_tag()
-    update()
-    assert pose_bits(rig) == shown
+    rigs.update()
+    assert rigs.pose_bits(rig) == shown
     assert [(c.state, c.error) for c in rig.fabrik.constraints] == reports
 
 
@@ -123,7 +112,7 @@ def use_other_action(rig: Rig) -> None:
 
 
 def push_down(rig: Rig) -> None:
-    as_strip(rig)
+    rigs.as_strip(rig)
     rig.animation_data.action = bpy.data.actions["weight"]
 
 
@@ -146,15 +135,15 @@ def enable_nla(rig: Rig) -> None:
 
 
 def mute_curve(rig: Rig) -> None:
-    curves(rig)[0].mute = True
+    rigs.curves(rig)[0].mute = True
 
 
 def unmute_curve(rig: Rig) -> None:
-    curves(rig)[0].mute = False
+    rigs.curves(rig)[0].mute = False
 
 
 def rename_curve(rig: Rig) -> None:
-    curves(rig)[0].data_path = "fabrik.constraints[2].influence"
+    rigs.curves(rig)[0].data_path = "fabrik.constraints[2].influence"
 
 
 def key_another(rig: Rig) -> None:
@@ -190,11 +179,11 @@ class TestPlayedFrames:
     """A frame at which nothing was edited."""
 
     def test_driven_settings_are_read_and_no_others(self, rig: Rig, calls: Counter[object]) -> None:
-        before = pose_bits(rig)
-        go(3)
+        before = rigs.pose_bits(rig)
+        rigs.go(3)
         assert settings_in(calls) == {"enabled"}
         assert calls["channels"] == 0
-        assert pose_bits(rig) != before
+        assert rigs.pose_bits(rig) != before
         assert_as_new(rig)
 
     def test_keyed_settings_are_read_from_then_on(self, rig: Rig, calls: Counter[object]) -> None:
@@ -202,19 +191,19 @@ class TestPlayedFrames:
         for frame, influence in ((1, 0.0), (10, 1.0)):
             item.influence = influence
             item.keyframe_insert("influence", frame=frame)
-        update()
+        rigs.update()
         for frame in (4, 7):
             calls.clear()
-            go(frame)
+            rigs.go(frame)
             assert settings_in(calls) == {"enabled", "influence"}
             assert_as_new(rig)
 
     def test_muted_curves_do_not_count(self, rig: Rig, calls: Counter[object]) -> None:
         act(rig, "influence")
-        curves(rig)[0].mute = True
-        update()
+        rigs.curves(rig)[0].mute = True
+        rigs.update()
         calls.clear()
-        go(5)
+        rigs.go(5)
         assert settings_in(calls) == {"enabled"}
         assert_as_new(rig)
 
@@ -222,17 +211,17 @@ class TestPlayedFrames:
         self, rig: Rig, calls: Counter[object]
     ) -> None:
         """Whatever was derived from the settings depends on them."""
-        item = add_constraint(
+        item = rigs.add_constraint(
             rig, "Clavicle.R", bpy.data.objects["Target.L"], chain_count=1, solver="LOOK_AT"
         )
         rig.pose.bones["Clavicle.R"].constraints[0].mute = True
         path = f"fabrik.constraints[{len(rig.fabrik.constraints) - 1}].look"
         name = next(p.identifier for p in item.look.bl_rna.properties if p.type == "FLOAT")
         rig.keyframe_insert(f"{path}.{name}", frame=1)
-        update()
-        go(2)
+        rigs.update()
+        rigs.go(2)
         calls.clear()
-        go(5)
+        rigs.go(5)
         assert {"enabled", "influence", "tolerance"} <= settings_in(calls)
         assert_as_new(rig)
 
@@ -242,12 +231,12 @@ class TestPlayedFrames:
         for frame, size in ((1, 1.0), (10, 1.4)):
             setattr(bone, channel, (size, 1.0, size))
             bone.keyframe_insert(channel, frame=frame)
-        update()
-        before = pose_bits(rig)
+        rigs.update()
+        before = rigs.pose_bits(rig)
         calls.clear()
-        go(5)
+        rigs.go(5)
         assert calls["channels"] == 1
-        assert pose_bits(rig) != before
+        assert rigs.pose_bits(rig) != before
         assert_as_new(rig)
 
     def test_all_is_read_with_the_frame_if_anything_was_edited(self, rig: Rig) -> None:
@@ -255,32 +244,32 @@ class TestPlayedFrames:
         for frame, influence in ((1, 0.0), (10, 1.0)):
             rig.fabrik.constraints[0].influence = influence
             rig.fabrik.constraints[0].keyframe_insert("influence", frame=frame)
-        update()
-        go(2)
-        shown = pose_bits(rig)
+        rigs.update()
+        rigs.go(2)
+        shown = rigs.pose_bits(rig)
         bpy.data.objects["Target.R"].location.z += 0.2
-        go(6)
-        assert pose_bits(rig) != shown
+        rigs.go(6)
+        assert rigs.pose_bits(rig) != shown
         assert_as_new(rig)
 
     def test_a_setting_changed_with_the_frame_is_noticed(self, rig: Rig) -> None:
         """Also one that no animation changes."""
         rig.fabrik.constraints[0].influence = 0.4
-        go(6)
+        rigs.go(6)
         assert_as_new(rig)
         rig.pose.bones["Upper.L"].scale = (1.2, 1.0, 1.0)
-        go(7)
+        rigs.go(7)
         assert_as_new(rig)
 
     def test_played_again_they_are_not_solved(self, rig: Rig) -> None:
         for frame in (3, 4):
-            go(frame)
-        shown = pose_bits(rig)
+            rigs.go(frame)
+        shown = rigs.pose_bits(rig)
         with solver_calls() as solved:
             for frame in (3, 4):
-                go(frame)
+                rigs.go(frame)
         assert not solved, "what is kept of the frame is written ahead"
-        assert pose_bits(rig) == shown
+        assert rigs.pose_bits(rig) == shown
 
 
 @pytest.mark.parametrize("is_updated", (True, False))
@@ -293,29 +282,29 @@ def test_whatever_is_animated_from_now_on_is_read(
     prepare = PREPARED.get(change)
     if prepare is not None:
         prepare(rig)
-    update()
-    go(3)
-    before = pose_bits(rig)
+    rigs.update()
+    rigs.go(3)
+    before = rigs.pose_bits(rig)
     change(rig)
     if is_updated:
-        update()
+        rigs.update()
     for frame in (4, 9, 6):
-        go(frame)
+        rigs.go(frame)
         assert_as_new(rig)
-    assert pose_bits(rig) != before
+    assert rigs.pose_bits(rig) != before
 
 
 class TestOneOfTwoArms:
     """The target of one arm is moved."""
 
     def test_the_other_arm_is_not_encoded_again(self, rig: Rig, calls: Counter[object]) -> None:
-        go(3)
+        rigs.go(3)
         assert calls["encoded"] == 2
         bpy.data.objects["Target.R"].location.z += 0.2
-        update()
+        rigs.update()
         assert calls["encoded"] == 4
         rig.pose.bones["Upper.L"].rotation_euler.x += 0.1
-        update()
+        rigs.update()
         assert calls["encoded"] == 6, "its own bones alone, as the others' FK pose is the same"
         assert_as_new(rig)
 
@@ -323,16 +312,16 @@ class TestOneOfTwoArms:
         self, rig: Rig, calls: Counter[object]
     ) -> None:
         for frame in (3, 4, 5):
-            go(frame)
-        shown = pose_bits(rig)
+            rigs.go(frame)
+        shown = rigs.pose_bits(rig)
         calls.clear()
         for frame in (4, 3, 5):
-            go(frame)
+            rigs.go(frame)
         assert calls["encoded"] == 0
-        assert pose_bits(rig) == shown
+        assert rigs.pose_bits(rig) == shown
 
     def test_frames_of_bones_are_read_once(self, rig: Rig, calls: Counter[object]) -> None:
-        go(3)
+        rigs.go(3)
         bones = rig.pose.bones.keys()
         for side in "LR":
             assert calls["frame", bones.index(f"Clavicle.{side}")] == 1
@@ -341,34 +330,34 @@ class TestOneOfTwoArms:
         self, rig: Rig, calls: Counter[object]
     ) -> None:
         for frame in (3, 4, 5):
-            go(frame)
+            rigs.go(frame)
         assert calls["body"] == calls["chain"] == 0, "only its parent has moved"
         rig.pose.bones["Lower.L"].scale.y = 1.3
-        update()
+        rigs.update()
         assert calls["body"] == 1
         assert calls["chain"] > 0
         assert_as_new(rig)
 
     def test_a_driver_switches_a_constraint_of_a_tree(self, rig: Rig) -> None:
         rig.fabrik.constraints[1].target = bpy.data.objects["Target.R"]
-        update()
-        before = pose_bits(rig)
+        rigs.update()
+        before = rigs.pose_bits(rig)
         rig["is_fk"] = 1.0
         rig.update_tag()
-        update()
+        rigs.update()
         assert [c.enabled for c in rig.fabrik.constraints] == [True, True, True, True]
-        assert pose_bits(rig) != before
+        assert rigs.pose_bits(rig) != before
         assert_as_new(rig)
 
 
 def test_a_bone_that_only_a_disabled_constraint_poses_belongs_to_the_tree(rig: Rig) -> None:
     rig.fabrik.constraints[0].chain_count = 1
-    update()
+    rigs.update()
     for angle in (0.3, 0.6):
-        shown = pose_bits(rig)
+        shown = rigs.pose_bits(rig)
         rig.pose.bones["Upper.L"].rotation_euler.x = angle
-        update()
-        assert pose_bits(rig) != shown
+        rigs.update()
+        assert rigs.pose_bits(rig) != shown
         assert_as_new(rig)
 
 
@@ -376,7 +365,7 @@ def test_a_chain_without_length_is_noticed_where_only_its_parent_changes(rig: Ri
     clavicle = rig.pose.bones["Clavicle.L"]
     for scale, is_flat in ((1.2, False), (0.0, True), (1.0, False)):
         clavicle.scale = (scale,) * 3
-        update()
+        rigs.update()
         item = rig.fabrik.constraints[0]
         assert (item.state == "INVALID") is is_flat
         assert ("zero" in item.message) is is_flat
@@ -386,13 +375,16 @@ def test_a_chain_without_length_is_noticed_where_only_its_parent_changes(rig: Ri
 def test_updates_are_read_again_after_what_is_released_was_evaluated(rig: Rig) -> None:
     """Blender clears the list then."""
     errors.forget_reported()
-    other = make_armature({"A": ((0, 0, 0), (0, 0, 1), "")}, "Other")
-    add_constraint(other, "A", bpy.data.objects["Target.L"])
-    update()
+    other = rigs.make_armature({"A": ((0, 0, 0), (0, 0, 1), "")}, "Other")
+    rigs.add_constraint(other, "A", bpy.data.objects["Target.L"])
+    rigs.update()
     other.fabrik.constraints.clear()
     rig.fabrik.constraints[0].chain_count = 1  # Which tells the plan, as clearing does not.
-    make_empty("New", (3, 0, 0))
-    update()
-    assert shown_bones(other)["A"].rotation_quaternion == other.pose.bones["A"].rotation_quaternion
+    rigs.make_empty("New", (3, 0, 0))
+    rigs.update()
+    assert (
+        rigs.shown_bones(other)["A"].rotation_quaternion
+        == other.pose.bones["A"].rotation_quaternion
+    )
     assert not errors._reported
     assert_as_new(rig)

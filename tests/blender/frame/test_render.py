@@ -14,23 +14,9 @@ from pathlib import Path
 
 import bpy
 import pytest
+import rigs
 from inside import PLACES, leave_solved
 from rendering import witnessed
-from rigs import (
-    PATH,
-    add_constraint,
-    channels_bits,
-    go,
-    make_armature,
-    make_empty,
-    pose_bits,
-    run_elsewhere,
-    shown_bits,
-    shown_bones,
-    tip_error,
-    update,
-    world_bits,
-)
 
 BONES = {
     "Root": ((0, -1, 0), (0, 0, 0), ""),
@@ -94,8 +80,8 @@ def key(owner: bpy.types.bpy_struct, path: str, values: dict[int, object], index
 @pytest.fixture
 def rig(records: Records) -> bpy.types.Object:
     """An armature of which everything that can be animated is animated."""
-    rig = make_armature(BONES)
-    target = make_empty("Target", (1, 0, 2))
+    rig = rigs.make_armature(BONES)
+    target = rigs.make_empty("Target", (1, 0, 2))
     key(target, "location", {1: (1, 0.2, 2), 10: (-1, 0.5, 1.5)})
     bones = rig.pose.bones
     bones["B1"].rotation_mode = "XZY"  # B0 is keyed, B1 in part, B2 and Hand not at all.
@@ -106,7 +92,7 @@ def rig(records: Records) -> bpy.types.Object:
     key(bones["Root"], "rotation_quaternion", {1: (1, 0, 0, 0), 10: (0.9, 0, 0.3, 0.1)})
     key(bones["Side"], "location", {1: (0, 0, 0), 10: (0, 1, 0)})
     key(bones["Side"], '["custom"]', {1: 0.0, 10: 9.0})
-    controller = make_empty("Controller", (3, 3, 3))
+    controller = rigs.make_empty("Controller", (3, 3, 3))
     controller.rotation_euler = (0.3, 0.4, 0.5)
     bones["Side"].constraints.new("COPY_ROTATION").target = controller
     key(bones["Side"].constraints[0], "influence", {1: 0.0, 10: 1.0})
@@ -117,16 +103,16 @@ def rig(records: Records) -> bpy.types.Object:
     rig["driven"] = 0.0
     driver = rig.driver_add('["driven"]').driver
     driver.expression = "frame * 2"
-    constraint = add_constraint(rig, "B2", target, chain_count=3)
+    constraint = rigs.add_constraint(rig, "B2", target, chain_count=3)
     key(constraint, "influence", {1: 0.5, 10: 1.0})
     key(constraint, "iterations", {1: 10, 10: 100})
     key(constraint, "solver", {1: "FABRIK", 5: "CCD"})
-    go(3)
+    rigs.go(3)
     return rig
 
 
 def viewport(rig: bpy.types.Object, frame: float) -> dict[str, object]:
-    go(frame)
+    rigs.go(frame)
     return seen(bpy.context.view_layer.depsgraph, rig)
 
 
@@ -161,7 +147,7 @@ def limited(rig: bpy.types.Object) -> None:
     knee.fabrik_joint.limit_type, knee.fabrik_joint.hinge_max = "HINGE", 0.8
     last.fabrik_joint.limit_type, last.use_ik_limit_x = "BLENDER", True
     key(last, "ik_max_x", {1: 0.1, 10: 0.5})
-    update()
+    rigs.update()
 
 
 def oriented(rig: bpy.types.Object) -> None:
@@ -171,17 +157,17 @@ def oriented(rig: bpy.types.Object) -> None:
     constraint.use_rotation, constraint.twist_spread = True, 0.5
     key(target, "rotation_euler", {1: (0, 0, 0), 10: (0.5, -0.8, 1.2)})
     key(constraint, "rotation_weight", {1: 0.2, 10: 1.0})
-    update()
+    rigs.update()
 
 
 def in_body(rig: bpy.types.Object) -> None:
     """Let two chains share bones, with a free root whose location is keyed in part."""
-    other = make_empty("Other", (0.4, 0.6, 1.2))
-    add_constraint(rig, "B1", other, use_free_root=True, weight=0.5)
+    other = rigs.make_empty("Other", (0.4, 0.6, 1.2))
+    rigs.add_constraint(rig, "B1", other, use_free_root=True, weight=0.5)
     rig.fabrik.constraints[0].chain_count = 0
     rig.fabrik.constraints[0].use_stretch = True
     key(rig.pose.bones["Root"], "location", {1: (0, 0, 0), 10: (0.3, 0.1, 0)}, index=0)
-    update()
+    rigs.update()
 
 
 @pytest.mark.parametrize("animation", [plain, in_nla, limited, in_body])
@@ -190,10 +176,10 @@ def test_a_render_sees_what_the_viewport_shows_and_every_curve_at_its_value(
 ) -> None:
     animation(rig)
     expected = viewport(rig, 6)
-    assert tip_error(rig, "B2", bpy.data.objects["Target"]) == pytest.approx(
+    assert rigs.tip_error(rig, "B2", bpy.data.objects["Target"]) == pytest.approx(
         rig.fabrik.constraints[0].error, abs=1e-5
     )
-    go(3)
+    rigs.go(3)
     render_range(6, 6)
     assert records[(6, "ViewLayer")] == expected
 
@@ -206,7 +192,7 @@ def test_a_rendered_range_does_not_depend_on_where_the_viewport_stands(
     expected = {frame: viewport(rig, frame) for frame in (4, 6, 8, 10)}
     for stands_at in (1, 12):
         records.clear()
-        go(stands_at)
+        rigs.go(stands_at)
         render_range(4, 10, 2)
         assert {frame: shown for (frame, _), shown in records.items()} == expected
 
@@ -227,13 +213,13 @@ def test_a_target_that_is_not_rendered_is_reached_all_the_same(
 ) -> None:
     target = bpy.data.objects["Target"]
     expected = viewport(rig, 6)
-    go(2)
+    rigs.go(2)
     if hidden == "not in the scene":
         bpy.context.scene.collection.objects.unlink(target)
     else:
         setattr(target, hidden, True)
     assert viewport(rig, 6) == expected
-    go(3)
+    rigs.go(3)
     render_range(6, 6)
     assert records[(6, "ViewLayer")] == expected
 
@@ -241,44 +227,52 @@ def test_a_target_that_is_not_rendered_is_reached_all_the_same(
 def test_a_render_leaves_the_viewport_and_the_fk_pose_as_they_were(
     rig: bpy.types.Object, records: Records
 ) -> None:
-    go(3)
-    before = (pose_bits(rig), channels_bits(rig), shown_bits(rig), world_bits(rig))
+    rigs.go(3)
+    before = (
+        rigs.pose_bits(rig),
+        rigs.channels_bits(rig),
+        rigs.shown_bits(rig),
+        rigs.world_bits(rig),
+    )
     in_viewport = viewport(rig, 3)
     render_range(5, 7)
-    update()
-    after = (pose_bits(rig), channels_bits(rig), shown_bits(rig), world_bits(rig))
+    rigs.update()
+    after = (
+        rigs.pose_bits(rig),
+        rigs.channels_bits(rig),
+        rigs.shown_bits(rig),
+        rigs.world_bits(rig),
+    )
     assert bpy.context.scene.frame_current == 3
     assert after == before
     assert seen(bpy.context.view_layer.depsgraph, rig) == in_viewport
     rig.fabrik.constraints[0].enabled = False
-    update()
-    for bones in (rig.pose.bones, shown_bones(rig)):
+    rigs.update()
+    for bones in (rig.pose.bones, rigs.shown_bones(rig)):
         assert list(bones["B2"].rotation_quaternion) == pytest.approx([0.9, 0.1, 0, 0.3])
 
 
-def test_saving_undo_and_redo_during_a_render_leave_the_fk_pose(
-    empty_file: None, tmp_path: Path
-) -> None:
+def test_saving_undo_and_redo_during_a_render_leave_the_fk_pose(tmp_path: Path) -> None:
     """As the render has a thread of its own. Undo keeps the armature, which has not changed."""
     path = str(tmp_path / "saved.blend")
-    rig = make_armature(BONES)
-    add_constraint(rig, "B2", make_empty("Target", (1, 0.2, 2)), chain_count=3)
+    rig = rigs.make_armature(BONES)
+    rigs.add_constraint(rig, "B2", rigs.make_empty("Target", (1, 0.2, 2)), chain_count=3)
     for size in (2.0, 3.0, 4.0):
         bpy.data.objects["Target"].empty_display_size = size
-        update()
+        rigs.update()
         bpy.ops.ed.undo_push(message=f"{size}")
-    given, kept = channels_bits(rig), rig.as_pointer()
+    given, kept = rigs.channels_bits(rig), rig.as_pointer()
     save = partial(bpy.ops.wm.save_as_mainfile, filepath=path, copy=True)
     for step in (save, bpy.ops.ed.undo, bpy.ops.ed.redo):
         leave_solved()
-        assert channels_bits(bpy.data.objects["Rig"]) != given
+        assert rigs.channels_bits(bpy.data.objects["Rig"]) != given
         step()
         rig = bpy.data.objects["Rig"]
         assert rig.as_pointer() == kept, "otherwise Blender reads the pose from its memory"
-        assert channels_bits(rig) == given
+        assert rigs.channels_bits(rig) == given
     with bpy.data.libraries.load(path) as (_, into):
         into.objects = ["Rig"]
-    assert channels_bits(into.objects[0]) == given
+    assert rigs.channels_bits(into.objects[0]) == given
 
 
 def test_panels_are_redrawn_for_reports_of_the_viewport_and_not_of_renders(
@@ -292,22 +286,22 @@ def test_panels_are_redrawn_for_reports_of_the_viewport_and_not_of_renders(
     assert item.state != "DISABLED" and told == [], "Blender redraws them at another frame"
     for is_enabled in (False, True):
         item.enabled = is_enabled
-        update()
+        rigs.update()
     assert told == [0, 0]
     render_range(10, 14)
     assert {*told[2:]} <= {5}, "afterwards the viewport is updated"
 
 
 def test_a_still_armature_is_posed_for_a_target_that_moves(records: Records) -> None:
-    rig = make_armature(BONES)
+    rig = rigs.make_armature(BONES)
     rig["custom"] = rig["driven"] = rig["number"] = rig.pose.bones["Side"]["custom"] = 0.0
     rig["array"] = [0.0]
     rig.pose.bones["Side"].constraints.new("COPY_ROTATION")
-    target = make_empty()
+    target = rigs.make_empty()
     key(target, "location", {1: (1, 0.2, 2), 10: (-1, 0.5, 1.5)})
-    add_constraint(rig, "B2", target, chain_count=3)
+    rigs.add_constraint(rig, "B2", target, chain_count=3)
     expected = viewport(rig, 6)
-    go(1)
+    rigs.go(1)
     render_range(6, 6)
     assert records[(6, "ViewLayer")] == expected
 
@@ -315,14 +309,14 @@ def test_a_still_armature_is_posed_for_a_target_that_moves(records: Records) -> 
 def test_chains_that_hang_on_each_other_are_rendered_in_the_same_frame(
     rig: bpy.types.Object, records: Records
 ) -> None:
-    other = make_armature(BONES, "Other")
+    other = rigs.make_armature(BONES, "Other")
     other.location.x = 1.0
-    grip = make_empty("Grip", (0.1, 0.2, 0.1))
+    grip = rigs.make_empty("Grip", (0.1, 0.2, 0.1))
     grip.parent, grip.parent_type, grip.parent_bone = rig, "BONE", "Hand"
-    add_constraint(other, "B2", grip, chain_count=3)
+    rigs.add_constraint(other, "B2", grip, chain_count=3)
     expected = viewport(rig, 6)
-    assert tip_error(other, "B2", grip) < 1e-3
-    go(1)
+    assert rigs.tip_error(other, "B2", grip) < 1e-3
+    rigs.go(1)
     render_range(6, 6)
     assert records[(6, "ViewLayer")] == expected
 
@@ -332,7 +326,7 @@ def test_another_scene_than_the_shown_one_is_rendered_right(
 ) -> None:
     expected = viewport(rig, 6)
     scene = bpy.context.scene
-    go(3)
+    rigs.go(3)
     bpy.ops.scene.new(type="EMPTY")
     scene.frame_start = scene.frame_end = 6
     bpy.ops.render.render(animation=True, scene=scene.name)
@@ -346,8 +340,8 @@ def test_a_scene_strip_shows_each_frame_as_its_scene_does(
     """Its frames are others than those of the scene that is rendered."""
     expected = {frame: viewport(rig, frame) for frame in (4, 6, 8)}
     shot = bpy.context.scene
-    go(stands_at)
-    given = channels_bits(rig)
+    rigs.go(stands_at)
+    given = rigs.channels_bits(rig)
     bpy.ops.scene.new(type="EMPTY")
     edit = bpy.context.scene
     edit.render.engine = shot.render.engine
@@ -360,8 +354,8 @@ def test_a_scene_strip_shows_each_frame_as_its_scene_does(
     bpy.ops.render.render(animation=True)
     assert {frame: records[(frame, "ViewLayer")] for frame in (4, 6, 8)} == expected
     bpy.context.window.scene = shot
-    go(stands_at)
-    assert channels_bits(rig) == given
+    rigs.go(stands_at)
+    assert rigs.channels_bits(rig) == given
 
 
 FARM = """
@@ -394,7 +388,7 @@ def test_the_command_line_of_a_farm_renders_what_the_viewport_shows(
     scene = bpy.context.scene
     scene.frame_start, scene.frame_end, scene.frame_step = frames[0], frames[-1], frames.step
     bpy.ops.wm.save_as_mainfile(filepath=str(blend))
-    text = FARM.format(path=PATH, blend=str(blend), seen=str(seen_there))
+    text = FARM.format(path=rigs.PATH, blend=str(blend), seen=str(seen_there))
     script.write_text(text, encoding="utf-8")
     farm = [bpy.app.binary_path, "--background", "--factory-startup", "--threads", str(threads)]
     begin = ["--python-exit-code", "1", "--python", str(script), "--render-anim"]
@@ -432,7 +426,10 @@ def test_motion_blur_poses_each_sub_frame_as_the_viewport_does(
     def note_pose(_scene: bpy.types.Scene, _unused: object) -> None:
         """Look at the frame before as another begins: no more is done to it."""
         for frame, depsgraph in present:
-            rendered[frame] = pose_bits(rig, depsgraph=depsgraph), shown_bits(rig, depsgraph)
+            rendered[frame] = (
+                rigs.pose_bits(rig, depsgraph=depsgraph),
+                rigs.shown_bits(rig, depsgraph),
+            )
         present.clear()
 
     def forget(_scene: bpy.types.Scene, _unused: object) -> None:
@@ -444,8 +441,8 @@ def test_motion_blur_poses_each_sub_frame_as_the_viewport_does(
         (handlers.frame_change_pre, note_pose),
         (handlers.render_post, forget),
     )
-    go(6)
-    given = channels_bits(rig)
+    rigs.go(6)
+    given = rigs.channels_bits(rig)
     for called, note in notes:
         called.append(note)
     try:
@@ -453,12 +450,12 @@ def test_motion_blur_poses_each_sub_frame_as_the_viewport_does(
     finally:
         for called, note in notes:
             called.remove(note)
-    assert channels_bits(rig) == given
+    assert rigs.channels_bits(rig) == given
     assert len(rendered) >= 3
     assert {frame % 1 for frame in rendered} > {0.0}
     for frame, shown in rendered.items():
-        go(frame)
-        assert (pose_bits(rig), shown_bits(rig)) == shown, frame
+        rigs.go(frame)
+        assert (rigs.pose_bits(rig), rigs.shown_bits(rig)) == shown, frame
 
 
 def test_cycles_draws_the_solved_pose(
@@ -487,7 +484,7 @@ def test_cycles_draws_the_solved_pose(
     rig.fabrik.constraints[0].keyframe_delete("influence", frame=1)
     rig.fabrik.constraints[0].keyframe_delete("influence", frame=10)
     rig.fabrik.constraints[0].influence = 1.0
-    go(6)
+    rigs.go(6)
     assert rig.fabrik.constraints[0].state == "REACHED"
     camera = cycles.camera
     camera.data.type, camera.data.ortho_scale = "ORTHO", 4.0
@@ -496,7 +493,7 @@ def test_cycles_draws_the_solved_pose(
     camera.rotation_euler = (1.5707963, 0.0, 0.0)
     cycles.render.resolution_x = cycles.render.resolution_y = 32
     cycles.render.filepath = str(tmp_path / "picture")
-    go(1)
+    rigs.go(1)
     render_range(6, 6)
     picture = bpy.data.images.load(str(tmp_path / "picture0006.png"))
     pixels = list(picture.pixels)
@@ -535,5 +532,5 @@ def test_what_a_handler_removed_is_not_read(
     """The depsgraph still lists it, and glibc is asked to overwrite what was freed."""
     monkeypatch.setenv("MALLOC_PERTURB_", "165")
     script = tmp_path / "removed.py"
-    script.write_text(REMOVED.format(path=PATH), encoding="utf-8")
-    assert "rendered 6 No target" in run_elsewhere(script)
+    script.write_text(REMOVED.format(path=rigs.PATH), encoding="utf-8")
+    assert "rendered 6 No target" in rigs.run_elsewhere(script)

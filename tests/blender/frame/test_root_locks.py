@@ -9,19 +9,9 @@ from typing import Any, NamedTuple
 
 import bpy
 import pytest
+import rigs
 from mathutils import Euler, Matrix, Quaternion, Vector
 from rendering import rendered
-from rigs import (
-    activate,
-    add_constraint,
-    go,
-    make_armature,
-    make_empty,
-    pose_bits,
-    shown_bones,
-    tip_error,
-    update,
-)
 
 pytestmark = pytest.mark.usefixtures("empty_file")
 
@@ -46,7 +36,7 @@ class Arm(NamedTuple):
 
     @property
     def shown(self) -> bpy.types.PoseBone:
-        return shown_bones(self.rig)["Carriage"]
+        return rigs.shown_bones(self.rig)["Carriage"]
 
     def can_slide_there(self) -> bool:
         """Return whether the target is within the arm's shell from somewhere along the free axes.
@@ -54,8 +44,8 @@ class Arm(NamedTuple):
         With the carriage turned as in the FK pose. The root is at its FK location when asked.
         """
         self.item.enabled = False
-        update()
-        bones = shown_bones(self.rig)
+        rigs.update()
+        bones = rigs.shown_bones(self.rig)
         world, carriage = self.rig.matrix_world, bones["Carriage"]
         names = [self.tip, *(b.name for b in bones[self.tip].parent_recursive)][::-1]
         names = names[names.index("Carriage") + 1 :]
@@ -74,7 +64,7 @@ class Arm(NamedTuple):
         gap = self.target.matrix_world.translation - joints[0]
         aside = (gap - sum((b * b.dot(gap) for b in basis), Vector())).length
         self.item.enabled = True
-        update()
+        rigs.update()
         is_near = aside < 0.97 * outer if basis else True
         distance = aside if basis else gap.length
         return is_near and distance < 0.97 * outer and (bool(basis) or distance > 1.03 * inner)
@@ -96,7 +86,7 @@ def arm(seed: int, **fields: object) -> Arm:
         end = start + rng.uniform(0.3, 0.6) * point().normalized()
         drawing[f"A{i}"] = (start, end, above)
         start, above = end, f"A{i}"
-    rig = make_armature(drawing)
+    rig = rigs.make_armature(drawing)
     bpy.ops.object.mode_set(mode="EDIT")
     for bone in rig.data.edit_bones:
         bone.roll = rng.uniform(-3.0, 3.0)
@@ -112,11 +102,13 @@ def arm(seed: int, **fields: object) -> Arm:
     carriage.rotation_mode = mode
     if seed % 4 == 3 and mode not in ("QUATERNION", "AXIS_ANGLE"):
         carriage.rotation_euler = point(1.0)
-    update()
-    tip = rig.matrix_world @ shown_bones(rig)[above].tail
-    target = make_empty("Target", tip + point(rng.choice((0.3, 1.0, 2.0))))
-    item = add_constraint(rig, above, target, chain_count=count + 1, use_free_root=True, **fields)
-    activate(rig)
+    rigs.update()
+    tip = rig.matrix_world @ rigs.shown_bones(rig)[above].tail
+    target = rigs.make_empty("Target", tip + point(rng.choice((0.3, 1.0, 2.0))))
+    item = rigs.add_constraint(
+        rig, above, target, chain_count=count + 1, use_free_root=True, **fields
+    )
+    rigs.activate(rig)
     return Arm(rig, above, target, item)
 
 
@@ -162,7 +154,7 @@ def test_a_root_slides_along_its_free_axes_alone_and_the_target_is_reached(
         one.carriage.lock_location = location
         one.carriage.lock_rotation = (True, True, True)
         one.rig.update_tag()
-        update()
+        rigs.update()
         fk, shown = one.carriage, one.shown
         for i in range(3):
             assert not location[i] or shown.location[i] == fk.location[i]
@@ -170,7 +162,7 @@ def test_a_root_slides_along_its_free_axes_alone_and_the_target_is_reached(
         assert Vector(turned[1:]).length < 1e-6
         if one.can_slide_there():
             reached += 1
-            assert tip_error(one.rig, one.tip, one.target) < 1e-3, (seed, one.item.state)
+            assert rigs.tip_error(one.rig, one.tip, one.target) < 1e-3, (seed, one.item.state)
             assert one.item.state == "REACHED"
     assert reached
 
@@ -183,10 +175,10 @@ def test_a_root_turns_only_about_what_is_free(rotation: tuple[bool, ...]) -> Non
         one.carriage.lock_rotations_4d = seed % 2 == 0  # As new bones have it.
         one.carriage.lock_location = (True, False, seed % 2 == 1)
         one.rig.update_tag()
-        update()
+        rigs.update()
         assert turned_off(one, rotation) < 1e-4, seed
         if one.can_slide_there():
-            assert tip_error(one.rig, one.tip, one.target) < 1e-3, (seed, one.item.state)
+            assert rigs.tip_error(one.rig, one.tip, one.target) < 1e-3, (seed, one.item.state)
 
 
 @pytest.mark.parametrize("space", ["LOCAL", "WORLD", "POSE", "LOCAL_WITH_PARENT"])
@@ -201,16 +193,16 @@ def test_a_root_slides_to_the_ends_that_limit_location_leaves_it(space: str) -> 
                 setattr(con, f"use_{end}_{axis}", True)
                 setattr(con, f"{end}_{axis}", offset + seen_in(one, space)[i])
         one.rig.update_tag()
-        update()
+        rigs.update()
         assert not one.item.message or one.item.state != "REACHED"
-        error = tip_error(one.rig, one.tip, one.target)
+        error = rigs.tip_error(one.rig, one.tip, one.target)
         assert one.item.error == pytest.approx(error, abs=2e-5)
         reached += one.item.state == "REACHED"
         before = one.shown.matrix.translation.copy()
         con.mute = True
-        update()
+        rigs.update()
         con.mute = False
-        update()
+        rigs.update()
         assert (one.shown.matrix.translation - before).length < 1e-6, "no history"
     assert reached
 
@@ -218,7 +210,7 @@ def test_a_root_slides_to_the_ends_that_limit_location_leaves_it(space: str) -> 
 def seen_in(one: Arm, space: str) -> Vector:
     """Return the location that the carriage has in the FK pose, in a space."""
     one.item.enabled = False
-    update()
+    rigs.update()
     shown, rest = one.shown, one.carriage.bone.matrix_local
     one.item.enabled = True
     if space == "LOCAL":
@@ -239,39 +231,39 @@ def test_the_state_is_that_of_the_pose_that_blenders_constraints_leave(
     if kind == "LIMIT_ROTATION":
         con.owner_space, con.use_limit_x, con.use_limit_z = "LOCAL", True, True
     elif kind == "LIMIT_DISTANCE":
-        con.target, con.distance = make_empty("Far", (9.0, 9.0, 9.0)), 1.0
+        con.target, con.distance = rigs.make_empty("Far", (9.0, 9.0, 9.0)), 1.0
     else:
         con.use_min_x, con.min_x = True, 9.0
-    update()
-    error = tip_error(one.rig, one.tip, one.target)
+    rigs.update()
+    error = rigs.tip_error(one.rig, one.tip, one.target)
     assert error > 0.01
     assert (one.item.state, one.item.error) == ("LIMITED", pytest.approx(error, abs=2e-5))
     assert f"“{con.name}”" in one.item.message
     con.mute = True
-    update()
-    update()
-    assert one.item.error == pytest.approx(tip_error(one.rig, one.tip, one.target), abs=2e-5)
+    rigs.update()
+    rigs.update()
+    assert one.item.error == pytest.approx(rigs.tip_error(one.rig, one.tip, one.target), abs=2e-5)
     assert not one.item.message or one.item.state != "REACHED"
 
 
 def tip_of(one: Arm) -> Vector:
-    return one.rig.matrix_world @ shown_bones(one.rig)[one.tip].tail
+    return one.rig.matrix_world @ rigs.shown_bones(one.rig)[one.tip].tail
 
 
 def test_changed_locks_count_in_the_next_update_and_chains_share_them() -> None:
     one = arm(0)
-    other = make_empty("Other", one.target.location + Vector((0.2, 0.1, 0.0)))
-    add_constraint(one.rig, "A0", other, chain_count=2, use_free_root=True)
-    update()
+    other = rigs.make_empty("Other", one.target.location + Vector((0.2, 0.1, 0.0)))
+    rigs.add_constraint(one.rig, "A0", other, chain_count=2, use_free_root=True)
+    rigs.update()
     free = one.shown.location.copy()
     one.carriage.lock_location = (True, False, True)
     one.target.location.x += 1e-4
-    update()
+    rigs.update()
     assert free.x != one.carriage.location.x
     assert (one.shown.location.x, one.shown.location.z) == one.carriage.location.xz[:]
     one.carriage.lock_location = (False, False, False)
     one.target.location.x -= 1e-4
-    update()
+    rigs.update()
     assert (one.shown.location - free).length < 1e-6
 
 
@@ -305,13 +297,13 @@ def test_keyed_locks_count_at_their_frames_however_these_are_reached(keyed: Any,
             owner.keyframe_insert(name, frame=frame)
     shown: dict[int, bytes] = {}
     for frame in (1, 3, 5):
-        go(frame)
-        shown[frame] = pose_bits(one.rig)
+        rigs.go(frame)
+        shown[frame] = rigs.pose_bits(one.rig)
     assert shown[1] == shown[5] != shown[3]
     for frame in (3, 1, 5, 3):
-        go(frame)
-        assert pose_bits(one.rig) == shown[frame]
-    go(1)
+        rigs.go(frame)
+        assert rigs.pose_bits(one.rig) == shown[frame]
+    rigs.go(1)
     assert rendered(1, 5, 2) == shown
-    go(1)
-    assert pose_bits(one.rig) == shown[1]
+    rigs.go(1)
+    assert rigs.pose_bits(one.rig) == shown[1]

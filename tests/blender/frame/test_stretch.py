@@ -7,24 +7,7 @@ from pathlib import Path
 import bpy
 import numpy as np
 import pytest
-from rigs import (
-    activate,
-    add_constraint,
-    channels_bits,
-    elsewhere,
-    evaluated,
-    go,
-    make_armature,
-    make_chain,
-    make_empty,
-    pose_bits,
-    shown_bits,
-    shown_bones,
-    tip_error,
-    tip_world,
-    update,
-    world_location,
-)
+import rigs
 
 from addon.features.bake.storing import Storing
 
@@ -36,28 +19,28 @@ NEAR = (1.0, 0.5, 1.5)
 
 
 def scales(rig: bpy.types.Object) -> list[tuple[float, ...]]:
-    return [tuple(bone.scale) for bone in shown_bones(rig)]
+    return [tuple(bone.scale) for bone in rigs.shown_bones(rig)]
 
 
 def look(rig: bpy.types.Object) -> tuple[bytes, bytes, bytes]:
-    return pose_bits(rig), channels_bits(rig), shown_bits(rig)
+    return rigs.pose_bits(rig), rigs.channels_bits(rig), rigs.shown_bits(rig)
 
 
 def stretched_rig(
     inherited: str = "NONE", mode: str = "QUATERNION", **settings: object
 ) -> tuple[bpy.types.Object, bpy.types.Object, tuple[bytes, bytes, bytes]]:
     """A chain with an FK scale of its own, its target, and its pose before it was solved."""
-    rig, target = make_chain(mode=mode), make_empty(location=FAR)
+    rig, target = rigs.make_chain(mode=mode), rigs.make_empty(location=FAR)
     for bone in rig.data.bones:
         bone.inherit_scale = inherited
     rig.pose.bones["B0"].scale = (1.1, 0.9, 1.0)
     rig.pose.bones["B2"].scale = (0.8, 1.05, 0.9)
-    update()
+    rigs.update()
     fk = look(rig)
     shared = {"use_stretch": True, "stretch_max": 3.0, "use_volume": True}
-    add_constraint(rig, "B2", target, **(shared | settings))
-    update()
-    assert channels_bits(rig) == fk[1]
+    rigs.add_constraint(rig, "B2", target, **(shared | settings))
+    rigs.update()
+    assert rigs.channels_bits(rig) == fk[1]
     return rig, target, fk
 
 
@@ -74,19 +57,19 @@ def state_of(rig: bpy.types.Object) -> str:
 def test_tip_arrives_in_blenders_pose(inherited: str, mode: str) -> None:
     rig, target, fk = stretched_rig(inherited, mode)
     assert state_of(rig) == "REACHED"
-    assert tip_error(rig, "B2", target) < 5e-6
+    assert rigs.tip_error(rig, "B2", target) < 5e-6
     assert scales(rig)[0][1] > 1.1 * 0.9
 
     target.location = NEAR
-    update()
+    rigs.update()
     # Blender takes small turns given as axis and angle less exactly.
-    assert tip_error(rig, "B2", target) < (2e-4 if mode == "AXIS_ANGLE" else 5e-6)
+    assert rigs.tip_error(rig, "B2", target) < (2e-4 if mode == "AXIS_ANGLE" else 5e-6)
     assert state_of(rig) == "REACHED"
     fk_scales = [(1.1, 0.9, 1.0), (1.0, 1.0, 1.0), (0.8, 1.05, 0.9)]
     assert scales(rig) == [pytest.approx(scale) for scale in fk_scales]
 
     rig.fabrik.constraints[0].enabled = False
-    update()
+    rigs.update()
     assert look(rig) == fk
 
 
@@ -96,19 +79,19 @@ def test_stretch_turned_off_gives_the_fk_scale_back() -> None:
     given, stretched = fk_scales(rig), look(rig)
     assert scales(rig) != given
     item.use_stretch = False
-    update()
+    rigs.update()
     plain = look(rig)
     assert scales(rig) == given
     assert given[0] == pytest.approx((1.1, 0.9, 1.0))
     target.location = NEAR
-    update()
+    rigs.update()
     assert scales(rig) == given
     target.location = FAR
-    update()
+    rigs.update()
     assert look(rig) == plain
     assert plain[1] == fk[1]
     item.use_stretch = True
-    update()
+    rigs.update()
     assert state_of(rig) == "REACHED"
     assert look(rig) == stretched
 
@@ -119,20 +102,20 @@ def test_influence_blends_the_scale() -> None:
     whole = scales(rig)[0][1]
     assert whole > 0.9 * 1.1
     item.influence = 0.5
-    update()
+    rigs.update()
     assert scales(rig)[0][1] == pytest.approx(0.5 * (whole + 0.9))
     item.influence = 0.0
-    update()
+    rigs.update()
     assert look(rig) == fk
 
 
 def test_scale_set_by_hand_is_the_new_fk_scale() -> None:
     rig, target, _ = stretched_rig()
     rig.pose.bones["B1"].scale = (1.2, 1.3, 1.4)
-    update()
-    assert tip_error(rig, "B2", target) < 5e-6
+    rigs.update()
+    assert rigs.tip_error(rig, "B2", target) < 5e-6
     rig.fabrik.constraints[0].enabled = False
-    update()
+    rigs.update()
     assert scales(rig) == fk_scales(rig)
     assert scales(rig)[1] == pytest.approx((1.2, 1.3, 1.4))
     assert scales(rig)[0] == pytest.approx((1.1, 0.9, 1.0))
@@ -145,12 +128,12 @@ def test_escape_while_scaling_keeps_the_fk_scale() -> None:
     given = rig.pose.bones["B0"].scale.copy()
     for factor in (1.5, 3.0, 1.2):
         rig.pose.bones["B0"].scale = given * factor
-        update()
+        rigs.update()
     rig.pose.bones["B0"].scale = given
-    update()
+    rigs.update()
     assert look(rig) == solved
     rig.fabrik.constraints[0].enabled = False
-    update()
+    rigs.update()
     assert look(rig) == fk
 
 
@@ -158,30 +141,30 @@ def test_keyed_scale_is_read_fresh() -> None:
     rig, target, _ = stretched_rig("ALIGNED")
     bone = rig.pose.bones["B1"]
     rig.fabrik.constraints[0].enabled = False
-    update()
+    rigs.update()
     for frame, scale in ((1, (1.0, 1.0, 1.0)), (11, (1.0, 1.4, 1.0))):
         bone.scale = scale
         bone.keyframe_insert("scale", frame=frame)
     rig.fabrik.constraints[0].enabled = True
     for frame in (1, 6, 11, 6):
-        go(frame)
-        assert tip_error(rig, "B2", target) < 5e-6
+        rigs.go(frame)
+        assert rigs.tip_error(rig, "B2", target) < 5e-6
     rig.fabrik.constraints[0].enabled = False
-    go(6)
+    rigs.go(6)
     assert scales(rig)[1] == pytest.approx((1.0, 1.2, 1.0))
 
 
 def test_driven_scale_is_said() -> None:
     rig, _, _ = stretched_rig()
     rig.pose.bones["B1"].driver_add("scale", 1).driver.expression = "1.25"
-    update()
+    rigs.update()
     item = rig.fabrik.constraints[0]
     assert "driven scale of “B1”" in item.message
     item.use_stretch = False
-    update()
+    rigs.update()
     assert "driver" not in item.message
     item.enabled = False
-    update()
+    rigs.update()
     assert scales(rig)[1] == pytest.approx((1.0, 1.25, 1.0))
 
 
@@ -190,31 +173,31 @@ def test_stretch_max_is_named_where_it_stops_the_chain() -> None:
     item = rig.fabrik.constraints[0]
     assert item.state == "OUT_OF_REACH"
     assert "Stretch Max" in item.message
-    assert item.error == pytest.approx(tip_error(rig, "B2", target), abs=1e-5)
+    assert item.error == pytest.approx(rigs.tip_error(rig, "B2", target), abs=1e-5)
     item.softness = 0.2
-    update()
+    rigs.update()
     assert "Stretch Max" in item.message
     item.stretch_max = 3.0
-    update()
+    rigs.update()
     assert (item.state, item.message) == ("REACHED", "")
-    assert tip_error(rig, "B2", target) < 5e-6
+    assert rigs.tip_error(rig, "B2", target) < 5e-6
 
 
 def test_a_chain_without_length_is_said_and_loses_nothing() -> None:
     rig, _, _ = stretched_rig("FULL")
     item = rig.fabrik.constraints[0]
     item.enabled = False
-    update()
+    rigs.update()
     rig.pose.bones["B0"].scale = (0.0, 0.0, 0.0)
-    update()
+    rigs.update()
     fk = look(rig)
     item.enabled = True
-    update()
+    rigs.update()
     assert item.state == "INVALID"
     assert "has zero length and can't stretch" in item.message
     assert look(rig) == fk
     rig.pose.bones["B0"].scale = (1.0, 1.0, 1.0)
-    update()
+    rigs.update()
     assert item.state == "REACHED"
 
 
@@ -237,19 +220,19 @@ def test_a_library_override_keeps_pose_and_fk_scale(tmp_path: Path) -> None:
     scene.collection.children.unlink(character)
     if made.name not in scene.collection.children:
         scene.collection.children.link(made)
-    update()
+    rigs.update()
     rig = next(ob for ob in made.all_objects if ob.type == "ARMATURE")
     assert state_of(rig) == "REACHED"
     rig.pose.bones["B1"].scale = (1.0, 1.25, 1.0)
-    update()
-    pose = pose_bits(rig)
+    rigs.update()
+    pose = rigs.pose_bits(rig)
     blend = tmp_path / "shot.blend"
     bpy.ops.wm.save_as_mainfile(filepath=str(blend))
 
     find = "rig = next(ob for ob in bpy.data.objects if ob.override_library and ob.pose)"
-    assert elsewhere(blend, find, "pose_bits(rig)")[0] == pose
+    assert rigs.elsewhere(blend, find, "pose_bits(rig)")[0] == pose
     off = find + "\nrig.fabrik.constraints[0].enabled = False\nupdate()"
-    found, _ = elsewhere(blend, off, "[tuple(bone.scale) for bone in shown_bones(rig)]")
+    found, _ = rigs.elsewhere(blend, off, "[tuple(bone.scale) for bone in shown_bones(rig)]")
     assert found[0] == pytest.approx((1.1, 0.9, 1.0))
     assert found[1] == pytest.approx((1.0, 1.25, 1.0))
 
@@ -257,7 +240,7 @@ def test_a_library_override_keeps_pose_and_fk_scale(tmp_path: Path) -> None:
 def test_added_and_removed_bones_leave_the_others_their_fk_scale() -> None:
     rig, target, _ = stretched_rig()
     for change in ("add", "remove"):
-        activate(rig)
+        rigs.activate(rig)
         bpy.ops.object.mode_set(mode="EDIT")
         bones = rig.data.edit_bones
         if change == "add":
@@ -268,11 +251,11 @@ def test_added_and_removed_bones_leave_the_others_their_fk_scale() -> None:
         else:
             bones.remove(bones["A"])
         bpy.ops.object.mode_set(mode="OBJECT")
-        update()
-        assert tip_error(rig, "B2", target) < 5e-6
+        rigs.update()
+        assert rigs.tip_error(rig, "B2", target) < 5e-6
     rig.fabrik.constraints[0].enabled = False
-    update()
-    for bones in (rig.pose.bones, shown_bones(rig)):
+    rigs.update()
+    for bones in (rig.pose.bones, rigs.shown_bones(rig)):
         assert tuple(bones["B0"].scale) == pytest.approx((1.1, 0.9, 1.0))
         assert tuple(bones["B1"].scale) == pytest.approx((1.0, 1.0, 1.0))
         assert tuple(bones["B2"].scale) == pytest.approx((0.8, 1.05, 0.9))
@@ -292,21 +275,21 @@ HANGING = {
 
 def hanging_rig(uneven: str, inherited: str, **settings: object) -> bpy.types.Object:
     """A stretched arm with a hand, of which a bone, or all, inherit less than all scale."""
-    rig = make_armature(HANGING)
+    rig = rigs.make_armature(HANGING)
     for bone in rig.data.bones:
         bone.inherit_scale = inherited if uneven in (bone.name, "") else "FULL"
     for i, bone in enumerate(rig.pose.bones):
         bone.rotation_quaternion = (1.0, 0.1 * i, -0.2, 0.1)
-    target = make_empty(location=(1.5, 0.5, 2.5))
-    add_constraint(rig, "Lower", target, use_stretch=True, stretch_max=3.0, **settings)
-    update()
+    target = rigs.make_empty(location=(1.5, 0.5, 2.5))
+    rigs.add_constraint(rig, "Lower", target, use_stretch=True, stretch_max=3.0, **settings)
+    rigs.update()
     assert state_of(rig) == "REACHED"
-    assert tip_error(rig, "Lower", target) < 5e-6
+    assert rigs.tip_error(rig, "Lower", target) < 5e-6
     return rig
 
 
 def lost_of(rig: bpy.types.Object) -> float:
-    shown = evaluated(rig)
+    shown = rigs.evaluated(rig)
     matrices = np.array([np.array(bone.matrix) for bone in shown.pose.bones])
     return Storing(rig, range(len(rig.pose.bones))).loss(matrices, shown.matrix_world)[0]
 
@@ -318,37 +301,37 @@ def test_no_bone_is_sheared_relative_to_its_parent(inherited: str, uneven: str) 
     rig = hanging_rig(uneven, inherited)
     item = rig.fabrik.constraints[0]
     for item.use_volume in (False, True):
-        update()
-        x, y, z = shown_bones(rig)["Upper"].matrix.to_scale()
+        rigs.update()
+        x, y, z = rigs.shown_bones(rig)["Upper"].matrix.to_scale()
         assert y > 1.2
         assert (x, z) == pytest.approx((y, y))
         assert ("Keep Volume" in item.message) is item.use_volume
         assert lost_of(rig) < 2e-6
     item.softness, rig.scale = 0.2, (-1.2, 0.7, 1.0)
-    update()
+    rigs.update()
     assert lost_of(rig) < 2e-6
 
 
 def test_nor_in_ropes() -> None:
     rig = hanging_rig("Hand", "NONE", use_volume=True, solver="ROPE")
     assert "Keep Volume" in rig.fabrik.constraints[0].message
-    assert shown_bones(rig)["Upper"].matrix.to_scale().y > 1.2
+    assert rigs.shown_bones(rig)["Upper"].matrix.to_scale().y > 1.2
     assert lost_of(rig) < 2e-6
 
 
 def test_nor_in_bodies() -> None:
     """Where the hand has a chain of its own as well, and is what stretches."""
     rig = hanging_rig("Finger", "NONE", use_volume=True)
-    add_constraint(rig, "Hand", make_empty("Other", (1.9, 0.8, 3.1)), use_stretch=True)
-    update()
-    assert shown_bones(rig)["Hand"].matrix.to_scale().y > 1.1
+    rigs.add_constraint(rig, "Hand", rigs.make_empty("Other", (1.9, 0.8, 3.1)), use_stretch=True)
+    rigs.update()
+    assert rigs.shown_bones(rig)["Hand"].matrix.to_scale().y > 1.1
     assert lost_of(rig) < 2e-6
 
 
 @pytest.mark.parametrize("volume", (False, True))
 def test_bones_are_only_longer_if_all_inherit_scale(volume: bool) -> None:
     rig = hanging_rig("", "FULL", use_volume=volume)
-    x, y, z = shown_bones(rig)["Upper"].matrix.to_scale()
+    x, y, z = rigs.shown_bones(rig)["Upper"].matrix.to_scale()
     assert y > 1.2
     assert (x, z) == pytest.approx((y**-0.5,) * 2 if volume else (1.0, 1.0))
     assert rig.fabrik.constraints[0].message == ""
@@ -358,11 +341,11 @@ def test_bones_are_only_longer_if_all_inherit_scale(volume: bool) -> None:
 def test_a_bone_that_does_not_inherit_rotation_is_not_sheared_either() -> None:
     rig = hanging_rig("", "FULL", use_volume=True)
     rig.data.bones["Finger"].use_inherit_rotation = False
-    update()
+    rigs.update()
     assert "“Finger”" in rig.fabrik.constraints[0].message
     assert lost_of(rig) < 2e-6
     rig.data.bones["Finger"].use_inherit_rotation = True
-    update()
+    rigs.update()
     assert rig.fabrik.constraints[0].message == ""
 
 
@@ -371,36 +354,38 @@ def test_a_bone_that_does_not_inherit_rotation_is_not_sheared_either() -> None:
 
 def test_a_child_of_the_chain_with_a_chain_of_its_own_has_no_lag() -> None:
     """A chain on the stretched one, and one that reaches for a bone hanging on it."""
-    rig, target = make_chain(5), make_empty(location=FAR)
+    rig, target = rigs.make_chain(5), rigs.make_empty(location=FAR)
     for bone in rig.data.bones:
         bone.inherit_scale = "ALIGNED"
-    near = make_empty("Near", (3.0, 1.5, 3.5))
-    add_constraint(rig, "B4", near, chain_count=2)
-    add_constraint(rig, "B2", target, use_stretch=True, stretch_max=2.0)
-    other = make_chain(3, "Other")
+    near = rigs.make_empty("Near", (3.0, 1.5, 3.5))
+    rigs.add_constraint(rig, "B4", near, chain_count=2)
+    rigs.add_constraint(rig, "B2", target, use_stretch=True, stretch_max=2.0)
+    other = rigs.make_chain(3, "Other")
     other.location = (3.0, 0.0, 1.0)
-    add_constraint(other, "B2", rig, subtarget="B3")
-    update()
+    rigs.add_constraint(other, "B2", rig, subtarget="B3")
+    rigs.update()
     for x in (2.0, 2.3, 1.0, 2.5):
         target.location.x = x
-        update()
-        assert tip_error(rig, "B2", target) < 5e-6
-        assert tip_error(rig, "B4", near) < 5e-6
-        assert (tip_world(other, "B2") - tip_world(rig, "B3", use_tail=False)).length < 1e-5
+        rigs.update()
+        assert rigs.tip_error(rig, "B2", target) < 5e-6
+        assert rigs.tip_error(rig, "B4", near) < 5e-6
+        assert (
+            rigs.tip_world(other, "B2") - rigs.tip_world(rig, "B3", use_tail=False)
+        ).length < 1e-5
 
 
 def test_an_object_on_a_stretched_bone_is_followed_at_once() -> None:
     rig, target, _ = stretched_rig("ALIGNED")
-    weapon = make_empty("Weapon", (0, 0, 0))
+    weapon = rigs.make_empty("Weapon", (0, 0, 0))
     weapon.parent, weapon.parent_type, weapon.parent_bone = rig, "BONE", "B2"
-    other = make_chain(3, "Other")
+    other = rigs.make_chain(3, "Other")
     other.location = (2.5, 0.0, 1.0)
-    add_constraint(other, "B2", weapon)
-    update()
+    rigs.add_constraint(other, "B2", weapon)
+    rigs.update()
     for x in (2.4, 1.0, 2.2):
         target.location.x = x
-        update()
-        assert (tip_world(other, "B2") - world_location(weapon)).length < 1e-5
+        rigs.update()
+        assert (rigs.tip_world(other, "B2") - rigs.world_location(weapon)).length < 1e-5
 
 
 # Renders
@@ -412,11 +397,11 @@ def test_an_object_on_a_stretched_bone_is_followed_at_once() -> None:
 def test_free_root_keeps_the_fk_location() -> None:
     rig, _, fk = stretched_rig(use_stretch=False, use_free_root=True)
     rig.pose.bones["B0"].location = (0.5, 0.0, 0.0)
-    update()
-    go(2)
+    rigs.update()
+    rigs.go(2)
     assert rig.pose.bones["B0"].location[:] == (0.5, 0.0, 0.0)
-    assert (shown_bones(rig)["B0"].location - rig.pose.bones["B0"].location).length > 0.1
+    assert (rigs.shown_bones(rig)["B0"].location - rig.pose.bones["B0"].location).length > 0.1
     rig.pose.bones["B0"].location = (0.0, 0.0, 0.0)
     rig.fabrik.constraints[0].enabled = False
-    update()
+    rigs.update()
     assert look(rig) == fk

@@ -427,7 +427,7 @@ class TestBones:
     """Targets that are bones."""
 
     @pytest.mark.parametrize("use_tail", [True, False])
-    def test_of_the_same_armature(self, empty_file, use_tail):
+    def test_of_the_same_armature(self, use_tail):
         rig = make_armature(
             {
                 "Root": ((0, 0, 0), (0, 0, 0.5), ""),
@@ -743,7 +743,7 @@ def test_target_is_exchanged(rig):
     assert reached(rig, second)
 
 
-def test_several_constraints_in_one_armature_each_reach_their_target(empty_file):
+def test_several_constraints_in_one_armature_each_reach_their_target():
     bones = {"Root": ((0, 0, 0), (0, 0, 0.3), "")}
     for i in range(6):
         x = i - 3
@@ -811,7 +811,7 @@ def test_objects_that_carry_each_other_are_where_blender_has_them(silent):
 
 
 @pytest.mark.parametrize("solver", ["FABRIK", "CCD"])
-def test_a_tentacle_that_is_pulled_nearer_shares_its_bend(empty_file, solver):
+def test_a_tentacle_that_is_pulled_nearer_shares_its_bend(solver):
     """One of its joints folded by 150°, where those of Blender's IK bend by 13° at most."""
     slight = [(0.01 * (i - 7) ** 2 - 0.49, 0.0, 0.3 * i) for i in range(15)]
     rig, target = make_chain(14, joints=slight), make_empty()

@@ -6,23 +6,8 @@ from math import nan, pi
 
 import bpy
 import pytest
+import rigs
 from mathutils import Euler, Matrix, Quaternion, Vector
-from rigs import (
-    activate,
-    add_constraint,
-    channels_bits,
-    evaluated,
-    go,
-    make_armature,
-    make_chain,
-    make_empty,
-    pose_bits,
-    shown_bits,
-    shown_bones,
-    tip_error,
-    tip_world,
-    update,
-)
 
 TURN = Euler((0.4, -0.7, 0.9))
 MODES = ("QUATERNION", "AXIS_ANGLE", "XYZ", "ZXY")
@@ -32,21 +17,21 @@ both_ends = pytest.mark.parametrize("use_tail", [True, False])
 
 @pytest.fixture
 def rig(empty_file: None) -> bpy.types.Object:
-    return make_chain(4)
+    return rigs.make_chain(4)
 
 
 @pytest.fixture
 def target(empty_file: None) -> bpy.types.Object:
-    target = make_empty(location=(0.9, 0.4, 2.2))
+    target = rigs.make_empty(location=(0.9, 0.4, 2.2))
     target.rotation_euler = TURN
     return target
 
 
 def oriented(rig, target, use_tail=True, **settings):
-    item = add_constraint(
+    item = rigs.add_constraint(
         rig, "B3", target, use_tail=use_tail, use_rotation=True, **{"iterations": 200, **settings}
     )
-    update()
+    rigs.update()
     return item
 
 
@@ -59,7 +44,7 @@ def upright(matrix: Matrix) -> Matrix:
 
 
 def bone_world(rig: bpy.types.Object, bone: str) -> Matrix:
-    shown = evaluated(rig)
+    shown = rigs.evaluated(rig)
     return shown.matrix_world @ shown.pose.bones[bone].matrix
 
 
@@ -69,13 +54,13 @@ def turn_between(a: Matrix, b: Matrix) -> float:
 
 
 def turn_error(rig: bpy.types.Object, target: bpy.types.Object, bone: str = "B3") -> float:
-    return turn_between(bone_world(rig, bone), evaluated(target).matrix_world)
+    return turn_between(bone_world(rig, bone), rigs.evaluated(target).matrix_world)
 
 
 def assert_taken(rig, target, use_tail):
     item = rig.fabrik.constraints[0]
     assert (item.state, item.message) == ("REACHED", "")
-    assert tip_error(rig, "B3", target, use_tail) <= 2e-5
+    assert rigs.tip_error(rig, "B3", target, use_tail) <= 2e-5
     assert turn_error(rig, target, "B3") <= 2e-5
 
 
@@ -84,12 +69,12 @@ def assert_taken(rig, target, use_tail):
 
 @both_ends
 @pytest.mark.parametrize("mode", MODES)
-def test_the_tip_bone_takes_the_targets_place_and_orientation(empty_file, target, use_tail, mode):
-    rig = make_chain(4, mode=mode)
+def test_the_tip_bone_takes_the_targets_place_and_orientation(target, use_tail, mode):
+    rig = rigs.make_chain(4, mode=mode)
     oriented(rig, target, use_tail)
     assert_taken(rig, target, use_tail)
     target.rotation_euler = (-0.3, 0.5, -1.2)
-    update()
+    rigs.update()
     assert_taken(rig, target, use_tail)
 
 
@@ -101,14 +86,14 @@ def test_it_does_in_an_armature_that_is_moved_turned_scaled_and_mirrored(
     rig, target, use_tail, scale
 ):
     rig.location, rig.rotation_euler, rig.scale = (0.2, -0.3, 0.4), (0.3, 0.2, 0.5), scale
-    update()
-    target.location = tip_world(rig, "B3") * 0.7
+    rigs.update()
+    target.location = rigs.tip_world(rig, "B3") * 0.7
     oriented(rig, target, use_tail)
     item = rig.fabrik.constraints[0]
     if item.state == "REACHED":
-        assert tip_error(rig, "B3", target, use_tail) <= 1e-3
+        assert rigs.tip_error(rig, "B3", target, use_tail) <= 1e-3
     assert turn_error(rig, target) <= 1e-4
-    assert item.error == pytest.approx(tip_error(rig, "B3", target, use_tail), abs=2e-5)
+    assert item.error == pytest.approx(rigs.tip_error(rig, "B3", target, use_tail), abs=2e-5)
 
 
 MIRRORING = [(-1, 1, 1), (1, -1, 1), (1, 1, -1), (-1, -1, -1)]
@@ -122,11 +107,11 @@ def test_it_does_in_a_mirrored_armature_however_the_target_is_turned(
     rig, target, scale, mirrored, turn
 ):
     if mirrored != "itself":
-        rig.parent = make_empty("Holder", (0.3, 0.1, -0.2))
+        rig.parent = rigs.make_empty("Holder", (0.3, 0.1, -0.2))
         rig.parent.rotation_euler, rig.parent.scale = (0.2, 0.5, -0.4), scale
     if mirrored != "its parent":
         rig.scale = scale
-    update()
+    rigs.update()
     target.location, target.rotation_euler = rig.matrix_world @ target.location, turn
     oriented(rig, target, use_tail=False)
     assert_taken(rig, target, use_tail=False)
@@ -138,16 +123,16 @@ def test_it_does_in_a_mirrored_armature_however_the_target_is_turned(
 def test_the_pose_stays_if_an_armature_is_mirrored_with_its_target(
     rig, target, scale, use_offset, use_tail
 ):
-    holder = make_empty("Holder", (0, 0, 0))
+    holder = rigs.make_empty("Holder", (0, 0, 0))
     rig.parent = target.parent = holder
     item = oriented(rig, target, use_tail, use_offset=use_offset)
     if use_offset:
         item.offset_location, item.offset_rotation = (-0.2, 0.1, 0.3), TURN.to_quaternion()
-        update()
-    before = {bone.name: bone.matrix.copy() for bone in evaluated(rig).pose.bones}
+        rigs.update()
+    before = {bone.name: bone.matrix.copy() for bone in rigs.evaluated(rig).pose.bones}
     holder.scale = scale
-    update()
-    for bone in evaluated(rig).pose.bones:
+    rigs.update()
+    for bone in rigs.evaluated(rig).pose.bones:
         assert turn_between(before[bone.name], bone.matrix) <= 2e-5
         assert (before[bone.name].translation - bone.matrix.translation).length <= 2e-5
 
@@ -159,23 +144,23 @@ def test_the_offset_of_a_mirrored_hand_or_target_can_be_taken(rig, target, of):
         if of in (name, "both"):
             ob.scale.x = -1.0
     item.enabled = False
-    update()
-    before = {bone.name: bone.matrix.copy() for bone in evaluated(rig).pose.bones}
+    rigs.update()
+    before = {bone.name: bone.matrix.copy() for bone in rigs.evaluated(rig).pose.bones}
     assert set_offset(rig) == {"FINISHED"}
     item.enabled = True
-    update()
+    rigs.update()
     assert item.state == "REACHED"
-    for bone in evaluated(rig).pose.bones:
+    for bone in rigs.evaluated(rig).pose.bones:
         assert turn_between(before[bone.name], bone.matrix) <= 2e-5
     turned, quarter = bone_world(rig, "B3"), Matrix.Rotation(0.4, 4, "Z")
     target.matrix_world = quarter @ target.matrix_world
     rig.matrix_world = quarter @ rig.matrix_world
-    update()
+    rigs.update()
     assert turn_between(bone_world(rig, "B3"), quarter @ turned) <= 2e-5
 
 
 def test_a_scaled_sheared_or_mirrored_target_has_the_orientation_of_its_y_and_z(rig, target):
-    holder = make_empty("Holder", (0, 0, 0))
+    holder = rigs.make_empty("Holder", (0, 0, 0))
     holder.scale = (1.5, 0.7, 1.0)
     target.parent, target.location = holder, (0.4, 0.3, 1.5)
     target.scale = (-1.0, 2.0, 0.5)
@@ -185,38 +170,38 @@ def test_a_scaled_sheared_or_mirrored_target_has_the_orientation_of_its_y_and_z(
 
 @both_ends
 def test_a_bone_can_be_the_target(rig, use_tail):
-    other = make_armature({"Aim": ((0.9, 0.4, 2.2), (1.2, 0.9, 2.6), "")}, "Other")
+    other = rigs.make_armature({"Aim": ((0.9, 0.4, 2.2), (1.2, 0.9, 2.6), "")}, "Other")
     other.location.x = 0.1
     oriented(rig, other, use_tail, subtarget="Aim")
     wanted = bone_world(other, "Aim")
-    assert (tip_world(rig, "B3", use_tail) - wanted.translation).length <= 2e-5
+    assert (rigs.tip_world(rig, "B3", use_tail) - wanted.translation).length <= 2e-5
     assert turn_between(bone_world(rig, "B3"), wanted) <= 2e-5
 
 
 @both_ends
 def test_there_is_no_lag_behind_a_target_that_hangs_on_another_chain(rig, use_tail):
-    lead = make_chain(3, "Lead", ((2, 0, 0), (2, 0.2, 1), (2, 0, 2), (2, 0.1, 3)))
-    lead_target = make_empty("Lead target", (2.5, 0.5, 2))
-    weapon = make_empty("Weapon", (-1.2, 0.1, 0.2))
+    lead = rigs.make_chain(3, "Lead", ((2, 0, 0), (2, 0.2, 1), (2, 0, 2), (2, 0.1, 3)))
+    lead_target = rigs.make_empty("Lead target", (2.5, 0.5, 2))
+    weapon = rigs.make_empty("Weapon", (-1.2, 0.1, 0.2))
     weapon.rotation_euler = TURN
     weapon.parent, weapon.parent_type, weapon.parent_bone = lead, "BONE", "B2"
     oriented(rig, weapon, use_tail)
-    add_constraint(lead, "B2", lead_target)
-    update()
+    rigs.add_constraint(lead, "B2", lead_target)
+    rigs.update()
     for place in ((2.2, 0.8, 2.1), (2.6, -0.3, 1.8), (2.4, 0.2, 2.3)):
         lead_target.location = place
-        update()
+        rigs.update()
         item = rig.fabrik.constraints[0]
-        assert item.error == pytest.approx(tip_error(rig, "B3", weapon, use_tail), abs=2e-5)
+        assert item.error == pytest.approx(rigs.tip_error(rig, "B3", weapon, use_tail), abs=2e-5)
         assert turn_error(rig, weapon) <= 5e-5
 
 
 def test_turning_the_target_alone_turns_the_tip_bone(rig, target):
     oriented(rig, target, use_tail=False)
-    before = pose_bits(rig)
+    before = rigs.pose_bits(rig)
     target.rotation_euler.x += 0.5
-    update()
-    assert pose_bits(rig) != before
+    rigs.update()
+    assert rigs.pose_bits(rig) != before
     assert_taken(rig, target, use_tail=False)
 
 
@@ -226,7 +211,7 @@ def test_a_two_bone_limb_carries_an_oriented_hand(rig, target):
     assert_taken(rig, target, use_tail=False)
     hand.use_tail, hand.chain_count = True, 3
     target.location = (0.4, 0.3, 1.9)
-    update()
+    rigs.update()
     assert_taken(rig, target, use_tail=True)
 
 
@@ -236,26 +221,26 @@ def test_a_limit_of_the_tip_bone_holds_and_is_said(rig, target):
     item = oriented(rig, target)
     assert item.state == "LIMITED"
     assert "orientation" in item.message
-    assert tip_error(rig, "B3", target) <= 1e-3
-    turn = shown_bones(rig)["B3"].rotation_quaternion
+    assert rigs.tip_error(rig, "B3", target) <= 1e-3
+    turn = rigs.shown_bones(rig)["B3"].rotation_quaternion
     assert max(abs(turn.y), abs(turn.z)) <= 1e-6
     assert -1e-6 <= turn.angle <= 0.3 + 1e-6
 
 
 def test_the_bones_before_share_the_twist(rig, target):
-    target.location = tip_world(rig, "B3", use_tail=False)
-    axis = (tip_world(rig, "B2") - tip_world(rig, "B2", use_tail=False)).normalized()
+    target.location = rigs.tip_world(rig, "B3", use_tail=False)
+    axis = (rigs.tip_world(rig, "B2") - rigs.tip_world(rig, "B2", use_tail=False)).normalized()
     twisted = Quaternion(axis, 1.6) @ bone_world(rig, "B3").to_quaternion()
     target.rotation_euler = twisted.to_euler()
     item = oriented(rig, target, use_tail=False)
-    heads = [bone.head.copy() for bone in evaluated(rig).pose.bones]
-    own = shown_bones(rig)["B3"].rotation_quaternion.angle
+    heads = [bone.head.copy() for bone in rigs.evaluated(rig).pose.bones]
+    own = rigs.shown_bones(rig)["B3"].rotation_quaternion.angle
     item.twist_spread = 1.0
-    update()
+    rigs.update()
     assert_taken(rig, target, use_tail=False)
-    shared = shown_bones(rig)["B3"].rotation_quaternion.angle
+    shared = rigs.shown_bones(rig)["B3"].rotation_quaternion.angle
     assert (own, shared) == (pytest.approx(1.6, abs=1e-4), pytest.approx(0.4, abs=1e-4))
-    for head, bone in zip(heads, evaluated(rig).pose.bones, strict=True):
+    for head, bone in zip(heads, rigs.evaluated(rig).pose.bones, strict=True):
         assert (head - bone.head).length <= 1e-5
 
 
@@ -265,10 +250,10 @@ def test_the_bones_before_share_the_twist(rig, target):
 @both_ends
 def test_weight_0_leaves_the_chain_as_without_rotation(rig, target, use_tail):
     item = oriented(rig, target, use_tail, rotation_weight=0.0)
-    unturned = pose_bits(rig)
+    unturned = rigs.pose_bits(rig)
     item.use_rotation = False
-    update()
-    assert pose_bits(rig) == unturned
+    rigs.update()
+    assert rigs.pose_bits(rig) == unturned
 
 
 def test_a_keyed_weight_turns_the_tip_bone_from_frame_to_frame(rig, target):
@@ -279,8 +264,8 @@ def test_a_keyed_weight_turns_the_tip_bone_from_frame_to_frame(rig, target):
         item.keyframe_insert("rotation_weight", frame=frame)
     errors = []
     for frame in (1, 4, 6, 8, 11):
-        go(frame)
-        assert tip_error(rig, "B3", target) <= 1e-4
+        rigs.go(frame)
+        assert rigs.tip_error(rig, "B3", target) <= 1e-4
         errors.append(turn_error(rig, target))
     # At first the bones before it, which are blended as well, may carry it the other way.
     assert errors[1:] == sorted(errors[1:], reverse=True)
@@ -290,20 +275,20 @@ def test_a_keyed_weight_turns_the_tip_bone_from_frame_to_frame(rig, target):
 @both_ends
 def test_influence_0_is_the_fk_pose_and_half_is_between(rig, target, use_tail):
     rig.pose.bones["B3"].rotation_quaternion = (0.9, 0.1, 0.3, 0.2)
-    update()
-    fk = pose_bits(rig), rig.pose.bones["B3"].rotation_quaternion.normalized()
+    rigs.update()
+    fk = rigs.pose_bits(rig), rig.pose.bones["B3"].rotation_quaternion.normalized()
     item = oriented(rig, target, use_tail)
-    full = shown_bones(rig)["B3"].rotation_quaternion.copy()
+    full = rigs.shown_bones(rig)["B3"].rotation_quaternion.copy()
     item.influence = 0.5
-    update()
-    half = shown_bones(rig)["B3"].rotation_quaternion.copy()
+    rigs.update()
+    half = rigs.shown_bones(rig)["B3"].rotation_quaternion.copy()
     assert half.rotation_difference(full).angle > 0.01
     assert half.rotation_difference(full).angle == pytest.approx(
         half.rotation_difference(fk[1]).angle, abs=1e-5
     )
     item.influence = 0.0
-    update()
-    assert pose_bits(rig) == fk[0]
+    rigs.update()
+    assert rigs.pose_bits(rig) == fk[0]
 
 
 # The FK pose
@@ -312,17 +297,17 @@ def test_influence_0_is_the_fk_pose_and_half_is_between(rig, target, use_tail):
 @both_ends
 @pytest.mark.parametrize("mode", MODES)
 @pytest.mark.parametrize("leave", ["disable", "remove", "switch"])
-def test_the_tip_bone_gets_its_fk_pose_back(empty_file, target, use_tail, mode, leave):
-    rig = make_chain(4, mode=mode)
+def test_the_tip_bone_gets_its_fk_pose_back(target, use_tail, mode, leave):
+    rig = rigs.make_chain(4, mode=mode)
     bone = rig.pose.bones["B3"]
     bone.rotation_quaternion = (0.9, 0.1, 0.3, 0.2)
     bone.rotation_axis_angle = (0.5, 0.0, 0.6, 0.8)
     bone.rotation_euler = (0.3, 0.2, 0.1)
-    update()
-    fk = pose_bits(rig), channels_bits(rig)
+    rigs.update()
+    fk = rigs.pose_bits(rig), rigs.channels_bits(rig)
     item = oriented(rig, target, use_tail)
-    assert pose_bits(rig) != fk[0]
-    assert channels_bits(rig) == fk[1] != shown_bits(rig)
+    assert rigs.pose_bits(rig) != fk[0]
+    assert rigs.channels_bits(rig) == fk[1] != rigs.shown_bits(rig)
     if leave == "disable":
         item.enabled = False
     elif leave == "remove":
@@ -330,18 +315,18 @@ def test_the_tip_bone_gets_its_fk_pose_back(empty_file, target, use_tail, mode, 
         rig.update_tag()
     else:
         item.use_rotation = False
-        update()
+        rigs.update()
         item.influence = 0.0
-    update()
-    assert (pose_bits(rig), channels_bits(rig)) == fk
-    assert shown_bits(rig) == fk[1]
+    rigs.update()
+    assert (rigs.pose_bits(rig), rigs.channels_bits(rig)) == fk
+    assert rigs.shown_bits(rig) == fk[1]
 
 
 # Offset
 
 
 def positions(rig: bpy.types.Object) -> list[Vector]:
-    return [col.copy() for bone in evaluated(rig).pose.bones for col in bone.matrix.copy().col]
+    return [col.copy() for bone in rigs.evaluated(rig).pose.bones for col in bone.matrix.copy().col]
 
 
 def assert_still(before: list[Vector], rig: bpy.types.Object) -> None:
@@ -363,7 +348,7 @@ def test_a_constraint_made_with_an_offset_moves_nothing(rig, target, order, use_
     rig.pose.bones["B1"].rotation_quaternion = (0.9, 0.2, 0.1, 0.0)
     target.scale = (2.0, 2.0, 0.5)
     rig.location, rig.scale = (0.3, 0.1, 0.2), (1.5, 1.5, 1.5)
-    update()
+    rigs.update()
     before = positions(rig)
     item = rig.fabrik.constraints.add()
     values = {"bone": "B3", "target": target, "use_offset": True}
@@ -371,31 +356,31 @@ def test_a_constraint_made_with_an_offset_moves_nothing(rig, target, order, use_
         setattr(item, name, values[name])
     item.use_tail = use_tail
     item.use_rotation = True
-    update()
+    rigs.update()
     assert item.state == "REACHED"
     assert item.error <= 1e-5
     assert_still(before, rig)
     # And it goes along with the target.
-    held = evaluated(target).matrix_world.inverted() @ tip_world(rig, "B3", use_tail)
+    held = rigs.evaluated(target).matrix_world.inverted() @ rigs.tip_world(rig, "B3", use_tail)
     target.rotation_euler.z += 0.2
     target.location.x -= 0.2
-    update()
-    now = evaluated(target).matrix_world.inverted() @ tip_world(rig, "B3", use_tail)
+    rigs.update()
+    now = rigs.evaluated(target).matrix_world.inverted() @ rigs.tip_world(rig, "B3", use_tail)
     assert item.error > 0.01 or (now - held).length <= 1e-4
 
 
 def test_an_offset_to_a_bone_is_taken_once_the_bone_is_named(rig):
-    other = make_armature({"Aim": ((0.9, 0.4, 2.2), (1.2, 0.9, 2.6), "")}, "Other")
-    update()
+    other = rigs.make_armature({"Aim": ((0.9, 0.4, 2.2), (1.2, 0.9, 2.6), "")}, "Other")
+    rigs.update()
     before = positions(rig)
     item = rig.fabrik.constraints.add()
     item.use_offset = True
     item.bone, item.target, item.subtarget = "B3", other, "Aim"
-    update()
+    rigs.update()
     assert item.error <= 1e-5
     assert_still(before, rig)
     other.pose.bones["Aim"].location.y = -0.5
-    update()
+    rigs.update()
     assert item.error <= 1e-4
     assert max((a - b).length for a, b in zip(before, positions(rig), strict=True)) > 0.1
 
@@ -403,10 +388,10 @@ def test_an_offset_to_a_bone_is_taken_once_the_bone_is_named(rig):
 def test_turning_the_switch_on_keeps_the_pose_as_it_is_shown(rig, target):
     item = oriented(rig, target)
     target.rotation_euler.x += 0.3
-    update()
+    rigs.update()
     before = positions(rig)
     item.use_offset = True
-    update()
+    rigs.update()
     assert_still(before, rig)
     assert item.error <= 1e-5
 
@@ -416,27 +401,27 @@ def test_a_typed_offset_counts_in_the_targets_space(rig, target):
     item = oriented(rig, target, use_offset=True)
     item.offset_location = (-0.2, 0.1, 0.3)
     item.offset_rotation = Euler((0.2, 0.1, -0.3)).to_quaternion()
-    update()
-    world = evaluated(target).matrix_world
+    rigs.update()
+    world = rigs.evaluated(target).matrix_world
     wanted = world @ Vector((-0.2, 0.1, 0.3))
-    assert (tip_world(rig, "B3") - wanted).length <= 2e-5
+    assert (rigs.tip_world(rig, "B3") - wanted).length <= 2e-5
     turned = upright(world) @ Euler((0.2, 0.1, -0.3)).to_matrix()
     assert turn_between(bone_world(rig, "B3"), turned) <= 2e-5
 
 
 def test_without_rotation_only_the_place_of_the_offset_counts(rig, target):
-    item = add_constraint(rig, "B3", target)
-    update()
-    plain = pose_bits(rig)
+    item = rigs.add_constraint(rig, "B3", target)
+    rigs.update()
+    plain = rigs.pose_bits(rig)
     item.use_offset = True
     item.offset_location = (0, 0, 0)
     item.offset_rotation = Euler((0.2, 0.1, -0.3)).to_quaternion()
-    update()
-    assert pose_bits(rig) == plain
+    rigs.update()
+    assert rigs.pose_bits(rig) == plain
 
 
 def set_offset(rig):
-    activate(rig)
+    rigs.activate(rig)
     return bpy.ops.fabrik.offset_set()
 
 
@@ -444,31 +429,31 @@ def test_the_button_takes_the_present_pose_and_does_nothing_twice(rig, target):
     item = oriented(rig, target, use_offset=True)
     item.offset_location = (0.1, 0.1, 0.1)
     target.location.z -= 0.1
-    update()
+    rigs.update()
     before = positions(rig)
     assert set_offset(rig) == {"FINISHED"}
-    update()
+    rigs.update()
     stored = (*item.offset_location, *item.offset_rotation)
-    pose = pose_bits(rig)
+    pose = rigs.pose_bits(rig)
     assert item.error <= 1e-5
     assert_still(before, rig)
     assert set_offset(rig) == {"FINISHED"}
-    update()
+    rigs.update()
     assert (*item.offset_location, *item.offset_rotation) == stored
-    assert pose_bits(rig) == pose
+    assert rigs.pose_bits(rig) == pose
 
 
 def test_the_button_says_why_it_is_grey_and_what_went_wrong(rig, target):
     with pytest.raises(RuntimeError, match="No constraint"):
         set_offset(rig)
-    item = add_constraint(rig, "", target)
+    item = rigs.add_constraint(rig, "", target)
     with pytest.raises(RuntimeError, match="No tip bone"):
         set_offset(rig)
     item.bone, item.target = "B3", None
     with pytest.raises(RuntimeError, match="No target"):
         set_offset(rig)
     item.target, target.scale = target, (0, 0, 0)
-    update()
+    rigs.update()
     with pytest.raises(RuntimeError, match="zero scale"):
         set_offset(rig)
     item.bone = "Nobody"
@@ -478,15 +463,15 @@ def test_the_button_says_why_it_is_grey_and_what_went_wrong(rig, target):
 
 def test_adding_a_constraint_with_an_offset_moves_nothing(rig, target):
     rig.pose.bones["B1"].rotation_quaternion = (0.9, 0.2, 0.1, 0.0)
-    activate(rig)
+    rigs.activate(rig)
     bpy.ops.object.mode_set(mode="POSE")
     rig.data.bones.active = rig.data.bones["B3"]
     target.select_set(True)
-    update()
+    rigs.update()
     before = positions(rig)
     assert bpy.ops.fabrik.constraint_add(use_offset=True) == {"FINISHED"}
     item = rig.fabrik.constraints[0]
-    update()
+    rigs.update()
     assert item.target == target
     assert item.use_offset
     assert item.state == "REACHED"
@@ -499,7 +484,7 @@ def test_adding_a_constraint_with_an_offset_moves_nothing(rig, target):
 
 
 def problem(item) -> str:
-    update()
+    rigs.update()
     assert item.state == "INVALID"
     return item.message
 
@@ -508,7 +493,7 @@ def test_a_chain_of_one_bone_has_none_left_to_reach_with(rig, target):
     item = oriented(rig, target, chain_count=1)
     assert "leaves no bone" in problem(item)
     item.chain_count = 2
-    update()
+    rigs.update()
     assert item.state != "INVALID"
 
 
@@ -517,7 +502,7 @@ def test_a_target_scaled_to_nothing_has_no_orientation(rig, target):
     target.scale = (0, 0, 0)
     assert "orientation" in problem(item)
     item.use_rotation = False
-    update()
+    rigs.update()
     assert item.state == "REACHED"
 
 
@@ -526,7 +511,7 @@ def test_an_offset_that_is_no_number_is_said(rig, target):
     item.offset_location = (nan, 0, 0)
     assert "offset" in problem(item)
     item.offset_location = (0, 0, 0)
-    update()
+    rigs.update()
     assert item.state == "REACHED"
 
 
@@ -550,9 +535,9 @@ def test_a_pole_for_an_oriented_limb_moves_nothing(rig, target):
     target.location = (0.4, 0.3, 1.5)
     oriented(rig, target, use_tail=False, swing=1.0)
     before = positions(rig)
-    activate(rig)
+    rigs.activate(rig)
     assert bpy.ops.fabrik.pole_add() == {"FINISHED"}
-    update()
+    rigs.update()
     assert rig.fabrik.constraints[0].pole_target is not None
     assert_still(before, rig)
     assert_taken(rig, target, use_tail=False)
@@ -563,10 +548,10 @@ def test_a_typed_offset_outlives_what_is_set_after_it(rig, target):
     item.use_offset = True
     item.offset_location = (0.1, 0.2, 0.3)
     item.bone, item.target = "B3", target
-    update()
+    rigs.update()
     assert tuple(item.offset_location) == pytest.approx((0.1, 0.2, 0.3))
-    wanted = evaluated(target).matrix_world @ Vector((0.1, 0.2, 0.3))
-    assert (tip_world(rig, "B3") - wanted).length <= 2e-5
+    wanted = rigs.evaluated(target).matrix_world @ Vector((0.1, 0.2, 0.3))
+    assert (rigs.tip_world(rig, "B3") - wanted).length <= 2e-5
 
 
 def test_renaming_the_tip_bone_leaves_the_offset_alone(rig, target):
@@ -574,7 +559,7 @@ def test_renaming_the_tip_bone_leaves_the_offset_alone(rig, target):
     stored = (*item.offset_location, *item.offset_rotation)
     target.location.z -= 0.2
     rig.data.bones["B3"].name = "Hand"
-    update()
+    rigs.update()
     assert item.bone == "Hand"
     assert (*item.offset_location, *item.offset_rotation) == stored
     assert item.state == "REACHED"
@@ -587,6 +572,6 @@ def test_the_chain_follows_a_hidden_target_that_only_turns(rig, target):
         target.rotation_euler = turn
         target.keyframe_insert("rotation_euler", frame=frame)
     for frame in (1, 10):
-        go(frame)
+        rigs.go(frame)
         assert turn_error(rig, target) <= 2e-5
-        assert (tip_world(rig, "B3") - target.location).length <= 2e-5
+        assert (rigs.tip_world(rig, "B3") - target.location).length <= 2e-5

@@ -14,21 +14,9 @@ from itertools import pairwise, product
 import bpy
 import numpy as np
 import pytest
+import rigs
 from kept_files import new_file
 from mathutils import Matrix, Quaternion, Vector
-from rigs import (
-    activate,
-    add_constraint,
-    channels_bits,
-    evaluated,
-    link,
-    make_armature,
-    make_chain,
-    make_empty,
-    shown_bits,
-    shown_bones,
-    update,
-)
 
 MODES = ("QUATERNION", "XYZ", "XZY", "YXZ", "YZX", "ZXY", "ZYX", "AXIS_ANGLE")
 SCALES = ("FULL", "FIX_SHEAR", "ALIGNED", "AVERAGE", "NONE", "NONE_LEGACY")
@@ -67,7 +55,7 @@ def placed(rng: random.Random, ob: bpy.types.Object, world: str) -> None:
     elif world == "turned inside out":
         move @= stretch(rng, 0.3, 3, -1, -1, -1)
     elif world == "sheared by its parent":
-        parent = link(bpy.data.objects.new("Parent", None))
+        parent = rigs.link(bpy.data.objects.new("Parent", None))
         signs = [rng.choice((1, 1, -1)) for _ in range(3)]
         parent.matrix_basis = random_turn(rng) @ stretch(rng, 0.4, 2.5, *signs)
         ob.parent = parent
@@ -126,7 +114,7 @@ class Case:
 
     def joints(self) -> np.ndarray:
         """Return the joints in armature space, as Blender evaluated them."""
-        bones = evaluated(self.rig).pose.bones
+        bones = rigs.evaluated(self.rig).pose.bones
         last = bones[f"b{self.count}"].tail if self.ends_at_tail() else bones[self.below].head
         return np.array([*[bones[name].head for name in self.names], last], dtype=float)
 
@@ -138,8 +126,8 @@ class Case:
 
         There the numbers are small, however far away or large the armature is.
         """
-        world = np.array(evaluated(self.rig).matrix_world, dtype=float)
-        place = np.array([*evaluated(self.target).matrix_world.translation, 1.0], dtype=float)
+        world = np.array(rigs.evaluated(self.rig).matrix_world, dtype=float)
+        place = np.array([*rigs.evaluated(self.target).matrix_world.translation, 1.0], dtype=float)
         goal = np.linalg.solve(world, place)[:3]
         return float(np.linalg.norm(self.joints()[-1] - goal)) / self.length()
 
@@ -147,7 +135,7 @@ class Case:
         """Turn the chain and the bone below it."""
         for bone in self.rig.pose.bones[1:]:
             turn(bone, Quaternion(random_vector(self.rng), self.rng.gauss(0, 0.8)))
-        update()
+        rigs.update()
 
     def aim(self) -> None:
         """Put the target where a random pose has its tip, and take another random pose."""
@@ -162,7 +150,7 @@ class Case:
         self.pose_at_random()
 
     def constrain(self, solver: str = "FABRIK", **settings: object) -> bpy.types.PropertyGroup:
-        item = add_constraint(
+        item = rigs.add_constraint(
             self.rig,
             f"b{self.count if self.use_tail else self.count + 1}",
             self.target,
@@ -171,7 +159,7 @@ class Case:
             solver=solver,
             **{"iterations": SWEEPS[solver], **settings},
         )
-        update()
+        rigs.update()
         return item
 
 
@@ -207,8 +195,8 @@ def make_case(
     """Make a random rig; what may differ from bone to bone is chosen for each bone."""
     new_file()
     rng = random.Random(seed)
-    rig = link(bpy.data.objects.new("Rig", bpy.data.armatures.new("Rig")))
-    activate(rig)
+    rig = rigs.link(bpy.data.objects.new("Rig", bpy.data.armatures.new("Rig")))
+    rigs.activate(rig)
     bpy.ops.object.mode_set(mode="EDIT")
     at, way = Vector(origin) + random_vector(rng), random_vector(rng).normalized()
     above = None
@@ -237,7 +225,7 @@ def make_case(
         elif scale == "uneven":
             bone.scale = [rng.uniform(0.5, 2) for _ in range(3)]
     turn(rig.pose.bones[0], Quaternion(random_vector(rng), rng.gauss(0, 0.8)))
-    case = Case(rng, rig, make_empty(), count, use_tail=bool(seed % 2))
+    case = Case(rng, rig, rigs.make_empty(), count, use_tail=bool(seed % 2))
     case.aim()
     return case
 
@@ -248,7 +236,7 @@ def assert_on_target(case: Case, item: bpy.types.PropertyGroup) -> None:
     rounding = ROUNDING * max(1.0, case.count / 50)
     assert miss <= TOLERANCE + rounding
     # What the constraint reports, in world space, is what Blender's pose has.
-    rig, target = evaluated(case.rig), evaluated(case.target)
+    rig, target = rigs.evaluated(case.rig), rigs.evaluated(case.target)
     tip = rig.matrix_world @ Vector(case.joints()[-1])
     place = target.matrix_world.translation
     scale = max(map(abs, rig.matrix_world.to_scale()))
@@ -343,7 +331,7 @@ def test_the_location_of_connected_bones_counts_for_nothing() -> None:
         before = case.joints()
         for bone in case.rig.pose.bones[1:]:
             bone.location = random_vector(case.rng, 5)
-        update()
+        rigs.update()
         assert np.array_equal(case.joints(), before)
         assert_on_target(case, case.constrain())
 
@@ -368,12 +356,12 @@ def test_bones_swing_by_the_least_turn_and_keep_their_twist(solver: str, world: 
 
 
 def local_rotations(case: Case) -> list[Quaternion]:
-    return [local_rotation(shown_bones(case.rig)[name]) for name in case.names]
+    return [local_rotation(rigs.shown_bones(case.rig)[name]) for name in case.names]
 
 
 def own_joints(case: Case) -> list[Vector]:
     """Return for each bone of the chain its next joint in its own posed space."""
-    bones = evaluated(case.rig).pose.bones
+    bones = rigs.evaluated(case.rig).pose.bones
     joints = [Vector(joint) for joint in case.joints()[1:]]
     pairs = zip(case.names, joints, strict=True)
     return [bones[name].matrix.inverted() @ joint for name, joint in pairs]
@@ -385,17 +373,17 @@ def test_nothing_but_rotations_of_the_chain_is_touched(solver: str, world: str) 
     for seed in range(4):
         case = make_case(seed, 4, world, "even")
         rest = [bone.matrix_local.copy() for bone in case.rig.data.bones]
-        given = channels_bits(case.rig)
+        given = rigs.channels_bits(case.rig)
         outside = [bone.name for bone in case.rig.pose.bones if bone.name not in case.names]
-        channels = [channels_of(shown_bones(case.rig)[name]) for name in outside]
-        others = [(bone.location[:], bone.scale[:]) for bone in shown_bones(case.rig)]
-        above = evaluated(case.rig).pose.bones[0].matrix.copy()
+        channels = [channels_of(rigs.shown_bones(case.rig)[name]) for name in outside]
+        others = [(bone.location[:], bone.scale[:]) for bone in rigs.shown_bones(case.rig)]
+        above = rigs.evaluated(case.rig).pose.bones[0].matrix.copy()
         case.constrain(solver)
         assert [bone.matrix_local for bone in case.rig.data.bones] == rest
-        assert channels_bits(case.rig) == given != shown_bits(case.rig)
-        assert [channels_of(shown_bones(case.rig)[name]) for name in outside] == channels
-        assert [(bone.location[:], bone.scale[:]) for bone in shown_bones(case.rig)] == others
-        assert evaluated(case.rig).pose.bones[0].matrix == above
+        assert rigs.channels_bits(case.rig) == given != rigs.shown_bits(case.rig)
+        assert [channels_of(rigs.shown_bones(case.rig)[name]) for name in outside] == channels
+        assert [(bone.location[:], bone.scale[:]) for bone in rigs.shown_bones(case.rig)] == others
+        assert rigs.evaluated(case.rig).pose.bones[0].matrix == above
 
 
 def channels_of(bone: bpy.types.PoseBone) -> list[tuple[float, ...]]:
@@ -406,10 +394,10 @@ def channels_of(bone: bpy.types.PoseBone) -> list[tuple[float, ...]]:
 def test_bones_keep_their_lengths() -> None:
     for seed in range(8):
         case = make_case(seed, 5, inherit=[("FULL", True, True)])
-        before = [bone.length for bone in evaluated(case.rig).pose.bones]
+        before = [bone.length for bone in rigs.evaluated(case.rig).pose.bones]
         joints = case.joints()
         assert_on_target(case, case.constrain())
-        after = [(bone.tail - bone.head).length for bone in evaluated(case.rig).pose.bones]
+        after = [(bone.tail - bone.head).length for bone in rigs.evaluated(case.rig).pose.bones]
         assert after == pytest.approx(before, rel=1e-5)
         moved = case.joints()
         for old, new in zip(pairwise(joints), pairwise(moved), strict=True):
@@ -436,21 +424,21 @@ def test_an_out_of_reach_target_is_pointed_at() -> None:
 
 
 def test_joints_that_coincide_reach() -> None:
-    rig = make_armature(
+    rig = rigs.make_armature(
         {
             "A": ((0, 0, 0), (0, 0, 1), ""),
             "B": ((0, 0, 0), (0, 0.3, 1), "A"),
             "C": ((0, 0.3, 1), (0, 0, 2), "B"),
         }
     )
-    target = make_empty(location=(1, 0, 1))
+    target = rigs.make_empty(location=(1, 0, 1))
     case = Case(random.Random(0), rig, target, 3, True)
-    item = add_constraint(rig, "C", target)
-    update()
+    item = rigs.add_constraint(rig, "C", target)
+    rigs.update()
     assert item.state == "REACHED"
-    tip = evaluated(rig).pose.bones["C"].tail
+    tip = rigs.evaluated(rig).pose.bones["C"].tail
     assert (tip - target.location).length < 1e-3
-    assert shown_bones(case.rig)["B"].rotation_quaternion.magnitude == pytest.approx(1.0)
+    assert rigs.shown_bones(case.rig)["B"].rotation_quaternion.magnitude == pytest.approx(1.0)
 
 
 @pytest.mark.parametrize("scale", [(0, 0, 0), (1, 0, 1), (0, 1, 1)])
@@ -458,16 +446,16 @@ def test_joints_that_coincide_reach() -> None:
 def test_a_scale_of_zero_gives_a_defined_pose_and_is_left_again(
     flat: str, scale: tuple[float, float, float]
 ) -> None:
-    rig = make_chain(4)
-    target = make_empty(location=(1, 0, 2))
-    item = add_constraint(rig, "B3", target)
-    update()
-    solved = [list(bone.rotation_quaternion) for bone in shown_bones(rig)]
+    rig = rigs.make_chain(4)
+    target = rigs.make_empty(location=(1, 0, 2))
+    item = rigs.add_constraint(rig, "B3", target)
+    rigs.update()
+    solved = [list(bone.rotation_quaternion) for bone in rigs.shown_bones(rig)]
     flattened = rig if flat == "armature" else rig.pose.bones["B1"]
     flattened.scale = scale
-    update()
-    assert np.isfinite([list(bone.rotation_quaternion) for bone in shown_bones(rig)]).all()
+    rigs.update()
+    assert np.isfinite([list(bone.rotation_quaternion) for bone in rigs.shown_bones(rig)]).all()
     assert item.state == ("INVALID" if flat == "armature" else "OUT_OF_REACH")
     flattened.scale = (1, 1, 1)
-    update()
-    assert [list(bone.rotation_quaternion) for bone in shown_bones(rig)] == solved
+    rigs.update()
+    assert [list(bone.rotation_quaternion) for bone in rigs.shown_bones(rig)] == solved

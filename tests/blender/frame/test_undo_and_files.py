@@ -91,7 +91,7 @@ def duplicate_bones(rig: bpy.types.Object) -> None:
     update()
 
 
-def test_armatures_that_are_not_shown_keep_their_bones_through_undo(empty_file):
+def test_armatures_that_are_not_shown_keep_their_bones_through_undo():
     """Else Blender up to 4.5 crashes as soon as anybody reads one of them."""
     make()
     copy = bpy.data.objects["Rig"].copy()
@@ -1343,7 +1343,7 @@ class TestLibraries:
 MOVING = ["LOOK_AT", "ROPE", "FOLLOW", "WAVE"]
 
 
-def test_public_names_and_defaults(empty_file):
+def test_public_names_and_defaults():
     rig = make_armature({"Bone": ((0, 0, 0), (0, 0, 1), "")})
     item = rig.fabrik.constraints.add()
 
@@ -1392,7 +1392,7 @@ def test_public_names_and_defaults(empty_file):
     "name",
     KEYABLE,
 )
-def test_settings_can_be_keyed(empty_file, name):
+def test_settings_can_be_keyed(name):
     make()
     rig, _ = rig_and_target()
     assert rig.keyframe_insert(f"fabrik.constraints[0].{name}", frame=1)
@@ -1401,7 +1401,7 @@ def test_settings_can_be_keyed(empty_file, name):
 @pytest.mark.parametrize(
     "name", ["bone", "chain_count", "use_tail", "show_overlay", "state", "error", "message"]
 )
-def test_other_settings_cannot(empty_file, name):
+def test_other_settings_cannot(name):
     make()
     rig, _ = rig_and_target()
     with pytest.raises((TypeError, RuntimeError)):

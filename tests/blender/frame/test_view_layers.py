@@ -6,33 +6,23 @@ from collections.abc import Callable
 
 import bpy
 import pytest
+import rigs
 from inside import unseen
 from operating import select_bone
-from rigs import (
-    activate,
-    add_constraint,
-    channels_bits,
-    go,
-    make_chain,
-    make_empty,
-    pose_bits,
-    tip_error,
-    update,
-)
 
 
 def known_ahead() -> bpy.types.Object:
-    rig = make_chain(3)
-    add_constraint(rig, "B2", make_empty(location=(0.4, 0.9, 1.5)))
+    rig = rigs.make_chain(3)
+    rigs.add_constraint(rig, "B2", rigs.make_empty(location=(0.4, 0.9, 1.5)))
     return rig
 
 
 def found_afterwards() -> bpy.types.Object:
     """Its target follows another, as a constraint of Blender's says: that is not solved ahead."""
-    rig = make_chain(3)
-    target = make_empty()
-    target.constraints.new("COPY_LOCATION").target = make_empty("Other", (0.4, 0.9, 1.5))
-    add_constraint(rig, "B2", target)
+    rig = rigs.make_chain(3)
+    target = rigs.make_empty()
+    target.constraints.new("COPY_LOCATION").target = rigs.make_empty("Other", (0.4, 0.9, 1.5))
+    rigs.add_constraint(rig, "B2", target)
     return rig
 
 
@@ -41,7 +31,7 @@ def keyed() -> bpy.types.Object:
     for frame, angle in ((1, 0.2), (20, 0.6)):
         rig.pose.bones["B1"].rotation_quaternion = (1.0, angle, 0.0, 0.0)
         rig.pose.bones["B1"].keyframe_insert("rotation_quaternion", frame=frame)
-    go(7)
+    rigs.go(7)
     return rig
 
 
@@ -53,19 +43,19 @@ def select_in_object_mode(rig: bpy.types.Object) -> None:
 
 
 def select_in_pose_mode(rig: bpy.types.Object) -> None:
-    activate(rig)
+    rigs.activate(rig)
     bpy.ops.object.mode_set(mode="POSE")
     select_bone(rig, "B2", on=False)
 
 
 def select_all(rig: bpy.types.Object) -> None:
-    activate(rig)
+    rigs.activate(rig)
     bpy.ops.object.mode_set(mode="POSE")
     bpy.ops.pose.select_all(action="INVERT")
 
 
 def toggle_pose_mode(rig: bpy.types.Object) -> None:
-    activate(rig)
+    rigs.activate(rig)
     bpy.ops.object.posemode_toggle()
 
 
@@ -78,7 +68,7 @@ def toggle_weight_paint(rig: bpy.types.Object) -> None:
     """Of a mesh that the armature deforms, with the armature selected in Pose Mode."""
     mesh = bpy.data.objects.get("Skin") or skinned_by(rig)
     if mesh.mode == "OBJECT":
-        activate(rig)
+        rigs.activate(rig)
         bpy.ops.object.mode_set(mode="POSE")
         bpy.context.view_layer.objects.active = mesh
     bpy.ops.paint.weight_paint_toggle()
@@ -128,25 +118,25 @@ def test_a_click_shows_the_solution_whatever_another_view_layer_has_shown(
 ) -> None:
     """Blender copies the pose of the layer evaluated last, the first time without our handlers."""
     rig = make()
-    update()
-    solved, given = pose_bits(rig), channels_bits(rig)
+    rigs.update()
+    solved, given = rigs.pose_bits(rig), rigs.channels_bits(rig)
     other = elsewhere(rig)
     other.update()
-    assert pose_bits(rig, depsgraph=other.depsgraph) != solved
+    assert rigs.pose_bits(rig, depsgraph=other.depsgraph) != solved
     for _ in range(2):
         click(rig)
-        update()
-        assert pose_bits(rig) == solved
-        assert tip_error(rig, "B2", rig.fabrik.constraints[0].target) < 1e-3
-        assert channels_bits(rig) == given
+        rigs.update()
+        assert rigs.pose_bits(rig) == solved
+        assert rigs.tip_error(rig, "B2", rig.fabrik.constraints[0].target) < 1e-3
+        assert rigs.channels_bits(rig) == given
         other.update()
-        assert pose_bits(rig, depsgraph=other.depsgraph) == solved
+        assert rigs.pose_bits(rig, depsgraph=other.depsgraph) == solved
 
 
 def test_a_view_layer_is_solved_that_has_the_name_of_a_removed_one() -> None:
     """Windows ask for what a view layer has not shown yet."""
     rig = known_ahead()
-    update()
+    rigs.update()
     scene = bpy.context.scene
     for _ in range(2):
         layer = scene.view_layers.new("Second")
@@ -155,6 +145,6 @@ def test_a_view_layer_is_solved_that_has_the_name_of_a_removed_one() -> None:
         rig.update_tag()
         layer.update()
         assert not unseen(scene, layer)
-        assert pose_bits(rig, depsgraph=layer.depsgraph) == pose_bits(rig)
+        assert rigs.pose_bits(rig, depsgraph=layer.depsgraph) == rigs.pose_bits(rig)
         scene.view_layers.remove(layer)
-        update()
+        rigs.update()

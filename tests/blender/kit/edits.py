@@ -7,24 +7,10 @@ from functools import partial
 from math import isclose, isfinite
 
 import bpy
+import rigs
 from inside import start
 from operating import select_bones
 from rendering import witnessed
-from rigs import (
-    activate,
-    add_constraint,
-    as_strip,
-    channels_bits,
-    curves,
-    evaluated,
-    go,
-    make_armature,
-    make_chain,
-    make_empty,
-    tip_world,
-    update,
-    world_location,
-)
 
 from addon.blender import errors as faults
 
@@ -51,23 +37,23 @@ NEAR = 1e-4
 
 def simple(name):
     """Make a chain of three bones."""
-    return make_chain(3, name)
+    return rigs.make_chain(3, name)
 
 
 def constrain_simple(rig, left, right):
-    add_constraint(rig, "B2", left)
+    rigs.add_constraint(rig, "B2", left)
 
 
 def long(name):
     """Make a chain of five bones with several rotation modes."""
-    rig = make_chain(5, name)
+    rig = rigs.make_chain(5, name)
     for bone, mode in zip(rig.pose.bones, ("XYZ", "QUATERNION", "AXIS_ANGLE", "ZXY"), strict=False):
         bone.rotation_mode = mode
     return rig
 
 
 def constrain_long(rig, left, right):
-    add_constraint(rig, "B4", left, pole_target=right, chain_count=4)
+    rigs.add_constraint(rig, "B4", left, pole_target=right, chain_count=4)
 
 
 def torso(name):
@@ -76,23 +62,23 @@ def torso(name):
     for side, x in (("L", 0.3), ("R", -0.3)):
         bones[f"Upper.{side}"] = ((x, 0, 1.6), (2 * x, 0.1, 1.5), "Spine")
         bones[f"Lower.{side}"] = ((2 * x, 0.1, 1.5), (3 * x, 0, 1.4), f"Upper.{side}")
-    return make_armature(bones, name)
+    return rigs.make_armature(bones, name)
 
 
 def constrain_torso(rig, left, right):
-    add_constraint(rig, "Lower.L", left)
-    add_constraint(rig, "Lower.R", right)
+    rigs.add_constraint(rig, "Lower.L", left)
+    rigs.add_constraint(rig, "Lower.R", right)
 
 
 def constrain_free_torso(rig, left, right):
-    add_constraint(rig, "Lower.L", left, use_free_root=True, use_stretch=True)
-    add_constraint(rig, "Lower.R", right, use_free_root=True, root_weight=0.5)
+    rigs.add_constraint(rig, "Lower.L", left, use_free_root=True, use_stretch=True)
+    rigs.add_constraint(rig, "Lower.R", right, use_free_root=True, root_weight=0.5)
 
 
 def constrain_arms(rig, left, right):
     """Let the second arm reach for the hand of the first."""
-    add_constraint(rig, "Lower.R", rig, subtarget="Lower.L", chain_count=2)
-    add_constraint(rig, "Lower.L", left, chain_count=2, solver="TWO_BONE")
+    rigs.add_constraint(rig, "Lower.R", rig, subtarget="Lower.L", chain_count=2)
+    rigs.add_constraint(rig, "Lower.L", left, chain_count=2, solver="TWO_BONE")
 
 
 KINDS = {
@@ -109,15 +95,15 @@ def build(kind, number):
     make, constrain = KINDS[kind]
     rig, _ = (make(name) for name in PAIR)
     left, right = (
-        make_empty(name, (x, 0.3, 1.5)) for name, x in zip(TARGETS, (1, -1), strict=True)
+        rigs.make_empty(name, (x, 0.3, 1.5)) for name, x in zip(TARGETS, (1, -1), strict=True)
     )
-    make_empty("Carrier", (0, 0, 0))
+    rigs.make_empty("Carrier", (0, 0, 0))
     constrain(rig, left, right)
     if number % 2:  # Otherwise the rig can be solved ahead at first.
         for ob in pair():
             for bone in ob.pose.bones:
                 bone.keyframe_insert("rotation_quaternion", frame=1)
-    update()
+    rigs.update()
     push("start")
 
 
@@ -138,7 +124,7 @@ def view():
 
 @contextmanager
 def pose_mode(armature):
-    activate(armature)
+    rigs.activate(armature)
     bpy.ops.object.mode_set(mode="POSE")
     try:
         yield
@@ -186,18 +172,18 @@ class Step:
         """Update, except for some edits, so that several are evaluated together."""
         if self.random.random() < 0.2:
             return False
-        update()
+        rigs.update()
         return True
 
     def curve(self):
         """Return the data path and index of an F-curve that both have, None if there is none."""
-        found = [[(c.data_path, c.array_index) for c in curves(ob)] for ob in pair()]
+        found = [[(c.data_path, c.array_index) for c in rigs.curves(ob)] for ob in pair()]
         common = [place for place in found[1] if place in found[0]]
         return self.random.choice(common) if common else None
 
 
 def curve_at(ob, place):
-    return next(c for c in curves(ob) if (c.data_path, c.array_index) == place)
+    return next(c for c in rigs.curves(ob) if (c.data_path, c.array_index) == place)
 
 
 def pose_bones(step):
@@ -228,8 +214,8 @@ def pose_in_bulk(step):
 
 def pose_as_shown(step):
     """Make the displayed pose the FK pose."""
-    update()
-    shown = evaluated(pair()[0]).pose.bones
+    rigs.update()
+    shown = rigs.evaluated(pair()[0]).pose.bones
     names = step.bones(7)
     values = {
         name: {channel: tuple(getattr(shown[name], channel)) for channel in CHANNELS}
@@ -243,9 +229,9 @@ def pose_as_shown(step):
 
 
 def pose_by_matrix(step):
-    update()  # A bone may have been renamed.
+    rigs.update()  # A bone may have been renamed.
     name = step.bones(1)[0]
-    matrix = evaluated(pair()[0]).pose.bones[name].matrix_basis.copy()
+    matrix = rigs.evaluated(pair()[0]).pose.bones[name].matrix_basis.copy()
     for ob in pair():
         ob.pose.bones[name].matrix_basis = matrix
     return step.maybe_update()
@@ -283,7 +269,7 @@ def key_by_operator(step):
             bpy.ops.anim.keyframe_insert_by_name(type=kind)
     for ob in pair():
         ob.update_tag(refresh={"OBJECT", "DATA", "TIME"})
-    update()
+    rigs.update()
 
 
 def pose_by_operator(step):
@@ -313,14 +299,14 @@ def paste_pose(step):
     names, frame, is_flipped = step.bones(7), step.frame(), step.random.random() < 0.3
     start = bpy.context.scene.frame_current_final
     for ob in pair():
-        go(start)
+        rigs.go(start)
         with pose_mode(ob), view():
             select_bones(ob, *ob.pose.bones.keys())
             bpy.ops.pose.copy()
-            go(frame)
+            rigs.go(frame)
             select_bones(ob, *names)
             bpy.ops.pose.paste(flipped=is_flipped, selected_mask=True)
-    go(frame)
+    rigs.go(frame)
 
 
 def delete_keys(step):
@@ -330,7 +316,7 @@ def delete_keys(step):
     for ob in pair():
         for name, channel in zip(names, channels, strict=True):
             path = f'pose.bones["{name}"].{channel}'
-            if any(curve.data_path == path for curve in curves(ob)):
+            if any(curve.data_path == path for curve in rigs.curves(ob)):
                 ob.keyframe_delete(path, frame=frame)
     return step.maybe_update()
 
@@ -397,15 +383,15 @@ def key_target(step):
 
 
 def change_frame(step):
-    go(step.frame())
+    rigs.go(step.frame())
 
 
 def stay_at_frame(step):
-    go(bpy.context.scene.frame_current_final)
+    rigs.go(bpy.context.scene.frame_current_final)
 
 
 def step_frame(step):
-    go(bpy.context.scene.frame_current + step.random.choice((-1, 1)))
+    rigs.go(bpy.context.scene.frame_current + step.random.choice((-1, 1)))
 
 
 def assign_frame(step):
@@ -448,7 +434,7 @@ def change_list(step):
         items.remove(step.random.randrange(len(items)))
     elif len(items) < 3:
         target = bpy.data.objects[step.random.choice(TARGETS)]
-        add_constraint(rig, step.bones(1)[0], target, chain_count=step.random.randint(0, 3))
+        rigs.add_constraint(rig, step.bones(1)[0], target, chain_count=step.random.randint(0, 3))
     rig.update_tag()
     return step.maybe_update()
 
@@ -484,7 +470,7 @@ def add_or_remove_object(step):
     if others and step.random.random() < 0.5:
         bpy.data.objects.remove(others[0])
     else:
-        other = make_empty("Other")
+        other = rigs.make_empty("Other")
         if step.random.random() < 0.5:
             other.parent, other.parent_type = pair()[0], "BONE"
             other.parent_bone = step.bones(1)[0]
@@ -532,7 +518,7 @@ def undo(step):
         if operator.poll():
             operator()
         if step.random.random() < 0.3:
-            update()
+            rigs.update()
     return step.maybe_update()
 
 
@@ -544,7 +530,7 @@ def push_down(step):
     start = step.random.randint(1, 10)
     blend = step.random.choice(("REPLACE", "REPLACE", "COMBINE", "ADD"))
     for ob in pair():
-        strip = as_strip(ob, start=start)
+        strip = rigs.as_strip(ob, start=start)
         strip.blend_type = blend
     return step.maybe_update()
 
@@ -623,7 +609,7 @@ def edit_bones(step):
     """Move a rest joint, or only enter and leave Edit Mode."""
     name, up = step.bones(1)[0], step.random.choice((0, 0.05))
     for ob in pair():
-        activate(ob)
+        rigs.activate(ob)
         bpy.ops.object.mode_set(mode="EDIT")
         ob.data.edit_bones[name].tail.x += up
         bpy.ops.object.mode_set(mode="OBJECT")
@@ -658,9 +644,9 @@ def switch_off_and_on(step):
 
     addon.unregister()
     try:
-        update()
+        rigs.update()
         if step.random.random() < 0.5:
-            go(step.frame())
+            rigs.go(step.frame())
     finally:
         addon.register()
     start()
@@ -718,7 +704,7 @@ def look(is_evaluated):
         bone.rotation_mode for bone in twin.pose.bones
     ]:
         return "the rotation modes differ"
-    if channels_bits(rig) != channels_bits(twin) and differences(rig, twin):
+    if rigs.channels_bits(rig) != rigs.channels_bits(twin) and differences(rig, twin):
         return f"the channels differ: {differences(rig, twin)}"
     if not is_evaluated:
         return ""
@@ -739,7 +725,7 @@ def differences(rig, twin):
 
 
 def shown_wrong(rig):
-    shown = evaluated(rig)
+    shown = rigs.evaluated(rig)
     buffer = array("f", [0.0]) * (16 * len(shown.pose.bones))
     shown.pose.bones.foreach_get("matrix", buffer)
     if not all(map(isfinite, buffer)):
@@ -750,9 +736,9 @@ def shown_wrong(rig):
     for item, there in zip(rig.fabrik.constraints, shown.fabrik.constraints, strict=False):
         if item.state != "REACHED" or item.message or there.influence < 1.0:
             continue
-        place = world_location(item.target)
+        place = rigs.world_location(item.target)
         if item.subtarget and item.target.type == "ARMATURE":
-            place = tip_world(item.target, item.subtarget, use_tail=False)
+            place = rigs.tip_world(item.target, item.subtarget, use_tail=False)
         error = (end_world(rig, item) - place).length
         size = max(rig.dimensions.length, place.length, 1.0)
         # What is reported has single precision.
@@ -769,8 +755,8 @@ def end_world(rig, item):
     bones = skeleton_of(rig)
     after = -1 if item.use_rotation else next_joint(bones, bones.index[item.bone])
     if after < 0:
-        return tip_world(rig, item.bone)
-    return tip_world(rig, bones.names[after], use_tail=False)
+        return rigs.tip_world(rig, item.bone)
+    return rigs.tip_world(rig, bones.names[after], use_tail=False)
 
 
 def walk(kind, seed, numbers, folder, note=None):

@@ -6,18 +6,9 @@ from collections.abc import Callable
 from functools import wraps
 
 import bpy
+import rigs
 from captured_bodies import make_body, make_body_with_ik, put_on_ground
 from kept_files import open_kept
-from rigs import (
-    activate,
-    add_constraint,
-    go,
-    key_places,
-    make_armature,
-    make_chain,
-    make_empty,
-    update,
-)
 from shapes import make_ball
 from spiders import key_body, make_spider, terrain, walk
 from walkers import hills, make_ground, make_walker, stairs, stand
@@ -30,19 +21,19 @@ Kind = Callable[[], str]
 
 def posed_chain(count: int = 6, mode: str = "QUATERNION") -> tuple[bpy.types.Object, ...]:
     """Make a chain with FK pose that is neither keyed nor nothing, and a target that moves."""
-    rig, target = make_chain(count, mode=mode), make_empty()
+    rig, target = rigs.make_chain(count, mode=mode), rigs.make_empty()
     for bone in rig.pose.bones:
         bone.rotation_quaternion = (0.98, 0.15, -0.1, 0.05)
         bone.rotation_euler = (0.3, -0.2, 0.1)
-    key_places(target, {1: (1.5, 1.0, 4.0), 9: (2.5, -1.0, 2.0), END: (0.0, -2.0, 4.0)})
-    update()
+    rigs.key_places(target, {1: (1.5, 1.0, 4.0), 9: (2.5, -1.0, 2.0), END: (0.0, -2.0, 4.0)})
+    rigs.update()
     return rig, target
 
 
 def simulate(rig: bpy.types.Object) -> None:
     bpy.context.scene.frame_start, bpy.context.scene.frame_end = 1, END
-    activate(rig)
-    update()
+    rigs.activate(rig)
+    rigs.update()
     assert bpy.ops.fabrik.simulate() == {"FINISHED"}
 
 
@@ -65,7 +56,7 @@ def chain() -> str:
         rig.location.x = rig.pose.bones["B1"].rotation_quaternion.x = x
         rig.keyframe_insert("location", frame=frame)
         rig.pose.bones["B1"].keyframe_insert("rotation_quaternion", frame=frame)
-    item = add_constraint(rig, "B5", target, pole_target=make_empty("Pole", (0, 5, 2)))
+    item = rigs.add_constraint(rig, "B5", target, pole_target=rigs.make_empty("Pole", (0, 5, 2)))
     for frame, value in ((1, 1.0), (END, 0.7)):
         item.softness = value
         item.keyframe_insert("softness", frame=frame)
@@ -75,7 +66,7 @@ def chain() -> str:
 def two_bone() -> str:
     """Bend two bones in Euler angles."""
     rig, target = posed_chain(2, "XYZ")
-    add_constraint(rig, "B1", target, solver="TWO_BONE")
+    rigs.add_constraint(rig, "B1", target, solver="TWO_BONE")
     return "constraints[0].influence"
 
 
@@ -85,7 +76,7 @@ def ccd_with_limits() -> str:
     for bone in rig.pose.bones:
         bone.fabrik_joint.swing_x, bone.fabrik_joint.swing_z = 0.4, 0.6
         bone.fabrik_joint.limit_type = "CONE"
-    add_constraint(rig, "B5", target, solver="CCD")
+    rigs.add_constraint(rig, "B5", target, solver="CCD")
     return "constraints[0].influence"
 
 
@@ -96,14 +87,16 @@ def stretched() -> str:
     for frame, scale in ((1, 1.0), (END, 1.2)):
         rig.pose.bones["B1"].scale = (1.0, scale, 1.0)
         rig.pose.bones["B1"].keyframe_insert("scale", frame=frame)
-    add_constraint(rig, "B2", target, use_stretch=True, stretch_max=1.3, use_volume=True)
+    rigs.add_constraint(rig, "B2", target, use_stretch=True, stretch_max=1.3, use_volume=True)
     return "constraints[0].stretch_max"
 
 
 def turned_tip() -> str:
     """Copy the keyed rotation of the target, by a keyed weight."""
     rig, target = posed_chain(4)
-    item = add_constraint(rig, "B3", target, use_rotation=True, use_tail=False, twist_spread=0.7)
+    item = rigs.add_constraint(
+        rig, "B3", target, use_rotation=True, use_tail=False, twist_spread=0.7
+    )
     for frame, turn, weight in ((1, (0, 0, 0), 0.2), (END, (0.8, -0.9, 1.5), 1.0)):
         target.rotation_euler, item.rotation_weight = turn, weight
         target.keyframe_insert("rotation_euler", frame=frame)
@@ -127,14 +120,16 @@ BODY = {
 
 def body() -> str:
     """Share bones between two arms that may move their root, one with keyed weight."""
-    rig = make_armature(BODY)
+    rig = rigs.make_armature(BODY)
     for bone, mode in zip(rig.pose.bones, 2 * ("QUATERNION", "XYZ", "AXIS_ANGLE"), strict=True):
         bone.rotation_mode = mode
         bone.rotation_quaternion, bone.rotation_euler = (0.97, 0.1, 0.2, 0), (0.05, 0.02, -0.1)
     for side, sign in (("L", 1), ("R", -1)):
-        target = make_empty(f"Target.{side}")
-        key_places(target, {1: (sign * 0.8, 0, 3.6), END: (sign * 1.2, -sign * 0.8, 2.8)})
-        item = add_constraint(rig, f"Lower.{side}", target, use_free_root=True, use_stretch=True)
+        target = rigs.make_empty(f"Target.{side}")
+        rigs.key_places(target, {1: (sign * 0.8, 0, 3.6), END: (sign * 1.2, -sign * 0.8, 2.8)})
+        item = rigs.add_constraint(
+            rig, f"Lower.{side}", target, use_free_root=True, use_stretch=True
+        )
         for frame, value in ((1, 1.0), (9, 0.5), (END, 1.0)) if side == "L" else ():
             item.influence = item.weight = value
             item.keyframe_insert("influence", frame=frame)
@@ -145,9 +140,9 @@ def body() -> str:
 def look() -> str:
     """Look with a limit after a chain that reaches with the same bones."""
     rig, target = posed_chain()
-    other = make_empty("Other", (-3, 1, 2))
-    add_constraint(rig, "B5", target, chain_count=5, name="Reach")
-    item = add_constraint(rig, "B5", other, solver="LOOK_AT", chain_count=3, name="Look")
+    other = rigs.make_empty("Other", (-3, 1, 2))
+    rigs.add_constraint(rig, "B5", target, chain_count=5, name="Reach")
+    item = rigs.add_constraint(rig, "B5", other, solver="LOOK_AT", chain_count=3, name="Look")
     item.look.axis, item.look.up_axis, item.look.limit_angle = "X", "Y", 0.8
     return "constraints[1].look.share"
 
@@ -155,22 +150,22 @@ def look() -> str:
 def damped_look() -> str:
     """Look with damping, and with another bone at the same time."""
     rig, target = posed_chain()
-    item = add_constraint(rig, "B4", target, solver="LOOK_AT", chain_count=3)
+    item = rigs.add_constraint(rig, "B4", target, solver="LOOK_AT", chain_count=3)
     item.look.axis, item.look.up_axis, item.look.damping = "X", "Y", 0.2
-    eye = add_constraint(rig, "B5", target, solver="LOOK_AT", chain_count=1)
+    eye = rigs.add_constraint(rig, "B5", target, solver="LOOK_AT", chain_count=1)
     eye.look.axis, eye.look.up_axis, eye.look.limit_angle = "X", "Y", 0.6
     return "constraints[0].look.damping"
 
 
 def rope() -> str:
     rig, target = posed_chain()
-    add_constraint(rig, "B5", target, solver="ROPE")
+    rigs.add_constraint(rig, "B5", target, solver="ROPE")
     return "constraints[0].influence"
 
 
 def rope_over(collision: str, ob: bpy.types.Object) -> str:
     rig, target = posed_chain()
-    item = add_constraint(rig, "B5", target, solver="ROPE")
+    item = rigs.add_constraint(rig, "B5", target, solver="ROPE")
     item.rope.collision, item.rope.collision_object = collision, ob
     item.rope.thickness = 0.1
     return "constraints[0].rope.thickness"
@@ -181,14 +176,14 @@ def rope_over_mesh() -> str:
 
 
 def rope_on_plane() -> str:
-    return rope_over("PLANE", make_empty("Plane", (0, 0, -0.5)))
+    return rope_over("PLANE", rigs.make_empty("Plane", (0, 0, -0.5)))
 
 
 def wave() -> str:
     """Wave on top of a chain that reaches."""
     rig, target = posed_chain()
-    add_constraint(rig, "B5", target, name="Reach")
-    item = add_constraint(rig, "B5", solver="WAVE", name="Wave")
+    rigs.add_constraint(rig, "B5", target, name="Reach")
+    item = rigs.add_constraint(rig, "B5", solver="WAVE", name="Wave")
     item.wave.noise, item.wave.speed = 0.4, 1.5
     return "constraints[1].wave.amplitude"
 
@@ -196,7 +191,7 @@ def wave() -> str:
 @kept
 def follow() -> str:
     rig, target = posed_chain()
-    add_constraint(rig, "B5", target, solver="FOLLOW")
+    rigs.add_constraint(rig, "B5", target, solver="FOLLOW")
     simulate(rig)
     return "constraints[0].influence"
 
@@ -208,7 +203,7 @@ def continuous() -> str:
     for bone in rig.pose.bones:
         bone.fabrik_joint.hinge_min, bone.fabrik_joint.hinge_max = -2.2, 2.2
         bone.fabrik_joint.limit_type = "HINGE"
-    add_constraint(rig, "B3", target, use_continuous=True)
+    rigs.add_constraint(rig, "B3", target, use_continuous=True)
     simulate(rig)
     return "constraints[0].influence"
 
@@ -258,19 +253,19 @@ def pinned_body() -> str:
 def held() -> str:
     """Reach for what is handed on, with its own keys in the second hand, and then put down."""
     rig, target = posed_chain()
-    add_constraint(rig, "B5", target)
+    rigs.add_constraint(rig, "B5", target)
     for name, side in (("Left", 1.0), ("Right", -1.0)):
-        hand = make_empty(name)
+        hand = rigs.make_empty(name)
         for frame in (1, END):
             hand.rotation_euler.z = side * 0.05 * frame
             hand.keyframe_insert("rotation_euler", frame=frame)
-        key_places(hand, {1: (2.0, side, 2.0), END: (1.0, -side, 3.0)})
-    activate(rig)
+        rigs.key_places(hand, {1: (2.0, side, 2.0), END: (1.0, -side, 3.0)})
+    rigs.activate(rig)
     for frame, name, is_moved in ((3, "Left", False), (8, "Right", True)):
-        go(frame)
+        rigs.go(frame)
         done = bpy.ops.fabrik.hold(object=target.name, holder=name, use_animation=is_moved)
         assert done == {"FINISHED"}
-    go(12)
+    rigs.go(12)
     assert bpy.ops.fabrik.release(object=target.name) == {"FINISHED"}
     return "constraints[0].influence"
 

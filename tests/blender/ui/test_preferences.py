@@ -129,7 +129,7 @@ def test_without_preferences_there_are_none() -> None:
 
 
 def test_registering_that_fails_leaves_nothing_behind(
-    addon: ModuleType, empty_file: None, monkeypatch: pytest.MonkeyPatch
+    addon: ModuleType, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def fail() -> None:
         raise RuntimeError("half-way")

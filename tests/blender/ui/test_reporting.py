@@ -96,7 +96,7 @@ def test_the_whole_text_is_reported_before_what_fits_of_it(
     ],
 )
 def test_the_redo_panel_of_a_limb_says_what_tells_its_bend(
-    empty_file: None, bend: str, said: str, monkeypatch: pytest.MonkeyPatch
+    bend: str, said: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     from addon.features.constraint import limb
 
@@ -108,9 +108,7 @@ def test_the_redo_panel_of_a_limb_says_what_tells_its_bend(
     assert stored == [said]
 
 
-def test_a_straight_chain_says_that_nothing_tells(
-    empty_file: None, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_straight_chain_says_that_nothing_tells(monkeypatch: pytest.MonkeyPatch) -> None:
     from addon.features.constraint import limb
 
     rig = make_chain(2, joints=[(0, 0, 0), (0, 0, 1), (0, 0, 2)])
@@ -121,9 +119,7 @@ def test_a_straight_chain_says_that_nothing_tells(
     assert stored[0].startswith("“B1”: straight; can't tell which way it bends")
 
 
-def test_recognize_says_what_tells_how_limbs_bend(
-    empty_file: None, capfd: pytest.CaptureFixture[str]
-) -> None:
+def test_recognize_says_what_tells_how_limbs_bend(capfd: pytest.CaptureFixture[str]) -> None:
     rig = make_human(False)
     click_bones(rig, "hand.L")
     assert bpy.ops.fabrik.character_recognize() == {"FINISHED"}
