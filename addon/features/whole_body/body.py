@@ -110,7 +110,8 @@ class BodyBone:
         stiffness: The stiffness of its joint.
         follows: The bone in whose swing it has a share; -1 for none.
         part: The part of a person that it is; None for none.
-        axes: The front, left and up axes of the body in its rest axes.
+        axes: The front, left and up axes of the body in its axes while that stands.
+        standing: Its local rotation there, since rest.
     """
 
     carrier: int
@@ -125,6 +126,7 @@ class BodyBone:
     follows: int
     part: Part | None = None
     axes: tuple[Vec, ...] = ()
+    standing: Quat = QUAT_IDENTITY
 
 
 class Body:
@@ -232,7 +234,7 @@ class Body:
             if thigh.part is None:
                 continue
             hinge, angle = self._hinge(bone, facts.flexion)
-            rotation = self._locals[self.joints[above]].rotation
+            rotation = self._since_standing(self.joints[above])
             flexing = scaled(thigh.axes[1], -1.0)
             stretched = dot(quat_log(rotation), flexing) - KNEE * angle
             axis = rotate(quat_inverse(rotation), flexing)
@@ -273,8 +275,12 @@ class Body:
         facts = self._facts[bone]
         if facts.part is None:
             return []
-        rotation = QUAT_IDENTITY if bone == self.root else self._locals[bone].rotation
-        return facts.part.resistances(facts.axes, rotation)
+        turned = QUAT_IDENTITY if bone == self.root else self._since_standing(bone)
+        return facts.part.resistances(facts.axes, turned)
+
+    def _since_standing(self, bone: int) -> Quat:
+        """Return the local rotation of a bone since the pose in which the body stands."""
+        return quat_product(quat_inverse(self._facts[bone].standing), self._locals[bone].rotation)
 
     def _hinge(self, bone: int, flexion: Vec) -> tuple[Hinge, float]:
         """Return the hinge of an elbow or knee in its own axes, and its angle, 0 for straight."""

@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Collection
-from typing import Any
+from typing import Any, cast
 
 import bpy
 from mathutils import Vector
 
-from fabrik_solver.core.vectors import Vec
+from fabrik_solver.core.vectors import IDENTITY, Quat, Vec, orthonormalize, quat_of
 
 from ...blender.access import pose_bones
 from ...blender.errors import ProblemError
 from ...blender.relations import active_constraints
-from ...blender.skeleton import Skeleton, vector
+from ...blender.skeleton import Skeleton, matrix3, vector
 from ...body.carriers import Carriers
 from ...body.flexion import flexion_of, planned_flexion
 from ...editing.joint_uses import uses_of
@@ -67,6 +67,7 @@ def facts_of(
     stiff: float = owner.fabrik_joint.stiffness
     inherits = carriers.turns(bone)
     part = roles.posture.get(name)
+    axes, standing = _standing(owner.bone, roles)
     return BodyBone(
         carriers.of(bone),
         inherits,
@@ -79,7 +80,8 @@ def facts_of(
         _stiffness(roles, name) / (1.0 - min(stiff, MOST_SHARE)),
         rig.index.get(roles.follows.get(name, ""), -1),
         part,
-        _axes(owner, roles) if part is not None else (),
+        axes,
+        standing,
     )
 
 
@@ -88,11 +90,22 @@ def _stiffness(roles: Roles, name: str) -> float:
     return roles.stiffness.get(name, 1.0) if part is None else part.stiffness
 
 
-def _axes(owner: Any, roles: Roles) -> tuple[Vec, ...]:
-    """Return the front, left and up axes of the body in the rest axes of a bone."""
-    back = owner.bone.matrix_local.to_3x3().inverted()
+def _standing(bone: bpy.types.Bone, roles: Roles) -> tuple[tuple[Vec, ...], Quat]:
+    """Return the front, left and up axes of a standing body in the axes that a bone has there.
+
+    Returns:
+        These; and the local rotation of the bone there, since rest.
+    """
+    here = roles.standing.get(bone.name, bone.matrix_local)
+    back, rest = here.to_3x3().inverted(), bone.matrix_local
     up, front = Vector(roles.up), Vector(roles.front)
-    return tuple(vector((back @ way).normalized()) for way in (front, up.cross(front), up))
+    ways = (front, cast("Vector", up.cross(front)), up)
+    axes = tuple(vector((back @ way).normalized()) for way in ways)
+    if (parent := bone.parent) is not None:
+        rest = parent.matrix_local.inverted() @ rest
+        here = roles.standing.get(parent.name, parent.matrix_local).inverted() @ here
+    turn = quat_of(orthonormalize(matrix3(rest.inverted() @ here)) or IDENTITY)
+    return axes, turn
 
 
 def _flexion(rig: Skeleton, name: str, is_planned: bool) -> Vec | None:

@@ -1,7 +1,7 @@
 """How readily the joints of a person bend: which way, how far, and for how much of a drag.
 
 Weights are those of squared angles in radians², for a whole part (all of the spine, all of the
-neck, one joint of a limb), about the axes of the body at rest. Ranges are degrees from rest. They
+neck, one joint of a limb), about the axes of the standing body. Ranges are degrees from there. They
 are such that dragged bodies pose like captured people who bend, lift and sit down.
 """
 
@@ -88,22 +88,22 @@ class Part(NamedTuple):
     def resistances(self, axes: tuple[Vec, ...], rotation: Quat) -> list[Resistance]:
         """Return what it resists beside its stiffness.
 
-        What both directions share counts from the press; what one direction has more, from rest.
+        What both directions share counts from the press; what one has more, from the standing pose.
 
         Args:
-            axes: The front, left and up axes of the body in the rest axes of the bone.
-            rotation: Its rotation at the press, since rest.
+            axes: The front, left and up axes of the body in the axes of the bone while it stands.
+            rotation: Its rotation at the press, since it stood.
         """
         turned, to_own = quat_log(rotation), quat_inverse(rotation)
         found: list[Resistance] = []
         for way, axis in zip(axes, self._bending(), strict=True):
-            since_rest = dot(turned, way)
+            since_standing = dot(turned, way)
             common = min(axis.negative, axis.positive)
             sides = [
                 self._onsets(common, weight, degrees, room)
                 for weight, degrees, room in (
-                    (axis.negative, -axis.low, since_rest),
-                    (axis.positive, axis.high, -since_rest),
+                    (axis.negative, -axis.low, since_standing),
+                    (axis.positive, axis.high, -since_standing),
                 )
             ]
             found.append(Resistance(rotate(to_own, way), *sides))
@@ -115,8 +115,8 @@ class Part(NamedTuple):
         Args:
             common: The weight that both directions have.
             weight: That of this one.
-            degrees: How far it goes from rest.
-            room: How far the joint is from rest at the press, in radians, on the other side.
+            degrees: How far it goes from the standing pose.
+            room: How far the joint is from there at the press, in radians, on the other side.
         """
         onsets: list[Onset] = []
         if common / self.share > self.stiffness:

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import pairwise
 from math import dist
 from typing import Any, Final
 
 import bpy
-from mathutils import Vector
+from mathutils import Matrix, Vector
 
 from fabrik_solver.motion.anatomy import Limb
 
@@ -53,6 +53,8 @@ class Roles:
         stiffness: The stiffness of bones that differ from 1.
         posture: How bones of a person bend.
         front: The forward direction, in the space of the armature.
+        standing: The matrices of the bones in the pose that was looked at, in that space; empty for
+            the rest pose.
         rigid: The bones that only carry others.
         hinges: The bones below elbows and knees.
         follows: The upper arm whose swing a clavicle shares.
@@ -84,6 +86,7 @@ class Roles:
     named: Callable[[str], str] = str
     up: tuple[float, float, float] = (0.0, 0.0, 1.0)
     front: tuple[float, float, float] = (0.0, 0.0, 0.0)
+    standing: Mapping[str, Matrix] = field(default_factory=dict)
     size: float = 0.0
 
     @property
@@ -139,7 +142,12 @@ class _Finder:
         self.body, self.names = body, body.names
         x, y, z = body.up
         front, anatomy = body.front, body.anatomy
-        self.roles = Roles(up=(x, y, z), front=(front.x, front.y, front.z), size=body.size)
+        self.roles = Roles(
+            up=(x, y, z),
+            front=(front.x, front.y, front.z),
+            standing=body.posed,
+            size=body.size,
+        )
         kinds = [limb.kind for limb in anatomy.limbs]
         self._is_person = kinds.count("LEG") == 2 and anatomy.hips >= 0 and front.length > 0.0
         if anatomy.hips < 0 and anatomy.head < 0 and not anatomy.limbs:
