@@ -228,7 +228,9 @@ def stored_flexion(rig: Skeleton, bone: int) -> Vector | None:
 
 def _stored(bone: Any, posed: Any) -> Vector | None:
     """Return what is stored of a rest bone or, if that is linked, of its pose bone."""
-    axis = Vector(bone.fabrik_flexion)
+    axis = Vector() if bone.id_data.is_editable else Vector(posed.fabrik_found_flexion)
+    if axis.length == 0.0:
+        axis = Vector(bone.fabrik_flexion)
     if axis.length == 0.0:
         axis = Vector(posed.fabrik_found_flexion)
     return axis.normalized() if axis.length > 0.0 else None

@@ -429,8 +429,11 @@ class MovedChain(ChainUnit):
         pose, inputs = scene.poses[plan.rig.uid], cast(SolveInput, last.inputs)
         parent = WHOLE if plan.root_parent < 0 else scene.frame(plan.rig, plan.root_parent)
         numbers = [number for bone in plan.bones for number in pose.posed_local(bone).rotation]
+        given = self._given
+        chain = self.given(pose, inputs).carried(parent)
+        self._given = given  # The bones are posed here, so this isn't their FK pose.
         error, is_on = measure(
-            self.given(pose, inputs).carried(parent),
+            chain,
             Written(numbers),
             (inputs.world, plan.rig.from_world(inputs.world)),
             inputs.target,
@@ -469,6 +472,9 @@ def moved_report(
     """
     if inputs is None or not chain.kind.places_tip:
         return report
+    is_point = not (chain.has_hand or chain.offset or chain.target_tie or chain.goal_source)
+    if chain.target is not None and chain.foot < 0 and is_point:
+        inputs = inputs._replace(target=scene.point(chain.target))  # The layer may have moved it.
     frames = [scene.frame(chain.rig, bone) for bone in chain.bones]
     tip = point_in(frames[-1], tip_of(chain, scene.poses[chain.rig.uid]))
     target = point_in(chain.rig.from_world(inputs.world), inputs.target)

@@ -485,6 +485,8 @@ def refresh(is_loaded: bool = False) -> None:
             rig.object.update_tag()
     if is_loaded:
         tag_animation(cast("bpy.types.Depsgraph", layer.depsgraph))
+        # F-curves may change what was solved ahead from stored channels.
+        part(Events).is_undone = bool(plan.rigs)
     layer.update()
 
 

@@ -47,6 +47,8 @@ def loads_of(armature: bpy.types.Object, shown: bpy.types.Object, roles: Roles) 
     """
     bones, rest = pose_bones(shown), cast(Any, armature.data).bones
     is_person = bool(roles.masses) and body_settings(armature).masses == PERSON
+    changed = [bone for bone in rest if bone.fabrik_mass != 1.0]
+    factors = {roles.named(bone.name): bone.fabrik_mass for bone in changed}  # Controls count too.
     loads: dict[str, Load] = {}
     for name, mass in (roles.masses if is_person else _volumes(rest)).items():
         if name in bones:
@@ -55,7 +57,7 @@ def loads_of(armature: bpy.types.Object, shown: bpy.types.Object, roles: Roles) 
             after = roles.after.get(name, "")
             end = bones[after].head if after in bones else last
             middle = vector((bones[name].head + end) / 2.0)
-            loads[name] = mass * cast(Any, rest[name]).fabrik_mass, middle
+            loads[name] = mass * factors.get(name, 1.0), middle
     return loads
 
 

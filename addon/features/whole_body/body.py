@@ -231,7 +231,7 @@ class Body:
                 continue
             above = self.joint_of(facts.carrier)
             thigh = self._facts[self.joints[above]]
-            if thigh.part is None:
+            if thigh.part is None or thigh.part.kind != "THIGH":
                 continue
             hinge, angle = self._hinge(bone, facts.flexion)
             rotation = self._since_standing(self.joints[above])

@@ -290,7 +290,7 @@ class WholeBodyDrag:
         if is_dragged(roles.hips):
             yield roles.hips, PELVIS
         used = {bone for dragged in self._bones for bone in self._carriers.up(dragged)}
-        for arm in roles.follows.values():
+        for arm in roles.arms:
             if self._posed.rig.index[arm] not in used:
                 yield arm, HANGING
 

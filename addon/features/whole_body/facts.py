@@ -8,7 +8,7 @@ from typing import Any, cast
 import bpy
 from mathutils import Vector
 
-from fabrik_solver.core.vectors import IDENTITY, Quat, Vec, orthonormalize, quat_of
+from fabrik_solver.core.vectors import IDENTITY, QUAT_IDENTITY, Quat, Vec, orthonormalize, quat_of
 
 from ...blender.access import pose_bones
 from ...blender.errors import ProblemError
@@ -67,7 +67,7 @@ def facts_of(
     stiff: float = owner.fabrik_joint.stiffness
     inherits = carriers.turns(bone)
     part = roles.posture.get(name)
-    axes, standing = _standing(owner.bone, roles)
+    axes, standing = ((), QUAT_IDENTITY) if part is None else _standing(owner.bone, roles)
     return BodyBone(
         carriers.of(bone),
         inherits,
@@ -97,14 +97,14 @@ def _standing(bone: bpy.types.Bone, roles: Roles) -> tuple[tuple[Vec, ...], Quat
         These; and the local rotation of the bone there, since rest.
     """
     here = roles.standing.get(bone.name, bone.matrix_local)
-    back, rest = here.to_3x3().inverted(), bone.matrix_local
+    back, rest = here.to_3x3().inverted_safe(), bone.matrix_local
     up, front = Vector(roles.up), Vector(roles.front)
     ways = (front, cast("Vector", up.cross(front)), up)
     axes = tuple(vector((back @ way).normalized()) for way in ways)
     if (parent := bone.parent) is not None:
-        rest = parent.matrix_local.inverted() @ rest
-        here = roles.standing.get(parent.name, parent.matrix_local).inverted() @ here
-    turn = quat_of(orthonormalize(matrix3(rest.inverted() @ here)) or IDENTITY)
+        rest = parent.matrix_local.inverted_safe() @ rest
+        here = roles.standing.get(parent.name, parent.matrix_local).inverted_safe() @ here
+    turn = quat_of(orthonormalize(matrix3(rest.inverted_safe() @ here)) or IDENTITY)
     return axes, turn
 
 

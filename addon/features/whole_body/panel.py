@@ -129,6 +129,8 @@ def shown_balance(context: bpy.types.Context) -> tuple[Vec, Vec, list[Vec]] | No
     armature, shown = seen
     world, bones = matrix_frame(shown.matrix_world), pose_bones(shown)
     roles = known_roles(armature, shown)
+    if not roles.masses:
+        return None
     pinned = [roles.named(pinned_bone(armature, pin)) for pin in pins_of(armature)]
     support = support_of(bones, pinned, roles)
     mass, centre = added(loads_of(armature, shown, roles).values())

@@ -58,6 +58,7 @@ class Roles:
         rigid: The bones that only carry others.
         hinges: The bones below elbows and knees.
         follows: The upper arm whose swing a clavicle shares.
+        arms: The first bones of arms.
         masses: The masses of bones, as shares of the whole.
         after: The bone at whose head the mass of a bone ends.
         parts: The part of the body that a bone belongs to.
@@ -78,6 +79,7 @@ class Roles:
     rigid: set[str] = field(default_factory=set)
     hinges: set[str] = field(default_factory=set)
     follows: dict[str, str] = field(default_factory=dict)
+    arms: list[str] = field(default_factory=list)
     masses: dict[str, float] = field(default_factory=dict)
     after: dict[str, str] = field(default_factory=dict)
     parts: dict[str, str] = field(default_factory=dict)
@@ -124,15 +126,27 @@ def roles_of(
     if not body.rig.is_keyed:
         roles.controls = {*posers.values()}
         roles.named = lambda name: body.meant(name) or name
-    for values in (roles.stiffness, roles.posture, roles.masses, roles.parts):
+    for values in (roles.stiffness, roles.parts):
         renamed = {posers[name]: value for name, value in values.items()}
         values.clear()
         values.update(renamed)  # type: ignore[arg-type]
+    roles.posture = _joined(roles.posture, posers)
     roles.rigid = {posers[name] for name in roles.rigid}
     roles.hinges = {posers[name] for name in roles.hinges}
     roles.follows = {posers[a]: posers[b] for a, b in roles.follows.items()}
-    roles.after = {posers[a]: posers[b] for a, b in roles.after.items()}
+    roles.arms = [posers[name] for name in roles.arms]
     return roles
+
+
+def _joined(posture: Mapping[str, Part], posers: Mapping[str, str]) -> dict[str, Part]:
+    """Return how the bones that pose others bend; one that poses several of a part, as all."""
+    joined: dict[str, Part] = {}
+    for name, part in posture.items():
+        before = joined.get(posers[name])
+        if before is not None and before.kind == part.kind:
+            part = part._replace(share=before.share + part.share)
+        joined[posers[name]] = part
+    return joined
 
 
 class _Finder:
@@ -175,7 +189,7 @@ class _Finder:
         chain = [*bones, end] if end >= 0 else bones
         lengths = [self._length(a, b) for a, b in pairwise(chain)]
         if len(lengths) < len(bones):
-            lengths.append(lengths[-1] if lengths else 1.0)
+            lengths.append(next((size for size in lengths[::-1] if size > 0.0), 1.0))
         mean = sum(lengths) / max(len(bones), 1)
         for bone, length in zip(bones, lengths, strict=True):
             if length > 0.0:
@@ -228,6 +242,7 @@ class _Finder:
             self._bend("CLAVICLE", limb.carriers[-1], 1.0, limb.side < 0)
         joints = [bone for bone in limb.bones if bone not in limb.halves]
         if limb.kind == "ARM":
+            roles.arms.append(names[limb.bones[0]])
             roles.stiffness.update((names[bone], ARM) for bone in joints)
         if limb.kind == "LEG":
             ends = [limb.end] if limb.end >= 0 else []

@@ -140,7 +140,7 @@ class FabrikWholeBody(bpy.types.PropertyGroup):
     )
     masses: str = defined(
         "Masses",
-        "How to weigh bones for the center of mass. An unrecognized body uses its envelopes",
+        "How to weigh bones for the center of mass",
         items=MASS_ITEMS,
         **OPTIONS,
     )

@@ -749,14 +749,15 @@ class Search:
                     system.owners, system.slides, system.spins, strict=True
                 )
             ]
-            force = more * distance + inward * dot(moved, way)
-            self._ties.append(Tie(None, way, dot(centre, way), force, more + inward, row))
+            if more + inward > 0.0:
+                force = more * distance + inward * dot(moved, way)
+                self._ties.append(Tie(None, way, dot(centre, way), force, more + inward, row))
 
     def _link(self, pose: Placement, grown: list[Three]) -> None:
         """Find the links that are stretched."""
         for link in self._links:
             value = link.stretched(pose.turns)
-            if value <= link.angle:
+            if value <= link.angle or link.stiffness <= 0.0:
                 continue
             row: list[Vec] = []
             for owner, growing in zip(self._system.owners, grown, strict=True):
