@@ -74,9 +74,6 @@ Load = tuple[float, Vec]
 NO_LOAD: Final[Load] = (0.0, ORIGIN)
 NO_LOADS: Final[Mapping[int, Load]] = {}
 
-REACHED: Final = 1e-4
-"""The largest miss of the solver's own pose that counts as reached, as a fraction of the body."""
-
 EXACT: Final = 1e-5
 """The largest miss that is not corrected, as a fraction of the size of the body."""
 
@@ -339,7 +336,7 @@ class Body:
             missed = max(misses, default=0.0)
             if missed <= EXACT * self.size:
                 return pose
-            is_reached = max([pose.misses[i] for i in exact]) <= REACHED * self.size
+            is_reached = max([pose.misses[i] for i in exact]) <= EXACT * self.size
             response.learn(asked, seen, is_reached and missed < last)
             last = missed
             allowed = [near if wanted[i].goal.rank == DRAGGED else EXACT for i in exact]

@@ -42,7 +42,7 @@ from ...editing.playing import updated
 from ...editing.switching import limbs_to_fk, restore_switch
 from ..drag.mirrored import OtherSide
 from .balancing import added, loads_of, support_of
-from .body import EXACT, REACHED, Load, Wanted, response_of, root_of
+from .body import EXACT, Load, Wanted, response_of, root_of
 from .keeping import DraggedPlace, planned_body
 from .pinning import Pin, meant_bone, pins_in
 from .posed import PosedBody
@@ -71,6 +71,9 @@ from .settings import (
     set_pin,
 )
 from .targets import DrivenLimb, driven_limbs, posed_chains
+
+REACHED = 1e-4
+"""The largest miss of the dragged point that counts as reached, as a fraction of the body."""
 
 LAG = 1e-3
 """The largest lag of the dragged point behind the mouse while that moves, as a fraction of the
@@ -186,12 +189,13 @@ class WholeBodyDrag:
         self.place = self.tip_start = point_in(self._world, self._starts[0])
         bone_axes = matrix3(evaluated.matrix_world @ pose_bones(evaluated)[self._bone].matrix)
         self.axes = orthonormalize(bone_axes) or IDENTITY
+        self._stature = self._size_in_legs()
         names = [rig.names[pin.bone] for pin in self._pins if pin.bone not in self._bones]
         self._support = None
         if is_balanced and names:
             force = CARRIED if self._is_dragged(self._roles.hips) else BALANCED
-            force *= self._stature()
-            self._support = support_of(pose_bones(evaluated), names, self._roles, force)
+            pulled = force * self._stature
+            self._support = support_of(pose_bones(evaluated), names, self._roles, pulled)
         self._hold()
         self._staying = self._independent()
 
@@ -227,10 +231,10 @@ class WholeBodyDrag:
 
     def _priced(self, weight: float) -> float:
         """Return the weight of a goal of a person; what is no person reaches at any price."""
-        return weight * self._stature() if self._roles.posture else 1.0
+        return weight * self._stature if self._roles.posture else 1.0
 
-    def _stature(self) -> float:
-        """Return the size of the body in lengths of a leg: what forces are in is for these."""
+    def _size_in_legs(self) -> float:
+        """Return the size of the body in lengths of a leg, for which forces are."""
         posed, roles = self._posed, self._roles
         hips, *feet = (posed.rig.index.get(name, -1) for name in (roles.hips, *roles.feet))
         if hips not in posed.bones or not feet or feet[0] not in posed.bones:

@@ -1,6 +1,6 @@
 """Springs that pull the bones of a body to where goals want them, with limited force."""
 
-from math import isfinite, sqrt
+from math import inf, isfinite, sqrt
 from typing import Final, final
 
 from .articulation import SOFT, Articulation, Placement, WholeBodyGoal
@@ -49,7 +49,8 @@ class Spring:
         rank: The rank of its goal.
         is_rotation: Whether it pulls the rotation, not the location.
         weights: What is counted along, or about, each axis of the space.
-        strength: Its largest force now; its stiffness if it is soft.
+        stiffness: Its force divided by its length, up to its largest force.
+        force_limit: Its largest force now; infinite if it is soft.
         path: The bones from its own up to the root.
         place: Where its point is.
         miss: The way from where its point is wanted to where it is, or that as a rotation vector.
@@ -64,6 +65,7 @@ class Spring:
         "_point",
         "_rotation",
         "force",
+        "force_limit",
         "foreseen",
         "is_rotation",
         "joint",
@@ -73,7 +75,7 @@ class Spring:
         "rank",
         "rate",
         "seen",
-        "strength",
+        "stiffness",
         "weight",
         "weights",
     )
@@ -81,6 +83,7 @@ class Spring:
     _point: Vec
     _rotation: Quat
     force: Vec
+    force_limit: float
     foreseen: Vec
     is_rotation: bool
     joint: int
@@ -90,7 +93,7 @@ class Spring:
     rank: int
     rate: float
     seen: Vec
-    strength: float
+    stiffness: float
     weight: float
     weights: Vec
 
@@ -108,7 +111,8 @@ class Spring:
             start = body.inward(goal.point)
             self._location = _near(start, body.inward(goal.location))
         self._rotation = QUAT_IDENTITY if rotation is None else quat_inverse(rotation)
-        self.strength = 0.0
+        self.stiffness = 0.0
+        self.force_limit = 0.0
         self.place = ORIGIN
         self.miss = ORIGIN
         self.rate = 0.0
@@ -117,14 +121,17 @@ class Spring:
         self.force = ORIGIN
 
     def stretch(self, share: float) -> None:
-        """Take a share of the largest force of its rank, and no more than its own.
+        """Take a share of the stiffness and the largest force of its rank.
 
-        A weak spring pulls with all of its force from the start: the search begins from bent limbs,
-        which would be straight again before it has a say.
+        A weight below 1 limits the force and not the stiffness: a weak spring pulls with all of
+        its force from the start, as limbs that begin bent would be straight again before it does.
         """
-        self.strength = self.weight
-        if self.rank != SOFT:
-            self.strength = FORCES[self.rank] * min(self.weight, share * max(self.weight, 1.0))
+        if self.rank == SOFT:
+            self.stiffness, self.force_limit = self.weight, inf
+            return
+        full = FORCES[self.rank] * share * max(self.weight, 1.0)
+        self.force_limit = min(full, FORCES[self.rank] * self.weight)
+        self.stiffness = full / SLACK
 
     def point_of(self, pose: Placement) -> Vec:
         """Return where the point is in a pose."""
@@ -139,13 +146,13 @@ class Spring:
     def energy(self, pose: Placement) -> float:
         """Return the energy in a pose."""
         self.seen = self.miss_of(pose)
-        return energy(self.length(self.seen), self.strength, self.rank)
+        return huber(self.length(self.seen), self.stiffness, self.force_limit)
 
     def look(self, pose: Placement) -> None:
         """Find how it pulls in a pose."""
         self.place = ORIGIN if self.is_rotation else self.point_of(pose)
         self.miss = self.miss_of(pose)
-        self.rate = rate(self.length(self.miss), self.strength, self.rank)
+        self.rate = huber_rate(self.length(self.miss), self.stiffness, self.force_limit)
 
     def length(self, miss: Vec) -> float:
         """Return the length of a miss by its weights."""
@@ -194,20 +201,6 @@ def huber_rate(length: float, stiffness: float, force: float) -> float:
     A spring of this stiffness that is not limited bounds it from above and touches it there.
     """
     return min(stiffness, force / length) if length > 0.0 else stiffness
-
-
-def energy(length: float, strength: float, rank: int) -> float:
-    """Return the energy of a spring of a rank."""
-    if rank == SOFT:
-        return 0.5 * strength * length * length
-    return huber(length, strength / SLACK, strength)
-
-
-def rate(length: float, strength: float, rank: int) -> float:
-    """Return the force of a spring of a rank divided by its length."""
-    if rank == SOFT:
-        return strength
-    return huber_rate(length, strength / SLACK, strength)
 
 
 @final
