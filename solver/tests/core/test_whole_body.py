@@ -11,9 +11,10 @@ from hypothesis import strategies as st
 
 import fabrik_solver
 from fabrik_solver.core import articulation
-from fabrik_solver.core.articulation import Placement
+from fabrik_solver.core.articulation import Articulation, Placement
 from fabrik_solver.core.least_motion import Search
 from fabrik_solver.core.limits import Cone, Hinge, Limit
+from fabrik_solver.core.springs import Spring
 from fabrik_solver.core.support import Support
 from fabrik_solver.core.vectors import (
     ORIGIN,
@@ -25,6 +26,7 @@ from fabrik_solver.core.vectors import (
     length,
     quat_about,
     quat_angle,
+    quat_log,
     quat_product,
     rotate,
     scaled,
@@ -36,6 +38,8 @@ from fabrik_solver.core.whole_body import (
     PINNED,
     SOFT,
     TARGET,
+    Link,
+    Resistance,
     WholeBody,
     WholeBodyGoal,
     WholeBodyJoint,
@@ -659,3 +663,125 @@ def test_a_body_is_refused_that_is_none() -> None:
         WholeBody([WholeBodyJoint(-1, ORIGIN, QUAT_IDENTITY)]).solve(
             [WholeBodyGoal(0, ORIGIN, DRAGGED, location=UP)]
         )
+
+
+# What people resist beside: in one direction, over joints, with their weight, and for a price
+
+
+def finger(
+    resistances: Sequence[Resistance] = (), links: Sequence[Link] = (), count: int = 4
+) -> WholeBody:
+    """Return bones of length 1 along X that all rotate, of which the first resists more."""
+    joints = [
+        WholeBodyJoint(
+            i - 1,
+            (float(i), 0.0, 0.0),
+            QUAT_IDENTITY,
+            resistances=resistances if i == 0 else (),
+            mass=1.0,
+            centre=(i + 0.5, 0.0, 0.0),
+        )
+        for i in range(count)
+    ]
+    return WholeBody(joints, links)
+
+
+def tip_to(body: WholeBody, way: Vec, weight: float = 1.0) -> list[WholeBodyGoal]:
+    count = len(body.joints)
+    tip = (float(count), 0.0, 0.0)
+    return [WholeBodyGoal(count - 1, tip, DRAGGED, location=add(tip, way), weight=weight)]
+
+
+REFERENCES: dict[str, tuple[WholeBody, Vec, float, tuple[float, ...]]] = {
+    "nothing more": (finger(), (-3.0, 3.6, 0.0), 1.0, (0.7252, 0.5075, 0.3070, 0.1425)),
+    "the side that resists less": (
+        finger([Resistance(UP, [(0.0, 10.0)], [])]),
+        (-3.0, 3.6, 0.0),
+        1.0,
+        (0.7252, 0.5075, 0.3070, 0.1425),
+    ),
+    "the side that resists more": (
+        finger([Resistance(UP, [(0.0, 10.0)], [])]),
+        (-3.0, -3.6, 0.0),
+        1.0,
+        (-0.6553, -0.7922, -0.0774, -0.0075),
+    ),
+    "a range with a soft end": (
+        finger([Resistance(UP, [], [(0.5, 100.0)])]),
+        (-3.0, 3.6, 0.0),
+        1.0,
+        (0.6530, 0.8235, 0.0377, 0.0020),
+    ),
+    "two joints that are linked": (
+        finger(
+            links=[
+                Link([0, 3], [UP, scaled(UP, -1.0)], 0.0, 100.0),
+                Link([0, 3], [scaled(UP, -1.0), UP], 0.0, 100.0),
+            ]
+        ),
+        (-3.0, 3.6, 0.0),
+        1.0,
+        (0.9335, 0.4609, -0.3695, 0.8397),
+    ),
+    "a price that is paid": (finger(), (-3.0, 3.6, 0.0), 5e-4, (0.7252, 0.5075, 0.3070, 0.1425)),
+    "a price out of reach": (finger(), (-6.0, 7.2, 0.0), 5e-4, (1.4605, 0.3516, 0.0823, 0.0183)),
+    "a tenth of it": (finger(), (-6.0, 7.2, 0.0), 5e-5, (0.7551, 0.5056, 0.2956, 0.1343)),
+}
+"""A body, a drag with its weight, and the angles about Z that SciPy found with the same energy."""
+
+
+@pytest.mark.parametrize("case", REFERENCES)
+def test_the_pose_costs_least_with_all_that_resists(case: str) -> None:
+    body, way, weight, expected = REFERENCES[case]
+    pose = body.solve(tip_to(body, way, weight))
+    angles = [quat_log(turn)[2] for turn in pose.turns]
+    assert angles == pytest.approx(expected, abs=2e-3)
+
+
+def test_weight_moves_less_where_something_holds_it() -> None:
+    body = Figurine()
+    goals = body.drag("Head", (0.0, -0.3, -0.3))
+    support = Support([body.tails[f"Shin.{side}"] for side in "LR"], UP, 1e5)
+    free, held = body.solve(goals), body.solve(goals, support)
+    mass = sum(joint.mass for joint in body.joints)
+    start = sum(joint.mass * joint.centre[1] for joint in body.joints) / mass
+    assert free.centre is not None
+    assert held.centre is not None
+    assert abs(held.centre[1] - start) < 0.5 * abs(free.centre[1] - start)
+    assert max(held.misses) < 1e-4
+
+
+def test_the_gradient_is_that_of_the_energy() -> None:
+    """With resistances, links and weight, against differences."""
+    resistances = [
+        Resistance((1.0, 0.0, 0.0), [(0.0, 3.0), (0.1, 20.0)], [(0.05, 7.0)]),
+        Resistance(UP, [(0.0, 2.0)], [(0.0, 5.0)]),
+    ]
+    links = [Link([0, 1], [UP, (0.0, 0.5, 0.0)], 0.1, 4.0)]
+    whole = finger(resistances, links, 3)
+    body = Articulation(whole.joints, [2], ORIGIN, 1.0, is_balanced=True)
+    springs = [Spring(goal, body, None) for goal in tip_to(whole, (-0.5, 1.0, 0.3), 1e-3)]
+    support = Support([(1.0, 0.1, 0.0), (1.2, -0.1, 0.0), (1.1, 0.3, 0.0)], UP, 30.0)
+    search = Search(body, springs, support, links)
+    for spring in springs:
+        spring.stretch(1.0)
+    random = Random(3)
+
+    def turned(axis: Vec, angle: float, pose: Placement, joint: int) -> Placement:
+        turns = list(pose.turns)
+        turns[joint] = quat_product(turns[joint], quat_about(axis, angle))
+        after = Placement(list(pose.moved), turns)
+        body.place(after)
+        return after
+
+    for _ in range(5):
+        turns = [quat_about(way_of(random, 1.0, 1.0), random.uniform(0.1, 0.8)) for _ in range(3)]
+        pose = Placement([ORIGIN] * 3, turns)
+        body.place(pose)
+        downhill = search._linearize(pose)
+        for joint in range(3):
+            for k, axis in enumerate(((1.0, 0.0, 0.0), (0.0, 1.0, 0.0), UP)):
+                up, down = (
+                    search._energy(turned(axis, step, pose, joint)) for step in (1e-5, -1e-5)
+                )
+                assert -downhill[joint][k] == pytest.approx((up - down) / 2e-5, rel=1e-3, abs=1e-3)
