@@ -16,7 +16,7 @@ from mathutils import Matrix, Quaternion
 from . import animation
 from .access import pose_bones
 from .curves import Curves, Sampler
-from .rotation import PatchedChannels, floats, integers, quaternion
+from .rotation import PatchedChannels, integers, quaternion
 
 SAMPLES: Final = 9
 """The largest number of sampled frames of a clip, including those at its ends."""
@@ -42,13 +42,30 @@ class Clip:
     def _curves(self) -> Curves:
         return Curves(self.object, strip=_strip(self.object))
 
-    @cached_property
+    @property
     def frames(self) -> list[float]:
         """The frames at which to look at it, ascending; empty if it does not animate bones.
 
         They are keyed ones as far as possible, else whole ones.
         """
         self.is_read = True
+        return self._frames
+
+    @cached_property
+    def revision(self) -> bytes:
+        """A digest of all that its matrices follow from, at the frames at which to look at it."""
+        bones, rests = pose_bones(self.object), cast(Any, self.object.data).bones
+        digest = blake2b(array("d", self._frames), digest_size=16)
+        for frame in self._frames:
+            channels = PatchedChannels(bones, Sampler(self._curves, frame).bone_values)
+            for name, size in CHANNELS:
+                digest.update(channels.buffer(name, size))
+        for values in (integers(bones, "rotation_mode"), *(integers(rests, n) for n in INHERITING)):
+            digest.update(values)
+        return digest.digest()
+
+    @cached_property
+    def _frames(self) -> list[float]:
         lists = self._curves.refresh()
         bone_curves = [
             lists[nr][at] for placed in self._curves.bone_places.values() for *_, nr, at in placed
@@ -98,27 +115,6 @@ class Clip:
         return matrices
 
 
-def clip_revision(armature: bpy.types.Object) -> bytes:
-    """Return a digest of all that the clip of an armature depends on: its keys and its pose."""
-    data: Any = _strip(armature) or armature.animation_data
-    action = data.action if data is not None else None
-    digest = blake2b(digest_size=16)
-    for curves in (
-        animation.curve_lists(action, getattr(data, "action_slot", None)) if action else ()
-    ):
-        digest.update(bytes(animation.mute_flags(curves)))
-        for curve in curves:
-            digest.update(f"{curve.data_path} {curve.array_index}".encode())
-            for column in ("co", "handle_left", "handle_right"):
-                points = array("f", bytes(8 * len(curve.keyframe_points)))
-                curve.keyframe_points.foreach_get(column, points)
-                digest.update(points)
-    for name, size in CHANNELS:
-        digest.update(floats(pose_bones(armature), name, size))
-    digest.update(integers(pose_bones(armature), "rotation_mode"))
-    return digest.digest()
-
-
 CHANNELS: Final = (
     ("location", 3),
     ("rotation_quaternion", 4),
@@ -127,6 +123,9 @@ CHANNELS: Final = (
     ("scale", 3),
 )
 """The channels of a pose bone, with their sizes."""
+
+INHERITING: Final = ("use_connect", "use_inherit_rotation", "use_local_location", "inherit_scale")
+"""What decides how a bone follows its parent."""
 
 
 def _times(curve: Any) -> list[float]:

@@ -21,7 +21,7 @@ from fabrik_solver.motion.anatomy import (
 )
 
 from ..blender.axes import AXES, nearest_axis
-from ..blender.clip import Clip, clip_revision
+from ..blender.clip import Clip
 from ..blender.rotation import floats
 from ..blender.session import part
 from ..blender.skeleton import vector
@@ -103,15 +103,15 @@ def _remembered(
         clip: The clip of what asks, which then depends on it as well.
     """
     looked = _looked(armature)
-    result, seen = looked.results.get(asked, (None, b""))
-    if seen is not None and seen != clip_revision(armature):
+    known = looked.results.get(asked)
+    if known is None or known[1] is not None:
         new = Clip(armature)
-        result = look(looked.rig, new)
-        seen = clip_revision(armature) if new.is_read else None
-        looked.results[asked] = result, seen
-    if clip is not None and seen is not None:
+        if known is None or known[1] != new.revision:
+            result = look(looked.rig, new)
+            known = looked.results[asked] = result, new.revision if new.is_read else None
+    if clip is not None and known[1] is not None:
         clip.is_read = True
-    return result
+    return known[0]
 
 
 def _revision(armature: bpy.types.Object) -> tuple[object, ...]:

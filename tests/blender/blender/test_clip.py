@@ -2,11 +2,55 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from typing import Any
+
 import bpy
 import pytest
-from rigs import evaluated, go, make_chain
+from rigs import curves, evaluated, go, make_chain
 
 from addon.blender.clip import SAMPLES, Clip
+
+EDITS: dict[str, Callable[[Any], object]] = {
+    "a key": lambda rig: _curve(rig).keyframe_points[-1].co.__setitem__(1, 0.3),
+    "interpolation": lambda rig: setattr(
+        _curve(rig).keyframe_points[1], "interpolation", "CONSTANT"
+    ),
+    "an F-curve modifier": lambda rig: setattr(
+        _curve(rig).modifiers.new("GENERATOR"), "use_additive", False
+    ),
+    "mute": lambda rig: setattr(_curve(rig), "mute", True),
+    "an unkeyed channel": lambda rig: setattr(rig.pose.bones["B0"], "location", (0.0, 1.0, 0.0)),
+    "a rotation mode": lambda rig: setattr(rig.pose.bones["B1"], "rotation_mode", "XYZ"),
+    "inherited rotation": lambda rig: setattr(rig.data.bones["B2"], "use_inherit_rotation", False),
+    "nothing": lambda rig: None,
+}
+"""Edits of an armature whose second bone is keyed."""
+
+
+def _curve(rig: Any) -> Any:
+    """Return the F-curve of the component of the rotation that changes."""
+    return next(curve for curve in curves(rig) if curve.array_index == 1)
+
+
+@pytest.mark.parametrize("edit", EDITS)
+def test_its_revision_changes_with_its_poses(edit: str) -> None:
+    rig = make_chain(3)
+    bone = rig.pose.bones["B1"]
+    for frame, turn in ((1, 0.0), (2.5, 0.4), (81, 0.7)):
+        bone.rotation_quaternion = (1.0, turn, 0.0, 0.0)
+        bone.keyframe_insert("rotation_quaternion", frame=frame)
+
+    def seen() -> tuple[bytes, list[tuple[float, ...]]]:
+        clip = Clip(rig)
+        matrices = [m for frame in clip.frames for m in clip.matrices(frame).values()]
+        return clip.revision, [row[:] for matrix in matrices for row in matrix]
+
+    before = seen()
+    EDITS[edit](rig)
+    revision, poses = seen()
+    assert (poses != before[1]) == (edit != "nothing")
+    assert (revision != before[0]) == (edit != "nothing")
 
 
 @pytest.mark.parametrize(("first", "last"), [(1, 9), (-20, 61.5), (3, 46)])
