@@ -176,14 +176,7 @@ def bent(skeleton: Skeleton, kind: str, angle: float, sides: tuple[int, ...] = (
     """Turn limbs of a kind ahead about where they begin, by an angle in degrees."""
     for one, side, bones, _ in sorted(skeleton.limbs):
         if one == kind and side in sides:
-            pivot, below = skeleton.place(bones[0]), skeleton.under(bones[0])
-            skeleton = skeleton.moved(
-                lambda row, pivot=pivot, below=below: (
-                    add(pivot, about_x(sub(row.head, pivot), radians(angle)))
-                    if row.key in below
-                    else row.head
-                )
-            )
+            skeleton = pitched(skeleton, bones[0], angle)
     return skeleton
 
 
@@ -191,15 +184,20 @@ def flexed(skeleton: Skeleton, kind: str, angle: float) -> Skeleton:
     """Bend elbows or knees by an angle in degrees."""
     for one, _, bones, _ in sorted(skeleton.limbs):
         if one == kind and len(bones) > 1:
-            pivot, below = skeleton.place(bones[1]), skeleton.under(bones[1])
-            skeleton = skeleton.moved(
-                lambda row, pivot=pivot, below=below: (
-                    add(pivot, about_x(sub(row.head, pivot), radians(angle)))
-                    if row.key in below
-                    else row.head
-                )
-            )
+            skeleton = pitched(skeleton, bones[1], angle)
     return skeleton
+
+
+def pitched(skeleton: Skeleton, bone: str, angle: float) -> Skeleton:
+    """Turn a bone and those below it ahead about its head, by an angle in degrees."""
+    pivot, below = skeleton.place(bone), skeleton.under(bone)
+
+    def place(row: Row) -> Vec:
+        if row.key not in below:
+            return row.head
+        return add(pivot, about_x(sub(row.head, pivot), radians(angle)))
+
+    return skeleton.moved(place)
 
 
 def resized(skeleton: Skeleton, kind: str, factor: float) -> Skeleton:
