@@ -23,7 +23,7 @@ from fabrik_solver.motion.anatomy import (
     side_of,
     words_of,
 )
-from fabrik_solver.motion.anatomy import chain as limb_finding
+from fabrik_solver.motion.anatomy import chain as chains
 
 CRAB, HUMAN, INSECT, LIZARD, QUADRUPED, SCORPION, SHARK, SNAKE, STAG, TREX, WOLF = (
     CREATURES[name].joints
@@ -744,8 +744,8 @@ def test_whether_a_face_is_a_hand_is_found_once_and_not_for_each_of_its_joints(
         rows += 1
         return is_row(*args)
 
-    is_row = limb_finding._is_row
-    monkeypatch.setattr(limb_finding, "_is_row", counted)
+    is_row = chains._is_row
+    monkeypatch.setattr(chains, "_is_row", counted)
     counts: list[int] = []
     for count in (10, 20):
         joints = [*HUMAN, ("face", "head", (0.0, -0.05, 1.6))]
