@@ -1661,12 +1661,16 @@ def test_only_insert_available_is_on_at_first_from_5_2() -> None:
     assert is_on == (bpy.app.version >= (5, 2))
 
 
-def test_of_wheels_for_any_python_and_for_one_the_former_is_unpacked() -> None:
-    """Which is why a zip has either."""
+@pytest.mark.parametrize(("pure", "unpacked"), [("py3", 1), ("0-py3", 0)])
+def test_of_wheels_that_fit_the_one_with_the_last_name_is_unpacked(
+    pure: str, unpacked: int
+) -> None:
+    """Which is why that for any Python has a build number."""
     from _bpy_internal.extensions.wheel_manager import wheel_list_deduplicate_as_skip_set
 
-    wheels = [f"fabrik_solver-0.1.0-{tags}.whl" for tags in ("cp313-cp313-any", "py3-none-any")]
-    assert wheel_list_deduplicate_as_skip_set([("fabrik_ik", wheels)]) == {wheels[0]}
+    wheels = [f"fabrik_solver-0.1.0-{tag}-any.whl" for tag in ("cp313-cp313", f"{pure}-none")]
+    skipped = wheel_list_deduplicate_as_skip_set([("fabrik_ik", wheels)])
+    assert {*wheels} - skipped == {wheels[unpacked]}
 
 
 def test_a_full_copy_of_a_scene_has_poses_without_rest_bones_up_to_4_5() -> None:
