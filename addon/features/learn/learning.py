@@ -14,6 +14,7 @@ from fabrik_solver import WHOLE, Bone, Local, bone_frame, carried_turn
 from fabrik_solver.core.vectors import ORIGIN, quat_inverse, quat_product
 
 from ...blender import animation
+from ...blender.access import pose_bones
 from ...blender.rotation import channel_of, mode_of, quaternion
 from ...blender.skeleton import skeleton_of
 
@@ -48,12 +49,13 @@ def rotations_of(bone: bpy.types.PoseBone, everywhere: bool) -> list[Quaternion]
         bone: The pose bone.
         everywhere: Whether to use all actions in the file that rotate a bone with this name.
     """
-    rig, posed = skeleton_of(bone.id_data), bone.id_data.pose.bones
+    armature: Any = bone.id_data
+    rig, posed = skeleton_of(armature), pose_bones(armature)
     index = rig.index[bone.name]
     # Limits apply relative to the posed parent, whatever is inherited.
     line = [index] if rig.bone(index).inherit_rotation else rig.chain_up(index)
     rotations: list[Quaternion] = []
-    for clip in animation.clips_of(bone.id_data, everywhere):
+    for clip in animation.clips_of(armature, everywhere):
         tracks = [_Track(clip, posed[rig.names[i]], rig.bone(i)) for i in line]
         for frame in _frames([curve for track in tracks for curve in track.curves]):
             parent = WHOLE
