@@ -384,6 +384,21 @@ def test_a_keyed_rotation_mode_converts_what_the_channels_hold() -> None:
     assert bone.rotation_quaternion[:] == pytest.approx(tuple(Euler((2, 0, 0)).to_quaternion()))
 
 
+def test_keyed_rotation_modes_make_a_pose_depend_on_the_frame_before_since_4_4() -> None:
+    bone = rigs.make_armature({"Hips": ((0, 0, 0), (0, 0, 1), "")}, "Rig").pose.bones[0]
+    for frame, mode, name in ((1, "QUATERNION", "quaternion"), (10, "XYZ", "euler")):
+        bone.rotation_mode = mode
+        values = getattr(bone, f"rotation_{name}")
+        values[:] = (0.7, 0.2, 0.4, -0.3)[: len(values)]
+        for path in ("rotation_mode", f"rotation_{name}"):
+            bone.keyframe_insert(path, frame=frame)
+    held = set()
+    for frame in (11, 7, 1, 7):
+        rigs.go(frame)
+        held |= {bone.rotation_quaternion[:]} if frame == 7 else set()
+    assert len(held) == (2 if bpy.app.version >= (4, 4) else 1)
+
+
 def test_a_driver_has_a_target_evaluated_that_a_pointer_alone_has_not(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:

@@ -109,6 +109,34 @@ def test_a_bone_that_turns_every_way_becomes_a_cone_around_its_turns(
     assert joint.twist_max == pytest.approx(max(twists) + 0.02, abs=1e-3)
 
 
+@pytest.mark.parametrize("mode", ["QUATERNION", "XYZ", "AXIS_ANGLE"])
+@pytest.mark.parametrize("is_still", [False, True])
+@pytest.mark.parametrize("size", [1.0, 0.5])
+def test_what_does_not_inherit_rotation_is_learned_relative_to_its_parent(
+    rig: bpy.types.Object, mode: str, is_still: bool, size: float
+) -> None:
+    """It may hold still while its parent rotates; both bones are read as they are played."""
+    rig.pose.bones["B1"].rotation_mode = mode
+    rig.data.bones["B1"].use_inherit_rotation = False
+    rig.pose.bones["B0"].scale = (size, 1.0, 1.0)
+    for frame in (1, 5):
+        rig.pose.bones["B0"].keyframe_insert("scale", frame=frame)
+    key(rig, "B0", [(0.1, 0, 0), (0.9, 0, 0), (0.4, 0, 0)])
+    if not is_still:
+        key(rig, "B1", [(0.2, 0, 0), (-0.3, 0, 0), (0.5, 0, 0)])
+    assert bpy.ops.fabrik.joint_learn() == {"FINISHED"}
+    joint, angles = rig.pose.bones["B1"].fabrik_joint, []
+    for frame in range(1, 22):
+        go(frame)
+        parent, bone = (rig.pose.bones[name] for name in ("B0", "B1"))
+        rest = parent.bone.matrix_local.inverted() @ bone.bone.matrix_local
+        turn = (rest.inverted() @ parent.matrix.inverted() @ bone.matrix).to_quaternion()
+        angles.append(hinge_angle(turn, Vector((1, 0, 0)))[0])
+    assert (joint.limit_type, joint.hinge_axis) == ("HINGE", "X")
+    assert joint.hinge_min == pytest.approx(min(angles) - MARGIN, abs=1e-3)
+    assert joint.hinge_max == pytest.approx(max(angles) + MARGIN, abs=1e-3)
+
+
 @pytest.mark.parametrize("kind", ["HINGE", "CONE"])
 def test_the_kind_can_be_chosen(rig: bpy.types.Object, kind: str) -> None:
     key(rig, "B1", [(0, 0, 0), (0.8, 0.3, 0.2), (0.3, 0.0, 0.4)])
