@@ -24,7 +24,7 @@ from .articulation import (
     Placement,
     grown_by,
 )
-from .joint_system import JointSystem, Three
+from .joint_system import NO_AXES, JointSystem, Three
 from .limits import Hinge, Limit
 from .springs import Spring, Stiffness, huber, huber_rate
 from .support import Support
@@ -122,8 +122,6 @@ FLAT: Final = 1e-6
 X: Vec = (1.0, 0.0, 0.0)
 Y: Vec = (0.0, 1.0, 0.0)
 Z: Vec = (0.0, 0.0, 1.0)
-
-NO_AXES: Three = (ORIGIN, ORIGIN, ORIGIN)
 
 
 @final
