@@ -231,7 +231,7 @@ class Search:
         soft costs them no more. All other forces grow alike: from a pose that is chosen already,
         none folds to another side.
         """
-        conflict = False
+        conflict = is_last = False
         for stage in STAGES:
             is_last = stage == STAGES[-1] and not conflict
             self._stretch(stage)
