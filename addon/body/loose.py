@@ -7,10 +7,20 @@ else tells that they belong together, as the tail of a last bone may lie anywher
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
+from functools import partial
 from typing import Final, cast
 
 import bpy
 from mathutils import Vector
+
+from fabrik_solver.motion.anatomy import (
+    ARM_PARTS,
+    FRONT_OR_HIND,
+    LEG_PARTS,
+    part_of,
+    side_of,
+    words_of,
+)
 
 from ..blender.clip import Clip
 from ..blender.skeleton import vector
@@ -51,7 +61,7 @@ def loose_ends(
         below.setdefault(above, set()).update({bone.name}, below.setdefault(bone.name, set()))
     paths = JointPaths(list(bones), poses)
     size = paths.extent(body)
-    found: list[tuple[tuple[bool, float, int], LooseEnd]] = []
+    found: list[tuple[tuple[bool, int, bool, float, int], LooseEnd]] = []
     for last in bones:
         before = last.parent
         if before is None or before.parent is None or last.name not in body:
@@ -68,19 +78,41 @@ def loose_ends(
             for one in children.get(name, ())
             if one.name in names and one not in line
         ]
-        for one, off, joint in paths.joints(last, beside):
+        for one, off, joint in paths.joints(last, beside, partial(_is_called, last)):
             tip = _tip(last, children.get(last.name, ()), joint)
             end = LooseEnd(one.name, last.name, vector(joint), tip)
             count = len(below[one.name])
-            found.append(((count == 0, round(off, 2), -count), end))
+            is_called = _is_called(last, one)
+            # What ends a limb by its name ends the last of its bones.
+            depth = -len(above) if is_called else 0
+            found.append(((not is_called, depth, count == 0, round(off, 2), -count), end))
     ends: dict[str, LooseEnd] = {}
     limbs = {end.limb for _, end in found}
-    # Of several, the nearest one that carries toes is the foot, and not its control.
+    # Of several, that of the name of its limb counts, or the nearest one that carries toes: a
+    # control may be there as well.
     for _, end in sorted(found, key=lambda pair: pair[0]):
         is_taken = end.name in ends or end.limb in {other.limb for other in ends.values()}
         if not is_taken and limbs.isdisjoint({end.name, *below[end.name]}):  # It carries none.
             ends[end.name] = end
     return ends
+
+
+def _is_called(last: bpy.types.Bone, end: bpy.types.Bone) -> bool:
+    """Return whether a bone with a mesh has a name of the same limb as its last bone.
+
+    Files may store no animation, and where a last bone ends is an importer's guess.
+    """
+    told = _limb_told(last.name)
+    return told is not None and end.use_deform and _limb_told(end.name) == told
+
+
+def _limb_told(name: str) -> tuple[bool, int, frozenset[str]] | None:
+    """Return whether a name tells a leg, its side, and front or hind; None if it tells no limb."""
+    words = words_of(name)
+    part, side = part_of(words), side_of(name)
+    if not side or part not in LEG_PARTS | ARM_PARTS:
+        return None
+    return part in LEG_PARTS, side, frozenset(FRONT_OR_HIND & {*words})
 
 
 def attached(rows: Sequence[Row], ends: Mapping[str, LooseEnd]) -> list[Row]:

@@ -149,6 +149,26 @@ def _joined(posture: Mapping[str, Part], posers: Mapping[str, str]) -> dict[str,
     return joined
 
 
+def _is_person(body: Body) -> bool:
+    """Return whether a body is seen to be built as a person: that is what `PERSON` is about.
+
+    It faces where names or its shape tell, and stands upright on two legs of a thigh and a shin.
+    Those of birds and dinosaurs have a bone more before the foot, or carry a trunk that is nearer
+    to level than upright.
+    """
+    anatomy = body.anatomy
+    legs = [len(limb.bones) - len(limb.halves) for limb in anatomy.limbs if limb.kind == "LEG"]
+    if not anatomy.is_sure or anatomy.hips < 0 or anatomy.head < 0 or legs != [2, 2]:
+        return False
+    bones: Any = body.armature.data
+    hips, head = (
+        body.matrix(bones.bones[body.names[i]]).translation for i in (anatomy.hips, anatomy.head)
+    )
+    trunk = head - hips
+    rise = trunk.dot(body.up)
+    return rise > (trunk - rise * body.up).length
+
+
 class _Finder:
     """Finds the roles in a recognized body."""
 
@@ -162,8 +182,7 @@ class _Finder:
             standing=body.posed,
             size=body.size,
         )
-        kinds = [limb.kind for limb in anatomy.limbs]
-        self._is_person = kinds.count("LEG") == 2 and anatomy.hips >= 0 and front.length > 0.0
+        self._is_person = _is_person(body)
         if anatomy.hips < 0 and anatomy.head < 0 and not anatomy.limbs:
             return
         chest = body.chest if body.chest >= 0 else len(anatomy.spine) - 1

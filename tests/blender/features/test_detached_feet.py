@@ -169,8 +169,8 @@ LEGS = {f"foot.{side}": (f"thigh.{side}", f"shin.{side}") for side in "LR"}
 
 
 @pytest.mark.parametrize(
-    ("has_tails", "is_keyed"), [(False, True), (True, True), (True, False)],
-    ids=["clip", "both", "tails"],
+    ("has_tails", "is_keyed"), [(False, True), (True, True), (True, False), (False, False)],
+    ids=["clip", "both", "tails", "names"],
 )  # fmt: skip
 def test_a_foot_where_the_leg_ends_is_its_foot(*, has_tails: bool, is_keyed: bool) -> None:
     rig = make_detached(has_tails=has_tails, is_keyed=is_keyed)
