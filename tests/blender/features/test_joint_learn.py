@@ -10,7 +10,7 @@ import bpy
 import pytest
 from hinges import KEPT, PLACES, assert_in_hinge, hinge_angle, swing_and_twist
 from mathutils import Euler, Quaternion, Vector
-from operating import select_bones
+from operating import refuses, select_bones
 from rigs import activate, add_constraint, as_strip, go, make_chain, make_empty, update
 
 MARGIN = radians(5)
@@ -19,8 +19,7 @@ MARGIN = radians(5)
 @pytest.fixture
 def rig(empty_file: None) -> bpy.types.Object:
     rig = make_chain(3)
-    activate(rig)
-    bpy.ops.object.mode_set(mode="POSE")
+    activate(rig, "POSE")
     select(rig, "B1")
     return rig
 
@@ -216,8 +215,7 @@ def test_actions_that_the_armature_does_not_use_count_only_if_asked(rig: bpy.typ
     key(rig, "B1", [(0, 0, 0), (0.8, 0, 0)])
     rig.animation_data.action = None
     joint = rig.pose.bones["B1"].fabrik_joint
-    with pytest.raises(RuntimeError, match="enable All Actions"):
-        bpy.ops.fabrik.joint_learn()
+    refuses(bpy.ops.fabrik.joint_learn, "enable All Actions")
     assert joint.limit_type == "NONE"
     bpy.ops.fabrik.joint_learn(everywhere=True)
     assert joint.limit_type == "HINGE"
@@ -242,8 +240,7 @@ def test_the_active_bone_is_enough(rig: bpy.types.Object) -> None:
 
 def test_it_is_grey_outside_of_pose_mode(rig: bpy.types.Object) -> None:
     bpy.ops.object.mode_set(mode="OBJECT")
-    with pytest.raises(RuntimeError, match="Enter Pose Mode"):
-        bpy.ops.fabrik.joint_learn()
+    refuses(bpy.ops.fabrik.joint_learn, "Enter Pose Mode")
 
 
 def test_learning_can_be_undone(rig: bpy.types.Object) -> None:
