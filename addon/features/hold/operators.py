@@ -265,7 +265,7 @@ class FABRIK_OT_release(Holding, bpy.types.Operator):
     bl_label = "Release"
     bl_description = (
         "From this frame on, return the held bone or object to its own parent, without a jump. "
-        "It stays where it is, or blends back to its own animation"
+        "It continues from there, or blends back to its own animation"
     )
 
     frames: int = defined(

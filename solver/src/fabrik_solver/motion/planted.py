@@ -3,7 +3,7 @@
 The part of the sole that stands is locked: the heel, the whole sole, or the ball of the foot. The
 foot pivots about it as the animation rolls it, on its ball about the joint of its toes. The
 difference to the animation is the offset. It is blended in over a short time before a contact and
-out after it. The foot is therefore at rest while it is locked, and has the velocity of the animation
+out after it. The foot is therefore at rest while it is locked, and has the animation's velocity
 where the offset ends. All contacts are known in advance, so a foot is locked for the whole of each,
 at any frame rate.
 """
