@@ -389,7 +389,7 @@ class Articulation:
         return follows >= 0 and self.moving[follows]
 
     def place(self, pose: Placement) -> None:
-        """Find where the joints are that a search asks for."""
+        """Place the joints that the search needs."""
         count = len(self.joints)
         pose.heads = [ORIGIN] * count
         pose.axes = [QUAT_IDENTITY] * count
@@ -397,7 +397,7 @@ class Articulation:
         self._carry(pose, self._placed)
 
     def complete(self, pose: Placement) -> None:
-        """Find where the other joints are as well."""
+        """Place the other joints as well."""
         placed = set(self._placed)
         self._carry(pose, [index for index in range(len(self.joints)) if index not in placed])
 

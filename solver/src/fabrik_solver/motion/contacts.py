@@ -4,7 +4,8 @@ A point of the foot is in contact while it is slow and low. The thresholds are t
 captures are labelled and foot skating is measured. They are published in metres for a person; here
 they are fractions of the leg's length, and durations are in seconds. The size of a character, its
 units and the frame rate therefore make no difference. A contact has the phases of gait analysis:
-the heel stands from heel strike to foot flat, the whole sole until heel off, and the ball until toe off.
+the heel stands from heel strike to foot flat, the whole sole until heel off, and the ball until toe
+off.
 """
 
 from bisect import bisect_right

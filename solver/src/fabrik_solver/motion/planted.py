@@ -187,8 +187,8 @@ def sole_of(
 ) -> Sole:
     """Return the points of a foot that touch the floor: their medians over its contacts.
 
-    A contact on a step, or one that the capture has off its floor, does not count (see `level_of`);
-    each has the height of most of its frames, as a foot that rolls off may sink or rise.
+    Contacts on a step, or off the capture's floor, are ignored (see `level_of`). The height of a
+    contact is that of most of its frames, because a foot that rolls off may sink or rise.
 
     Args:
         points: The joints above its heel and its ball, seen from its goal, in its own axes.
