@@ -230,7 +230,7 @@ class WholeBodyDrag:
         ]
 
     def _priced(self, weight: float) -> float:
-        """Return the weight of a goal of a person; what is no person reaches at any price."""
+        """Return the weight of a goal of a person; any other body reaches at any price."""
         return weight * self._stature if self._roles.posture else 1.0
 
     def _size_in_legs(self) -> float:
@@ -277,8 +277,8 @@ class WholeBodyDrag:
                 rotation_weights=pin.rotation_weights,
             )
             wanted.append(Wanted(pin.bone, goal))
-        wanted += self._targets({one.bone for one in wanted})
-        oriented = {one.bone for one in wanted if one.goal.rotation is not None}
+        wanted += self._targets({bone_goal.bone for bone_goal in wanted})
+        oriented = {bone_goal.bone for bone_goal in wanted if bone_goal.goal.rotation is not None}
         for name, weights in self._orientations():
             bone = posed.rig.index.get(name, -1)
             if bone in posed.bones and bone not in oriented:
@@ -342,7 +342,7 @@ class WholeBodyDrag:
 
     def _independent(self) -> list[DrivenLimb]:
         """Return the limbs that nothing else hangs on: their targets stay, also out of reach."""
-        wanted = [*self._bones, *(one.bone for one in self._held if one.goal.rank != SOFT)]
+        wanted = [*self._bones, *(held.bone for held in self._held if held.goal.rank != SOFT)]
         staying: list[DrivenLimb] = []
         for limb in self._limbs:
             last = limb.chain.bones[-1]
@@ -405,9 +405,11 @@ class WholeBodyDrag:
             )
         except (ValueError, ArithmeticError):
             self._hold()  # What was learned there may be infinite.
-            raise ProblemError("Too far away (single precision overflows): drag less far") from None
+            raise ProblemError(
+                "Too far away (single precision overflows): drag a shorter distance"
+            ) from None
         missed = max(pose.misses[: len(dragged)])
-        is_reached = missed <= max(near, REACHED) * posed.size  # A lag is no lack of reach.
+        is_reached = missed <= max(near, REACHED) * posed.size  # Lagging isn't missing.
         self.state = "REACHED" if is_reached else "OUT_OF_REACH"
 
     def _write(self, pose: WholeBodyPose) -> None:
@@ -418,13 +420,13 @@ class WholeBodyDrag:
         self._move_pins(self._displacement)
 
     def _move_pins(self, displacement: Vec) -> None:
-        """Let the places of the pins of what is dragged go along, in world space."""
-        now = [
+        """Move the places of the dragged bones' pins with them, in world space."""
+        displacements = [
             mat_apply(self._world[0], sub(there, start))
             for there, start in zip(self._places(displacement), self._starts, strict=True)
         ]
-        for placed, way in zip(self._placed, [displacement, *now[1:]], strict=False):
-            placed.move_by(way)
+        for placed, offset in zip(self._placed, [displacement, *displacements[1:]], strict=False):
+            placed.move_by(offset)
 
     def _move(self, limb: DrivenLimb, pose: WholeBodyPose) -> None:
         """Move the target and the pole of a limb to where they give a pose."""
@@ -469,12 +471,12 @@ class WholeBodyDrag:
     def _keyed(self) -> set[int]:
         """Return the bones that auto-keying keys."""
         posed, keying = self._posed, body_settings(self.object).keying
-        own = {posed.joints[posed.joint_of(bone)] for bone in self._bones}
+        dragged_joints = {posed.joints[posed.joint_of(bone)] for bone in self._bones}
         if keying == BONE:
-            return own
+            return dragged_joints
         if keying == BODY_PART:
-            wanted = {self._part(bone) for bone in own} - {""}
-            return own | {bone for bone in posed.bones if self._part(bone) in wanted}
+            wanted = {self._part(bone) for bone in dragged_joints} - {""}
+            return dragged_joints | {bone for bone in posed.bones if self._part(bone) in wanted}
         return {*posed.bones}
 
     def _part(self, bone: int) -> str:

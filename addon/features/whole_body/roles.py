@@ -45,9 +45,9 @@ class Roles:
     """The bones of a body, by name.
 
     Attributes:
-        hips: The bone that carries the legs; empty if there is none.
-        chest: The bone of the spine that carries the arms; empty if there is none.
-        head: The head; empty if there is none.
+        hips: The bone that carries the legs, or empty.
+        chest: The bone of the spine that carries the arms, or empty.
+        head: The head, or empty.
         hands: The hands and front feet of arms.
         feet: The feet of legs.
         stiffness: The stiffness of bones that differ from 1.
@@ -142,9 +142,9 @@ def _joined(posture: Mapping[str, Part], posers: Mapping[str, str]) -> dict[str,
     """Return how the bones that pose others bend; one that poses several of a part, as all."""
     joined: dict[str, Part] = {}
     for name, part in posture.items():
-        before = joined.get(posers[name])
-        if before is not None and before.kind == part.kind:
-            part = part._replace(share=before.share + part.share)
+        previous = joined.get(posers[name])
+        if previous is not None and previous.kind == part.kind:
+            part = part._replace(share=previous.share + part.share)
         joined[posers[name]] = part
     return joined
 
@@ -189,19 +189,19 @@ class _Finder:
         self._trunk(anatomy.hips, anatomy.spine[: chest + 1])
         self._neck(anatomy.spine[chest + 1 :], anatomy.head)
         for limb in anatomy.limbs:
-            own, reached = body.without_loose(limb)  # IK holds on to it.
+            trimmed, reached = body.without_loose(limb)  # IK holds on to it.
             if reached:
                 self.roles.reached[reached] = self.names[limb.bones[-1]]
-            self._limb(own)
+            self._limb(trimmed)
 
-    def _length(self, bone: int, after: int) -> float:
-        return dist(self.body.bones[bone].head, self.body.bones[after].head)
+    def _length(self, bone: int, end: int) -> float:
+        return dist(self.body.bones[bone].head, self.body.bones[end].head)
 
-    def _bend(self, kind: str, bone: int, share: float = 1.0, is_right: bool = False) -> None:
+    def _bend(self, kind: str, bone: int, fraction: float = 1.0, is_right: bool = False) -> None:
         """Let a bone bend as that part of a person does."""
         if not self._is_person:
             return
-        self.roles.posture[self.names[bone]] = Part(kind, share, is_right)
+        self.roles.posture[self.names[bone]] = Part(kind, fraction, is_right)
 
     def _share(self, bones: list[int], end: int, kind: str) -> None:
         """Share the stiffness of a part among its bones: a longer one bends more."""
@@ -234,8 +234,8 @@ class _Finder:
             roles.masses[names[bone]] = MASSES["TRUNK"] / len(trunk)  # type: ignore[operator]
 
     def _follow(self, bones: Sequence[int]) -> None:
-        for bone, after in pairwise([bone for bone in bones if bone >= 0]):
-            self.roles.after[self.names[bone]] = self.names[after]
+        for bone, following in pairwise([bone for bone in bones if bone >= 0]):
+            self.roles.after[self.names[bone]] = self.names[following]
 
     def _neck(self, neck: tuple[int, ...], head: int) -> None:
         if head < 0:

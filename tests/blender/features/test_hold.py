@@ -803,7 +803,11 @@ def test_holding_again_by_the_same_is_refused_and_releasing_twice_as_well() -> N
     refuses(bpy.ops.fabrik.release, saying="Nothing holds “Cup” at this frame", object="Cup")
     hold(object="Cup", holder="Rig", bone="Hand")
     refuses(
-        bpy.ops.fabrik.hold, saying="already held by it", object="Cup", holder="Rig", bone="Hand"
+        bpy.ops.fabrik.hold,
+        saying="already held by the same holder",
+        object="Cup",
+        holder="Rig",
+        bone="Hand",
     )
     release(object="Cup")
     refuses(bpy.ops.fabrik.release, saying="Nothing holds “Cup”", object="Cup")

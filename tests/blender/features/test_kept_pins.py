@@ -163,7 +163,7 @@ def test_a_place_that_is_none_is_said_and_the_pose_stays(walker: Any) -> None:
     pin(HAND, frames="PLACE")
     walker.fabrik.pins[0].location.x = float("nan")
     update()
-    assert "has an invalid place" in pins_problem(walker)
+    assert "has an invalid location" in pins_problem(walker)
     assert shown_bits(walker) == fk
     walker.fabrik.pins[0].location.x = 0.0
     update()

@@ -575,7 +575,7 @@ def test_a_finger_that_is_dragged_keys_its_arm(tmp_path: Path) -> None:
 def test_a_drag_by_what_is_no_number_is_refused(sample: Any) -> None:
     pin_feet(sample)
     before = rigs.channels_bits(sample)
-    with pytest.raises(RuntimeError, match="drag less far"):
+    with pytest.raises(RuntimeError, match="drag a shorter distance"):
         bpy.ops.fabrik.drag(bone="Hand.L", value=(nan, 0.0, 0.0))
     assert rigs.channels_bits(sample) == before
 
