@@ -13,7 +13,7 @@ from ...blender.access import pose_bones
 from ...blender.errors import ProblemError
 from ...blender.skeleton import vector
 from ...body.carriers import Carriers
-from .roles import STANDING, Roles
+from .roles import STANDING_HEIGHT, Roles
 from .settings import BOTH, pinned_bone, pins_of
 from .targets import PosedChain
 
@@ -109,5 +109,5 @@ def standing_feet(armature: bpy.types.Object, roles: Roles) -> list[str]:
     for name in roles.feet:
         below = (bones[name], *bones[name].children_recursive)
         lowest[name] = min(dot(vector(end), up) for one in below for end in (one.head, one.tail))
-    floor = min(lowest.values(), default=0.0) + STANDING * roles.size
+    floor = min(lowest.values(), default=0.0) + STANDING_HEIGHT * roles.size
     return [name for name, height in lowest.items() if height <= floor]

@@ -26,7 +26,7 @@ and legs as limp as the arm lean far over for a hand that waves, as it is far fr
 CLAVICLE: Final = 2.0
 """The stiffness of a clavicle against leaving its share in the rotation of the arm."""
 
-STANDING: Final = 0.05
+STANDING_HEIGHT: Final = 0.05
 """How much higher than the lowest foot one stands, as a fraction of the character's size."""
 
 MASSES: Final = {

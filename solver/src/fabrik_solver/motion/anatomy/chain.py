@@ -250,10 +250,10 @@ def is_segment(names: Sequence[str], joints: Sequence[Vec]) -> bool:
         names: The names of its parent and of itself.
         joints: The head of its parent, its own, and that of its child.
     """
-    a, b, c = joints
-    first, second = unit(sub(b, a)), unit(sub(c, b))
-    if first is None or second is None or dot(first, second) < IN_LINE:
-        return False
     above, words = map(words_of, names)
     before, now = (re.sub(r"[\d._ -]+", "", name) for name in names)
-    return only_twists(words, above) or (before == now and part_of(words) != "")
+    if not only_twists(words, above) and (before != now or part_of(words) == ""):
+        return False
+    a, b, c = joints
+    first, second = unit(sub(b, a)), unit(sub(c, b))
+    return first is not None and second is not None and dot(first, second) >= IN_LINE

@@ -264,7 +264,7 @@ class Figure:
 
     def count(self, bone: int) -> int:
         """Return the number of bones below a bone, including it."""
-        return 1 + sum([self.count(i) for i in self.children[bone]])
+        return len(self._below(bone))
 
     def carries(self, bone: int, side: int) -> bool:
         """Return whether a bone is on a side by its name, or any below it."""
