@@ -287,7 +287,7 @@ class PoseChannels:
 
     def numbers(self, bone: int, channel: str, size: int) -> list[float]:
         """Return the values of a channel of any bone."""
-        if self.has(bone):
+        if self._rows is None or bone in self._rows.chosen:
             return self.buffer(channel, size)[bone * size : bone * size + size].tolist()
         return [*getattr(self._owner(bone), channel)[:]]
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from itertools import pairwise, takewhile
+from itertools import pairwise
 from math import cos, dist, hypot, radians
 from typing import Final
 
@@ -47,8 +47,10 @@ class Chain:
         """Read the names and the shape."""
         self.figure, self.side = figure, figure.side[start]
         # It ends where the trunk goes on from it, as one that chance put there does.
-        beyond = takewhile(lambda i: not figure.carries(i, -self.side), figure.line(start)[1:])
-        self.path = [start, *beyond]
+        beyond = figure.line(start)[1:]
+        # What a bone carries, those above it carry.
+        mixed = bool(beyond) and figure.carries(beyond[0], -self.side)
+        self.path = [start] if mixed else [start, *beyond]
         bones, names = figure.bones, figure.names
         while len(self.path) > 1 and names.is_twist(self.path[-1]):
             self.path.pop()  # It ends nothing.

@@ -138,7 +138,7 @@ class Names:
         self.parts = [part_of(words) for words in self.words]
         self.sides = self._paired_sides()
         self.marks = {i for i, bone in enumerate(bones) if _is_mark(bones, bone)}
-        above = [self.words[bone.parent] if bone.parent >= 0 else [] for bone in bones]
+        above = [self.words[bone.parent] if bone.parent >= 0 else () for bone in bones]
         self.twists = {i for i, words in enumerate(self.words) if only_twists(words, above[i])}
         for i, part in enumerate(self.parts):
             if part in ("FOOT", "HAND") and i not in self.twists:
