@@ -6,7 +6,7 @@ else tells that they belong together, as the tail of a last bone may lie anywher
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import Final, cast
 
 import bpy
@@ -42,13 +42,7 @@ def loose_ends(
 
     bones = cast("bpy.types.Armature", armature.data).bones
     poses = [clip.matrices(frame) for frame in clip.frames]
-    # Blender looks at all bones for the children of each.
-    children: dict[str, list[bpy.types.Bone]] = {}
-    below: dict[str, set[str]] = {}
-    for bone in reversed(bones):  # Parents come first.
-        above = bone.parent.name if bone.parent else ""
-        children.setdefault(above, []).insert(0, bone)
-        below.setdefault(above, set()).update({bone.name}, below.setdefault(bone.name, set()))
+    children, below = _children_and_below(bones)
     paths = JointPaths(list(bones), poses)
     size = paths.extent(body)
     found: list[tuple[tuple[bool, float, int], LooseEnd]] = []
@@ -60,15 +54,7 @@ def loose_ends(
             continue
         if (last.head_local - before.head_local).length < SMALL * size:
             continue
-        above = ["", *(bone.name for bone in before.parent_recursive)]
-        line = {last, before, *before.parent_recursive}
-        beside = [
-            one
-            for name in above
-            for one in children.get(name, ())
-            if one.name in names and one not in line
-        ]
-        for one, off, joint in paths.joints(last, beside):
+        for one, off, joint in paths.joints(last, _beside(last, before, children, names)):
             tip = _tip(last, children.get(last.name, ()), joint)
             end = LooseEnd(one.name, last.name, vector(joint), tip)
             count = len(below[one.name])
@@ -81,6 +67,37 @@ def loose_ends(
         if not is_taken and limbs.isdisjoint({end.name, *below[end.name]}):  # It carries none.
             ends[end.name] = end
     return ends
+
+
+def _beside(
+    last: bpy.types.Bone,
+    before: bpy.types.Bone,
+    children: Mapping[str, Sequence[bpy.types.Bone]],
+    names: Collection[str],
+) -> list[bpy.types.Bone]:
+    """Return the children of what two bones hang on, but not those that lead to them."""
+    above = ["", *(bone.name for bone in before.parent_recursive)]
+    line = {last, before, *before.parent_recursive}
+    return [
+        one
+        for name in above
+        for one in children.get(name, ())
+        if one.name in names and one not in line
+    ]
+
+
+def _children_and_below(
+    bones: Iterable[bpy.types.Bone],
+) -> tuple[dict[str, list[bpy.types.Bone]], dict[str, set[str]]]:
+    """Return the children of each bone, and the names of all bones below it."""
+    # Blender looks at all bones for the children of each.
+    children: dict[str, list[bpy.types.Bone]] = {}
+    below: dict[str, set[str]] = {}
+    for bone in reversed([*bones]):  # Parents come first.
+        above = bone.parent.name if bone.parent else ""
+        children.setdefault(above, []).insert(0, bone)
+        below.setdefault(above, set()).update({bone.name}, below.setdefault(bone.name, set()))
+    return children, below
 
 
 def attached(rows: Sequence[Row], ends: Mapping[str, LooseEnd]) -> list[Row]:
