@@ -237,7 +237,7 @@ class FkReader:
     def _is_read(self, bone: int, path: str) -> bool:
         """Return whether a bone's property is read, if it isn't posed."""
         if path in ("location", "scale"):
-            return bone in self.rows or not self.rows.are_few
+            return bone in self.rows.chosen or not self.rows.are_few
         return path not in KIND_OF and bone in self._native_joints
 
     def read(

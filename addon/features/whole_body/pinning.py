@@ -13,7 +13,7 @@ from ...blender.access import pose_bones
 from ...blender.errors import ProblemError
 from ...blender.skeleton import vector
 from ...body.carriers import Carriers
-from .roles import STANDING, Roles
+from .roles import STANDING_HEIGHT, Roles
 from .settings import BOTH, pinned_bone, pins_of
 from .targets import PosedChain
 
@@ -113,5 +113,5 @@ def standing_feet(armature: bpy.types.Object, roles: Roles) -> list[str]:
         lowest[name] = min(
             dot(vector(end), up) for foot_bone in below for end in (foot_bone.head, foot_bone.tail)
         )
-    floor = min(lowest.values(), default=0.0) + STANDING * roles.size
+    floor = min(lowest.values(), default=0.0) + STANDING_HEIGHT * roles.size
     return [name for name, height in lowest.items() if height <= floor]

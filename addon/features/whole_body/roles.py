@@ -26,7 +26,7 @@ and legs as limp as the arm lean far over for a hand that waves, as it is far fr
 CLAVICLE: Final = 2.0
 """The stiffness of a clavicle against leaving its share in the rotation of the arm."""
 
-STANDING: Final = 0.05
+STANDING_HEIGHT: Final = 0.05
 """How much higher than the lowest foot one stands, as a fraction of the character's size."""
 
 MASSES: Final = {
@@ -152,13 +152,13 @@ def _joined(posture: Mapping[str, Part], posers: Mapping[str, str]) -> dict[str,
 def _is_person(body: Body) -> bool:
     """Return whether a body is seen to be built as a person: that is what `PERSON` is about.
 
-    It faces where names or its shape tell, and stands upright on two legs of a thigh and a shin.
+    Names or its shape show where it faces, and it stands upright on two legs of a thigh and a shin.
     Those of birds and dinosaurs have a bone more before the foot, or carry a trunk that is nearer
     to level than upright.
     """
     anatomy = body.anatomy
     legs = [len(limb.bones) - len(limb.halves) for limb in anatomy.limbs if limb.kind == "LEG"]
-    if not anatomy.is_sure or anatomy.hips < 0 or anatomy.head < 0 or legs != [2, 2]:
+    if not anatomy.evidence or anatomy.hips < 0 or anatomy.head < 0 or legs != [2, 2]:
         return False
     bones: Any = body.armature.data
     hips, head = (
