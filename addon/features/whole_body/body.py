@@ -270,7 +270,6 @@ class Body:
 
     def _joint(self, bone: int, is_free: bool, load: Load) -> WholeBodyJoint:
         facts, turn, preferred = self._facts[bone], self._turns[bone], ORIGIN
-        is_following = facts.follows in self._index
         limit = limited(facts.limit, facts.locks, turn)
         if not facts.bends or (facts.follows >= 0 and self._clavicle == 0.0):
             limit = fixed(turn)
@@ -291,7 +290,7 @@ class Body:
             rotation=turn,
             preferred=preferred,
             follows=self._index.get(facts.follows, -1),
-            share=self._clavicle if is_following else 0.0,
+            share=self._clavicle * (facts.follows in self._index),
             mass=load[0],
             centre=load[1],
         )

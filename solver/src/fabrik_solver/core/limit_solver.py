@@ -265,8 +265,10 @@ class Linkage:
         self.root_edges = []
         self.root_active = 0
         self.root_left = IDENTITY
+        levers: list[list[Lever]] = []
         for bone in bones:
             bone.levers = []
+            levers.append(bone.levers)
         fk_joints = self.of_joints([bone.given for bone in bones])
         for bone, joint in zip(bones, fk_joints, strict=True):
             bone.joint = bone.rotation = joint
@@ -277,7 +279,7 @@ class Linkage:
                 if not (bones[i].is_carried or bones[i].bone.inherit_rotation):
                     last = i
                 i = bones[i].parent
-        self.system = system_of(effectors, [bone.levers for bone in bones], root_weight > 0.0)
+        self.system = system_of(effectors, levers, root_weight > 0.0)
         self.place()
         # Measured in the pose, so that all scales are included.
         self.reach = 0.0
