@@ -165,6 +165,7 @@ check-release:
 lint: check-docs check-release  ## check style, format, layers, the manual's links, and workflows
 	$(call env,tools) -m ruff check .
 	$(call env,tools) -m ruff format --check .
+	$(call env,tools) tools/complexity.py
 	$(call env,tools) -c "from importlinter.cli import lint_imports_command; lint_imports_command()"
 
 .PHONY: type

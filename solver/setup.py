@@ -12,6 +12,16 @@ from setuptools.command.build_ext import build_ext
 PROCESSORS = os.cpu_count() or 1
 IS_LINUX = sys.platform.startswith("linux")
 
+IS_COMPILED = os.environ.get("FABRIK_SOLVER_COMPILE", "0") not in ("", "0")
+
+PURE = {"build_number": "0", "python_tag": ".".join(f"py3{minor}" for minor in range(11, 17))}
+"""The name of the wheel that isn't compiled, so that Blender unpacks it where no compiled one fits.
+
+Of the wheels that fit, Blender takes the one with the last name, and a build number sorts before
+the tag of a Python. Beside a wheel for one Python it ignores `py3`, so each is named: all that
+distributions may build Blender 4.2 to 5.2 LTS with while these are supported.
+"""
+
 
 class BuildInParallel(build_ext):
     """Compiles the files of one extension at the same time; setuptools does so with extensions."""
@@ -33,7 +43,7 @@ class BuildInParallel(build_ext):
 
 def extensions() -> list[Extension]:
     """Return what to compile: one library of all modules, which call each other directly."""
-    if os.environ.get("FABRIK_SOLVER_COMPILE", "0") in ("", "0"):
+    if not IS_COMPILED:
         return []
     from mypyc.build import mypycify
 
@@ -66,5 +76,5 @@ def extensions() -> list[Extension]:
 setup(
     ext_modules=extensions(),
     cmdclass={"build_ext": BuildInParallel},
-    options={"build_ext": {"parallel": PROCESSORS}},
+    options={"build_ext": {"parallel": PROCESSORS}, "bdist_wheel": {} if IS_COMPILED else PURE},
 )

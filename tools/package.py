@@ -1,9 +1,9 @@
 """Build the extension's zips with Blender's own tool, which validates them before and after.
 
 The tool is in the `bpy` wheel of the Python that runs this script; Blender itself is not started.
-Each platform with compiled wheels of the solver in `build/wheels` gets a zip with these. All others
-get one with the wheel for any Python. The wheels are bundled unchanged. Prints the paths of the
-zips.
+Each platform with compiled wheels of the solver in `build/wheels` gets a zip with these, and with
+the wheel for any Python, which Blender unpacks where none of them fits. All others get a zip with
+that wheel alone. The wheels are bundled unchanged. Prints the paths of the zips.
 """
 
 import json
@@ -103,7 +103,7 @@ def main() -> None:
         name for name, tag in PLATFORMS.items() if any(re.search(tag, w.name) for w in compiled)
     ]
     if platforms:
-        build(compiled, platforms)
+        build([*pure, *compiled], platforms)
     build(pure, ())
 
 

@@ -77,7 +77,7 @@ def rest_bone(armature: bpy.types.Object, name: str) -> bpy.types.Bone:
     to their rest bones yet.
     """
     untyped: Any = armature
-    return pose_bones(armature)[name].bone or untyped.data.bones[name]
+    return untyped.pose.bones[name].bone or untyped.data.bones[name]
 
 
 def session_uid(item: bpy.types.ID | None) -> int:

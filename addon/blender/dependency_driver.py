@@ -1,13 +1,13 @@
 """The dependency driver, which declares the dependencies of an armature to Blender.
 
 Blender doesn't treat a pointer property as a dependency. It wouldn't evaluate a target that is
-hidden, excluded from the view layer, or disabled in renders, and a render would show the chain
-reaching for its old position. A driver on a dummy property makes the target a dependency. Only the
+hidden, excluded from the view layer, or disabled in renders: a render would show the chain
+reaching for the old position. A driver on a dummy property makes the target a dependency. Only the
 same property of other armatures reads it, so it causes no evaluation of the pose. Each update of a
 target then includes the armature, so updates without our armatures can be ignored.
 
-The property must be a custom property. With a driver on another property of an object, Blender 4.5
-and later writes the values of all its drivers again while other drivers are being evaluated. A
+The property must be a custom property. If another property of an object is driven, Blender 4.5
+and later rewrites the values of all its drivers while it evaluates other drivers. A
 driven bone is then sometimes a frame late. A custom property also exists when the file is opened
 without the extension; Blender would report an error for a registered property.
 """

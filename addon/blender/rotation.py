@@ -136,6 +136,7 @@ class Rows:
         names: The names of all bones of the armature.
         bones: The indices of the bones to read, ascending.
         are_few: Whether they are accessed individually.
+        chosen: The same bones, to look them up.
     """
 
     def __init__(self, names: Sequence[str], bones: Iterable[int]) -> None:
@@ -143,11 +144,7 @@ class Rows:
         self.names = names
         self.bones = sorted(bones)
         self.are_few = len(self.bones) * SPARSE < len(names)
-        self._all = frozenset(self.bones)
-
-    def __contains__(self, bone: int) -> bool:
-        """Return whether a bone is read."""
-        return bone in self._all
+        self.chosen = frozenset(self.bones)
 
     def find(self, bones: bpy.types.bpy_prop_collection, bone: int) -> Any:
         """Return a pose bone of the armature.
@@ -278,7 +275,7 @@ class PoseChannels:
 
     def has(self, bone: int) -> bool:
         """Return whether columns contain the values of a bone."""
-        return self._rows is None or bone in self._rows
+        return self._rows is None or bone in self._rows.chosen
 
     def mode(self, bone: int) -> int:
         """Return the rotation mode of any bone."""
@@ -290,7 +287,7 @@ class PoseChannels:
 
     def numbers(self, bone: int, channel: str, size: int) -> list[float]:
         """Return the values of a channel of any bone."""
-        if self.has(bone):
+        if self._rows is None or bone in self._rows.chosen:
             return self.buffer(channel, size)[bone * size : bone * size + size].tolist()
         return [*getattr(self._owner(bone), channel)[:]]
 

@@ -17,8 +17,8 @@ ROUNDING = 1e-5
 def errors(mode: int, values: Numbers, other: Numbers, reach: float) -> Numbers:
     """Return the differences between values of a channel as angles, in radians.
 
-    A location difference is converted to the rotation that moves the end of the chain as far, a
-    scale difference to the rotation that moves the end of the bone as far.
+    A location difference is converted to the rotation that moves the end of the chain as far. A
+    scale difference is converted to the rotation that moves the end of the bone as far.
 
     Args:
         mode: The rotation mode, or the constant for locations or scales.

@@ -61,6 +61,7 @@ class Skeleton:
         """The new names of renamed bones by old name, for references that use the old names."""
         self._bones: dict[int, Bone] = {}
         self._rest_frames: dict[int, Frame] = {}
+        self._heads: dict[int, Vec] = {}
         self._columns: dict[tuple[str, Rows | None], Column] = {}
         self._world_and_inverse = (WHOLE, WHOLE)
         self._up_and_heights: tuple[Vec, list[tuple[float, int]]] = (ORIGIN, [])
@@ -98,6 +99,17 @@ class Skeleton:
             self._rest_frames[i] = matrix_frame(self.rest(i).matrix_local)
         return self._rest_frames[i]
 
+    def head(self, i: int) -> Vec:
+        """Return the head of a bone at rest, in armature space."""
+        if i not in self._heads:
+            self._heads[i] = vector(self.rest(i).head_local)
+        return self._heads[i]
+
+    @cached_property
+    def heads(self) -> list[Vec]:
+        """The heads of all bones at rest, in armature space."""
+        return [self.head(i) for i in range(len(self.names))]
+
     def by_height(self, up: Vec) -> list[tuple[float, int]]:
         """Return how high the heads of all bones are at rest, the lowest one first.
 
@@ -105,8 +117,7 @@ class Skeleton:
             up: The unit vector up, in armature space.
         """
         if up != self._up_and_heights[0]:
-            heads = [vector(self.rest(i).head_local) for i in range(len(self.names))]
-            self._up_and_heights = up, sorted((dot(head, up), i) for i, head in enumerate(heads))
+            self._up_and_heights = up, sorted((dot(h, up), i) for i, h in enumerate(self.heads))
         return self._up_and_heights[1]
 
     def rest(self, i: int) -> bpy.types.Bone:

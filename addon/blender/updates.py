@@ -81,7 +81,7 @@ class Updates:
 
     @property
     def has_armatures(self) -> bool:
-        """Whether armature data is among them."""
+        """Whether the update includes armature data."""
         return self.depsgraph.id_type_updated("ARMATURE")
 
 

@@ -61,13 +61,13 @@ def next_joint(rig: Skeleton, bone: int) -> int:
     parents = [i for i in children if rig.children[i]]
     if len(children) != 1 and not parents:
         return -1
-    head = _head(rig, bone)
-    child = max(parents or children, key=lambda i: dist(_head(rig, i), head))
+    head = rig.head(bone)
+    child = max(parents or children, key=lambda i: dist(rig.head(i), head))
     if len(parents) > 1:
-        reach = max(dist(_head(rig, i), head) for i in range(len(rig.names)))
+        reach = max(dist(other, head) for other in rig.heads)
         return child if dist(_tail(rig, bone), head) > reach else -1
-    distance = dist(_head(rig, child), head)
-    gap = min(dist(_head(rig, i), _tail(rig, bone)) for i in children)
+    distance = dist(rig.head(child), head)
+    gap = min(dist(rig.head(i), _tail(rig, bone)) for i in children)
     return -1 if gap <= AT_TAIL * distance or distance == 0.0 else child
 
 
@@ -77,12 +77,12 @@ def limb_length(rig: Skeleton, tip: int) -> int:
     The limb starts below a bone from which other limbs branch, below a bone that is short compared
     with its child, or where the bend axis of the joints changes.
     """
-    segment = sub(end_of(rig, tip), _head(rig, tip))
+    segment = sub(end_of(rig, tip), rig.head(tip))
     axis: Vec | None = None
     bone, count = tip, 1
     while rig.parents[bone] >= 0:
         parent = rig.parents[bone]
-        parent_segment = sub(_head(rig, bone), _head(rig, parent))
+        parent_segment = sub(rig.head(bone), rig.head(parent))
         branches = [i for i in rig.children[parent] if i != bone and rig.children[i]]
         direction, parent_direction = unit(segment), unit(parent_segment)
         if branches or direction is None or parent_direction is None:
@@ -112,7 +112,7 @@ def is_end_of_limb(rig: Skeleton, bone: int) -> bool:
     upper = rig.parents[lower] if lower >= 0 else -1
     if upper < 0:
         return False
-    heads = [_head(rig, i) for i in (upper, lower, bone)]
+    heads = [rig.head(i) for i in (upper, lower, bone)]
     long = [dist(heads[0], heads[1]), dist(heads[1], heads[2])]
     if min(long) <= LONG * max(long):
         return False
@@ -126,11 +126,11 @@ def is_end_of_limb(rig: Skeleton, bone: int) -> bool:
 def _carried(rig: Skeleton, bone: int) -> tuple[float, float]:
     """Return the length of the longest chain below the head of a bone, and of its longest bone."""
     if not rig.children[bone]:
-        size = dist(_head(rig, bone), _tail(rig, bone))
+        size = dist(rig.head(bone), _tail(rig, bone))
         return size, size
     reach = longest = 0.0
     for child in rig.children[bone]:
-        size = dist(_head(rig, bone), _head(rig, child))
+        size = dist(rig.head(bone), rig.head(child))
         beyond, most = _carried(rig, child) if rig.children[child] else (0.0, 0.0)
         reach, longest = max(reach, size + beyond), max(longest, size, most)
     return reach, longest
@@ -139,11 +139,7 @@ def _carried(rig: Skeleton, bone: int) -> tuple[float, float]:
 def end_of(rig: Skeleton, bone: int) -> Vec:
     """Return the end of a bone at rest, in armature space: its tail, or its child's head."""
     child = next_joint(rig, bone)
-    return _head(rig, child) if child >= 0 else _tail(rig, bone)
-
-
-def _head(rig: Skeleton, bone: int) -> Vec:
-    return vector(rig.rest(bone).head_local)
+    return rig.head(child) if child >= 0 else _tail(rig, bone)
 
 
 def _tail(rig: Skeleton, bone: int) -> Vec:

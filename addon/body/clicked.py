@@ -17,7 +17,7 @@ from fabrik_solver.motion.anatomy import Limb as LimbAnatomy
 from ..blender.access import pose_bones
 from ..blender.errors import ProblemError
 from ..blender.relations import active_constraints
-from ..blender.skeleton import Skeleton, skeleton_of, vector
+from ..blender.skeleton import Skeleton, skeleton_of
 from .body import Limb
 from .chains import is_end_by_shape, limb_length
 from .flexion import next_in_limb
@@ -147,7 +147,7 @@ def _ends(rig: Skeleton, by_shape: bool) -> Callable[[int], bool]:
 
     @cache
     def names() -> Names:
-        heads = [vector(rig.rest(i).head_local) for i in range(len(rig.names))]
+        heads = rig.heads
         rows = zip(rig.names, rig.parents, heads, heads, strict=True)
         return Names([RestBone(*row) for row in rows])
 

@@ -5,7 +5,7 @@ NumPy compares them all at once, because a rig has hundreds of candidate bones f
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from math import ceil
 from typing import Final, cast
 
@@ -53,7 +53,10 @@ class JointPaths:
         return float(np.ptp(heads, axis=0).max()) if len(heads) else 0.0
 
     def joints(
-        self, last: bpy.types.Bone, beside: Sequence[bpy.types.Bone]
+        self,
+        last: bpy.types.Bone,
+        beside: Sequence[bpy.types.Bone],
+        is_named: Callable[[bpy.types.Bone], bool],
     ) -> Iterator[tuple[bpy.types.Bone, float, Vector]]:
         """Yield the bones whose head is at the end of a limb's last bone.
 
@@ -63,16 +66,27 @@ class JointPaths:
         Args:
             last: The last bone.
             beside: The candidates for its hand or foot.
+            is_named: Whether a candidate is named after the limb. It then counts where it is at
+                rest, wherever the importer has put the tail.
         """
         bone_above = cast("bpy.types.Bone", last.parent)
         indices = [self._index[bone.name] for bone in beside]
         least, most = (
             fraction * (last.head_local - bone_above.head_local).length for fraction in LENGTHS
         )
-        tail = last.matrix_local.inverted_safe() @ last.tail_local
+        to_last = last.matrix_local.inverted_safe()
+        tail = to_last @ last.tail_local
         away = np.linalg.norm(self._rest[indices] - np.array(last.tail_local), axis=1)
-        is_end = (away <= SAME_PLACE * tail.length) & (least <= tail.length <= most)
-        joints = np.tile(np.array(tail), (len(beside), 1))
+        is_tail = away <= SAME_PLACE * tail.length
+        joints = np.array(
+            [
+                tail if at_tail or not is_named(bone) else to_last @ bone.head_local
+                for bone, at_tail in zip(beside, is_tail, strict=True)
+            ]
+        ).reshape(-1, 3)
+        named = np.array([is_named(bone) for bone in beside], bool)
+        rest_sizes = np.linalg.norm(joints, axis=1)
+        is_end = (is_tail | named) & (least <= rest_sizes) & (rest_sizes <= most)
         offs = np.zeros(len(beside))
         if self._poses:
             positions = self._places(last, indices)
@@ -88,7 +102,7 @@ class JointPaths:
             swaying = self._places(bone_above, indices)
             sways = np.linalg.norm(swaying - np.median(swaying, axis=0), axis=2).max(axis=0)
             moves = sways > limits
-            is_end = is_long & np.where(moves, near & (worst <= STAYS * sways), is_end)
+            is_end = is_long & np.where(moves, near & (named | (worst <= STAYS * sways)), is_end)
             joints[moves], offs[moves] = middles[moves], worst[moves] / sways[moves]
         for k in np.flatnonzero(is_end):
             yield beside[k], float(offs[k]), Vector(joints[k].tolist())

@@ -24,7 +24,6 @@ from ..blender.axes import AXES, nearest_axis
 from ..blender.clip import Clip
 from ..blender.rotation import floats
 from ..blender.session import part
-from ..blender.skeleton import vector
 from .body import Body, Rig, Row
 from .loose import attached, loose_ends
 from .rig import PlainRig
@@ -290,13 +289,13 @@ def _recognize(
         clip: Its animation, to be looked at if the rest pose does not do.
     """
     turn = Vector(UP).rotation_difference(Vector(AXES[up]))
-    back = turn.inverted()
+    back: Any = turn.inverted()
     rest = [
         RestBone(
             row.title,
             row.parent,
-            vector(back @ row.bone.head_local),
-            vector(back @ row.bone.tail_local),
+            (back @ row.bone.head_local).to_tuple(),
+            (back @ row.bone.tail_local).to_tuple(),
             row.deforms,
             row.is_foot,
         )
@@ -306,7 +305,7 @@ def _recognize(
 
     def heads_at(frame: float) -> list[Vec]:
         matrices = cast(Clip, clip).matrices(frame)
-        return [vector(back @ matrices[row.name].translation) for row in rows]
+        return [(back @ matrices[row.name].translation).to_tuple() for row in rows]
 
     anatomy = recognize(rest, map(heads_at, frames))
     frame = frames[anatomy.pose] if anatomy.pose >= 0 else None

@@ -6,11 +6,21 @@ else tells that they belong together, as the tail of a last bone may lie anywher
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from functools import partial
 from typing import Final, cast
 
 import bpy
 from mathutils import Vector
+
+from fabrik_solver.motion.anatomy import (
+    ARM_PARTS,
+    FRONT_OR_HIND,
+    LEG_PARTS,
+    part_of,
+    side_of,
+    words_of,
+)
 
 from ..blender.clip import Clip
 from ..blender.skeleton import vector
@@ -42,16 +52,10 @@ def loose_ends(
 
     bones = cast("bpy.types.Armature", armature.data).bones
     poses = [clip.matrices(frame) for frame in clip.frames]
-    # Blender looks at all bones for the children of each.
-    children: dict[str, list[bpy.types.Bone]] = {}
-    below: dict[str, set[str]] = {}
-    for bone in reversed(bones):  # Parents come first.
-        above = bone.parent.name if bone.parent else ""
-        children.setdefault(above, []).insert(0, bone)
-        below.setdefault(above, set()).update({bone.name}, below.setdefault(bone.name, set()))
+    children, below = _children_and_below(bones)
     paths = JointPaths(list(bones), poses)
     size = paths.extent(body)
-    found: list[tuple[tuple[bool, float, int], LooseEnd]] = []
+    found: list[tuple[tuple[bool, int, bool, float, int], LooseEnd]] = []
     for last in bones:
         before = last.parent
         if before is None or before.parent is None or last.name not in body:
@@ -60,27 +64,76 @@ def loose_ends(
             continue
         if (last.head_local - before.head_local).length < SMALL * size:
             continue
-        above = ["", *(bone.name for bone in before.parent_recursive)]
-        line = {last, before, *before.parent_recursive}
-        beside = [
-            one
-            for name in above
-            for one in children.get(name, ())
-            if one.name in names and one not in line
-        ]
-        for one, off, joint in paths.joints(last, beside):
+        beside = _beside(last, before, children, names)
+        for one, off, joint in paths.joints(last, beside, partial(_names_end, last)):
             tip = _tip(last, children.get(last.name, ()), joint)
             end = LooseEnd(one.name, last.name, vector(joint), tip)
             count = len(below[one.name])
-            found.append(((count == 0, round(off, 2), -count), end))
+            is_named = _names_end(last, one)
+            # What ends a limb by its name ends the last of its bones.
+            depth = -len(before.parent_recursive) if is_named else 0
+            found.append(((not is_named, depth, count == 0, round(off, 2), -count), end))
     ends: dict[str, LooseEnd] = {}
     limbs = {end.limb for _, end in found}
-    # Of several, the nearest one that carries toes is the foot, and not its control.
+    # Of several, that of the name of its limb counts, or the nearest one that carries toes: a
+    # control may be there as well.
     for _, end in sorted(found, key=lambda pair: pair[0]):
         is_taken = end.name in ends or end.limb in {other.limb for other in ends.values()}
         if not is_taken and limbs.isdisjoint({end.name, *below[end.name]}):  # It carries none.
             ends[end.name] = end
     return ends
+
+
+def _beside(
+    last: bpy.types.Bone,
+    before: bpy.types.Bone,
+    children: Mapping[str, Sequence[bpy.types.Bone]],
+    names: Collection[str],
+) -> list[bpy.types.Bone]:
+    """Return the children of what two bones hang on, but not those that lead to them."""
+    above = ["", *(bone.name for bone in before.parent_recursive)]
+    line = {last, before, *before.parent_recursive}
+    return [
+        one
+        for name in above
+        for one in children.get(name, ())
+        if one.name in names and one not in line
+    ]
+
+
+def _children_and_below(
+    bones: Iterable[bpy.types.Bone],
+) -> tuple[dict[str, list[bpy.types.Bone]], dict[str, set[str]]]:
+    """Return the children of each bone, and the names of all bones below it."""
+    # Blender looks at all bones for the children of each.
+    children: dict[str, list[bpy.types.Bone]] = {}
+    below: dict[str, set[str]] = {}
+    for bone in reversed([*bones]):  # Parents come first.
+        above = bone.parent.name if bone.parent else ""
+        children.setdefault(above, []).insert(0, bone)
+        below.setdefault(above, set()).update({bone.name}, below.setdefault(bone.name, set()))
+    return children, below
+
+
+def _names_end(last: bpy.types.Bone, end: bpy.types.Bone) -> bool:
+    """Return whether a deforming bone is named after the limb of a last bone, so ends it.
+
+    Files may store no animation, and where a last bone ends is an importer's guess.
+    """
+    limb = _named_limb(last.name)
+    return limb is not None and end.use_deform and _named_limb(end.name) == limb
+
+
+def _named_limb(name: str) -> tuple[bool, int, frozenset[str]] | None:
+    """Return the limb that a bone is named after, as whether it is a leg, its side, and its row.
+
+    None if the name doesn't say.
+    """
+    words = words_of(name)
+    part, side = part_of(words), side_of(name)
+    if not side or part not in LEG_PARTS | ARM_PARTS:
+        return None
+    return part in LEG_PARTS, side, frozenset(FRONT_OR_HIND & {*words})
 
 
 def attached(rows: Sequence[Row], ends: Mapping[str, LooseEnd]) -> list[Row]:

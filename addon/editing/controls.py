@@ -166,17 +166,11 @@ def use_bones(
     updated()
     items: list[Any] = [settings(armature).constraints[index] for index in indices]
     controls: dict[bpy.types.Object, Control] = {}
-    for item in items:
-        for end, bone, is_pole in (
-            (item.target, item.subtarget, False),
-            (item.pole_target, item.pole_subtarget, True),
-        ):
-            if end is None or bone:
-                continue  # Bones are controls already.
-            if (only is None or end in only) and end not in controls:
-                bones = [con.bone for con in items if end in (con.target, con.pole_target)]
-                name = control_name(bones[0], "Pole" if is_pole else word, len(bones) > 1)
-                controls[end] = Control(name, end, sphere if is_pole else cube)
+    for end, is_pole in _empties_of(items):
+        if (only is None or end in only) and end not in controls:
+            bones = [con.bone for con in items if end in (con.target, con.pole_target)]
+            name = control_name(bones[0], "Pole" if is_pole else word, len(bones) > 1)
+            controls[end] = Control(name, end, sphere if is_pole else cube)
     names = dict(zip(controls, _add_bones(holder, [*controls.values()]), strict=True))
     _show_in_front(holder)
     # Editing bones may have moved the settings in memory.
@@ -189,6 +183,15 @@ def use_bones(
         bpy.data.objects.remove(ob)
     set_down(armature, indices, [(holder, name) for name in names.values()])
     return [*names.values()]
+
+
+def _empties_of(items: Iterable[Any]) -> Iterator[tuple[bpy.types.Object, bool]]:
+    """Yield constraints' targets and poles that aren't bones, each with whether it is a pole."""
+    for item in items:
+        if item.target is not None and not item.subtarget:
+            yield item.target, False
+        if item.pole_target is not None and not item.pole_subtarget:
+            yield item.pole_target, True
 
 
 def _add_bones(armature: bpy.types.Object, controls: Sequence[Control]) -> list[str]:

@@ -48,15 +48,15 @@ def beside_mesh(armature: bpy.types.Object, bone: str, size: float) -> float:
 
 
 def _girth(armature: bpy.types.Object, bone: str) -> float:
-    """Return the distance of the mesh from the line of a bone; 0 if there is none.
+    """Return the distance of the mesh from the line of a bone, or 0 without a mesh.
 
-    If no mesh moves with it, as with wrists and ankles of game characters, it is that of the bone
-    below it, or else above it, that has one.
+    No mesh moves with the wrists and ankles of some game characters. The bone below it is then
+    used, or else the bone above it.
     """
     tip: Any = pose_bones(armature)[bone]
     skins = skins_of(armature)
-    for one in (tip, *tip.children_recursive, *tip.parent_recursive[:1]) if skins else ():
-        radii = sorted(radius for ob in skins for radius in _radii(ob, armature, one.name))
+    for candidate in (tip, *tip.children_recursive, *tip.parent_recursive[:1]) if skins else ():
+        radii = sorted(radius for ob in skins for radius in _radii(ob, armature, candidate.name))
         if radii:
             return radii[int(NEAREST * (len(radii) - 1))]
     return 0.0
@@ -88,5 +88,5 @@ def _some(vertices: Any) -> list[Any]:
 
 def _off(to_bone: Matrix, vertices: Iterable[Any]) -> Iterator[float]:
     for vertex in vertices:
-        place: Any = to_bone @ vertex.co
-        yield hypot(place.x, place.z)
+        in_bone: Any = to_bone @ vertex.co
+        yield hypot(in_bone.x, in_bone.z)

@@ -74,5 +74,5 @@ def _at_rest(rig: Skeleton, bone: int, direction: Vector) -> Vector:
     """Return a direction of a bone's posed parent, in armature space, in the bone's rest space."""
     bones: Any = pose_bones(rig.object.evaluated_get(bpy.context.evaluated_depsgraph_get()))
     above = bones[bone].parent.matrix.to_3x3().inverted_safe()
-    parent, own = (rig.rest(i).matrix_local.to_3x3() for i in (rig.parents[bone], bone))
-    return own.transposed() @ (parent @ (above @ direction))
+    parent, rest = (rig.rest(i).matrix_local.to_3x3() for i in (rig.parents[bone], bone))
+    return rest.transposed() @ (parent @ (above @ direction))

@@ -77,7 +77,7 @@ def limbs_to_fk(
         refuse_unkeyable(armature)
     elif len(frames) > 1:
         raise ProblemError(
-            "Limbs of “{armature}” are animated in IK: choose Set Up Character, which keeps their "
+            "Limbs of “{armature}” are animated in IK: choose Set Up Character to keep their "
             "animation, or bake them to FK with Rigify's own buttons first",
             armature=armature.name,
         )

@@ -322,8 +322,8 @@ def _taken(owner: Any, names: Sequence[str]) -> State:
     }
 
 
-SCALARS = (bool, int, float, str)
-TUPLES = (Vector, Euler, Quaternion)
+SCALARS = (bool, int, float, str, type(None))
+TUPLES = (Vector, Euler, Quaternion, bpy.types.bpy_prop_array)
 
 
 def _plain(value: Any) -> Any:

@@ -79,12 +79,17 @@ def _named_by(user: Any, holder: bpy.types.Object, names: Collection[str]) -> se
     for group in _groups(settings(user)) if user.is_property_set("fabrik") else ():
         bones |= _named(group, holder, names)
         if user == holder:
-            bones |= {
-                text
-                for name, text in _strings(group, names)
-                if name not in NO_BONES and not name.endswith("subtarget")
-            }
+            bones |= _posed_by(group, names)
     return bones
+
+
+def _posed_by(group: Any, names: Collection[str]) -> set[str]:
+    """Return the bones that a group of our settings names, of its own armature."""
+    return {
+        text
+        for name, text in _strings(group, names)
+        if name not in NO_BONES and not name.endswith("subtarget")
+    }
 
 
 def _driving(user: Any, holder: bpy.types.Object, names: Collection[str]) -> Iterator[str]:

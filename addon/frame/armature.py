@@ -58,7 +58,8 @@ class FkPose(NamedTuple):
             four numbers per slot (see `KINDS`).
         modes: Rotation modes, by slot.
         groups: The slots, grouped by channel; empty if no chain poses a bone.
-        has_only_quaternions: Whether all bones that chains rotate use quaternions.
+        has_only_quaternions: Whether all bones that chains rotate use quaternions, none driven.
+        driven: Bones of chains that keep their driven rotations.
         stamp: Changes whenever the FK pose, a location, a scale or a joint may have changed.
         known: Cache of `posed` for this stamp, by bone; None if nothing is cached.
         known_bits: Cache of `bits_of` for this stamp, by ranges, without a tip bone.
@@ -74,6 +75,7 @@ class FkPose(NamedTuple):
     modes: array[int] = array("i")
     groups: Sequence[ChannelGroup] = ()
     has_only_quaternions: bool = False
+    driven: Collection[int] = ()
     stamp: tuple[int, int] = (0, 0)
     known: dict[int, Local] | None = None
     known_bits: dict[tuple[IndexRange, ...], tuple[object, ...]] | None = None
@@ -162,7 +164,12 @@ class FkReader:
     """
 
     def __init__(
-        self, rig: Skeleton, slots: Iterable[int], native_joints: Iterable[int], tips: Iterable[int]
+        self,
+        rig: Skeleton,
+        slots: Iterable[int],
+        native_joints: Iterable[int],
+        tips: Iterable[int],
+        driven: Collection[int],
     ) -> None:
         """Set up the reader.
 
@@ -171,8 +178,10 @@ class FkReader:
             slots: The slots that chains pose.
             native_joints: Bones of chains that use their native IK settings as joint limits.
             tips: Bones whose heads are the tips of chains.
+            driven: Bones of chains that keep their driven rotations.
         """
         self.rig = rig
+        self.driven = driven
         self.slots = sorted(slots)
         self.last: FkPose | None = None
         self.posed_channels: frozenset[tuple[str, int]] = frozenset()
@@ -228,7 +237,7 @@ class FkReader:
     def _is_read(self, bone: int, path: str) -> bool:
         """Return whether a bone's property is read, if it isn't posed."""
         if path in ("location", "scale"):
-            return bone in self.rows or not self.rows.are_few
+            return bone in self.rows.chosen or not self.rows.are_few
         return path not in KIND_OF and bone in self._native_joints
 
     def read(
@@ -299,6 +308,7 @@ class FkReader:
             self._modes,
             self._groups,
             self._has_only_quaternions,
+            self.driven,
             self._stamp,
             self._known,
             self._known_bits,
@@ -388,7 +398,9 @@ class FkReader:
         self.posed_channels = frozenset(posed)
         self._last_values = [b""] * len(self._groups)
         rotated = [slot for slot in self.slots if slot < self._count]
-        self._has_only_quaternions = all(modes[bone] == QUATERNION for bone in rotated)
+        self._has_only_quaternions = not self.driven and all(
+            modes[bone] == QUATERNION for bone in rotated
+        )
 
     def _read_channels(self, evaluated: Evaluated | None) -> bool:
         """Read locations, scales and joints; return whether any changed.

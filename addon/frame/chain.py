@@ -429,9 +429,9 @@ class MovedChain(ChainUnit):
         pose, inputs = scene.poses[plan.rig.uid], cast(SolveInput, last.inputs)
         parent = WHOLE if plan.root_parent < 0 else scene.frame(plan.rig, plan.root_parent)
         numbers = [number for bone in plan.bones for number in pose.posed_local(bone).rotation]
-        given = self._given
+        fk_state = self._given
         chain = self.given(pose, inputs).carried(parent)
-        self._given = given  # The bones are posed here, so this isn't their FK pose.
+        self._given = fk_state  # The bones are posed here, so this isn't their FK pose.
         error, is_on = measure(
             chain,
             Written(numbers),

@@ -1,6 +1,6 @@
-"""Reports of chains whose bones drivers or native constraints move after the solve.
+"""Reports of chains whose bones or targets Blender moves after the solve.
 
-Only Blender's evaluation then has the final location of the tip.
+Only Blender's evaluation then has the final locations of the tip and the target.
 """
 
 from __future__ import annotations
@@ -12,6 +12,7 @@ from typing import Any, cast
 import bpy
 
 from fabrik_solver import ROUNDED, is_on_target
+from fabrik_solver.core.vectors import Vec
 
 from ..blender.access import pose_bones
 from ..blender.skeleton import vector
@@ -55,14 +56,28 @@ def _measured(
     shown: Report,
 ) -> Report:
     """Return the report of a chain, from those without and with the layers on top of it."""
-    if inputs is None or not chain.is_disturbed:
+    if inputs is None or not chain.is_measured_late:
         return shown
     armature = chain.rig.object.evaluated_get(depsgraph)
     bones, settings = pose_bones(armature), cast(AnimatedSettings, inputs.settings)
     ends = [*[bones[bone].head for bone in chain.bones], chain.posed_tip(bones)]
     joints = [vector(armature.matrix_world @ end) for end in ends]
-    is_on = is_on_target(joints, inputs.target, settings.tolerance, ROUNDED)
+    target = _shown_target(depsgraph, chain) or inputs.target
+    is_on = is_on_target(joints, target, settings.tolerance, ROUNDED)
     # With a partial influence, the state is that of the pose at influence 1.
     is_missed = settings.influence == 1.0 and not is_on
     state = "LIMITED" if is_missed and report.state == "REACHED" else report.state
-    return report._replace(state=state, error=round(dist(joints[-1], inputs.target), 6))
+    return report._replace(state=state, error=round(dist(joints[-1], target), 6))
+
+
+def _shown_target(depsgraph: bpy.types.Depsgraph, chain: ChainPlan) -> Vec | None:
+    """Return the evaluated location of a late chain's target; None unless it is a plain point."""
+    point = chain.target
+    is_moved = chain.foot >= 0 or chain.offset or chain.target_tie or chain.goal_source
+    if point is None or is_moved or not chain.is_late:
+        return None
+    shown: Any = point.object.evaluated_get(depsgraph)
+    world = shown.matrix_world
+    if point.skeleton is None:
+        return vector(world.translation)
+    return vector(world @ pose_bones(shown)[point.bone].head)

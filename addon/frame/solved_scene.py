@@ -136,7 +136,7 @@ class SolvedPose:
         fk, channels = self.fk, self.now.channels
         mode = channels.mode(bone)
         rotation = quaternion(mode, channels.numbers(bone, *channel_of(mode)))
-        if bone in fk.rows or not fk.rows.are_few:
+        if bone in fk.rows.chosen or not fk.rows.are_few:
             return fk.local(bone, rotation)
         x, y, z = channels.numbers(bone, "location", 3)
         sx, sy, sz = channels.numbers(bone, "scale", 3)

@@ -41,7 +41,7 @@ class Runs:
         readers: By armature, its reader.
         writers: By armature, its writer.
         units: All units.
-        disturbed: The units with chains whose bones Blender moves after they are solved.
+        disturbed: The units with chains that Blender's evaluation of the solution may disturb.
         is_solved: Whether an update was solved with the plan.
         overwritten: The channels overwritten for an evaluation.
         meshes: The evaluated meshes from which data was derived.
@@ -77,7 +77,9 @@ class Runs:
         for uid, armature in self._armatures.items():
             if old_armatures.get(uid) is not armature:
                 rig, slots = armature.rig, armature.slots
-                reader = FkReader(rig, slots, armature.native_joints, armature.tips)
+                reader = FkReader(
+                    rig, slots, armature.native_joints, armature.tips, armature.driven
+                )
                 self.readers[uid] = reader
                 self.writers[uid] = PoseWriter(rig, reader.rows, bool(slots))
         if self.plan.units is not old_plan.units:
@@ -87,7 +89,7 @@ class Runs:
             self.disturbed = [
                 unit
                 for unit in self.units
-                if any([chain.is_disturbed for chain in unit.plan.members])
+                if any([chain.is_measured_late for chain in unit.plan.members])
             ]
             self._cached = sum([len(run.plan.bones) * len(run.results) for run in self.units])
             self.is_solved = False

@@ -120,7 +120,8 @@ def channels_of(
         for i, bone in enumerate(result.bones):
             w, x, y, z = result.rotations[4 * i : 4 * i + 4]
             values = fk_values = fk.numbers(bone)
-            if (w, x, y, z) != fk.rotation(bone):  # An unchanged rotation keeps its values.
+            # An unchanged rotation keeps its values; drivers set some, whatever the others are.
+            if bone not in fk.driven and (w, x, y, z) != fk.rotation(bone):
                 values = channel_values(fk.modes[bone], (w, x, y, z), fk_values)
             single = array("f", values)
             slot_values.append((bone * 4, single))

@@ -560,6 +560,11 @@ class ChainPlan(UnitPart):
         """Set `items`."""
         self.items = (self.item,)
 
+    @property
+    def is_measured_late(self) -> bool:
+        """Whether only Blender's evaluation of the solution shows where its tip and target are."""
+        return self.is_disturbed or (self.is_late and self.kind.reaches)
+
     def is_held_at(self, time: float) -> bool:
         """Return whether something holds its target at a frame, so `goal_source` isn't used."""
         return self.placed_share(time, 1.0) == 0.0

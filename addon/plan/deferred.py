@@ -111,7 +111,7 @@ def _make_names_unique(armature: bpy.types.Object) -> bool:
 
 
 def stored_names(armature: bpy.types.Object) -> dict[str, str]:
-    """Return the names that bones store, by their names."""
+    """Return the names stored on bones, by bone name."""
     return {bone.name: bone.fabrik_name for bone in pose_bones(armature)}
 
 

@@ -48,6 +48,7 @@ class ArmaturePlan:
         names: The posed channels: bone names, each with an index in `KINDS`.
         is_animated: Whether Blender may change its channels and settings at any frame.
         native_joints: Bones of chains that use their native IK settings as joint limits.
+        driven: Bones of chains that keep their driven rotations.
         tips: Bones whose heads are the tips of chains.
         blocks: The names of the object and its data.
         uids: Session UIDs of both, kept for after their removal.
@@ -67,6 +68,7 @@ class ArmaturePlan:
     names: set[tuple[str, int]] = field(init=False)
     is_animated: bool = field(init=False)
     native_joints: set[int] = field(init=False)
+    driven: set[int] = field(init=False)
     tips: set[int] = field(init=False)
     blocks: tuple[str, str] = field(init=False)
     uids: tuple[int, int] = field(init=False)
@@ -85,6 +87,7 @@ class ArmaturePlan:
         count = len(rig.names)
         self.names = {(rig.names[slot % count], slot // count) for slot in self.slots}
         self.native_joints = {bone for chain in self.chains for _, bone in chain.joints.native}
+        self.driven = {bone for chain in self.chains for bone in chain.driven}
         self.tips = {chain.tip_bone for chain in self.chains if chain.tip_bone >= 0}
         self.is_animated = is_animated(ob)
         data = cast("bpy.types.ID", ob.data)

@@ -98,9 +98,9 @@ class Planner:
                 copies these. Once a bone is renamed, this can't be detected.
         """
         deferred = self.deferred
-        before = {*deferred.new}
+        pending = {*deferred.new}
         plan = self.plan or self.current()
-        just_planned = deferred.new.keys() - before
+        just_planned = deferred.new.keys() - pending
         for rig in {rig for data in edited for rig in plan.read.get(data.name, ())}:
             if has_copied_names(rig.object):
                 deferred.note_new(rig.object)

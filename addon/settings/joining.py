@@ -351,16 +351,7 @@ def _follow(ob: bpy.types.Object, join: Join) -> None:
     tracks = [*ob.animation_data.nla_tracks] if ob.animation_data else []
     with notifications.following():
         first_items = {part.name: _add(ob, part.values) for part in join.parts}
-        for uid, path, name, bone, renamed in join.ends:
-            owner = BlockPointer("OBJECT", uid).block()
-            if owner is None or (owner == ob and name == "controls"):
-                continue
-            group: Any = settings(owner)
-            group = group.path_resolve(path[1:]) if path else group
-            setattr(group, name, ob)
-            if bone:
-                setattr(group, bone, renamed)
-            notifications.structure.notify(owner)
+        _follow_ends(ob, join)
         fabrik.joined = " ".join([*fabrik.joined.split(), join.name])
     for part in join.parts:
         offsets = first_items[part.name]
@@ -378,14 +369,33 @@ def _follow(ob: bpy.types.Object, join: Join) -> None:
         )
         driver += part.drivers
         track += part.tracks
+    _release_parts(join)
+    notifications.structure.notify(ob)
+    ob.update_tag()
+
+
+def _follow_ends(ob: bpy.types.Object, join: Join) -> None:
+    """Have settings that referred to joined armatures refer to the armature that they became."""
+    for uid, path, name, bone, renamed in join.ends:
+        owner = BlockPointer("OBJECT", uid).block()
+        if owner is None or (owner == ob and name == "controls"):
+            continue
+        group: Any = settings(owner)
+        group = group.path_resolve(path[1:]) if path else group
+        setattr(group, name, ob)
+        if bone:
+            setattr(group, bone, renamed)
+        notifications.structure.notify(owner)
+
+
+def _release_parts(join: Join) -> None:
+    """Remove joined armatures that only their own settings still used."""
     for part in join.parts:
         left = BlockPointer("OBJECT", part.uid).block() if part.uid else None
         if left is not None:
             left.property_unset("fabrik")  # These settings may be the object's last user.
             if left.users == 0:
                 bpy.data.objects.remove(cast(Any, left))
-    notifications.structure.notify(ob)
-    ob.update_tag()
 
 
 def _keep_slot(ob: bpy.types.Object, old_action: Curves) -> None:

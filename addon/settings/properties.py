@@ -489,9 +489,9 @@ def _joint(bone: Any) -> FabrikJoint:
 
 def _flexion(bone: Any) -> Any:
     """Return the flexion of a pose bone, stored in its rest bone or, if linked, in itself."""
-    rest, found = _rest_bone(bone), bone.fabrik_found_flexion
-    is_found = any(found) and not rest.id_data.is_editable
-    return rest.fabrik_flexion if any(rest.fabrik_flexion) and not is_found else found
+    rest, detected = _rest_bone(bone), bone.fabrik_found_flexion
+    is_found = any(detected) and not rest.id_data.is_editable
+    return rest.fabrik_flexion if any(rest.fabrik_flexion) and not is_found else detected
 
 
 def _rest_bone(bone: Any) -> Any:

@@ -71,20 +71,20 @@ def selection_of(context: bpy.types.Context, others: str, active: str) -> Select
     bones: list[Any] = [bone for bone in context.selected_pose_bones or () if bone != tip]
     bones_of_tip = [tip, *(bone for bone in bones if bone.id_data == armature)]
     targets: list[Target] = [(b.id_data, b.name) for b in bones if b.id_data != armature]
-    if others != "EACH":
-        tips = (
-            bones_of_tip[:1]
-            if others == "TARGET"
-            else [bone for bone in bones_of_tip if not _is_control(bone)]
-        )
-        bones_of_tip, target_bones = (
-            tips or bones_of_tip,
-            [bone for bone in bones_of_tip if tips and bone not in tips],
-        )
-        targets = [(armature, bone.name) for bone in target_bones] + targets
+    tips = _tips(bones_of_tip, others)
+    targets = [(armature, bone.name) for bone in bones_of_tip if bone not in tips] + targets
     target = _only(targets or _selected_objects(context, armature), active)
-    above = {parent.name for bone in bones_of_tip for parent in bone.parent_recursive}
-    return Selection(armature, [b.name for b in bones_of_tip if b.name not in above], *target)
+    above = {parent.name for bone in tips for parent in bone.parent_recursive}
+    return Selection(armature, [b.name for b in tips if b.name not in above], *target)
+
+
+def _tips(bones: list[Any], others: str) -> list[Any]:
+    """Return the bones that are tips; the others are the target."""
+    if others == "EACH":
+        return bones
+    if others == "TARGET":
+        return bones[:1]
+    return [bone for bone in bones if not _is_control(bone)] or bones
 
 
 def _selected_objects(context: bpy.types.Context, armature: bpy.types.Object) -> list[Target]:

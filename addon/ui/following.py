@@ -59,9 +59,9 @@ def shown_armature(context: bpy.types.Context) -> bpy.types.Object | None:
 def selected_entry(context: bpy.types.Context) -> ListEntry | None:
     """Return the constraint to which the active bone or object belongs.
 
-    In this order, the active bone is its tip, is in its chain, is its target or pole (or the active
-    object is), or is parented to the hand or foot of its limb, as a finger is. Among several, the
-    displayed one is preferred.
+    These are tried in order: the active bone is its tip; it is in its chain; it or the active
+    object is its target or pole; it is parented to the hand or foot of its limb, like a finger.
+    Among several, the displayed constraint is preferred.
 
     Returns:
         None if it belongs to no constraint, or is an armature in Object Mode.

@@ -116,8 +116,7 @@ def test_whichever_way_all_is_off_the_fk_pose_is_there(kind: kinds.Kind) -> None
     while rig.fabrik.constraints:
         assert bpy.ops.fabrik.constraint_remove(keep_controls=True) == {"FINISHED"}
     rig.fabrik.pins.clear()
-    rig.update_tag()
-    rigs.update()
+    rigs.update(rig)
     assert rigs.channels_bits(rig) == rigs.shown_bits(rig) == fk
 
 
@@ -275,8 +274,7 @@ def test_no_number_in_a_setting_breaks_the_pose(kind: kinds.Kind) -> None:
         kept = getattr(owner, name)
         for number in (0, -1, 2**31 - 1, -(2**31)) if is_whole else BAD_NUMBERS:
             setattr(owner, name, number)
-            rigs.go(6)
-            rigs.go(5)
+            rigs.go(6, 5)
             assert is_finite(), f"{name} = {number}"
             for item in rig.fabrik.constraints:
                 assert item.state != "INVALID" or "is invalid" in item.message
@@ -298,8 +296,7 @@ def test_no_place_of_the_target_breaks_the_pose(kind: kinds.Kind, is_keyed: bool
         target.location = place
         if is_keyed:
             target.keyframe_insert("location", frame=5)
-        rigs.go(6)
-        rigs.go(5)
+        rigs.go(6, 5)
         assert is_finite(), place
         led = [item for item in rig.fabrik.constraints if item.target == target]
         if place[0] != place[0] and kind is not kinds.gait:  # Which leads its feet elsewhere.

@@ -384,6 +384,21 @@ def test_a_keyed_rotation_mode_converts_what_the_channels_hold() -> None:
     assert bone.rotation_quaternion[:] == pytest.approx(tuple(Euler((2, 0, 0)).to_quaternion()))
 
 
+def test_keyed_rotation_modes_make_a_pose_depend_on_the_frame_before_since_4_4() -> None:
+    bone = rigs.make_armature({"Hips": ((0, 0, 0), (0, 0, 1), "")}, "Rig").pose.bones[0]
+    for frame, mode, name in ((1, "QUATERNION", "quaternion"), (10, "XYZ", "euler")):
+        bone.rotation_mode = mode
+        values = getattr(bone, f"rotation_{name}")
+        values[:] = (0.7, 0.2, 0.4, -0.3)[: len(values)]
+        for path in ("rotation_mode", f"rotation_{name}"):
+            bone.keyframe_insert(path, frame=frame)
+    held = set()
+    for frame in (11, 7, 1, 7):
+        rigs.go(frame)
+        held |= {bone.rotation_quaternion[:]} if frame == 7 else set()
+    assert len(held) == (2 if bpy.app.version >= (4, 4) else 1)
+
+
 def test_a_driver_has_a_target_evaluated_that_a_pointer_alone_has_not(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
@@ -1661,12 +1676,16 @@ def test_only_insert_available_is_on_at_first_from_5_2() -> None:
     assert is_on == (bpy.app.version >= (5, 2))
 
 
-def test_of_wheels_for_any_python_and_for_one_the_former_is_unpacked() -> None:
-    """Which is why a zip has either."""
+@pytest.mark.parametrize(("pure", "unpacked"), [("py3", 1), ("0-py3", 0)])
+def test_of_wheels_that_fit_the_one_with_the_last_name_is_unpacked(
+    pure: str, unpacked: int
+) -> None:
+    """Which is why that for any Python has a build number."""
     from _bpy_internal.extensions.wheel_manager import wheel_list_deduplicate_as_skip_set
 
-    wheels = [f"fabrik_solver-0.1.0-{tags}.whl" for tags in ("cp313-cp313-any", "py3-none-any")]
-    assert wheel_list_deduplicate_as_skip_set([("fabrik_ik", wheels)]) == {wheels[0]}
+    wheels = [f"fabrik_solver-0.1.0-{tag}-any.whl" for tag in ("cp313-cp313", f"{pure}-none")]
+    skipped = wheel_list_deduplicate_as_skip_set([("fabrik_ik", wheels)])
+    assert {*wheels} - skipped == {wheels[unpacked]}
 
 
 def test_a_full_copy_of_a_scene_has_poses_without_rest_bones_up_to_4_5() -> None:

@@ -26,6 +26,7 @@ from typing import Any
 import bpy
 import edits
 import pytest
+import rigs
 import user
 from edits import differences, pair, push
 from hypothesis import HealthCheck, Phase, seed, settings
@@ -41,17 +42,7 @@ from hypothesis.stateful import (
 )
 from inside import planned
 from rendering import rendered
-from rigs import (
-    channels_bits,
-    curves,
-    elsewhere,
-    go,
-    is_finite,
-    pose_bits,
-    shown_bits,
-    update,
-    world_bits,
-)
+from rigs import go
 
 from addon.blender import errors as faults
 
@@ -129,7 +120,7 @@ class Users(RuleBasedStateMachine):
             if isinstance(done, str):  # Else it has seen to the update itself.
                 self.steps.append(f"# {done}")
                 log(f"    {done}")
-                update()
+                rigs.update()
             if self.is_evaluated:
                 evaluate_both()
 
@@ -246,7 +237,7 @@ class Users(RuleBasedStateMachine):
         """Without what poses it, the rig is shown as its twin."""
         rig, twin = pair()
         fabrik, data = rig.fabrik, rig.animation_data
-        moved = [*data.drivers, *curves(rig)] if data else []
+        moved = [*data.drivers, *rigs.curves(rig)] if data else []
         if any(one.data_path.startswith("fabrik.") for one in moved):
             return
         switched = [(one, "enabled", False) for one in (*fabrik.constraints, *fabrik.gaits)]
@@ -254,12 +245,12 @@ class Users(RuleBasedStateMachine):
         before = [getattr(one, name) for one, name, _ in switched]
         for one, name, value in switched:
             setattr(one, name, value)
-        update()
-        if is_seen(rig) and is_seen(twin) and is_finite(twin) and not has_blenders_ik(rig):
-            assert pose_bits(rig) == pose_bits(twin), "the FK pose is not shown"
+        rigs.update()
+        if is_seen(rig) and is_seen(twin) and rigs.is_finite(twin) and not has_blenders_ik(rig):
+            assert rigs.pose_bits(rig) == rigs.pose_bits(twin), "the FK pose is not shown"
         for (one, name, _), value in zip(switched, before, strict=True):
             setattr(one, name, value)
-        update()
+        rigs.update()
 
     def _undo(self, kind: str, chance: random.Random) -> None:
         """Undo gives back what was, and redo what was undone."""
@@ -274,10 +265,10 @@ class Users(RuleBasedStateMachine):
         push("after")
         after = Shown()
         bpy.ops.ed.undo()
-        update()
+        rigs.update()
         before.assert_again("undo")
         bpy.ops.ed.redo()
-        update()
+        rigs.update()
         after.assert_again("redo")
 
     def _reload(self, is_fresh: bool) -> None:
@@ -289,13 +280,13 @@ class Users(RuleBasedStateMachine):
         if is_fresh and not bpy.context.window.scene.library:
             # A parent that nothing else uses is not saved, and both are elsewhere then.
             look = "pose_bits(ob) + world_bits(ob)"
-            rigs = "[bpy.data.objects[name] for name in ('Rig', 'Twin')]"
-            (there, twin), _ = elsewhere(path, "", f"[{look} for ob in {rigs}]")
-            here, twin_here = [pose_bits(ob) + world_bits(ob) for ob in pair()]
+            armatures = "[bpy.data.objects[name] for name in ('Rig', 'Twin')]"
+            (there, twin), _ = rigs.elsewhere(path, "", f"[{look} for ob in {armatures}]")
+            here, twin_here = [rigs.pose_bits(ob) + rigs.world_bits(ob) for ob in pair()]
             if pair()[0].visible_get() and twin == twin_here:
                 assert there == here, "another process shows something else"
         bpy.ops.wm.open_mainfile(filepath=str(path))
-        update()
+        rigs.update()
         shown.assert_again("reload")
 
     def _render(self) -> None:
@@ -313,9 +304,9 @@ class Users(RuleBasedStateMachine):
         scene.frame_start, scene.frame_end = start, end
         settle()
         [seen] = found.values()
-        rigs = [ob for ob in (*pair(), *user.extras()) if is_seen(ob) and not ob.library]
-        rigs = [ob for ob in rigs if not has_blenders_ik(ob) and not is_late(ob)]
-        shown = {ob.name: pose_bits(ob) for ob in rigs}
+        armatures = [ob for ob in (*pair(), *user.extras()) if is_seen(ob) and not ob.library]
+        armatures = [ob for ob in armatures if not has_blenders_ik(ob) and not is_late(ob)]
+        shown = {ob.name: rigs.pose_bits(ob) for ob in armatures}
         if seen.get("Twin", shown.get("Twin")) == shown.get("Twin"):
             for name, bits in shown.items():
                 assert seen.get(name, bits) == bits, f"a render shows another {name}"
@@ -331,11 +322,11 @@ class Users(RuleBasedStateMachine):
         assert not faults._reported
         assert "Traceback" not in self.printed.getvalue(), self.printed.getvalue()
         assert_fk_pose()
-        if self.is_evaluated and is_finite(pair()[1]):
+        if self.is_evaluated and rigs.is_finite(pair()[1]):
             for rig in (pair()[0], *user.extras()):
                 if is_seen(rig):
                     is_possible = places_are_finite() and not is_lost_by_blenders_ik(rig)
-                    assert is_finite(rig) or not is_possible, f"{rig.name} is not finite"
+                    assert rigs.is_finite(rig) or not is_possible, f"{rig.name} is not finite"
                     assert_said(rig)
 
 
@@ -347,7 +338,7 @@ def evaluate_both() -> None:
     graph = bpy.context.view_layer.depsgraph
     if len({ob.evaluated_get(graph).is_evaluated for ob in pair()}) > 1:
         user.show(*pair())
-        update()
+        rigs.update()
 
 
 def assert_fk_pose() -> None:
@@ -355,7 +346,7 @@ def assert_fk_pose() -> None:
     rig, twin = pair()
     modes = [[bone.rotation_mode for bone in ob.pose.bones] for ob in (rig, twin)]
     assert modes[0] == modes[1]
-    if channels_bits(rig) != channels_bits(twin):
+    if rigs.channels_bits(rig) != rigs.channels_bits(twin):
         assert not differences(rig, twin)
 
 
@@ -408,7 +399,7 @@ def is_lost_by_blenders_ik(rig: bpy.types.Object) -> bool:
 
     It does not for some poses of a chain whose pole stands where its target does.
     """
-    return has_blenders_ik(rig) and all(map(isfinite, array("f", shown_bits(rig))))
+    return has_blenders_ik(rig) and all(map(isfinite, array("f", rigs.shown_bits(rig))))
 
 
 def is_late(rig: bpy.types.Object) -> bool:
@@ -419,19 +410,19 @@ def is_late(rig: bpy.types.Object) -> bool:
 
 def places_are_finite() -> bool:
     """Return whether Blender can reckon where everything is."""
-    numbers = array("f", world_bits(*bpy.context.view_layer.objects))
+    numbers = array("f", rigs.world_bits(*bpy.context.view_layer.objects))
     return all(isfinite(number) and abs(number) < 1e15 for number in numbers)
 
 
 def bones_by_name(depsgraph: bpy.types.Depsgraph) -> dict[str, bytes]:
-    rigs = [ob.original for ob in depsgraph.objects if ob.type == "ARMATURE"]
-    return {ob.name: pose_bits(ob, depsgraph=depsgraph) for ob in rigs}
+    armatures = [ob.original for ob in depsgraph.objects if ob.type == "ARMATURE"]
+    return {ob.name: rigs.pose_bits(ob, depsgraph=depsgraph) for ob in armatures}
 
 
 def settle() -> None:
     """Have the animation played, so that nothing is posed that another look would not show."""
     go(bpy.context.scene.frame_current_final)
-    update()
+    rigs.update()
 
 
 class Shown:
@@ -441,7 +432,7 @@ class Shown:
         layer = bpy.context.view_layer.objects
         self.ours = self._rigs("Rig")
         self.others = {
-            ob.name: world_bits(ob) for ob in layer if ob.type != "ARMATURE" and not ob.parent
+            ob.name: rigs.world_bits(ob) for ob in layer if ob.type != "ARMATURE" and not ob.parent
         }
         self.others |= self._rigs("Twin")
 
@@ -452,7 +443,7 @@ class Shown:
         # One of a constraint that was gone for a while is given up until a file is loaded.
         if rig.animation_data and not all(c.driver.is_valid for c in rig.animation_data.drivers):
             return {}
-        return {name: pose_bits(rig) + world_bits(rig)}
+        return {name: rigs.pose_bits(rig) + rigs.world_bits(rig)}
 
     def assert_again(self, what: str) -> None:
         """Compare it with what is shown now, unless Blender shows other things differently."""

@@ -113,8 +113,7 @@ def make() -> bpy.types.Object:
     rig = rigs.make_chain(4)
     for i, bone in enumerate(rig.pose.bones):
         bone.rotation_quaternion = (0.98, 0.15, -0.1, 0.02 * i)
-    rigs.activate(rig)
-    bpy.ops.object.mode_set(mode="POSE")
+    rigs.activate(rig, "POSE")
     rig.data.bones.active = rig.data.bones[3]
     target = rigs.make_empty()
     rigs.make_empty("Pole", (0, 3, 2))

@@ -2,24 +2,9 @@
 
 import bpy
 import pytest
+import rigs
 from inside import forget, start
 from mathutils import Vector
-from rigs import (
-    add_constraint,
-    channels_bits,
-    curves,
-    elsewhere,
-    evaluated,
-    go,
-    link,
-    make_chain,
-    make_empty,
-    pose_bits,
-    shown_bits,
-    shown_bones,
-    tip_error,
-    update,
-)
 from spiders import make_spider, terrain, walk
 from walkers import flat, make_ground
 
@@ -53,36 +38,41 @@ def drive(ob, path, source, source_path):
 
 def make_limb():
     """A chain with keyed and unkeyed bones, a limit, keyed, driven and other settings."""
-    rig, target = make_chain(4), make_empty()
+    rig, target = rigs.make_chain(4), rigs.make_empty()
     key(target, "location", ((1, 0, 2), (-1, 1, 3.2)))
     key(rig, 'pose.bones["B0"].rotation_quaternion', ((1, 0.2, 0, 0), (1, 0, 0.5, 0)))
     rig.pose.bones["B1"].rotation_quaternion = (0.8, 0.6, 0, 0)
     rig.pose.bones["B1"].scale = (1, 1.25, 1)
     joint = rig.pose.bones["B2"].fabrik_joint
     joint.limit_type, joint.hinge_axis, joint.hinge_max, joint.stiffness = "HINGE", "Z", 1.5, 0.25
-    item = add_constraint(rig, "B3", target, name="Limb", chain_count=3, softness=0.05)
+    item = rigs.add_constraint(rig, "B3", target, name="Limb", chain_count=3, softness=0.05)
     item.use_stretch, item.stretch_max, item.use_volume = True, 1.25, True
-    item.pole_target, item.iterations = make_empty("Pole", (0, 3, 2)), 33
+    item.pole_target, item.iterations = rigs.make_empty("Pole", (0, 3, 2)), 33
     key(rig, "fabrik.constraints[0].influence", (1.0, 0.5))
-    drive(rig, "fabrik.constraints[0].pole_angle", make_empty("Dial", (0, 0.25, 0)), "location[1]")
+    drive(
+        rig,
+        "fabrik.constraints[0].pole_angle",
+        rigs.make_empty("Dial", (0, 0.25, 0)),
+        "location[1]",
+    )
     return rig
 
 
 def make_body():
     """Two chains without a key that share bones, with a free root, an offset and a rotation."""
-    rig = make_chain(3, "Body", mode="XYZ")
+    rig = rigs.make_chain(3, "Body", mode="XYZ")
     rig.pose.bones["B0"].rotation_euler = (0.3, 0, 0.1)
     rig.pose.bones["B0"].location = (0, 0.1, 0)
-    goal = make_empty("Goal", (2.5, 0, 2.5))
-    add_constraint(rig, "B2", goal, use_free_root=True, use_rotation=True, weight=2)
-    add_constraint(rig, "B1", make_empty("Elbow", (0.5, 1, 1.5)), use_offset=True)
+    goal = rigs.make_empty("Goal", (2.5, 0, 2.5))
+    rigs.add_constraint(rig, "B2", goal, use_free_root=True, use_rotation=True, weight=2)
+    rigs.add_constraint(rig, "B1", rigs.make_empty("Elbow", (0.5, 1, 1.5)), use_offset=True)
     return rig
 
 
 def make_all():
     make_limb()
     make_body()
-    go(12)
+    rigs.go(12)
 
 
 def value(settings, name):
@@ -112,10 +102,10 @@ def poses(rig):
     for is_off in (False, True):
         mute(rig, is_off)
         for frame in FRAMES:
-            go(frame)
-            shown.append(pose_bits(rig))
+            rigs.go(frame)
+            shown.append(rigs.pose_bits(rig))
     mute(rig, False)
-    go(12)
+    rigs.go(12)
     return shown
 
 
@@ -126,9 +116,11 @@ def state(rig):
         "poses": shown,
         "constraints": [values(item) for item in rig.fabrik.constraints],
         "joints": [values(bone.fabrik_joint) for bone in rig.pose.bones],
-        "curves": [(curve.data_path, curve.array_index, curve.is_valid) for curve in curves(rig)],
+        "curves": [
+            (curve.data_path, curve.array_index, curve.is_valid) for curve in rigs.curves(rig)
+        ],
         "drivers": [(curve.data_path, curve.driver.is_valid) for curve in drivers(rig)],
-        "channels": channels_bits(rig),
+        "channels": rigs.channels_bits(rig),
     }
 
 
@@ -154,15 +146,15 @@ class TestWithoutTheExtension:
         bpy.ops.wm.save_as_mainfile(filepath=str(blend))
 
         for work in ("update()", "go(5); go(16)"):
-            elsewhere(blend, f"{work}; bpy.ops.wm.save_mainfile()", "None", with_addon=False)
+            rigs.elsewhere(blend, f"{work}; bpy.ops.wm.save_mainfile()", "None", with_addon=False)
             bpy.ops.wm.open_mainfile(filepath=str(blend))
             assert state_of_all() == before
 
         rig = bpy.data.objects["Rig"]
         bpy.data.objects["Dial"].location.y = 0.5
-        update()
+        rigs.update()
         assert rig.fabrik.constraints[0].pole_angle == pytest.approx(0.5)
-        go(20)
+        rigs.go(20)
         assert rig.fabrik.constraints[0].influence == 0.5
 
     def test_bones_show_their_fk_pose_and_keyed_ones_their_keys(self, tmp_path):
@@ -170,26 +162,26 @@ class TestWithoutTheExtension:
         blend = tmp_path / "shot.blend"
         bpy.ops.wm.save_as_mainfile(filepath=str(blend))
         body, rig = bpy.data.objects["Body"], bpy.data.objects["Rig"]
-        solved = pose_bits(body)
+        solved = rigs.pose_bits(body)
         mute(rig, True)
         mute(body, True)
-        update()
-        fk = pose_bits(body)
+        rigs.update()
+        fk = rigs.pose_bits(body)
         assert fk != solved
-        keyed = tuple(evaluated(rig).pose.bones["B0"].rotation_quaternion)
+        keyed = tuple(rigs.evaluated(rig).pose.bones["B0"].rotation_quaternion)
 
         turned = 'tuple(evaluated(bpy.data.objects["Rig"]).pose.bones["B0"].rotation_quaternion)'
-        there, _ = elsewhere(
+        there, _ = rigs.elsewhere(
             blend, "", f'(pose_bits(bpy.data.objects["Body"]), {turned})', with_addon=False
         )
 
         assert there == (fk, keyed)
 
     def test_work_that_was_done_there_is_kept(self, tmp_path):
-        rig = make_chain()
+        rig = rigs.make_chain()
         rig.pose.bones["B1"].rotation_quaternion = (0.8, 0.6, 0, 0)
-        add_constraint(rig, "B2", make_empty())
-        update()
+        rigs.add_constraint(rig, "B2", rigs.make_empty())
+        rigs.update()
         blend = tmp_path / "shot.blend"
         bpy.ops.wm.save_as_mainfile(filepath=str(blend))
         work = """
@@ -203,7 +195,7 @@ class TestWithoutTheExtension:
         bpy.ops.wm.save_mainfile()
         """
 
-        _, printed = elsewhere(blend, work, "None", with_addon=False)
+        _, printed = rigs.elsewhere(blend, work, "None", with_addon=False)
         bpy.ops.wm.open_mainfile(filepath=str(blend))
 
         # A Blender whose root folder is not the system's tells of that, which is not meant.
@@ -215,27 +207,27 @@ class TestWithoutTheExtension:
             rig = bpy.data.objects[name]
             item = rig.fabrik.constraints[0]
             assert (item.bone, item.target, item.state) == ("Hand", target, "REACHED")
-            assert tip_error(rig, "Hand", target) < 1e-3
+            assert rigs.tip_error(rig, "Hand", target) < 1e-3
             mute(rig, True)
-            update()
-            fk = [tuple(bone.rotation_quaternion) for bone in shown_bones(rig)]
+            rigs.update()
+            fk = [tuple(bone.rotation_quaternion) for bone in rigs.shown_bones(rig)]
             assert fk[0] == pytest.approx((0.6, 0, 0.8, 0))
             assert fk[1] == pytest.approx((0.8, 0.6, 0, 0))
 
     def test_drivers_work_on_when_the_extension_is_enabled_in_an_open_file(self, addon, tmp_path):
         """Meanwhile Blender has given them up, and would take them up only with a file."""
-        rig, dial = make_chain(), make_empty("Dial")
-        add_constraint(rig, "B2", make_empty())
+        rig, dial = rigs.make_chain(), rigs.make_empty("Dial")
+        rigs.add_constraint(rig, "B2", rigs.make_empty())
         drive(rig, "fabrik.constraints[0].pole_angle", dial, "location[1]")
-        reader = make_empty("Reader")
+        reader = rigs.make_empty("Reader")
         drive(reader, "empty_display_size", rig, "fabrik.constraints[0].influence")
-        update()
+        rigs.update()
         blend = tmp_path / "shot.blend"
         bpy.ops.wm.save_as_mainfile(filepath=str(blend))
         addon.unregister()
         try:
             bpy.ops.wm.open_mainfile(filepath=str(blend))
-            go(3)
+            rigs.go(3)
             rig, reader = bpy.data.objects["Rig"], bpy.data.objects["Reader"]
             given_up = [curve.driver.is_valid for curve in (*drivers(rig), *drivers(reader))]
             assert sorted(given_up) == [False, False, True]
@@ -245,7 +237,7 @@ class TestWithoutTheExtension:
         start()
         bpy.data.objects["Dial"].location.y = 0.75
         rig.fabrik.constraints[0].influence = 0.5
-        update()
+        rigs.update()
 
         assert rig.fabrik.constraints[0].pole_angle == pytest.approx(0.75)
         assert reader.empty_display_size == pytest.approx(0.5)
@@ -256,32 +248,32 @@ class TestWithoutTheExtension:
         rig = overridden(tmp_path)
         rig.fabrik.constraints[0].iterations = 44
         rig.pose.bones["B3"].fabrik_joint.stiffness = 0.5
-        add_constraint(rig, "B0", make_empty("More"), chain_count=1)
-        go(12)
+        rigs.add_constraint(rig, "B0", rigs.make_empty("More"), chain_count=1)
+        rigs.go(12)
         given = tuple(rig.pose.bones["B1"].rotation_quaternion)
         blend = tmp_path / "shot.blend"
         bpy.ops.wm.save_as_mainfile(filepath=str(blend))
         bpy.ops.wm.open_mainfile(filepath=str(blend))
         assert override_state() == (2, 44, 0.5)
 
-        elsewhere(blend, FALLEN_BACK, "None", with_addon=False)
+        rigs.elsewhere(blend, FALLEN_BACK, "None", with_addon=False)
         bpy.ops.wm.open_mainfile(filepath=str(blend))
 
         assert override_state() == (1, 33, 0.0)
         rig = the_override()
         mute(rig, True)
-        go(12)
-        for bones in (rig.pose.bones, shown_bones(rig)):
+        rigs.go(12)
+        for bones in (rig.pose.bones, rigs.shown_bones(rig)):
             assert tuple(bones["B1"].rotation_quaternion) == pytest.approx(given)
         mute(rig, False)
-        go(1)
+        rigs.go(1)
         assert rig.fabrik.constraints[0].state == "REACHED"
 
 
 def make_library(folder):
     """Save the limb as a file of its own, and return its poses."""
     make_limb()
-    go(12)
+    rigs.go(12)
     shown = poses(bpy.data.objects["Rig"])
     bpy.ops.wm.save_as_mainfile(filepath=str(folder / "library.blend"))
     bpy.ops.wm.read_homefile(use_empty=True, use_factory_startup=True)
@@ -293,7 +285,7 @@ def bring(folder, is_link):
     operator = bpy.ops.wm.link if is_link else bpy.ops.wm.append
     path = folder / "library.blend" / "Object"
     operator(directory=f"{path}/", filename="Rig", filepath=str(path / "Rig"))
-    update()
+    rigs.update()
 
 
 def overridden(folder):
@@ -303,8 +295,8 @@ def overridden(folder):
     made = linked.override_create(remap_local_usages=True)
     made.data.override_create(remap_local_usages=True)  # It keeps the joints.
     if made.name not in bpy.context.scene.collection.objects:
-        link(made)
-    update()
+        rigs.link(made)
+    rigs.update()
     return made
 
 
@@ -321,11 +313,11 @@ def override_state():
 class TestIntoOtherFiles:
     def test_appended_armature_is_the_same_at_once_beside_another_of_its_names(self, tmp_path):
         shown = make_library(tmp_path)
-        own = make_chain()
+        own = rigs.make_chain()
         key(own, 'pose.bones["B0"].rotation_quaternion', ((1, 0, 0, 0), (1, 0.5, 0, 0)))
-        add_constraint(own, "B2", make_empty(location=(0, 1, 2)))
-        go(1)
-        before = pose_bits(own)
+        rigs.add_constraint(own, "B2", rigs.make_empty(location=(0, 1, 2)))
+        rigs.go(1)
+        before = rigs.pose_bits(own)
 
         bring(tmp_path, is_link=False)
 
@@ -336,24 +328,26 @@ class TestIntoOtherFiles:
         assert poses(rig) == shown
         variables = drivers(rig).find('["fabrik_dependency"]').driver.variables
         assert {v.targets[0].id for v in variables} == {item.target, item.pole_target}
-        go(1)
-        assert pose_bits(own) == before
+        rigs.go(1)
+        assert rigs.pose_bits(own) == before
         bpy.data.objects["Dial"].location.y = 0.5
         item.target.animation_data_clear()
         item.target.location = Vector((0, 1, 2.5))
-        update()
+        rigs.update()
         assert item.pole_angle == pytest.approx(0.5)
-        assert tip_error(rig, "B3", item.target) < 1e-3
-        assert pose_bits(own) == before
+        assert rigs.tip_error(rig, "B3", item.target) < 1e-3
+        assert rigs.pose_bits(own) == before
 
     def test_appended_twice_they_are_two(self, tmp_path):
         shown = make_library(tmp_path)
         for _ in range(2):
             bring(tmp_path, is_link=False)
 
-        rigs = [bpy.data.objects["Rig"], bpy.data.objects["Rig.001"]]
-        assert rigs[0].fabrik.constraints[0].target != rigs[1].fabrik.constraints[0].target
-        assert [poses(rig) for rig in rigs] == [shown, shown]
+        armatures = [bpy.data.objects["Rig"], bpy.data.objects["Rig.001"]]
+        assert (
+            armatures[0].fabrik.constraints[0].target != armatures[1].fabrik.constraints[0].target
+        )
+        assert [poses(rig) for rig in armatures] == [shown, shown]
 
     def test_linked_armature_plays_as_in_its_file(self, tmp_path):
         shown = make_library(tmp_path)[: len(FRAMES)]
@@ -365,8 +359,8 @@ class TestIntoOtherFiles:
             assert rig.library is not None
             played = []
             for frame in FRAMES:
-                go(frame)
-                played.append(pose_bits(rig))
+                rigs.go(frame)
+                played.append(rigs.pose_bits(rig))
             assert played == shown
             bpy.ops.wm.open_mainfile(filepath=str(tmp_path / "shot.blend"))
 
@@ -381,9 +375,11 @@ class TestIntoOtherFiles:
         rig = overridden(tmp_path)
         assert poses(rig) == shown
         item = rig.fabrik.constraints[0]
-        item.target, item.iterations = make_empty("Shot Target", (0.5, 1, 2)), 44
+        item.target, item.iterations = rigs.make_empty("Shot Target", (0.5, 1, 2)), 44
         rig.pose.bones["B3"].fabrik_joint.stiffness = 0.5
-        add_constraint(rig, "B0", make_empty("More", (0, 2, 0)), chain_count=1, influence=0.5)
+        rigs.add_constraint(
+            rig, "B0", rigs.make_empty("More", (0, 2, 0)), chain_count=1, influence=0.5
+        )
         edited = poses(rig)
         assert edited != shown
         bpy.ops.wm.save_as_mainfile(filepath=str(tmp_path / "shot.blend"))
@@ -396,26 +392,26 @@ class TestIntoOtherFiles:
 
 
 def looking(rig, target):
-    add_constraint(rig, "B2", target, solver="LOOK_AT", chain_count=2).look.axis = "X"
+    rigs.add_constraint(rig, "B2", target, solver="LOOK_AT", chain_count=2).look.axis = "X"
 
 
 def roped(rig, target):
-    item = add_constraint(rig, "B2", target, solver="ROPE")
+    item = rigs.add_constraint(rig, "B2", target, solver="ROPE")
     item.rope.collision, item.rope.collision_object = "PLANE", target
 
 
 def grounded(rig, target):
-    ground = add_constraint(rig, "B2", target).ground
+    ground = rigs.add_constraint(rig, "B2", target).ground
     ground.use, ground.source, ground.object = True, "OBJECT", make_ground(flat)
 
 
 def limited(rig, target):
     rig.pose.bones["B1"].fabrik_joint.limit_type = "HINGE"
-    add_constraint(rig, "B2", target)
+    rigs.add_constraint(rig, "B2", target)
 
 
 def reaching(rig, target):
-    add_constraint(rig, "B2", target, solver="CCD")
+    rigs.add_constraint(rig, "B2", target, solver="CCD")
 
 
 ITEM, JOINT = "fabrik.constraints.0", "fabrik_joint"
@@ -451,10 +447,10 @@ class TestFromALaterVersion:
     @pytest.mark.parametrize("case", CHOICES)
     def test_item_that_a_list_does_not_have_is_said_and_can_be_chosen_anew(self, case, tmp_path):
         make_one, path, name, title = CHOICES[case]
-        rig = make_chain()
-        make_one(rig, make_empty())
-        other = make_chain(name="Other")
-        add_constraint(other, "B2", make_empty("Goal"))
+        rig = rigs.make_chain()
+        make_one(rig, rigs.make_empty())
+        other = rigs.make_chain(name="Other")
+        rigs.add_constraint(other, "B2", rigs.make_empty("Goal"))
         group = group_at(rig, path)
         known = getattr(group, name)
         setattr(group, name, known)
@@ -464,17 +460,17 @@ class TestFromALaterVersion:
         bpy.ops.wm.save_as_mainfile(filepath=file)
         bpy.ops.wm.open_mainfile(filepath=file)
         rig, other = bpy.data.objects["Rig"], bpy.data.objects["Other"]
-        go(5)
+        rigs.go(5)
         item = rig.fabrik.constraints[0]
         assert item.state == "INVALID"
         assert item.message == (
             f"{title} has a value that this version doesn't support: choose another one"
         )
-        assert channels_bits(rig) == shown_bits(rig)
+        assert rigs.channels_bits(rig) == rigs.shown_bits(rig)
         assert other.fabrik.constraints[0].state == "REACHED"
 
         setattr(group_at(rig, path), name, known)
-        update()
+        rigs.update()
         assert item.state != "INVALID"
         assert stored_at(rig, path)["of_later"] == 3
 
@@ -483,24 +479,23 @@ class TestFromALaterVersion:
         (("swing_x", -5.0), ("swing_z", 1e30), ("twist_max", 1e30), ("stiffness", -5.0)),
     )
     def test_numbers_beyond_the_range_of_a_joint_count_as_its_end(self, name, beyond):
-        rig, twin = make_chain(), make_chain(name="Twin")
-        target = make_empty()
+        rig, twin = rigs.make_chain(), rigs.make_chain(name="Twin")
+        target = rigs.make_empty()
         for ob in (rig, twin):
             joint = ob.pose.bones["B1"].fabrik_joint
             joint.limit_type = "CONE"
             setattr(joint, name, beyond)  # Blender clamps it.
-            add_constraint(ob, "B2", target)
+            rigs.add_constraint(ob, "B2", target)
         stored_at(rig, JOINT)[name] = beyond
         forget()
-        rig.update_tag()
-        update()
+        rigs.update(rig)
         item = rig.fabrik.constraints[0]
         assert item.state == twin.fabrik.constraints[0].state != "INVALID"
-        assert shown_bits(rig) == shown_bits(twin)
+        assert rigs.shown_bits(rig) == rigs.shown_bits(twin)
 
     def test_solver_that_there_is_not_is_said(self, tmp_path):
-        rig = make_chain()
-        reaching(rig, make_empty())
+        rig = rigs.make_chain()
+        reaching(rig, rigs.make_empty())
         stored_at(rig, ITEM)["solver"] = 99
         file = str(tmp_path / "later.blend")
         bpy.ops.wm.save_as_mainfile(filepath=file)
@@ -512,7 +507,7 @@ class TestFromALaterVersion:
             "driver"
         )
         item.solver = "FABRIK"
-        update()
+        rigs.update()
         assert item.state == "REACHED"
 
     @pytest.mark.parametrize("name", ("up_axis", "front_axis", "source", "pattern"))
@@ -522,6 +517,5 @@ class TestFromALaterVersion:
         walk(rig, 8)
         stored_at(rig, "fabrik.gaits.0")[name] = 99
         forget()
-        rig.update_tag()
-        update()
+        rigs.update(rig)
         assert "that this version doesn't support: choose another one" in status_message(rig, 0)

@@ -7,7 +7,7 @@ from types import ModuleType
 
 import pytest
 
-from tools import environment, state
+from tools import complexity, environment, state
 
 PRINTS_AND_FAILS = "import sys; print('out', flush=True); sys.exit('err')"
 
@@ -25,6 +25,14 @@ def test_what_a_failed_tool_printed_is_in_a_log_that_is_named(
     assert lines[1:3] == ["out", "err"]
     assert [line[:2] for line in lines].count("$ ") == 2
     assert capfd.readouterr() == ("", "")
+
+
+def test_each_bar_of_complexity_holds_so_many_functions() -> None:
+    functions = [complexity.Function(number, f"f{number}") for number in (21, 16, 11, 10)]
+    assert [*complexity.problems(functions, {10: 3, 15: 2, 20: 1})] == []
+    (problem,) = complexity.problems(functions, {10: 3, 15: 1, 20: 1})
+    assert problem.startswith("2 functions are above 15, 1 may be:")
+    assert "f16" in problem and "f11" not in problem
 
 
 def test_a_compiled_solver_is_used_only_if_it_is_of_this_source(

@@ -70,13 +70,13 @@ def add_pole(armature: bpy.types.Object, part: FabrikPart) -> None:
     part.pole.name = f"{common_name(part.bone)} Pole"
 
 
-def add_hinges(armature: bpy.types.Object, part: FabrikPart, before: dict[str, Matrix]) -> str:
+def add_hinges(armature: bpy.types.Object, part: FabrikPart, shown: dict[str, Matrix]) -> str:
     """Limit the inner joints of a limb to their axes of flexion, unless animated or limited.
 
     Args:
         armature: The armature.
         part: The limb.
-        before: The displayed pose, which stays.
+        shown: The displayed pose, which stays.
 
     Returns:
         A note if its pose keeps it from having hinges.
@@ -85,4 +85,4 @@ def add_hinges(armature: bpy.types.Object, part: FabrikPart, before: dict[str, M
     chain = named_chain(item, pose_bones(armature)[item.bone])
     limb = Limb(tuple(chain.bones), chain.tip, part.kind)
     added = limbs.add_hinges(armature, limb)
-    return limbs.keep_pose(armature, limb, before, added)
+    return limbs.keep_pose(armature, limb, shown, added)

@@ -53,11 +53,11 @@ def recognize_parts(armature: bpy.types.Object, bone: str = "") -> Recognition:
 
     Args:
         armature: The armature object.
-        bone: A bone of the character, if there may be several in the armature. If it is none of
-            theirs, the first is taken.
+        bone: A bone of the character, if there may be several in the armature. If it isn't part
+            of any, the first character is used.
 
     Raises:
-        ProblemError: If there are none.
+        ProblemError: If the armature has no limbs.
     """
     tops = figures(armature)
     top = figure_among(armature, tops, bone) or next(iter(tops), "")
@@ -72,7 +72,7 @@ def recognize_parts(armature: bpy.types.Object, bone: str = "") -> Recognition:
                 armature=armature.name,
             )
         )
-    others = [one for one in tops if one != top]
+    others = [top_bone for top_bone in tops if top_bone != top]
     notes = [missing_parts(body), _short_spine(body), _nameless(body)]
     notes.append(_told(others) if others else "")
     return Recognition(parts, joined(". ", [*filter(None, notes)]), body.frame)
@@ -87,7 +87,7 @@ def _short_spine(body: Body) -> str:
 
 
 def _nameless(body: Body) -> str:
-    """Return in a sentence that names tell no limb, so that shape alone does; empty otherwise."""
+    """Return a note if only the shape, not the names, identifies limbs; empty otherwise."""
     is_told = any(part_of(words_of(name)) not in ("", "OTHER") for name in body.names)
     if is_told or not body.anatomy.limbs:
         return ""
@@ -119,7 +119,7 @@ def inner_joints(armature: bpy.types.Object, parts: Sequence[RecognizedPart]) ->
 def part_limb(armature: bpy.types.Object, part: RecognizedPart | FabrikPart) -> Limb:
     """Return the bones of a part as a limb: a hand or foot after them is that of an arm or leg.
 
-    It has fewer bones than the part if there are no more.
+    It has fewer bones than the part if the armature ends first.
     """
     is_limb = part.kind in LIMBS
     limb = body_of(armature, part.bone).limb_ending(part.bone) if is_limb else None
@@ -188,6 +188,6 @@ def restore_switches(armature: bpy.types.Object) -> None:
         value, _, switch = text.partition(" ")
         if switch in bones:
             poses = {name: Matrix(matrix) for name, matrix in json.loads(rows or "{}").items()}
-            known = {name: matrix for name, matrix in poses.items() if name in bones}
-            restore_switch(armature, SwitchState(switch, float(value), known))
+            present = {name: matrix for name, matrix in poses.items() if name in bones}
+            restore_switch(armature, SwitchState(switch, float(value), present))
     character.switches = ""

@@ -49,8 +49,8 @@ def remove(armature: bpy.types.Object, keep_controls: bool = False) -> int:
         settings(controls).is_control = True  # Files of earlier versions do not have it.
     layer = cast(bpy.types.ViewLayer, bpy.context.view_layer)
     with staged(layer, [*edited]) if edited else nullcontext():
-        found = [index_of(armature, part) for part in character.parts]
-        indices = {index for index in found if index is not None}
+        part_indices = [index_of(armature, part) for part in character.parts]
+        indices = {index for index in part_indices if index is not None}
         editing.remove(armature, *indices)
         for part in character.parts:
             _forget_part(armature, part)

@@ -56,7 +56,7 @@ class SetUpResult(NamedTuple):
     Attributes:
         frames: The number of frames at which the controls were keyed.
         difference: The largest distance from the pose before, in world space.
-        problem: The reason for a difference beyond rounding; empty if there is none.
+        problem: The reason for a difference beyond rounding, or empty.
         notes: What was left out to keep the pose.
     """
 
@@ -100,7 +100,7 @@ def _build(
     options: Options,
     frames: Sequence[float],
 ) -> SetUpResult:
-    before = shown_pose(armature)
+    shown = shown_pose(armature)
     for part in parts:
         add_constraint(armature, part)
     notes: list[str] = []
@@ -108,7 +108,7 @@ def _build(
     for part in limbs:
         # A straight limb bends as its hinges let it, which is where its pole has to be.
         if options.hinges:
-            notes.append(add_hinges(armature, part, before))
+            notes.append(add_hinges(armature, part, shown))
         if options.poles:
             add_pole(armature, part)
     if options.controls == "BONE":

@@ -124,26 +124,12 @@ class FABRIK_OT_limb_add(Asking, bpy.types.Operator):
         limb_ends = find_limbs(armature, names, self.use_finger)
         first_limb, is_hand = limb_ends[0]
         self._forget_other()
-        if not self.properties.is_property_set("use_rotation"):
-            self.use_rotation = is_hand
-        if not self.properties.is_property_set("chain_count"):
-            self.chain_count = len(first_limb.bones)
-        if not self.properties.is_property_set("controls") and uneditable_problem(armature):
-            self.controls = "EMPTY"
-        distinct = dict.fromkeys(limb for limb, _ in limb_ends)
+        self._set_defaults(armature, first_limb, is_hand)
+        limbs = [*dict.fromkeys(limb for limb, _ in limb_ends)]
         if self.chain_count not in (0, len(first_limb.bones)):
-            distinct = dict.fromkeys(
-                _with_length(armature, limb, self.chain_count) for limb in distinct
-            )
-        limbs = [*distinct]
-        notes: list[str] = []
-        for limb in [*limbs] if self.use_both_sides else ():
-            other = other_limb(armature, limb)
-            if other is None:
-                self.severity = "WARNING"
-                notes.append(msg("“{bone}” has no opposite side", bone=limb.tip(True)))
-            elif other not in limbs:
-                limbs.append(other)
+            resized = [_with_length(armature, limb, self.chain_count) for limb in limbs]
+            limbs = [*dict.fromkeys(resized)]
+        notes = self._add_other_sides(armature, limbs) if self.use_both_sides else []
         is_limitable = self.use_hinges and not joints_problem(armature)
         options = LimbOptions(
             self.use_rotation,
@@ -165,6 +151,27 @@ class FABRIK_OT_limb_add(Asking, bpy.types.Operator):
         targets = listed([items[i].subtarget or items[i].target.name for i in indices])
         report = msg("Added IK to {tips}: move {targets}", tips=tips, targets=targets)
         return joined(". ", [report, *notes, *warnings])
+
+    def _set_defaults(self, armature: bpy.types.Object, limb: Limb, is_hand: bool) -> None:
+        """Set the options that weren't chosen to what suits a limb."""
+        if not self.properties.is_property_set("use_rotation"):
+            self.use_rotation = is_hand
+        if not self.properties.is_property_set("chain_count"):
+            self.chain_count = len(limb.bones)
+        if not self.properties.is_property_set("controls") and uneditable_problem(armature):
+            self.controls = "EMPTY"
+
+    def _add_other_sides(self, armature: bpy.types.Object, limbs: list[Limb]) -> list[str]:
+        """Add the limbs opposite to some limbs to these, and return a message for each missing."""
+        notes: list[str] = []
+        for limb in [*limbs]:
+            other = other_limb(armature, limb)
+            if other is None:
+                self.severity = "WARNING"
+                notes.append(msg("“{bone}” has no opposite side", bone=limb.tip(True)))
+            elif other not in limbs:
+                limbs.append(other)
+        return notes
 
     def _forget_other(self) -> None:
         """In the redo panel, discard defaults computed for the other value of Finger."""

@@ -140,7 +140,9 @@ class ChainDrag:
                 self._input, self._frames, goal, SOLVER, ITERATIONS, TOLERANCE, influence=1.0
             )
         except (ValueError, ArithmeticError):
-            raise ProblemError("Too far away (single precision overflows): drag less far") from None
+            raise ProblemError(
+                "Too far away (single precision overflows): drag a shorter distance"
+            ) from None
         if len(self.bones) > 1:  # A single bone only points at the mouse.
             self.state = posture.state
         self._turns = dict(zip(self.bones, posture.rotations, strict=True))

@@ -99,8 +99,8 @@ class FABRIK_OT_drag(Refusing, bpy.types.Operator):
 
     whole_body: bool = defined(
         "Whole Body",
-        "Make the whole body follow the dragged bone while the standing feet stay. Always on "
-        "while any bone is pinned",
+        "Make the whole body follow the dragged bone while the standing feet stay in "
+        "place. Always on while any bone is pinned",
         options={"SKIP_SAVE"},
     )
 

@@ -45,7 +45,7 @@ def bake(
     moved = [hold for hold in holds if holds_of(hold[0])[hold[1]].bone in pose_bones(hold[0])]
     starts = [events_of(*hold)[0].frame for hold in moved if events_of(*hold)]
     if not starts:
-        raise ProblemError("Nothing is held: there is nothing to bake")
+        raise ProblemError("Nothing is held, so there's nothing to bake")
     things = [_thing(*hold) for hold in moved]
     start = min(scene.frame_start, floor(frame_of(scene, min(starts))))
     frames = list(range(start, scene.frame_end + 1))

@@ -186,7 +186,9 @@ def _add_event(
         )
     number = _number_of(item, holder, is_moved)
     if current == number:
-        raise ProblemError("“{bone}” is already held by it at this frame", bone=held.name)
+        raise ProblemError(
+            "“{bone}” is already held by the same holder at this frame", bone=held.name
+        )
     set_event(armature, index, frame, number)
     return armature
 

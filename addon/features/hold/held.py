@@ -223,7 +223,7 @@ class HeldBone(PrePassBone):
         return record.holder + record.before * (len(self.holders) + 1)
 
     def held_in(self, snapshot: Snapshot, frames: dict[tuple[int, int], Frame]) -> HeldInput | None:
-        """Return how it is held; None if nothing ever holds it.
+        """Return how a bone or object is held; None if nothing ever holds it.
 
         Args:
             snapshot: The frame.

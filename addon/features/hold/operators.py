@@ -264,8 +264,8 @@ class FABRIK_OT_release(Holding, bpy.types.Operator):
     bl_idname = "fabrik.release"
     bl_label = "Release"
     bl_description = (
-        "From this frame on, release it to its own parent. It doesn't jump. It continues from "
-        "there, or blends back to its own animation"
+        "From this frame on, return the held bone or object to its own parent, without a jump. "
+        "It continues from there, or blends back to its own animation"
     )
 
     frames: int = defined(

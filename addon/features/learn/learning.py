@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from itertools import pairwise
 from math import atan2, ceil, cos, floor, pi, radians, sin, sqrt
 from typing import Any, NamedTuple
@@ -10,8 +10,13 @@ from typing import Any, NamedTuple
 import bpy
 from mathutils import Matrix, Quaternion, Vector
 
+from fabrik_solver import WHOLE, Bone, Local, bone_frame, carried_turn
+from fabrik_solver.core.vectors import ORIGIN, quat_inverse, quat_product
+
 from ...blender import animation
+from ...blender.access import pose_bones
 from ...blender.rotation import channel_of, mode_of, quaternion
+from ...blender.skeleton import skeleton_of
 
 HINGE_SHARE = 0.99
 """Minimum share of the total rotation about an axis for a hinge joint."""
@@ -36,26 +41,53 @@ class LearnedLimit(NamedTuple):
 
 
 def rotations_of(bone: bpy.types.PoseBone, everywhere: bool) -> list[Quaternion]:
-    """Return a bone's rotations relative to its rest pose, in its armature's actions.
+    """Return the rotations of a bone's joint since rest, in its armature's actions.
 
-    They are sampled at each key, and at each frame from the first to the last key. Components
-    without keys have their rest values.
+    They are sampled at each key, and at each frame from the first to the last key.
 
     Args:
         bone: The pose bone.
         everywhere: Whether to use all actions in the file that rotate a bone with this name.
     """
     armature: Any = bone.id_data
-    mode = mode_of(bone)
-    channel, size = channel_of(mode)
-    path = bone.path_from_id(channel)
-    rest = [1.0, 0.0, 0.0, 0.0] if mode == 0 else [0.0, 0.0, 1.0, 0.0] if mode < 0 else [0.0] * 3
+    rig, posed = skeleton_of(armature), pose_bones(armature)
+    index = rig.index[bone.name]
+    # Limits apply relative to the posed parent, whatever is inherited.
+    line = [index] if rig.bone(index).inherit_rotation else rig.chain_up(index)
     rotations: list[Quaternion] = []
-    for curves in animation.curves_of(armature, path, size, everywhere):
-        for frame in _frames(curves.values()):
-            values = [curves[i].evaluate(frame) if i in curves else rest[i] for i in range(size)]
-            rotations.append(Quaternion(quaternion(mode, values)))
+    for clip in animation.clips_of(armature, everywhere):
+        tracks = [_Track(clip, posed[rig.names[i]], rig.bone(i)) for i in line]
+        for frame in _frames([curve for track in tracks for curve in track.curves]):
+            parent = WHOLE
+            for track in tracks[:-1]:
+                parent = bone_frame(track.bone, track.local(frame), parent)
+            carried = carried_turn(tracks[-1].bone, parent[0])
+            turn = tracks[-1].local(frame).rotation
+            rotations.append(Quaternion(quat_product(quat_inverse(carried), turn)))
     return rotations
+
+
+class _Track:
+    """The rotation and scale of a bone in an action."""
+
+    def __init__(self, clip: Any, posed: bpy.types.PoseBone, bone: Bone) -> None:
+        self.bone, self._mode = bone, mode_of(posed)
+        channel, self._size = channel_of(self._mode)
+        self._turns = animation.channel_of_clip(clip, posed.path_from_id(channel), self._size)
+        self._scales = animation.channel_of_clip(clip, posed.path_from_id("scale"), 3)
+        self.curves = [*self._turns.values()]
+
+    def local(self, frame: float) -> Local:
+        """Return its channels at a frame; components without keys have their rest values."""
+        mode = self._mode
+        rest = (1.0, 0.0, 0.0, 0.0) if mode == 0 else (0.0, 0.0, 1.0, 0.0) if mode < 0 else ORIGIN
+        turn = [_at(self._turns, i, frame, rest[i]) for i in range(self._size)]
+        x, y, z = [_at(self._scales, i, frame, 1.0) for i in range(3)]
+        return Local(ORIGIN, quaternion(mode, turn), (x, y, z))
+
+
+def _at(curves: Mapping[int, Any], index: int, frame: float, rest: float) -> float:
+    return curves[index].evaluate(frame) if index in curves else rest
 
 
 def _frames(curves: Any) -> list[float]:

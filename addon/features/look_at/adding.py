@@ -107,8 +107,8 @@ def refuse_tracked(armature: bpy.types.Object, bone: str) -> None:
             is_eye = bone in above and posed.bone.head_local == clicked.head_local
             if is_eye or con.subtarget == bone:
                 raise ProblemError(
-                    "“{bone}” looks at “{target}” by its constraint “{constraint}”: move that, or "
-                    "mute the constraint first",
+                    "“{bone}” looks at “{target}” through its constraint “{constraint}”: move that "
+                    "target, or mute the constraint first",
                     bone=posed.name,
                     target=con.subtarget,
                     constraint=con.name,

@@ -147,8 +147,8 @@ def mirror_joint(armature: bpy.types.Object, bone: str) -> list[str]:
 
 def _mirrored_flexion(stored: Stored, axes: Matrix) -> Stored:
     """Return a bone's stored flexion, mirrored; zero vectors stay zero."""
-    axis, found, linked = (vector(axes @ Vector(vec) * -1.0) for vec in stored)
-    return axis, found, linked
+    axis, detected, linked = (vector(axes @ Vector(vec) * -1.0) for vec in stored)
+    return axis, detected, linked
 
 
 def _mirrored_hinge(joint: FabrikJoint, axes: Matrix) -> dict[str, Any]:

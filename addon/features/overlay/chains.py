@@ -203,6 +203,25 @@ def _is_target_selected(chain: ChainPlan, layer: bpy.types.ViewLayer) -> bool:
     return any(aim is not None and aim.object.select_get(view_layer=layer) for aim in targets)
 
 
+def _goal(depsgraph: bpy.types.Depsgraph, chain: ChainPlan) -> Vec | None:
+    """Return where the tip should be, None without a target."""
+    if chain.target is None:
+        return None
+    target = place_of(depsgraph, chain.target)
+    return target[1] if chain.offset is None else point_in(target, chain.offset[1])
+
+
+def _missed(chain: ChainPlan, item: Any, distance: float, tolerance: float) -> float:
+    """Return by how much a tip misses its goal; 0 within the tolerance.
+
+    Motions and walks report their error; that of others may be older than the evaluated pose.
+    """
+    is_walking = chain.goal_source is not None and chain.goal_source.replaces_target
+    reports_error = not chain.kind.reaches or is_walking or chain.target_tie is not None
+    missed = item.error if reports_error else distance
+    return missed if item.state != "REACHED" and missed > tolerance else 0.0
+
+
 def _shown(
     plan: Plan,
     unit: UnitPlan,
@@ -221,10 +240,7 @@ def _shown(
     is_shown = settings(armature).active_index == chain.item
     is_active = is_shown and layer.objects.active in owners
     tip = joints[-1]
-    goal = tip
-    if chain.target is not None:
-        target = place_of(depsgraph, chain.target)
-        goal = target[1] if chain.offset is None else point_in(target, chain.offset[1])
+    goal = _goal(depsgraph, chain) or tip
     if chain.kind.gaze is not None:
         along = point_in(rig.now.frame(chain.bones[-1]), chain.kind.gaze(rig.item(chain)))
         tip = _gaze(point_in(rig.world, along), joints[-2], goal)
@@ -233,12 +249,6 @@ def _shown(
         goal = tip  # Feet, walks and lifted bodies change the goal.
     is_elsewhere = chain.goal_source is not None and chain.goal_source.replaces_target
     has_target = not is_elsewhere and chain.kind.needs_target
-    # Motions and walks report their error; that of others may be older than the evaluated pose.
-    reports_error = not chain.kind.reaches or is_elsewhere or chain.target_tie is not None
-    missed = 0.0
-    if item.state != "REACHED":
-        missed = item.error if reports_error else dist(tip, goal)
-        missed = missed if missed > rig.item(chain).tolerance * size_of(joints) else 0.0
     has_shell = is_active and (with_reach or item.state == "OUT_OF_REACH")
     pole = elbow = None
     if chain.pole is not None:
@@ -254,7 +264,7 @@ def _shown(
         pole,
         elbow,
         _shell(plan, unit, chain, rig, local) if has_shell else None,
-        missed,
+        _missed(chain, item, dist(tip, goal), rig.item(chain).tolerance * size_of(joints)),
         item.state,
         chain.kind.doing,
     )

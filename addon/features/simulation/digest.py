@@ -7,7 +7,7 @@ change it. Nor do names of data-blocks and bones, and the order of constraints.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from hashlib import blake2b
 from typing import Any
 
@@ -76,9 +76,7 @@ class Digest:
                 bone_sources.append((source.object, source.skeleton.names[source.bone]))
         for _ in walk_dependencies(starts, self._relations):
             pass
-        for ob, bones in self._bones.items():
-            order = [name for name in _all_bones(ob) if name in bones]
-            self._ranks[ob] = {name: rank for rank, name in enumerate(order)}
+        self._ranks = {ob: _ranks(_all_bones(ob), bones) for ob, bones in self._bones.items()}
         self._hash.update(repr([self._rank(*bone_source) for bone_source in bone_sources]).encode())
         for ob in self._bones:  # In the order of discovery.
             for part in self._of_object(ob):
@@ -316,6 +314,11 @@ def _targets(con: Any) -> list[tuple[bpy.types.Object | None, str]]:
 
 def _all_bones(ob: bpy.types.Object) -> list[str]:
     return pose_bones(ob).keys() if ob.pose is not None else []
+
+
+def _ranks(order: Iterable[str], bones: Collection[str]) -> dict[str, int]:
+    """Return the indices of some bones among these, in the order of all."""
+    return {name: rank for rank, name in enumerate(name for name in order if name in bones)}
 
 
 def _upward(ob: bpy.types.Object, names: Iterable[str]) -> set[str]:

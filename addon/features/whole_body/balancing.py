@@ -30,11 +30,11 @@ def known_roles(armature: bpy.types.Object, shown: bpy.types.Object) -> Roles:
         armature: The armature.
         shown: Its evaluated copy.
     """
-    known, names = part(_KnownRoles), skeleton_of(armature).names
-    before = known.get(armature.session_uid)
-    if before is None or before[0] != names:
-        before = known[armature.session_uid] = names, roles_of(armature, shown)
-    return before[1]
+    cache, names = part(_KnownRoles), skeleton_of(armature).names
+    cached = cache.get(armature.session_uid)
+    if cached is None or cached[0] != names:
+        cached = cache[armature.session_uid] = names, roles_of(armature, shown)
+    return cached[1]
 
 
 def loads_of(armature: bpy.types.Object, shown: bpy.types.Object, roles: Roles) -> dict[str, Load]:
@@ -54,8 +54,8 @@ def loads_of(armature: bpy.types.Object, shown: bpy.types.Object, roles: Roles) 
         if name in bones:
             # Importers guess the tails of last bones.
             last = bones[name].head if is_person else bones[name].tail
-            after = roles.after.get(name, "")
-            end = bones[after].head if after in bones else last
+            end_name = roles.after.get(name, "")
+            end = bones[end_name].head if end_name in bones else last
             middle = vector((bones[name].head + end) / 2.0)
             loads[name] = mass * factors.get(name, 1.0), middle
     return loads
@@ -74,8 +74,8 @@ def _volumes(bones: Any) -> dict[str, float]:
 def added(loads: Iterable[Load]) -> Load:
     """Return several masses as one at their common center; without mass it is at the origin."""
     whole, sums = 0.0, ORIGIN
-    for mass, place in loads:
-        whole, sums = whole + mass, add(sums, scaled(place, mass))
+    for mass, center in loads:
+        whole, sums = whole + mass, add(sums, scaled(center, mass))
     return whole, scaled(sums, 1.0 / whole) if whole > 0.0 else ORIGIN
 
 
@@ -91,7 +91,7 @@ def support_of(bones: Any, pinned: Iterable[str], roles: Roles, force: float = 0
     corners: list[Vec] = []
     for name in pinned:
         if name in bones:
-            after = roles.after.get(name, "")
-            end = bones[after].head if after in bones else bones[name].tail
+            end_name = roles.after.get(name, "")
+            end = bones[end_name].head if end_name in bones else bones[name].tail
             corners += [vector(bones[name].head), vector(end)]
     return Support(corners, roles.up, force)

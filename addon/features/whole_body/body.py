@@ -13,6 +13,7 @@ from fabrik_solver import (
     Limit,
     Local,
     bone_frame,
+    carried_turn,
     inverse,
     moved_location,
     point_in,
@@ -29,10 +30,12 @@ from fabrik_solver.core.vectors import (
     dot,
     length,
     mat_determinant,
+    mat_product,
     orthonormalize,
     quat_about,
     quat_inverse,
     quat_log,
+    quat_matrix,
     quat_of,
     quat_product,
     rotate,
@@ -166,6 +169,7 @@ class Body:
         self._facts, self._frames, self._locals, self._above = bones, frames, locals_, above
         self._axes = {b: rotation_of(frames[b][0], locals_[b].scale) for b in self.bones}
         self._index = {bone: i for i, bone in enumerate(self.joints)}
+        self._turns = {b: self._joint_turn(b, locals_[b].rotation) for b in self.bones}
         self._clavicle = min(clavicle, MOST_SHARE)
         heads = [frames[bone][1] for bone in self.bones]
         self.size = max(length(sub(head, heads[0])) for head in heads)
@@ -239,8 +243,33 @@ class Body:
             links.append(Link([above, i], [axis, scaled(hinge.axis, -KNEE)], room, HAMSTRING))
         return links
 
+    def _is_carried(self, bone: int) -> bool:
+        """Return whether a bone follows its parent by its channel, as it doesn't inherit rotation.
+
+        Joint limits apply relative to the parent, so those that have one do, as in chains.
+        """
+        facts = self._facts[bone]
+        is_limited = facts.bends and facts.limit is not None
+        return is_limited and not self.rig.bone(bone).inherit_rotation
+
+    def _carried(self, bone: int, turned: Quat = QUAT_IDENTITY) -> Quat:
+        """Return the local rotation with which a bone follows its parent.
+
+        Args:
+            bone: A bone for which `_is_carried`.
+            turned: A further rotation of its parent since the pose.
+        """
+        parent, _ = self._frames.get(self.rig.parents[bone], self._above)
+        return carried_turn(self.rig.bone(bone), mat_product(quat_matrix(turned), parent))
+
+    def _joint_turn(self, bone: int, rotation: Quat) -> Quat:
+        """Return the rotation of a bone's joint, to which limits apply, from its channel."""
+        if not self._is_carried(bone):
+            return rotation
+        return quat_product(quat_inverse(self._carried(bone)), rotation)
+
     def _joint(self, bone: int, is_free: bool, load: Load) -> WholeBodyJoint:
-        facts, turn, preferred = self._facts[bone], self._locals[bone].rotation, ORIGIN
+        facts, turn, preferred = self._facts[bone], self._turns[bone], ORIGIN
         is_following = facts.follows in self._index
         limit = limited(facts.limit, facts.locks, turn)
         if not facts.bends or (facts.follows >= 0 and self._clavicle == 0.0):
@@ -255,7 +284,7 @@ class Body:
             self._frames[bone][1],
             self._axes[bone],
             is_free=is_free and bone == self.root and self.can_move,
-            inherits=facts.inherits,
+            inherits=facts.inherits or self._is_carried(bone),
             stiffness=facts.stiffness,
             resistances=self._resistances(bone),
             limit=limit,
@@ -277,11 +306,11 @@ class Body:
 
     def _since_standing(self, bone: int) -> Quat:
         """Return the local rotation of a bone since the pose in which the body stands."""
-        return quat_product(quat_inverse(self._facts[bone].standing), self._locals[bone].rotation)
+        return quat_product(quat_inverse(self._facts[bone].standing), self._turns[bone])
 
     def _hinge(self, bone: int, flexion: Vec) -> tuple[Hinge, float]:
         """Return the hinge of an elbow or knee in its own axes, and its angle, 0 for straight."""
-        axis = rotate(quat_inverse(self._locals[bone].rotation), flexion)
+        axis = rotate(quat_inverse(self._turns[bone]), flexion)
         about = rotate(self._axes[bone], axis)
         upper = self.joints[self.joint_of(self._facts[bone].carrier)]
         head = self._frames[bone][1]
@@ -374,10 +403,15 @@ class Body:
 
     def turned(self, pose: WholeBodyPose) -> dict[int, Quat]:
         """Return the local rotations of the joints in a pose."""
-        return {
-            bone: quat_product(self._locals[bone].rotation, turn)
-            for bone, turn in zip(self.joints, pose.turns, strict=True)
-        }
+        turns: dict[int, Quat] = {}
+        for bone, turn in zip(self.joints, pose.turns, strict=True):
+            turns[bone] = quat_product(self._turns[bone], turn)
+            if self._is_carried(bone):
+                parent, change = self.rig.parents[bone], QUAT_IDENTITY
+                if parent in self._facts:
+                    _, change = self.placed(pose, parent, ORIGIN)
+                turns[bone] = quat_product(self._carried(bone, change), turns[bone])
+        return turns
 
     def moved(self, pose: WholeBodyPose) -> Vec:
         """Return the location channel of the first bone in a pose."""

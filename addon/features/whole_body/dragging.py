@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from math import dist
 
 import bpy
 
-from fabrik_solver import inverse, point_in
+from fabrik_solver import point_in
 from fabrik_solver.core.vectors import (
     IDENTITY,
     ORIGIN,
@@ -70,7 +70,7 @@ from .settings import (
     pin_kind,
     set_pin,
 )
-from .targets import DrivenLimb, driven_limbs, posed_chains
+from .targets import DrivenLimb, PosedChain, driven_limbs, posed_chains
 
 REACHED = 1e-4
 """The largest miss of the dragged point that counts as reached, as a fraction of the body."""
@@ -143,12 +143,13 @@ class WholeBodyDrag:
         self._pins = [pin for pin in pins if carriers.carries(root, pin.bone)]
         chains = [chain for chain in chains if carriers.carries(root, chain.bones[-1])]
         self._limbs = driven_limbs(depsgraph, armature, chains, rig.below({root}))
-        constrained = {bone for chain in chains for bone in chain.bones}
+        constrained = _bones_of(chains)
         body = planned_body(armature)
         shown = constrained if body is None else constrained.union(body.bones)
-        kept = constrained - {bone for limb in self._limbs for bone in limb.chain.bones}
-        settled = {bone for limb in self._limbs if limb.is_settled for bone in limb.chain.bones}
-        self._not_written = settled | kept
+        kept = constrained - _bones_of([limb.chain for limb in self._limbs])
+        self._not_written = kept | _bones_of(
+            [limb.chain for limb in self._limbs if limb.is_settled]
+        )
         self._posed = PosedBody(
             depsgraph,
             armature,
@@ -164,25 +165,13 @@ class WholeBodyDrag:
             shown,
             kept,
         )
-        if self._bone == root and (holder := self._posed.holder(root)):
-            raise ProblemError(
-                "“{bone}” is held in place by its constraint “{constraint}”: mute it, or drag "
-                "another bone",
-                bone=rig.names[root],
-                constraint=holder,
-            )
+        self._check_is_free(root)
         is_held = any(pin.bone not in self._bones for pin in self._pins)
         is_free = is_held or bool(self._limbs) or self._bone == root
         is_balanced = bool(self._roles.masses) and body_settings(armature).use_balance
         self._body = self._posed.solver(is_free, self._loads(evaluated) if is_balanced else {})
         self._world = matrix_frame(evaluated.matrix_world)
-        try:
-            self._to_armature = inverse(self._world)[0]
-        except ValueError:
-            raise ProblemError(
-                "“{object}” has zero scale or an invalid transform: change its scale",
-                object=armature.name,
-            ) from None
+        self._to_armature = rig.from_world(self._world)[0]
         self._turn = quat_of(orthonormalize(self._world[0]) or IDENTITY)
         self._starts = [self._posed.point_of(bone) for bone in self._bones]
         self._end = self._posed.in_bone(self._bone, self._starts[0])
@@ -198,6 +187,20 @@ class WholeBodyDrag:
             self._support = support_of(pose_bones(evaluated), names, self._roles, pulled)
         self._hold()
         self._staying = self._independent()
+
+    def _check_is_free(self, root: int) -> None:
+        """Check that what is dragged isn't a root that is held in place.
+
+        Raises:
+            ProblemError: If it is.
+        """
+        if self._bone == root and (holder := self._posed.holder(root)):
+            raise ProblemError(
+                "“{bone}” is held in place by its constraint “{constraint}”: mute it, or drag "
+                "another bone",
+                bone=skeleton_of(self.object).names[root],
+                constraint=holder,
+            )
 
     def _loads(self, shown: bpy.types.Object) -> dict[int, Load]:
         """Return what the joints of the body carry, by their index."""
@@ -230,7 +233,7 @@ class WholeBodyDrag:
         ]
 
     def _priced(self, weight: float) -> float:
-        """Return the weight of a goal of a person; what is no person reaches at any price."""
+        """Return the weight of a goal of a person; any other body reaches at any price."""
         return weight * self._stature if self._roles.posture else 1.0
 
     def _size_in_legs(self) -> float:
@@ -277,8 +280,8 @@ class WholeBodyDrag:
                 rotation_weights=pin.rotation_weights,
             )
             wanted.append(Wanted(pin.bone, goal))
-        wanted += self._targets({one.bone for one in wanted})
-        oriented = {one.bone for one in wanted if one.goal.rotation is not None}
+        wanted += self._targets({bone_goal.bone for bone_goal in wanted})
+        oriented = {bone_goal.bone for bone_goal in wanted if bone_goal.goal.rotation is not None}
         for name, weights in self._orientations():
             bone = posed.rig.index.get(name, -1)
             if bone in posed.bones and bone not in oriented:
@@ -342,7 +345,7 @@ class WholeBodyDrag:
 
     def _independent(self) -> list[DrivenLimb]:
         """Return the limbs that nothing else hangs on: their targets stay, also out of reach."""
-        wanted = [*self._bones, *(one.bone for one in self._held if one.goal.rank != SOFT)]
+        wanted = [*self._bones, *(held.bone for held in self._held if held.goal.rank != SOFT)]
         staying: list[DrivenLimb] = []
         for limb in self._limbs:
             last = limb.chain.bones[-1]
@@ -405,9 +408,11 @@ class WholeBodyDrag:
             )
         except (ValueError, ArithmeticError):
             self._hold()  # What was learned there may be infinite.
-            raise ProblemError("Too far away (single precision overflows): drag less far") from None
+            raise ProblemError(
+                "Too far away (single precision overflows): drag a shorter distance"
+            ) from None
         missed = max(pose.misses[: len(dragged)])
-        is_reached = missed <= max(near, REACHED) * posed.size  # A lag is no lack of reach.
+        is_reached = missed <= max(near, REACHED) * posed.size  # Lagging isn't missing.
         self.state = "REACHED" if is_reached else "OUT_OF_REACH"
 
     def _write(self, pose: WholeBodyPose) -> None:
@@ -418,13 +423,13 @@ class WholeBodyDrag:
         self._move_pins(self._displacement)
 
     def _move_pins(self, displacement: Vec) -> None:
-        """Let the places of the pins of what is dragged go along, in world space."""
-        now = [
+        """Move the places of the dragged bones' pins with them, in world space."""
+        displacements = [
             mat_apply(self._world[0], sub(there, start))
             for there, start in zip(self._places(displacement), self._starts, strict=True)
         ]
-        for placed, way in zip(self._placed, [displacement, *now[1:]], strict=False):
-            placed.move_by(way)
+        for placed, offset in zip(self._placed, [displacement, *displacements[1:]], strict=False):
+            placed.move_by(offset)
 
     def _move(self, limb: DrivenLimb, pose: WholeBodyPose) -> None:
         """Move the target and the pole of a limb to where they give a pose."""
@@ -469,12 +474,12 @@ class WholeBodyDrag:
     def _keyed(self) -> set[int]:
         """Return the bones that auto-keying keys."""
         posed, keying = self._posed, body_settings(self.object).keying
-        own = {posed.joints[posed.joint_of(bone)] for bone in self._bones}
+        dragged_joints = {posed.joints[posed.joint_of(bone)] for bone in self._bones}
         if keying == BONE:
-            return own
+            return dragged_joints
         if keying == BODY_PART:
-            wanted = {self._part(bone) for bone in own} - {""}
-            return own | {bone for bone in posed.bones if self._part(bone) in wanted}
+            wanted = {self._part(bone) for bone in dragged_joints} - {""}
+            return dragged_joints | {bone for bone in posed.bones if self._part(bone) in wanted}
         return {*posed.bones}
 
     def _part(self, bone: int) -> str:
@@ -525,3 +530,7 @@ class WholeBodyDrag:
         for limb in self._limbs:
             for control in limb.controls:
                 control.restore()
+
+
+def _bones_of(chains: Iterable[PosedChain]) -> set[int]:
+    return {bone for chain in chains for bone in chain.bones}

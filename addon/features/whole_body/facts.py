@@ -43,7 +43,7 @@ def facts_of(
         bone: The bone.
         root: The bone that moves the body.
         posed: The bones that constraints pose, which bend whatever their own constraints are.
-        kept: Those that go along with their parent, because their constraints decide.
+        kept: Those that follow their parent, because their constraints pose them.
         is_planned: Whether only what the plan sees counts of how an elbow or knee flexes: what is
             stored, and the rest pose.
 

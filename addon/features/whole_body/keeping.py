@@ -55,10 +55,14 @@ def keep(armature: bpy.types.Object, bone: str, frames: str) -> list[str]:
         ProblemError: If its body cannot be posed; nothing has changed then.
     """
     planner.discard_if_outdated()  # Bones may have been renamed since.
-    pin, own, roles = pin_of(armature, bone), body_settings(armature), roles_of(armature, bone=bone)
-    before, uses = (_copied(pin), own.up_axis), uses_of(armature)
+    pin, settings, roles = (
+        pin_of(armature, bone),
+        body_settings(armature),
+        roles_of(armature, bone=bone),
+    )
+    previous, uses = (_copied(pin), settings.up_axis), uses_of(armature)
     pin.location, pin.rotation = shown_place(armature, bone, roles)
-    own.up_axis = nearest_axis(Vector(roles.up), AXES)
+    settings.up_axis = nearest_axis(Vector(roles.up), AXES)
     pin.frames = frames
     if frames == POSING:
         return []
@@ -67,11 +71,11 @@ def keep(armature: bpy.types.Object, bone: str, frames: str) -> list[str]:
         if body is not None and body.refusal:
             raise ProblemError(body.refusal)
     except ProblemError:
-        _paste(pin, before[0])
-        own.up_axis = before[1]
+        _paste(pin, previous[0])
+        settings.up_axis = previous[1]
         raise
     store_found(armature, roles.hinges, uses, SOURCES)
-    others = [one for one in pins_of(armature) if one.bone != bone and one.frames != POSING]
+    others = [other for other in pins_of(armature) if other.bone != bone and other.frames != POSING]
     if frames != PLACE or others:
         return []
     feet = [foot for foot in roles.feet if pin_kind(armature, foot) == NONE and foot != bone]
@@ -86,12 +90,12 @@ def shown_place(armature: bpy.types.Object, name: str, roles: Roles) -> tuple[Ve
     shown = armature.evaluated_get(updated())
     bone: Any = pose_bones(shown)[name]
     _, turn, _ = (shown.matrix_world @ bone.matrix).decompose()
-    place = shown.matrix_world @ roles.pinned_end(bone)
-    return vector(place), (turn.w, turn.x, turn.y, turn.z)
+    location = shown.matrix_world @ roles.pinned_end(bone)
+    return vector(location), (turn.w, turn.x, turn.y, turn.z)
 
 
 def planned_body(armature: bpy.types.Object) -> KeptBody | None:
-    """Return the body of an armature that the present plan poses, None if there is none."""
+    """Return the body of an armature that the present plan poses, or None."""
     body = _planned(armature)
     return None if body is None or body.refusal else body
 
@@ -109,7 +113,7 @@ def pins_problem(armature: bpy.types.Object) -> str:
 
 
 class DraggedPlace:
-    """The place of a pin whose bone is dragged, which goes along.
+    """The place of a pin that moves with its dragged bone.
 
     Pins are removed and added meanwhile, so that none is held on to.
     """
@@ -147,11 +151,11 @@ class DraggedPlace:
 
 def _copied(pin: FabrikPin) -> dict[str, object]:
     """Return what is lost of a pin when it is removed, besides the settings of the tool."""
-    place, rotation = tuple(pin.location), tuple(pin.rotation)
+    location, rotation = tuple(pin.location), tuple(pin.rotation)
     return {
         "frames": pin.frames,
         "influence": pin.influence,
-        "location": place,
+        "location": location,
         "rotation": rotation,
     }
 
@@ -209,10 +213,10 @@ def bake(scene: bpy.types.Scene, layer: bpy.types.ViewLayer, armature: bpy.types
         for pin in pins_of(armature):
             pin.frames = POSING
         planner.discard()
-        after = finish(play(scene, frames, lambda _: heads()))
+        baked = finish(play(scene, frames, lambda _: heads()))
     layer.update()
-    pairs = zip([row for _, row in seen], after, strict=True)
-    return Baked(len(names), max(max(map(dist, was, now)) for was, now in pairs))
+    pairs = zip([row for _, row in seen], baked, strict=True)
+    return Baked(len(names), max(max(map(dist, was, baked_row)) for was, baked_row in pairs))
 
 
 def _key(bone: Any, frames: Sequence[int], rows: Sequence[tuple[Quat, Vec]], moves: bool) -> None:
@@ -222,4 +226,4 @@ def _key(bone: Any, frames: Sequence[int], rows: Sequence[tuple[Quat, Vec]], mov
     turns = [channel_values(mode, turn, list(getattr(bone, name))) for turn, _ in rows]
     set_keys(bone, name, frames, [*zip(*continuous(mode, turns), strict=True)])
     if moves:
-        set_keys(bone, "location", frames, [*zip(*[place for _, place in rows], strict=True)])
+        set_keys(bone, "location", frames, [*zip(*[location for _, location in rows], strict=True)])

@@ -147,19 +147,19 @@ class KeptBody(PrePassBone):
     def locks_now(self, armature: bpy.types.Object) -> Locks:
         """Return the locks of its bones, and their native IK settings.
 
-        There is no notification of their changes.
+        Blender doesn't notify of their changes.
 
         Args:
             armature: The armature, or its copy that has them.
         """
         bones: Any = pose_bones(armature)
-        found: list[object] = []
+        locks: list[object] = []
         for name in [self.rig.names[bone] for bone in self.bones]:
             bone = bones[name]
-            found += [bone.rotation_mode, bone.lock_rotations_4d, bone.lock_rotation_w]
-            found += [*bone.lock_rotation, *bone.lock_location]
-            found += native_values(bone)
-        return tuple(found)
+            locks += [bone.rotation_mode, bone.lock_rotations_4d, bone.lock_rotation_w]
+            locks += [*bone.lock_rotation, *bone.lock_location]
+            locks += native_values(bone)
+        return tuple(locks)
 
     def _facts_with(self, locks: Locks, armature: bpy.types.Object) -> dict[int, BodyBone]:
         """Return what is known of its bones with the locks of now."""
@@ -179,7 +179,7 @@ class KeptBody(PrePassBone):
         """Return its FK pose and its places; None if none has any influence.
 
         Raises:
-            ProblemError: If one is no place.
+            ProblemError: If a pin's place is invalid.
         """
         with self._noting():
             return self._read(snapshot)
@@ -192,7 +192,7 @@ class KeptBody(PrePassBone):
         if self.pins[-1].number >= len(items):  # The copy was made before a pin was added.
             items = pins_of(rig.object)
         places = tuple([_place_of(items[pin.number]) for pin in self.pins if pin.is_placed])
-        if not any(place.influence for place in places):
+        if not any(pin_place.influence for pin_place in places):
             return None
         beneath = pose.beneath(self.bones) if self.is_layered else None
         return PinnedBodyInput(
@@ -242,9 +242,11 @@ class KeptBody(PrePassBone):
                 "the bone again",
                 object=rig.object.name,
             ) from None
-        given = {bone: local.rotation for bone, local in locals_.items()}
-        turns = given | body.turned(solved)
-        rotations = [n for bone in self.bones for n in quat_compatible(turns[bone], given[bone])]
+        fk_rotations = {bone: local.rotation for bone, local in locals_.items()}
+        turns = fk_rotations | body.turned(solved)
+        rotations = [
+            n for bone in self.bones for n in quat_compatible(turns[bone], fk_rotations[bone])
+        ]
         moved = body.moved(solved) if moves else locals_[self.bone].location
         locations = {self.bone: moved} if self.more else NOTHING
         return SolveResult(inputs, self.bones, rotations, (), NOTHING, locations)
@@ -258,12 +260,14 @@ class KeptBody(PrePassBone):
             point = location = body.point_of(pin.bone)
             rotation = QUAT_IDENTITY
             if pin.is_placed:
-                place = next(left)
-                location = mix(point, point_in(to_armature, place.location), place.influence)
-                there = quat_product(turn, place.rotation)
+                pin_place = next(left)
+                location = mix(
+                    point, point_in(to_armature, pin_place.location), pin_place.influence
+                )
+                there = quat_product(turn, pin_place.rotation)
                 change = quat_product(there, quat_inverse(body.axes(pin.bone)))
                 change = quat_compatible(change, QUAT_IDENTITY)
-                rotation = slerp(QUAT_IDENTITY, change, place.influence)
+                rotation = slerp(QUAT_IDENTITY, change, pin_place.influence)
             goal = WholeBodyGoal(
                 body.joint_of(pin.bone),
                 point,
@@ -275,9 +279,9 @@ class KeptBody(PrePassBone):
             )
             wanted.append(Wanted(pin.bone, goal))
         for bone, weight in self.staying:
-            place, joint = body.head(bone), body.joint_of(bone)
+            pin_place, joint = body.head(bone), body.joint_of(bone)
             goal = WholeBodyGoal(
-                joint, place, SOFT, location=place, rotation=QUAT_IDENTITY, weight=weight
+                joint, pin_place, SOFT, location=pin_place, rotation=QUAT_IDENTITY, weight=weight
             )
             wanted.append(Wanted(bone, goal))
         return wanted
@@ -381,11 +385,13 @@ def _place_of(pin: FabrikPin) -> Place:
     """Return the place of a pin at this frame.
 
     Raises:
-        ProblemError: If it is none.
+        ProblemError: If its place is invalid.
     """
     influence = min(max(pin.influence, 0.0), 1.0)
     w, x, y, z = pin.rotation
-    place = Place(influence, vector(pin.location), quat_unit((w, x, y, z)))
-    if not isfinite(sum([influence, *place.location, *place.rotation])):
-        raise ProblemError("The pin of “{bone}” has an invalid place: pin it again", bone=pin.bone)
-    return place
+    pin_place = Place(influence, vector(pin.location), quat_unit((w, x, y, z)))
+    if not isfinite(sum([influence, *pin_place.location, *pin_place.rotation])):
+        raise ProblemError(
+            "The pin of “{bone}” has an invalid location: pin it again", bone=pin.bone
+        )
+    return pin_place

@@ -43,7 +43,7 @@ KIND_ITEMS = (
 )
 
 WHILE_PLAYING = {
-    PLACE: msg("“{bone}” is pinned to its place during playback, and the body follows"),
+    PLACE: msg("Pinned “{bone}”: it stays in place during playback too, and the body follows"),
     ANIMATION: msg("“{bone}” stays where its animation puts it while the body follows other pins"),
 }
 
@@ -115,8 +115,8 @@ class FABRIK_OT_pin(Working, bpy.types.Operator):
                 name=name,
                 object=armature.name,
             )
-        before = pin_kind(armature, name)
-        kind = AFTER[before] if self.kind == NEXT else self.kind
+        previous = pin_kind(armature, name)
+        kind = AFTER[previous] if self.kind == NEXT else self.kind
         set_pin(armature, name, kind)
         done = msg(DONE[kind], bone=name)
         if kind == NONE or not self.properties.is_property_set("frames"):
@@ -124,7 +124,7 @@ class FABRIK_OT_pin(Working, bpy.types.Operator):
         try:
             feet = keep(armature, name, self.frames)
         except ProblemError:
-            set_pin(armature, name, before)
+            set_pin(armature, name, previous)
             raise
         if self.frames != POSING:
             done = msg(WHILE_PLAYING[self.frames], bone=name)

@@ -137,7 +137,7 @@ def shown_balance(context: bpy.types.Context) -> tuple[Vec, Vec, list[Vec]] | No
     area = support.area()
     if mass == 0.0 or not area:
         return None
-    places = [point_in(world, place) for place in (centre, support.below(centre), *area)]
+    places = [point_in(world, point) for point in (centre, support.below(centre), *area)]
     return places[0], places[1], places[2:]
 
 
@@ -156,10 +156,10 @@ def _is_shown(context: bpy.types.Context) -> bool:
 def _draw_balance() -> None:
     context = bpy.context
     try:
-        found = shown_balance(context) if _is_shown(context) else None
-        if found is None:
+        balance = shown_balance(context) if _is_shown(context) else None
+        if balance is None:
             return
-        centre, below, area = found
+        centre, below, area = balance
         colour = palette(context).target
         strokes = Strokes()
         strokes.fan(area, faint(colour, AREA))
@@ -180,12 +180,12 @@ def _draw_dots() -> None:
         colours, size = palette(context), RADIUS * pixel(context)
         dots = [
             # Twice the area if the rotation is pinned as well.
-            Dot(place, size * (sqrt(2.0) if is_oriented else 1.0), colours.end)
-            for place, is_oriented in shown_pins(context)
+            Dot(point, size * (sqrt(2.0) if is_oriented else 1.0), colours.end)
+            for point, is_oriented in shown_pins(context)
         ]
-        found = shown_balance(context)
-        if found is not None:
-            dots.append(Dot(found[0], size, colours.target))
+        balance = shown_balance(context)
+        if balance is not None:
+            dots.append(Dot(balance[0], size, colours.target))
         region, view = cast(Any, context.region), cast(Any, context.region_data)
         draw_dots(region, view, dots)
     except Exception:

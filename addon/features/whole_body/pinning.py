@@ -13,7 +13,7 @@ from ...blender.access import pose_bones
 from ...blender.errors import ProblemError
 from ...blender.skeleton import vector
 from ...body.carriers import Carriers
-from .roles import STANDING, Roles
+from .roles import STANDING_HEIGHT, Roles
 from .settings import BOTH, pinned_bone, pins_of
 from .targets import PosedChain
 
@@ -57,7 +57,9 @@ def meant_bone(
     """
     index = carriers.rig.index
     named = index[roles.named(bone)]
-    of_foot = [one for one in carriers.up(named) if carriers.rig.names[one] in roles.reached]
+    of_foot = [
+        carrier for carrier in carriers.up(named) if carriers.rig.names[carrier] in roles.reached
+    ]
     named = of_foot[-1] if of_foot else named
     for chain in chains:
         target = chain.target
@@ -108,6 +110,8 @@ def standing_feet(armature: bpy.types.Object, roles: Roles) -> list[str]:
     lowest: dict[str, float] = {}
     for name in roles.feet:
         below = (bones[name], *bones[name].children_recursive)
-        lowest[name] = min(dot(vector(end), up) for one in below for end in (one.head, one.tail))
-    floor = min(lowest.values(), default=0.0) + STANDING * roles.size
+        lowest[name] = min(
+            dot(vector(end), up) for foot_bone in below for end in (foot_bone.head, foot_bone.tail)
+        )
+    floor = min(lowest.values(), default=0.0) + STANDING_HEIGHT * roles.size
     return [name for name, height in lowest.items() if height <= floor]

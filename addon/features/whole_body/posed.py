@@ -80,21 +80,21 @@ class PosedBody(Body):
             pulled: The bones that goals are for.
             clavicle: The share of clavicles in the rotation of arms.
             posed: The bones that constraints pose, so that their channels do not show how they are.
-            kept: Those that go along with their parent, because their constraints decide.
+            kept: Those that follow their parent, because their constraints pose them.
 
         Raises:
             ProblemError: If it cannot be posed.
         """
         rig = skeleton_of(armature)
         self._armature, self._is_posed = armature, posed
-        now = self._now = Evaluated(armature.evaluated_get(depsgraph))
+        evaluated = self._now = Evaluated(armature.evaluated_get(depsgraph))
         ends = [*pulled, *(rig.index[name] for name in roles.ends if name in rig.index)]
         bones = bones_between(carriers, root, ends)
         facts = {
             bone: facts_of(armature, roles, carriers, bone, root, posed, kept) for bone in bones
         }
-        frames = {bone: now.frame(bone) for bone in bones}
-        above = WHOLE if rig.parents[root] < 0 else now.frame(rig.parents[root])
+        frames = {bone: evaluated.frame(bone) for bone in bones}
+        above = WHOLE if rig.parents[root] < 0 else evaluated.frame(rig.parents[root])
         if not all(_is_finite(frames[bone]) for bone in bones):
             raise ProblemError(
                 "“{name}” can't be dragged, because “{armature}” has zero scale or an invalid "
@@ -136,16 +136,16 @@ class PosedBody(Body):
         if bone not in self._is_posed:
             return self._start
         rest = self.rig.bone(bone)
-        way = sub(frames[bone][1], point_in(above, head_in_parent(rest, Local(self._start))))
-        return moved_location(rest, self._start, above[0], way)
+        offset = sub(frames[bone][1], point_in(above, head_in_parent(rest, Local(self._start))))
+        return moved_location(rest, self._start, above[0], offset)
 
     def _bone(self, bone: int) -> Any:
         return pose_bones(self._armature)[self.rig.names[bone]]
 
     def holder(self, bone: int) -> str:
         """Return the name of the constraint that decides where a bone is; empty if none does."""
-        found = active_constraints(self._bone(bone))
-        return next((con.name for con in found if con.type not in TURNING), "")
+        constraints = active_constraints(self._bone(bone))
+        return next((con.name for con in constraints if con.type not in TURNING), "")
 
     def _is_location_fixed(self, root: int) -> bool:
         bone = self._bone(root)
@@ -225,14 +225,14 @@ class PosedBody(Body):
 
     def channels(self, bones: Collection[int]) -> list[tuple[Any, str]]:
         """Return the channels that posing some bones sets: their pose bone, and the name."""
-        found = [
+        channels = [
             (self._bone(bone), self._rotations[bone].channel)
             for bone in self.joints
             if bone in bones and not self._rotations[bone].is_fixed
         ]
         if self.can_move and self.root in bones:
-            found.append((self._bone(self.root), "location"))
-        return found
+            channels.append((self._bone(self.root), "location"))
+        return channels
 
 
 def _is_finite(frame: Frame) -> bool:

@@ -8,8 +8,8 @@ from typing import Final
 from fabrik_solver.core.vectors import Vec
 
 LEAST: Final = 0.5
-"""The least share of the expected way that points have to be shown to go, for it to tell the
-derivative; less would ask for many times the way that is wanted."""
+"""The least fraction of the expected movement that points must show, for it to determine the
+derivative. A smaller one would ask for many times the desired movement."""
 
 
 class Response:
@@ -41,11 +41,11 @@ class Response:
     def asked(self, wanted: Sequence[Vec]) -> list[Vec]:
         """Return where to ask points to go, so that they are shown where they are wanted."""
         there = _numbers(wanted)
-        way = _minus(there, self._shown)
+        lag = _minus(there, self._shown)
         shift = _minus(self._asked, self._shown)
         numbers = [
-            place + (moved + _dot(row, way))
-            for place, moved, row in zip(there, shift, self._excess, strict=True)
+            target + (moved + _dot(row, lag))
+            for target, moved, row in zip(there, shift, self._excess, strict=True)
         ]
         return [(x, y, z) for x, y, z in zip(*[iter(numbers)] * 3, strict=True)]
 
@@ -55,21 +55,24 @@ class Response:
         Args:
             asked: Where they were asked to go.
             shown: Where they are shown.
-            is_regular: Whether that tells the derivative. If not, each point is next asked to go
-                further by what it missed.
+            is_regular: Whether this determines the derivative. If not, each point is next moved
+                further by the distance it missed.
         """
         there, here = _numbers(asked), _numbers(shown)
-        way, seen = _minus(there, self._asked), _minus(here, self._shown)
+        asked_step, seen = _minus(there, self._asked), _minus(here, self._shown)
         self._asked, self._shown = there, here
         excess = self._excess
         columns = zip(*excess, strict=True)
-        back = [one + _dot(way, column) for one, column in zip(way, columns, strict=True)]
+        back = [
+            step + _dot(asked_step, column)
+            for step, column in zip(asked_step, columns, strict=True)
+        ]
         scale = _dot(back, seen)
-        if not is_regular or scale <= LEAST * _dot(way, way):
+        if not is_regular or scale <= LEAST * _dot(asked_step, asked_step):
             self._forget_derivative()
             return
-        for row, one, other in zip(excess, way, seen, strict=True):
-            missing = (one - other - _dot(row, seen)) / scale
+        for row, step, other in zip(excess, asked_step, seen, strict=True):
+            missing = (step - other - _dot(row, seen)) / scale
             row[:] = [value + missing * part for value, part in zip(row, back, strict=True)]
 
 

@@ -26,7 +26,7 @@ and legs as limp as the arm lean far over for a hand that waves, as it is far fr
 CLAVICLE: Final = 2.0
 """The stiffness of a clavicle against leaving its share in the rotation of the arm."""
 
-STANDING: Final = 0.05
+STANDING_HEIGHT: Final = 0.05
 """How much higher than the lowest foot one stands, as a fraction of the character's size."""
 
 MASSES: Final = {
@@ -45,9 +45,9 @@ class Roles:
     """The bones of a body, by name.
 
     Attributes:
-        hips: The bone that carries the legs; empty if there is none.
-        chest: The bone of the spine that carries the arms; empty if there is none.
-        head: The head; empty if there is none.
+        hips: The bone that carries the legs, or empty.
+        chest: The bone of the spine that carries the arms, or empty.
+        head: The head, or empty.
         hands: The hands and front feet of arms.
         feet: The feet of legs.
         stiffness: The stiffness of bones that differ from 1.
@@ -142,11 +142,31 @@ def _joined(posture: Mapping[str, Part], posers: Mapping[str, str]) -> dict[str,
     """Return how the bones that pose others bend; one that poses several of a part, as all."""
     joined: dict[str, Part] = {}
     for name, part in posture.items():
-        before = joined.get(posers[name])
-        if before is not None and before.kind == part.kind:
-            part = part._replace(share=before.share + part.share)
+        previous = joined.get(posers[name])
+        if previous is not None and previous.kind == part.kind:
+            part = part._replace(share=previous.share + part.share)
         joined[posers[name]] = part
     return joined
+
+
+def _is_person(body: Body) -> bool:
+    """Return whether a body is seen to be built as a person: that is what `PERSON` is about.
+
+    Names or its shape show where it faces, and it stands upright on two legs of a thigh and a shin.
+    Those of birds and dinosaurs have a bone more before the foot, or carry a trunk that is nearer
+    to level than upright.
+    """
+    anatomy = body.anatomy
+    legs = [len(limb.bones) - len(limb.halves) for limb in anatomy.limbs if limb.kind == "LEG"]
+    if not anatomy.evidence or anatomy.hips < 0 or anatomy.head < 0 or legs != [2, 2]:
+        return False
+    bones: Any = body.armature.data
+    hips, head = (
+        body.matrix(bones.bones[body.names[i]]).translation for i in (anatomy.hips, anatomy.head)
+    )
+    trunk = head - hips
+    rise = trunk.dot(body.up)
+    return rise > (trunk - rise * body.up).length
 
 
 class _Finder:
@@ -162,27 +182,26 @@ class _Finder:
             standing=body.posed,
             size=body.size,
         )
-        kinds = [limb.kind for limb in anatomy.limbs]
-        self._is_person = kinds.count("LEG") == 2 and anatomy.hips >= 0 and front.length > 0.0
+        self._is_person = _is_person(body)
         if anatomy.hips < 0 and anatomy.head < 0 and not anatomy.limbs:
             return
         chest = body.chest if body.chest >= 0 else len(anatomy.spine) - 1
         self._trunk(anatomy.hips, anatomy.spine[: chest + 1])
         self._neck(anatomy.spine[chest + 1 :], anatomy.head)
         for limb in anatomy.limbs:
-            own, reached = body.without_loose(limb)  # IK holds on to it.
+            trimmed, reached = body.without_loose(limb)  # IK holds on to it.
             if reached:
                 self.roles.reached[reached] = self.names[limb.bones[-1]]
-            self._limb(own)
+            self._limb(trimmed)
 
-    def _length(self, bone: int, after: int) -> float:
-        return dist(self.body.bones[bone].head, self.body.bones[after].head)
+    def _length(self, bone: int, end: int) -> float:
+        return dist(self.body.bones[bone].head, self.body.bones[end].head)
 
-    def _bend(self, kind: str, bone: int, share: float = 1.0, is_right: bool = False) -> None:
+    def _bend(self, kind: str, bone: int, fraction: float = 1.0, is_right: bool = False) -> None:
         """Let a bone bend as that part of a person does."""
         if not self._is_person:
             return
-        self.roles.posture[self.names[bone]] = Part(kind, share, is_right)
+        self.roles.posture[self.names[bone]] = Part(kind, fraction, is_right)
 
     def _share(self, bones: list[int], end: int, kind: str) -> None:
         """Share the stiffness of a part among its bones: a longer one bends more."""
@@ -215,8 +234,8 @@ class _Finder:
             roles.masses[names[bone]] = MASSES["TRUNK"] / len(trunk)  # type: ignore[operator]
 
     def _follow(self, bones: Sequence[int]) -> None:
-        for bone, after in pairwise([bone for bone in bones if bone >= 0]):
-            self.roles.after[self.names[bone]] = self.names[after]
+        for bone, following in pairwise([bone for bone in bones if bone >= 0]):
+            self.roles.after[self.names[bone]] = self.names[following]
 
     def _neck(self, neck: tuple[int, ...], head: int) -> None:
         if head < 0:

@@ -146,7 +146,7 @@ class FabrikWholeBody(bpy.types.PropertyGroup):
     )
     clavicle: float = defined(
         "Clavicle",
-        "The clavicle's share of the arm's rotation",
+        "How much of the arm's rotation the clavicle takes",
         default=CLAVICLE_SHARE,
         **FACTOR,
         **OPTIONS,
@@ -210,11 +210,11 @@ def set_pin(armature: bpy.types.Object, bone: str, kind: str) -> None:
     cast(Any, pose_bones(armature)[bone]).fabrik_name = bone  # By which it is found if renamed.
 
 
-def kept_pins(own: FabrikSettings) -> object:
+def kept_pins(settings: FabrikSettings) -> object:
     """Return what the plan uses of the pins of an armature that count while it plays."""
-    pins: ItemList[FabrikPin] = cast(Any, own).pins
+    pins: ItemList[FabrikPin] = cast(Any, settings).pins
     kept = [(i, pin) for i, pin in enumerate(pins) if pin.frames != POSING]
     weights = [(*pin.location_weights, *pin.rotation_weights) for _, pin in kept]
     used = [(i, pin.bone, pin.kind, pin.frames) for i, pin in kept]
-    body: FabrikWholeBody = cast(Any, own).whole_body
+    body: FabrikWholeBody = cast(Any, settings).whole_body
     return (used, weights, body.clavicle, body.up_axis) if kept else ()

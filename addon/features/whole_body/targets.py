@@ -163,15 +163,15 @@ class MovedControl:
         self._location = vector(self._owner.location)
         self._rotation = PosedRotation(self._owner)
 
-    def move(self, way: Vec, change: Quat = QUAT_IDENTITY) -> None:
+    def move(self, offset: Vec, change: Quat = QUAT_IDENTITY) -> None:
         """Move it in world space since the press, and rotate it if it may."""
-        there = add(self._location, mat_apply(self._to_location, way))
+        there = add(self._location, mat_apply(self._to_location, offset))
         locks = self._owner.lock_location
         values = zip(self._location, there, locks, strict=True)
         self._owner.location = [old if is_locked else new for old, new, is_locked in values]
         if self._turns:
-            own = quat_product(quat_product(quat_inverse(self.axes), change), self.axes)
-            self._rotation.write(quat_product(self._rotation.turn, own))
+            local_change = quat_product(quat_product(quat_inverse(self.axes), change), self.axes)
+            self._rotation.write(quat_product(self._rotation.turn, local_change))
 
     def restore(self) -> None:
         """Move it back."""
@@ -213,8 +213,8 @@ class DrivenLimb:
         self.chain = chain
         self.target = MovedControl(depsgraph, target, chain.is_oriented)
         frame = place_of(depsgraph, target)
-        place = frame[1] if chain.offset is None else point_in(frame, chain.offset[1])
-        self.goal = add(place, chain.lift)
+        origin = frame[1] if chain.offset is None else point_in(frame, chain.offset[1])
+        self.goal = add(origin, chain.lift)
         self.aim = vector(shown.matrix_world.inverted_safe() @ Vector(self.goal))
         bones = pose_bones(shown)
         tip = bones[chain.bones[-1]].tail if chain.tip_bone < 0 else bones[chain.tip_bone].head
@@ -286,6 +286,6 @@ def driven_limbs(
 
 
 def hangs_on(point: Point, armature: bpy.types.Object, body: Collection[int]) -> bool:
-    """Return whether a target or pole goes along with a body."""
-    found = walk_dependencies([node_at(point)], parents)
-    return any(ob == armature and bone in body for ob, bone in found)
+    """Return whether a target or pole moves with a body."""
+    dependencies = walk_dependencies([node_at(point)], parents)
+    return any(ob == armature and bone in body for ob, bone in dependencies)

@@ -1,12 +1,13 @@
 """The linear equations between the effectors of a body, and the fit of a rigid bone."""
 
 import random
+from itertools import chain
 from operator import mul
 
 import pytest
 from strategies import random_direction, random_turn
 
-from fabrik_solver.core.block_solver import Effector, Lever, System
+from fabrik_solver.core.block_solver import Effector, Lever, System, TreeSystem
 from fabrik_solver.core.tree import NEARLY_FITS, fitted
 from fabrik_solver.core.vectors import (
     IDENTITY,
@@ -68,6 +69,42 @@ def test_the_forces_solve_the_equations(count: int) -> None:
             for row, gap in enumerate(gaps):
                 made = sum(column[row] * turn for column, turn in zip(columns, turns, strict=True))
                 assert made + damping * forces[row] == pytest.approx(gap, abs=1e-9)
+
+
+def nested(rng: random.Random, effectors: list[Effector]) -> list[list[Lever]]:
+    """The levers of the bones of a tree whose ends the effectors are, parents first."""
+    bones = [[Lever(i, effector) for i, effector in enumerate(effectors)]]
+    for levers in bones:
+        if len(levers) > 1 or rng.random() < 0.5:
+            middle = rng.randrange(len(levers))
+            parts = (levers[:middle], levers[middle:])
+            bones += [[Lever(x.number, x.effector) for x in part] for part in parts if part]
+    return bones
+
+
+@pytest.mark.parametrize("is_free", [False, True])
+@pytest.mark.parametrize("count", [1, 2, 5, 12])
+def test_the_forces_are_the_same_by_the_shared_bones(count: int, is_free: bool) -> None:
+    rng = random.Random(count)
+    for _ in range(20):
+        effectors = [Effector(0, ORIGIN, ORIGIN, rng.uniform(0.1, 1.0)) for _ in range(count)]
+        bones = nested(rng, effectors)
+        for lever in chain.from_iterable(bones):
+            lever.motion_left = random_matrix(rng)
+        for effector in effectors:
+            effector.gap = random_direction(rng)
+        forces: list[list[float]] = []
+        damping = 10.0 ** rng.uniform(-3.0, 0.0)
+        for system in (System(effectors), TreeSystem(effectors), TreeSystem(effectors)):
+            system.reset(damping)
+            if is_free:
+                system.add_translation(0.7, IDENTITY)
+            for levers in bones:
+                system.add_rotation(levers)
+            system.solve()
+            forces.append([x for effector in effectors for x in effector.force])
+        assert forces[1] == pytest.approx(forces[0], abs=1e-8)
+        assert forces[2] == forces[1]
 
 
 def test_inverses() -> None:

@@ -7,6 +7,7 @@ from itertools import pairwise
 
 import bodies
 import pytest
+from counting import calls_of
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from limited import BROKEN, NEAR, broken, random_inside, random_limit
@@ -75,6 +76,38 @@ def farthest(a: list[Vec], b: list[Vec]) -> float:
 
 
 # What can be reached is reached
+
+
+def star(count: int, bones: int, shared: int) -> bodies.Tree:
+    """Chains on the last of a few shared bones."""
+    drawing: bodies.Drawing = []
+    for i in range(shared):
+        drawing.append((f"S{i}", (0.0, 0.0, i), (0.0, 0.0, i + 1.0), f"S{i - 1}" if i else ""))
+    for c in range(count):
+        x, y = math.cos(math.tau * c / count), math.sin(math.tau * c / count)
+        for j in range(bones):
+            head, tail = (((j + k) * x, (j + k) * y, shared + 0.1 * (k % 2)) for k in (1, 2))
+            drawing.append((f"{c}.{j}", head, tail, f"{c}.{j - 1}" if j else f"S{shared - 1}"))
+    return bodies.tree_of(drawing, *[f"{c}.{bones - 1}" for c in range(count)])
+
+
+@pytest.mark.parametrize("root_weight", [0.0, 0.5])
+@pytest.mark.parametrize("shared", [1, 3])
+@pytest.mark.parametrize("bones", [1, 3])
+def test_work_grows_as_the_number_of_chains_on_a_root(
+    bones: int, shared: int, root_weight: float, figure: Figure
+) -> None:
+    """Counted a step, whose number depends on the targets."""
+    work: list[float] = []
+    for count in (24, 96):
+        body = star(count, bones, shared).body()
+        targets = bodies.tips_at(body, bodies.random_pose(random.Random(1), body, 0.2))
+        calls, posture = calls_of(lambda: bodies.solved(body, targets, root_weight=root_weight))  # noqa: B023
+        assert bodies.missed(body, posture, targets) <= 1e-4
+        work.append(calls / max(outcome.iterations_used for outcome in outcomes(posture)))
+    label = f"{bones} bones on {shared}, root {root_weight}: calls of 4 n"
+    figure(label, f"{work[1] / work[0]:.2f}")
+    assert work[1] <= 4.6 * work[0]
 
 
 @pytest.mark.parametrize("name", NAMES)

@@ -238,8 +238,11 @@ def test_a_lower_rank_costs_a_higher_one_nothing_out_of_reach(figure: Figure) ->
     assert max(costs) < 1e-4
 
 
-def test_what_is_soft_costs_targets_hardly_anything_that_cannot_all_be_met(figure: Figure) -> None:
-    body, random = Figurine(), Random(3)
+@pytest.mark.parametrize("seed", [3, 5])
+def test_what_is_soft_costs_targets_hardly_anything_that_cannot_all_be_met(
+    seed: int, figure: Figure
+) -> None:
+    body, random = Figurine(), Random(seed)
     head = WholeBodyGoal(3, body.joints[3].head, SOFT, rotation=QUAT_IDENTITY)
     costs: list[float] = []
     turned: list[float] = []
@@ -252,7 +255,7 @@ def test_what_is_soft_costs_targets_hardly_anything_that_cannot_all_be_met(figur
         turned.append(differences(alone, full)[1])
         assert full.misses[2] - alone.misses[2] < 1e-4
     figure("what is soft costs targets that conflict", f"{1e3 * max(costs):.2f} mm")
-    assert max(costs) < 2e-3  # A thousandth of the body.
+    assert max(costs) < 1e-4
     assert max(turned) > 1e-3
 
 

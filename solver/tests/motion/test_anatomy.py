@@ -75,7 +75,7 @@ def test_limbs_and_front_are_found_by_names_of_sides(
     anatomy = recognize(bones_of(joints, yaw, scale))
     names = [name for name, _, _ in joints]
     assert told(joints, anatomy.limbs) == limbs
-    assert anatomy.is_sure and dot(anatomy.front, (sin(yaw), -cos(yaw), 0.0)) > 0.999
+    assert anatomy.evidence and dot(anatomy.front, (sin(yaw), -cos(yaw), 0.0)) > 0.999
     assert (names[anatomy.hips], names[anatomy.head]) == ("hips", "head")
     assert names[anatomy.spine[-1]] == "neck" and len(anatomy.spine) == 3
     assert anatomy.height == pytest.approx(scale * max(head[2] for _, _, head in joints))
@@ -357,7 +357,7 @@ def test_names_tell_a_side(name: str, side: int) -> None:
 def test_what_is_no_figure_has_no_limbs(count: int) -> None:
     bones = [RestBone("bone", i - 1, (0.0, 0.0, 0.0), (0.0, 0.0, 1.0)) for i in range(count)]
     anatomy = recognize(bones)
-    assert (anatomy.limbs, anatomy.hips, anatomy.is_sure) == ((), -1, False)
+    assert (anatomy.limbs, anatomy.hips, anatomy.evidence) == ((), -1, "")
     assert anatomy.front == (0.0, -1.0, 0.0)
 
 

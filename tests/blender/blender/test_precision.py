@@ -203,8 +203,7 @@ def test_one_that_the_chain_moves_along_with_is_refused(carry, place, seed) -> N
 def test_a_captured_walk_is_put_onto_a_target_that_is_turned(place, turned) -> None:
     rig = imported("cmu_16_22.bvh", global_scale=0.0564, update_scene_fps=True)
     rig.location = place
-    activate(rig)
-    bpy.ops.object.mode_set(mode="POSE")
+    activate(rig, "POSE")
     rig.data.bones.active = rig.data.bones["LeftFoot"]
     go(2)
     bpy.ops.fabrik.constraint_add(chain_count=3)

@@ -202,8 +202,7 @@ def test_mesh_in_edit_mode_is_ground_as_it_is_edited(shares: bool) -> None:
     else:
         edited = plane
     ground = of(plane)
-    activate(edited)
-    bpy.ops.object.mode_set(mode="EDIT")
+    activate(edited, "EDIT")
     hit = cast(ground)
     assert hit is not None and near(hit.place, (0.3, 0.2, 0.0))
     mesh = bmesh.from_edit_mesh(edited.data)

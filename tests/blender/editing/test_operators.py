@@ -21,8 +21,7 @@ def pose_arm() -> bpy.types.Object:
         rig.pose.bones["B1"].matrix_basis
         @ Vector((0.6, 0, 0.2)).to_track_quat().to_matrix().to_4x4()
     )
-    enter_pose_mode(rig)
-    click_bone(rig, "B1")
+    enter_pose_mode(rig, click="B1")
     rigs.update()
     return rig
 
@@ -60,8 +59,7 @@ def test_adding_without_a_target_makes_an_empty_at_the_tip_and_nothing_jumps(
     for i, bone in enumerate(rig.pose.bones):
         bone.rotation_quaternion = (1.0, 0.2 * i, 0.1, -0.15)
     place(rig, kind)
-    enter_pose_mode(rig)
-    click_bone(rig, f"B{count - 1}")
+    enter_pose_mode(rig, click=f"B{count - 1}")
     tip, channels = rigs.tip_world(rig, f"B{count - 1}"), rigs.channels_bits(rig)
     size = (tip - rigs.world_location(rig)).length
 
@@ -84,8 +82,7 @@ def test_the_new_empty_goes_into_the_collection_of_the_armature() -> None:
     bpy.context.scene.collection.children.link(home)
     bpy.context.scene.collection.objects.unlink(rig)
     home.objects.link(rig)
-    rigs.activate(rig)
-    bpy.ops.object.mode_set(mode="POSE")
+    rigs.activate(rig, "POSE")
     bpy.ops.fabrik.constraint_add()
     assert only(rig).target.users_collection[:] == (home,)
 
@@ -153,8 +150,7 @@ def test_an_object_whose_armature_is_not_in_pose_mode_is_a_target_as_a_whole() -
 )
 def test_a_limb_of_two_bones_is_offered_two_bone(bones: int, chain_count: int, solver: str) -> None:
     rig = rigs.make_chain(bones)
-    enter_pose_mode(rig)
-    click_bone(rig, f"B{bones - 1}")
+    enter_pose_mode(rig, click=f"B{bones - 1}")
     bpy.ops.fabrik.constraint_add(chain_count=chain_count)
     rigs.update()
     assert only(rig).solver == solver
@@ -209,8 +205,7 @@ def test_adding_refuses_to_break_another_constraint() -> None:
     rigs.add_constraint(rig, "A", rig, subtarget="B")
     rigs.update()
     assert only(rig).state != "INVALID"
-    enter_pose_mode(rig)
-    click_bone(rig, "B")
+    enter_pose_mode(rig, click="B")
     held = rigs.make_empty("Held")
     held.parent, held.parent_type, held.parent_bone = rig, "BONE", "A"
     held.select_set(True)
@@ -282,8 +277,7 @@ def drive(rig: bpy.types.Object, i: int, value: float) -> None:
 
 def by_name(rig: bpy.types.Object) -> dict[str, float]:
     """Return the influences after a frame change, by the names of the items."""
-    rigs.go(2)
-    rigs.go(1)
+    rigs.go(2, 1)
     return {item.name: round(item.influence, 4) for item in rig.fabrik.constraints}
 
 
@@ -711,8 +705,7 @@ def test_a_library_override_keeps_what_is_linked_and_may_add_and_remove_its_own(
     tmp_path: Path,
 ) -> None:
     rig = rigs.link(link_from_library(tmp_path).override_create(remap_local_usages=True))
-    enter_pose_mode(rig)
-    click_bone(rig, "B1")
+    enter_pose_mode(rig, click="B1")
     bpy.ops.fabrik.constraint_add()
     assert rig.fabrik.constraints.keys() == ["0", "1", "B1"]
     refuses(bpy.ops.fabrik.constraint_move, "keep the linked file's order", direction="UP")

@@ -12,7 +12,7 @@ import pytest
 from captures import imported
 from kept_files import open_kept
 from mathutils import Vector
-from rigs import activate, evaluated, go, make_armature, update
+from rigs import activate, enable, evaluated, go, make_armature, update
 
 pytestmark = pytest.mark.newest
 
@@ -69,8 +69,7 @@ def assert_put_onto_targets(
     rig: bpy.types.Object, leg: tuple[str, ...], frames: range, near: float = 1e-4
 ) -> None:
     """Put FK onto a target and a pole, and see that both go smoothly, and so does the knee."""
-    activate(rig)
-    bpy.ops.object.mode_set(mode="POSE")
+    activate(rig, "POSE")
     rig.data.bones.active = rig.data.bones[leg[1]]
     fk = played(rig, leg, frames)
     go(frames[0])
@@ -132,8 +131,7 @@ def as_captured(name: str, frames: tuple[int, int]) -> list[list[Vector]]:
     """Where the ends of those limbs are in FK."""
     chains = open_with_targets(name)
     rig = chains[0].id_data
-    for item in rig.fabrik.constraints:
-        item.enabled = False
+    enable(rig, False)
     return played(rig, tuple(item.bone for item in chains), range(*frames))
 
 

@@ -18,6 +18,7 @@ from addon.blender.clip import Clip
 from addon.body.body import Body
 from addon.body.clicked import Limb, find_limbs
 from addon.body.looking import body_of
+from addon.features.whole_body.roles import roles_of
 
 pytestmark = [pytest.mark.usefixtures("empty_file"), pytest.mark.newest]
 
@@ -143,8 +144,7 @@ def test_what_is_missing_is_said(capfd: pytest.CaptureFixture[str]) -> None:
         "Recognized 2 arms, 1 spine and 1 head, at frame" in (text := capfd.readouterr().out)
         and "“LowerLeg.L” and “LowerLeg.R”: no hand or foot is parented to it" in text
     )
-    with pytest.raises(RuntimeError, match="“quaternius” doesn't stand in its rest pose"):
-        bpy.ops.fabrik.gait_add()
+    refuses(bpy.ops.fabrik.gait_add, "“quaternius” doesn't stand in its rest pose")
 
 
 def slow_down(rig: bpy.types.Object, times: int) -> None:
@@ -280,6 +280,32 @@ def test_a_robot_has_arms_whatever_it_does(action: str) -> None:
         for kind, *bones in (("ARM", "UpperArm", "LowerArm"), ("LEG", "UpperLeg", "LowerLeg"))
         for side in "LR"
     }
+    assert character.anatomy.missing() == [] and character.loose.keys() == {"Foot.L", "Foot.R"}
+
+
+@pytest.mark.parametrize(
+    ("name", "loose"),
+    [
+        ("q_Wolf.glb", {"IKFrontLeg.L", "IKFrontLeg.R", "IKBackLeg.L", "IKBackLeg.R"}),
+        ("q_Trex.glb", {"BackFoot.L", "BackFoot.R"}),
+        ("RobotExpressive.glb", {"Foot.L", "Foot.R"}),
+    ],
+)
+def test_loose_feet_have_names_where_nothing_moves(name: str, loose: set[str]) -> None:
+    rig = imported(name)
+    rig.animation_data_clear()
+    character = body_of(rig)
+    assert character.anatomy.missing() == [] and character.loose.keys() == loose
+
+
+@pytest.mark.parametrize(
+    ("name", "is_person"),
+    [("q_Trex.glb", False), ("m2m_kaiju.blend", False), ("Soldier.glb", True)],
+)
+def test_only_upright_bodies_with_legs_of_two_bones_are_posed_as_people(
+    name: str, *, is_person: bool
+) -> None:
+    assert bool(roles_of(imported(name)).posture) == is_person
 
 
 def test_both_feet_of_a_capture_are_ankles_though_one_is_lifted() -> None:

@@ -28,8 +28,7 @@ def limit(bone, kind):
 
 def keyed(target, rng, places):
     for frame, place in zip((1, 20, END), places, strict=True):
-        target.location = place
-        target.keyframe_insert("location", frame=frame)
+        rigs.key(target, "location", {frame: place})
     return target
 
 
@@ -163,9 +162,7 @@ def test_influence_blends_with_the_fk_pose_and_off_gives_it_back(shot):
 def test_influence_may_be_keyed():
     """Where it is 0 there is nothing to be seen, but the shot goes on."""
     rig, item = limited_chain(use_continuous=True)
-    for frame, influence in ((1, 0.0), (10, 0.0), (20, 1.0)):
-        item.influence = influence
-        item.keyframe_insert("influence", frame=frame)
+    rigs.key(item, "influence", {1: 0.0, 10: 0.0, 20: 1.0})
     simulate()
     assert played(rig) < 0.1 * LENGTH
     rigs.go(30)

@@ -89,8 +89,7 @@ def test_the_search_evaluates_each_frame_once(monkeypatch: pytest.MonkeyPatch) -
 def test_what_is_small_or_no_body_is_no_detached_end() -> None:
     """Of a rig's hundreds of bones most are of its face, and of its mechanisms."""
     rig = make_detached(has_tails=True, is_keyed=False)
-    activate(rig)
-    bpy.ops.object.mode_set(mode="EDIT")
+    activate(rig, "EDIT")
     bones = rig.data.edit_bones
     for k, (name, parent) in enumerate((("brow", "head"), ("lid", "brow"), ("lash", "root"))):
         bone = bones.new(name)
@@ -169,8 +168,8 @@ LEGS = {f"foot.{side}": (f"thigh.{side}", f"shin.{side}") for side in "LR"}
 
 
 @pytest.mark.parametrize(
-    ("has_tails", "is_keyed"), [(False, True), (True, True), (True, False)],
-    ids=["clip", "both", "tails"],
+    ("has_tails", "is_keyed"), [(False, True), (True, True), (True, False), (False, False)],
+    ids=["clip", "both", "tails", "names"],
 )  # fmt: skip
 def test_a_foot_where_the_leg_ends_is_its_foot(*, has_tails: bool, is_keyed: bool) -> None:
     rig = make_detached(has_tails=has_tails, is_keyed=is_keyed)
@@ -306,8 +305,7 @@ def test_the_body_moves_with_a_foot_that_has_ik(
 )
 def test_a_dragged_foot_that_has_ik_moves_alone(parent: str, *, is_keyed: bool) -> None:
     rig = make_detached(has_tails=True, is_keyed=is_keyed)
-    activate(rig)
-    bpy.ops.object.mode_set(mode="EDIT")
+    activate(rig, "EDIT")
     for foot in ("foot.L", "foot.R"):
         rig.data.edit_bones[foot].parent = rig.data.edit_bones.get(parent)
     click_bones(rig, "foot.L")

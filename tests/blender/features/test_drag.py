@@ -11,7 +11,7 @@ import pytest
 import rigs
 from bpy_extras.view3d_utils import location_3d_to_region_2d
 from mathutils import Matrix, Vector
-from operating import select_bone, select_bones
+from operating import refuses, select_bone, select_bones
 
 from addon.blender.errors import ProblemError
 from addon.features.drag import drag
@@ -36,8 +36,7 @@ MODES = ("QUATERNION", "AXIS_ANGLE", "XYZ", "ZXY")
 
 
 def pose_mode(rig: bpy.types.Object) -> None:
-    rigs.activate(rig)
-    bpy.ops.object.mode_set(mode="POSE")
+    rigs.activate(rig, "POSE")
 
 
 def awkward(ob: bpy.types.Object) -> None:
@@ -457,8 +456,7 @@ def test_the_posed_bones_are_keyed_if_auto_keying_is_on(mode: str) -> None:
     paths = {curve.data_path for curve in rigs.curves(rig)}
     wanted = {"QUATERNION": "quaternion", "AXIS_ANGLE": "axis_angle"}.get(mode, "euler")
     assert paths == {f'pose.bones["B{i}"].rotation_{wanted}' for i in (1, 2)}
-    rigs.go(9)
-    rigs.go(3)
+    rigs.go(9, 3)
     assert (rigs.tip_world(rig, "B2") - posed).length < 1e-6
 
 
@@ -561,8 +559,7 @@ def test_a_cancelled_drag_leaves_everything_as_it_was(
     rigs.update()
     assert file_state() == before
     frame = bpy.context.scene.frame_current
-    rigs.go(frame + 1)
-    rigs.go(frame)
+    rigs.go(frame + 1, frame)
     assert rigs.everything_bits() == before[0]
 
 
@@ -659,8 +656,7 @@ def test_a_target_is_not_dragged_while_the_armature_does_not_show_its_pose(
     rig.data.pose_position = "REST"
     rigs.update()
     there = target.location.copy()
-    with pytest.raises(RuntimeError, match="is in rest position"):
-        bpy.ops.fabrik.drag(bone="B2", value=WAY, whole_body=whole_body)
+    refuses(bpy.ops.fabrik.drag, "is in rest position", bone="B2", value=WAY, whole_body=whole_body)
     assert target.location == there
 
 
@@ -722,8 +718,7 @@ def test_outside_pose_mode_the_operator_says_what_to_do() -> None:
     rig, _ = reaching()
     bpy.ops.object.mode_set(mode="OBJECT")
     assert not bpy.ops.fabrik.drag.poll()
-    with pytest.raises(RuntimeError, match="Enter Pose Mode"):
-        bpy.ops.fabrik.drag(armature=rig.name, bone="B1", value=WAY)
+    refuses(bpy.ops.fabrik.drag, "Enter Pose Mode", armature=rig.name, bone="B1", value=WAY)
 
 
 # Selection
@@ -891,8 +886,7 @@ def test_below_a_control_bones_turn_in_fk_and_the_report_is_how_far(
     capfd: pytest.CaptureFixture[str],
 ) -> None:
     rig, _ = reaching()
-    rigs.activate(rig)
-    bpy.ops.object.mode_set(mode="EDIT")
+    rigs.activate(rig, "EDIT")
     for name, parent in (("Root", ""), ("Control", "Root"), ("Toe", "Control")):
         bone = rig.data.edit_bones.new(name)
         bone.head, bone.tail = (1, 0.3, 1.5), (1, 0.3, 1.8)

@@ -19,8 +19,7 @@ KEYS = ((1, (0, 0, 6)), (20, (5, 0, 8)), (40, (5, 8, 8)), (END, (-3, 8, 4)))
 def led(name="Target", keys=KEYS):
     target = rigs.make_empty(name)
     for frame, place in keys:
-        target.location = place
-        target.keyframe_insert("location", frame=frame)
+        rigs.key(target, "location", {frame: place})
     return target
 
 
@@ -220,9 +219,7 @@ def test_stale_history_is_said_and_still_shown(rig):
 def test_order_and_names_in_the_list_make_no_difference(rig):
     """A constraint before it, and its own keys, which are counted by its place."""
     item = rig.fabrik.constraints[0]
-    for frame, influence in ((1, 1.0), (30, 0.5)):
-        item.influence = influence
-        item.keyframe_insert("influence", frame=frame)
+    rigs.key(item, "influence", {1: 1.0, 30: 0.5})
     rigs.add_constraint(rig, "B1", rigs.make_empty("Other"), enabled=False)
     simulate()
     rigs.go(30)
@@ -233,8 +230,7 @@ def test_order_and_names_in_the_list_make_no_difference(rig):
     rig.name, rig.fabrik.constraints[1].name = "Snake", "Head"
     rig.data.bones["B2"].name = 'The "third"'
     rigs.update()
-    rigs.go(29)
-    rigs.go(30)
+    rigs.go(29, 30)
     assert rig.fabrik.simulation.state == "FRESH"
     assert rigs.pose_bits(rig) == shown
 
@@ -247,8 +243,7 @@ def test_target_that_is_moved_and_not_keyed_leads_the_head_and_is_told(rig):
     assert rigs.tip_error(rig, "B5", target) < 1e-5
     assert "has moved since the simulation" in rig.fabrik.constraints[0].message
     assert rig.fabrik.simulation.state == "FRESH"
-    rigs.go(31)
-    rigs.go(30)
+    rigs.go(31, 30)
     assert rig.fabrik.constraints[0].message == ""
 
 
@@ -345,8 +340,7 @@ def test_command_that_bakes_simulates_first(rig, tmp_path, capfd):
 
 def test_button_adds_a_chain_whose_head_is_the_active_bone():
     rig = rigs.make_chain(4)
-    rigs.activate(rig)
-    bpy.ops.object.mode_set(mode="POSE")
+    rigs.activate(rig, "POSE")
     rig.data.bones.active = rig.data.bones["B3"]
     before = rigs.pose_bits(rig)
     assert bpy.ops.fabrik.follow_add() == {"FINISHED"}
@@ -406,8 +400,7 @@ def test_history_of_another_range_than_it_says_is_refused(rig):
     found = history.data(rig, owner)
     history.write(rig, owner, found._replace(end=END + 1))
     forget()
-    rig.update_tag()
-    rigs.update()
+    rigs.update(rig)
     assert "doesn't match the chain" in rig.fabrik.constraints[0].message
 
 
@@ -469,8 +462,7 @@ def test_what_bends_on_from_it_follows_when_its_head_is_deleted(rig):
     bpy.data.objects.remove(bpy.data.objects["Target"])
     rigs.update()
     shown = rigs.shown_bits(rig)
-    rig.update_tag()
-    rigs.update()
+    rigs.update(rig)
     assert rigs.shown_bits(rig) == shown
 
 
@@ -493,8 +485,7 @@ def test_a_jump_costs_once(monkeypatch):
     rigs.activate(rig)
     monkeypatch.setattr(follow, "Trail", counted)
     simulate()
-    for frame in (480, *range(470, 480), 12.5, 480):
-        rigs.go(frame)
+    rigs.go(480, *range(470, 480), 12.5, 480)
     assert len(trails) == 1
     assert Matrix.Identity(4) == rig.matrix_world
     assert rigs.everything_bits()

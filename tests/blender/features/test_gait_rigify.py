@@ -10,7 +10,7 @@ import bpy
 import pytest
 from generated import generated_rig
 from mathutils import Vector
-from rigs import add_constraint, evaluated, go, make_armature, make_empty, tip_world
+from rigs import add_constraint, evaluated, go, key, make_armature, make_empty, tip_world
 from spiders import END, key_body, make_floor, select, terrain
 
 pytestmark = pytest.mark.newest
@@ -58,8 +58,7 @@ def test_generated_rig_walks_after_its_torso(kind: str, legs: int, tmp_path: Pat
     way = torso.bone.matrix_local.to_3x3().inverted() @ Vector((0.0, -leg, 0.0))
     bpy.context.scene.frame_start, bpy.context.scene.frame_end = 1, LAST
     for frame, share in ((1, 0.0), (LAST, 1.0)):
-        torso.location = share * way
-        torso.keyframe_insert("location", frame=frame)
+        key(torso, "location", {frame: share * way})
     assert bpy.ops.fabrik.simulate() == {"FINISHED"}
 
     shown: list[list[Vector]] = []

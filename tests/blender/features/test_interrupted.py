@@ -10,7 +10,7 @@ import bpy
 import pytest
 import rigs
 from kept_files import new_file
-from operating import add_limbs, click_bone, enter_pose_mode, refuses
+from operating import add_limbs, enter_pose_mode, refuses
 from spiders import key_body, make_spider, walk
 from walkers import make_ground, make_walker, stairs, stand
 
@@ -37,14 +37,12 @@ def figure() -> Any:
     for name in ("UpperArm.L", "UpperArm.R"):
         for frame in (1, 20):
             rig.pose.bones[name].rotation_mode = "XYZ"
-            rig.pose.bones[name].rotation_euler = (0.1, 0.02 * frame, 0.0)
-            rig.pose.bones[name].keyframe_insert("rotation_euler", frame=frame)
+            rigs.key(rig.pose.bones[name], "rotation_euler", {frame: (0.1, 0.02 * frame, 0.0)})
     rigs.make_empty("Cup", (0.5, -0.5, 1.0))
     bpy.context.scene.frame_start, bpy.context.scene.frame_end = 1, 25
     enter_pose_mode(rig)
     add_limbs(rig, "Hand.L")
-    enter_pose_mode(rig)
-    click_bone(rig, "Hand.L")
+    enter_pose_mode(rig, click="Hand.L")
     rigs.go(10)
     rig.pose.bones["Chest"].rotation_euler = rig.pose.bones["Chest"].rotation_quaternion[1:]
     rig.pose.bones["Chest"].location.x = 0.01
@@ -63,8 +61,7 @@ def held() -> Any:
 
 def with_fk_hand() -> Any:
     rig = figure()
-    enter_pose_mode(rig)
-    click_bone(rig, "Hand.R")
+    enter_pose_mode(rig, click="Hand.R")
     return rig
 
 

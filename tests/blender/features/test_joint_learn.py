@@ -10,7 +10,7 @@ import bpy
 import pytest
 from hinges import KEPT, PLACES, assert_in_hinge, hinge_angle, swing_and_twist
 from mathutils import Euler, Quaternion, Vector
-from operating import select_bones
+from operating import refuses, select_bones
 from rigs import activate, add_constraint, as_strip, go, make_chain, make_empty, update
 
 MARGIN = radians(5)
@@ -19,8 +19,7 @@ MARGIN = radians(5)
 @pytest.fixture
 def rig(empty_file: None) -> bpy.types.Object:
     rig = make_chain(3)
-    activate(rig)
-    bpy.ops.object.mode_set(mode="POSE")
+    activate(rig, "POSE")
     select(rig, "B1")
     return rig
 
@@ -109,6 +108,34 @@ def test_a_bone_that_turns_every_way_becomes_a_cone_around_its_turns(
     assert joint.twist_max == pytest.approx(max(twists) + 0.02, abs=1e-3)
 
 
+@pytest.mark.parametrize("mode", ["QUATERNION", "XYZ", "AXIS_ANGLE"])
+@pytest.mark.parametrize("is_still", [False, True])
+@pytest.mark.parametrize("size", [1.0, 0.5])
+def test_what_does_not_inherit_rotation_is_learned_relative_to_its_parent(
+    rig: bpy.types.Object, mode: str, is_still: bool, size: float
+) -> None:
+    """It may hold still while its parent rotates; both bones are read as they are played."""
+    rig.pose.bones["B1"].rotation_mode = mode
+    rig.data.bones["B1"].use_inherit_rotation = False
+    rig.pose.bones["B0"].scale = (size, 1.0, 1.0)
+    for frame in (1, 5):
+        rig.pose.bones["B0"].keyframe_insert("scale", frame=frame)
+    key(rig, "B0", [(0.1, 0, 0), (0.9, 0, 0), (0.4, 0, 0)])
+    if not is_still:
+        key(rig, "B1", [(0.2, 0, 0), (-0.3, 0, 0), (0.5, 0, 0)])
+    assert bpy.ops.fabrik.joint_learn() == {"FINISHED"}
+    joint, angles = rig.pose.bones["B1"].fabrik_joint, []
+    for frame in range(1, 22):
+        go(frame)
+        parent, bone = (rig.pose.bones[name] for name in ("B0", "B1"))
+        rest = parent.bone.matrix_local.inverted() @ bone.bone.matrix_local
+        turn = (rest.inverted() @ parent.matrix.inverted() @ bone.matrix).to_quaternion()
+        angles.append(hinge_angle(turn, Vector((1, 0, 0)))[0])
+    assert (joint.limit_type, joint.hinge_axis) == ("HINGE", "X")
+    assert joint.hinge_min == pytest.approx(min(angles) - MARGIN, abs=1e-3)
+    assert joint.hinge_max == pytest.approx(max(angles) + MARGIN, abs=1e-3)
+
+
 @pytest.mark.parametrize("kind", ["HINGE", "CONE"])
 def test_the_kind_can_be_chosen(rig: bpy.types.Object, kind: str) -> None:
     key(rig, "B1", [(0, 0, 0), (0.8, 0.3, 0.2), (0.3, 0.0, 0.4)])
@@ -188,8 +215,7 @@ def test_actions_that_the_armature_does_not_use_count_only_if_asked(rig: bpy.typ
     key(rig, "B1", [(0, 0, 0), (0.8, 0, 0)])
     rig.animation_data.action = None
     joint = rig.pose.bones["B1"].fabrik_joint
-    with pytest.raises(RuntimeError, match="enable All Actions"):
-        bpy.ops.fabrik.joint_learn()
+    refuses(bpy.ops.fabrik.joint_learn, "enable All Actions")
     assert joint.limit_type == "NONE"
     bpy.ops.fabrik.joint_learn(everywhere=True)
     assert joint.limit_type == "HINGE"
@@ -214,8 +240,7 @@ def test_the_active_bone_is_enough(rig: bpy.types.Object) -> None:
 
 def test_it_is_grey_outside_of_pose_mode(rig: bpy.types.Object) -> None:
     bpy.ops.object.mode_set(mode="OBJECT")
-    with pytest.raises(RuntimeError, match="Enter Pose Mode"):
-        bpy.ops.fabrik.joint_learn()
+    refuses(bpy.ops.fabrik.joint_learn, "Enter Pose Mode")
 
 
 def test_learning_can_be_undone(rig: bpy.types.Object) -> None:

@@ -9,25 +9,11 @@ from typing import Any
 
 import bpy
 import pytest
+import rigs
 from hinges import KEPT, PLACES, assert_in_hinge, hinge_angle, swing_and_twist, turn_of
 from inside import forget, make_plan
 from layouts import Layout, classes
 from mathutils import Euler, Quaternion, Vector
-from rigs import (
-    activate,
-    add_constraint,
-    elsewhere,
-    evaluated,
-    go,
-    make_armature,
-    make_chain,
-    make_empty,
-    pose_bits,
-    shown_bones,
-    tip_error,
-    tip_world,
-    update,
-)
 
 STRAIGHT = tuple((0, 0, i) for i in range(6))
 
@@ -51,45 +37,45 @@ def limit(rig: bpy.types.Object, name: str, kind: str, **settings: object) -> An
 
 
 def reaching(rig: bpy.types.Object, bone: str, **settings: object) -> tuple[Any, Any]:
-    target = make_empty(location=PLACES[0])
-    return add_constraint(rig, bone, target, **settings), target
+    target = rigs.make_empty(location=PLACES[0])
+    return rigs.add_constraint(rig, bone, target, **settings), target
 
 
 # What a new joint is
 
 
 def test_a_bone_without_a_limit_is_posed_as_before() -> None:
-    rig, other = make_chain(4), make_chain(4, "Other")
+    rig, other = rigs.make_chain(4), rigs.make_chain(4, "Other")
     for one in (rig, other):
-        add_constraint(one, "B3", make_empty(location=(1.5, 0.4, 1)))
+        rigs.add_constraint(one, "B3", rigs.make_empty(location=(1.5, 0.4, 1)))
     limit(other, "B1", "HINGE")
-    update()
-    limited = pose_bits(other)
+    rigs.update()
+    limited = rigs.pose_bits(other)
     other.pose.bones["B1"].fabrik_joint.limit_type = "NONE"
-    update()
-    assert pose_bits(rig) == pose_bits(other) != limited
+    rigs.update()
+    assert rigs.pose_bits(rig) == rigs.pose_bits(other) != limited
 
 
 def test_blenders_own_settings_that_limit_nothing_change_nothing() -> None:
-    rig, other = make_chain(4), make_chain(4, "Other")
+    rig, other = rigs.make_chain(4), rigs.make_chain(4, "Other")
     for one in (rig, other):
-        add_constraint(one, "B3", make_empty(location=(1.5, 0.4, 1)))
+        rigs.add_constraint(one, "B3", rigs.make_empty(location=(1.5, 0.4, 1)))
     for bone in other.pose.bones:
         bone.fabrik_joint.limit_type = "BLENDER"
-    update()
-    assert pose_bits(rig) == pose_bits(other)
+    rigs.update()
+    assert rigs.pose_bits(rig) == rigs.pose_bits(other)
 
 
 def test_defaults_leave_the_rest_pose_allowed() -> None:
     for kind in ("BLENDER", "HINGE", "CONE"):
-        rig = make_chain(3)
+        rig = rigs.make_chain(3)
         for bone in rig.pose.bones:
             bone.fabrik_joint.limit_type = kind
-        target = make_empty(location=tip_world(rig, "B2"))
-        item = add_constraint(rig, "B2", target)
-        update()
+        target = rigs.make_empty(location=rigs.tip_world(rig, "B2"))
+        item = rigs.add_constraint(rig, "B2", target)
+        rigs.update()
         assert item.state == "REACHED"
-        assert tip_error(rig, "B2", target) < 1e-4
+        assert rigs.tip_error(rig, "B2", target) < 1e-4
         assert all(turn_of(rig, bone.name).angle < 1e-3 for bone in rig.pose.bones)
 
 
@@ -99,19 +85,21 @@ def test_defaults_leave_the_rest_pose_allowed() -> None:
 @pytest.mark.parametrize("solver", ["FABRIK", "TWO_BONE", "CCD", "TEXTBOOK"])
 @pytest.mark.parametrize("place", PLACES)
 def test_a_hinge_knee_stays_in_its_hinge_with_a_pole(solver: str, place: Any) -> None:
-    rig = make_chain(2)
+    rig = rigs.make_chain(2)
     limit(rig, "B1", "HINGE", hinge_max=radians(120))
-    item, target = reaching(rig, "B1", solver=solver, pole_target=make_empty("Pole", (0.4, -3, 1)))
+    item, target = reaching(
+        rig, "B1", solver=solver, pole_target=rigs.make_empty("Pole", (0.4, -3, 1))
+    )
     target.location = place
-    update()
+    rigs.update()
     assert item.state in ("REACHED", "LIMITED", "OUT_OF_REACH")
     assert_in_hinge(rig, "B1", (1, 0, 0), 0, radians(120))
-    assert item.error == pytest.approx(tip_error(rig, "B1", target), abs=1e-5)
+    assert item.error == pytest.approx(rigs.tip_error(rig, "B1", target), abs=1e-5)
 
 
 @pytest.mark.parametrize("axis", ["X", "Z", "FREE"])
 def test_a_hinge_turns_about_its_axis(axis: str) -> None:
-    rig = make_chain(3)
+    rig = rigs.make_chain(3)
     vector = (0.3, 0.2, -0.7)
     limit(rig, "B1", "HINGE", hinge_axis=axis, hinge_vector=vector, hinge_min=-1, hinge_max=1)
     _, target = reaching(rig, "B2")
@@ -119,7 +107,7 @@ def test_a_hinge_turns_about_its_axis(axis: str) -> None:
     angles = []
     for place in PLACES:
         target.location = place
-        update()
+        rigs.update()
         angles.append(assert_in_hinge(rig, "B1", about, -1, 1))
     assert max(map(abs, angles)) > 0.1
 
@@ -128,44 +116,44 @@ def test_a_hinge_turns_about_its_axis(axis: str) -> None:
 @pytest.mark.parametrize("pole", [(2, 0, 0), (-1, -2, 1), (0, 0, 5)])
 def test_the_root_keeps_its_cone_with_a_pole(place: Any, pole: Any) -> None:
     """Blender's own IK ignores the root's limits as soon as there is a pole."""
-    rig = make_chain(3)
+    rig = rigs.make_chain(3)
     limit(rig, "B0", "CONE", swing_x=0.5, swing_z=0.3, twist_min=-0.1, twist_max=0.2)
-    _, target = reaching(rig, "B2", pole_target=make_empty("Pole", pole))
+    _, target = reaching(rig, "B2", pole_target=rigs.make_empty("Pole", pole))
     target.location = place
-    update()
+    rigs.update()
     assert_in_cone(rig, "B0")
 
 
 def test_limits_that_exclude_the_rest_pose() -> None:
-    rig = make_chain(3)
+    rig = rigs.make_chain(3)
     center = (0.2, 0.9, -1.2)
     limit(rig, "B0", "CONE", center=center, swing_x=0.2, swing_z=0.3, twist_min=0.1, twist_max=0.4)
     limit(rig, "B1", "HINGE", hinge_min=radians(30), hinge_max=radians(60))
     _, target = reaching(rig, "B2")
     for place in PLACES:
         target.location = place
-        update()
+        rigs.update()
         assert_in_cone(rig, "B0", center)
         assert_in_hinge(rig, "B1", (1, 0, 0), radians(30), radians(60))
 
 
 def test_a_target_within_the_limits_is_reached() -> None:
-    rig = make_chain(3)
+    rig = rigs.make_chain(3)
     limit(rig, "B0", "CONE")
     limit(rig, "B1", "HINGE")
     limit(rig, "B2", "HINGE", hinge_axis="Z", hinge_min=-1, hinge_max=0)
     turns = {"B0": (0.3, 0.2, -0.2), "B1": (1.1, 0, 0), "B2": (0, 0, -0.6)}
     for name, angles in turns.items():
         rig.pose.bones[name].rotation_quaternion = Euler(angles).to_quaternion()
-    update()
-    place = tip_world(rig, "B2")
+    rigs.update()
+    place = rigs.tip_world(rig, "B2")
     for name in turns:
         rig.pose.bones[name].rotation_quaternion = (1, 0, 0, 0)
     item, target = reaching(rig, "B2")
     target.location = place
-    update()
+    rigs.update()
     assert item.state == "REACHED"
-    assert tip_error(rig, "B2", target) < 1e-3
+    assert rigs.tip_error(rig, "B2", target) < 1e-3
     assert_in_cone(rig, "B0")
     assert_in_hinge(rig, "B1", (1, 0, 0), 0, radians(150))
     assert_in_hinge(rig, "B2", (0, 0, 1), -1, 0)
@@ -175,13 +163,12 @@ def test_limits_hold_on_rolled_bones_of_a_scaled_turned_and_parented_armature() 
     bones = {"Body": ((0, 0, 0), (0.1, 0.3, 1), "")}
     bones |= {"B0": ((0.3, 0, 1), (0.4, 0.2, 2), "Body")}
     bones |= {f"B{i}": ((0.4, 0.2, i + 1), (0.4, 0.2, i + 2), f"B{i - 1}") for i in (1, 2)}
-    rig = make_armature(bones)
-    activate(rig)
-    bpy.ops.object.mode_set(mode="EDIT")
+    rig = rigs.make_armature(bones)
+    rigs.activate(rig, "EDIT")
     for i, bone in enumerate(rig.data.edit_bones):
         bone.roll = 0.7 * i - 1
     bpy.ops.object.mode_set(mode="OBJECT")
-    rig.parent = make_empty("Parent", (0.3, 1, -1))
+    rig.parent = rigs.make_empty("Parent", (0.3, 1, -1))
     rig.parent.rotation_euler = (0.4, 1, -0.3)
     rig.scale = (1.7,) * 3
     rig.pose.bones["Body"].rotation_quaternion = (0.8, 0.3, 0.4, -0.2)
@@ -191,7 +178,7 @@ def test_limits_hold_on_rolled_bones_of_a_scaled_turned_and_parented_armature() 
     _, target = reaching(rig, "B2", chain_count=3)
     for place in PLACES:
         target.location = place
-        update()
+        rigs.update()
         assert_in_cone(rig, "B0", (0.1, 0, 0.2))
         assert_in_hinge(rig, "B1", (1, 0, 0), -0.2, radians(150))
         assert_in_hinge(rig, "B2", (0, 0, 1), -0.5, 0.7)
@@ -199,13 +186,13 @@ def test_limits_hold_on_rolled_bones_of_a_scaled_turned_and_parented_armature() 
 
 @pytest.mark.parametrize("mode", ["XYZ", "ZYX", "AXIS_ANGLE"])
 def test_limits_hold_in_every_rotation_mode(mode: str) -> None:
-    rig = make_chain(3, mode=mode)
+    rig = rigs.make_chain(3, mode=mode)
     limit(rig, "B0", "CONE")
     limit(rig, "B1", "HINGE", hinge_axis="Z", hinge_min=-0.4, hinge_max=0.6)
     _, target = reaching(rig, "B2")
     for place in PLACES:
         target.location = place
-        update()
+        rigs.update()
         assert_in_cone(rig, "B0")
         assert_in_hinge(rig, "B1", (0, 0, 1), -0.4, 0.6)
 
@@ -213,11 +200,11 @@ def test_limits_hold_in_every_rotation_mode(mode: str) -> None:
 def test_a_stiff_joint_turns_less() -> None:
     angles = []
     for stiffness in (0.0, 0.9, 1.0):
-        rig = make_chain(3, joints=STRAIGHT)
+        rig = rigs.make_chain(3, joints=STRAIGHT)
         rig.pose.bones["B1"].fabrik_joint.stiffness = stiffness
         item, target = reaching(rig, "B2")
         target.location = (1.2, 0.3, 1.6)
-        update()
+        rigs.update()
         assert item.state == "REACHED"
         angles.append(turn_of(rig, "B1").angle)
     assert angles[0] > angles[1] + 0.05
@@ -241,14 +228,14 @@ def swept(rig: bpy.types.Object, target: bpy.types.Object, name: str) -> list[Qu
     turns = []
     for place in PLACES:
         target.location = place
-        update()
+        rigs.update()
         turns.append(turn_of(rig, name))
     return turns
 
 
 @pytest.mark.parametrize("locked", ["xy", "xz", "yz"])
 def test_all_axes_but_one_locked_make_a_hinge(locked: str) -> None:
-    rig = make_chain(3)
+    rig = rigs.make_chain(3)
     native(rig, "B1", **{f"lock_ik_{axis}": True for axis in locked})
     _, target = reaching(rig, "B2")
     axis = Vector([0.0 if name in locked else 1.0 for name in "xyz"])
@@ -259,7 +246,7 @@ def test_all_axes_but_one_locked_make_a_hinge(locked: str) -> None:
 
 
 def test_the_only_axis_that_turns_has_its_limit() -> None:
-    rig = make_chain(3)
+    rig = rigs.make_chain(3)
     native(rig, "B1", lock_ik_y=True, lock_ik_z=True, ik_min_x=-0.1, ik_max_x=0.4)
     _, target = reaching(rig, "B2")
     free = [hinge_angle(turn, Vector((1, 0, 0)))[0] for turn in swept(rig, target, "B1")]
@@ -267,25 +254,25 @@ def test_the_only_axis_that_turns_has_its_limit() -> None:
     rig.pose.bones["B1"].use_ik_limit_x = True
     for place in PLACES:
         target.location = place
-        update()
+        rigs.update()
         assert_in_hinge(rig, "B1", (1, 0, 0), -0.1, 0.4)
 
 
 def test_a_bone_with_all_axes_locked_stays() -> None:
-    rig = make_chain(3)
+    rig = rigs.make_chain(3)
     native(rig, "B1", lock_ik_x=True, lock_ik_y=True, lock_ik_z=True)
     _, target = reaching(rig, "B2")
     assert all(2 * sqrt(t.x**2 + t.y**2 + t.z**2) < KEPT for t in swept(rig, target, "B1"))
 
 
 def test_ranges_make_a_cone_of_four_quarters_and_a_twist() -> None:
-    rig = make_chain(3)
+    rig = rigs.make_chain(3)
     ranges = {"x": (-0.2, 0.7), "y": (-0.1, 0.15), "z": (-0.6, 0.3)}
     settings: dict[str, object] = {}
     for axis, (low, high) in ranges.items():
         settings |= {f"use_ik_limit_{axis}": True, f"ik_min_{axis}": low, f"ik_max_{axis}": high}
     native(rig, "B0", **settings)
-    _, target = reaching(rig, "B2", pole_target=make_empty("Pole", (2, -1, 0)))
+    _, target = reaching(rig, "B2", pole_target=rigs.make_empty("Pole", (2, -1, 0)))
     for turn in swept(rig, target, "B0"):
         x, z, twist = swing_and_twist(turn)
         a = ranges["x"][1] if x > 0 else -ranges["x"][0]
@@ -295,7 +282,7 @@ def test_ranges_make_a_cone_of_four_quarters_and_a_twist() -> None:
 
 
 def test_one_locked_axis_lets_the_others_turn() -> None:
-    rig = make_chain(3)
+    rig = rigs.make_chain(3)
     native(rig, "B1", lock_ik_z=True, use_ik_limit_y=True, ik_min_y=0, ik_max_y=0)
     _, target = reaching(rig, "B2")
     turns = [swing_and_twist(turn) for turn in swept(rig, target, "B1")]
@@ -314,53 +301,53 @@ def test_one_locked_axis_lets_the_others_turn() -> None:
     ],
 )
 def test_a_change_of_blenders_settings_counts_at_the_next_update(name: str, value: Any) -> None:
-    rigs = [make_chain(3, f"Rig{i}") for i in range(2)]
-    target = make_empty(location=(0.6, 1.5, 0.8))
-    for rig in rigs:
+    armatures = [rigs.make_chain(3, f"Rig{i}") for i in range(2)]
+    target = rigs.make_empty(location=(0.6, 1.5, 0.8))
+    for rig in armatures:
         settings = {"lock_ik_y": True, "lock_ik_z": True, "use_ik_limit_x": True}
         native(rig, "B1", **settings, ik_min_x=-0.5, ik_max_x=0 if name == "ik_min_x" else 0.5)
         native(rig, "B2", lock_ik_y=True, lock_ik_z=True)
-        add_constraint(rig, "B2", target)
-    setattr(rigs[1].pose.bones["B1"], name, value)
-    update()
-    before, made = pose_bits(rigs[0]), make_plan()
-    setattr(rigs[0].pose.bones["B1"], name, value)
-    update()
-    assert pose_bits(rigs[0]) == pose_bits(rigs[1]) != before
+        rigs.add_constraint(rig, "B2", target)
+    setattr(armatures[1].pose.bones["B1"], name, value)
+    rigs.update()
+    before, made = rigs.pose_bits(armatures[0]), make_plan()
+    setattr(armatures[0].pose.bones["B1"], name, value)
+    rigs.update()
+    assert rigs.pose_bits(armatures[0]) == rigs.pose_bits(armatures[1]) != before
     assert make_plan() is made, "the plan holds no number of these"
 
 
 def test_blenders_settings_can_be_animated() -> None:
-    rig = make_chain(3)
+    rig = rigs.make_chain(3)
     settings = {"lock_ik_y": True, "lock_ik_z": True, "use_ik_limit_x": True, "ik_min_x": 0}
     bone = native(rig, "B1", **settings)
     for frame, value in ((1, 0.1), (11, 0.6)):
         bone.ik_max_x = value
         bone.keyframe_insert("ik_max_x", frame=frame)
-    add_constraint(rig, "B2", make_empty(location=(0, 1.6, 0.6)))
+    rigs.add_constraint(rig, "B2", rigs.make_empty(location=(0, 1.6, 0.6)))
     known = {}
     for frame in (1, 11, 6, 1, 6, 11):
-        go(frame)
-        assert_in_hinge(rig, "B1", (1, 0, 0), 0, evaluated(rig).pose.bones["B1"].ik_max_x)
-        assert known.setdefault(frame, pose_bits(rig)) == pose_bits(rig)
+        rigs.go(frame)
+        assert_in_hinge(rig, "B1", (1, 0, 0), 0, rigs.evaluated(rig).pose.bones["B1"].ik_max_x)
+        assert known.setdefault(frame, rigs.pose_bits(rig)) == rigs.pose_bits(rig)
     assert len(set(known.values())) == 3
 
 
 def test_limits_have_the_sign_that_they_have_for_blenders_own_solver() -> None:
     """Both solvers, held to the same one-sided hinge, end on the same side."""
     for low, high in ((0.0, 1.2), (-1.2, 0.0)):
-        rigs = [make_chain(2, f"Rig{low}{i}", joints=STRAIGHT) for i in range(2)]
-        target = make_empty(location=(0, -0.9 if high else 0.9, 1.5))
-        for rig in rigs:
+        armatures = [rigs.make_chain(2, f"Rig{low}{i}", joints=STRAIGHT) for i in range(2)]
+        target = rigs.make_empty(location=(0, -0.9 if high else 0.9, 1.5))
+        for rig in armatures:
             settings = {"lock_ik_y": True, "lock_ik_z": True, "use_ik_limit_x": True}
             bone = native(rig, "B1", **settings, ik_min_x=low, ik_max_x=high)
             # A straight chain is one that Blender does not bend.
             bone.rotation_quaternion = Euler((0.1 if high else -0.1, 0, 0)).to_quaternion()
-        add_constraint(rigs[0], "B1", target)
-        con: Any = rigs[1].pose.bones["B1"].constraints.new("IK")
+        rigs.add_constraint(armatures[0], "B1", target)
+        con: Any = armatures[1].pose.bones["B1"].constraints.new("IK")
         con.target = target
-        update()
-        ours, theirs = (hinge_angle(turn_of(rig, "B1"), Vector((1, 0, 0)))[0] for rig in rigs)
+        rigs.update()
+        ours, theirs = (hinge_angle(turn_of(rig, "B1"), Vector((1, 0, 0)))[0] for rig in armatures)
         assert low - KEPT <= ours <= high + KEPT
         assert low - 1e-3 <= theirs <= high + 1e-3
         assert ours == pytest.approx(theirs, abs=0.05)
@@ -371,18 +358,18 @@ def test_limits_have_the_sign_that_they_have_for_blenders_own_solver() -> None:
 
 
 def test_limited_is_said() -> None:
-    rig = make_chain(3)
+    rig = rigs.make_chain(3)
     for bone in rig.pose.bones:
         limit(rig, bone.name, "CONE", swing_x=0.1, swing_z=0.1)
     item, target = reaching(rig, "B2")
-    update()
+    rigs.update()
     assert item.state == "LIMITED"
     assert "Joint limits" in item.message
-    assert item.error == pytest.approx(tip_error(rig, "B2", target), abs=1e-5)
+    assert item.error == pytest.approx(rigs.tip_error(rig, "B2", target), abs=1e-5)
     assert item.error > 0.5
     for bone in rig.pose.bones:
         bone.fabrik_joint.limit_type = "NONE"
-    update()
+    rigs.update()
     assert (item.state, item.message) == ("REACHED", "")
 
 
@@ -406,33 +393,33 @@ BAD = [
 def test_bad_settings_are_said_and_others_go_on(
     addon: ModuleType, kind: str, settings: dict[str, Any], wanted: str | None, capfd: Any
 ) -> None:
-    good, rig = make_chain(3, "Good"), make_chain(3)
-    fine = add_constraint(good, "B2", make_empty("Fine", (0, 1, 2)))
+    good, rig = rigs.make_chain(3, "Good"), rigs.make_chain(3)
+    fine = rigs.add_constraint(good, "B2", rigs.make_empty("Fine", (0, 1, 2)))
     item, _ = reaching(rig, "B2")
     rig.pose.bones["B0"].rotation_quaternion = (0.8, 0.6, 0, 0)
-    update()
+    rigs.update()
     limit(rig, "B1", kind, **settings)
-    update()
+    rigs.update()
     if wanted is None:
         assert item.state != "INVALID"
     else:
         assert item.state == "INVALID"
         assert "“B1”" in item.message
         assert wanted in item.message
-        assert shown_bones(rig)["B0"].rotation_quaternion[:] == pytest.approx((0.8, 0.6, 0, 0))
+        assert rigs.shown_bones(rig)["B0"].rotation_quaternion[:] == pytest.approx((0.8, 0.6, 0, 0))
         joint = rig.pose.bones["B1"].fabrik_joint
         joint.limit_type, joint.stiffness = "NONE", 0
-        update()
+        rigs.update()
         assert item.state == "REACHED"
     assert fine.state == "REACHED"
     assert not capfd.readouterr().out
 
 
 def test_settings_that_do_not_matter_for_the_kind_are_not_complained_of() -> None:
-    rig = make_chain(3)
+    rig = rigs.make_chain(3)
     limit(rig, "B1", "CONE", hinge_min=2, hinge_max=1, hinge_axis="FREE", hinge_vector=(0, 0, 0))
     item, _ = reaching(rig, "B2")
-    update()
+    rigs.update()
     assert item.state != "INVALID"
 
 
@@ -440,7 +427,7 @@ def test_settings_that_do_not_matter_for_the_kind_are_not_complained_of() -> Non
 
 
 def test_the_pose_does_not_depend_on_where_the_target_was() -> None:
-    rig = make_chain(4)
+    rig = rigs.make_chain(4)
     limit(rig, "B0", "CONE")
     native(rig, "B1", use_ik_limit_x=True, ik_min_x=-0.3, ik_max_x=0.5)
     limit(rig, "B2", "HINGE")
@@ -448,17 +435,17 @@ def test_the_pose_does_not_depend_on_where_the_target_was() -> None:
     known: dict[Any, bytes] = {}
     for place in (*PLACES, *reversed(PLACES)):
         target.location = place
-        update()
-        assert known.setdefault(place, pose_bits(rig)) == pose_bits(rig)
+        rigs.update()
+        assert known.setdefault(place, rigs.pose_bits(rig)) == rigs.pose_bits(rig)
 
 
 @pytest.mark.parametrize("before", ["NONE", "HINGE", "CONE"])
 def test_a_limit_that_a_script_sets_counts_at_the_next_update(before: str) -> None:
 
-    rig = make_chain(3)
+    rig = rigs.make_chain(3)
     reaching(rig, "B2")
     joint = limit(rig, "B1", before)
-    update()
+    rigs.update()
     changes = [
         ("limit_type", "CONE"),
         ("swing_x", 0.2),
@@ -477,12 +464,11 @@ def test_a_limit_that_a_script_sets_counts_at_the_next_update(before: str) -> No
     seen = []
     for name, value in changes:
         setattr(joint, name, value)
-        update()
-        seen.append(pose_bits(rig))
+        rigs.update()
+        seen.append(rigs.pose_bits(rig))
         forget()
-        rig.update_tag()
-        update()
-        assert pose_bits(rig) == seen[-1], f"{name} was not looked at"
+        rigs.update(rig)
+        assert rigs.pose_bits(rig) == seen[-1], f"{name} was not looked at"
     assert len(set(seen)) > 6
 
 
@@ -502,25 +488,25 @@ SETTINGS = {
 
 
 def test_settings_survive_saving_and_loading(tmp_path: Path) -> None:
-    rig = make_chain(3)
+    rig = rigs.make_chain(3)
     limit(rig, "B1", "CONE", **SETTINGS)
     item, _ = reaching(rig, "B2")
-    update()
-    bits, state = pose_bits(rig), item.state
+    rigs.update()
+    bits, state = rigs.pose_bits(rig), item.state
     path = tmp_path / "joints.blend"
     bpy.ops.wm.save_as_mainfile(filepath=str(path))
     bpy.ops.wm.open_mainfile(filepath=str(path))
     rig = bpy.data.objects["Rig"]
-    update()
+    rigs.update()
     joint = rig.pose.bones["B1"].fabrik_joint
     for name, value in SETTINGS.items():
         found = getattr(joint, name)
         assert (found if isinstance(found, str | float) else tuple(found)) == value
-    assert (pose_bits(rig), rig.fabrik.constraints[0].state) == (bits, state)
+    assert (rigs.pose_bits(rig), rig.fabrik.constraints[0].state) == (bits, state)
 
 
 def test_settings_survive_in_a_library_override(tmp_path: Path) -> None:
-    rig = make_chain(3)
+    rig = rigs.make_chain(3)
     limit(rig, "B1", "HINGE", hinge_max=0.5)
     reaching(rig, "B2")
     library = tmp_path / "library.blend"
@@ -535,7 +521,7 @@ def test_settings_survive_in_a_library_override(tmp_path: Path) -> None:
     assert own.data.override_create(remap_local_usages=True) == own.data
     for name, value in SETTINGS.items():
         setattr(own.pose.bones["B1"].fabrik_joint, name, value)
-    update()
+    rigs.update()
     assert linked.pose.bones["B1"].fabrik_joint.limit_type == "HINGE"
     path = tmp_path / "user.blend"
     bpy.ops.wm.save_as_mainfile(filepath=str(path))
@@ -548,13 +534,15 @@ def test_settings_survive_in_a_library_override(tmp_path: Path) -> None:
         rig = next(ob for ob in bpy.data.objects if ob.override_library)
         NAMES = {list(SETTINGS)!r}
     """
-    found, _ = elsewhere(path, preparation, " ".join(expression.split()))
+    found, _ = rigs.elsewhere(path, preparation, " ".join(expression.split()))
     assert dict(found) == SETTINGS
 
 
 def test_joints_of_linked_armature_data_are_not_changed(tmp_path: Path) -> None:
     """An override of the object alone would lose them: whoever asks is told what to do."""
-    rig = make_armature({"a.L": ((0, 0, 0), (1, 0, 1), ""), "a.R": ((0, 0, 0), (-1, 0, 1), "")})
+    rig = rigs.make_armature(
+        {"a.L": ((0, 0, 0), (1, 0, 1), ""), "a.R": ((0, 0, 0), (-1, 0, 1), "")}
+    )
     limit(rig, "a.L", "HINGE", hinge_max=0.5)
     library = tmp_path / "library.blend"
     bpy.ops.wm.save_as_mainfile(filepath=str(library))
@@ -563,8 +551,7 @@ def test_joints_of_linked_armature_data_are_not_changed(tmp_path: Path) -> None:
         wanted.objects = ["Rig"]
     own = wanted.objects[0].override_create(remap_local_usages=True)
     bpy.context.scene.collection.objects.link(own)
-    activate(own)
-    bpy.ops.object.mode_set(mode="POSE")
+    rigs.activate(own, "POSE")
     own.data.bones.active = own.data.bones["a.L"]
     bpy.ops.pose.select_all(action="SELECT")
     for operator in (
@@ -583,18 +570,17 @@ def test_joints_of_linked_armature_data_are_not_changed(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("tool", ["symmetrize", "duplicate", "join"])
 def test_joints_are_copied_with_their_bones(tool: str) -> None:
-    rig = make_armature({"a.L": ((0, 0, 0), (1, 0, 1), "")})
+    rig = rigs.make_armature({"a.L": ((0, 0, 0), (1, 0, 1), "")})
     limit(rig, "a.L", "HINGE", hinge_max=0.5)
     copy = "a.R" if tool == "symmetrize" else "a.L.001"
     if tool == "join":
-        other = make_armature({"a.L": ((0, 0, 0), (1, 0, 1), "")}, "Other")
-        activate(other)
+        other = rigs.make_armature({"a.L": ((0, 0, 0), (1, 0, 1), "")}, "Other")
+        rigs.activate(other)
         rig.select_set(True)
         bpy.ops.object.join()
         rig = other
     else:
-        activate(rig)
-        bpy.ops.object.mode_set(mode="EDIT")
+        rigs.activate(rig, "EDIT")
         bpy.ops.armature.select_all(action="SELECT")
         getattr(bpy.ops.armature, tool)()
         bpy.ops.object.mode_set(mode="OBJECT")
@@ -626,7 +612,7 @@ JOINT_OPERATORS = {"fabrik.joint_learn", "fabrik.joint_copy", "fabrik.joint_mirr
 
 @pytest.mark.parametrize("panel", ["FABRIK_PT_joint", "FABRIK_PT_joint_sidebar"])
 def test_the_panel_shows_what_matters(addon: ModuleType, panel: str) -> None:
-    rig = make_chain(2)
+    rig = rigs.make_chain(2)
     wanted: dict[str, set[str]] = {
         "NONE": {"stiffness"},
         "HINGE": {"hinge_axis", "hinge_min", "hinge_max", "stiffness"},
@@ -647,7 +633,7 @@ def test_the_panel_shows_what_matters(addon: ModuleType, panel: str) -> None:
 
 
 def test_the_panel_says_what_is_wrong(addon: ModuleType) -> None:
-    rig = make_chain(2)
+    rig = rigs.make_chain(2)
     limit(rig, "B1", "HINGE", hinge_min=1, hinge_max=0)
     assert "The hinge of “B1” has a Min above its Max: decrease Min or increase Max" in shown(
         addon, rig, "B1"
@@ -656,11 +642,11 @@ def test_the_panel_says_what_is_wrong(addon: ModuleType) -> None:
 
 
 def test_the_panels_need_a_bone(addon: ModuleType) -> None:
-    rig = make_chain(2)
+    rig = rigs.make_chain(2)
     for panel in ("FABRIK_PT_joint", "FABRIK_PT_joint_sidebar"):
         poll = classes(addon)[panel].poll
         rig.data.bones.active = None
-        for ob in (None, make_empty(), rig):
+        for ob in (None, rigs.make_empty(), rig):
             assert not poll(SimpleNamespace(object=ob))
         rig.data.bones.active = rig.data.bones["B0"]
         assert poll(SimpleNamespace(object=rig))

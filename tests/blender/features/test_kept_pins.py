@@ -12,8 +12,9 @@ from captures import imported
 from dragged_bodies import head_of
 from inside import forget
 from mathutils import Vector
+from operating import refuses
 from rendering import rendered
-from rigs import channels_bits, evaluated, go, pose_bits, shown_bits, update
+from rigs import channels_bits, evaluated, go, key, pose_bits, shown_bits, update
 
 from addon.features.whole_body.dragging import WholeBodyDrag
 from addon.features.whole_body.keeping import pins_problem
@@ -137,8 +138,7 @@ def test_it_bakes_to_keys_that_show_the_same(walker: Any) -> None:
     for name in names:
         pairs = zip(before[name], after[name], strict=True)
         assert max((a - b).length for a, b in pairs) < 1e-5
-    with pytest.raises(RuntimeError, match="nothing to bake"):
-        bpy.ops.fabrik.pin_bake()
+    refuses(bpy.ops.fabrik.pin_bake, "nothing to bake")
 
 
 def test_a_body_that_constraints_pose_is_refused_and_said(walker: Any) -> None:
@@ -163,7 +163,7 @@ def test_a_place_that_is_none_is_said_and_the_pose_stays(walker: Any) -> None:
     pin(HAND, frames="PLACE")
     walker.fabrik.pins[0].location.x = float("nan")
     update()
-    assert "has an invalid place" in pins_problem(walker)
+    assert "has an invalid location" in pins_problem(walker)
     assert shown_bits(walker) == fk
     walker.fabrik.pins[0].location.x = 0.0
     update()
@@ -226,8 +226,7 @@ def test_dragging_a_bone_that_keeps_its_place_moves_the_place(walker: Any) -> No
     update()
     assert pose_bits(walker) == before
     assert bpy.ops.fabrik.drag(bone=HAND, value=way) == {"FINISHED"}
-    go(12)
-    go(8)
+    go(12, 8)
     assert (head_of(walker, HAND) - start - way).length < 1e-4
 
 
@@ -308,8 +307,7 @@ def test_a_hand_on_a_rail_over_a_captured_walk(name: str) -> None:
     pin(hand, frames="PLACE")
     one = rig.fabrik.pins[0]
     for frame, place in zip(frames, rail, strict=True):
-        one.location = place
-        one.keyframe_insert("location", frame=frame)
+        key(one, "location", {frame: place})
     after = played(rig, watched, frames)
     size = roles.size * rig.matrix_world.to_scale().x
     missed = max((a - b).length for a, b in zip(after[hand], rail, strict=True)) / size
@@ -367,8 +365,7 @@ def test_a_pose_depends_on_nothing_that_was_before(walker: Any, edit: Any) -> No
     update()
     shown = pose_bits(walker)
     forget()
-    go(8)
-    go(9)
+    go(8, 9)
     assert pose_bits(walker) == shown
 
 
@@ -379,8 +376,7 @@ def test_keyed_locks_count_in_a_render(walker: Any) -> None:
     forearm = walker.pose.bones["Forearm.L"]
     forearm.rotation_mode = "XYZ"
     for frame, is_locked in ((7, False), (9, True)):
-        forearm.lock_rotation = (is_locked,) * 3
-        forearm.keyframe_insert("lock_rotation", frame=frame)
+        key(forearm, "lock_rotation", {frame: (is_locked,) * 3})
     shown: dict[int, bytes] = {}
     for frame in (7, 9):
         go(frame)

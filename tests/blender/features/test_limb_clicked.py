@@ -110,8 +110,7 @@ def test_a_finger_of_a_hand_without_an_arm_means_itself() -> None:
 
 def dress(rig: Any, **bones: tuple[str, Sequence[float]]) -> None:
     """Add bones with parent and head to a rig; underscores before L and R are points."""
-    activate(rig)
-    bpy.ops.object.mode_set(mode="EDIT")
+    activate(rig, "EDIT")
     for key, (parent, head) in bones.items():
         bone = rig.data.edit_bones.new(key.replace("_L", ".L").replace("__", " "))
         bone.head, bone.tail = head, Vector(head) + Vector((0, 0, 0.08))
@@ -550,8 +549,7 @@ def test_bones_that_follow_controls_mean_these_controls() -> None:
     """As where each deforming bone copies a bone of a second skeleton."""
     rig = make_human(False)
     plain = {b.name: (b.head_local.copy(), b.parent and b.parent.name) for b in rig.data.bones}
-    activate(rig)
-    bpy.ops.object.mode_set(mode="EDIT")
+    activate(rig, "EDIT")
     for name, (head, parent) in plain.items():
         bone = rig.data.edit_bones.new(f"CTRL-{name}")
         bone.head, bone.tail = head, rig.data.edit_bones[name].tail

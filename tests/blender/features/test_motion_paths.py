@@ -24,7 +24,7 @@ def rig() -> bpy.types.Object:
     armature.location = (0.3, -1.0, 0.2)
     armature.rotation_euler = (0.2, 0.4, -0.7)
     target = rigs.make_empty("Target")
-    rigs.key_places(target, SWING)
+    rigs.key(target, "location", SWING)
     rigs.add_constraint(armature, "B2", target)
     enter_pose_mode(armature)
     return armature
@@ -86,7 +86,7 @@ def test_objects_that_move_with_a_solved_bone_get_their_paths_too(rig: bpy.types
 def test_update_follows_what_was_edited_and_the_range(rig: bpy.types.Object) -> None:
     click_bone(rig, "B2")
     bpy.ops.fabrik.paths_calculate(range="SCENE", bake_location="TAILS")
-    rigs.key_places(bpy.data.objects["Target"], {6: (-0.5, -0.5, 0.3)})
+    rigs.key(bpy.data.objects["Target"], "location", {6: (-0.5, -0.5, 0.3)})
     bpy.context.scene.frame_start = 3
     bpy.ops.fabrik.paths_update()
     path = rig.pose.bones["B2"].motion_path
@@ -102,11 +102,11 @@ def test_paths_in_camera_space_are_as_blender_has_them(rig: bpy.types.Object) ->
     scene.collection.objects.link(camera)
     scene.camera = camera
     camera.rotation_euler = (1.2, 0.1, 0.3)
-    rigs.key_places(camera, {1: (1.0, -7.0, 3.0), 12: (3.0, -7.0, 5.0)})
+    rigs.key(camera, "location", {1: (1.0, -7.0, 3.0), 12: (3.0, -7.0, 5.0)})
     scene.render.resolution_x, scene.render.pixel_aspect_y = 500, 2.0
     other = rigs.make_chain(1, "Other")
     other.rotation_euler = (0.4, 0.2, 0.0)
-    rigs.key_places(other, SWING)
+    rigs.key(other, "location", SWING)
     enter_pose_mode(other)
     other.pose.animation_visualization.motion_path.use_camera_space_bake = True
     click_bone(other, "B0")
@@ -153,8 +153,7 @@ def test_blenders_paths_are_noticed_and_corrected(
         assert worst(path_of.motion_path, shown(lambda: rigs.tip_world(rig, "B2"))) < 1e-6
         noticed.clear()
         rigs.update()
-        rig.update_tag()
-        rigs.update()
+        rigs.update(rig)
         assert not noticed
 
 
@@ -195,8 +194,7 @@ def test_paths_of_a_loaded_file_are_not_calculated_anew(
     monkeypatch.setattr(renewing, "_correct_soon", lambda: noticed.append(1))
     bpy.ops.wm.open_mainfile(filepath=str(tmp_path / "paths.blend"))
     loaded = bpy.data.objects[name]
-    loaded.update_tag()
-    rigs.update()
+    rigs.update(loaded)
     assert not noticed
 
 
@@ -249,8 +247,9 @@ def test_rounding_is_no_miss_wherever_and_however_large_the_rig_is(rig: bpy.type
     for size, place in ((1.0, 0.0), (1e-4, 0.0), (1.0, 1e4)):
         rig.scale = (size, size, size)
         rig.location = (0.3 * size + place, -size, 0.2 * size)
-        rigs.key_places(
+        rigs.key(
             bpy.data.objects["Target"],
+            "location",
             {i: (size * x + place, size * y, size * z) for i, (x, y, z) in SWING.items()},
         )
         click_bone(rig, "B2")

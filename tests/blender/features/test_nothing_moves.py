@@ -13,7 +13,7 @@ from characters import ANIMALS, make_animal
 from creatures import make_mech
 from kept_files import new_file
 from mathutils import Matrix, Vector
-from operating import click_bone, enter_pose_mode
+from operating import enter_pose_mode
 from rigs import activate, evaluated, update
 
 pytestmark = [pytest.mark.usefixtures("empty_file"), pytest.mark.newest]
@@ -41,14 +41,12 @@ def set_up(rig: bpy.types.Object) -> None:
 
 
 def add_limbs(rig: bpy.types.Object) -> None:
-    enter_pose_mode(rig)
-    click_bone(rig, "Foot.L")
+    enter_pose_mode(rig, click="Foot.L")
     assert bpy.ops.fabrik.limb_add(use_both_sides=True) == {"FINISHED"}
 
 
 def add_limbs_with_empties(rig: bpy.types.Object) -> None:
-    enter_pose_mode(rig)
-    click_bone(rig, "Foot.L")
+    enter_pose_mode(rig, click="Foot.L")
     assert bpy.ops.fabrik.limb_add(use_both_sides=True, controls="EMPTY") == {"FINISHED"}
 
 

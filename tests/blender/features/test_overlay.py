@@ -308,8 +308,7 @@ def test_joints_at_the_end_of_their_limit_are_told(only: Any) -> None:
     assert only().at_end == ()
     bone.ik_max_x = rigs.shown_bones(rig)["B2"].rotation_quaternion.angle + radians(0.2)
     bone.ik_min_x = -bone.ik_max_x
-    rig.update_tag()
-    update()
+    update(rig)
     assert only().at_end == (2,), "a fifth of a degree counts as there"
 
 
@@ -803,8 +802,7 @@ def test_the_corner_tells_how_the_chains_do(overlay: Any, shown: Any) -> None:
     lines = overlay.report(context, chains)
     assert lines[0] == "IK 7: Out of Reach, error 3 m"
     assert lines[-1] == f"and {len(chains) - 6} more"
-    rig.update_tag()
-    update()
+    update(rig)
     assert overlay.report(context, chains)[-1].startswith("FABRIK IK: ")
     assert overlay.report(context, []) == []
 
@@ -818,8 +816,7 @@ def test_time_is_taken_only_of_updates_that_were_asked_for(overlay: Any, rig: An
         rig.update_tag()
         update()  # It would take a time that nobody asked for.
         assert timing.last() is None
-        rig.update_tag()
-        update()
+        update(rig)
         rig.update_tag()
         update()  # Nobody has asked again.
         assert timing.last() == 2.5

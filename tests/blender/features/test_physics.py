@@ -61,17 +61,15 @@ def cloths() -> list[bpy.types.Object]:
 def is_known(request, empty_file) -> bool:
     """A cloth on a solved chain with keyed bones, and one on keys alone, in a file just opened."""
     rig, target = rigs.make_chain(), rigs.make_empty()
-    rigs.key_places(target, {1: (1, 0, 2), 6: (-1, 0.7, 1), 12: (0, 1.4, 1.6)})
+    rigs.key(target, "location", {1: (1, 0, 2), 6: (-1, 0.7, 1), 12: (0, 1.4, 1.6)})
     for frame in FRAMES[::11]:
-        rig.pose.bones["B1"].rotation_quaternion = (0.9, 0.1 * frame, 0.2, 0)
-        rig.pose.bones["B1"].keyframe_insert("rotation_quaternion", frame=frame)
+        rigs.key(rig.pose.bones["B1"], "rotation_quaternion", {frame: (0.9, 0.1 * frame, 0.2, 0)})
     rigs.add_constraint(rig, "B2", target if request.param else by_vertex(target))
     twin = rigs.make_chain(name="Twin")
     for frame in FRAMES:
         rigs.go(frame)
         for bone, solved in zip(twin.pose.bones, rigs.shown_bones(rig), strict=True):
-            bone.rotation_quaternion = solved.rotation_quaternion
-            bone.keyframe_insert("rotation_quaternion", frame=frame)
+            rigs.key(bone, "rotation_quaternion", {frame: solved.rotation_quaternion})
     for armature in (rig, twin):
         cloth_on(armature)
     scene = bpy.context.scene

@@ -11,7 +11,7 @@ from captured_bodies import make_body
 from dragged_bodies import head_of
 from mathutils import Vector
 from operating import select_bones
-from rigs import add_constraint, go, key_places, make_empty, tip_error, tip_world, update
+from rigs import add_constraint, go, key, make_empty, tip_error, tip_world, update
 from walkers import hills, make_ground
 
 pytestmark = pytest.mark.newest
@@ -22,7 +22,7 @@ FRAMES = (5, 6, 8)
 
 def _moving(name: str, at: Vector, by: tuple[float, float, float]) -> bpy.types.Object:
     target = make_empty(name)
-    key_places(target, {4: tuple(at), 9: tuple(at + Vector(by))})
+    key(target, "location", {4: tuple(at), 9: tuple(at + Vector(by))})
     return target
 
 

@@ -139,9 +139,7 @@ def test_an_animated_gravity_is_followed(others: int) -> None:
     rig = make_rope()
     item = hang(rig, rigs.make_empty("Target", (1.2, 0, 0)))
     item.rope.use_scene_gravity = True
-    for frame, gravity in ((1, (0, 0, -9.81)), (10, (0, 9.81, 0))):
-        scene.gravity = gravity
-        scene.keyframe_insert("gravity", frame=frame)
+    rigs.key(scene, "gravity", {1: (0, 0, -9.81), 10: (0, 9.81, 0)})
     rigs.go(10)
     assert max(place.y for place in joints(rig)) > 0.4
     rigs.go(1)
@@ -257,8 +255,7 @@ def test_it_lies_over_a_mesh_that_is_edited(shares: bool) -> None:
     item.rope.collision, item.rope.collision_object = "MESH", box
     item.rope.thickness = 0.01
     edited = rigs.link(bpy.data.objects.new("Edited", box.data)) if shares else box
-    rigs.activate(edited)
-    bpy.ops.object.mode_set(mode="EDIT")
+    rigs.activate(edited, "EDIT")
     rigs.update()
     assert item.state == "REACHED", item.message
     assert lowest_on(rig) == pytest.approx(-0.7, abs=0.011)
@@ -274,7 +271,7 @@ def test_it_lies_over_a_mesh_that_is_edited(shares: bool) -> None:
 
 def test_a_mesh_is_read_again_only_if_it_may_have_changed(monkeypatch: pytest.MonkeyPatch) -> None:
     rig, target = make_rope(20), rigs.make_empty("Target", (1.2, 0, 0))
-    rigs.key_places(target, {1: (1.2, 0, 0), 60: (1.25, 0, 0)})
+    rigs.key(target, "location", {1: (1.2, 0, 0), 60: (1.25, 0, 0)})
     box = make_box(1.0, (0.6, 0, -1.2))
     item = hang(rig, target)
     item.rope.collision, item.rope.collision_object = "MESH", box
@@ -339,8 +336,7 @@ def test_a_rope_on_a_bone_that_another_chain_poses_is_right_at_once() -> None:
         rigs.update()
         shown = rigs.pose_bits(rig)
         assert rigs.tip_error(rig, "R9", hook) < END * 2.0
-        rig.update_tag()
-        rigs.update()
+        rigs.update(rig)
         assert rigs.pose_bits(rig) == shown
 
 
@@ -428,8 +424,7 @@ def test_the_button_hangs_the_whole_chain_on_the_selected_object() -> None:
 
 def test_without_a_selected_object_it_hangs_where_its_tip_is() -> None:
     rig = make_rope()
-    enter_pose_mode(rig)
-    click_bone(rig, "B19")
+    enter_pose_mode(rig, click="B19")
     before = joints(rig)
     assert bpy.ops.fabrik.rope_add() == {"FINISHED"}
     rigs.update()

@@ -15,6 +15,7 @@ from damage import damages
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from inside import forget, planned, solver_calls
+from operating import refuses
 
 SAME_EVERY_TIME = settings(
     derandomize=True,
@@ -86,9 +87,7 @@ def noting(empty_file):
 
 def moving_target():
     target = rigs.make_empty()
-    for frame, place in ((1, (1, 0, 2)), (20, (-0.5, 1, 1.5)), (40, (0, -2, 1))):
-        target.location = place
-        target.keyframe_insert("location", frame=frame)
+    rigs.key(target, "location", {1: (1, 0, 2), 20: (-0.5, 1, 1.5), 40: (0, -2, 1)})
     return target
 
 
@@ -192,8 +191,7 @@ def test_failure_keeps_the_history_before(rig):
     simulate()
     first = rig.noted.history
     Places.fails_at = 23
-    with pytest.raises(RuntimeError, match="does not want this frame"):
-        bpy.ops.fabrik.simulate()
+    refuses(bpy.ops.fabrik.simulate, "does not want this frame")
     assert rig.noted.history == first
     assert state(rig) == "FRESH"
 
@@ -271,8 +269,7 @@ def test_each_input_outdates_it_and_undo_brings_it_back(rig, change):
     before = kept(rig).blob
     bpy.ops.ed.undo_push(message="Before")
     change(rig)
-    rig.update_tag()
-    rigs.update()
+    rigs.update(rig)
     assert state(rig) == "STALE"
     assert "press Simulate" in rig.fabrik.simulation.message
     assert kept(rig).blob == before  # It goes on being used.
@@ -293,8 +290,7 @@ def test_edits_that_do_not_count_leave_it(rig):
     rigs.go(30)
     assert state(rig) == "FRESH"
     other = rigs.make_empty("Other", (3, 3, 3))
-    other.location = (4, 4, 4)
-    other.keyframe_insert("location", frame=3)
+    rigs.key(other, "location", {3: (4, 4, 4)})
     bpy.context.scene.frame_end = 20
     rig.fabrik.constraints[0].iterations = 30
     rig.pose.bones["B0"].rotation_quaternion = (0.8, 0.6, 0.0, 0.0)
@@ -360,8 +356,7 @@ def test_bone_of_another_armature_counts_with_those_above_it(rig):
     rigs.activate(rig)
     rigs.update()
     simulate()
-    other.pose.bones["Beside"].location = (1, 1, 1)
-    other.pose.bones["Beside"].keyframe_insert("location", frame=1)
+    rigs.key(other.pose.bones["Beside"], "location", {1: (1, 1, 1)})
     rigs.update()
     assert state(rig) == "FRESH"
     other.pose.bones["Root"].location = (1, 1, 1)
@@ -423,8 +418,7 @@ def put(rig, stored):
 
     rig.noted.history = stored
     forget()
-    rig.update_tag()
-    rigs.update()
+    rigs.update(rig)
 
 
 DAMAGED = "The simulation is damaged: press Simulate"
@@ -480,8 +474,7 @@ def test_damaged_history_is_said_and_left_out(rig, damage, is_text):
         assert "press Simulate" in rig.fabrik.simulation.message
     else:  # What does not count in the text was damaged, as the last bits of base64.
         assert found == wanted
-    for frame in (3, 7):
-        rigs.go(frame)
+    rigs.go(3, 7)
     simulate()
     assert state(rig) == "FRESH"
 
@@ -512,15 +505,13 @@ def test_what_is_too_long_to_be_kept_is_said_and_the_history_before_stays(rig, m
     simulate()
     before = rig.noted.history
     monkeypatch.setattr(codec, "MOST", 100)
-    with pytest.raises(RuntimeError, match="too large to store: choose a shorter range"):
-        bpy.ops.fabrik.simulate()
+    refuses(bpy.ops.fabrik.simulate, "too large to store: choose a shorter range")
     assert rig.noted.history == before
 
 
 def test_end_before_start_is_said(rig):
     rig.fabrik.simulation.frame_start, rig.fabrik.simulation.frame_end = 20, 10
-    with pytest.raises(RuntimeError, match=r"has End \(10\) before Start \(20\)"):
-        bpy.ops.fabrik.simulate()
+    refuses(bpy.ops.fabrik.simulate, r"has End \(10\) before Start \(20\)")
 
 
 def test_nothing_to_simulate_is_said():
@@ -711,8 +702,7 @@ def test_rest_pose_is_not_simulated(rig):
     rig.data.pose_position = "REST"
     rigs.update()
     assert due(bpy.context.view_layer) == []
-    with pytest.raises(RuntimeError, match="“Rig” is in rest position"):
-        bpy.ops.fabrik.simulate()
+    refuses(bpy.ops.fabrik.simulate, "“Rig” is in rest position")
 
 
 def test_one_frame_may_be_simulated(rig):
@@ -730,8 +720,7 @@ def test_edits_tell_the_listeners_and_playing_does_not(rig):
     assert kept(rig).is_fresh
     history.listeners.append(lambda: told.append(1))
     try:
-        for frame in range(1, 10):
-            rigs.go(frame)
+        rigs.go(*range(1, 10))
         assert not told
         key_moved(rig)
         rigs.update()
@@ -763,8 +752,7 @@ def test_nla_strip_counts(rig):
     rigs.update()
     simulate()
     rigs.go(22)
-    target.update_tag()
-    rigs.update()
+    rigs.update(target)
     assert state(rig) == "FRESH"
     strip.frame_start = 5
     rigs.update()
@@ -788,15 +776,12 @@ def test_path_that_the_target_follows_counts(rig):
     assert state(rig) == "FRESH"
     rigs.go(9)
     spline.points[3].co.z = 2.0
-    curve.update_tag()
-    rigs.update()
+    rigs.update(curve)
     assert state(rig) == "STALE"
     spline.points[3].co.z = 0.0
-    curve.update_tag()
-    rigs.update()
+    rigs.update(curve)
     assert state(rig) == "FRESH"
     curve.animation_data.action.name = "Other"
-    curve.eval_time = 50.0
-    curve.keyframe_insert("eval_time", frame=40)
+    rigs.key(curve, "eval_time", {40: 50.0})
     rigs.update()
     assert state(rig) == "STALE"

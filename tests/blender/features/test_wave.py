@@ -6,7 +6,7 @@ import bpy
 import pytest
 import rigs
 from mathutils import Vector
-from operating import click_bone, enter_pose_mode, refuses
+from operating import enter_pose_mode, refuses
 
 STRAIGHT = [(0.0, 0.0, 0.25 * i) for i in range(17)]
 
@@ -58,8 +58,7 @@ def test_another_frame_rate_counts_at_once() -> None:
     rigs.update()
     at_once = rigs.pose_bits(rig)
     assert at_once != before
-    rigs.go(2)
-    rigs.go(7)
+    rigs.go(2, 7)
     assert rigs.pose_bits(rig) == at_once
 
 
@@ -70,9 +69,7 @@ def test_without_speed_a_keyed_phase_moves_it() -> None:
     still = rigs.pose_bits(rig)
     rigs.go(9)
     assert rigs.pose_bits(rig) == still
-    for frame, phase in ((1, 0.0), (9, 2.25)):
-        item.wave.phase = phase
-        item.wave.keyframe_insert("phase", frame=frame)
+    rigs.key(item.wave, "phase", {1: 0.0, 9: 2.25})
     rigs.go(1)
     first = rigs.pose_bits(rig)
     rigs.go(9)
@@ -90,8 +87,7 @@ def test_a_driver_that_sets_it_going_does_so_for_all_frames() -> None:
     source.id, source.data_path = rig, '["going"]'
     rigs.go(1)
     rig["going"] = 1.0
-    rig.update_tag()
-    rigs.update()
+    rigs.update(rig)
     shown = set()
     for frame in (1, 2, 3):
         rigs.go(frame)
@@ -121,7 +117,7 @@ def test_after_a_chain_that_reaches_it_waves_on_top() -> None:
 
 def test_before_a_chain_that_reaches_its_tip_arrives_all_the_same() -> None:
     rig, target = make_tentacle(), rigs.make_empty("Target")
-    rigs.key_places(target, {1: (1.5, 0.5, 2.5), 30: (-1, 1, 2)})
+    rigs.key(target, "location", {1: (1.5, 0.5, 2.5), 30: (-1, 1, 2)})
     item = wave(rig, amplitude=0.3)
     rigs.add_constraint(rig, "B15", target)
     shown = set()
@@ -171,8 +167,7 @@ def test_bad_input_is_said_in_place(name: str) -> None:
 
 def test_the_button_lets_the_whole_chain_wave() -> None:
     rig = make_tentacle()
-    enter_pose_mode(rig)
-    click_bone(rig, "B15")
+    enter_pose_mode(rig, click="B15")
     assert bpy.ops.fabrik.wave_add() == {"FINISHED"}
     (item,) = rig.fabrik.constraints
     assert (item.solver, item.bone, item.target) == ("WAVE", "B15", None)

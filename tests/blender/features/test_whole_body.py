@@ -360,6 +360,44 @@ def test_limits_and_locked_rotations_are_kept(sample: Any) -> None:
         dragged.cancel()
 
 
+def joint_of(rig: Any, name: str) -> Quaternion:
+    """Return the rotation of a bone relative to its posed parent, since rest."""
+    bone = rigs.evaluated(rig).pose.bones[name]
+    rest = bone.parent.bone.matrix_local.inverted() @ bone.bone.matrix_local
+    return (rest.inverted() @ bone.parent.matrix.inverted() @ bone.matrix).to_quaternion()
+
+
+@pytest.mark.parametrize("mirror", [1.0, -1.0])
+@pytest.mark.parametrize("name", ["Forearm.L", "Upper arm.L", "Chest", "Shin.L"])
+def test_limits_of_bones_that_do_not_inherit_rotation_are_relative_to_their_parents(
+    sample: Any, name: str, mirror: float
+) -> None:
+    roles = pin_feet(sample)
+    sample.scale.x *= mirror
+    bone = sample.pose.bones[name]
+    before = bone.matrix.copy()
+    bone.bone.use_inherit_rotation = False
+    rigs.update()
+    bone.matrix = before
+    rigs.update()
+    bone.fabrik_joint.limit_type = "CONE"
+    bone.fabrik_joint.center = joint_of(sample, name).to_euler()
+    bone.fabrik_joint.swing_x = bone.fabrik_joint.swing_z = radians(25.0)
+    bone.fabrik_joint.twist_min, bone.fabrik_joint.twist_max = -0.1, 0.1
+    limit = limit_of(bone)
+    assert limit is not None
+    held = roles.feet[0] if name.startswith("Shin") else roles.hands[0]
+    for dragged in (held, "Pelvis"):
+        for way in AXES:
+            moved = start_of(sample, dragged)
+            moved.move_by(tuple(0.4 * way))
+            rigs.update()
+            turn = joint_of(sample, name)
+            nearest = Quaternion(limit.nearest(tuple(turn)))
+            assert nearest.rotation_difference(turn).to_axis_angle()[1] % tau < 4e-3
+            moved.cancel()
+
+
 def constrain(rig: Any, bone: str, kind: str) -> None:
     """Let a constraint of Blender hold a bone where it is now."""
     empty = bpy.data.objects.new("Held", None)
@@ -537,7 +575,7 @@ def test_a_finger_that_is_dragged_keys_its_arm(tmp_path: Path) -> None:
 def test_a_drag_by_what_is_no_number_is_refused(sample: Any) -> None:
     pin_feet(sample)
     before = rigs.channels_bits(sample)
-    with pytest.raises(RuntimeError, match="drag less far"):
+    with pytest.raises(RuntimeError, match="drag a shorter distance"):
         bpy.ops.fabrik.drag(bone="Hand.L", value=(nan, 0.0, 0.0))
     assert rigs.channels_bits(sample) == before
 

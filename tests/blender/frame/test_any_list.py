@@ -39,8 +39,7 @@ def random_rig(chance: random.Random) -> bpy.types.Object:
         bone = chance.choice(rig.pose.bones)
         bone.rotation_mode = "XYZ"
         for frame in (1, 6):
-            bone.rotation_euler = some(chance, -0.5, 0.5)
-            bone.keyframe_insert("rotation_euler", frame=frame)
+            rigs.key(bone, "rotation_euler", {frame: some(chance, -0.5, 0.5)})
     if chance.random() < 0.5:
         rig.location, rig.rotation_euler = some(chance, -1, 1), some(chance, -2, 2)
         rig.scale = some(chance, 0.5, 2.0)
@@ -51,8 +50,7 @@ def random_targets(chance: random.Random, rig: bpy.types.Object) -> list[bpy.typ
     """Make targets that stand still, move by keys, or hang on a bone."""
     targets = [rigs.make_empty(f"Target {i}", some(chance, -2, 2)) for i in range(3)]
     for frame in (1, 6):
-        targets[1].location = some(chance, -2, 2)
-        targets[1].keyframe_insert("location", frame=frame)
+        rigs.key(targets[1], "location", {frame: some(chance, -2, 2)})
     if chance.random() < 0.5:
         targets[2].parent, targets[2].parent_type = rig, "BONE"
         targets[2].parent_bone = chance.choice(rig.pose.bones).name
@@ -121,8 +119,7 @@ def test_it_keeps_what_is_promised(
     for frame in (3, 2):
         rigs.go(frame)
         assert shown(rig) == played[frame]
-    for item in rig.fabrik.constraints:
-        item.enabled = False
+    rigs.enable(rig, False)
     rigs.update()
     assert rigs.channels_bits(rig) == given[2] == rigs.shown_bits(rig)
     rigs.go(5)

@@ -25,8 +25,7 @@ def make_legs() -> Any:
 
 
 def edit(rig: Any, *names: str) -> Any:
-    activate(rig)
-    bpy.ops.object.mode_set(mode="EDIT")
+    activate(rig, "EDIT")
     for bone in rig.data.edit_bones:
         bone.select = bone.select_head = bone.select_tail = bone.name in names
     return rig.data.edit_bones

@@ -171,22 +171,19 @@ def test_poles_and_two_bone_solvers_on_branches() -> None:
 
 
 def off_by_enabled(rig: Rig) -> None:
-    for item in rig.fabrik.constraints:
-        item.enabled = False
+    rigs.enable(rig, False)
 
 
 def test_keyed_fk_is_read_fresh_and_given_back(rig: Rig) -> None:
     bones = rig.pose.bones
     for frame, angle in ((1, 0.1), (20, -0.3)):
-        bones[1].rotation_euler = (angle, 0, 0.1)
-        bones[1].keyframe_insert("rotation_euler", frame=frame)
+        rigs.key(bones[1], "rotation_euler", {frame: (angle, 0, 0.1)})
     off_by_enabled(rig)
     fk = {}
     for frame in (1, 7, 20):
         rigs.go(frame)
         fk[frame] = look(rig)
-    for item in rig.fabrik.constraints:
-        item.enabled = True
+    rigs.enable(rig)
     shown = {}
     for frame in (20, 1, 7):
         rigs.go(frame)
@@ -218,16 +215,14 @@ def test_the_last_one_at_work_is_a_plain_chain_to_the_last_bit(
             item.weight = 0.0
     for _ in range(count if off == "removed" else 0):
         rig.fabrik.constraints.remove(0)
-    rig.update_tag()
-    rigs.update()
+    rigs.update(rig)
     together = rigs.pose_bits(rig)
     state, error, sweeps = (
         getattr(item_of(rig, name), k) for k in ("state", "error", "iterations_used")
     )
     while len(rig.fabrik.constraints) > 1:
         rig.fabrik.constraints.remove(0)
-    rig.update_tag()
-    rigs.update()
+    rigs.update(rig)
     assert rigs.pose_bits(rig) == together
     alone = item_of(rig, name)
     assert (alone.state, alone.error, alone.iterations_used) == (state, error, sweeps)
@@ -246,8 +241,7 @@ def test_chains_that_only_an_absent_one_joined_are_solved_in_their_order() -> No
         item = item_of(rig, tip)
         assert item.error == pytest.approx(rigs.tip_error(rig, tip, item.target), abs=2e-6)
     rig.fabrik.constraints.remove(1)
-    rig.update_tag()
-    rigs.update()
+    rigs.update(rig)
     assert rigs.pose_bits(rig) == apart
 
 
@@ -423,8 +417,7 @@ def test_adding_and_removing_constraints_makes_and_parts_bodies() -> None:
     assert both != one
     assert worst(rig) < 1e-4
     rig.fabrik.constraints.remove(1)
-    rig.update_tag()
-    rigs.update()
+    rigs.update(rig)
     assert rigs.pose_bits(rig) == one
     item_of(rig, "D.L").chain_count = 2
     rigs.add_constraint(rig, "D.R", target_of(rig, "D.R"), name="D.R", chain_count=2)

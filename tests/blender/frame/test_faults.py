@@ -15,6 +15,7 @@ from rigs import (
     channels_bits,
     evaluated,
     go,
+    key,
     make_armature,
     make_chain,
     make_empty,
@@ -93,8 +94,7 @@ def test_a_chain_that_fails_costs_no_other(
     with monkeypatch.context() as patch:
         break_at(patch, place, lambda *given: any(map(is_right, given)))
         move_all()
-        for frame in (2, 3, 4):
-            go(frame)
+        go(2, 3, 4)
         assert states() == {
             "Rig L": "REACHED",
             "Rig R": "INVALID",
@@ -195,8 +195,7 @@ def test_a_rope_whose_parent_is_renamed_in_edit_mode_goes_on() -> None:
     rig = make_chain(5)
     add_constraint(rig, "B4", make_empty("End", (0.5, 0.5, 3)), solver="ROPE", chain_count=3)
     update()
-    activate(rig)
-    bpy.ops.object.mode_set(mode="EDIT")
+    activate(rig, "EDIT")
     rig.data.edit_bones["B1"].name = "Renamed"
     update()
     bpy.ops.object.mode_set(mode="OBJECT")
@@ -212,11 +211,9 @@ def test_a_body_with_a_pin_is_renamed_in_edit_mode(renamed: str, frames: str) ->
     rig = make_chain(4)
     for frame, turn in ((1, 0.1), (10, 0.4)):
         for bone in rig.pose.bones:
-            bone.rotation_quaternion = (1, turn, 0, turn / 2)
-            bone.keyframe_insert("rotation_quaternion", frame=frame)
+            key(bone, "rotation_quaternion", {frame: (1, turn, 0, turn / 2)})
     go(3)
-    activate(rig)
-    bpy.ops.object.mode_set(mode="POSE")
+    activate(rig, "POSE")
     assert bpy.ops.fabrik.pin(bone="B3", kind="LOCATION", frames=frames) == {"FINISHED"}
     go(7)
     expected = pose_bits(rig)
@@ -239,8 +236,7 @@ def test_a_pin_of_a_bone_that_a_constraint_names_too_follows_its_renames(
     frames: str, is_edit: bool
 ) -> None:
     rig = make_chain(4)
-    activate(rig)
-    bpy.ops.object.mode_set(mode="POSE")
+    activate(rig, "POSE")
     assert bpy.ops.fabrik.pin(bone="B3", kind="LOCATION", frames=frames) == {"FINISHED"}
     add_constraint(rig, "B3", make_empty("End", (0.5, 0.5, 3)))
     update()

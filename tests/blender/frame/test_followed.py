@@ -9,7 +9,7 @@ from typing import Any
 import bpy
 import pytest
 from mathutils import Matrix, Quaternion
-from rigs import add_constraint, make_armature, make_chain, make_empty, update
+from rigs import add_constraint, key, make_armature, make_chain, make_empty, update
 
 from addon.blender.relations import LIMITS, SPACES, is_predictable
 from addon.blender.skeleton import skeleton_of
@@ -228,10 +228,8 @@ def test_what_is_kept_while_frames_are_played_is_as_if_it_was_read() -> None:
     removed.keyframe_insert("min_x", frame=1)
     bones["Owner"].constraints.remove(removed)
     for frame in range(1, 12):
-        target.location = [random.uniform(0.3, 1.5) for _ in range(3)]
-        target.keyframe_insert("location", frame=frame)
-        limit.max_x = random.uniform(-1.0, 1.0)
-        limit.keyframe_insert("max_x", frame=frame)
+        key(target, "location", {frame: [random.uniform(0.3, 1.5) for _ in range(3)]})
+        key(limit, "max_x", {frame: random.uniform(-1.0, 1.0)})
         bones["Beside"].rotation_euler.x = random.uniform(-1.0, 1.0)
         bones["Beside"].keyframe_insert("rotation_euler", frame=frame)
     bpy.context.scene.frame_set(0)

@@ -88,8 +88,7 @@ def limb(empty_file: None) -> Any:
     rig = rigs.make_chain(2, "Limb")
     target = rigs.make_empty("Target", (1.0, 0.0, 1.0))
     for frame in range(1, 120, 10):
-        target.location = (1.0 + 0.005 * frame, 0.3, 1.0 - 0.003 * frame)
-        target.keyframe_insert("location", frame=frame)
+        rigs.key(target, "location", {frame: (1.0 + 0.005 * frame, 0.3, 1.0 - 0.003 * frame)})
     rigs.add_constraint(rig, "B1", target, solver="TWO_BONE")
     rigs.update()
     return rig
@@ -138,8 +137,7 @@ def test_what_moves_is_not_listed_for_a_handler_of_another_add_on(
     lists: list[object] = []
     count(monkeypatch, "list tagged", lambda *_: lists.append(None))
     bpy.app.handlers.frame_change_post.append(lambda *_: None)
-    for frame in range(3, 13):
-        rigs.go(frame)
+    rigs.go(*range(3, 13))
     assert limb.fabrik.constraints[0].state == "REACHED"
     assert lists == []
 
@@ -155,8 +153,7 @@ def test_an_fk_pose_that_nothing_animates_is_read_once(
 
     def read_in_frames() -> int:
         reads.clear()
-        for frame in frames:
-            rigs.go(frame)
+        rigs.go(*frames)
         return len(reads)
 
     rigs.update()
@@ -168,8 +165,7 @@ def test_an_fk_pose_that_nothing_animates_is_read_once(
     assert rigs.pose_bits(limb) != shown
     shown = rigs.pose_bits(limb)
     forget()
-    limb.update_tag()
-    rigs.update()
+    rigs.update(limb)
     assert rigs.pose_bits(limb) == shown
     driver = root.driver_add("rotation_euler", 1).driver
     driver.expression = "0.01 * frame"
@@ -191,13 +187,11 @@ def test_keys_of_bones_that_no_chain_poses_do_not_have_the_fk_pose_read(
     rigs.go(2)
     reads: list[object] = []
     count(monkeypatch, "read the FK pose", lambda reader, _: reads.append(reader.rig.object))
-    for frame in range(3, 23):
-        rigs.go(frame)
+    rigs.go(*range(3, 23))
     assert reads.count(rig) == (20 if is_read else 0)
     shown = rigs.pose_bits(rig)
     forget()
-    rig.update_tag()
-    rigs.update()
+    rigs.update(rig)
     assert rigs.pose_bits(rig) == shown
 
 

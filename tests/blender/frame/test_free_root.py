@@ -97,18 +97,15 @@ def test_a_keyed_location_is_the_input_and_frames_have_no_history() -> None:
     rig, hand, _ = figure()
     hips = rig.pose.bones["Hips"]
     for frame, x in ((1, 0.0), (20, 0.5)):
-        hips.location = (x, 0.1, 0.0)
-        hips.keyframe_insert("location", frame=frame)
+        rigs.key(hips, "location", {frame: (x, 0.1, 0.0)})
     hand.location = (1.9, 0.4, 1.2)
     rigs.go(7)
     first = rigs.channels_bits(rig), rigs.shown_bits(rig)
     assert first[0] != first[1]
     assert rigs.tip_error(rig, "Lower", hand) < 1e-5
-    for frame in (20, 1, 8, 7):
-        rigs.go(frame)
+    rigs.go(20, 1, 8, 7)
     assert (rigs.channels_bits(rig), rigs.shown_bits(rig)) == first
-    for item in rig.fabrik.constraints:
-        item.enabled = False
+    rigs.enable(rig, False)
     rigs.go(20)
     assert fk_place(rig) == pytest.approx((0.5, 0.1, 0.0))
 
@@ -120,8 +117,7 @@ def test_moving_the_solved_root_by_hand_is_the_new_input() -> None:
     rig.pose.bones["Hips"].location = (0.25, 0.0, 0.5)
     rigs.update()
     assert rigs.tip_error(rig, "Lower", hand) < 1e-5
-    for item in rig.fabrik.constraints:
-        item.enabled = False
+    rigs.enable(rig, False)
     rigs.update()
     assert fk_place(rig) == pytest.approx((0.25, 0.0, 0.5))
 

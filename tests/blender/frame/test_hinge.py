@@ -32,8 +32,7 @@ def planar_leg(
         joints.append(joints[-1] + way)
         angle += bend * random.uniform(0.3, 0.9) * (-1.0 if is_zigzag and i % 2 else 1.0)
     rig = make_chain(count, name, [turn @ joint for joint in joints])
-    activate(rig)
-    bpy.ops.object.mode_set(mode="EDIT")
+    activate(rig, "EDIT")
     for bone in rig.data.edit_bones:
         bone.roll = random.uniform(-pi, pi)
     bpy.ops.object.mode_set(mode="OBJECT")

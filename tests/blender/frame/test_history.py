@@ -325,14 +325,12 @@ def test_a_driver_of_another_rotation_mode_has_no_effect(is_keyed):
         assert ("“B2” is driven" in item.message) == (mode == "QUATERNION")
         shown = pose_bits(rig)
         forget()
-        rig.update_tag()
-        update()
+        update(rig)
         assert pose_bits(rig) == shown
 
 
 def renamed_in_edit_mode(rig):
-    activate(rig)
-    bpy.ops.object.mode_set(mode="EDIT")
+    activate(rig, "EDIT")
     for bone in rig.data.edit_bones:
         bone.name = f"New {bone.name}"
     bpy.ops.object.mode_set(mode="OBJECT")
@@ -439,8 +437,7 @@ def test_every_rotation_mode_is_free_of_history(mode, make):
     assert rig.fabrik.constraints[0].state == "REACHED"
 
     for before in (19, 40, 1, 20):
-        go(before)
-        go(FRAME)
+        go(before, FRAME)
         assert pose_bits(rig) == first, f"from frame {before}"
 
 
@@ -483,8 +480,7 @@ def test_two_objects_that_share_armature_data_pose_on_their_own():
     bits = pose_bits(first), pose_bits(second)
     assert bits[0] != bits[1]
 
-    go(3)
-    go(FRAME)
+    go(3, FRAME)
 
     assert (pose_bits(first), pose_bits(second)) == bits
 
@@ -508,8 +504,7 @@ def test_a_chain_that_native_ik_pulls_at_has_one_pose_however_often_it_is_evalua
     go(1)
     bits = shown_bits(rig)
     for frame in (1, 1, 4, 2):
-        rig.update_tag()
-        update()
+        update(rig)
         assert shown_bits(rig) == bits
         go(frame)
         assert shown_bits(rig) == bits

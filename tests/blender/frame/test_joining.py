@@ -13,6 +13,7 @@ from rigs import (
     as_strip,
     evaluated,
     go,
+    key,
     make_chain,
     make_empty,
     update,
@@ -147,12 +148,10 @@ def test_keys_go_along(has_action: bool) -> None:
     a, b = figure("A", 0), figure("B", 5)
     b.rotation_mode = "XYZ"
     for frame, value in ((1, 0.25), (11, 0.75)):
-        b.fabrik.constraints[0].influence = value
-        b.fabrik.constraints[0].keyframe_insert("influence", frame=frame)
+        key(b.fabrik.constraints[0], "influence", {frame: value})
         b.pose.bones["B0"].keyframe_insert("location", frame=frame)
     if has_action:
-        a.fabrik.constraints[0].influence = 0.5
-        a.fabrik.constraints[0].keyframe_insert("influence", frame=1)
+        key(a.fabrik.constraints[0], "influence", {1: 0.5})
     update()
     go(6)
     join(a, b)
@@ -164,8 +163,7 @@ def test_keys_go_along(has_action: bool) -> None:
 
 def test_strips_go_along() -> None:
     a, b = figure("A", 0), figure("B", 5)
-    b.fabrik.constraints[0].influence = 0.25
-    b.fabrik.constraints[0].keyframe_insert("influence", frame=1)
+    key(b.fabrik.constraints[0], "influence", {1: 0.25})
     as_strip(b)
     update()
     join(a, b)
@@ -251,8 +249,7 @@ def test_a_removed_armature_is_no_joined_one() -> None:
     a, b = figure("A", 0), figure("B", 5)
     update()
     bpy.data.objects.remove(b)
-    activate(a)
-    bpy.ops.object.mode_set(mode="EDIT")
+    activate(a, "EDIT")
     a.data.edit_bones.new("Other").tail = (0, 0, 1)
     bpy.ops.object.mode_set(mode="OBJECT")
     update()

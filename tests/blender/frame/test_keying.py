@@ -4,7 +4,7 @@ import random
 
 import bpy
 import pytest
-from rigs import add_constraint, make_chain, make_empty, tip_world, update
+from rigs import add_constraint, key, make_chain, make_empty, tip_world, update
 
 from addon.blender import animation
 from addon.blender.keying import set_keys, set_span
@@ -19,8 +19,7 @@ def keys(ob, path, index):
 def test_keys_replace_those_between_and_keep_the_others():
     ob = make_empty()
     for frame in (0, 5, 10, 20):
-        ob.location = (frame, 0, 0)
-        ob.keyframe_insert("location", frame=frame)
+        key(ob, "location", {frame: (frame, 0, 0)})
     set_keys(ob, "location", [4, 5, 6, 7, 10], [[1, 2, 3, 4, 5], [0] * 5, [7] * 5])
     assert keys(ob, "location", 0) == [(0, 0), (4, 1), (5, 2), (6, 3), (7, 4), (10, 5), (20, 20)]
     assert keys(ob, "location", 2)[1:-1] == [(frame, 7) for frame in (4, 5, 6, 7, 10)]
@@ -89,8 +88,7 @@ def test_a_constraint_that_is_insisted_on_shows_its_whole_pose_though_it_is_keye
     rig = make_chain()
     item = add_constraint(rig, "B2", make_empty(location=(1.0, 0.5, 1.5)))
     posed = tip(rig)
-    item.influence = 0.3
-    item.keyframe_insert("influence", frame=1)
+    key(item, "influence", {1: 0.3})
     item.enabled = False
     rest = tip(rig)
     with full_influence(rig, [0]):

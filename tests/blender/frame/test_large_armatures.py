@@ -5,18 +5,9 @@ from typing import Any
 
 import bpy
 import pytest
+import rigs
 from inside import forget
 from rendering import rendered
-from rigs import (
-    add_constraint,
-    channels_bits,
-    go,
-    make_armature,
-    make_empty,
-    pose_bits,
-    update,
-    watch,
-)
 
 pytestmark = pytest.mark.usefixtures("silent")
 
@@ -36,7 +27,7 @@ def make(name: str = "Rig", mode: str = "QUATERNION") -> Any:
     bones["Held"] = ((0, 0, 4), (0, 0, 5), "Arm 3")
     for i in range(MANY):
         bones[f"After {i}"] = ((i, 7, 0), (i, 7, 1), "")
-    rig = make_armature(bones, name)
+    rig = rigs.make_armature(bones, name)
     for i, bone in enumerate(rig.pose.bones):
         bone.rotation_mode = mode
         a = 0.01 * (i % 17)
@@ -48,14 +39,14 @@ def make(name: str = "Rig", mode: str = "QUATERNION") -> Any:
 
 
 def plain(rig: Any) -> None:
-    add_constraint(rig, "Arm 3", make_empty(location=(1, 0, 3)), chain_count=4)
+    rigs.add_constraint(rig, "Arm 3", rigs.make_empty(location=(1, 0, 3)), chain_count=4)
 
 
 def stretched(rig: Any) -> None:
-    add_constraint(
+    rigs.add_constraint(
         rig,
         "Arm 3",
-        make_empty(location=(1, 0, 6)),
+        rigs.make_empty(location=(1, 0, 6)),
         chain_count=3,
         use_stretch=True,
         use_free_root=True,
@@ -63,13 +54,15 @@ def stretched(rig: Any) -> None:
 
 
 def by_its_head(rig: Any) -> None:
-    add_constraint(rig, "Arm 2", make_empty(location=(1, 0, 2)), chain_count=2, use_tail=False)
+    rigs.add_constraint(
+        rig, "Arm 2", rigs.make_empty(location=(1, 0, 2)), chain_count=2, use_tail=False
+    )
 
 
 def after_a_bone(rig: Any) -> None:
     """The target is a bone of the same armature, and the pole one of another that is as large."""
     other = make("Other")
-    add_constraint(
+    rigs.add_constraint(
         rig,
         "Arm 3",
         rig,
@@ -78,7 +71,7 @@ def after_a_bone(rig: Any) -> None:
         pole_target=other,
         pole_subtarget="Held",
     )
-    add_constraint(other, "Arm 3", rig, subtarget="Held", chain_count=4)
+    rigs.add_constraint(other, "Arm 3", rig, subtarget="Held", chain_count=4)
 
 
 def after_blender(rig: Any) -> None:
@@ -116,27 +109,27 @@ def worked_with(kind: Callable[[Any], None], mode: str) -> list[object]:
     found: list[object] = []
 
     def look() -> None:
-        rigs = [ob for ob in bpy.data.objects if ob.type == "ARMATURE"]
-        found.extend([pose_bits(*rigs), *map(channels_bits, rigs)])
+        armatures = [ob for ob in bpy.data.objects if ob.type == "ARMATURE"]
+        found.extend([rigs.pose_bits(*armatures), *map(rigs.channels_bits, armatures)])
 
-    update()
+    rigs.update()
     look()
     for target in [ob for ob in bpy.data.objects if ob.type == "EMPTY"]:
         for frame in (1, 10):
             target.location.x += 0.3
             target.keyframe_insert("location", frame=frame)
-    update()
+    rigs.update()
     look()
     for name in ("Root", "Before 3", "Before 5", "Arm 1"):
         rig.pose.bones[name].location.z += 0.1
         rig.pose.bones[name].rotation_quaternion.x += 0.1
-    update()
+    rigs.update()
     look()
     for frame in (3, 7, 3):
-        go(frame)
+        rigs.go(frame)
         look()
     rig.fabrik.constraints[0].influence = 0.5
-    update()
+    rigs.update()
     look()
     found.extend(rendered(4, 5).values())
     look()
@@ -167,30 +160,29 @@ def test_frames_of_keyed_bones_among_many_are_evaluated_once_the_second_time(
     rig = make()
     plain(rig)
     rig.pose.bones["Before 3"].rotation_mode = "XYZ"
-    target, leader = rig.fabrik.constraints[0].target, make_empty("Leader", (1, 0, 3))
+    target, leader = rig.fabrik.constraints[0].target, rigs.make_empty("Leader", (1, 0, 3))
     target.constraints.new("COPY_LOCATION").target = leader  # Only Blender can evaluate it.
     arm = rig.pose.bones["Arm 1"]
     for frame, x in ((1, 0.0), (9, 0.3)):
         arm.rotation_quaternion.x = leader.location.y = x
         arm.keyframe_insert("rotation_quaternion", frame=frame)
         leader.keyframe_insert("location", frame=frame)
-    watch(rig, "Arm 3")
-    update()
+    rigs.watch(rig, "Arm 3")
+    rigs.update()
     for count in (2, 1, 1):
         evaluations.clear()
-        for frame in range(2, 9):
-            go(frame)
+        rigs.go(*range(2, 9))
         assert len(evaluations) == count * 7
 
 
 def test_names_that_settings_use_are_followed_in_the_middle_of_posing():
     rig = make()
-    add_constraint(rig, "Arm 3", rig, subtarget="Before 3", chain_count=3)
-    update()
+    rigs.add_constraint(rig, "Arm 3", rig, subtarget="Before 3", chain_count=3)
+    rigs.update()
     rig.pose.bones["Before 3"].name = "Goal"
     rig.pose.bones["Arm 3"].name = "Hand"
     rig.pose.bones["Goal"].location.z += 0.2
-    update()
+    rigs.update()
 
     assert state(rig)[0] != "INVALID"
     assert (rig.fabrik.constraints[0].bone, rig.fabrik.constraints[0].subtarget) == ("Hand", "Goal")
@@ -199,29 +191,28 @@ def test_names_that_settings_use_are_followed_in_the_middle_of_posing():
 @pytest.mark.parametrize("one", ("Arm 2", "Arm 3", "Root", "Before 3"))
 def test_names_that_two_bones_exchange_mean_those_that_have_them(one):
     rig = make()
-    add_constraint(rig, "Arm 3", rig, subtarget="Before 3", chain_count=3)
-    update()
+    rigs.add_constraint(rig, "Arm 3", rig, subtarget="Before 3", chain_count=3)
+    rigs.update()
     bones = rig.pose.bones
     bones[one].name, bones["Before 4"].name = "For Now", one
     bones["For Now"].name = "Before 4"
     rig.pose.bones["Root"].location.x += 0.1
-    update()
-    shown = pose_bits(rig), state(rig)
+    rigs.update()
+    shown = rigs.pose_bits(rig), state(rig)
 
     forget()
-    rig.update_tag()
-    update()
+    rigs.update(rig)
 
-    assert (pose_bits(rig), state(rig)) == shown
+    assert (rigs.pose_bits(rig), state(rig)) == shown
 
 
 def test_a_bone_that_gets_a_missing_name_is_found():
     rig = make()
-    add_constraint(rig, "Arm 3", rig, subtarget="Goal", chain_count=3)
-    update()
+    rigs.add_constraint(rig, "Arm 3", rig, subtarget="Goal", chain_count=3)
+    rigs.update()
     assert state(rig)[0] == "INVALID"
     rig.pose.bones["After 9"].name = "Goal"
-    update()
+    rigs.update()
 
     assert state(rig)[0] != "INVALID"
 
@@ -231,14 +222,16 @@ def test_a_rest_that_changes_is_noticed(name):
     rig, twin = make(), make("Twin")
     for one in (rig, twin):
         one.pose.bones["Root"].rotation_quaternion = (0.8, 0.6, 0, 0)
-        add_constraint(one, "Arm 3", bpy.data.objects.get("Target") or make_empty(), chain_count=3)
+        rigs.add_constraint(
+            one, "Arm 3", bpy.data.objects.get("Target") or rigs.make_empty(), chain_count=3
+        )
     twin.data.bones[name].use_inherit_rotation = False
-    update()
-    assert pose_bits(rig) != pose_bits(twin)
+    rigs.update()
+    assert rigs.pose_bits(rig) != rigs.pose_bits(twin)
     rig.data.bones[name].use_inherit_rotation = False
-    update()
+    rigs.update()
 
-    assert pose_bits(rig) == pose_bits(twin)
+    assert rigs.pose_bits(rig) == rigs.pose_bits(twin)
 
 
 def test_a_constraint_of_blender_is_noticed_as_it_is_turned_on_and_off():
@@ -246,15 +239,15 @@ def test_a_constraint_of_blender_is_noticed_as_it_is_turned_on_and_off():
     con = rig.pose.bones["Arm 2"].constraints.new("LIMIT_SCALE")
     con.mute = True
     plain(rig)
-    update()
+    rigs.update()
     assert "LIMIT" not in state(rig)[1].upper()
     for name, on, off in (("mute", False, True), ("influence", 1.0, 0.0)):
         setattr(con, name, on)
-        update()
+        rigs.update()
         assert con.name in state(rig)[1]
         setattr(con, name, off)
         rig.pose.bones["Root"].location.x += 0.1
-        update()
+        rigs.update()
         assert con.name not in state(rig)[1]
         con.mute = False
 
@@ -269,18 +262,18 @@ def test_a_constraint_of_blender_is_noticed_as_a_driver_turns_it_on_and_off():
     variable.targets[0].data_path = 'pose.bones["After 1"].location[0]'
     rig.pose.bones["After 1"].location.x = 0.0
     plain(rig)
-    update()
+    rigs.update()
     assert con.name not in state(rig)[1]
     for place, is_on in ((1.0, True), (0.0, False), (0.5, True)):
         rig.pose.bones["After 1"].location.x = place
-        update()
+        rigs.update()
         assert (con.name in state(rig)[1]) == is_on
 
 
 def test_removing_other_bones_meanwhile_leaves_fk():
     rig = make()
     plain(rig)
-    update()
+    rigs.update()
     bones = ("Root", "Arm 0", "Arm 1", "Arm 2", "Arm 3")
     before = [tuple(rig.pose.bones[name].rotation_quaternion) for name in bones]
     for gone in ("Before 0", "After 3", "Held"):
@@ -289,7 +282,7 @@ def test_removing_other_bones_meanwhile_leaves_fk():
         rig.data.edit_bones.remove(rig.data.edit_bones[gone])
         bpy.ops.object.mode_set(mode="OBJECT")
         bpy.data.objects["Target"].location.x += 0.1
-        update()
+        rigs.update()
         assert state(rig)[0] == "REACHED"
         assert before == [tuple(rig.pose.bones[name].rotation_quaternion) for name in bones]
 
@@ -299,9 +292,9 @@ def test_a_bone_with_a_new_name_gets_a_copy_of_a_constraint():
 
     rig = make()
     plain(rig)
-    update()
+    rigs.update()
     rig.pose.bones["After 5"].name = "Other Hand"
-    update()
+    rigs.update()
 
     made, notes = copying.copy_constraint(rig, 0, [rig.pose.bones["Other Hand"]])
     assert (made, notes) == (["Other Hand"], [])
@@ -313,9 +306,9 @@ def test_bones_that_are_renamed_in_edit_mode_are_followed():
     for i in range(4):
         bpy.ops.object.mode_set(mode="EDIT")
         rig.data.edit_bones[f"Arm {i}"].name = f"Renamed {i}"
-        update()
+        rigs.update()
         bpy.ops.object.mode_set(mode="OBJECT")
-        update()
+        rigs.update()
 
         assert state(rig)[0] == "REACHED"
     assert rig.fabrik.constraints[0].bone == "Renamed 3"

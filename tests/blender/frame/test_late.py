@@ -203,10 +203,23 @@ def off(seen: list[Vector], right: list[Vector]) -> float:
     return max((a - b).length for a, b in zip(seen, right, strict=True))
 
 
+def assert_measured(rig: bpy.types.Object) -> None:
+    """What is reported is measured on the pose that is shown."""
+    (item,) = rig.fabrik.constraints
+    target = rigs.world_location(item.target)
+    if item.subtarget:
+        held = rigs.evaluated(item.target).pose.bones[item.subtarget]
+        target = item.target.matrix_world @ held.head
+    error = (rigs.tip_world(rig, item.bone) - target).length
+    assert item.error == pytest.approx(error, abs=2e-5)
+    assert item.state != "REACHED" or error < 0.01, item.message
+
+
 def worst(rig: bpy.types.Object) -> Iterator[float]:
     """Yield how far bones are off as they are first played, and after jumps."""
     for frame in (*FRAMES, *JUMPS):
         rigs.go(frame)
+        assert_measured(rig)
         seen = places(rig)
         yield off(seen, settled(rig))
 
@@ -238,6 +251,36 @@ def test_whatever_follows_is_exact_or_said_to_be_late(name: str, role: str, tmp_
     if name.startswith(EXACTLY) and (name, role) != ("Child Of", "bone"):
         assert max(error, *worst_elsewhere(tmp_path)) < EXACT
         assert "update late" not in message
+
+
+@pytest.mark.parametrize("kind", ["QUATERNION", "XYZ", "location"])
+@pytest.mark.parametrize("bone", ["B0", "B1"])
+@pytest.mark.parametrize("is_free", [False, True])
+@pytest.mark.parametrize("leader", ["Lead", "itself"])
+def test_a_driver_of_a_solved_bone_by_something_solved_is_late_or_a_cycle(
+    kind: str, bone: str, is_free: bool, leader: str
+) -> None:
+    lead = Lead()
+    rig = rigs.make_chain(4, "Follower", [(1.5, 0.2 * (i % 2), 0.9 * i) for i in range(5)])
+    goal = rigs.make_empty("Goal", (2.2, 0.3, 2.0))
+    for frame, x in ((1, 2.2), (9, 1.4)):
+        goal.location.x = x
+        goal.keyframe_insert("location", index=0, frame=frame)
+    item = rigs.add_constraint(rig, "B3", goal, iterations=200, use_free_root=is_free)
+    owner: Any = rig.pose.bones[bone]
+    owner.rotation_mode = "XYZ" if kind == "location" else kind
+    path = {"QUATERNION": "rotation_quaternion", "XYZ": "rotation_euler"}.get(kind, kind)
+    driver = owner.driver_add(path, 1).driver
+    variable = driver.variables.new()
+    variable.type = "TRANSFORMS"
+    read = variable.targets[0]
+    read.id, read.bone_target = (lead.rig, "Hand") if leader == "Lead" else (rig, "B3")
+    driver.expression = variable.name
+    rigs.update()
+    assert ("Dependency cycle" if leader == "itself" else "update late") in item.message
+    for frame in (*FRAMES, *JUMPS):
+        rigs.go(frame)
+        assert_measured(rig)
 
 
 def keyed(con: Any, path: str, values: dict[int, float]) -> None:

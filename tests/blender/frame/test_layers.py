@@ -15,9 +15,7 @@ NEAR = 4e-4
 
 def keyed_target(name: str = "Target") -> bpy.types.Object:
     target = rigs.make_empty(name)
-    for frame, place in ((1, (1.0, 0.5, 2.5)), (12, (-1.0, 1.0, 2.0))):
-        target.location = place
-        target.keyframe_insert("location", frame=frame)
+    rigs.key(target, "location", {1: (1.0, 0.5, 2.5), 12: (-1.0, 1.0, 2.0)})
     return target
 
 
@@ -67,8 +65,7 @@ def assert_no_history(rig: bpy.types.Object) -> None:
         rigs.go(frame)
         assert shown.get(frame, rigs.pose_bits(rig)) == rigs.pose_bits(rig)
         bits = rigs.everything_bits()
-        rig.update_tag()
-        rigs.update()
+        rigs.update(rig)
         assert rigs.everything_bits() == bits, "a second update shows something else"
 
 
@@ -333,8 +330,7 @@ def test_turning_by_hand_beneath_layers_makes_the_new_input() -> None:
     rig.pose.bones["B1"].rotation_quaternion = turn
     rigs.update()
     assert rigs.tip_error(rig, "B3", target) < NEAR
-    for item in rig.fabrik.constraints:
-        item.enabled = False
+    rigs.enable(rig, False)
     rigs.update()
     for bones in (rig.pose.bones, rigs.shown_bones(rig)):
         assert Vector(bones["B1"].rotation_quaternion) == Vector(turn)
@@ -402,8 +398,7 @@ def test_keys_of_a_switch_beneath_a_layer_keep_the_fk_pose_before_it() -> None:
     rigs.go(4)
     rig.fabrik.active_index = 1
     bpy.ops.fabrik.snap_to_ik(switches=True)
-    for item in rig.fabrik.constraints:
-        item.enabled = False
+    rigs.enable(rig, False)
     rigs.go(2)
     for bone in rig.pose.bones:
         assert tuple(bone.rotation_quaternion) == pytest.approx((1, 0, 0, 0), abs=1e-6)
@@ -418,7 +413,6 @@ def test_dragging_a_bone_moves_the_target_of_what_reaches_and_not_the_wave(is_fi
     if not is_first:
         wave(rig, "B3")
     rig.fabrik.active_index = 0 if is_first else 1
-    rigs.activate(rig)
-    bpy.ops.object.mode_set(mode="POSE")
+    rigs.activate(rig, "POSE")
     assert bpy.ops.fabrik.drag(armature="Rig", bone="B2", value=(0.2, 0, 0)) == {"FINISHED"}
     assert tuple(target.location) == pytest.approx((1.2, 0.5, 2))

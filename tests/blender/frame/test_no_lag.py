@@ -10,23 +10,8 @@ from collections.abc import Callable, Sequence
 
 import bpy
 import pytest
+import rigs
 from mathutils import Matrix, Vector
-from rigs import (
-    activate,
-    add_constraint,
-    channels_bits,
-    go,
-    make_armature,
-    make_chain,
-    make_empty,
-    pose_bits,
-    shown_bits,
-    tip_error,
-    tip_world,
-    update,
-    world_bits,
-    world_location,
-)
 
 from addon.editing import constraints as editing
 
@@ -50,7 +35,7 @@ def hang(child: bpy.types.Object, parent: bpy.types.Object, bone: str = "") -> b
 
 def lead(name: str = "Right") -> tuple[Rig, bpy.types.Object]:
     """Make the chain that is dragged, with a hand and its target; it is the last to be listed."""
-    rig = make_armature(
+    rig = rigs.make_armature(
         {
             "B0": ((0, 0, 0), (0, 0.1, 1), ""),
             "B1": ((0, 0.1, 1), (0, 0, 2), "B0"),
@@ -60,67 +45,67 @@ def lead(name: str = "Right") -> tuple[Rig, bpy.types.Object]:
         },
         name,
     )
-    target = make_empty(f"{name} target", (1, 0, 2))
-    add_constraint(rig, "B2", target)
+    target = rigs.make_empty(f"{name} target", (1, 0, 2))
+    rigs.add_constraint(rig, "B2", target)
     return rig, target
 
 
 def follower(target: bpy.types.Object, name: str = "Left", **settings: object) -> Goal:
     """Make a chain that reaches for something near the other one's tip."""
-    rig = make_chain(4, name, zigzag(1.0))
-    add_constraint(rig, "B3", target, iterations=200, **settings)
+    rig = rigs.make_chain(4, name, zigzag(1.0))
+    rigs.add_constraint(rig, "B3", target, iterations=200, **settings)
     return rig, "B3", target
 
 
 def assert_in_step(moved: bpy.types.Object, goals: Sequence[Goal]) -> None:
     """All tips are where they should be after one drag, and after one frame."""
-    rigs = [rig for rig, _, _ in goals]
+    armatures = [rig for rig, _, _ in goals]
     places = [(0.5 + 0.15 * k, 0.3 - 0.1 * k, 1.4 + 0.15 * (k % 3)) for k in range(4)]
     for place in places:
         moved.location = place
-        update()
+        rigs.update()
         assert_there(goals)
-        _assert_settled(rigs)
+        _assert_settled(armatures)
     for frame, place in enumerate(places):
         moved.location = place
         moved.keyframe_insert("location", frame=10 * frame)
     for frame in (30, 3, 17, 10, 11):
-        go(frame)
+        rigs.go(frame)
         assert_there(goals)
-        pose = pose_bits(*rigs)
-        go(frame)
-        assert pose_bits(*rigs) == pose
+        pose = rigs.pose_bits(*armatures)
+        rigs.go(frame)
+        assert rigs.pose_bits(*armatures) == pose
 
 
 def assert_there(goals: Sequence[Goal]) -> None:
     for rig, bone, target in goals:
         item = next(item for item in rig.fabrik.constraints if item.bone == bone)
-        error = tip_error(rig, bone, target)
+        error = rigs.tip_error(rig, bone, target)
         assert item.state == "REACHED", f"{rig.name}: {item.message}"
         assert error == pytest.approx(item.error, abs=5e-6)
         assert error <= 1e-4 * 6.0
         assert not item.message
 
 
-def _assert_settled(rigs: Sequence[Rig]) -> None:
+def _assert_settled(armatures: Sequence[Rig]) -> None:
     """Blender's evaluation agrees with what was assumed, to the last bit."""
-    before = _all_bits(rigs)
-    for rig in rigs:
+    before = _all_bits(armatures)
+    for rig in armatures:
         rig.update_tag()
-    update()
-    assert _all_bits(rigs) == before
+    rigs.update()
+    assert _all_bits(armatures) == before
 
 
-def _all_bits(rigs: Sequence[Rig]) -> object:
-    channels = [(channels_bits(rig), shown_bits(rig)) for rig in rigs]
-    return pose_bits(*rigs), channels, world_bits(*rigs)
+def _all_bits(armatures: Sequence[Rig]) -> object:
+    channels = [(rigs.channels_bits(rig), rigs.shown_bits(rig)) for rig in armatures]
+    return rigs.pose_bits(*armatures), channels, rigs.world_bits(*armatures)
 
 
 def test_a_weapon_in_the_right_hand_leads_the_left_hand() -> None:
     rig, moved = lead()
-    weapon = hang(make_empty("Weapon", (0.1, 0.2, 0.1)), rig, "B2")
+    weapon = hang(rigs.make_empty("Weapon", (0.1, 0.2, 0.1)), rig, "B2")
     weapon.rotation_euler, weapon.scale = (0.3, 0.4, 0.5), (1, 2, 0.5)
-    grip = hang(make_empty("Grip", (0.1, -0.1, 0.2)), weapon)
+    grip = hang(rigs.make_empty("Grip", (0.1, -0.1, 0.2)), weapon)
     assert_in_step(moved, [(rig, "B2", moved), follower(grip)])
 
 
@@ -171,8 +156,8 @@ def weapon_of_scaled_bones(weapon: bpy.types.Object, rig: Rig) -> None:
 )
 def test_however_the_weapon_is_held(change: Callable[[bpy.types.Object, Rig], None]) -> None:
     rig, moved = lead()
-    weapon = hang(make_empty("Weapon", (0.1, 0.2, 0.1)), rig, "B2")
-    grip = hang(make_empty("Grip", (0.1, -0.1, 0.2)), weapon)
+    weapon = hang(rigs.make_empty("Weapon", (0.1, 0.2, 0.1)), rig, "B2")
+    grip = hang(rigs.make_empty("Grip", (0.1, -0.1, 0.2)), weapon)
     change(weapon, rig)
     assert_in_step(moved, [(rig, "B2", moved), follower(grip)])
 
@@ -180,7 +165,7 @@ def test_however_the_weapon_is_held(change: Callable[[bpy.types.Object, Rig], No
 def test_a_target_that_is_a_bone_of_a_solved_chain_in_another_armature() -> None:
     rig, moved = lead()
     left, _, _ = follower(rig, subtarget="Hand")
-    probe = hang(make_empty("Probe"), rig, "Hand")  # Hangs on the tail: back to the head.
+    probe = hang(rigs.make_empty("Probe"), rig, "Hand")  # Hangs on the tail: back to the head.
     probe.location = (0, -rig.data.bones["Hand"].length, 0)
     assert_in_step(moved, [(rig, "B2", moved), (left, "B3", probe)])
 
@@ -189,19 +174,19 @@ def test_a_target_bone_that_shows_its_rest_pose_is_reached_there() -> None:
     rig, moved = lead()
     left, _, _ = follower(rig, subtarget="B2")
     rig.data.pose_position = "REST"
-    update()
-    assert tip_world(rig, "B2", use_tail=False) == Vector((0, 0, 2))
-    assert (tip_world(left, "B3") - Vector((0, 0, 2))).length < 1e-3
+    rigs.update()
+    assert rigs.tip_world(rig, "B2", use_tail=False) == Vector((0, 0, 2))
+    assert (rigs.tip_world(left, "B3") - Vector((0, 0, 2))).length < 1e-3
     rig.data.pose_position = "POSE"
-    update()
-    assert tip_error(rig, "B2", moved) < 1e-3
-    assert (tip_world(left, "B3") - tip_world(rig, "B2", use_tail=False)).length < 1e-3
+    rigs.update()
+    assert rigs.tip_error(rig, "B2", moved) < 1e-3
+    assert (rigs.tip_world(left, "B3") - rigs.tip_world(rig, "B2", use_tail=False)).length < 1e-3
 
 
 @pytest.mark.parametrize("kind", ["CHILD_OF", "COPY_LOCATION", "COPY_TRANSFORMS"])
 def test_a_target_that_blenders_constraint_puts_on_a_solved_bone(kind: str) -> None:
     rig, moved = lead()
-    grip = make_empty("Grip", (0.3, -0.2, 0.2))
+    grip = rigs.make_empty("Grip", (0.3, -0.2, 0.2))
     constraint = grip.constraints.new(kind)
     constraint.target, constraint.subtarget = rig, "Hand"
     if kind == "CHILD_OF":
@@ -211,7 +196,7 @@ def test_a_target_that_blenders_constraint_puts_on_a_solved_bone(kind: str) -> N
 
 def two_arms() -> tuple[Rig, bpy.types.Object]:
     """Make an armature with two chains; the second reaches for a bone that follows the first."""
-    rig = make_armature(
+    rig = rigs.make_armature(
         {
             "B0": ((0, 0, 0), (0, 0.1, 1), ""),
             "B1": ((0, 0.1, 1), (0, 0, 2), "B0"),
@@ -226,18 +211,18 @@ def two_arms() -> tuple[Rig, bpy.types.Object]:
         },
         "Two",
     )
-    moved = make_empty("Moved", (1, 0, 2))
-    add_constraint(rig, "L2", rig, subtarget="Grip", iterations=200, chain_count=3)
-    add_constraint(rig, "B2", moved)
+    moved = rigs.make_empty("Moved", (1, 0, 2))
+    rigs.add_constraint(rig, "L2", rig, subtarget="Grip", iterations=200, chain_count=3)
+    rigs.add_constraint(rig, "B2", moved)
     return rig, moved
 
 
 def assert_grip_is_reached(rig: Rig, moved: bpy.types.Object) -> None:
     for k in range(4):
         moved.location = (0.5 + 0.15 * k, 0.3 - 0.1 * k, 1.4 + 0.15 * (k % 3))
-        update()
-        goal = tip_world(rig, "Grip", use_tail=False)
-        assert (tip_world(rig, "L2") - goal).length < 1e-4
+        rigs.update()
+        goal = rigs.tip_world(rig, "Grip", use_tail=False)
+        assert (rigs.tip_world(rig, "L2") - goal).length < 1e-4
         assert not rig.fabrik.constraints[0].message
 
 
@@ -276,11 +261,11 @@ def test_a_target_bone_with_limits_of_its_own_below_a_solved_bone() -> None:
 
 def test_a_constraint_that_cannot_be_foreseen_is_named() -> None:
     rig, _moved = lead()
-    grip = make_empty("Grip", (0.3, -0.2, 0.2))
+    grip = rigs.make_empty("Grip", (0.3, -0.2, 0.2))
     constraint = grip.constraints.new("COPY_LOCATION")
     constraint.target, constraint.subtarget, constraint.head_tail = rig, "Hand", 0.5
     left, _, _ = follower(grip)
-    update()
+    rigs.update()
     assert "“Grip”" in left.fabrik.constraints[0].message
     assert "“Copy Location”" in left.fabrik.constraints[0].message
     assert "one update late" in left.fabrik.constraints[0].message
@@ -288,22 +273,22 @@ def test_a_constraint_that_cannot_be_foreseen_is_named() -> None:
 
 def test_a_setting_that_is_driven_by_what_hangs_on_a_solved_chain_is_named() -> None:
     """Nothing else looks at what hangs there: it is no target."""
-    led, leading = make_chain(3, "Led"), make_chain(3, "Leading")
+    led, leading = rigs.make_chain(3, "Led"), rigs.make_chain(3, "Leading")
     for rig in (led, leading):
-        add_constraint(rig, "B2", make_empty(f"{rig.name} Target", (0.5, 1.0, 1.5)))
-    read = make_empty("Read")
+        rigs.add_constraint(rig, "B2", rigs.make_empty(f"{rig.name} Target", (0.5, 1.0, 1.5)))
+    read = rigs.make_empty("Read")
     read.parent, read.parent_type, read.parent_bone = leading, "BONE", "B2"
     variable = led.driver_add("fabrik.constraints[0].influence").driver.variables.new()
     variable.type = "TRANSFORMS"
     variable.targets[0].id = read
-    update()
+    rigs.update()
     assert (
         "“Led” is one update late, because a solved chain drives it"
         in led.fabrik.constraints[0].message
     )
     assert not leading.fabrik.constraints[0].message
     read.parent = None
-    update()
+    rigs.update()
     assert not led.fabrik.constraints[0].message
 
 
@@ -326,10 +311,10 @@ def test_bones_in_between_with_all_inherit_settings(
     left, _, _ = follower(rig, subtarget="Finger")
     for place in ((0.6, 0.2, 1.8), (0.8, 0.1, 1.6)):
         moved.location = place
-        update()
-        error = (tip_world(left, "B3") - tip_world(rig, "Finger", use_tail=False)).length
+        rigs.update()
+        error = (rigs.tip_world(left, "B3") - rigs.tip_world(rig, "Finger", use_tail=False)).length
         assert error == pytest.approx(left.fabrik.constraints[0].error, abs=5e-6)
-        assert tip_error(rig, "B2", moved) < 1e-3
+        assert rigs.tip_error(rig, "B2", moved) < 1e-3
         _assert_settled([rig, left])
 
 
@@ -341,15 +326,15 @@ def test_a_hand_that_copies_a_rotation(source: str) -> None:
     constraint = rig.pose.bones["Hand"].constraints.new("COPY_ROTATION")
     goals = [(rig, "B2", moved)]
     if source == "controller":
-        constraint.target = make_empty("Controller", (3, 3, 3))
+        constraint.target = rigs.make_empty("Controller", (3, 3, 3))
         constraint.target.rotation_euler = (0.4, 0.5, 0.6)
     else:
-        other = make_chain(3, "Other", zigzag(3.0))
-        target = hang(make_empty("Other target", (2.0, 0.5, 0.4)), moved)
-        add_constraint(other, "B2", target)
+        other = rigs.make_chain(3, "Other", zigzag(3.0))
+        target = hang(rigs.make_empty("Other target", (2.0, 0.5, 0.4)), moved)
+        rigs.add_constraint(other, "B2", target)
         goals.append((other, "B2", target))
         constraint.target, constraint.subtarget = other, "B1"
-    grip = hang(make_empty("Grip", (0.1, 0.1, 0.1)), rig, "Finger")
+    grip = hang(rigs.make_empty("Grip", (0.1, 0.1, 0.1)), rig, "Finger")
     assert_in_step(moved, [*goals, follower(grip)])
 
 
@@ -367,11 +352,11 @@ def test_a_copy_of_a_rotation_that_cannot_be_foreseen_is_named(
 ) -> None:
     rig, _moved = lead()
     constraint = rig.pose.bones["Hand"].constraints.new("COPY_ROTATION")
-    constraint.target = make_empty("Controller", (3, 3, 3))
+    constraint.target = rigs.make_empty("Controller", (3, 3, 3))
     change(constraint)
-    grip = hang(make_empty("Grip"), rig, "Hand")
+    grip = hang(rigs.make_empty("Grip"), rig, "Hand")
     left, _, _ = follower(grip)
-    update()
+    rigs.update()
     assert "“Copy Rotation”" in left.fabrik.constraints[0].message
 
 
@@ -379,45 +364,45 @@ def test_a_constraint_that_moves_a_bone_of_the_chain_itself_is_named() -> None:
     rig, moved = lead()
     constraint = rig.pose.bones["B1"].constraints.new("LIMIT_ROTATION")
     constraint.use_limit_x = constraint.use_limit_y = constraint.use_limit_z = True
-    update()
-    assert tip_error(rig, "B2", moved) > 0.1
+    rigs.update()
+    assert rigs.tip_error(rig, "B2", moved) > 0.1
     assert "“Limit Rotation”" in rig.fabrik.constraints[0].message
     constraint.mute = True
-    update()
-    assert tip_error(rig, "B2", moved) < 1e-3
+    rigs.update()
+    assert rigs.tip_error(rig, "B2", moved) < 1e-3
     assert rig.fabrik.constraints[0].message == ""
 
 
 def test_a_bone_that_acts_in_world_space_in_a_carried_armature_is_named() -> None:
     rig, _moved = lead()
-    glove = hang(make_armature({"Glove": ((0, 0, 0), (0, 0, 1), "")}, "Glove"), rig, "Hand")
+    glove = hang(rigs.make_armature({"Glove": ((0, 0, 0), (0, 0, 1), "")}, "Glove"), rig, "Hand")
     constraint = glove.pose.bones["Glove"].constraints.new("COPY_ROTATION")
-    constraint.target = make_empty("Controller", (3, 3, 3))
-    left, _, _ = follower(hang(make_empty("Grip"), glove, "Glove"))
-    update()
+    constraint.target = rigs.make_empty("Controller", (3, 3, 3))
+    left, _, _ = follower(hang(rigs.make_empty("Grip"), glove, "Glove"))
+    rigs.update()
     assert "“Copy Rotation”" in left.fabrik.constraints[0].message
 
 
 def test_a_pole_that_hangs_on_a_solved_chain() -> None:
     rig, moved = lead()
-    pole = hang(make_empty("Pole", (0, 0.3, 0)), rig, "B2")
-    target = make_empty("Left target", (1.3, 0.3, 2.2))
-    left = make_chain(4, "Left", zigzag(1.0))
-    item = add_constraint(left, "B3", target, pole_target=pole, iterations=200)
+    pole = hang(rigs.make_empty("Pole", (0, 0.3, 0)), rig, "B2")
+    target = rigs.make_empty("Left target", (1.3, 0.3, 2.2))
+    left = rigs.make_chain(4, "Left", zigzag(1.0))
+    item = rigs.add_constraint(left, "B3", target, pole_target=pole, iterations=200)
     assert_in_step(moved, [(rig, "B2", moved), (left, "B3", target)])
-    axis = (world_location(target) - tip_world(left, "B0", use_tail=False)).normalized()
-    root = tip_world(left, "B0", use_tail=False)
+    axis = (rigs.world_location(target) - rigs.tip_world(left, "B0", use_tail=False)).normalized()
+    root = rigs.tip_world(left, "B0", use_tail=False)
 
     def side(point: Vector) -> Vector:
         return (point - root) - axis * (point - root).dot(axis)
 
-    bend = sum((side(tip_world(left, f"B{i}")) for i in range(3)), Vector())
-    assert bend.angle(side(world_location(pole))) < 1e-3
+    bend = sum((side(rigs.tip_world(left, f"B{i}")) for i in range(3)), Vector())
+    assert bend.angle(side(rigs.world_location(pole))) < 1e-3
     assert item.state == "REACHED"
 
 
 def test_a_spine_an_arm_and_a_hand_whose_list_order_is_the_opposite() -> None:
-    rig = make_armature(
+    rig = rigs.make_armature(
         {
             "S0": ((0, 0, 0), (0, 0.1, 1), ""),
             "S1": ((0, 0.1, 1), (0, 0, 2), "S0"),
@@ -429,58 +414,58 @@ def test_a_spine_an_arm_and_a_hand_whose_list_order_is_the_opposite() -> None:
         }
     )
     rig.pose.bones["Clavicle"].scale = (1.1, 0.9, 1)
-    moved = make_empty("Spine target", (0.6, 0.3, 1.6))
-    arm = hang(make_empty("Arm target", (1.1, 0.1, 0.5)), moved)
-    hand = hang(make_empty("Hand target", (1.4, 0.5, 0.9)), moved)
-    add_constraint(rig, "H1", hand, chain_count=2, iterations=500)
-    add_constraint(rig, "A1", arm, chain_count=2, iterations=500)
-    add_constraint(rig, "S1", moved, chain_count=2, iterations=500)
+    moved = rigs.make_empty("Spine target", (0.6, 0.3, 1.6))
+    arm = hang(rigs.make_empty("Arm target", (1.1, 0.1, 0.5)), moved)
+    hand = hang(rigs.make_empty("Hand target", (1.4, 0.5, 0.9)), moved)
+    rigs.add_constraint(rig, "H1", hand, chain_count=2, iterations=500)
+    rigs.add_constraint(rig, "A1", arm, chain_count=2, iterations=500)
+    rigs.add_constraint(rig, "S1", moved, chain_count=2, iterations=500)
     assert_in_step(moved, [(rig, "S1", moved), (rig, "A1", arm), (rig, "H1", hand)])
 
 
 def test_an_armature_that_hangs_on_a_solved_bone_of_another() -> None:
     rig, moved = lead()
-    left = hang(make_chain(4, "Left", zigzag(0.0)), rig, "B2")
+    left = hang(rigs.make_chain(4, "Left", zigzag(0.0)), rig, "B2")
     left.rotation_euler, left.scale = (0.3, 0.2, 0.1), (1, 0.8, 1.2)
-    target = hang(make_empty("Left target", (0.5, 0.4, 1.0)), moved)
-    add_constraint(left, "B3", target, iterations=200)
+    target = hang(rigs.make_empty("Left target", (0.5, 0.4, 1.0)), moved)
+    rigs.add_constraint(left, "B3", target, iterations=200)
     assert_in_step(moved, [(rig, "B2", moved), (left, "B3", target)])
 
 
 def test_three_armatures_in_a_row() -> None:
-    third = make_chain(4, "A third", zigzag(1.5))
-    second = make_chain(4, "B second", zigzag(0.8))
+    third = rigs.make_chain(4, "A third", zigzag(1.5))
+    second = rigs.make_chain(4, "B second", zigzag(0.8))
     rig, moved = lead("C first")
-    one = hang(make_empty("One", (0.05, 0.1, 0)), rig, "Hand")
-    two = hang(make_empty("Two", (0.05, 0.1, 0)), second, "B3")
-    add_constraint(third, "B3", two)
-    add_constraint(second, "B3", one)
+    one = hang(rigs.make_empty("One", (0.05, 0.1, 0)), rig, "Hand")
+    two = hang(rigs.make_empty("Two", (0.05, 0.1, 0)), second, "B3")
+    rigs.add_constraint(third, "B3", two)
+    rigs.add_constraint(second, "B3", one)
     assert_in_step(moved, [(rig, "B2", moved), (second, "B3", one), (third, "B3", two)])
 
 
 def test_the_second_armature_keeps_step_when_only_the_first_has_been_changed() -> None:
     rig, moved = lead()
-    grip = hang(make_empty("Grip", (0.1, -0.1, 0.2)), rig, "B2")
+    grip = hang(rigs.make_empty("Grip", (0.1, -0.1, 0.2)), rig, "B2")
     goals = [(rig, "B2", moved), follower(grip)]
-    update()
+    rigs.update()
     for name, value in (("pole_angle", 1.0), ("influence", 0.5), ("enabled", False)):
         setattr(rig.fabrik.constraints[0], name, value)
-        update()
+        rigs.update()
         assert_there(goals[1:])
     rig.pose.bones["B1"].rotation_quaternion = (0.9, 0.1, 0.1, 0)
-    update()
+    rigs.update()
     assert_there(goals[1:])
 
 
 def test_a_cycle_is_named_and_the_other_chains_work_on() -> None:
     rig, moved = lead()
-    right = make_chain(4, "East", zigzag(1.0))
-    left = make_chain(4, "West", zigzag(2.0))
-    add_constraint(right, "B3", left, subtarget="B3", name="East chain")
-    add_constraint(left, "B3", right, subtarget="B3", name="West chain")
-    own = make_chain(3, "Self", zigzag(4.0))
-    add_constraint(own, "B2", hang(make_empty("Own tip"), own, "B2"), name="Self chain")
-    update()
+    right = rigs.make_chain(4, "East", zigzag(1.0))
+    left = rigs.make_chain(4, "West", zigzag(2.0))
+    rigs.add_constraint(right, "B3", left, subtarget="B3", name="East chain")
+    rigs.add_constraint(left, "B3", right, subtarget="B3", name="West chain")
+    own = rigs.make_chain(3, "Self", zigzag(4.0))
+    rigs.add_constraint(own, "B2", hang(rigs.make_empty("Own tip"), own, "B2"), name="Self chain")
+    rigs.update()
     states = [r.fabrik.constraints[0].state for r in (right, left)]
     assert "INVALID" in states
     broken = (right, left)[states.index("INVALID")].fabrik.constraints[0]
@@ -494,16 +479,16 @@ def test_a_cycle_is_named_and_the_other_chains_work_on() -> None:
 @pytest.mark.parametrize("value", [float("nan"), float("inf")])
 @pytest.mark.parametrize("channel", ["location", "rotation_quaternion", "scale"])
 def test_a_bone_with_no_finite_place_stops_its_own_chain_only(channel: str, value: float) -> None:
-    bad = make_chain(3, "Bad", zigzag(3.0))
-    add_constraint(bad, "B2", make_empty("Bad target", (3.5, 0, 2)))
+    bad = rigs.make_chain(3, "Bad", zigzag(3.0))
+    rigs.add_constraint(bad, "B2", rigs.make_empty("Bad target", (3.5, 0, 2)))
     rig, moved = lead()
-    update()
+    rigs.update()
     setattr(bad.pose.bones["B0"], channel, (value, *getattr(bad.pose.bones["B0"], channel)[1:]))
     assert_in_step(moved, [(rig, "B2", moved)])
 
 
 def test_a_chain_without_any_length_stops_nothing() -> None:
-    dot = make_armature(
+    dot = rigs.make_armature(
         {
             "A": ((0, 0, 0), (0, 0, 1), ""),
             "B": ((0, 0, 0), (0, 0.3, 1), "A"),
@@ -511,7 +496,7 @@ def test_a_chain_without_any_length_stops_nothing() -> None:
         },
         "Dot",
     )
-    item = add_constraint(dot, "C", make_empty("Dot target"), use_tail=False)
+    item = rigs.add_constraint(dot, "C", rigs.make_empty("Dot target"), use_tail=False)
     rig, moved = lead()
     assert_in_step(moved, [(rig, "B2", moved)])
     assert item.state == "OUT_OF_REACH"
@@ -521,12 +506,12 @@ class TestWhatCannotBeForeseen:
     """What a solved chain moves by ways that we do not see is said."""
 
     def late_target(self) -> tuple[bpy.types.Object, bpy.types.PropertyGroup, bpy.types.Object]:
-        leader = make_chain(3, "Leader")
-        add_constraint(leader, "B2", make_empty("Lead", (0.5, 0.8, 1.6)))
-        late = make_empty("Late", (3.2, 0.4, 1.5))
-        follower = make_chain(3, "Follower")
+        leader = rigs.make_chain(3, "Leader")
+        rigs.add_constraint(leader, "B2", rigs.make_empty("Lead", (0.5, 0.8, 1.6)))
+        late = rigs.make_empty("Late", (3.2, 0.4, 1.5))
+        follower = rigs.make_chain(3, "Follower")
         follower.location.x = 3
-        return leader, add_constraint(follower, "B2", late), late
+        return leader, rigs.add_constraint(follower, "B2", late), late
 
     def test_a_driven_target_is_said_to_be_late(self):
         leader, item, late = self.late_target()
@@ -556,21 +541,21 @@ class TestWhatCannotBeForeseen:
         driver.type = "SUM"
         variable = driver.variables.new()
         variable.type = "TRANSFORMS"
-        variable.targets[0].id = make_empty("Free", (3, 0, 1))
+        variable.targets[0].id = rigs.make_empty("Free", (3, 0, 1))
         bpy.context.view_layer.update()
         assert item.message == ""
 
     def test_it_is_forgotten_of_a_chain_that_has_a_note_of_its_own(self):
         leader, item, late = self.late_target()
         item.id_data.pose.bones["B1"].constraints.new("LIMIT_ROTATION")
-        late.parent = make_empty("Carrier", (0, 0, 0))
+        late.parent = rigs.make_empty("Carrier", (0, 0, 0))
         constraint = late.parent.constraints.new("COPY_LOCATION")
         constraint.target, constraint.subtarget, constraint.head_tail = leader, "B2", 0.5
-        update()
+        rigs.update()
         key = item.id_data.session_uid, 0
         assert "one update late" in editing.problems(with_lag=True)[key]
-        activate(late.parent)
+        rigs.activate(late.parent)
         bpy.ops.constraint.delete(constraint=constraint.name, owner="OBJECT")
-        update()
+        rigs.update()
         assert "“Limit Rotation”" in item.message
         assert key not in editing.problems(with_lag=True)

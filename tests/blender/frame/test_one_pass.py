@@ -7,25 +7,12 @@ from pathlib import Path
 
 import bpy
 import pytest
+import rigs
 from bpy.app.handlers import persistent
 from inside import forget
 from mathutils import Matrix
 from rendering import bones_of, witnessed
-from rigs import (
-    activate,
-    add_constraint,
-    channels_bits,
-    evaluated,
-    go,
-    link,
-    make_chain,
-    make_empty,
-    pose_bits,
-    shown_bones,
-    tip_error,
-    update,
-    watch,
-)
+from rigs import update
 
 from addon.blender import animation
 
@@ -35,13 +22,13 @@ FRAMES = range(1, 11)
 @pytest.fixture
 def rig(empty_file: None) -> bpy.types.Object:
     """An armature that moves, with a chain of unkeyed bones that follows a moving target."""
-    rig, target = make_chain(4), make_empty()
+    rig, target = rigs.make_chain(4), rigs.make_empty()
     for frame, x in ((1, 0.0), (10, 0.5)):
         rig.location.x = x
         rig.keyframe_insert("location", frame=frame)
         target.location.y = 2.0 * x
         target.keyframe_insert("location", frame=frame)
-    add_constraint(rig, "B3", target)
+    rigs.add_constraint(rig, "B3", target)
     update()
     return rig
 
@@ -53,13 +40,13 @@ def target_of(rig: bpy.types.Object) -> bpy.types.Object:
 def played(rig: bpy.types.Object) -> dict[int, bytes]:
     poses = {}
     for frame in FRAMES:
-        go(frame)
-        poses[frame] = pose_bits(rig)
+        rigs.go(frame)
+        poses[frame] = rigs.pose_bits(rig)
     return poses
 
 
 def test_a_frame_is_evaluated_once(rig: bpy.types.Object, evaluations: list[float]) -> None:
-    watch(rig, "B3")
+    rigs.watch(rig, "B3")
     update()
     evaluations.clear()
     first = played(rig)
@@ -75,8 +62,8 @@ def test_a_frame_is_evaluated_once_in_a_crowd_though_the_armature_stands_still(
     """A second evaluation visits everything in the scene."""
     rig.animation_data_clear()
     for i in range(40):
-        make_empty(f"Bystander {i}")
-    watch(rig, "B3")
+        rigs.make_empty(f"Bystander {i}")
+    rigs.watch(rig, "B3")
     update()
     first = played(rig)
     assert len(set(first.values())) == len(FRAMES)
@@ -90,8 +77,8 @@ def test_a_frame_of_a_render_is_evaluated_once(
 ) -> None:
     """Then a skinned mesh is evaluated once as well."""
     wanted = played(rig)
-    watch(rig, "B3")
-    go(1)
+    rigs.watch(rig, "B3")
+    rigs.go(1)
     update()
     scene = bpy.context.scene
     scene.frame_start, scene.frame_end = FRAMES[1], FRAMES[-1]
@@ -118,12 +105,12 @@ def test_what_only_blender_can_evaluate_is_evaluated_once_the_second_time(
     rig: bpy.types.Object, evaluations: list[float]
 ) -> None:
     """Here a target that one of its constraints moves."""
-    target, leader = target_of(rig), make_empty("Leader")
+    target, leader = target_of(rig), rigs.make_empty("Leader")
     for frame, x in ((1, 0.0), (10, -0.5)):
         leader.location.x = x
         leader.keyframe_insert("location", frame=frame)
     target.constraints.new("COPY_LOCATION").target = leader
-    watch(rig, "B3")
+    rigs.watch(rig, "B3")
     update()
     evaluations.clear()
     first = played(rig)
@@ -139,7 +126,7 @@ def test_a_loaded_file_is_evaluated_once(
     kind: str, evaluations: list[float], tmp_path: Path
 ) -> None:
     """Once more if F-curves, or what only Blender can evaluate, decide on the pose."""
-    rig, target = make_chain(4), make_empty(location=(0.0, 1.0, 3.0))
+    rig, target = rigs.make_chain(4), rigs.make_empty(location=(0.0, 1.0, 3.0))
     if kind == "linked data":
         bpy.data.libraries.write(str(tmp_path / "library.blend"), {rig.data})
         with bpy.data.libraries.load(str(tmp_path / "library.blend"), link=True) as (_, wanted):
@@ -148,13 +135,15 @@ def test_a_loaded_file_is_evaluated_once(
     elif kind == "keyed":
         rig.keyframe_insert("location", frame=1)
     elif kind == "by a constraint":
-        target.constraints.new("COPY_LOCATION").target = make_empty("Leader", (0.0, 1.0, 2.0))
-    add_constraint(rig, "B3", make_empty("Far", (9, 9, 9)) if kind == "far away" else target)
-    watch(rig, "B3")
+        target.constraints.new("COPY_LOCATION").target = rigs.make_empty("Leader", (0.0, 1.0, 2.0))
+    rigs.add_constraint(
+        rig, "B3", rigs.make_empty("Far", (9, 9, 9)) if kind == "far away" else target
+    )
+    rigs.watch(rig, "B3")
     update()
-    shown = pose_bits(rig)
+    shown = rigs.pose_bits(rig)
     bpy.ops.wm.save_as_mainfile(filepath=str(tmp_path / "rig.blend"))
-    channels = channels_bits(rig)
+    channels = rigs.channels_bits(rig)
     evaluations.clear()
     note = bpy.app.driver_namespace["note_evaluation"]
 
@@ -169,8 +158,8 @@ def test_a_loaded_file_is_evaluated_once(
         bpy.app.handlers.load_post.remove(keep)
 
     rig = bpy.data.objects["Rig"]
-    assert pose_bits(rig) == shown
-    assert channels_bits(rig) == channels
+    assert rigs.pose_bits(rig) == shown
+    assert rigs.channels_bits(rig) == channels
     assert len(evaluations) == (1 if kind in ("still", "far away", "linked data") else 2)
     evaluations.clear()
     update()
@@ -183,18 +172,17 @@ def test_poses_that_a_library_changed_are_solved_once_they_are_rebuilt(
 ) -> None:
     """Blender rebuilds them in the first evaluation of a file."""
     library, shot = str(tmp_path / "library.blend"), str(tmp_path / "shot.blend")
-    make_chain(4)
+    rigs.make_chain(4)
     bpy.ops.wm.save_as_mainfile(filepath=library)
     bpy.ops.wm.read_homefile(use_empty=True)
     with bpy.data.libraries.load(library, link=True) as (held, wanted):
         wanted.armatures = held.armatures
-    rig = link(bpy.data.objects.new("Rig", wanted.armatures[0]))
-    add_constraint(rig, "B2", make_empty(location=(0.0, 1.0, 1.5)))
+    rig = rigs.link(bpy.data.objects.new("Rig", wanted.armatures[0]))
+    rigs.add_constraint(rig, "B2", rigs.make_empty(location=(0.0, 1.0, 1.5)))
     update()
     bpy.ops.wm.save_as_mainfile(filepath=shot)
     bpy.ops.wm.open_mainfile(filepath=library)
-    activate(bpy.data.objects["Rig"])
-    bpy.ops.object.mode_set(mode="EDIT")
+    rigs.activate(bpy.data.objects["Rig"], "EDIT")
     bones = bpy.context.object.data.edit_bones
     if change == "added":
         bones["B0"].parent = bones.new("First")
@@ -209,7 +197,7 @@ def test_poses_that_a_library_changed_are_solved_once_they_are_rebuilt(
     rig, target = bpy.data.objects["Rig"], bpy.data.objects["Target"]
     assert ("First" if change == "added" else "Replaced") in rig.pose.bones
     assert rig.fabrik.constraints[0].state == "REACHED"
-    assert tip_error(rig, "B2", target) < 1e-3
+    assert rigs.tip_error(rig, "B2", target) < 1e-3
     assert "report" not in "".join(capfd.readouterr())
 
 
@@ -224,7 +212,7 @@ def key_bones(rig: bpy.types.Object) -> None:
 
 def muted_curves(rig: bpy.types.Object) -> list[str]:
     """Return the paths of muted F-curves, in the evaluated action and in the original."""
-    copies = (rig, evaluated(rig))
+    copies = (rig, rigs.evaluated(rig))
     return [c.data_path for ob in copies for c in animation.all_active_curves(ob) if c.mute]
 
 
@@ -237,21 +225,20 @@ def test_a_frame_with_keyed_bones_is_evaluated_once(
     twin = rig.copy()
     bpy.context.scene.collection.objects.link(twin)
     twin.animation_data.action = rig.animation_data.action.copy()
-    for item in twin.fabrik.constraints:
-        item.enabled = False
+    rigs.enable(twin, False)
     if not is_known:
-        leader = make_empty("Leader", (0.1, 0.2, 0.3))
+        leader = rigs.make_empty("Leader", (0.1, 0.2, 0.3))
         target_of(rig).constraints.new("COPY_LOCATION").target = leader
-    watch(rig, "B3")
+    rigs.watch(rig, "B3")
     update()
     for count in (1 if is_known else 2, 1, 1):
         evaluations.clear()
         poses: dict[int, bytes] = {}
         for frame in FRAMES:
-            go(frame)
-            assert channels_bits(rig) == channels_bits(twin)
+            rigs.go(frame)
+            assert rigs.channels_bits(rig) == rigs.channels_bits(twin)
             assert muted_curves(rig) == []
-            poses[frame] = pose_bits(rig)
+            poses[frame] = rigs.pose_bits(rig)
         assert len(evaluations) == count * len(FRAMES)
         assert len(set(poses.values())) == len(FRAMES)
     assert played_anew(rig) == poses
@@ -262,28 +249,28 @@ def test_dragging_the_target_of_keyed_bones_evaluates_once(
 ) -> None:
     key_bones(rig)
     target_of(rig).animation_data_clear()
-    watch(rig, "B3")
-    go(4)
+    rigs.watch(rig, "B3")
+    rigs.go(4)
     rig.pose.bones["B1"].rotation_quaternion[2] = 0.5  # Not keyed yet.
     update()
-    before, shown = channels_bits(rig), set[bytes]()
+    before, shown = rigs.channels_bits(rig), set[bytes]()
     for x in range(5):
         evaluations.clear()
         target_of(rig).location.x = 0.1 * x
         update()
         assert len(evaluations) == 1
-        assert (channels_bits(rig), muted_curves(rig)) == (before, [])
-        shown.add(pose_bits(rig))
+        assert (rigs.channels_bits(rig), muted_curves(rig)) == (before, [])
+        shown.add(rigs.pose_bits(rig))
     assert len(shown) == 5
 
 
-def played_anew(*rigs: bpy.types.Object) -> dict[int, bytes]:
+def played_anew(*armatures: bpy.types.Object) -> dict[int, bytes]:
     """Solve all frames anew, and only after Blender's evaluation: nothing is planned before."""
     poses = {}
     for frame in FRAMES:
         forget()
-        go(frame)
-        poses[frame] = pose_bits(*rigs)
+        rigs.go(frame)
+        poses[frame] = rigs.pose_bits(*armatures)
     return poses
 
 
@@ -292,7 +279,7 @@ def played_anew(*rigs: bpy.types.Object) -> dict[int, bytes]:
 def test_what_animation_changes_besides_rotations_is_read_ahead(
     rig: bpy.types.Object, evaluations: list[float], name: str, is_edited: bool
 ) -> None:
-    beside = make_empty("Beside")
+    beside = rigs.make_empty("Beside")
     item, root = rig.fabrik.constraints[0], rig.pose.bones["B0"]
     for frame, value in ((1, 0.5), (10, 1.0)):
         if name == "influence":
@@ -301,16 +288,16 @@ def test_what_animation_changes_besides_rotations_is_read_ahead(
         else:
             setattr(root, name, (1.0, value, 1.0))
             root.keyframe_insert(name, frame=frame)
-    watch(rig, "B3")
-    go(11)
+    rigs.watch(rig, "B3")
+    rigs.go(11)
     poses = {}
     for frame in FRAMES:
         if is_edited:
             beside.location.x += 1.0
         evaluations.clear()
-        go(frame)
+        rigs.go(frame)
         assert len(evaluations) == 1
-        poses[frame] = pose_bits(rig)
+        poses[frame] = rigs.pose_bits(rig)
     assert poses == played_anew(rig)
 
 
@@ -324,7 +311,7 @@ def test_keys_edited_between_two_passes_are_seen_though_they_were_muted(
     curve.update()
     after = played(rig)
     assert before[1] == after[1] and before[4] != after[4]
-    go(4)
+    rigs.go(4)
     assert rig.pose.bones["B1"].rotation_quaternion[1] == curve.evaluate(4)
 
     curve.mute = True
@@ -339,17 +326,16 @@ def test_an_action_that_others_use_is_not_muted(
     key_bones(rig)
     twin = rig.copy()
     bpy.context.scene.collection.objects.link(twin)
-    for item in twin.fabrik.constraints:
-        item.enabled = False
+    rigs.enable(twin, False)
     update()
-    watch(rig, "B3")
+    rigs.watch(rig, "B3")
     update()
     for _ in range(2):
         evaluations.clear()
         for frame in FRAMES:
-            go(frame)
-            assert channels_bits(rig) == channels_bits(twin)
-            bits = [x for bone in evaluated(twin).pose.bones for x in bone.rotation_quaternion]
+            rigs.go(frame)
+            assert rigs.channels_bits(rig) == rigs.channels_bits(twin)
+            bits = [x for bone in rigs.evaluated(twin).pose.bones for x in bone.rotation_quaternion]
             assert bits == [x for bone in twin.pose.bones for x in bone.rotation_quaternion]
         assert len(evaluations) == 2 * len(FRAMES)
 
@@ -372,7 +358,7 @@ def test_an_action_that_a_constraint_uses_as_well_is_not_muted(
     """Within the animated object too, which is still the only data-block that uses the slot."""
     key_bones(rig)
     if name == "Elsewhere":
-        other = make_chain(4, "Other")
+        other = rigs.make_chain(4, "Other")
         in_action_constraint(other.pose.bones["B1"], rig)
         shown = (rig, other)
     else:
@@ -383,8 +369,7 @@ def test_an_action_that_a_constraint_uses_as_well_is_not_muted(
             bone.parent = rig.data.edit_bones["B2"]
             bpy.ops.object.mode_set(mode="OBJECT")
             turned = rig.pose.bones[name]
-            turned.rotation_quaternion = (0.8, 0.6, 0.0, 0.0)
-            turned.keyframe_insert("rotation_quaternion", frame=5)
+            rigs.key(turned, "rotation_quaternion", {5: (0.8, 0.6, 0.0, 0.0)})
         in_action_constraint(rig.pose.bones[name], rig)
         shown = (rig,)
     update()
@@ -392,8 +377,8 @@ def test_an_action_that_a_constraint_uses_as_well_is_not_muted(
     for _ in range(3):
         passes.append([])
         for frame in FRAMES:
-            go(frame)
-            passes[-1].append(pose_bits(*shown))
+            rigs.go(frame)
+            passes[-1].append(rigs.pose_bits(*shown))
     plain = [*played_anew(*shown).values()]
     assert passes == [plain] * 3
     assert len(set(plain)) == len(FRAMES)
@@ -404,9 +389,9 @@ def test_another_view_layer_shows_keyed_bones_with_the_same_pose(rig: bpy.types.
     wanted = played(rig)
     layer = bpy.context.scene.view_layers.new("Other")
     for frame in FRAMES:
-        go(frame)
+        rigs.go(frame)
         graph = layer.depsgraph
-        assert pose_bits(rig) == pose_bits(rig, depsgraph=graph) == wanted[frame]
+        assert rigs.pose_bits(rig) == rigs.pose_bits(rig, depsgraph=graph) == wanted[frame]
         other = animation.all_active_curves(rig.evaluated_get(graph))
         assert muted_curves(rig) == [] and not any(curve.mute for curve in other)
 
@@ -419,23 +404,23 @@ def test_a_pose_that_is_not_keyed_yet_survives_an_export(
 ) -> None:
     """It evaluates the keys, but Blender flushes those of the window's depsgraph only."""
     key_bones(rig)
-    go(4)
+    rigs.go(4)
     rig.pose.bones["B1"].rotation_quaternion[2] = 0.5
     update()
-    before, shown = channels_bits(rig), pose_bits(rig)
+    before, shown = rigs.channels_bits(rig), rigs.pose_bits(rig)
     path = str(tmp_path / "all.abc")
     bpy.ops.wm.alembic_export(filepath=path, start=1, end=3, as_background_job=False)
-    assert channels_bits(rig) == before
+    assert rigs.channels_bits(rig) == before
     update()
-    assert (channels_bits(rig), pose_bits(rig)) == (before, shown)
+    assert (rigs.channels_bits(rig), rigs.pose_bits(rig)) == (before, shown)
 
 
 @pytest.mark.parametrize("solver", ("LOOK_AT", "WAVE"))
 def test_frames_with_motions_that_follow_from_settings_are_evaluated_once(
     rig: bpy.types.Object, evaluations: list[float], solver: str
 ) -> None:
-    item = add_constraint(rig, "B3", target_of(rig), solver=solver, chain_count=1)
-    watch(rig, "B3")
+    item = rigs.add_constraint(rig, "B3", target_of(rig), solver=solver, chain_count=1)
+    rigs.watch(rig, "B3")
     update()
     evaluations.clear()
     first = played(rig)
@@ -456,8 +441,8 @@ def test_frames_with_motions_that_follow_from_settings_are_evaluated_once(
 
 
 def test_a_damped_look_at_is_not_foreseen(rig: bpy.types.Object, evaluations: list[float]) -> None:
-    item = add_constraint(rig, "B3", target_of(rig), solver="LOOK_AT", chain_count=1)
-    watch(rig, "B3")
+    item = rigs.add_constraint(rig, "B3", target_of(rig), solver="LOOK_AT", chain_count=1)
+    rigs.watch(rig, "B3")
     update()
     evaluations.clear()
     before = played(rig)
@@ -471,8 +456,8 @@ def test_a_damped_look_at_is_not_foreseen(rig: bpy.types.Object, evaluations: li
 
 
 def test_a_waving_armature_that_stands_still_waves(rig: bpy.types.Object) -> None:
-    other = make_chain(3, "Other")
-    add_constraint(other, "B2", solver="WAVE")
+    other = rigs.make_chain(3, "Other")
+    rigs.add_constraint(other, "B2", solver="WAVE")
     update()
     poses = played(other)
     assert len(set(poses.values())) == len(FRAMES)
@@ -485,13 +470,13 @@ def test_stretched_frames_are_evaluated_once_too(
     item = rig.fabrik.constraints[0]
     item.use_stretch, item.stretch_max = True, 1.2
     target_of(rig).delta_location = (2.0, 0.0, 2.0)  # It comes into reach and leaves it.
-    watch(rig, "B3")
+    rigs.watch(rig, "B3")
     update()
     for _ in range(2):
         evaluations.clear()
         first = played(rig)
         assert len(evaluations) == len(FRAMES)
-        assert shown_bones(rig)["B0"].scale.y > 1.0
+        assert rigs.shown_bones(rig)["B0"].scale.y > 1.0
         assert played(rig) == first
     rig.pose.bones["B0"].scale = (1.0, 1.1, 1.0)
     other = played(rig)
@@ -504,8 +489,8 @@ def test_what_was_edited_between_two_passes_is_seen(rig: bpy.types.Object) -> No
     second = played(rig)
     for frame in FRAMES:
         assert second[frame] != first[frame]
-        go(frame)
-        assert tip_error(rig, "B3", target_of(rig)) < 1e-5
+        rigs.go(frame)
+        assert rigs.tip_error(rig, "B3", target_of(rig)) < 1e-5
     target_of(rig).delta_location.z = 0.0
     assert played(rig) == first
 
@@ -527,7 +512,7 @@ def test_settings_that_were_edited_are_seen(
 ) -> None:
     item = rig.fabrik.constraints[0]
     if name != "swing":  # With a pole a chain always turns as a whole.
-        item.pole_target = make_empty("Pole", (3, 3, 3))
+        item.pole_target = rigs.make_empty("Pole", (3, 3, 3))
     first = played(rig)
     before = getattr(item, name)
     setattr(item, name, value)
@@ -541,12 +526,12 @@ def test_a_bone_turned_between_two_passes_is_the_new_input(rig: bpy.types.Object
     first = played(rig)
     bone = rig.pose.bones["B1"]
     bone.rotation_quaternion = (0.8, 0.6, 0.0, 0.0)
-    go(3)
-    assert pose_bits(rig) != first[3]
-    assert tip_error(rig, "B3", target_of(rig)) < 1e-5
+    rigs.go(3)
+    assert rigs.pose_bits(rig) != first[3]
+    assert rigs.tip_error(rig, "B3", target_of(rig)) < 1e-5
     rig.fabrik.constraints[0].enabled = False
     update()
-    for bones in (rig.pose.bones, shown_bones(rig)):
+    for bones in (rig.pose.bones, rigs.shown_bones(rig)):
         assert list(bones["B1"].rotation_quaternion) == pytest.approx([0.8, 0.6, 0.0, 0.0])
 
 
@@ -555,18 +540,17 @@ def test_bones_that_were_keyed_between_two_passes_are_seen(rig: bpy.types.Object
     rig.fabrik.constraints[0].enabled = False
     update()
     bone = rig.pose.bones["B1"]
-    bone.rotation_quaternion = (0.8, 0.0, 0.6, 0.0)
-    bone.keyframe_insert("rotation_quaternion", frame=1)
+    rigs.key(bone, "rotation_quaternion", {1: (0.8, 0.0, 0.6, 0.0)})
     rig.fabrik.constraints[0].enabled = True
     keyed = played(rig)
     fresh = {}
     for frame in reversed(FRAMES):
-        go(frame)
-        fresh[frame] = pose_bits(rig)
+        rigs.go(frame)
+        fresh[frame] = rigs.pose_bits(rig)
     assert keyed == fresh
     rig.fabrik.constraints[0].enabled = False
-    go(5)
-    for bones in (rig.pose.bones, shown_bones(rig)):
+    rigs.go(5)
+    for bones in (rig.pose.bones, rigs.shown_bones(rig)):
         assert list(bones["B1"].rotation_quaternion) == pytest.approx([0.8, 0.0, 0.6, 0.0])
 
 
@@ -583,7 +567,7 @@ def test_a_frame_that_was_seen_before_is_the_same_after_undo(rig: bpy.types.Obje
 def test_telling_how_it_went_does_not_evaluate_again(rig: bpy.types.Object) -> None:
     """Blender would take the armature for changed if reports were set all at once."""
     updates: list[list[str]] = []
-    go(2)
+    rigs.go(2)
     item = rig.fabrik.constraints[0]
     item.error, item.iterations_used, item.message = 1.0, 3, "said"
 
@@ -600,7 +584,7 @@ def test_telling_how_it_went_does_not_evaluate_again(rig: bpy.types.Object) -> N
 
 def test_tagging_the_object_evaluates_the_pose_and_leaves_its_data_alone() -> None:
     """What writing counts on: updated armature data would mean that bones were edited."""
-    rig = make_chain(2)
+    rig = rigs.make_chain(2)
     update()
     rig.pose.bones.foreach_set("rotation_quaternion", [0.8, 0.6, 0, 0, 1, 0, 0, 0])
     rig.update_tag(refresh={"OBJECT"})
@@ -615,7 +599,7 @@ def test_tagging_the_object_evaluates_the_pose_and_leaves_its_data_alone() -> No
     finally:
         bpy.app.handlers.depsgraph_update_post.remove(note)
     assert found == [False]
-    bone = evaluated(rig).pose.bones["B0"]
+    bone = rigs.evaluated(rig).pose.bones["B0"]
     expected = rig.data.bones["B0"].matrix_local.to_quaternion() @ bone.rotation_quaternion
     assert abs(bone.matrix.to_quaternion().dot(expected)) == pytest.approx(1.0, abs=1e-6)
 
@@ -624,19 +608,19 @@ def test_clearing_the_list_just_before_a_frame_gives_the_fk_pose_back(
     rig: bpy.types.Object,
 ) -> None:
     """The plan is new then: nothing was looked at yet that could be written ahead."""
-    fk = [tuple(bone.rotation_quaternion) for bone in make_chain(4, "Free").pose.bones]
+    fk = [tuple(bone.rotation_quaternion) for bone in rigs.make_chain(4, "Free").pose.bones]
     played(rig)
     rig.fabrik.constraints[0].chain_count = 3
     rig.fabrik.constraints.clear()
-    go(5)
-    for bones in (rig.pose.bones, shown_bones(rig)):
+    rigs.go(5)
+    for bones in (rig.pose.bones, rigs.shown_bones(rig)):
         assert [tuple(bone.rotation_quaternion) for bone in bones] == fk
 
 
 def test_a_constraint_that_is_off_is_not_written_ahead(
     rig: bpy.types.Object, evaluations: list[float]
 ) -> None:
-    watch(rig, "B3")
+    rigs.watch(rig, "B3")
     update()
     played(rig)
     rig.fabrik.constraints[0].enabled = False
@@ -653,9 +637,9 @@ MODES = ("QUATERNION", "AXIS_ANGLE", "XYZ", "XZY", "YXZ", "YZX", "ZXY", "ZYX")
 def test_what_is_foreseen_is_what_blender_evaluates(evaluations: list[float], seed: int) -> None:
     """Objects on objects in every mode, with deltas, mirrored, sheared, tiny, huge and far away."""
     draw = random.Random(seed)
-    rig, pole = make_chain(4), make_empty("Pole")
-    above = [make_empty(f"Above {i}") for i in range(3)]
-    hand = make_empty("Hand")
+    rig, pole = rigs.make_chain(4), rigs.make_empty("Pole")
+    above = [rigs.make_empty(f"Above {i}") for i in range(3)]
+    hand = rigs.make_empty("Hand")
     for child, parent in ((rig, above[0]), (above[0], above[1]), (hand, above[2])):
         child.parent = parent
         child.matrix_parent_inverse = Matrix.Rotation(draw.uniform(-2, 2), 4, "X")
@@ -676,12 +660,12 @@ def test_what_is_foreseen_is_what_blender_evaluates(evaluations: list[float], se
                 ob.keyframe_insert(channel, frame=frame)
     if not is_animated(rig):  # Else it is solved after a frame.
         rig.keyframe_insert("location", frame=1)
-    add_constraint(rig, "B3", hand, pole_target=pole, use_rotation=True)
-    watch(rig, "B3")
+    rigs.add_constraint(rig, "B3", hand, pole_target=pole, use_rotation=True)
+    rigs.watch(rig, "B3")
     update()
     for frame in (*FRAMES, 4.5, 2.25):
         evaluations.clear()
-        go(frame)
+        rigs.go(frame)
         assert len(evaluations) == 1, frame
     update()
     for ob in (hand, above[1], rig):

@@ -9,7 +9,7 @@ import bpy
 import pytest
 from inside import PLACES, count, declare, declared, forget, kept, plan_made, planned
 from rendering import witnessed
-from rigs import activate, add_constraint, go, link, make_chain, make_empty, shown_bits, update
+from rigs import activate, add_constraint, go, key, link, make_chain, make_empty, shown_bits, update
 
 pytestmark = pytest.mark.usefixtures("empty_file")
 
@@ -244,15 +244,13 @@ def first_constraint_elsewhere(rig: bpy.types.Object) -> None:
 
 
 def edit_rest_pose(rig: bpy.types.Object) -> None:
-    activate(rig)
-    bpy.ops.object.mode_set(mode="EDIT")
+    activate(rig, "EDIT")
     rig.data.edit_bones["B3"].tail.x += 0.3
     bpy.ops.object.mode_set(mode="OBJECT")
 
 
 def connect_bone(rig: bpy.types.Object) -> None:
-    activate(rig)
-    bpy.ops.object.mode_set(mode="EDIT")
+    activate(rig, "EDIT")
     rig.data.edit_bones["B1"].parent = None
     bpy.ops.object.mode_set(mode="OBJECT")
 
@@ -466,9 +464,7 @@ def test_a_keyed_constraint_of_blenders_is_noticed_where_it_is_switched(
 
     constrain_bone(moving)
     con = moving.pose.bones["B2"].constraints[0]
-    for frame, is_off in ((1, True), (5, False)):
-        con.mute = is_off
-        con.keyframe_insert("mute", frame=frame)
+    key(con, "mute", {1: True, 5: False})
     update()
     called: Any = bpy.app.handlers.frame_change_post
     called.extend([other] * has_others)
@@ -618,8 +614,7 @@ def test_planning_writes_nothing(doubled: bpy.types.Object) -> None:
     before = rename_and_copy(doubled)
     assert [chain.problem for chain in planned(doubled)] == ["", ""]
     assert stored_in(doubled) == before
-    doubled.update_tag()
-    update()
+    update(doubled)
     assert [item.bone for item in doubled.fabrik.constraints] == ["Hand", "Hand"]
     assert doubled.pose.bones["Hand"].fabrik_name == "Hand"
     assert len({item.key for item in doubled.fabrik.constraints}) == 2

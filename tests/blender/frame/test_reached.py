@@ -31,8 +31,7 @@ def make_limb(bones: int, off: tuple[int, ...], limit: str, limited: tuple[int, 
         head, tail = (xs[i], 0.02 * (i > 0), 1.4), (xs[i + 1], 0.02 * (i < bones - 1), 1.4)
         drawing[f"B{i}"] = head, tail, f"B{i - 1}" if i else "Root"
     rig = rigs.make_armature(drawing)
-    rigs.activate(rig)
-    bpy.ops.object.mode_set(mode="EDIT")
+    rigs.activate(rig, "EDIT")
     for bone in rig.data.edit_bones:
         bone.align_roll(Vector((0.0, 1.0, 0.0)))
     bpy.ops.object.mode_set(mode="OBJECT")

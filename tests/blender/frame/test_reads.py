@@ -48,10 +48,9 @@ def rig(empty_file: None) -> Rig:
         for _ in range(2):
             rigs.add_constraint(rig, f"Lower.{side}", target, chain_count=2, use_stretch=True)
         _disable_by_driver(rig, len(rig.fabrik.constraints) - 1)
-    rigs.key_places(bpy.data.objects["Target.L"], {1: (2, 1, 2), 10: (2, 0.5, 3)})
+    rigs.key(bpy.data.objects["Target.L"], "location", {1: (2, 1, 2), 10: (2, 0.5, 3)})
     rigs.update()
-    for frame in (2, 1):
-        rigs.go(frame)
+    rigs.go(2, 1)
     return rig
 
 
@@ -90,8 +89,7 @@ def assert_as_new(rig: Rig) -> None:
     """The pose is what it is after all has been read anew."""
     shown, reports = rigs.pose_bits(rig), [(c.state, c.error) for c in rig.fabrik.constraints]
     forget()
-    rig.update_tag()
-    rigs.update()
+    rigs.update(rig)
     assert rigs.pose_bits(rig) == shown
     assert [(c.state, c.error) for c in rig.fabrik.constraints] == reports
 
@@ -147,9 +145,7 @@ def rename_curve(rig: Rig) -> None:
 
 
 def key_another(rig: Rig) -> None:
-    for frame, value in ((1, 1.2), (10, 1.0)):
-        rig.fabrik.constraints[0].stretch_max = value
-        rig.fabrik.constraints[0].keyframe_insert("stretch_max", frame=frame)
+    rigs.key(rig.fabrik.constraints[0], "stretch_max", {1: 1.2, 10: 1.0})
 
 
 def drive(rig: Rig) -> None:
@@ -188,9 +184,7 @@ class TestPlayedFrames:
 
     def test_keyed_settings_are_read_from_then_on(self, rig: Rig, calls: Counter[object]) -> None:
         item = rig.fabrik.constraints[0]
-        for frame, influence in ((1, 0.0), (10, 1.0)):
-            item.influence = influence
-            item.keyframe_insert("influence", frame=frame)
+        rigs.key(item, "influence", {1: 0.0, 10: 1.0})
         rigs.update()
         for frame in (4, 7):
             calls.clear()
@@ -241,9 +235,7 @@ class TestPlayedFrames:
 
     def test_all_is_read_with_the_frame_if_anything_was_edited(self, rig: Rig) -> None:
         """Only then is it not known what else has changed."""
-        for frame, influence in ((1, 0.0), (10, 1.0)):
-            rig.fabrik.constraints[0].influence = influence
-            rig.fabrik.constraints[0].keyframe_insert("influence", frame=frame)
+        rigs.key(rig.fabrik.constraints[0], "influence", {1: 0.0, 10: 1.0})
         rigs.update()
         rigs.go(2)
         shown = rigs.pose_bits(rig)
@@ -262,12 +254,10 @@ class TestPlayedFrames:
         assert_as_new(rig)
 
     def test_played_again_they_are_not_solved(self, rig: Rig) -> None:
-        for frame in (3, 4):
-            rigs.go(frame)
+        rigs.go(3, 4)
         shown = rigs.pose_bits(rig)
         with solver_calls() as solved:
-            for frame in (3, 4):
-                rigs.go(frame)
+            rigs.go(3, 4)
         assert not solved, "what is kept of the frame is written ahead"
         assert rigs.pose_bits(rig) == shown
 
@@ -311,12 +301,10 @@ class TestOneOfTwoArms:
     def test_a_frame_that_is_played_again_is_not_encoded_again(
         self, rig: Rig, calls: Counter[object]
     ) -> None:
-        for frame in (3, 4, 5):
-            rigs.go(frame)
+        rigs.go(3, 4, 5)
         shown = rigs.pose_bits(rig)
         calls.clear()
-        for frame in (4, 3, 5):
-            rigs.go(frame)
+        rigs.go(4, 3, 5)
         assert calls["encoded"] == 0
         assert rigs.pose_bits(rig) == shown
 
@@ -329,8 +317,7 @@ class TestOneOfTwoArms:
     def test_a_tree_is_read_again_if_its_fk_pose_changes(
         self, rig: Rig, calls: Counter[object]
     ) -> None:
-        for frame in (3, 4, 5):
-            rigs.go(frame)
+        rigs.go(3, 4, 5)
         assert calls["body"] == calls["chain"] == 0, "only its parent has moved"
         rig.pose.bones["Lower.L"].scale.y = 1.3
         rigs.update()
@@ -343,8 +330,7 @@ class TestOneOfTwoArms:
         rigs.update()
         before = rigs.pose_bits(rig)
         rig["is_fk"] = 1.0
-        rig.update_tag()
-        rigs.update()
+        rigs.update(rig)
         assert [c.enabled for c in rig.fabrik.constraints] == [True, True, True, True]
         assert rigs.pose_bits(rig) != before
         assert_as_new(rig)

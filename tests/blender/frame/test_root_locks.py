@@ -153,8 +153,7 @@ def test_a_root_slides_along_its_free_axes_alone_and_the_target_is_reached(
         one = arm(seed + 8 * SUBSETS.index(location))
         one.carriage.lock_location = location
         one.carriage.lock_rotation = (True, True, True)
-        one.rig.update_tag()
-        rigs.update()
+        rigs.update(one.rig)
         fk, shown = one.carriage, one.shown
         for i in range(3):
             assert not location[i] or shown.location[i] == fk.location[i]
@@ -174,8 +173,7 @@ def test_a_root_turns_only_about_what_is_free(rotation: tuple[bool, ...]) -> Non
         one.carriage.lock_rotation = rotation
         one.carriage.lock_rotations_4d = seed % 2 == 0  # As new bones have it.
         one.carriage.lock_location = (True, False, seed % 2 == 1)
-        one.rig.update_tag()
-        rigs.update()
+        rigs.update(one.rig)
         assert turned_off(one, rotation) < 1e-4, seed
         if one.can_slide_there():
             assert rigs.tip_error(one.rig, one.tip, one.target) < 1e-3, (seed, one.item.state)
@@ -192,8 +190,7 @@ def test_a_root_slides_to_the_ends_that_limit_location_leaves_it(space: str) -> 
             for end, offset in (("min", -0.2), ("max", 0.3)):
                 setattr(con, f"use_{end}_{axis}", True)
                 setattr(con, f"{end}_{axis}", offset + seen_in(one, space)[i])
-        one.rig.update_tag()
-        rigs.update()
+        rigs.update(one.rig)
         assert not one.item.message or one.item.state != "REACHED"
         error = rigs.tip_error(one.rig, one.tip, one.target)
         assert one.item.error == pytest.approx(error, abs=2e-5)

@@ -17,8 +17,7 @@ from addon.frame.early import write_early
 def keyed_target(name: str = "Target") -> bpy.types.Object:
     target = rigs.make_empty(name, (0.4, 0.9, 1.5))
     target.keyframe_insert("location", frame=1)
-    target.location = (-0.3, 0.8, 1.9)
-    target.keyframe_insert("location", frame=20)
+    rigs.key(target, "location", {20: (-0.3, 0.8, 1.9)})
     return target
 
 
@@ -208,8 +207,7 @@ def test_a_walk_or_leg_that_a_script_removes_is_noticed(lists: str):
     assert all("aren't simulated" in message for message in said), said
 
     (rig.fabrik.gaits if lists == "gaits" else gait.legs).clear()
-    rig.update_tag()
-    rigs.update()
+    rigs.update(rig)
 
     assert not faults._reported
     assert not any("simulated" in item.message for item in rig.fabrik.constraints)
@@ -305,8 +303,7 @@ def test_a_bake_by_blender_gives_the_same_motion():
     for frame in range(1, 21):
         rigs.go(frame)
         live[frame] = [bone.matrix.copy() for bone in rig.pose.bones]
-    rigs.activate(rig)
-    bpy.ops.object.mode_set(mode="POSE")
+    rigs.activate(rig, "POSE")
     bpy.ops.pose.select_all(action="SELECT")
     bpy.ops.nla.bake(
         frame_start=1, frame_end=20, visual_keying=True, only_selected=True, bake_types={"POSE"}

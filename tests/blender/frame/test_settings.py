@@ -64,8 +64,7 @@ def limbs() -> tuple[bpy.types.Object, Any]:
         bones[f"Upper.{side}"] = ((x, 0, 0), (x, 0.1, 1), "")
         bones[f"Lower.{side}"] = ((x, 0.1, 1), (x, 0, 2), f"Upper.{side}")
     rig = make_armature(bones)
-    activate(rig)
-    bpy.ops.object.mode_set(mode="POSE")
+    activate(rig, "POSE")
     item: Any = add_constraint(rig, "Lower.L", make_empty("Target.L", (1, 0.6, 1.2)))
     item.gain, item.switch, item.wave.gain = 1.25, True, 1.5
     update()
@@ -123,8 +122,7 @@ def test_a_definition_is_enough_to_be_read_at_each_frame_within_its_range(define
         go(frame)
         assert settings_read(rig).gain == gain
     curves(rig)[0].keyframe_points[1].co.y = 50.0
-    go(1)
-    go(9)
+    go(1, 9)
     assert settings_read(rig).gain == 2.0
     assert not hasattr(settings_read(rig), "switch"), "it cannot be animated"
     assert now(item.wave).gain == 1.5

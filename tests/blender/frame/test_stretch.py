@@ -142,9 +142,7 @@ def test_keyed_scale_is_read_fresh() -> None:
     bone = rig.pose.bones["B1"]
     rig.fabrik.constraints[0].enabled = False
     rigs.update()
-    for frame, scale in ((1, (1.0, 1.0, 1.0)), (11, (1.0, 1.4, 1.0))):
-        bone.scale = scale
-        bone.keyframe_insert("scale", frame=frame)
+    rigs.key(bone, "scale", {1: (1.0, 1.0, 1.0), 11: (1.0, 1.4, 1.0)})
     rig.fabrik.constraints[0].enabled = True
     for frame in (1, 6, 11, 6):
         rigs.go(frame)
@@ -240,8 +238,7 @@ def test_a_library_override_keeps_pose_and_fk_scale(tmp_path: Path) -> None:
 def test_added_and_removed_bones_leave_the_others_their_fk_scale() -> None:
     rig, target, _ = stretched_rig()
     for change in ("add", "remove"):
-        rigs.activate(rig)
-        bpy.ops.object.mode_set(mode="EDIT")
+        rigs.activate(rig, "EDIT")
         bones = rig.data.edit_bones
         if change == "add":
             first = bones.new("A")  # Sorted before the chain, being without a parent.

@@ -259,9 +259,7 @@ def test_weight_0_leaves_the_chain_as_without_rotation(rig, target, use_tail):
 def test_a_keyed_weight_turns_the_tip_bone_from_frame_to_frame(rig, target):
     target.location = (0.6, 0.3, 1.5)  # However the tip bone turns, the others can reach.
     item = oriented(rig, target)
-    for frame, weight in ((1, 0.0), (11, 1.0)):
-        item.rotation_weight = weight
-        item.keyframe_insert("rotation_weight", frame=frame)
+    rigs.key(item, "rotation_weight", {1: 0.0, 11: 1.0})
     errors = []
     for frame in (1, 4, 6, 8, 11):
         rigs.go(frame)
@@ -463,8 +461,7 @@ def test_the_button_says_why_it_is_grey_and_what_went_wrong(rig, target):
 
 def test_adding_a_constraint_with_an_offset_moves_nothing(rig, target):
     rig.pose.bones["B1"].rotation_quaternion = (0.9, 0.2, 0.1, 0.0)
-    rigs.activate(rig)
-    bpy.ops.object.mode_set(mode="POSE")
+    rigs.activate(rig, "POSE")
     rig.data.bones.active = rig.data.bones["B3"]
     target.select_set(True)
     rigs.update()
@@ -568,9 +565,7 @@ def test_renaming_the_tip_bone_leaves_the_offset_alone(rig, target):
 def test_the_chain_follows_a_hidden_target_that_only_turns(rig, target):
     oriented(rig, target)
     target.hide_viewport = True
-    for frame, turn in ((1, (0.4, -0.7, 0.9)), (10, (0.1, -0.2, 0.3))):
-        target.rotation_euler = turn
-        target.keyframe_insert("rotation_euler", frame=frame)
+    rigs.key(target, "rotation_euler", {1: (0.4, -0.7, 0.9), 10: (0.1, -0.2, 0.3)})
     for frame in (1, 10):
         rigs.go(frame)
         assert turn_error(rig, target) <= 2e-5

@@ -196,8 +196,7 @@ def make_case(
     new_file()
     rng = random.Random(seed)
     rig = rigs.link(bpy.data.objects.new("Rig", bpy.data.armatures.new("Rig")))
-    rigs.activate(rig)
-    bpy.ops.object.mode_set(mode="EDIT")
+    rigs.activate(rig, "EDIT")
     at, way = Vector(origin) + random_vector(rng), random_vector(rng).normalized()
     above = None
     for i in range(count + 2):

@@ -2,27 +2,9 @@
 
 import bpy
 import pytest
+import rigs
 from inside import forget
 from mathutils import Vector
-from rigs import (
-    KEYABLE,
-    activate,
-    add_constraint,
-    as_strip,
-    channels_bits,
-    curves,
-    elsewhere,
-    go,
-    link,
-    make_armature,
-    make_chain,
-    make_empty,
-    pose_bits,
-    shown_bits,
-    shown_bones,
-    tip_error,
-    update,
-)
 
 from addon.frame import handlers
 from addon.settings import shot_keys
@@ -45,24 +27,24 @@ def rig_and_target():
 
 def solved():
     rig, target = rig_and_target()
-    return rig.fabrik.constraints[0].state == "REACHED" and tip_error(rig, "B2", target) < 1e-3
+    return rig.fabrik.constraints[0].state == "REACHED" and rigs.tip_error(rig, "B2", target) < 1e-3
 
 
 def make():
     """A solved chain with an FK pose of its own."""
-    rig = make_chain()
+    rig = rigs.make_chain()
     rig.pose.bones["B1"].rotation_quaternion = (0.8, 0.6, 0, 0)
-    update()
-    fk = pose_bits(rig), channels_bits(rig)
-    add_constraint(rig, "B2", make_empty())
-    update()
+    rigs.update()
+    fk = rigs.pose_bits(rig), rigs.channels_bits(rig)
+    rigs.add_constraint(rig, "B2", rigs.make_empty())
+    rigs.update()
     return fk
 
 
 def fk_turn(rig, bone):
     """The numbers of a bone that no chain poses now: they are shown as they are given."""
     given, shown = (
-        bones[bone].rotation_quaternion[:] for bones in (rig.pose.bones, shown_bones(rig))
+        bones[bone].rotation_quaternion[:] for bones in (rig.pose.bones, rigs.shown_bones(rig))
     )
     assert given == shown
     return given
@@ -75,20 +57,19 @@ def step(message):
 def fk_of(rig):
     """What the pose is once the constraint is off; it is left on."""
     rig.fabrik.constraints[0].enabled = False
-    update()
-    fk = pose_bits(rig), channels_bits(rig)
+    rigs.update()
+    fk = rigs.pose_bits(rig), rigs.channels_bits(rig)
     rig.fabrik.constraints[0].enabled = True
-    update()
+    rigs.update()
     return fk
 
 
 def duplicate_bones(rig: bpy.types.Object) -> None:
-    activate(rig)
-    bpy.ops.object.mode_set(mode="EDIT")
+    rigs.activate(rig, "EDIT")
     bpy.ops.armature.select_all(action="SELECT")
     bpy.ops.armature.duplicate()
     bpy.ops.object.mode_set(mode="OBJECT")
-    update()
+    rigs.update()
 
 
 def test_armatures_that_are_not_shown_keep_their_bones_through_undo():
@@ -100,12 +81,12 @@ def test_armatures_that_are_not_shown_keep_their_bones_through_undo():
     bpy.ops.scene.new(type="LINK_COPY")
     bpy.context.window.scene = scene
     scene.collection.objects.link(copy)
-    update()
+    rigs.update()
     for _ in range(3):
         rig = bpy.data.objects["Rig"]
         step("before")
         rig.fabrik.constraints[0].influence *= 0.5
-        update()
+        rigs.update()
         step("after")
         bpy.ops.ed.undo()
         armature = bpy.data.objects["Copy"]
@@ -114,18 +95,16 @@ def test_armatures_that_are_not_shown_keep_their_bones_through_undo():
             rests[bone.name].as_pointer() for bone in armature.pose.bones
         ]
         bpy.ops.ed.redo()
-        update()
-        activate(bpy.data.objects["Rig"])
-        bpy.ops.object.mode_set(mode="EDIT")
+        rigs.update()
+        rigs.activate(bpy.data.objects["Rig"], "EDIT")
         bpy.ops.object.mode_set(mode="OBJECT")
         bpy.context.window.scene = bpy.data.scenes[1]
-        update()
+        rigs.update()
 
 
 def key_bone(rig, turns=((1, (0.9, 0.3, 0.1, 0)), (9, (0.7, 0.1, 0.6, 0)))):
     for frame, turn in turns:
-        rig.pose.bones["B1"].rotation_quaternion = turn
-        rig.pose.bones["B1"].keyframe_insert("rotation_quaternion", frame=frame)
+        rigs.key(rig.pose.bones["B1"], "rotation_quaternion", {frame: turn})
 
 
 def remove_constraint(rig, _target):
@@ -136,7 +115,7 @@ def remove_constraint(rig, _target):
 EDITS = {
     "the target moved": lambda rig, target: setattr(target, "location", (0, 1, 2)),
     "the target deleted": lambda rig, target: bpy.data.objects.remove(target),
-    "a constraint added": lambda rig, target: add_constraint(rig, "B1", target, influence=0.5),
+    "a constraint added": lambda rig, target: rigs.add_constraint(rig, "B1", target, influence=0.5),
     "the constraint removed": remove_constraint,
     "a bone turned": lambda rig, target: setattr(
         rig.pose.bones["B0"], "rotation_quaternion", (0.6, 0, 0.8, 0)
@@ -149,12 +128,12 @@ def everything():
     """What is shown and said, and what the pose is with all constraints off."""
     rig = bpy.data.objects["Rig"]
     items = rig.fabrik.constraints
-    seen = pose_bits(rig), channels_bits(rig), [(item.bone, item.state) for item in items]
+    seen = rigs.pose_bits(rig), rigs.channels_bits(rig), [(item.bone, item.state) for item in items]
     for is_enabled in (False, True):
         for item in items:
             item.enabled = is_enabled
-        update()
-        seen += (pose_bits(rig), channels_bits(rig))
+        rigs.update()
+        seen += (rigs.pose_bits(rig), rigs.channels_bits(rig))
     return seen
 
 
@@ -168,71 +147,70 @@ class TestUndo:
         if start == "keyed":
             key_bone(bpy.data.objects["Rig"])
         if start == "in Pose Mode":
-            activate(bpy.data.objects["Rig"])
-            bpy.ops.object.mode_set(mode="POSE")
-        go(5)
+            rigs.activate(bpy.data.objects["Rig"], "POSE")
+        rigs.go(5)
         assert solved()
         step("start")
         before = everything()
         EDITS[edit](*rig_and_target())
-        update()
+        rigs.update()
         after = everything()
         assert after != before
         step("edit")
 
         for _ in range(2):
             bpy.ops.ed.undo()
-            update()
+            rigs.update()
             assert everything() == before
             assert solved()
             bpy.ops.ed.redo()
-            update()
+            rigs.update()
             assert everything() == after
         bpy.ops.ed.undo()
         EDITS[edit](*rig_and_target())
-        update()
+        rigs.update()
         assert everything() == after
 
     def test_undo_of_the_only_constraint_gives_the_fk_pose_back(self):
-        rig = make_chain()
+        rig = rigs.make_chain()
         rig.pose.bones["B1"].rotation_quaternion = (0.8, 0.6, 0, 0)
-        make_empty()
-        update()
-        fk = pose_bits(rig), channels_bits(rig)
+        rigs.make_empty()
+        rigs.update()
+        fk = rigs.pose_bits(rig), rigs.channels_bits(rig)
         step("start")
-        add_constraint(rig, "B2", bpy.data.objects["Target"])
-        update()
+        rigs.add_constraint(rig, "B2", bpy.data.objects["Target"])
+        rigs.update()
         step("add")
 
         bpy.ops.ed.undo()
-        update()
+        rigs.update()
         rig, _ = rig_and_target()
         assert not rig.fabrik.constraints
-        assert (pose_bits(rig), channels_bits(rig)) == fk
+        assert (rigs.pose_bits(rig), rigs.channels_bits(rig)) == fk
         bpy.ops.ed.redo()
-        update()
+        rigs.update()
         assert solved()
 
     def test_many_steps_to_and_fro(self):
         fk = make()
         step("start")
-        poses = [pose_bits(rig_and_target()[0])]
+        poses = [rigs.pose_bits(rig_and_target()[0])]
         for i in range(5):
             rig, target = rig_and_target()
             target.location.x = 0.2 * i
-            update()
+            rigs.update()
             step(f"move {i}")
-            poses.append(pose_bits(rig))
+            poses.append(rigs.pose_bits(rig))
 
         for _ in range(2):
             for pose in poses[-2::-1]:
                 bpy.ops.ed.undo()
-                update()
-                assert pose_bits(rig_and_target()[0]) == pose
+                rigs.update()
+                assert rigs.pose_bits(rig_and_target()[0]) == pose
             for pose in poses[1:]:
                 bpy.ops.ed.redo()
-                update()
-                assert pose_bits(rig_and_target()[0]) == pose
+                rigs.update()
+                assert rigs.pose_bits(rig_and_target()[0]) == pose
         assert fk_of(rig_and_target()[0]) == fk
 
     def test_undo_at_another_frame(self):
@@ -241,17 +219,17 @@ class TestUndo:
         for frame, x in ((1, 1), (20, -1)):
             target.location.x = x
             target.keyframe_insert("location", frame=frame)
-        go(20)
+        rigs.go(20)
         step("start")
-        at_20 = pose_bits(rig)
-        go(7)
-        at_7 = pose_bits(rig)
+        at_20 = rigs.pose_bits(rig)
+        rigs.go(7)
+        at_7 = rigs.pose_bits(rig)
         step("frame 7")
         bpy.ops.ed.undo()
-        go(7)
-        assert pose_bits(rig_and_target()[0]) == at_7
-        go(20)
-        assert pose_bits(rig_and_target()[0]) == at_20
+        rigs.go(7)
+        assert rigs.pose_bits(rig_and_target()[0]) == at_7
+        rigs.go(20)
+        assert rigs.pose_bits(rig_and_target()[0]) == at_20
 
 
 class TestFiles:
@@ -259,7 +237,7 @@ class TestFiles:
         make()
 
         bpy.ops.wm.read_homefile(use_empty=True, use_factory_startup=True)
-        go(5)
+        rigs.go(5)
         assert not bpy.data.objects
         make()
 
@@ -272,7 +250,7 @@ class TestFiles:
         target.location = (0, 1, 2)
         rig.name = "Other"
         bpy.ops.wm.save_as_mainfile(filepath=str(tmp_path / "second.blend"))
-        update()
+        rigs.update()
 
         for _ in range(2):
             bpy.ops.wm.open_mainfile(filepath=str(tmp_path / "first.blend"))
@@ -280,7 +258,7 @@ class TestFiles:
             assert fk_of(rig_and_target()[0]) == fk
             bpy.ops.wm.open_mainfile(filepath=str(tmp_path / "second.blend"))
             rig, target = bpy.data.objects["Other"], bpy.data.objects["Target"]
-            assert tip_error(rig, "B2", target) < 1e-3
+            assert rigs.tip_error(rig, "B2", target) < 1e-3
             assert fk_of(rig) == fk
 
     def test_file_whose_target_was_moved_without_the_add_on_is_right_at_once(self, tmp_path):
@@ -288,7 +266,7 @@ class TestFiles:
         blend = tmp_path / "rig.blend"
         bpy.ops.wm.save_as_mainfile(filepath=str(blend))
         move = 'bpy.data.objects["Target"].location = (0, -1, 1); bpy.ops.wm.save_mainfile()'
-        elsewhere(blend, move, "None", with_addon=False)
+        rigs.elsewhere(blend, move, "None", with_addon=False)
 
         bpy.ops.wm.open_mainfile(filepath=str(blend))
 
@@ -304,36 +282,35 @@ class TestFiles:
         """A script's first key over strips is overlooked until then, and poses may lack keys."""
         make()
         rig, _ = rig_and_target()
-        other = make_chain(name="Other")
+        other = rigs.make_chain(name="Other")
         for ob in (rig, other):
             key_bone(ob)
             if has_strip:
-                as_strip(ob)
+                rigs.as_strip(ob)
         if not has_constraint:
             rig.fabrik.constraints.clear()
-        go(5)
+        rigs.go(5)
         for ob in (rig, other):
             before = ob.pose.bones[bone].rotation_quaternion.copy()
-            ob.pose.bones[bone].rotation_quaternion = (0.5, 0.1, 0.1, 0.8)
-            ob.pose.bones[bone].keyframe_insert("rotation_quaternion", frame=5)
+            rigs.key(ob.pose.bones[bone], "rotation_quaternion", {5: (0.5, 0.1, 0.1, 0.8)})
             ob.pose.bones[bone].rotation_quaternion = before
         blend = tmp_path / "keyed.blend"
         bpy.ops.wm.save_as_mainfile(filepath=str(blend))
-        expected, _ = elsewhere(
+        expected, _ = rigs.elsewhere(
             blend, "", "[channels_bits(bpy.data.objects[n]) for n in ('Rig', 'Other')]", False
         )
 
         bpy.ops.wm.open_mainfile(filepath=str(blend))
 
-        assert [channels_bits(bpy.data.objects[name]) for name in ("Rig", "Other")] == expected
-        assert shown_bits(bpy.data.objects["Other"]) == expected[1]
+        assert [rigs.channels_bits(bpy.data.objects[name]) for name in ("Rig", "Other")] == expected
+        assert rigs.shown_bits(bpy.data.objects["Other"]) == expected[1]
         played = bpy.data.objects["Rig"].pose.bones[bone].rotation_quaternion
         assert played[:] == pytest.approx((0.5, 0.1, 0.1, 0.8))
-        shown = pose_bits(bpy.data.objects["Rig"])
+        shown = rigs.pose_bits(bpy.data.objects["Rig"])
         assert not has_constraint or solved()
-        update()
-        go(5)
-        assert pose_bits(bpy.data.objects["Rig"]) == shown
+        rigs.update()
+        rigs.go(5)
+        assert rigs.pose_bits(bpy.data.objects["Rig"]) == shown
 
     def test_handlers_survive_loading_and_go_with_the_extension(self, addon, tmp_path):
         def ours():
@@ -362,20 +339,18 @@ class TestFiles:
     def test_disabling_and_enabling_the_extension(self, addon):
         fk = make()
         rig, target = rig_and_target()
-        pose = pose_bits(rig)
+        pose = rigs.pose_bits(rig)
         addon.unregister()
         try:
             target.location = (0, 1, 2)
-            for frame in (5, 1):
-                go(frame)
-            update()
-            assert pose_bits(rig) == pose
+            rigs.go(5, 1)
+            rigs.update()
+            assert rigs.pose_bits(rig) == pose
         finally:
             addon.register()
 
         assert rig.fabrik.constraints[0].target == target
-        rig.update_tag()
-        update()
+        rigs.update(rig)
         assert solved()
         assert fk_of(rig) == fk
 
@@ -385,14 +360,13 @@ class TestFiles:
         addon.unregister()
         try:
             rig.pose.bones["B0"].rotation_quaternion = (0.6, 0.8, 0, 0)
-            update()
+            rigs.update()
         finally:
             addon.register()
-        rig.update_tag()
-        update()
+        rigs.update(rig)
         assert solved()
         rig.fabrik.constraints[0].enabled = False
-        update()
+        rigs.update()
 
         assert fk_turn(rig, "B0") == pytest.approx((0.6, 0.8, 0, 0))
         assert fk_turn(rig, "B1") == pytest.approx((0.8, 0.6, 0, 0))
@@ -401,11 +375,10 @@ class TestFiles:
 class TestBones:
     def edit(self, work):
         rig, _ = rig_and_target()
-        activate(rig)
-        bpy.ops.object.mode_set(mode="EDIT")
+        rigs.activate(rig, "EDIT")
         work(rig.data.edit_bones)
         bpy.ops.object.mode_set(mode="OBJECT")
-        update()
+        rigs.update()
         return rig
 
     @pytest.mark.parametrize("where", ["edit mode", "pose", "data"])
@@ -423,13 +396,13 @@ class TestBones:
             bones = rig.pose.bones if where == "pose" else rig.data.bones
             for name in ("B0", "B1", "B2"):
                 bones[name].name = f"Renamed {name}"
-        update()
+        rigs.update()
         target.location.x = 0.5
-        update()
+        rigs.update()
 
         assert rig.fabrik.constraints[0].bone == "Renamed B2"
         assert rig.fabrik.constraints[0].state == "REACHED"
-        assert tip_error(rig, "Renamed B2", target) < 1e-3
+        assert rigs.tip_error(rig, "Renamed B2", target) < 1e-3
         assert fk_of(rig) == fk
 
     @pytest.mark.parametrize("hide", ["disabled", "unlinked"])
@@ -438,20 +411,19 @@ class TestBones:
         """Blender tells of none."""
         make()
         rig, target = rig_and_target()
-        add_constraint(make_chain(name="Other"), "B2", target)
+        rigs.add_constraint(rigs.make_chain(name="Other"), "B2", target)
         target.keyframe_insert("location", frame=1)
         if hide == "disabled":
             rig.hide_viewport = True
         else:
             bpy.context.scene.collection.objects.unlink(rig)
-        bpy.data.objects["Other"].update_tag()
-        update()
+        rigs.update(bpy.data.objects["Other"])
         forget()
-        go(2)
+        rigs.go(2)
         step("hidden")
         for name in ("B1", "B2"):
             rig.data.bones[name].name = f"Renamed {name}"
-        update()
+        rigs.update()
         step("renamed")
 
         if then == "undo":
@@ -462,32 +434,32 @@ class TestBones:
             assert rig.fabrik.constraints[0].bone == "Renamed B2"
         target.location.x = 0.5
         if then == "go":
-            go(3)
+            rigs.go(3)
         else:
-            update()
+            rigs.update()
             assert rig.fabrik.constraints[0].bone == "Renamed B2"
         rig.hide_viewport = False
         if hide == "unlinked":
-            link(rig)
+            rigs.link(rig)
         target.location.x = 0.4
-        update()
+        rigs.update()
 
         assert rig.fabrik.constraints[0].bone == "Renamed B2"
         assert rig.fabrik.constraints[0].state == "REACHED"
-        assert tip_error(rig, "Renamed B2", target) < 1e-3
+        assert rigs.tip_error(rig, "Renamed B2", target) < 1e-3
 
     def test_rename_of_a_target_bone_is_followed_where_something_is_keyed_as_well(self):
         make()
         rig, _ = rig_and_target()
-        other = make_chain(2, "Other", joints=((1, 0, 1), (1, 0, 2), (0, 1, 3)))
+        other = rigs.make_chain(2, "Other", joints=((1, 0, 1), (1, 0, 2), (0, 1, 3)))
         item = rig.fabrik.constraints[0]
         item.target, item.subtarget = other, "B1"
         other.keyframe_insert("location", index=0, frame=1)
-        update()
+        rigs.update()
 
         other.data.bones["B1"].name = "Goal"
         other.keyframe_insert("location", index=1, frame=1)
-        update()
+        rigs.update()
 
         assert (item.subtarget, item.state) == ("Goal", "REACHED")
 
@@ -496,52 +468,50 @@ class TestBones:
         make()
         rig, _ = rig_and_target()
         rig.hide_viewport = True
-        update()
+        rigs.update()
         bpy.ops.scene.new(type="FULL_COPY")
-        update()
+        rigs.update()
         copy = bpy.context.scene.collection.objects["Rig.001"]
         copy.data.bones["B2"].name = "Renamed"
 
         copy.hide_viewport = False
-        update()
+        rigs.update()
 
         item = copy.fabrik.constraints[0]
         assert (item.bone, item.state, item.message) == ("Renamed", "REACHED", "")
-        assert tip_error(copy, "Renamed", item.target) < 1e-3
+        assert rigs.tip_error(copy, "Renamed", item.target) < 1e-3
 
     def test_rename_of_target_and_pole_bones_is_followed(self):
         make()
         rig, _ = rig_and_target()
-        other = make_chain(2, "Other", joints=((1, 0, 1), (1, 0, 2), (0, 1, 3)))
+        other = rigs.make_chain(2, "Other", joints=((1, 0, 1), (1, 0, 2), (0, 1, 3)))
         item = rig.fabrik.constraints[0]
         item.target, item.subtarget = other, "B1"
         item.pole_target, item.pole_subtarget = other, "B0"
-        update()
+        rigs.update()
         assert item.state == "REACHED"
-        pose = pose_bits(rig)
+        pose = rigs.pose_bits(rig)
 
         other.data.bones["B1"].name = "Goal"
         other.data.bones["B0"].name = "Side"
-        other.update_tag()
-        update()
-        go(2)
+        rigs.update(other)
+        rigs.go(2)
 
         assert (item.subtarget, item.pole_subtarget) == ("Goal", "Side")
         assert item.state == "REACHED"
-        assert pose_bits(rig) == pose
+        assert rigs.pose_bits(rig) == pose
 
     def test_rename_is_followed_by_all_that_name_the_bone(self):
         make()
         rig, _ = rig_and_target()
-        other = make_chain(2, "Other", joints=((1, 0, 1), (1, 0, 2), (0, 1, 3)))
+        other = rigs.make_chain(2, "Other", joints=((1, 0, 1), (1, 0, 2), (0, 1, 3)))
         item = rig.fabrik.constraints[0]
         item.target, item.subtarget = other, "B1"
-        second = add_constraint(rig, "B0", other, subtarget="B1", chain_count=1)
-        update()
+        second = rigs.add_constraint(rig, "B0", other, subtarget="B1", chain_count=1)
+        rigs.update()
 
         other.data.bones["B1"].name = "Goal"
-        other.update_tag()
-        update()
+        rigs.update(other)
 
         assert (item.subtarget, second.subtarget) == ("Goal", "Goal")
 
@@ -549,18 +519,17 @@ class TestBones:
     @pytest.mark.parametrize("has_pins", [False, True])
     def test_renames_that_pass_names_on_are_followed(self, length, has_pins):
         """The first bone gets a new name, and each other one that of the bone before."""
-        rig, names = make_chain(length), [f"B{i}" for i in range(length)]
-        activate(rig)
+        rig, names = rigs.make_chain(length), [f"B{i}" for i in range(length)]
+        rigs.activate(rig)
         for name in names:
             if has_pins:
                 assert bpy.ops.fabrik.pin(bone=name) == {"FINISHED"}
-            add_constraint(rig, name, make_empty(f"For {name}"), chain_count=1, name=name)
-        update()
+            rigs.add_constraint(rig, name, rigs.make_empty(f"For {name}"), chain_count=1, name=name)
+        rigs.update()
         new_names = ["New", *names]
         for old, new in zip(names, new_names, strict=False):
             rig.data.bones[old].name = new
-        rig.update_tag()
-        update()
+        rigs.update(rig)
         followed = [item.bone for item in rig.fabrik.constraints]
         assert followed == new_names[:length]
         assert [pin.bone for pin in rig.fabrik.pins] == (followed if has_pins else [])
@@ -571,7 +540,7 @@ class TestBones:
     )
     def test_rename_is_followed_after_pasting_a_pose_flipped(self, names):
         """Pasting also copies what bones store of their names."""
-        rig = make_armature(
+        rig = rigs.make_armature(
             {
                 "B0.L": ((1, 0, 0), (1, 0.05, 0.5), ""),
                 "B2.L": ((1, 0.05, 0.5), (1, 0, 1), "B0.L"),
@@ -580,11 +549,10 @@ class TestBones:
             }
         )
         for side in ("L", "R"):
-            target = make_empty(f"Target.{side}", (1.3 if side == "L" else -1.3, 0.2, 0.6))
-            add_constraint(rig, f"B2.{side}", target, name=side, chain_count=2)
-        update()
-        activate(rig)
-        bpy.ops.object.mode_set(mode="POSE")
+            target = rigs.make_empty(f"Target.{side}", (1.3 if side == "L" else -1.3, 0.2, 0.6))
+            rigs.add_constraint(rig, f"B2.{side}", target, name=side, chain_count=2)
+        rigs.update()
+        rigs.activate(rig, "POSE")
         for bone in rig.pose.bones:
             (bone if bpy.app.version >= (5, 0) else bone.bone).select = bone.name.endswith(".L")
         bpy.ops.pose.copy()
@@ -597,7 +565,7 @@ class TestBones:
             else:
                 bones[f"{old}.L"].name, bones[f"{old}.R"].name = f"{new}.L", f"{new}.R"
         bpy.ops.object.mode_set(mode="OBJECT")
-        update()
+        rigs.update()
         tip = names.get("B2", "B2") or "B2"
         assert [item.bone for item in rig.fabrik.constraints] == [f"{tip}.L", f"{tip}.R"]
         states = [item.state for item in rig.fabrik.constraints]
@@ -610,8 +578,7 @@ class TestBones:
         rig.data.bones["B2"].name = "Aside"
         rig.data.bones["B1"].name = "B2"
         rig.data.bones["Aside"].name = "B1"
-        rig.update_tag()
-        update()
+        rigs.update(rig)
 
         assert rig.fabrik.constraints[0].state in ("REACHED", "OUT_OF_REACH")
 
@@ -632,7 +599,7 @@ class TestBones:
 
         assert solved()
         rig.fabrik.constraints[0].enabled = False
-        update()
+        rigs.update()
         assert fk_turn(rig, "B1") == pytest.approx((0.8, 0.6, 0, 0))
 
     def test_new_bone_in_between_lengthens_the_chain(self):
@@ -645,11 +612,11 @@ class TestBones:
 
         rig = self.edit(insert)
         rig_and_target()[1].location = (1, 0, 2)
-        update()
+        rigs.update()
 
         assert solved()
         rig.fabrik.constraints[0].enabled = False
-        update()
+        rigs.update()
         assert fk_turn(rig, "B1") == pytest.approx((0.8, 0.6, 0, 0))
 
     def test_duplicated_bones_are_bones_of_their_own(self):
@@ -659,18 +626,17 @@ class TestBones:
         assert solved()
         twin = next(b for b in rig.pose.bones if b.name.startswith("B2."))
 
-        add_constraint(rig, twin.name, make_empty("Other", (-1, 0, 2)))
-        update()
+        rigs.add_constraint(rig, twin.name, rigs.make_empty("Other", (-1, 0, 2)))
+        rigs.update()
         assert [item.state for item in rig.fabrik.constraints] == ["REACHED", "REACHED"]
-        assert tip_error(rig, twin.name, bpy.data.objects["Other"]) < 1e-3
+        assert rigs.tip_error(rig, twin.name, bpy.data.objects["Other"]) < 1e-3
 
         rig.fabrik.constraints.clear()
-        rig.update_tag()
-        update()
+        rigs.update(rig)
         # Blender gives duplicated bones no pose, so that it is this that comes back.
         turned = {b.name: fk_turn(rig, b.name) for b in rig.pose.bones if b.name[1] == "1"}
         assert sorted(turned.values()) == [pytest.approx((0.8, 0.6, 0, 0)), (1, 0, 0, 0)]
-        assert pose_bits(rig)[: len(fk[0])] == fk[0]
+        assert rigs.pose_bits(rig)[: len(fk[0])] == fk[0]
 
     def test_copy_of_a_deleted_bone_is_not_taken_for_it(self):
         make()
@@ -686,22 +652,22 @@ class TestBones:
         rig, _ = rig_and_target()
         duplicate_bones(rig)
         rig.data.bones["B2"].name = "Z"
-        update()
+        rigs.update()
 
         assert rig.fabrik.constraints[0].bone == "Z"
 
     def test_joined_armatures_work_on(self):
         make()
         rig, _ = rig_and_target()
-        other = make_chain(2, "Other")
+        other = rigs.make_chain(2, "Other")
         for bone in other.pose.bones:
             bone.name = f"Other {bone.name}"
-        update()
+        rigs.update()
         for ob in (rig, other):
             ob.select_set(True)
         bpy.context.view_layer.objects.active = rig
         bpy.ops.object.join()
-        update()
+        rigs.update()
 
         assert len(rig.pose.bones) == 5
         assert solved()
@@ -709,26 +675,25 @@ class TestBones:
     def test_separated_tip_is_said(self):
         make()
         rig, _ = rig_and_target()
-        activate(rig)
-        bpy.ops.object.mode_set(mode="EDIT")
+        rigs.activate(rig, "EDIT")
         for bone in rig.data.edit_bones:
             bone.select = bone.select_head = bone.select_tail = bone.name == "B2"
         bpy.ops.armature.separate()
         bpy.ops.object.mode_set(mode="OBJECT")
-        update()
+        rigs.update()
 
         assert rig.fabrik.constraints[0].state == "INVALID"
         assert "B2" in rig.fabrik.constraints[0].message
 
 
 def by_operator(rig, linked=False):
-    activate(rig)
+    rigs.activate(rig)
     bpy.ops.object.duplicate(linked=linked)
     return bpy.context.view_layer.objects.active
 
 
 def by_copy(rig):
-    twin = link(rig.copy())
+    twin = rigs.link(rig.copy())
     twin.data = rig.data.copy()
     return twin
 
@@ -737,7 +702,7 @@ WAYS_TO_COPY = {
     "duplicate": by_operator,
     "duplicate linked": lambda rig: by_operator(rig, linked=True),
     "copy": by_copy,
-    "copy of the object alone": lambda rig: link(rig.copy()),
+    "copy of the object alone": lambda rig: rigs.link(rig.copy()),
 }
 
 
@@ -746,25 +711,24 @@ class TestObjects:
     def test_duplicated_armature_works_on_its_own(self, way):
         fk = make()
         rig, target = rig_and_target()
-        pose = pose_bits(rig)
+        pose = rigs.pose_bits(rig)
 
         twin = WAYS_TO_COPY[way](rig)
-        update()
+        rigs.update()
         assert twin != rig
         assert twin.fabrik.constraints[0].target == target
-        assert pose_bits(twin) == pose
+        assert rigs.pose_bits(twin) == pose
 
-        twin.fabrik.constraints[0].target = make_empty("Other", (-1, 0.5, 2))
+        twin.fabrik.constraints[0].target = rigs.make_empty("Other", (-1, 0.5, 2))
         twin.pose.bones["B0"].rotation_quaternion = (0.6, 0, 0.8, 0)
-        update()
-        for frame in (4, 1):
-            go(frame)
+        rigs.update()
+        rigs.go(4, 1)
         assert twin.fabrik.constraints[0].state == "REACHED"
-        assert tip_error(twin, "B2", bpy.data.objects["Other"]) < 1e-3
-        assert pose_bits(rig) == pose
+        assert rigs.tip_error(twin, "B2", bpy.data.objects["Other"]) < 1e-3
+        assert rigs.pose_bits(rig) == pose
         assert fk_of(rig) == fk
         twin.fabrik.constraints[0].enabled = False
-        update()
+        rigs.update()
         assert fk_turn(twin, "B0") == pytest.approx((0.6, 0, 0.8, 0))
         assert fk_turn(twin, "B1") == pytest.approx((0.8, 0.6, 0, 0))
 
@@ -773,40 +737,40 @@ class TestObjects:
         make()
         rig, _ = rig_and_target()
         twin = WAYS_TO_COPY[way](rig)
-        update()
+        rigs.update()
 
         bpy.data.objects.remove(twin)
-        update()
-        go(3)
+        rigs.update()
+        rigs.go(3)
 
         assert solved()
 
     def test_duplicated_together_with_its_target(self):
         make()
         rig, target = rig_and_target()
-        activate(rig)
+        rigs.activate(rig)
         target.select_set(True)
         bpy.ops.object.duplicate()
         twin = bpy.context.view_layer.objects.active
         other = next(ob for ob in bpy.context.selected_objects if ob != twin)
-        update()
+        rigs.update()
         assert twin.fabrik.constraints[0].target == other
 
         other.location = (0, 1.5, 1)
-        update()
-        assert tip_error(twin, "B2", other) < 1e-3
-        assert tip_error(rig, "B2", target) < 1e-3
+        rigs.update()
+        assert rigs.tip_error(twin, "B2", other) < 1e-3
+        assert rigs.tip_error(rig, "B2", target) < 1e-3
 
     def test_renamed_target_and_armature_are_followed(self):
         make()
         rig, target = rig_and_target()
         rig.name, target.name, rig.data.name = "Robot", "Goal", "Robot data"
-        update()
+        rigs.update()
         target.location = (0, 1, 2)
-        update()
+        rigs.update()
 
         assert rig.fabrik.constraints[0].target == target
-        assert tip_error(rig, "B2", target) < 1e-3
+        assert rigs.tip_error(rig, "B2", target) < 1e-3
 
     @pytest.mark.parametrize("way", ["remove", "operator"])
     def test_deleted_target_is_said(self, way):
@@ -815,16 +779,16 @@ class TestObjects:
         if way == "remove":
             bpy.data.objects.remove(target)
         else:
-            activate(target)
+            rigs.activate(target)
             bpy.ops.object.delete()
             bpy.data.orphans_purge()
-        update()
-        go(2)
+        rigs.update()
+        rigs.go(2)
 
         item = rig.fabrik.constraints[0]
         if item.target is None:
             assert (item.state, "target" in item.message) == ("INVALID", True)
-            assert (pose_bits(rig), channels_bits(rig)) == fk
+            assert (rigs.pose_bits(rig), rigs.channels_bits(rig)) == fk
         else:  # The operator only unlinks what the constraint still uses.
             assert way == "operator"
             assert item.state == "REACHED"
@@ -834,13 +798,13 @@ class TestObjects:
         """No update in between tells of it."""
         make()
         rig, target = rig_and_target()
-        other = make_chain(name="Other")
-        add_constraint(other, "B2", target)
-        go(3)
+        other = rigs.make_chain(name="Other")
+        rigs.add_constraint(other, "B2", target)
+        rigs.go(3)
         gone = {"armature": [rig], "data": [rig.data], "target": [target], "both": [rig, target]}
 
         bpy.data.batch_remove(gone[what])
-        go(4)
+        rigs.go(4)
 
         state = "REACHED" if what in ("armature", "data") else "INVALID"
         assert other.fabrik.constraints[0].state == state
@@ -848,13 +812,13 @@ class TestObjects:
     def test_deleted_pole_leaves_the_target(self):
         make()
         rig, _ = rig_and_target()
-        pole = make_empty("Pole", (0, 3, 1))
+        pole = rigs.make_empty("Pole", (0, 3, 1))
         rig.fabrik.constraints[0].pole_target = pole
-        update()
+        rigs.update()
 
         bpy.data.objects.remove(pole)
-        update()
-        go(2)
+        rigs.update()
+        rigs.go(2)
 
         assert solved()
 
@@ -862,36 +826,38 @@ class TestObjects:
     def test_deleted_armature_leaves_the_others(self, deleted):
         make()
         rig, target = rig_and_target()
-        other = make_chain(2, "Other")
-        add_constraint(other, "B1", target, chain_count=2)
-        waiting = make_chain(2, "Waiting")
-        add_constraint(waiting, "B1", rig, subtarget="B2")
-        update()
+        other = rigs.make_chain(2, "Other")
+        rigs.add_constraint(other, "B1", target, chain_count=2)
+        waiting = rigs.make_chain(2, "Waiting")
+        rigs.add_constraint(waiting, "B1", rig, subtarget="B2")
+        rigs.update()
 
         if deleted == "armature":
             bpy.data.objects.remove(rig)
         else:
             bpy.data.armatures.remove(rig.data)
         target.location = (0, 0.5, 1.5)
-        update()
-        go(4)
+        rigs.update()
+        rigs.go(4)
 
-        assert tip_error(other, "B1", target) < 1e-3
+        assert rigs.tip_error(other, "B1", target) < 1e-3
         assert waiting.fabrik.constraints[0].state == "INVALID"
         assert waiting.fabrik.constraints[0].message
 
     def test_armature_data_is_exchanged(self):
         make()
         rig, target = rig_and_target()
-        other = make_chain(3, "Other", joints=((0, 0, 0), (0, 0.3, 1.5), (0, 0, 2.5), (0, 0.1, 4)))
+        other = rigs.make_chain(
+            3, "Other", joints=((0, 0, 0), (0, 0.3, 1.5), (0, 0, 2.5), (0, 0.1, 4))
+        )
         rig.data = other.data
-        update()
-        go(3)
+        rigs.update()
+        rigs.go(3)
         assert solved()
 
-        rig.data = make_chain(2, "Short").data
-        update()
-        go(4)
+        rig.data = rigs.make_chain(2, "Short").data
+        rigs.update()
+        rigs.go(4)
         assert rig.fabrik.constraints[0].state == "INVALID"
         assert "B2" in rig.fabrik.constraints[0].message
         assert target.location == Vector((1, 0, 2))
@@ -899,16 +865,16 @@ class TestObjects:
     def test_armature_in_no_scene_is_left_alone(self):
         make()
         rig, target = rig_and_target()
-        bits = channels_bits(rig)
-        assert bits != shown_bits(rig)
+        bits = rigs.channels_bits(rig)
+        assert bits != rigs.shown_bits(rig)
         bpy.context.scene.collection.objects.unlink(rig)
         target.location = (0, 1, 1)
-        update()
-        go(3)
-        assert channels_bits(rig) == bits
+        rigs.update()
+        rigs.go(3)
+        assert rigs.channels_bits(rig) == bits
 
-        link(rig)
-        update()
+        rigs.link(rig)
+        rigs.update()
         assert solved()
 
 
@@ -944,21 +910,21 @@ class TestLibraries:
             scene.collection.children.unlink(character)
         if made.name not in scene.collection.children:
             scene.collection.children.link(made)
-        update()
+        rigs.update()
         return next(ob for ob in made.all_objects if ob.type == "ARMATURE")
 
     def test_override_keeps_its_values(self, tmp_path):
         fk = self.library(tmp_path)
         rig = self.overridden(tmp_path)
         assert rig.override_library is not None
-        other = make_empty("Shot target", (0, 1, 2))
+        other = rigs.make_empty("Shot target", (0, 1, 2))
         item = rig.fabrik.constraints[0]
         assert item.state == "REACHED"
         item.influence, item.iterations, item.target = 0.75, 33, other
         rig.pose.bones["B0"].rotation_quaternion = (0.6, 0, 0.8, 0)
-        update()
+        rigs.update()
         assert item.state == "REACHED"
-        pose = pose_bits(rig)
+        pose = rigs.pose_bits(rig)
         shot = tmp_path / "shot.blend"
         bpy.ops.wm.save_as_mainfile(filepath=str(shot))
 
@@ -967,38 +933,38 @@ class TestLibraries:
         rig = next(ob for ob in bpy.data.objects if ob.override_library and ob.pose)
         i = rig.fabrik.constraints[0]
         """
-        there, _ = elsewhere(shot, find, values)
+        there, _ = rigs.elsewhere(shot, find, values)
         assert there == (0.75, 33, "Shot target", "REACHED", "", pose)
         bpy.ops.wm.open_mainfile(filepath=str(shot))
         rig = next(ob for ob in bpy.data.objects if ob.override_library and ob.pose)
         item = rig.fabrik.constraints[0]
         assert (item.influence, item.iterations, item.target.name) == (0.75, 33, "Shot target")
         assert (item.state, item.message) == ("REACHED", "")
-        assert pose_bits(rig) == pose
+        assert rigs.pose_bits(rig) == pose
 
         bpy.data.objects["Shot target"].location.x = 0.5
         item.influence = 1.0
-        update()
-        assert tip_error(rig, "B2", bpy.data.objects["Shot target"]) < 1e-3
+        rigs.update()
+        assert rigs.tip_error(rig, "B2", bpy.data.objects["Shot target"]) < 1e-3
         item.enabled = False
-        update()
+        rigs.update()
         turned = [fk_turn(rig, bone.name) for bone in rig.pose.bones]
         assert turned[0] == pytest.approx((0.6, 0, 0.8, 0))
         assert turned[1] == pytest.approx((0.8, 0.6, 0, 0))
-        assert len(pose_bits(rig)) == len(fk[0])
+        assert len(rigs.pose_bits(rig)) == len(fk[0])
 
     def test_override_keeps_the_values_of_each_of_several_constraints(self, tmp_path):
         """Blender tells them apart by their names, which a script need not have given."""
         make()
         for bone in ("B1", "B0"):
-            add_constraint(bpy.data.objects["Rig"], bone, bpy.data.objects["Target"])
-        update()
+            rigs.add_constraint(bpy.data.objects["Rig"], bone, bpy.data.objects["Target"])
+        rigs.update()
         self.save_library(tmp_path)
         rig = self.overridden(tmp_path)
         given = [(0.1 * i, 10 + i) for i in range(3)]
         for item, values in zip(rig.fabrik.constraints, given, strict=True):
             item.influence, item.iterations = values
-        update()
+        rigs.update()
         bpy.ops.wm.save_as_mainfile(filepath=str(tmp_path / "shot.blend"))
         bpy.ops.wm.open_mainfile(filepath=str(tmp_path / "shot.blend"))
         rig = next(ob for ob in bpy.data.objects if ob.override_library and ob.pose)
@@ -1016,9 +982,9 @@ class TestLibraries:
             assert self.groups_changed(rig) == [0.25, 5, False, 0.3, True]
 
         rig.fabrik.constraints[0].ground.offset = 0.5
-        update()
+        rigs.update()
         rig.override_library.reference.library.reload()
-        update()
+        rigs.update()
         rig = next(ob for ob in bpy.data.objects if ob.override_library and ob.pose)
         assert self.groups_changed(rig)[:4] == [0.5, 5, False, 0.3]
 
@@ -1044,17 +1010,15 @@ class TestLibraries:
         make()
         rig = bpy.data.objects["Rig"]
         rig.fabrik.constraints[0].name = "Tip"
-        add_constraint(rig, "B1", bpy.data.objects["Target"], name="Elbow")
+        rigs.add_constraint(rig, "B1", bpy.data.objects["Target"], name="Elbow")
         rig.fabrik.constraints.move(1, 0)
-        update()
+        rigs.update()
         self.save_library(folder)
         rig = self.overridden(folder)
-        for frame, influence in ((1, 0.25), (11, 0.75)):
-            rig.fabrik.constraints["Elbow"].influence = influence
-            rig.fabrik.constraints["Elbow"].keyframe_insert("influence", frame=frame)
+        rigs.key(rig.fabrik.constraints["Elbow"], "influence", {1: 0.25, 11: 0.75})
         driver = rig.fabrik.constraints["Tip"].driver_add("softness").driver
         driver.expression = "0.125"
-        go(1)
+        rigs.go(1)
         bpy.ops.wm.save_as_mainfile(filepath=str(folder / "shot.blend"))
         return rig
 
@@ -1067,18 +1031,18 @@ class TestLibraries:
         update()
         bpy.ops.wm.save_as_mainfile(filepath={path!r})
         """
-        elsewhere(folder / "library.blend", steps, "0")
+        rigs.elsewhere(folder / "library.blend", steps, "0")
 
     def reopened(self, folder, is_live):
         if is_live:
             [library.reload() for library in bpy.data.libraries]
-            update()
+            rigs.update()
         else:
             bpy.ops.wm.open_mainfile(filepath=str(folder / "shot.blend"))
         rig = next(ob for ob in bpy.data.objects if ob.override_library and ob.pose)
         found = []
         for frame in (1, 11):
-            go(frame)
+            rigs.go(frame)
             found.append({i.name: (i.influence, i.softness) for i in rig.fabrik.constraints})
         return rig, found
 
@@ -1132,10 +1096,10 @@ class TestLibraries:
         used += [ob for hold in holds for ob in (hold.prop, *[by.object for by in hold.holders])]
         assert {ob.library for ob in used if ob is not None} == {None}
         assert rig.fabrik.constraints[-1].target.location == Vector((0.4, 0.7, 1.1))
-        seen = pose_bits(rig)
+        seen = rigs.pose_bits(rig)
         bpy.ops.wm.save_as_mainfile(filepath=str(path))
         rig, _ = self.reopened(tmp_path, is_live=False)
-        assert pose_bits(rig) == seen
+        assert rigs.pose_bits(rig) == seen
 
     def test_what_a_library_renames_points_to_the_character_that_it_belongs_to(self, tmp_path):
         self.library(tmp_path)
@@ -1144,10 +1108,10 @@ class TestLibraries:
         bpy.ops.wm.save_as_mainfile(filepath=str(tmp_path / "shot.blend"))
         self.change_library(tmp_path, "items[0].name = 'Bend'")
         bpy.ops.wm.open_mainfile(filepath=str(tmp_path / "shot.blend"))
-        rigs = [ob for ob in bpy.data.objects if ob.override_library and ob.pose]
-        targets = [rig.fabrik.constraints["Bend"].target for rig in rigs]
-        assert len(rigs) == len({*targets}) == 2
-        roots = [ob.override_library.hierarchy_root for ob in (*rigs, *targets)]
+        armatures = [ob for ob in bpy.data.objects if ob.override_library and ob.pose]
+        targets = [rig.fabrik.constraints["Bend"].target for rig in armatures]
+        assert len(armatures) == len({*targets}) == 2
+        roots = [ob.override_library.hierarchy_root for ob in (*armatures, *targets)]
         assert roots[:2] == roots[2:]
 
     def test_a_render_beside_a_window_moves_no_keys_of_a_shot(self, tmp_path, monkeypatch):
@@ -1156,10 +1120,14 @@ class TestLibraries:
         self.change_library(tmp_path, "items.move(1, 0)")
         monkeypatch.setattr(handlers, "_is_rendering_beside", lambda: True)
         rig, _ = self.reopened(tmp_path, is_live=True)
-        assert [curve.data_path for curve in curves(rig)] == ["fabrik.constraints[0].influence"]
+        assert [curve.data_path for curve in rigs.curves(rig)] == [
+            "fabrik.constraints[0].influence"
+        ]
         monkeypatch.setattr(handlers, "_is_rendering_beside", lambda: False)
-        go(5)
-        assert [curve.data_path for curve in curves(rig)] == ["fabrik.constraints[1].influence"]
+        rigs.go(5)
+        assert [curve.data_path for curve in rigs.curves(rig)] == [
+            "fabrik.constraints[1].influence"
+        ]
 
     @pytest.mark.parametrize("is_live", [False, True], ids=["reopened", "reloaded"])
     def test_keys_of_a_shot_act_again_once_their_constraint_is_back(self, is_live, tmp_path):
@@ -1176,29 +1144,28 @@ class TestLibraries:
     def test_keys_that_were_not_saved_stay_with_their_constraint(self, tmp_path):
         rig = self.keyed_shot(tmp_path)
         tip = rig.fabrik.constraints["Tip"]
-        tip.stretch_max = 2.0
-        tip.keyframe_insert("stretch_max", frame=1)
-        update()
+        rigs.key(tip, "stretch_max", {1: 2.0})
+        rigs.update()
         self.change_library(tmp_path, "items.remove(0)")
         rig, _ = self.reopened(tmp_path, is_live=True)
-        paths = {curve.data_path for curve in curves(rig) if "stretch_max" in curve.data_path}
+        paths = {curve.data_path for curve in rigs.curves(rig) if "stretch_max" in curve.data_path}
         assert paths == {"fabrik.constraints[0].stretch_max"}
 
     def test_keys_of_constraints_that_a_shot_adds_and_moves_stay_with_them(self, tmp_path):
         rig = self.keyed_shot(tmp_path)
         for name in ("One", "Two"):
-            add_constraint(rig, "B0", make_empty(name), name=name, influence=0.5)
-        update()
+            rigs.add_constraint(rig, "B0", rigs.make_empty(name), name=name, influence=0.5)
+        rigs.update()
         rig.fabrik.constraints["Two"].keyframe_insert("influence", frame=1)
-        update()
-        activate(rig)
+        rigs.update()
+        rigs.activate(rig)
         rig.fabrik.active_index = 2
         assert bpy.ops.fabrik.constraint_remove(keep_controls=True) == {"FINISHED"}
         bpy.ops.wm.save_mainfile()
         self.change_library(tmp_path, "items.remove(0)")
         rig, found = self.reopened(tmp_path, is_live=False)
         assert [*found[0]] == ["Tip", "Two"]
-        assert "fabrik.constraints[1].influence" in {curve.data_path for curve in curves(rig)}
+        assert "fabrik.constraints[1].influence" in {curve.data_path for curve in rigs.curves(rig)}
         assert found[0]["Two"][0] == 0.5
 
     def test_undo_keeps_the_keys_of_a_shot_with_their_constraint(self, tmp_path):
@@ -1210,7 +1177,7 @@ class TestLibraries:
         bpy.ops.ed.undo_push(message="moved")
         bpy.ops.ed.undo()
         rig = next(ob for ob in bpy.data.objects if ob.override_library and ob.pose)
-        go(11)
+        rigs.go(11)
         items = rig.fabrik.constraints
         assert (items["Elbow"].influence, items["Tip"].influence) == (0.75, 1.0)
         assert items["Tip"].softness == 0.125
@@ -1218,11 +1185,11 @@ class TestLibraries:
     def test_constraint_added_to_an_override_stays(self, tmp_path):
         self.library(tmp_path)
         rig = self.overridden(tmp_path)
-        item = add_constraint(rig, "B1", make_empty("Elbow", (0, 1, 1)), influence=0.25)
+        item = rigs.add_constraint(rig, "B1", rigs.make_empty("Elbow", (0, 1, 1)), influence=0.25)
         item.name = "Added"
-        update()
+        rigs.update()
         assert item.state in ("REACHED", "OUT_OF_REACH")
-        pose = pose_bits(rig)
+        pose = rigs.pose_bits(rig)
         bpy.ops.wm.save_as_mainfile(filepath=str(tmp_path / "shot.blend"))
         bpy.ops.wm.open_mainfile(filepath=str(tmp_path / "shot.blend"))
 
@@ -1230,15 +1197,14 @@ class TestLibraries:
         assert len(rig.fabrik.constraints) == 2
         item = rig.fabrik.constraints["Added"]
         assert (item.bone, item.influence, item.target.name) == ("B1", 0.25, "Elbow")
-        assert pose_bits(rig) == pose
+        assert rigs.pose_bits(rig) == pose
 
     @pytest.mark.parametrize("add", ["constraint_add", "look_add", "pole_add"])
     def test_what_is_added_to_an_override_has_its_controls_beside_it(self, add, tmp_path, capfd):
         """They cannot be in its collection, which Blender lets nothing be linked to."""
         self.library(tmp_path)
         rig = self.overridden(tmp_path)
-        activate(rig)
-        bpy.ops.object.mode_set(mode="POSE")
+        rigs.activate(rig, "POSE")
         rig.data.bones.active = rig.data.bones["B2"]
         known = {*bpy.data.objects}
 
@@ -1251,26 +1217,25 @@ class TestLibraries:
 
     def test_override_keeps_each_item_of_the_lists_within_its_lists(self, tmp_path):
         """Of items with the same name, or none, it keeps one."""
-        rig = make_armature(
+        rig = rigs.make_armature(
             {
                 "Arm": ((0, 0, 0), (0, 0.1, 1), ""),
                 "Hand": ((0, 0.1, 1), (0, 0, 2), "Arm"),
                 "Control": ((0, 0, 2), (0, 0, 3), ""),
             }
         )
-        add_constraint(rig, "Hand", rig, subtarget="Control", name="Arm")
-        make_empty()
+        rigs.add_constraint(rig, "Hand", rig, subtarget="Control", name="Arm")
+        rigs.make_empty()
         bpy.ops.object.mode_set(mode="POSE")
         bpy.ops.fabrik.hold(constraint="Arm", holder="Target")
         bpy.ops.object.mode_set(mode="OBJECT")
         self.save_library(tmp_path)
         rig = self.overridden(tmp_path)
         rig.animation_data.action = rig.animation_data.action.copy()
-        activate(rig)
-        bpy.ops.object.mode_set(mode="POSE")
+        rigs.activate(rig, "POSE")
         for frame, name in ((5, "Cup"), (9, "Tray"), (13, "Table")):
-            make_empty(name)
-            go(frame)
+            rigs.make_empty(name)
+            rigs.go(frame)
             bpy.ops.fabrik.hold(constraint="Arm", holder=name)
         for bone in rig.data.bones:
             rig.data.bones.active = bone
@@ -1288,8 +1253,7 @@ class TestLibraries:
         """Blender compares an override with its library, and reads the state, before it tells."""
         make()
         rig, _ = rig_and_target()
-        activate(rig)
-        bpy.ops.object.mode_set(mode="POSE")
+        rigs.activate(rig, "POSE")
         bpy.ops.fabrik.hold(constraint=rig.fabrik.constraints[0].name)
         bpy.ops.object.mode_set(mode="OBJECT")
         self.save_library(tmp_path)
@@ -1306,21 +1270,21 @@ class TestLibraries:
         self.library(tmp_path)
         character = self.linked(tmp_path)
         bpy.context.scene.collection.children.link(character)
-        update()
-        go(3)
+        rigs.update()
+        rigs.go(3)
         rig = next(ob for ob in character.objects if ob.type == "ARMATURE")
         target = next(ob for ob in character.objects if ob.type != "ARMATURE")
-        assert tip_error(rig, "B2", target) < 1e-3
+        assert rigs.tip_error(rig, "B2", target) < 1e-3
 
     def test_appended_armature_works(self, tmp_path):
         fk = self.library(tmp_path)
         character = self.linked(tmp_path, as_link=False)
         bpy.context.scene.collection.children.link(character)
-        update()
+        rigs.update()
         assert solved()
         rig, target = rig_and_target()
         target.location = (0, 1, 2)
-        update()
+        rigs.update()
 
         assert solved()
         assert fk_of(rig) == fk
@@ -1330,12 +1294,12 @@ class TestLibraries:
         path = str(tmp_path / "library.blend")
         with bpy.data.libraries.load(path) as (_, wanted):
             wanted.objects = ["Rig"]
-        link(wanted.objects[0])
-        update()
+        rigs.link(wanted.objects[0])
+        rigs.update()
         _, target = rig_and_target()
         assert target.users > 0
         target.location = (0, 1, 2)
-        update()
+        rigs.update()
 
         assert solved()
 
@@ -1344,7 +1308,7 @@ MOVING = ["LOOK_AT", "ROPE", "FOLLOW", "WAVE"]
 
 
 def test_public_names_and_defaults():
-    rig = make_armature({"Bone": ((0, 0, 0), (0, 0, 1), "")})
+    rig = rigs.make_armature({"Bone": ((0, 0, 0), (0, 0, 1), "")})
     item = rig.fabrik.constraints.add()
 
     assert rig.fabrik.active_index == 0
@@ -1390,7 +1354,7 @@ def test_public_names_and_defaults():
 
 @pytest.mark.parametrize(
     "name",
-    KEYABLE,
+    rigs.KEYABLE,
 )
 def test_settings_can_be_keyed(name):
     make()
@@ -1410,15 +1374,15 @@ def test_other_settings_cannot(name):
 
 def test_driver_outlives_the_dependency_that_came_before_it(tmp_path):
     """Blender looks for drivers by their place in the list, in a copy of its own."""
-    rig, target = make_chain(), make_empty()
+    rig, target = rigs.make_chain(), rigs.make_empty()
     rig.pose.bones["B2"].keyframe_insert("rotation_quaternion", frame=1)
-    add_constraint(rig, "B1", target)
-    update()
+    rigs.add_constraint(rig, "B1", target)
+    rigs.update()
     driver = rig.driver_add('pose.bones["B2"].rotation_quaternion', 2).driver
     driver.type = "SUM"
     variable = driver.variables.new()
     variable.targets[0].id, variable.targets[0].data_path = target, "location.x"
-    update()
+    rigs.update()
     rig.fabrik.constraints.clear()
     path = str(tmp_path / "driven.blend")
     bpy.ops.wm.save_as_mainfile(filepath=path)
@@ -1427,8 +1391,8 @@ def test_driver_outlives_the_dependency_that_came_before_it(tmp_path):
     assert [curve.data_path for curve in rig.animation_data.drivers] == [
         'pose.bones["B2"].rotation_quaternion'
     ]
-    go(9)
+    rigs.go(9)
     assert rig.pose.bones["B2"].rotation_quaternion[2] == 1.0
     bpy.data.objects["Target"].location.x = -0.5
-    update()
+    rigs.update()
     assert rig.pose.bones["B2"].rotation_quaternion[2] == -0.5

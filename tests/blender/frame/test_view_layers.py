@@ -29,8 +29,7 @@ def found_afterwards() -> bpy.types.Object:
 def keyed() -> bpy.types.Object:
     rig = known_ahead()
     for frame, angle in ((1, 0.2), (20, 0.6)):
-        rig.pose.bones["B1"].rotation_quaternion = (1.0, angle, 0.0, 0.0)
-        rig.pose.bones["B1"].keyframe_insert("rotation_quaternion", frame=frame)
+        rigs.key(rig.pose.bones["B1"], "rotation_quaternion", {frame: (1.0, angle, 0.0, 0.0)})
     rigs.go(7)
     return rig
 
@@ -43,14 +42,12 @@ def select_in_object_mode(rig: bpy.types.Object) -> None:
 
 
 def select_in_pose_mode(rig: bpy.types.Object) -> None:
-    rigs.activate(rig)
-    bpy.ops.object.mode_set(mode="POSE")
+    rigs.activate(rig, "POSE")
     select_bone(rig, "B2", on=False)
 
 
 def select_all(rig: bpy.types.Object) -> None:
-    rigs.activate(rig)
-    bpy.ops.object.mode_set(mode="POSE")
+    rigs.activate(rig, "POSE")
     bpy.ops.pose.select_all(action="INVERT")
 
 
@@ -68,8 +65,7 @@ def toggle_weight_paint(rig: bpy.types.Object) -> None:
     """Of a mesh that the armature deforms, with the armature selected in Pose Mode."""
     mesh = bpy.data.objects.get("Skin") or skinned_by(rig)
     if mesh.mode == "OBJECT":
-        rigs.activate(rig)
-        bpy.ops.object.mode_set(mode="POSE")
+        rigs.activate(rig, "POSE")
         bpy.context.view_layer.objects.active = mesh
     bpy.ops.paint.weight_paint_toggle()
 

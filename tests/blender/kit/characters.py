@@ -42,8 +42,7 @@ def make_character(name: str, axis: str = "x", arm: float | None = None) -> bpy.
     back = world.inverted()
     rig = link(bpy.data.objects.new(name, bpy.data.armatures.new(name)))
     rig.matrix_world = world
-    activate(rig)
-    bpy.ops.object.mode_set(mode="EDIT")
+    activate(rig, "EDIT")
     bones = rig.data.edit_bones
     for bone_name, parent, side, place in joints_of(layout, standing(arm)):
         bone = bones.new(bone_name)
@@ -71,8 +70,7 @@ def make_capture(
     joints = joints_of(layout, standing(0.0))
     known = {joint.name: joint for joint in joints}
     rig = link(bpy.data.objects.new(name, bpy.data.armatures.new(name)))
-    activate(rig)
-    bpy.ops.object.mode_set(mode="EDIT")
+    activate(rig, "EDIT")
     for joint in joints:
         bone = rig.data.edit_bones.new(joint.name)
         if joint.parent:
@@ -114,8 +112,7 @@ def _key(rig: bpy.types.Object, frame: int, heads: dict[str, Vector]) -> None:
 def make_animal(name: str, is_named: bool = True) -> bpy.types.Object:
     """Make the armature of an animal, with bones that all point up."""
     rig = link(bpy.data.objects.new(name, bpy.data.armatures.new(name)))
-    activate(rig)
-    bpy.ops.object.mode_set(mode="EDIT")
+    activate(rig, "EDIT")
     joints, _ = ANIMALS[name]
     names = {joint: joint if is_named else f"Bone.{i:03}" for i, (joint, *_) in enumerate(joints)}
     for joint, parent, head in joints:

@@ -118,8 +118,7 @@ def make_mech(
         built[f"Toe.{side}"] = ((x, y - 0.15, 0.02), (x, y - 0.25, 0.02), f"Foot.{side}")
     rig = make_armature(built, "Mech")
     rig.scale = scale
-    activate(rig)
-    bpy.ops.object.mode_set(mode="EDIT")
+    activate(rig, "EDIT")
     for bone in rig.data.edit_bones:
         bone.roll = random.uniform(-3.0, 3.0)
     bpy.ops.object.mode_set(mode="OBJECT")

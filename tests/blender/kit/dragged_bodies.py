@@ -12,7 +12,7 @@ from captures import imported
 from generated import metarig
 from kept_files import open_kept
 from mathutils import Matrix, Vector
-from rigs import TOP, activate, update
+from rigs import TOP, activate, enable, update
 
 
 def _gltf(name: str) -> bpy.types.Object:
@@ -27,8 +27,7 @@ def _bvh(name: str) -> bpy.types.Object:
 def _sample() -> bpy.types.Object:
     bpy.ops.wm.open_mainfile(filepath=str(TOP / "samples" / "humanoid.blend"))
     rig = _largest()
-    for item in rig.fabrik.constraints:
-        item.enabled = False
+    enable(rig, False)
     return rig
 
 
@@ -63,8 +62,7 @@ def _make_body(kind: str, folder: Path) -> None:
             track.mute = True
     for bone in rig.pose.bones:
         bone.matrix_basis.identity()
-    activate(rig)
-    bpy.ops.object.mode_set(mode="POSE")
+    activate(rig, "POSE")
     update()
 
 

@@ -124,8 +124,7 @@ def view():
 
 @contextmanager
 def pose_mode(armature):
-    rigs.activate(armature)
-    bpy.ops.object.mode_set(mode="POSE")
+    rigs.activate(armature, "POSE")
     try:
         yield
     finally:
@@ -377,8 +376,7 @@ def move_target(step):
 
 def key_target(step):
     target = bpy.data.objects[step.random.choice(TARGETS)]
-    target.location = [step.random.uniform(-1.5, 1.5) for _ in range(3)]
-    target.keyframe_insert("location", frame=step.frame())
+    rigs.key(target, "location", {step.frame(): [step.random.uniform(-1.5, 1.5) for _ in range(3)]})
     return step.maybe_update()
 
 
@@ -609,8 +607,7 @@ def edit_bones(step):
     """Move a rest joint, or only enter and leave Edit Mode."""
     name, up = step.bones(1)[0], step.random.choice((0, 0.05))
     for ob in pair():
-        rigs.activate(ob)
-        bpy.ops.object.mode_set(mode="EDIT")
+        rigs.activate(ob, "EDIT")
         ob.data.edit_bones[name].tail.x += up
         bpy.ops.object.mode_set(mode="OBJECT")
     return step.maybe_update()

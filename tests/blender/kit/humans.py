@@ -6,7 +6,7 @@ import math
 
 import bpy
 from mathutils import Vector
-from rigs import make_armature, update
+from rigs import key, make_armature, update
 
 JOINTS: dict[str, tuple[str, tuple[float, float, float]]] = {
     "root": ("", (0, 0, 0)),
@@ -52,7 +52,6 @@ def make_human(keyed: bool, scale: float = 1.0) -> bpy.types.Object:
             bone.rotation_mode = "XYZ"
             for frame in range(1, 26, 4):
                 phase = frame / 4 + i
-                bone.rotation_euler = [0.2 * math.sin(phase + k) for k in range(3)]
-                bone.keyframe_insert("rotation_euler", frame=frame)
+                key(bone, "rotation_euler", {frame: [0.2 * math.sin(phase + k) for k in range(3)]})
     update()
     return rig

@@ -25,7 +25,7 @@ def posed_chain(count: int = 6, mode: str = "QUATERNION") -> tuple[bpy.types.Obj
     for bone in rig.pose.bones:
         bone.rotation_quaternion = (0.98, 0.15, -0.1, 0.05)
         bone.rotation_euler = (0.3, -0.2, 0.1)
-    rigs.key_places(target, {1: (1.5, 1.0, 4.0), 9: (2.5, -1.0, 2.0), END: (0.0, -2.0, 4.0)})
+    rigs.key(target, "location", {1: (1.5, 1.0, 4.0), 9: (2.5, -1.0, 2.0), END: (0.0, -2.0, 4.0)})
     rigs.update()
     return rig, target
 
@@ -57,9 +57,7 @@ def chain() -> str:
         rig.keyframe_insert("location", frame=frame)
         rig.pose.bones["B1"].keyframe_insert("rotation_quaternion", frame=frame)
     item = rigs.add_constraint(rig, "B5", target, pole_target=rigs.make_empty("Pole", (0, 5, 2)))
-    for frame, value in ((1, 1.0), (END, 0.7)):
-        item.softness = value
-        item.keyframe_insert("softness", frame=frame)
+    rigs.key(item, "softness", {1: 1.0, END: 0.7})
     return "constraints[0].influence"
 
 
@@ -85,8 +83,7 @@ def stretched() -> str:
     rig, target = posed_chain(3)
     rig.pose.bones["B0"].scale = (1.1, 0.9, 1.0)
     for frame, scale in ((1, 1.0), (END, 1.2)):
-        rig.pose.bones["B1"].scale = (1.0, scale, 1.0)
-        rig.pose.bones["B1"].keyframe_insert("scale", frame=frame)
+        rigs.key(rig.pose.bones["B1"], "scale", {frame: (1.0, scale, 1.0)})
     rigs.add_constraint(rig, "B2", target, use_stretch=True, stretch_max=1.3, use_volume=True)
     return "constraints[0].stretch_max"
 
@@ -126,7 +123,7 @@ def body() -> str:
         bone.rotation_quaternion, bone.rotation_euler = (0.97, 0.1, 0.2, 0), (0.05, 0.02, -0.1)
     for side, sign in (("L", 1), ("R", -1)):
         target = rigs.make_empty(f"Target.{side}")
-        rigs.key_places(target, {1: (sign * 0.8, 0, 3.6), END: (sign * 1.2, -sign * 0.8, 2.8)})
+        rigs.key(target, "location", {1: (sign * 0.8, 0, 3.6), END: (sign * 1.2, -sign * 0.8, 2.8)})
         item = rigs.add_constraint(
             rig, f"Lower.{side}", target, use_free_root=True, use_stretch=True
         )
@@ -241,9 +238,7 @@ def pinned_body() -> str:
     assert pinned == {"FINISHED"}
     bpy.ops.object.mode_set(mode="OBJECT")
     pin = rig.fabrik.pins[0]
-    for frame, share in ((1, 0.4), (9, 1.0)):
-        pin.influence = share
-        pin.keyframe_insert("influence", frame=frame)
+    rigs.key(pin, "influence", {1: 0.4, 9: 1.0})
     for frame in (1, END):
         pin.keyframe_insert("location", frame=frame)
         pin.location.x += 0.4
@@ -259,7 +254,7 @@ def held() -> str:
         for frame in (1, END):
             hand.rotation_euler.z = side * 0.05 * frame
             hand.keyframe_insert("rotation_euler", frame=frame)
-        rigs.key_places(hand, {1: (2.0, side, 2.0), END: (1.0, -side, 3.0)})
+        rigs.key(hand, "location", {1: (2.0, side, 2.0), END: (1.0, -side, 3.0)})
     rigs.activate(rig)
     for frame, name, is_moved in ((3, "Left", False), (8, "Right", True)):
         rigs.go(frame)

@@ -7,8 +7,8 @@ import pytest
 from rigs import activate, update
 
 
-def enter_pose_mode(*rigs: bpy.types.Object) -> None:
-    """Enter Pose Mode with armatures, the first one active, and deselect all bones."""
+def enter_pose_mode(*rigs: bpy.types.Object, click: str = "") -> None:
+    """Enter Pose Mode with armatures, the first one active, and select one of its bones alone."""
     activate(rigs[0])
     for rig in rigs:
         rig.select_set(True)
@@ -16,6 +16,8 @@ def enter_pose_mode(*rigs: bpy.types.Object) -> None:
     for rig in rigs:
         for bone in rig.pose.bones:
             select_bone(rig, bone.name, False)
+    if click:
+        click_bone(rigs[0], click)
 
 
 def select_bone(rig: bpy.types.Object, name: str, on: bool = True) -> None:

@@ -7,7 +7,7 @@ import subprocess
 import sys
 import textwrap
 from array import array
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from math import isfinite
 from pathlib import Path
 from typing import Any
@@ -46,11 +46,13 @@ def link(ob: bpy.types.Object) -> bpy.types.Object:
     return ob
 
 
-def activate(ob: bpy.types.Object) -> None:
-    """Make an object the only selected one, and active."""
+def activate(ob: bpy.types.Object, mode: str = "") -> None:
+    """Make an object the only selected one, and active, and enter a mode."""
     for other in bpy.context.view_layer.objects:
         other.select_set(other == ob)
     bpy.context.view_layer.objects.active = ob
+    if mode:
+        bpy.ops.object.mode_set(mode=mode)
 
 
 def make_armature(
@@ -58,8 +60,7 @@ def make_armature(
 ) -> bpy.types.Object:
     """Make an armature object from head, tail and parent (or '') of each bone."""
     rig = link(bpy.data.objects.new(name, bpy.data.armatures.new(name)))
-    activate(rig)
-    bpy.ops.object.mode_set(mode="EDIT")
+    activate(rig, "EDIT")
     for bone_name, (head, tail, parent) in bones.items():
         bone = rig.data.edit_bones.new(bone_name)
         bone.head, bone.tail = head, tail
@@ -128,14 +129,17 @@ def as_strip(ob: bpy.types.Object, name: str = "Strip", start: int = 1) -> Any:
     return strip
 
 
-def update() -> None:
-    """Update the view layer."""
+def update(*edited: bpy.types.ID) -> None:
+    """Tag what was edited past Blender, and update the view layer."""
+    for data in edited:
+        data.update_tag()
     bpy.context.view_layer.update()
 
 
-def go(frame: float) -> None:
-    """Set the frame, with subframe."""
-    bpy.context.scene.frame_set(int(frame // 1), subframe=frame % 1)
+def go(*frames: float) -> None:
+    """Set the frame, with subframe, one after another."""
+    for frame in frames:
+        bpy.context.scene.frame_set(int(frame // 1), subframe=frame % 1)
 
 
 def evaluated(ob: bpy.types.Object) -> bpy.types.Object:
@@ -316,10 +320,17 @@ def make_linear(ob: bpy.types.Object) -> None:
             point.interpolation = "LINEAR"
 
 
-def key_places(ob: bpy.types.Object, places: dict[int, Sequence[float]]) -> None:
-    for frame, place in places.items():
-        ob.location = place
-        ob.keyframe_insert("location", frame=frame)
+def key(data: Any, name: str, values: Mapping[Any, Any]) -> None:
+    """Set and key a property at frames."""
+    for frame, value in values.items():
+        setattr(data, name, value)
+        data.keyframe_insert(name, frame=frame)
+
+
+def enable(armature: Any, on: bool = True) -> None:
+    """Enable or disable all constraints of an armature."""
+    for item in armature.fabrik.constraints:
+        item.enabled = on
 
 
 def is_finite(rig: bpy.types.Object) -> bool:

@@ -7,7 +7,7 @@ from itertools import pairwise
 
 import bpy
 from operating import enter_pose_mode, select_bones
-from rigs import link, make_armature
+from rigs import key, link, make_armature
 
 END = 60
 
@@ -54,9 +54,7 @@ def tips(rig: bpy.types.Object) -> list[str]:
 
 def key_body(rig: bpy.types.Object, ways: dict[float, tuple[float, float, float]]) -> None:
     """Key the location of the armature object."""
-    for frame, place in ways.items():
-        rig.location = place
-        rig.keyframe_insert("location", frame=frame)
+    key(rig, "location", ways)
 
 
 def walk(rig: bpy.types.Object, end: int = END, **settings: object):

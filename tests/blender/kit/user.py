@@ -150,8 +150,7 @@ def show(*objects: bpy.types.Object) -> None:
 
 @contextmanager
 def mode(ob: bpy.types.Object, name: str) -> Iterator[None]:
-    activate(ob)
-    bpy.ops.object.mode_set(mode=name)
+    activate(ob, name)
     try:
         yield
     finally:

@@ -40,8 +40,7 @@ def test_the_active_bone_is_a_tip_or_a_member(rig: bpy.types.Object, bone: str, 
 
 
 def test_a_bone_of_no_chain_changes_nothing(rig: bpy.types.Object) -> None:
-    enter_pose_mode(rig)
-    click_bone(rig, "B1")
+    enter_pose_mode(rig, click="B1")
     update()
     click_bone(rig, "B2")
     assert index(rig) == 0
@@ -67,8 +66,7 @@ def test_control_bones_stand_for_the_constraint_of_another_armature(rig: bpy.typ
     rig.fabrik.active_index = 0
     update()
     control = bpy.data.objects["Control"]
-    enter_pose_mode(control)
-    click_bone(control, "B0")
+    enter_pose_mode(control, click="B0")
     assert index(rig) == 1
     assert active_armature(bpy.context) == rig
 
@@ -76,8 +74,7 @@ def test_control_bones_stand_for_the_constraint_of_another_armature(rig: bpy.typ
 def test_what_is_chosen_in_the_list_stays_until_the_selection_changes(
     rig: bpy.types.Object,
 ) -> None:
-    enter_pose_mode(rig)
-    click_bone(rig, "B1")
+    enter_pose_mode(rig, click="B1")
     update()
     rig.fabrik.active_index = 1
     assert index(rig) == 1
@@ -88,8 +85,7 @@ def test_what_is_chosen_in_the_list_stays_until_the_selection_changes(
 
 
 def test_what_a_script_chooses_after_selecting_stays(rig: bpy.types.Object) -> None:
-    enter_pose_mode(rig)
-    click_bone(rig, "B5")
+    enter_pose_mode(rig, click="B5")
     update()
     click_bone(rig, "B4")
     rig.fabrik.active_index = 0
@@ -100,8 +96,7 @@ def test_of_several_constraints_with_a_tip_the_one_that_is_shown_stays(
     rig: bpy.types.Object,
 ) -> None:
     add_constraint(rig, "B1", make_empty("Other"), chain_count=1)
-    enter_pose_mode(rig)
-    click_bone(rig, "B5")
+    enter_pose_mode(rig, click="B5")
     update()
     rig.fabrik.active_index = 2
     update()
@@ -129,8 +124,7 @@ def test_buttons_act_on_the_limb_whose_target_is_selected(rig: bpy.types.Object)
 
 def test_the_selection_is_followed_after_undo(rig: bpy.types.Object) -> None:
     name = rig.name
-    enter_pose_mode(rig)
-    click_bone(rig, "B5")
+    enter_pose_mode(rig, click="B5")
     update()
     bpy.ops.ed.undo_push(message="Select")
     click_bone(rig, "B1")
@@ -143,8 +137,7 @@ def test_the_selection_is_followed_after_undo(rig: bpy.types.Object) -> None:
 def test_a_constraint_added_elsewhere_is_not_shown_instead_of_that_of_the_active_bone(
     rig: bpy.types.Object,
 ) -> None:
-    enter_pose_mode(rig)
-    click_bone(rig, "B1")
+    enter_pose_mode(rig, click="B1")
     assert index(rig) == 0
     add_constraint(rig, "B3", make_empty("Third"), chain_count=1)
     rig.fabrik.active_index = 2  # As what adds several constraints leaves it.
@@ -153,8 +146,7 @@ def test_a_constraint_added_elsewhere_is_not_shown_instead_of_that_of_the_active
 
 def test_the_active_bone_and_the_list_agree_after_removing(rig: bpy.types.Object) -> None:
     add_constraint(rig, "B3", make_empty("Third"), chain_count=1)
-    enter_pose_mode(rig)
-    click_bone(rig, "B1")
+    enter_pose_mode(rig, click="B1")
     assert index(rig) == 0
     rig.fabrik.active_index = 1
     assert index(rig) == 1  # Chosen in the list.
@@ -166,8 +158,7 @@ def test_a_walk_shows_the_leg_of_the_active_bone() -> None:
     bpy.context.scene.frame_end = 2
     rig = make_spider()
     name, legs = rig.name, tips(rig)
-    enter_pose_mode(rig)
-    click_bone(rig, legs[0])
+    enter_pose_mode(rig, click=legs[0])
     for leg in legs[1:]:
         select_too(rig, leg)
     bpy.ops.ed.undo_push(message="Select")
@@ -182,8 +173,7 @@ def test_a_walk_shows_the_leg_of_the_active_bone() -> None:
 
 def test_a_file_is_shown_as_it_was_saved(rig: bpy.types.Object, tmp_path: Path) -> None:
     """What was chosen in the list is the user's, and a farm must not change it."""
-    enter_pose_mode(rig)
-    click_bone(rig, "B1")
+    enter_pose_mode(rig, click="B1")
     update()
     rig.fabrik.active_index = 1
     update()
@@ -199,8 +189,7 @@ def test_a_render_shows_nothing_else(rig: bpy.types.Object) -> None:
     """It writes nothing, even if the selection has changed since the last update."""
     from addon.ui import following
 
-    enter_pose_mode(rig)
-    click_bone(rig, "B1")
+    enter_pose_mode(rig, click="B1")
     update()
     click_bone(rig, "B5")
     following.follow(SimpleNamespace(depsgraph=SimpleNamespace(mode="RENDER")))
@@ -234,8 +223,7 @@ def test_what_was_just_removed_raises_nothing(rig: bpy.types.Object) -> None:
 def test_several_selected_limbs_are_switched_by_one_button(rig: bpy.types.Object) -> None:
     from addon.ui.choosing import selected_in
 
-    enter_pose_mode(rig)
-    click_bone(rig, "B4")
+    enter_pose_mode(rig, click="B4")
     assert index(rig) == 1
     assert selected_in(bpy.context, rig) == [1]
     select_too(rig, "B1")
@@ -254,8 +242,7 @@ def test_several_selected_limbs_are_switched_by_one_button(rig: bpy.types.Object
 
 def test_a_limb_chosen_in_the_list_is_switched_alone(rig: bpy.types.Object) -> None:
     add_constraint(rig, "B2", make_empty("Third"), chain_count=1).name = "Third"
-    enter_pose_mode(rig)
-    click_bone(rig, "B4")
+    enter_pose_mode(rig, click="B4")
     select_too(rig, "B1")
     index(rig)
     rig.fabrik.active_index = 2

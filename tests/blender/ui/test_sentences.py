@@ -6,8 +6,8 @@ from typing import Any
 
 import bpy
 import pytest
-from operating import click_bone, enter_pose_mode
-from rigs import add_constraint, make_chain, make_empty, update
+from operating import enter_pose_mode
+from rigs import add_constraint, key, make_chain, make_empty, update
 
 
 @pytest.fixture
@@ -47,9 +47,7 @@ def test_shared_bones_are_said_while_the_other_one_is_on(rig: Any, off: str) -> 
 
 def test_an_influence_that_is_keyed_counts_at_each_frame(rig: Any) -> None:
     other = rig.fabrik.constraints[1]
-    for frame, influence in ((1, 1.0), (20, 0.0)):
-        other.influence = influence
-        other.keyframe_insert("influence", frame=frame)
+    key(other, "influence", {1: 1.0, 20: 0.0})
     for frame, is_on in ((1, True), (20, False), (10, True)):
         bpy.context.scene.frame_set(frame)
         assert ("hares bones" in said(rig)) == is_on
@@ -117,8 +115,7 @@ def test_the_panel_of_a_bone_within_a_chain_names_what_poses_it(rig: Any) -> Non
     assert posed_by(rig, "B1") == "“B1” is posed by “Spine”. See the sidebar for settings"
     make_chain(1, "Other")
     update()
-    enter_pose_mode(rig)
-    click_bone(rig, "B1")
+    enter_pose_mode(rig, click="B1")
     rig.fabrik.constraints[0].chain_count = 2
     update()
     assert posed_by(rig, "B1") == ""

@@ -46,7 +46,7 @@ def chord_of(half: float) -> float:
 
 
 def half_turn(chord: float) -> float:
-    """Return half the angle by which an arc turns that is 1 long and has its ends ``chord`` apart.
+    """Return half the angle of an arc of length 1 whose ends are ``chord`` apart.
 
     The chord is nearly linear in the square of the angle. Two terms of the inverse series and one
     step of Newton's method are exact to 1.5 % for a ring, and to 0.2 % from a chord of 0.3 on.

@@ -389,7 +389,7 @@ class Articulation:
         return follows >= 0 and self.moving[follows]
 
     def place(self, pose: Placement) -> None:
-        """Find where the joints are that a search asks for."""
+        """Place the joints that the search needs."""
         count = len(self.joints)
         pose.heads = [ORIGIN] * count
         pose.axes = [QUAT_IDENTITY] * count
@@ -397,7 +397,7 @@ class Articulation:
         self._carry(pose, self._placed)
 
     def complete(self, pose: Placement) -> None:
-        """Find where the other joints are as well."""
+        """Place the other joints as well."""
         placed = set(self._placed)
         self._carry(pose, [index for index in range(len(self.joints)) if index not in placed])
 
@@ -462,9 +462,9 @@ class Articulation:
         for index in self.order:
             joint = self.joints[index]
             if joint.preferred != ORIGIN and joint.parent >= 0:
-                before = sub(self.heads[index], self.heads[joint.parent])
-                after = sub(following[index], self.heads[index])
-                bend = atan2(length(cross(before, after)), dot(before, after))
+                incoming = sub(self.heads[index], self.heads[joint.parent])
+                outgoing = sub(following[index], self.heads[index])
+                bend = atan2(length(cross(incoming, outgoing)), dot(incoming, outgoing))
                 if bend < START_BEND:
                     turns[index] = quat_exp(scaled(joint.preferred, START_BEND - bend))
             turns[index] = self.within(index, turns[index])
@@ -533,10 +533,10 @@ def grown_by(turn: Vec, axes: tuple[Vec, Vec, Vec]) -> tuple[Vec, Vec, Vec]:
     return _grown(turn, factor, a), _grown(turn, factor, b), _grown(turn, factor, c)
 
 
-def _grown(turn: Vec, factor: float, own: Vec) -> Vec:
+def _grown(turn: Vec, factor: float, rotation: Vec) -> Vec:
     """Return the same about one axis, given what its second order is multiplied with."""
-    if own == ORIGIN:
+    if rotation == ORIGIN:
         return ORIGIN
-    across = cross(turn, own)
-    grown = add(own, scaled(across, 0.5))
+    across = cross(turn, rotation)
+    grown = add(rotation, scaled(across, 0.5))
     return grown if factor == 0.0 else add(grown, scaled(cross(turn, across), factor))

@@ -1,13 +1,17 @@
 """Symmetric linear equations between effectors, in 3 × 3 blocks."""
 
+from collections.abc import Sequence
 from typing import final
 
+from .joint_system import NO_AXES, JointSystem
 from .vectors import (
     ORIGIN,
     ZEROS,
     Mat3,
     Vec,
+    add,
     mat_apply,
+    mat_columns,
     mat_product,
     mat_transposed,
     scale_columns,
@@ -128,9 +132,8 @@ class Coupling:
         self.matrix = (m0 + factor, m1, m2, m3, m4 + factor, m5, m6, m7, m8 + factor)
 
 
-@final
 class System:
-    """The equations (J Jᵀ + damping) f = gaps."""
+    """The equations (J Jᵀ + damping) f = gaps, as a full matrix."""
 
     __slots__ = ("_effectors", "_rows")
     _effectors: list[Effector]
@@ -188,3 +191,100 @@ class System:
             for i in range(1, len(row)):
                 force = sub(force, mat_apply(row[i].matrix, effectors[k + i].force))
             effectors[k].force = mat_apply(row[0].matrix, force)
+
+
+@final
+class TreeSystem(System):
+    """The same equations, for many effectors on few shared bones.
+
+    Bones that move a single effector give it a block of its own; together these are D. With the
+    motions U of the shared bones, (D + U Uᵀ) f = gaps by f = D⁻¹ (gaps − U q), where
+    (1 + Uᵀ D⁻¹ U) q = Uᵀ D⁻¹ gaps (Woodbury's identity) couples bones with their ancestors only.
+    """
+
+    __slots__ = ("_blocks", "_paths", "_shared")
+    _blocks: list[Coupling]
+    _paths: list[list[tuple[int, Mat3]]]
+    _shared: JointSystem
+
+    def __init__(self, effectors: list[Effector]) -> None:
+        """Set the effectors; the equations are empty."""
+        self._effectors = effectors
+        self._rows = []
+        self._blocks = [Coupling() for _ in effectors]
+        self._paths = []
+        self._shared = JointSystem()
+
+    def reset(self, damping: float) -> None:
+        """Reset the equations to the damping alone."""
+        self._shared = JointSystem()
+        self._paths = [[] for _ in self._effectors]
+        for block in self._blocks:
+            block.matrix = ZEROS
+            block.add_identity(damping)
+
+    def add_rotation(self, levers: list[Lever]) -> None:
+        """Add the rotation of a bone, after its ancestors."""
+        if len(levers) > 1:
+            self._share([(lever.number, lever.motion_left) for lever in levers])
+        elif levers:
+            motion = levers[0].motion_left
+            self._blocks[levers[0].number].add(motion, motion)
+
+    def add_translation(self, compliance: float, left: Mat3) -> None:
+        """Add the translation of everything, before any rotation."""
+        motions: list[tuple[int, Mat3]] = []
+        for number, effector in enumerate(self._effectors):
+            factor = compliance * effector.pull
+            motions.append((number, scale_columns(left, (factor, factor, factor))))
+        self._share(motions)
+
+    def _share(self, motions: list[tuple[int, Mat3]]) -> None:
+        path = self._paths[motions[0][0]]
+        parent = path[-1][0] if path else -1
+        joint = self._shared.append(0, NO_AXES, NO_AXES, NO_AXES, parent)
+        for number, motion in motions:
+            self._paths[number].append((joint, motion))
+
+    def solve(self) -> None:
+        """Compute the forces, which overwrites the equations."""
+        shared = self._shared
+        right = [ORIGIN for _ in shared.rows]
+        for effector, block, path in zip(self._effectors, self._blocks, self._paths, strict=True):
+            block.matrix = inverse = symmetric_inverse(block.matrix)
+            force = mat_apply(inverse, effector.gap)
+            for i, (joint, motion) in enumerate(path):
+                right[joint] = add(right[joint], mat_apply(mat_transposed(motion), force))
+                columns = mat_columns(mat_product(inverse, motion))
+                for k in range(i, len(path)):
+                    row = shared.rows[path[k][0]]
+                    row[k - i].add_products(1.0, mat_columns(path[k][1]), columns)
+        shared.factorize(1.0)
+        turns = shared.solved(right)
+        for effector, block, path in zip(self._effectors, self._blocks, self._paths, strict=True):
+            gap = effector.gap
+            for joint, motion in path:
+                gap = sub(gap, mat_apply(motion, turns[joint]))
+            effector.force = mat_apply(block.matrix, gap)
+
+
+def system_of(
+    effectors: list[Effector], levers: Sequence[Sequence[Lever]], is_free: bool
+) -> System:
+    """Return the equations in the form that takes fewer products of blocks.
+
+    Args:
+        effectors: The effectors.
+        levers: Those of each bone, parents first.
+        is_free: Whether everything can move.
+    """
+    depths = [int(is_free) for _ in effectors]
+    full, tree = len(effectors) ** 3 // 3, int(is_free)
+    for of_bone in levers:
+        if len(of_bone) > 1:
+            full += len(of_bone) ** 2
+            for lever in of_bone:
+                depths[lever.number] += 1
+            tree += depths[of_bone[0].number] ** 2
+    tree += sum([depth * depth for depth in depths])
+    return TreeSystem(effectors) if tree < full else System(effectors)

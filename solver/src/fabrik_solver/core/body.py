@@ -410,6 +410,7 @@ def pose_body(body: BodyInput, pulls: Sequence[Pull | None]) -> BodyPosture:
     own_poses: list[BodyPosture] = [mixed for _ in pulls]
     weights_above = [0.0 for _ in pulls]
     layers = _layers([pull.influence for pull in pulls if pull is not None])
+    is_blended = len(layers) > 0 and layers[-1][0] < 1.0
     # From the FK pose, weighted by the remaining influence, to the layer of all chains.
     total_weight = 1.0 - layers[0][0] if layers else 1.0
     for level, thickness in layers:
@@ -417,10 +418,10 @@ def pose_body(body: BodyInput, pulls: Sequence[Pull | None]) -> BodyPosture:
         solved = _solved(body, pulls, active)
         total_weight += thickness
         mixed = _mixed(mixed, solved, thickness / total_weight)
-        for i in active:
+        for i in active if is_blended else []:
             weights_above[i] += thickness
             own_poses[i] = _mixed(own_poses[i], solved, thickness / weights_above[i])
-    if layers and layers[-1][0] < 1.0 and len(pulls) - pulls.count(None) > 1:
+    if is_blended and len(pulls) - pulls.count(None) > 1:
         _pose_own_again(mixed, own_poses, body, pulls)
     frames = body.frames(mixed)
     for member, outcome in zip(body.members, mixed.outcomes, strict=True):
@@ -508,20 +509,27 @@ def _solved(body: BodyInput, pulls: Sequence[Pull | None], active: list[int]) ->
 
 def _groups(body: BodyInput, active: list[int]) -> list[list[int]]:
     """Group chains with shared bones; groups that carry others come first."""
-    groups: list[list[int]] = []
+    leaders: dict[int, int] = {}
     for number in active:
-        bones = set(body.members[number].bones)
-        merged = [number]
-        separate_groups: list[list[int]] = []
-        for group in groups:
-            if any([i in bones for other in group for i in body.members[other].bones]):
-                merged = group + merged
-            else:
-                separate_groups.append(group)
-        groups = [*separate_groups, merged]
+        bones = body.members[number].bones
+        for i in bones:
+            leaders[_leader(leaders, i)] = _leader(leaders, bones[0])
+    by_leader: dict[int, list[int]] = {}
+    for number in active:
+        leader = _leader(leaders, body.members[number].bones[0])
+        by_leader.setdefault(leader, []).append(number)
+    groups = list(by_leader.values())
     # Parents come before their children, so carrying groups come before the groups they carry.
     groups.sort(key=lambda group: min([body.members[number].bones[0] for number in group]))
     return [sorted(group) for group in groups]
+
+
+def _leader(leaders: dict[int, int], bone: int) -> int:
+    """Return the bone that stands for the group of a bone, and shorten the path to it."""
+    leader = leaders.setdefault(bone, bone)
+    while leaders[leader] != leader:
+        leaders[bone] = leader = leaders[leader]
+    return leader
 
 
 def _together(body: BodyInput, pulls: Sequence[Pull], root_weight: float) -> BodyPosture:

@@ -10,6 +10,8 @@ from .vectors import ORIGIN, Vec
 
 Three = tuple[Vec, Vec, Vec]
 
+NO_AXES: Three = (ORIGIN, ORIGIN, ORIGIN)
+
 
 @final
 class Block:

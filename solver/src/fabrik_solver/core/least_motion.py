@@ -17,16 +17,18 @@ from math import atan2, copysign, cos, hypot, inf, sin, sqrt
 from typing import Final, final
 
 from .articulation import (
+    DRAGGED,
     PINNED,
     SOFT,
+    TARGET,
     Articulation,
     Link,
     Placement,
     grown_by,
 )
-from .joint_system import JointSystem, Three
+from .joint_system import NO_AXES, JointSystem, Three
 from .limits import Hinge, Limit
-from .springs import Spring, Stiffness, huber, huber_rate
+from .springs import FORCES, Spring, Stiffness, huber, huber_rate
 from .support import Support
 from .vectors import (
     ORIGIN,
@@ -122,8 +124,6 @@ FLAT: Final = 1e-6
 X: Vec = (1.0, 0.0, 0.0)
 Y: Vec = (0.0, 1.0, 0.0)
 Z: Vec = (0.0, 0.0, 1.0)
-
-NO_AXES: Three = (ORIGIN, ORIGIN, ORIGIN)
 
 
 @final
@@ -225,13 +225,27 @@ class Search:
         self._system = JointSystem()
 
     def run(self, pose: Placement) -> Placement:
-        """Return the pose that is found from a first one."""
+        """Return the pose that is found from a first one.
+
+        Where targets conflict, their force is in the end that of what is dragged, so that what is
+        soft costs them no more. All other forces grow alike: from a pose that is chosen already,
+        none folds to another side.
+        """
+        conflict = is_last = False
         for stage in STAGES:
-            for spring in self.springs:
-                spring.stretch(stage)
-            is_last = stage == STAGES[-1]
+            is_last = stage == STAGES[-1] and not conflict
+            self._stretch(stage)
             pose = self._settle(pose, SMALL if is_last else ROUGH, SEEN if is_last else inf)
+            conflict = any([x.rank == TARGET and x.is_overcome() for x in self.springs])
+        if conflict:
+            self._stretch(FORCES[DRAGGED] / FORCES[TARGET])
+        if conflict or not is_last:
+            pose = self._settle(pose, SMALL, SEEN)
         return self._pinned(pose)
+
+    def _stretch(self, share: float) -> None:
+        for spring in self.springs:
+            spring.stretch(share)
 
     def _pinned(self, pose: Placement) -> Placement:
         """Return a pose with its pins put back, as a search out of reach may end on its way."""

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from math import acos, atan2, sqrt
 from typing import Final, final
 
-from .block_solver import Effector, Lever, System
+from .block_solver import Effector, Lever, System, system_of
 from .bones import Bone, Local, carried_turn, inherited_axes, turned_axes, turned_to
 from .limits import Hinge, Limit
 from .slide import Slide
@@ -277,7 +277,7 @@ class Linkage:
                 if not (bones[i].is_carried or bones[i].bone.inherit_rotation):
                     last = i
                 i = bones[i].parent
-        self.system = System(effectors)
+        self.system = system_of(effectors, [bone.levers for bone in bones], root_weight > 0.0)
         self.place()
         # Measured in the pose, so that all scales are included.
         self.reach = 0.0
@@ -604,10 +604,10 @@ def _step(linkage: Linkage, damping: float) -> float:
     _root_pulled(linkage)
     for _ in range(ROUNDS):
         system.reset(damping)
-        for bone in bones:
-            system.add_rotation(bone.levers)
         if linkage.root_compliance > 0.0:
             system.add_translation(linkage.root_compliance, linkage.root_left)
+        for bone in bones:
+            system.add_rotation(bone.levers)
         system.solve()
         has_changed = _root_pulled(linkage)
         for bone in bones:

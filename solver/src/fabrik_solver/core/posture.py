@@ -393,7 +393,7 @@ class ChainInput:
     def with_scales(self, scales: Sequence[Vec]) -> "ChainInput":
         """Return the same bones, without a hand, under other scales."""
         pairs = zip(self.channels, scales, strict=False)
-        other = self.under([Local(own.location, own.rotation, scale) for own, scale in pairs])
+        other = self.under([Local(local.location, local.rotation, scale) for local, scale in pairs])
         return self._let_start(other) if self.is_started else other
 
     def started(self, rotations: Sequence[Quat]) -> "ChainInput":
@@ -414,8 +414,8 @@ class ChainInput:
     def _let_start(self, other: "ChainInput") -> "ChainInput":
         """Mark another chain of these bones as started, with stiffness towards this FK pose."""
         other.is_started = True
-        for bone, own in zip(other.constrained, self.constrained, strict=True):
-            bone.given = own.given
+        for bone, source in zip(other.constrained, self.constrained, strict=True):
+            bone.given = source.given
         return other
 
 
@@ -465,8 +465,8 @@ def _hinged_bend(
         if isinstance(limit, Hinge):
             # The joint bulges away from its bone's rotation.
             along = unit(sub(joints[i + 1], joints[i])) or ORIGIN
-            way = cross(along, unit(mat_apply(axes[i], limit.axis)) or ORIGIN)
-            bend = add(bend, scaled(way, limit.turn[0] + limit.turn[1]))
+            bend_side = cross(along, unit(mat_apply(axes[i], limit.axis)) or ORIGIN)
+            bend = add(bend, scaled(bend_side, limit.turn[0] + limit.turn[1]))
     return unit(bend) if length(bend) > UNCLEAR_SIDE else None
 
 

@@ -130,8 +130,14 @@ class Spring:
             self.stiffness, self.force_limit = self.weight, inf
             return
         full = FORCES[self.rank] * share * max(self.weight, 1.0)
-        self.force_limit = min(full, FORCES[self.rank] * self.weight)
+        self.force_limit = full
+        if self.weight < 1.0:
+            self.force_limit = min(full, FORCES[self.rank] * self.weight)
         self.stiffness = full / SLACK
+
+    def is_overcome(self) -> bool:
+        """Return whether its force was too weak where it was looked at; False if meant to be."""
+        return self.weight >= 1.0 and self.rate < self.stiffness
 
     def point_of(self, pose: Placement) -> Vec:
         """Return where the point is in a pose."""

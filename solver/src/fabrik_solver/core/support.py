@@ -67,9 +67,9 @@ class Support:
             return ORIGIN
         return self._across_and_along(x - nearest[0], y - nearest[1])
 
-    def level(self, way: Vec) -> Vec:
+    def level(self, vector: Vec) -> Vec:
         """Return a vector without its part along ``up``."""
-        return sub(way, scaled(self.up, dot(way, self.up)))
+        return sub(vector, scaled(self.up, dot(vector, self.up)))
 
     def area(self) -> list[Vec]:
         """Return the corners of the area, counter-clockwise, at the height of the lowest corner."""

@@ -134,7 +134,7 @@ class WholeBody:
     def solve(
         self, goals: Sequence[WholeBodyGoal], support: Support | None = None
     ) -> WholeBodyPose:
-        """Return the pose with the least motion since the press in which the goals are met.
+        """Return the pose that meets the goals with the least motion since the press.
 
         Args:
             goals: What is wanted.

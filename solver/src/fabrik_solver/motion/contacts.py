@@ -2,9 +2,10 @@
 
 A point of the foot is in contact while it is slow and low. The thresholds are those by which
 captures are labelled and foot skating is measured. They are published in metres for a person; here
-they are shares of the leg, and durations are in seconds, so that the size of a character, its units
-and the frame rate make no difference. A contact has the phases of gait analysis: the heel stands
-from heel strike to foot flat, the whole sole until heel off, and the ball until toe off.
+they are fractions of the leg's length, and durations are in seconds. The size of a character, its
+units and the frame rate therefore make no difference. A contact has the phases of gait analysis:
+the heel stands from heel strike to foot flat, the whole sole until heel off, and the ball until toe
+off.
 """
 
 from bisect import bisect_right
@@ -183,7 +184,7 @@ def _limits(speed: float, height: float, leg: float, thresholds: Thresholds) -> 
 
 
 def _standing(
-    way: Trajectory,
+    trajectory: Trajectory,
     rate: float,
     leg: float,
     limits: tuple[float, float],
@@ -196,10 +197,10 @@ def _standing(
     """
     slow, low = hurry * limits[0], limits[1]
     least = round(SHORTEST * rate / hurry)
-    lowest = quantile(way.heights, OUTLIERS)
+    lowest = quantile(trajectory.heights, OUTLIERS)
     stands = [
         speed < slow and height - lowest < low
-        for speed, height in zip(_paces(way, rate, hurry), way.heights, strict=True)
+        for speed, height in zip(_paces(trajectory, rate, hurry), trajectory.heights, strict=True)
     ]
     gap = round(GAP * rate)
     creep = MOST_DRIFT * leg
@@ -208,7 +209,7 @@ def _standing(
             stands[first : last + 1] = [True] * (last - first + 1)
     for first, last in runs(stands, True):
         stands[first : last + 1] = [False] * (last - first + 1)
-        pieces = _pieces(way.path, (first, last), creep, max(1, round(QUICKEST * rate)))
+        pieces = _pieces(trajectory.path, (first, last), creep, max(1, round(QUICKEST * rate)))
         long = max(least, 2.0 * creep / slow * rate)
         whole = [(a, b) for a, b in pieces if b - a >= long] or pieces
         if pieces[0] != whole[0]:
@@ -221,17 +222,17 @@ def _standing(
     return stands
 
 
-def _paces(way: Trajectory, rate: float, hurry: float) -> list[float]:
+def _paces(trajectory: Trajectory, rate: float, hurry: float) -> list[float]:
     """Return the speeds of a point, in which vertical ones count less if its foot is in a hurry.
 
     The ball of a foot that runs touches down and leaves at full speed, but does not slide.
     """
-    paces = speeds(way.path, rate)
+    paces = speeds(trajectory.path, rate)
     if hurry > 1.0:
-        rises = speeds([(0.0, 0.0, height) for height in way.heights], rate)
-        share = 1.0 - 1.0 / (hurry * hurry)
+        rises = speeds([(0.0, 0.0, height) for height in trajectory.heights], rate)
+        fraction = 1.0 - 1.0 / (hurry * hurry)
         paces = [
-            sqrt(max(0.0, speed * speed - share * rise * rise))
+            sqrt(max(0.0, speed * speed - fraction * rise * rise))
             for speed, rise in zip(paces, rises, strict=True)
         ]
     return paces
@@ -247,10 +248,10 @@ def speeds(path: Sequence[Vec], rate: float) -> list[float]:
     return rates
 
 
-def quantile(values: Sequence[float], share: float) -> float:
+def quantile(values: Sequence[float], fraction: float) -> float:
     """Return a quantile of values, interpolated linearly."""
     ordered = sorted(values)
-    position = (len(ordered) - 1) * share
+    position = (len(ordered) - 1) * fraction
     low = int(position)
     high = min(low + 1, len(ordered) - 1)
     return ordered[low] + (ordered[high] - ordered[low]) * (position - low)

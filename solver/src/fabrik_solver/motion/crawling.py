@@ -6,7 +6,7 @@ and end on a common floor. It uses only the rest pose, with Z up.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from itertools import pairwise
 from math import dist
 from statistics import median
@@ -81,19 +81,7 @@ def _pairs(
     def offset(point: Vec) -> float:
         return dot(point, axis) - middle
 
-    trunk = {
-        i
-        for i in body
-        if max(abs(offset(point)) for point in (bones[i].head, bones[i].tail)) <= ON_PLANE * size
-    }
-    children: dict[int, list[int]] = {i: [] for i in body}
-    for i in body:
-        if bones[i].parent in children:
-            children[bones[i].parent].append(i)
-    legs = [
-        _longest(bones, children, i) for i in body if i not in trunk and bones[i].parent in trunk
-    ]
-    legs = [leg for leg in legs if len(leg) > 1]
+    legs = _chains_beside(bones, body, lambda point: abs(offset(point)) <= ON_PLANE * size)
     pairs: list[tuple[LegBones, LegBones]] = []
     opposite_legs = [leg for leg in legs if offset(bones[leg[-1]].tail) < 0.0]
     for leg in legs:
@@ -107,6 +95,20 @@ def _pairs(
             opposite_legs.remove(twin)
             pairs.append((leg, twin))
     return pairs
+
+
+def _chains_beside(
+    bones: Sequence[RestBone], body: Sequence[int], is_on_plane: Callable[[Vec], bool]
+) -> list[LegBones]:
+    """Return the chains of at least two bones that begin at bones on the mirror plane."""
+    trunk = {i for i in body if is_on_plane(bones[i].head) and is_on_plane(bones[i].tail)}
+    children: dict[int, list[int]] = {i: [] for i in body}
+    for i in body:
+        if bones[i].parent in children:
+            children[bones[i].parent].append(i)
+    starts = [i for i in body if i not in trunk and bones[i].parent in trunk]
+    chains = [_longest(bones, children, i) for i in starts]
+    return [chain for chain in chains if len(chain) > 1]
 
 
 def _longest(bones: Sequence[RestBone], children: dict[int, list[int]], start: int) -> LegBones:

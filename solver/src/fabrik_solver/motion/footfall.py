@@ -122,16 +122,16 @@ def foot_at(falls: Sequence[Footfall], time: float, grounds: Grounds) -> FootSta
     """
     at = max(bisect_right(falls, time, key=lambda fall: fall.lift) - 1, 0)
     fall = falls[at]
-    place, normal, ahead = placed(fall, grounds)
+    location, normal, ahead = placed(fall, grounds)
     if at == 0 or time >= fall.land:
-        return FootState(place, normal, ahead, None)
+        return FootState(location, normal, ahead, None)
     start, start_normal, start_ahead = placed(falls[at - 1], grounds)
     u = (time - fall.lift) / (fall.land - fall.lift)
-    share = horizontal_progress(u, fall.late, fall.early)
+    fraction = horizontal_progress(u, fall.late, fall.early)
     rise = unit(add(start_normal, normal)) or normal
-    facing = unit(mix(start_normal, normal, share)) or normal
-    pointing = unit(across(mix(start_ahead, ahead, share), facing)) or any_perpendicular(facing)
-    line = mix(start, place, share)
+    facing = unit(mix(start_normal, normal, fraction)) or normal
+    pointing = unit(across(mix(start_ahead, ahead, fraction), facing)) or any_perpendicular(facing)
+    line = mix(start, location, fraction)
     return FootState(add(line, scaled(rise, fall.height * hump(u))), facing, pointing, u)
 
 

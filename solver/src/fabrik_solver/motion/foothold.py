@@ -83,8 +83,8 @@ def foothold_at(search: Search, aim: Vec) -> tuple[GroundHit, bool]:
     drop = dot(sub(search.root, aim), search.up)
     under = sub(search.root, scaled(search.up, drop))
     steep: GroundHit | None = None
-    for share in SHARES:
-        hit = _beside_steep(search, mix(aim, under, share))
+    for fraction in SHARES:
+        hit = _beside_steep(search, mix(aim, under, fraction))
         if hit is None or length(sub(hit.place, search.root)) > search.reach:
             continue
         if not _is_steep(search, hit):
@@ -95,15 +95,15 @@ def foothold_at(search: Search, aim: Vec) -> tuple[GroundHit, bool]:
     return GroundHit(within_reach(aim, search.root, search.reach), search.up, STILL), False
 
 
-def _beside_steep(search: Search, place: Vec) -> GroundHit | None:
+def _beside_steep(search: Search, point: Vec) -> GroundHit | None:
     """Return what a ray finds at a place, or in front of a steep face there."""
-    hit = _probe(search, place)
+    hit = _probe(search, point)
     if hit is None or not _is_steep(search, hit):
         return hit
     away, above = unit(across(hit.normal, search.up)) or ORIGIN, search.above
-    for share in ASIDE:
+    for fraction in ASIDE:
         top = add(hit.place, scaled(search.up, above))
-        top = add(top, scaled(away, share * search.reach))
+        top = add(top, scaled(away, fraction * search.reach))
         other = search.cast(top, scaled(search.up, -1.0), above + search.reach)
         if other is not None and not _is_steep(search, other):
             return other
@@ -134,9 +134,9 @@ def _is_steep(search: Search, hit: GroundHit) -> bool:
     return not search.climbs and dot(hit.normal, search.up) < STEEP
 
 
-def _probe(search: Search, place: Vec) -> GroundHit | None:
+def _probe(search: Search, point: Vec) -> GroundHit | None:
     up, above = search.up, search.above
-    top = add(place, scaled(up, above))
+    top = add(point, scaled(up, above))
     wall = _between(search.cast, search.root, top)
     if wall is not None:
         if search.climbs:
@@ -147,7 +147,7 @@ def _probe(search: Search, place: Vec) -> GroundHit | None:
     if hit is not None or not search.climbs:
         return hit
     for depth in DEPTHS:
-        below = sub(place, scaled(up, depth * search.reach))
+        below = sub(point, scaled(up, depth * search.reach))
         inner = add(below, scaled(across(sub(search.root, below), up), 2.0))
         hit = _between(search.cast, below, inner)
         if hit is not None:
@@ -156,13 +156,13 @@ def _probe(search: Search, place: Vec) -> GroundHit | None:
 
 
 def _between(cast: Cast, start: Vec, end: Vec) -> GroundHit | None:
-    way = sub(end, start)
-    direction = unit(way)
-    return None if direction is None else cast(start, direction, length(way))
+    offset = sub(end, start)
+    direction = unit(offset)
+    return None if direction is None else cast(start, direction, length(offset))
 
 
-def within_reach(place: Vec, root: Vec, reach: float) -> Vec:
+def within_reach(point: Vec, root: Vec, reach: float) -> Vec:
     """Clamp the place to the leg's reach."""
-    way = sub(place, root)
-    far = length(way)
-    return place if far <= reach else add(root, scaled(way, reach / far))
+    offset = sub(point, root)
+    far = length(offset)
+    return point if far <= reach else add(root, scaled(offset, reach / far))

@@ -80,31 +80,31 @@ def stiffness(rate: float) -> float:
     return (GIVE / LIFT * rate * rate) ** 2
 
 
-def change(before: float, after: float, size: float) -> float:
+def change(animated: float, solved: float, size: float) -> float:
     """Return by how much the distance from hip to ankle changes, in legs."""
-    return abs(apart(after, size) - apart(before, size)) / size if size > 0.0 else 0.0
+    return abs(apart(solved, size) - apart(animated, size)) / size if size > 0.0 else 0.0
 
 
-def weight(before: float, after: float, size: float, lies: float) -> float:
+def weight(animated: float, solved: float, size: float, lies: float) -> float:
     """Return how much it counts where a knee is: by how much its ankle moves for it, squared.
 
     An ankle above a flat foot gives less, the more its knee is bent.
 
     Args:
-        before: How far the knee is off its line as animated.
-        after: How far it is off it on the ground.
+        animated: How far the knee is off its line as animated.
+        solved: How far it is off it on the ground.
         size: The length of the straight leg.
         lies: How much the foot is flat on the ground, from 0 to 1.
     """
     if size <= 0.0:
         return 1.0  # A leg without length has no line that its knee could be off.
-    off = max(before, after, LEAST * size)
+    off = max(animated, solved, LEAST * size)
     gain = 16.0 * off * off / max(size * size - 4.0 * off * off, LEAST * size * size)
-    return gain / (1.0 - FIRM * lies * clear(after, size)) ** 2
+    return gain / (1.0 - FIRM * lies * clear(solved, size)) ** 2
 
 
 def clear(aside: float, size: float) -> float:
-    """Return how clearly a knee tells to which side it bends, from 0 to 1.
+    """Return how clearly a knee shows its bend direction, from 0 to 1.
 
     One that is less clear may pass the line from hip to ankle, as animated, and must not on the
     ground: there its acceleration is that of a turn, and nothing to keep.

@@ -3,7 +3,7 @@
 The part of the sole that stands is locked: the heel, the whole sole, or the ball of the foot. The
 foot pivots about it as the animation rolls it, on its ball about the joint of its toes. The
 difference to the animation is the offset. It is blended in over a short time before a contact and
-out after it, so that the foot is at rest while it is locked, and has the velocity of the animation
+out after it. The foot is therefore at rest while it is locked, and has the animation's velocity
 where the offset ends. All contacts are known in advance, so a foot is locked for the whole of each,
 at any frame rate.
 """
@@ -187,8 +187,8 @@ def sole_of(
 ) -> Sole:
     """Return the points of a foot that touch the floor: their medians over its contacts.
 
-    A contact on a step, or one that the capture has off its floor, does not count (see `level_of`);
-    each has the height of most of its frames, as a foot that rolls off may sink or rise.
+    Contacts on a step, or off the capture's floor, are ignored (see `level_of`). The height of a
+    contact is that of most of its frames, because a foot that rolls off may sink or rise.
 
     Args:
         points: The joints above its heel and its ball, seen from its goal, in its own axes.
@@ -303,8 +303,8 @@ class Planted:
             offset: The offset there.
         """
         leg = self._leg
-        way = sub(rotate(self._pose(frame).turn, leg.ankle), leg.root(frame))
-        knees = [aside(length(at), leg.length) for at in (way, add(way, offset))]
+        leg_line = sub(rotate(self._pose(frame).turn, leg.ankle), leg.root(frame))
+        knees = [aside(length(at), leg.length) for at in (leg_line, add(leg_line, offset))]
         far = max(length(offset), abs(knees[1] - knees[0]))
         return self._rate * sqrt(10.0 / sqrt(3.0) * far / (GENTLE * leg.length))
 
@@ -313,7 +313,7 @@ class Planted:
         lever = rotate(self._pose(edge.frame).turn, sub(self._leg.ankle, self._sole.pivot))
         return self._time_for(edge.frame, sub(rotate(quat_exp(edge.offset), lever), lever))
 
-    def _reaching(self, time: float, given: Pose, foot: Pose) -> Pose:
+    def _reaching(self, time: float, pose: Pose, foot: Pose) -> Pose:
         """Return a foot whose heel rises where the lock would extend its leg too far.
 
         The ball stays in place, as at heel off in walking. A knee that is nearly straight rotates
@@ -322,8 +322,8 @@ class Planted:
         leg = self._leg
         root = self._root(time)
         ankle = add(foot.place, rotate(foot.turn, leg.ankle))
-        stretch = length(sub(root, rotate(given.turn, leg.ankle)))
-        root = add(given.place, root)
+        stretch = length(sub(root, rotate(pose.turn, leg.ankle)))
+        root = add(pose.place, root)
         most = stretch + ROOM * max(0.0, leg.length - stretch)
         soft = min(SOFT * leg.length, most - stretch)
         far = length(sub(root, ankle))
@@ -360,8 +360,8 @@ class Planted:
         """Return the number of frames from the end of a contact to the next one."""
         if number < 0 or number + 1 >= len(self.places):
             return float(self._last + 1)
-        after, before = self.places[number + 1].contact, self.places[number].contact
-        return float(after.first - before.last)
+        following, previous = self.places[number + 1].contact, self.places[number].contact
+        return float(following.first - previous.last)
 
     def _edges(self, number: int, time: float) -> list[tuple[Edge, Edge, float]]:
         """Return the ends of the contacts before and after a time, and their distance in frames."""
@@ -386,30 +386,30 @@ class Planted:
             held = self._locked if is_within else self._standing
 
             def moved(at: int) -> Vec:
-                given = self._pose(at)
-                return sub(held(number, at, given).place, given.place)
+                pose = self._pose(at)
+                return sub(held(number, at, pose).place, pose.place)
 
             def turned(at: int) -> Vec:
-                given = self._pose(at)
-                return _between(given.turn, held(number, at, given).turn)
+                pose = self._pose(at)
+                return _between(pose.turn, held(number, at, pose).turn)
 
             def raised(at: int) -> Pose:
-                given = self._pose(at)
-                foot = self._locked(number, at, given)
-                found = self._reaching(at, given, foot)
-                rise = quat_product(found.turn, quat_inverse(foot.turn))
-                return Pose(sub(found.place, foot.place), rise)
+                pose = self._pose(at)
+                foot = self._locked(number, at, pose)
+                reached = self._reaching(at, pose, foot)
+                rise = quat_product(reached.turn, quat_inverse(foot.turn))
+                return Pose(sub(reached.place, foot.place), rise)
 
             # Outside of the contact, where the foot must take up the velocity of the animation.
-            place = self._edge(frame, is_entry, moved)
+            location = self._edge(frame, is_entry, moved)
             turn = self._edge(frame, is_entry, turned)
             if is_within:
                 # A leg that runs is far from its foothold before it lands, and its heel would be
                 # high there: how fast that comes down is seen from within, if the frames are near
                 # enough to each other and the contact is long enough to tell.
-                place = place.plus(self._edge(frame, False, lambda at: raised(at).place))
+                location = location.plus(self._edge(frame, False, lambda at: raised(at).place))
                 turn = turn.plus(self._edge(frame, False, lambda at: quat_log(raised(at).turn)))
-            self._ends[key] = place, turn
+            self._ends[key] = location, turn
         return self._ends[key]
 
     def _edge(self, frame: int, is_backward: bool, offset: Callable[[int], Vec]) -> Edge:
@@ -449,36 +449,36 @@ class Planted:
 
     def _locked_goal(self, anchor: Anchor, time: float, turn: Quat) -> Vec:
         """Return the position of the goal of a locked foot."""
-        place = anchor.start
+        location = anchor.start
         if anchor.start != anchor.end:
             first, last = anchor.part.first - 1, anchor.part.last + 1
-            place = mix(place, anchor.end, smoother((time - first) / (last - first)))
+            location = mix(location, anchor.end, smoother((time - first) / (last - first)))
         if anchor.part.kind == FLAT:
-            return place
+            return location
         point = self._sole.heel if anchor.part.kind == HEEL else self._sole.pivot
-        return sub(place, rotate(turn, point))
+        return sub(location, rotate(turn, point))
 
-    def _turn(self, time: float, given: Quat) -> Quat:
+    def _turn(self, time: float, animated: Quat) -> Quat:
         """Return the orientation of a locked foot from its animated orientation."""
         number = bisect_right(self._flat_starts, time) - 1
-        before = self._flats[number] if number >= 0 else None
-        if before is not None and time <= before.part.last:
-            return before.turn
-        after = self._flats[number + 1] if number + 1 < len(self._flats) else None
+        previous = self._flats[number] if number >= 0 else None
+        if previous is not None and time <= previous.part.last:
+            return previous.turn
+        following = self._flats[number + 1] if number + 1 < len(self._flats) else None
         gap = float(self._last + 1)
-        if before is not None and after is not None:
-            gap = float(after.part.first - before.part.last)
+        if previous is not None and following is not None:
+            gap = float(following.part.first - previous.part.last)
         edges: list[tuple[Edge, float]] = []
-        if before is not None:
-            edges.append((self._turn_edge(number, False), time - before.part.last))
-        if after is not None:
-            edges.append((self._turn_edge(number + 1, True), after.part.first - time))
+        if previous is not None:
+            edges.append((self._turn_edge(number, False), time - previous.part.last))
+        if following is not None:
+            edges.append((self._turn_edge(number + 1, True), following.part.first - time))
         offset = ORIGIN
         for edge, gone in edges:
             span = min(max(self._blend, self._time_to_roll(edge)), gap)
             if gone < span:
                 offset = add(offset, eased(edge, gone, span))
-        return _turned(given, offset)
+        return _turned(animated, offset)
 
     def _turn_edge(self, number: int, is_entry: bool) -> Edge:
         key = (number, is_entry)
@@ -555,9 +555,9 @@ def pivoted(foot: Pose, root: Vec, ankle: Vec, sole: Sole, up: Vec, apart: float
         return foot
     angle, turned, ball, least = 0.0, lever, sub(joint, lever), LEAST_GAIN * length(lever)
     for number in range(NEWTON):
-        way = sub(root, add(ball, turned))
-        size = length(way)
-        gain = dot(way, cross(axis, turned)) / size if size > 0.0 else 0.0
+        to_root = sub(root, add(ball, turned))
+        size = length(to_root)
+        gain = dot(to_root, cross(axis, turned)) / size if size > 0.0 else 0.0
         if number == 0:
             if not gain >= least:  # Not a number either.
                 return foot
@@ -605,9 +605,9 @@ def _between(a: Quat, b: Quat) -> Vec:
     return quat_log(quat_product(b, quat_inverse(a)))
 
 
-def _turned(given: Quat, offset: Vec) -> Quat:
-    """Return a rotation with an offset; exactly itself if there is none."""
-    return given if offset == ORIGIN else quat_product(quat_exp(offset), given)
+def _turned(turn: Quat, offset: Vec) -> Quat:
+    """Return a rotation with an offset, unchanged if the offset is zero."""
+    return turn if offset == ORIGIN else quat_product(quat_exp(offset), turn)
 
 
 def _over(excess: float, soft: float) -> float:

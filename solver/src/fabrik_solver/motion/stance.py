@@ -84,8 +84,8 @@ def plane_through(
     x, y, w = (fsum(column) / n for column in zip(*places, strict=True))
     z = fsum([foot[2] - rest[2] for foot, rest in zip(feet, rests, strict=True)]) / n
     xx = yy = ww = xy = xw = yw = xz = yz = wz = 0.0
-    for place, foot, rest in zip(places, feet, rests, strict=True):
-        dx, dy, dw, dz = place[0] - x, place[1] - y, place[2] - w, foot[2] - rest[2] - z
+    for location, foot, rest in zip(places, feet, rests, strict=True):
+        dx, dy, dw, dz = location[0] - x, location[1] - y, location[2] - w, foot[2] - rest[2] - z
         xx, yy, ww = xx + dx * dx, yy + dy * dy, ww + dw * dw
         xy, xw, yw = xy + dx * dy, xw + dx * dw, yw + dy * dw
         xz, yz, wz = xz + dx * dz, yz + dy * dz, wz + dw * dz
@@ -100,7 +100,7 @@ def plane_through(
 def bend_of_ground(normals: Sequence[Vec], spines: Sequence[float]) -> float:
     """Return how much the slope ahead is greater under the front feet than under the hind feet.
 
-    Two feet side by side do not tell the slope ahead, but the ground under each does.
+    Two feet side by side don't show the slope ahead, but the ground under each does.
 
     Args:
         normals: The normals of the ground at the feet, in the body's frame.
@@ -125,13 +125,13 @@ def _held(slope: float) -> float:
     return min(STEEPEST, max(-STEEPEST, slope))
 
 
-def eased_to(now: LeanState, target: Lean, frames: float, time: float) -> LeanState:
+def eased_to(current: LeanState, target: Lean, frames: float, time: float) -> LeanState:
     """Advance a lean towards a target.
 
     The exact solution of a critically damped spring, for a time step of any length.
 
     Args:
-        now: The current lean.
+        current: The current lean.
         target: The target lean.
         frames: The time step.
         time: The frames that it takes to get most of the way.
@@ -140,7 +140,7 @@ def eased_to(now: LeanState, target: Lean, frames: float, time: float) -> LeanSt
     fade = exp(-rate * frames)
     places: list[float] = []
     speeds: list[float] = []
-    for value, goal, speed in zip(now.lean, target, now.speed, strict=True):
+    for value, goal, speed in zip(current.lean, target, current.speed, strict=True):
         off = value - goal
         pull = (speed + rate * off) * frames
         places.append(goal + (off + pull) * fade)
@@ -148,9 +148,9 @@ def eased_to(now: LeanState, target: Lean, frames: float, time: float) -> LeanSt
     return LeanState(Lean(*places), Lean(*speeds))
 
 
-def lean_between(a: LeanState, b: LeanState, share: float) -> Lean:
+def lean_between(a: LeanState, b: LeanState, fraction: float) -> Lean:
     """Return the lean between those of two whole frames (cubic Hermite)."""
-    u, v = share, 1.0 - share
+    u, v = fraction, 1.0 - fraction
     from_a, from_b = v * v * (1.0 + 2.0 * u), u * u * (3.0 - 2.0 * u)
     out_of, into = u * v * v, -u * u * v
     return Lean(

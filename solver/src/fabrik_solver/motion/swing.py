@@ -18,12 +18,12 @@ FLAT: Final = 1e-3
 """The height from which on something is an obstacle, as a share of the greatest arc height."""
 
 
-def _time_at(share: float) -> float:
+def _time_at(fraction: float) -> float:
     """Return the time from 0 to 1 at which a foot has gone a share of its way ahead."""
     low, high = 0.0, 1.0
     for _ in range(40):
         middle = 0.5 * (low + high)
-        low, high = (middle, high) if eased(middle) < share else (low, middle)
+        low, high = (middle, high) if eased(middle) < fraction else (low, middle)
     return low
 
 
@@ -63,9 +63,9 @@ def arc_over(
     slope = dot(sub(end, start), rise) / SAMPLES
     heights = [-inf]
     for i in range(1, SAMPLES):
-        place = mix(start, end, i / SAMPLES)
-        hit = cast(add(place, scaled(rise, most)), scaled(rise, -1.0), most)
-        height = -inf if hit is None else dot(sub(hit.place, place), rise)
+        point = mix(start, end, i / SAMPLES)
+        hit = cast(add(point, scaled(rise, most)), scaled(rise, -1.0), most)
+        height = -inf if hit is None else dot(sub(hit.place, point), rise)
         heights.append(height + slope * i if height > FLAT * most else -inf)
     heights.append(-inf)
     over: list[tuple[float, float]] = []
@@ -80,11 +80,11 @@ def arc_over(
     return best._replace(height=min(best.height, most))
 
 
-def _free(cast: Cast, place: Vec, rise: Vec, most: float) -> float:
+def _free(cast: Cast, point: Vec, rise: Vec, most: float) -> float:
     """Return the free height above a place: rays must not start above a roof."""
     off = 0.01 * most
-    hit = cast(add(place, scaled(rise, off)), rise, most)
-    return most if hit is None else 0.9 * dot(sub(hit.place, place), rise)
+    hit = cast(add(point, scaled(rise, off)), rise, most)
+    return most if hit is None else 0.9 * dot(sub(hit.place, point), rise)
 
 
 def _arc(over: list[tuple[float, float]], late: float, early: float, least: float) -> Arc:

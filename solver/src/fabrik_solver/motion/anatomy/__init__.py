@@ -6,13 +6,26 @@
 from .chain import is_segment
 from .figure import LEFT, UP, Names, RestBone, body_bones, level, possible_body
 from .limbs import Limb
-from .naming import HAND, NOT_BODY, only_twists, part_of, side_of, words_of
+from .naming import (
+    ARM_PARTS,
+    FRONT_OR_HIND,
+    HAND,
+    LEG_PARTS,
+    NOT_BODY,
+    only_twists,
+    part_of,
+    side_of,
+    words_of,
+)
 from .recognition import BETTER, SURE, THICKEST_SOLE, Anatomy, floor_below, recognize
 
 __all__ = [
+    "ARM_PARTS",
     "BETTER",
+    "FRONT_OR_HIND",
     "HAND",
     "LEFT",
+    "LEG_PARTS",
     "NOT_BODY",
     "SURE",
     "THICKEST_SOLE",

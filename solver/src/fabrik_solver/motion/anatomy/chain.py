@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from itertools import pairwise, takewhile
+from itertools import pairwise
 from math import cos, dist, hypot, radians
 from typing import Final
 
@@ -47,8 +47,10 @@ class Chain:
         """Read the names and the shape."""
         self.figure, self.side = figure, figure.side[start]
         # It ends where the trunk goes on from it, as one that chance put there does.
-        beyond = takewhile(lambda i: not figure.carries(i, -self.side), figure.line(start)[1:])
-        self.path = [start, *beyond]
+        beyond = figure.line(start)[1:]
+        # What a bone carries, those above it carry.
+        mixed = bool(beyond) and figure.carries(beyond[0], -self.side)
+        self.path = [start] if mixed else [start, *beyond]
         bones, names = figure.bones, figure.names
         while len(self.path) > 1 and names.is_twist(self.path[-1]):
             self.path.pop()  # It ends nothing.
@@ -250,10 +252,10 @@ def is_segment(names: Sequence[str], joints: Sequence[Vec]) -> bool:
         names: The names of its parent and of itself.
         joints: The head of its parent, its own, and that of its child.
     """
-    a, b, c = joints
-    first, second = unit(sub(b, a)), unit(sub(c, b))
-    if first is None or second is None or dot(first, second) < IN_LINE:
-        return False
     above, words = map(words_of, names)
     before, now = (re.sub(r"[\d._ -]+", "", name) for name in names)
-    return only_twists(words, above) or (before == now and part_of(words) != "")
+    if not only_twists(words, above) and (before != now or part_of(words) == ""):
+        return False
+    a, b, c = joints
+    first, second = unit(sub(b, a)), unit(sub(c, b))
+    return first is not None and second is not None and dot(first, second) >= IN_LINE

@@ -138,7 +138,7 @@ class Names:
         self.parts = [part_of(words) for words in self.words]
         self.sides = self._paired_sides()
         self.marks = {i for i, bone in enumerate(bones) if _is_mark(bones, bone)}
-        above = [self.words[bone.parent] if bone.parent >= 0 else [] for bone in bones]
+        above = [self.words[bone.parent] if bone.parent >= 0 else () for bone in bones]
         self.twists = {i for i, words in enumerate(self.words) if only_twists(words, above[i])}
         for i, part in enumerate(self.parts):
             if part in ("FOOT", "HAND") and i not in self.twists:
@@ -264,7 +264,7 @@ class Figure:
 
     def count(self, bone: int) -> int:
         """Return the number of bones below a bone, including it."""
-        return 1 + sum([self.count(i) for i in self.children[bone]])
+        return len(self._below(bone))
 
     def carries(self, bone: int, side: int) -> bool:
         """Return whether a bone is on a side by its name, or any below it."""

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
+from functools import cache
 from typing import Final
 
 JAPANESE: Final = {
@@ -268,7 +269,8 @@ KNOWN: Final = {"arm", "leg", *TRUNK, *COMPOUNDS}.union(*(words for _, words in 
 """Words before which a single ``l`` or ``r`` is a side, as in ``lknee``."""
 
 
-def words_of(name: str) -> list[str]:
+@cache
+def words_of(name: str) -> tuple[str, ...]:
     """Return the words of a bone's name, in lower case, without numbers; Japanese in English.
 
     A prefix that ends in a colon is ignored.
@@ -281,7 +283,7 @@ def words_of(name: str) -> list[str]:
             parts.append(known[0])
             known = known[1:]
         parts += COMPOUNDS.get(known, known).split() + twist
-    return parts
+    return tuple(parts)
 
 
 def _without_twist(word: str) -> tuple[str, list[str]]:
@@ -310,7 +312,8 @@ def only_twists(words: Iterable[str], before: Iterable[str]) -> bool:
     return not TWIST.isdisjoint(words) and JOINT_AXES.isdisjoint(before)
 
 
-def part_of(words: Iterable[str]) -> str:
+@cache
+def part_of(words: tuple[str, ...]) -> str:
     """Return the part of a limb that the words of a name tell, one of `PARTS` or a bone of a limb.
 
     ``'ARM'`` and ``'LEG'`` may be the whole limb or either of its bones. ``'OTHER'`` is part of

@@ -58,7 +58,6 @@ class Anatomy(NamedTuple):
     Attributes:
         left: The horizontal unit vector to the left.
         front: The horizontal unit vector that it faces.
-        is_sure: Whether names or a symmetry tell the sides.
         height: The distance from the lowest to the highest joint of the body.
         hips: The bone that carries the legs; -1 if there is none.
         spine: The bones from where legs and head branch to the head, parents first.
@@ -77,7 +76,6 @@ class Anatomy(NamedTuple):
 
     left: Vec
     front: Vec
-    is_sure: bool
     height: float
     hips: int
     spine: tuple[int, ...]
@@ -163,10 +161,10 @@ def _recognize(figure: Figure) -> Anatomy:
     # The hips may only carry the legs, beside the spine.
     shared = len([bone for bone in line if bone in figure.ancestry(hips)])
     limbs.sort(key=lambda limb: (-bones[limb.bones[0]].head[2], -limb.side))
+    several = [i for i in figure.body if len(figure.children[i]) > 1]  # A hand has fingers.
     anatomy = Anatomy(
         figure.left,
         cross(figure.left, UP),
-        figure.evidence != "",
         figure.height,
         hips,
         tuple(line[shared:-1]),
@@ -177,7 +175,7 @@ def _recognize(figure: Figure) -> Anatomy:
         0.0,
         tuple(standing_ends(figure, limbs)),
         tuple(stiff_limbs(figure, limbs)),
-        tuple([i for i in figure.body if is_hand(figure, i) and not _is_of_limb(figure, i, limbs)]),
+        tuple([i for i in several if is_hand(figure, i) and not _is_of_limb(figure, i, limbs)]),
         any(side and "wing" in words for side, words in zip(names.sides, names.words, strict=True)),
     )
     return anatomy._replace(sureness=_sureness(figure, anatomy))
