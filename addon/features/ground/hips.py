@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import weakref
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field
-from math import ceil, floor, isfinite
+from dataclasses import dataclass
+from math import floor, inf, isfinite
 from typing import ClassVar, NamedTuple, TypeVar
 
 from fabrik_solver import WHOLE, Frame, moved_location
@@ -22,7 +22,9 @@ from fabrik_solver.core.vectors import (
     sub,
 )
 from fabrik_solver.motion import ground as shape
-from fabrik_solver.motion.ground import LIFTED, SUNK, CarriedLeg, hip_drop, hip_lift, hip_rise
+from fabrik_solver.motion.easing import smooth
+from fabrik_solver.motion.ground import CarriedLeg, hip_drop, hip_lift, hip_rise
+from fabrik_solver.motion.smoothest import Curve, cubic, smoothest
 
 from ...blender.errors import ProblemError
 from ...blender.messages import msg
@@ -36,6 +38,7 @@ from ...plan.resolving import bone_index
 from ...plan.results import NOTHING, SolveResult
 from ...settings.properties import settings
 from ..simulation.history import owner_path
+from .columns import Column
 from .goal import GroundGoal
 from .leg import joints_of, leg_length
 from .settings import FabrikGround, ground_settings
@@ -43,14 +46,13 @@ from .stances import Stances
 
 Value = TypeVar("Value")
 
-SEEN_UP = 0.4
-"""How long before and after a frame the hip heeds how high it can be, in seconds."""
+CALM = 0.08
+"""How long the hip takes to follow what its legs ask for, in seconds: of what comes and goes in 2π
+times as long it does half."""
 
-SEEN_DOWN = 0.3
-"""The same for how it gets there without falling."""
-
-EASE = 0.12
-"""The same for the mean of that."""
+SEEN, SPAN = 0.5, 0.2
+"""How long before and after a span of time the hip heeds what its legs ask for, and half the length
+of such a span, in seconds. Spans overlap by half."""
 
 FOLLOW = 9.0 / 60.0
 """How long before and after a frame the locks count that the hip follows, in seconds."""
@@ -84,22 +86,14 @@ class HipInput(NamedTuple):
 class Hip(PrePassBone):
     """A bone that is moved so that all feet reach.
 
-    What it needs at other frames is kept as long as the footholds stay the same.
+    Its path is kept as long as the footholds stay the same.
     """
 
     is_known_ahead: ClassVar[bool] = True
     lifts_body: ClassVar[bool] = True
 
-    _now: tuple[weakref.ref[Snapshot], list[ChainPlan], list[Stances], Vec] | None = None
-    _made_for: object = None
-    _key: object = None
-    _highest: dict[int, float] = field(default_factory=dict)
-    _bent_up: dict[int, float] = field(default_factory=dict)
-    _lifts: dict[int, float] = field(default_factory=dict)
-    _over: dict[int, float] = field(default_factory=dict)
-    _peaks: dict[int, float] = field(default_factory=dict)
-    _follows: dict[int, Vec] = field(default_factory=dict)
-    _foreseen_at: dict[float, tuple[float, Vec]] = field(default_factory=dict)
+    _now: tuple[weakref.ref[Snapshot], HipPath] | None = None
+    _path: HipPath | None = None
 
     def groups(self) -> list[str]:
         """Return the paths of the settings that let its legs stand."""
@@ -123,9 +117,12 @@ class Hip(PrePassBone):
         probe = stances[0].probe if stances[0] else goal.probe(snapshot, working[0], first)
         up = probe.up
         if len(known) == len(working):
-            self._now = weakref.ref(snapshot), working, known, up
-            lift, follow = self._foreseen(snapshot, snapshot.time, working, known, up)
-            shift = add(follow, _jolt(_free(working, known, snapshot.time), snapshot.time))
+            limits = HipLimits(up, first.hip_follow, first.hip_reach, first.blend)
+            path = self._path
+            if path is None or not path.is_of(limits, known):
+                path = self._path = HipPath(limits, working, known, snapshot.time, path)
+            self._now = weakref.ref(snapshot), path
+            shift = path[snapshot.time]
         else:
             self._now = None
             free = _free(working, working, snapshot.time)
@@ -135,8 +132,7 @@ class Hip(PrePassBone):
             if not legs:
                 return None
             rise = hip_rise(legs, first.hip_follow)
-            lift, shift = rise - hip_drop(legs, up, first.hip_reach, rise), ORIGIN
-        shift = add(shift, scaled(up, lift))
+            shift = scaled(up, rise - hip_drop(legs, up, first.hip_reach, rise))
         if shift == ORIGIN:
             return None
         beneath = pose.beneath(self.bones) if self.is_layered else None
@@ -162,89 +158,15 @@ class Hip(PrePassBone):
         rotation = local.rotation
         return SolveResult(inputs, self.bones, rotation, (), NOTHING, locations, inputs.shift)
 
-    def ahead(self, snapshot: Snapshot) -> tuple[object, Callable[[int], Vec]] | None:
+    def ahead(self, snapshot: Snapshot) -> tuple[object, Callable[[float], Vec]] | None:
         """Return how far it is moved at any frame, and what that depends on.
 
         None if its feet are not known ahead.
         """
         if self._now is None or self._now[0]() is not snapshot:
             return None
-        _, chains, stances, up = self._now
-
-        def moved(frame: int) -> Vec:
-            lift, follow = self._foreseen(snapshot, frame, chains, stances, up)
-            jolt = _jolt(_free(chains, stances, frame), frame)
-            return add(add(follow, jolt), scaled(up, lift))
-
-        return self._made_for, moved
-
-    def _foreseen(
-        self,
-        snapshot: Snapshot,
-        time: float,
-        chains: Sequence[ChainPlan],
-        stances: Sequence[Stances],
-        up: Vec,
-    ) -> tuple[float, Vec]:
-        """Return how far it is lifted at a time, seen from before and after, and moves with feet.
-
-        It is as high above the ground below them as in the animation, or as high as the legs reach,
-        and accelerates no more than a body does.
-        """
-        first = ground_settings(snapshot.item(chains[0]))
-        track = stances[0].clip.contact_track.track
-        fixed = (up, first.hip_follow, first.hip_reach, first.blend)
-        is_same = self._made_for == (fixed, stances)
-        if is_same and time in self._foreseen_at:
-            return self._foreseen_at[time]
-        stride = max(1, round(track.rate * LOOKED))
-        ease, down, high = (
-            stride * max(2, round(span * track.rate / stride))
-            for span in (EASE, SEEN_DOWN, SEEN_UP)
-        )
-        near = stride * max(2, round(FOLLOW / LOOKED))
-        # The same frames whatever the time is.
-        middle = range(stride * ceil((time - ease) / stride), floor(time + ease) + 1, stride)
-        over = _wider(middle, ease + stride)
-        upper = _wider(over, ease)
-        lower = _wider(upper, down)
-        looked = _wider(lower, high)
-        if not is_same:
-            clips = [stance.clip for stance in stances]
-            around = _wider(looked, near)
-            key = fixed, clips, [stance.between(around) for stance in stances]
-            is_near = key == self._key  # The ground has changed elsewhere only.
-            self._highest = _within(self._highest, looked if is_near else range(0))
-            self._bent_up = _within(self._bent_up, lower if is_near else range(0))
-            self._lifts = _within(self._lifts, upper if is_near else range(0))
-            self._over = _within(self._over, over if is_near else range(0))
-            self._peaks = _within(self._peaks, middle if is_near else range(0))
-            self._follows = _within(self._follows, around if is_near else range(0))
-            self._foreseen_at = {}
-            self._made_for, self._key = (fixed, stances), key
-        for frame in _wider(looked, near):
-            if frame not in self._follows and not _is_cut(stances, frame):
-                free = _free(chains, stances, frame)
-                self._follows[frame] = shape.follow_locks([one.locked_leg(frame) for one in free])
-        for frame in looked:
-            if frame not in self._highest:
-                follow = shape.smoothed(self._follows, frame, near, stride)
-                legs = [_leg_at(one, frame, follow) for one in _free(chains, stances, frame)]
-                self._highest[frame] = (
-                    hip_lift(legs, up, first.hip_reach, first.hip_follow) if legs else 0.0
-                )
-        unit = track.leg / (track.rate * track.rate)
-        shape.bent_up(self._highest, self._bent_up, lower, LIFTED * unit, high)
-        shape.bent_down(self._bent_up, self._lifts, upper, SUNK * unit, down)
-        for frame in over:
-            if frame not in self._over:
-                mean = shape.averaged(self._lifts, frame, ease, stride)
-                self._over[frame] = max(0.0, mean - self._highest[frame])
-        shape.peaks(self._over, self._peaks, middle, ease + stride)
-        lift = shape.averaged(self._lifts, time, ease, stride)
-        lift -= shape.averaged(self._peaks, time, ease, stride)
-        lifts = self._foreseen_at[time] = lift, shape.smoothed(self._follows, time, near, stride)
-        return lifts
+        path = self._now[1]
+        return path, path.__getitem__
 
     def _aim(self, snapshot: Snapshot, leg: ChainPlan) -> Aim | None:
         """Return the goal of a leg; None if it is disabled, or not finite, as its chain reports.
@@ -268,6 +190,119 @@ class Hip(PrePassBone):
             target = _heel(target, given.axes, foot)
             goal = _heel(goal, foothold.aim.axes, foot)
         return CarriedLeg(joints[0], target, goal, size, foothold.rise)
+
+
+class HipLimits(NamedTuple):
+    """The settings of a hip.
+
+    Attributes:
+        up: The unit vector along which it is lifted.
+        follow: The share of the rise of the ground that it takes.
+        reach: The maximum extension of a leg, as a share of its length.
+        blend: The height up to which the ground counts.
+    """
+
+    up: Vec
+    follow: float
+    reach: float
+    blend: float
+
+
+class HipPath(Column[float, Vec]):
+    """How far a hip is moved for its feet at any time, if all are known ahead.
+
+    It moves along with feet that are locked. It is lifted along the smoothest curve near what its
+    legs ask for that lets all of them reach: in spans that overlap, so that only what is near
+    counts, and all frames of a span are found at once.
+    """
+
+    def __init__(
+        self,
+        limits: HipLimits,
+        chains: Sequence[ChainPlan],
+        stances: Sequence[Stances],
+        time: float,
+        last: HipPath | None,
+    ) -> None:
+        """Take the feet of the moment, and what was found of the same feet before.
+
+        Args:
+            limits: The settings.
+            chains: The legs.
+            stances: Their feet.
+            time: The frame at which they have changed, around which it may not be else than before.
+            last: The path before.
+        """
+        super().__init__(self._moved)
+        self._limits, self._chains, self._stances = limits, chains, stances
+        rate = stances[0].clip.contact_track.track.rate
+        self._stride = max(1, round(rate * LOOKED))
+        rate /= self._stride
+        self._near = self._stride * max(2, round(FOLLOW / LOOKED))
+        self._half, self._seen = (max(2, round(span * rate)) for span in (SPAN, SEEN))
+        self._stiffness = (CALM * rate) ** 4
+        self._follows: Column[int, Vec | None] = Column(self._follow)
+        self._asked: Column[int, tuple[float, float]] = Column(self._ask)
+        self._spans: Column[int, list[float]] = Column(self._span)
+        number = floor(time / self._stride)
+        spans = range((number - 1) // self._half, (number + 2) // self._half + 2)
+        first, last_node = self._nodes(spans[0])[0], self._nodes(spans[-1])[-1]
+        looked = range(first * self._stride, last_node * self._stride + 1, self._stride)
+        around = _wider(looked, self._near)
+        clips = [stance.clip for stance in stances]
+        self._key = limits, clips, [stance.between(around) for stance in stances]
+        if last is not None and last._key == self._key:  # The ground has changed elsewhere only.
+            self._follows.keep(last._follows, around)
+            self._asked.keep(last._asked, looked)
+            self._spans.keep(last._spans, spans)
+
+    def is_of(self, limits: HipLimits, stances: Sequence[Stances]) -> bool:
+        """Return whether it is that of these feet."""
+        return self._limits == limits and self._stances == stances
+
+    def _moved(self, time: float) -> Vec:
+        """Return how far it is moved at a time."""
+        number = floor(time / self._stride)
+        nodes = [self._lift(node) for node in range(number - 1, number + 3)]
+        lift = scaled(self._limits.up, cubic(nodes, time / self._stride - number))
+        jolt = _jolt(_free(self._chains, self._stances, time), time)
+        return add(add(self._followed(time), jolt), lift)
+
+    def _lift(self, node: int) -> float:
+        """Return how far it is lifted at a node: from one span to the next, smoothly."""
+        span, step = divmod(node, self._half)
+        before, after = (self._spans[k][node - self._nodes(k)[0]] for k in (span, span + 1))
+        return before + smooth(step / self._half) * (after - before)
+
+    def _nodes(self, span: int) -> range:
+        """Return the nodes that count for a span."""
+        far = self._half + self._seen
+        return range(span * self._half - far, span * self._half + far + 1)
+
+    def _span(self, span: int) -> list[float]:
+        """Return how far it is lifted at the nodes of a span."""
+        asked = [self._asked[self._stride * node] for node in self._nodes(span)]
+        targets, count = [min(wanted, highest) for wanted, highest in asked], len(asked)
+        curve = Curve(targets, [1.0] * count, [0.0] * (count - 2), self._stiffness)
+        return smoothest(curve, highs=[highest for _, highest in asked])
+
+    def _ask(self, frame: int) -> tuple[float, float]:
+        """Return how far its legs want it to be lifted at a frame, and how far it can be."""
+        follow = self._followed(frame)
+        legs = [_leg_at(one, frame, follow) for one in _free(self._chains, self._stances, frame)]
+        limits = self._limits
+        return hip_lift(legs, limits.up, limits.reach, limits.follow) if legs else (0.0, inf)
+
+    def _followed(self, time: float) -> Vec:
+        """Return how far it moves along with its feet around a time."""
+        return shape.smoothed(self._follows, time, self._near, self._stride)
+
+    def _follow(self, frame: int) -> Vec | None:
+        """Return how far it would move along with feet that are locked; None at a cut."""
+        if _is_cut(self._stances, frame):
+            return None
+        free = _free(self._chains, self._stances, frame)
+        return shape.follow_locks([foot.locked_leg(frame) for foot in free])
 
 
 def hips_of(rig: Skeleton, chains: Sequence[ChainPlan]) -> Iterator[Hip]:
@@ -356,10 +391,6 @@ def _refuse_unmovable(rig: Skeleton, chain: ChainPlan, bone: int) -> None:
             "Parent the target to something else, or choose another hip",
             name=rig.names[bone],
         )
-
-
-def _within(values: dict[int, Value], frames: range) -> dict[int, Value]:
-    return {frame: value for frame, value in values.items() if frame in frames}
 
 
 def _free(chains: Sequence[ChainPlan], feet: Sequence[Value], time: float) -> list[Value]:

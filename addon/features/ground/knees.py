@@ -22,6 +22,7 @@ from fabrik_solver.core.vectors import (
 from fabrik_solver.motion import ground, knee
 from fabrik_solver.motion.easing import smooth
 from fabrik_solver.motion.planted import pivoted
+from fabrik_solver.motion.smoothest import Curve, cubic, smoothest
 
 from ...plan.chain_plan import Aim
 from .grounded_foot import pose_of
@@ -199,14 +200,11 @@ class Knees:
         weights = self._steadied.get(number)
         if weights is None:
             weights = self._steadied[number] = self._nodes(number, shift_at)
-        (a, b, c, d), shares = weights
+        nodes, shares = weights
         s = position - number
         if s == 0.0:
-            return b, shares[0]
-        # A cubic through four nodes (Catmull and Rom, 1974).
-        third = 3.0 * (b - c) + d - a
-        more = b + 0.5 * s * (c - a + s * (2.0 * a - 5.0 * b + 4.0 * c - d + s * third))
-        return more, shares[0] + s * (shares[1] - shares[0])
+            return nodes[1], shares[0]
+        return cubic(nodes, s), shares[0] + s * (shares[1] - shares[0])
 
     def _nodes(self, number: int, shift_at: Callable[[int], Vec]) -> Nodes:
         """Return these at a node: how much farther before it, there, and at the two after it."""
@@ -223,7 +221,7 @@ class Knees:
         ]
         weights = [look.weight for look in looks]
         after = [look.after for look in looks]
-        nodes = knee.steadied(after, weights, bends, self._stiffness)
+        nodes = smoothest(Curve(after, weights, bends, self._stiffness))
         more = [new - old for new, old in zip(nodes, after, strict=True)]
         around = [more[min(max(i, first), last) - first] for i in range(number - 1, number + 3)]
         changes = {
@@ -249,7 +247,7 @@ class Knees:
         if cached is None:
             stances, size, time = self.stances, self._size, frame + self._start
             seen = stances.foreseen(time)
-            before = knee.aside(length(stances.clip.locked_leg(frame).way), size)
+            before = knee.aside(length(stances.clip.legs[frame].way), size)
             ankle = add(seen.goal, scaled(stances.probe.up, stances.raised(time)))
             far = length(sub(ankle, add(seen.root, shift_at(time))))
             after = knee.aside(self._unfolded(time, far, self._flexed), size)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from bisect import bisect_right
 from collections.abc import Callable
 from itertools import accumulate, pairwise
-from math import ceil, cos, floor, pi
+from math import cos, floor, pi
 from typing import NamedTuple
 
 import bpy
@@ -33,6 +33,7 @@ from fabrik_solver.motion.easing import smooth, smoother
 from fabrik_solver.motion.planted import FootLeg, Planted, Pose
 
 from ...plan.chain_plan import Snapshot
+from .columns import Column
 from .contact_track import ContactTrack
 from .probe import Probe
 from .sole import Need, SoleContact, edge, need, sole_contact
@@ -145,13 +146,13 @@ class FootClip:
         if inputs.has_toes:
             self.sole = self.sole._replace(joint=contact_track.track.foot.ball)
         self._turns = {under: turn_of_frame(frame) for under, frame in inputs.frames.items()}
-        self._poses: dict[int, Pose] = {}
-        self._flats: dict[float, Pose] = {}
-        self._legs: dict[int, shape.LockedLeg] = {}
-        self._flexions: dict[int, Vec] = {}
-        self._jumped: dict[int, tuple[Vec, Vec]] = {}
+        self._poses = Column(self._pose)
+        self.flats = Column(self._flat)
+        self.legs = Column(self._leg)
+        self._flexions = Column(self._flexion)
+        self.jumps = Column(self._jump)
         self._gone: dict[tuple[int, int], list[float]] = {}
-        self._standing: dict[int, tuple[list[Vec], float]] = {}
+        self._standing = Column(self._stands)
         samples = contact_track.track.samples
         unders = {
             frame: under
@@ -188,14 +189,13 @@ class FootClip:
         if time != frame:
             here, then, share = self.pose(frame), self.pose(frame + 1), time - frame
             return Pose(mix(here.place, then.place, share), slerp(here.turn, then.turn, share))
-        pose = self._poses.get(frame)
-        if pose is None:
-            inputs, sample = self.inputs, self.contact_track.track.samples[frame]
-            aside = across(point_in(inputs.frames[sample.under], sample.place), inputs.up)
-            height = scaled(inputs.up, inputs.floor - inputs.rest + sample.height)
-            turn = quat_product(self._turns[sample.under], sample.turn)
-            pose = self._poses[frame] = Pose(add(aside, height), turn)
-        return pose
+        return self._poses[frame]
+
+    def _pose(self, frame: int) -> Pose:
+        inputs, sample = self.inputs, self.contact_track.track.samples[frame]
+        aside = across(point_in(inputs.frames[sample.under], sample.place), inputs.up)
+        height = scaled(inputs.up, inputs.floor - inputs.rest + sample.height)
+        return Pose(add(aside, height), quat_product(self._turns[sample.under], sample.turn))
 
     def root(self, frame: int) -> Vec:
         """Return the animated hip joint, relative to the goal of the foot."""
@@ -207,21 +207,18 @@ class FootClip:
         rate = self.contact_track.track.rate
         stride = max(1, round(LOOKED_AT * rate))
         ease = stride * max(2, round(0.5 * STRIDE * rate / stride))
-        for number in range(ceil((time - ease) / stride), floor((time + ease) / stride) + 1):
-            frame = number * stride
-            if frame not in self._flexions and self.first <= frame <= self.last:
-                sample = self.contact_track.track.samples[frame]
-                self._flexions[frame] = mat_apply(
-                    self.inputs.frames[sample.under][0], sample.flexion
-                )
         return shape.smoothed(self._flexions, time, ease, stride)
 
-    def flat(self, time: float) -> Pose:
+    def _flexion(self, frame: int) -> Vec | None:
+        """Return the same at a frame, None beyond the clip."""
+        if not self.first <= frame <= self.last:
+            return None
+        sample = self.contact_track.track.samples[frame]
+        return mat_apply(self.inputs.frames[sample.under][0], sample.flexion)
+
+    def _flat(self, time: float) -> Pose:
         """Return the locked pose of the foot, on the floor of its animation."""
-        flat = self._flats.get(time)
-        if flat is None:
-            flat = self._flats[time] = self.planted.at(time, self.pose(time))
-        return flat
+        return self.planted.at(time, self.pose(time))
 
     def gone(self, time: float, first: int, last: int) -> float:
         """Return which share of its way from a frame to another a swinging foot has gone.
@@ -232,7 +229,7 @@ class FootClip:
         shares = self._gone.get((first, last))
         if shares is None:
             frames = [min(max(f, self.first), self.last) for f in range(first, last + 1)]
-            places = [across(self.flat(frame).place, self.inputs.up) for frame in frames]
+            places = [across(self.flats[frame].place, self.inputs.up) for frame in frames]
             way = [0.0, *accumulate(length(sub(b, a)) for a, b in pairwise(places))]
             even = EVEN * self.contact_track.track.leg
             shares = self._gone[first, last] = [
@@ -243,37 +240,28 @@ class FootClip:
         before, after = shares[number : number + 2]
         return before + (time - first - number) * (after - before)
 
-    def locked_leg(self, frame: int) -> shape.LockedLeg:
+    def _leg(self, frame: int) -> shape.LockedLeg:
         """Return the leg as animated, and how far the lock moves its ankle."""
-        cached = self._legs.get(frame)
-        if cached is None:
-            frame = min(max(frame, self.first), self.last)
-            pose, flat = self.pose(frame), self.flat(frame)
-            ankle = rotate(pose.turn, self.ankle)
-            lock = add(sub(flat.place, pose.place), sub(rotate(flat.turn, self.ankle), ankle))
-            cached = shape.LockedLeg(
-                sub(ankle, self.root(frame)), self.contact_track.track.leg, lock
-            )
-            self._legs[frame] = cached
-        return cached
+        frame = min(max(frame, self.first), self.last)
+        pose, flat = self.pose(frame), self.flats[frame]
+        ankle = rotate(pose.turn, self.ankle)
+        lock = add(sub(flat.place, pose.place), sub(rotate(flat.turn, self.ankle), ankle))
+        return shape.LockedLeg(sub(ankle, self.root(frame)), self.contact_track.track.leg, lock)
 
     def reach(self, time: float) -> float:
         """Return how far the ankle is from the hip joint as animated."""
         frame = floor(time)
-        here, then = (length(self.locked_leg(at).way) for at in (frame, frame + 1))
+        here, then = (length(self.legs[at].way) for at in (frame, frame + 1))
         return here + (time - frame) * (then - here)
 
-    def jumps(self, frame: int) -> tuple[Vec, Vec]:
+    def _jump(self, frame: int) -> tuple[Vec, Vec]:
         """Return how far the lock moves the ankle, and where the hip joint is, at a frame.
 
         Both are relative to their means around it.
         """
-        cached = self._jumped.get(frame)
-        if cached is None:
-            frame = min(max(frame, self.first), self.last)
-            lock = self._jumps(frame, lambda at: self.locked_leg(at).lock)
-            cached = self._jumped[frame] = lock, self._jumps(frame, self._root_at)
-        return cached
+        frame = min(max(frame, self.first), self.last)
+        lock = self._jumps(frame, lambda at: self.legs[at].lock)
+        return lock, self._jumps(frame, self._root_at)
 
     def _jumps(self, frame: int, place: Callable[[int], Vec]) -> Vec:
         """Return how far a place is from its mean around a frame."""
@@ -292,7 +280,7 @@ class FootClip:
 
     def ends(self, number: int) -> list[Vec]:
         """Return the points of the sole in a contact, relative to the goal: first what stands."""
-        return self._stands(number)[0]
+        return self._standing[number][0]
 
     def hover(self, number: int) -> tuple[float, float]:
         """Return how high the foot is to be above the floor in a contact, and what is left out.
@@ -300,20 +288,19 @@ class FootClip:
         Within the height up to which a point counts as standing it is on the floor: the floor of
         captures drifts.
         """
-        height = self._stands(number)[1]
+        height = self._standing[number][1]
         hover = height * smooth(height / (BALL_HEIGHT * self.contact_track.track.leg) - 1.0)
         return hover, height - hover
 
     def _stands(self, number: int) -> tuple[list[Vec], float]:
-        if number not in self._standing:
-            planted = self.planted.places[number]
-            points = (self.sole.heel, self.sole.ball)
-            if all(anchor.part.kind == BALL for anchor in planted.anchors):
-                points = points[::-1]  # The heel is not to be in a step behind the ball.
-            ends = [rotate(planted.turn, point) for point in dict.fromkeys(points)]
-            heights = [dot(add(planted.base, end), self.inputs.up) for end in ends]
-            self._standing[number] = ends, max(0.0, min(heights) - self.inputs.floor)
-        return self._standing[number]
+        """Return the points of the sole in a contact, and how high the lower is above the floor."""
+        planted = self.planted.places[number]
+        points = (self.sole.heel, self.sole.ball)
+        if all(anchor.part.kind == BALL for anchor in planted.anchors):
+            points = points[::-1]  # The heel is not to be in a step behind the ball.
+        ends = [rotate(planted.turn, point) for point in dict.fromkeys(points)]
+        heights = [dot(add(planted.base, end), self.inputs.up) for end in ends]
+        return ends, max(0.0, min(heights) - self.inputs.floor)
 
 
 class Stances:
@@ -334,11 +321,11 @@ class Stances:
         self.probe = probe
         self._up = probe.up
         self._blend = blend
-        self._lyings: dict[int, SoleContact | None] = {}
-        self._contacts_below: dict[int, SoleContact | None] = {}
+        self._lyings = Column(self._lying)
+        self._contacts_below = Column(self._contact_below)
         self._edges: dict[int, GroundOffset] = {}
         self._swings: dict[int, list[shape.Arc]] = {}
-        self._needs: dict[float, tuple[Pose, Need]] = {}
+        self._needs = Column(self._needed)
         self._last: tuple[Pose, Pose, float] | None = None
 
     def flat(self, time: float, pose: Pose) -> Pose:
@@ -472,16 +459,13 @@ class Stances:
             self._look_between(needs, middle, b)
 
     def _need(self, time: float) -> Need:
-        return self._needed(time)[1]
+        return self._needs[time][1]
 
     def _needed(self, time: float) -> tuple[Pose, Need]:
         """Return a foot that is not lifted at a time of the clip, and the ground below it."""
-        cached = self._needs.get(time)
-        if cached is None:
-            flat = self.clip.flat(time)
-            foot, _ = self._on_ground(time, self.clip.pose(time), flat)
-            cached = self._needs[time] = foot, need(self.probe, self.clip.sole, flat, foot)
-        return cached
+        flat = self.clip.flats[time]
+        foot, _ = self._on_ground(time, self.clip.pose(time), flat)
+        return foot, need(self.probe, self.clip.sole, flat, foot)
 
     def influence(self, local: float) -> float:
         """Return the influence of the ground at the animated height of the foot."""
@@ -523,7 +507,7 @@ class Stances:
             frame = floor(time - self._start)
             if time == frame + self._start:
                 # Found whether it was looked at before or not, so that it is the same bits always.
-                recorded, needed = self._needed(frame)
+                recorded, needed = self._needs[frame]
                 if _is_near(recorded, foot, SAME * self.probe.leg):
                     return needed.lack
             self._last = flat, foot, need(self.probe, self.clip.sole, flat, foot).lack
@@ -532,19 +516,19 @@ class Stances:
     def locked_leg(self, frame: int) -> shape.LockedLeg:
         """Return the leg as animated at a frame, and how far the lock moves its ankle."""
         local = frame - self._start
-        leg = self.clip.locked_leg(local)
-        share = self.influence(local) * self._moved(local, self.clip.flat(local)).share
+        leg = self.clip.legs[local]
+        share = self.influence(local) * self._moved(local, self.clip.flats[local]).share
         return leg if share >= 1.0 else leg._replace(lock=scaled(leg.lock, share))
 
     def jumps(self, frame: int) -> tuple[Vec, Vec]:
         """Return by how much ankle and hip joint jump at a frame (see `FootClip.jumps`)."""
-        return self.clip.jumps(frame - self._start)
+        return self.clip.jumps[frame - self._start]
 
     def foreseen(self, frame: int) -> LegAtFrame:
         """Return the leg at another frame."""
         local = frame - self._start
         pose, ankle = self.clip.pose(local), self.clip.ankle
-        foot, moved = self._on_ground(local, pose, self.clip.flat(local))
+        foot, moved = self._on_ground(local, pose, self.clip.flats[local])
         share = self.influence(local)
         target = add(pose.place, rotate(pose.turn, ankle))
         goal = mix(target, add(foot.place, rotate(foot.turn, ankle)), share)
@@ -556,14 +540,14 @@ class Stances:
         first, last = frames[0], frames[-1]
         around, contacts = self.clip.planted.around, self.clip.contact_track.contacts
         low, high = around(first - self._start)[0], around(last - self._start)[0] + 1
-        state = [self._lying(i) for i in range(max(0, low), min(high + 1, len(contacts)))]
-        state += [self._contact_below(self.clip.first)] if low < 0 else []
-        state += [self._contact_below(self.clip.last)] if high >= len(contacts) else []
+        state = [self._lyings[i] for i in range(max(0, low), min(high + 1, len(contacts)))]
+        state += [self._contacts_below[self.clip.first]] if low < 0 else []
+        state += [self._contacts_below[self.clip.last]] if high >= len(contacts) else []
         if not contacts:
             stride = self._stride
             begin, end = (floor((frame - self._start) / stride) for frame in (first, last))
             nodes = {self._node(number) for number in range(begin - 1, end + 3)}
-            state += [self._contact_below(node) for node in sorted(nodes)]
+            state += [self._contacts_below[node] for node in sorted(nodes)]
         return (low, high, *state, *map(self.arc, frames))
 
     def _moved(self, time: float, flat: Pose) -> GroundOffset:
@@ -602,7 +586,7 @@ class Stances:
         """Return how the ground moves the foot at one end of a contact."""
         moved = self._edges.get(frame)
         if moved is None:
-            moved = self._edges[frame] = self._in_contact(number, self.clip.flat(frame))
+            moved = self._edges[frame] = self._in_contact(number, self.clip.flats[frame])
         return moved
 
     def _airborne(self, time: float) -> GroundOffset:
@@ -640,23 +624,21 @@ class Stances:
 
         None if there is no ground below it.
         """
-        lying = self._contact_below(frame)
+        lying = self._contacts_below[frame]
         if lying is None:
             return None
-        shift = scaled(self._up, lying.height - dot(self.clip.flat(frame).place, self._up))
+        shift = scaled(self._up, lying.height - dot(self.clip.flats[frame].place, self._up))
         return GroundOffset(shift, lying.tilt, lying.rise)
 
     def _contact_below(self, frame: int) -> SoleContact | None:
         """Return how the foot would lie on the ground below it, None if there is none."""
-        if frame not in self._contacts_below:
-            flat = self.clip.flat(frame)
-            ends = dict.fromkeys((self.clip.sole.heel, self.clip.sole.ball))
-            points = [level(flat, end, self._up, self.probe.floor) for end in ends]
-            self._contacts_below[frame] = sole_contact(self.probe, flat.place, points)
-        return self._contacts_below[frame]
+        flat = self.clip.flats[frame]
+        ends = dict.fromkeys((self.clip.sole.heel, self.clip.sole.ball))
+        points = [level(flat, end, self._up, self.probe.floor) for end in ends]
+        return sole_contact(self.probe, flat.place, points)
 
     def _in_contact(self, number: int, flat: Pose) -> GroundOffset:
-        lying = self._lying(number)
+        lying = self._lyings[number]
         if lying is None:
             return GroundOffset(share=0.0)
         base = self.clip.planted.places[number].base
@@ -670,10 +652,8 @@ class Stances:
 
     def _lying(self, number: int) -> SoleContact | None:
         """Return how the foot lies in a contact, None if there is no ground."""
-        if number not in self._lyings:
-            base = self.clip.planted.places[number].base
-            self._lyings[number] = sole_contact(self.probe, base, self.clip.ends(number))
-        return self._lyings[number]
+        base = self.clip.planted.places[number].base
+        return sole_contact(self.probe, base, self.clip.ends(number))
 
 
 def _is_near(a: Pose, b: Pose, far: float) -> bool:

@@ -126,13 +126,14 @@ from fabrik_solver.motion.foothold import GroundHit
 from fabrik_solver.motion.footfall import STILL, foot_at
 from fabrik_solver.motion.gait import WalkingLeg, WalkSettings, bob_at, lean_at
 from fabrik_solver.motion.ground import CarriedLeg as Carried, hip_drop, hip_rise
-from fabrik_solver.motion.ground import averaged, bent_down, bent_up, hip_lift, peaks
+from fabrik_solver.motion.ground import averaged, hip_lift, peaks
 from fabrik_solver.motion.look import Look, pose_look
 from fabrik_solver.motion.packing import packed, unpacked
 from fabrik_solver.motion.pattern import groups_of
 from fabrik_solver.motion.planted import FootLeg as Carrier, Planted, Pose, Sole
 from fabrik_solver.motion.rope import hang, pose_rope
 from fabrik_solver.motion.rope_collision import on_plane, on_surface
+from fabrik_solver.motion.smoothest import Curve, cubic, smoothest
 from fabrik_solver.motion.solid import Solid
 from fabrik_solver.motion.walking import StepPlanner
 from fabrik_solver.motion.wave import Wave, pose_wave
@@ -178,10 +179,9 @@ for i in range(60):
     print(mean([(place(), weight) for _, weight in moments(rng.random())]))
     legs = [Carried(UP, place(), place(), rng.uniform(1.0, 2.0), rng.random()) for _ in range(4)]
     print(hip_rise(legs, 1.0), hip_drop(legs, UP, 0.95, 0.1), hip_lift(legs, UP, 0.95, 1.0))
-    low, found = {}, {}
-    bent_up({frame: rng.random() for frame in range(40)}, low, range(10, 30, 1), 0.1, 5)
-    bent_down(low, found, range(15, 26, 1), 0.2, 4)
-    highest = {}
+    found, highest = {frame: rng.random() for frame in range(10, 30)}, {}
+    curve = Curve([*found.values()], [rng.random()] * 20, [rng.random()] * 18, 9.0)
+    print(smoothest(curve, [0.2] * 20, [0.6] * 20), cubic(curve.targets[:4], rng.random()))
     peaks(found, highest, range(17, 24, 1), 2)
     print(averaged(found, 20.3, 3, 1), averaged(highest, 20.3, 3, 1))
 def cast(origin, direction, distance):

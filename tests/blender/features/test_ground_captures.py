@@ -406,7 +406,11 @@ def test_hip_takes_its_time_where_little_of_a_swing_is_in_the_clip() -> None:
 def test_scene_that_is_shorter_than_its_animation_shows_the_same_of_it(
     first: int, last: int
 ) -> None:
-    """A foot that swings at its first or last frame goes to the foothold beyond it."""
+    """A foot that swings at its first or last frame goes to the foothold beyond it.
+
+    The last contact is not in the track of the shorter one, as the foot is held there: the hip sees
+    another swing right after the last frame, and its knees move by millimetres.
+    """
     rig = captured(creep=0.0)
     put_on_ground(rig, make_ground(steps_up))
     whole = played(rig)
@@ -418,7 +422,7 @@ def test_scene_that_is_shorter_than_its_animation_shows_the_same_of_it(
         go(frame)
         posed = evaluated(rig)
         for bone in posed.pose.bones:
-            assert (posed.matrix_world @ bone.head - whole[bone.name][frame - 1]).length < 2e-3
+            assert (posed.matrix_world @ bone.head - whole[bone.name][frame - 1]).length < 4e-3
 
 
 def histories(rig: bpy.types.Object) -> list[Any]:

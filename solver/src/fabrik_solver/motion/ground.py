@@ -6,7 +6,7 @@ All of it is a function of time, the contacts and the ground.
 """
 
 from collections.abc import Mapping, Sequence
-from math import acos, ceil, cos, floor, fsum, pi, sqrt
+from math import acos, ceil, cos, floor, fsum, inf, pi, sqrt
 from typing import NamedTuple
 
 from ..core.vectors import (
@@ -50,14 +50,6 @@ BENT = 8.0
 
 LEAST_BEND = 0.01
 """How far a knee is taken to be from the line between hip and ankle at least, in legs."""
-
-LIFTED = 10.0
-"""How fast a hip over the ground begins to rise from where its legs hold it, in legs per second
-squared."""
-
-SUNK = 14.0
-"""How fast it begins to sink from there, which is about as fast as it would fall. Where it turns it
-accelerates upward by up to 1/(1/10 - 1/14) = 35."""
 
 GENTLE = 30.0
 """The acceleration at which a foot rises over an obstacle if there is time, in legs per second
@@ -220,8 +212,12 @@ def hip_drop(legs: Sequence[CarriedLeg], up: Vec, share: float, rise: float) -> 
     return max([0.0, *[_lack(leg, up, share, rise) for leg in legs if leg.length > 0.0]])
 
 
-def hip_lift(legs: Sequence[CarriedLeg], up: Vec, share: float, follow: float) -> float:
-    """Return how far the hip is lifted, negative if it is lowered, where it is known who stands.
+def hip_lift(
+    legs: Sequence[CarriedLeg], up: Vec, share: float, follow: float
+) -> tuple[float, float]:
+    """Return how far the hip wants to be lifted, negative if lowered, and how far it can be.
+
+    For legs of which it is known who stands.
 
     It rises with the ground below the feet that carry the body, and for a leg that would swing over
     the ground folded farther than its knee allows (see `knee.folded`), as far as all of them reach.
@@ -237,7 +233,7 @@ def hip_lift(legs: Sequence[CarriedLeg], up: Vec, share: float, follow: float) -
     lacks = [_lack(leg, up, share, rise) for leg in legs if leg.length > 0.0]
     wanted = hip_rise(standing, follow) if standing else rise
     folds = [_crowded(leg, up, wanted) for leg in legs if leg.length > 0.0 and not leg.stands]
-    return min(wanted + max(folds, default=0.0), rise - max(lacks, default=0.0))
+    return wanted + max(folds, default=0.0), rise - max(lacks, default=-inf)
 
 
 class LockedLeg(NamedTuple):
@@ -298,52 +294,6 @@ def shared_jolt(jumps: Sequence[tuple[Vec, Vec]]) -> Vec:
     return scaled(total, 1.0 / len(jumps))
 
 
-def bent_up(
-    heights: Mapping[int, float], known: dict[int, float], frames: range, bend: float, reach: int
-) -> None:
-    """Find the highest curve below heights that accelerates upward by no more than a limit.
-
-    At each frame it is the lowest of parabolas that stand on the heights. With `bent_down` it is
-    the regularization of Lasry and Lions (“A remark on regularization in Hilbert spaces”, 1986).
-
-    Args:
-        heights: The heights, by frame.
-        known: What was found so far; the rest is added.
-        frames: The frames, a stride apart, as those of the heights.
-        bend: The limit, in metres per frame squared.
-        reach: How many frames before and after count, a multiple of the stride.
-    """
-    for frame in frames:
-        if frame not in known:
-            around = range(frame - reach, frame + reach + 1, frames.step)
-            known[frame] = min(
-                [heights[other] + 0.5 * bend * (other - frame) ** 2 for other in around]
-            )
-
-
-def bent_down(
-    heights: Mapping[int, float], known: dict[int, float], frames: range, bend: float, reach: int
-) -> None:
-    """Find the lowest curve above heights that accelerates downward by no more than a limit.
-
-    At each frame it is the highest of parabolas that hang from the heights. If these are from
-    `bent_up`, with a smaller limit, it is not above what that was given.
-
-    Args:
-        heights: As there.
-        known: As there.
-        frames: As there.
-        bend: As there.
-        reach: As there.
-    """
-    for frame in frames:
-        if frame not in known:
-            around = range(frame - reach, frame + reach + 1, frames.step)
-            known[frame] = max(
-                [heights[other] - 0.5 * bend * (other - frame) ** 2 for other in around]
-            )
-
-
 def peaks(heights: Mapping[int, float], known: dict[int, float], frames: range, ease: int) -> None:
     """Find the maximum of heights around each of some frames (a dilation).
 
@@ -378,18 +328,18 @@ def averaged(heights: Mapping[int, float], time: float, ease: int, stride: int) 
     return total / weights
 
 
-def smoothed(places: Mapping[int, Vec], time: float, ease: int, stride: int) -> Vec:
+def smoothed(places: Mapping[int, Vec | None], time: float, ease: int, stride: int) -> Vec:
     """Return the mean of places around a time, with the window of `averaged`.
 
     Args:
-        places: The places by frame; some may be missing.
+        places: The places by frame; None where there is none.
         time: As there.
         ease: As there.
         stride: As there.
     """
     total, weights = ORIGIN, 0.0
     for number in range(ceil((time - ease) / stride), floor((time + ease) / stride) + 1):
-        place = places.get(number * stride)
+        place = places[number * stride]
         if place is not None:
             weight = cos(0.5 * pi * (number * stride - time) / ease) ** 2
             total = add(total, scaled(place, weight))

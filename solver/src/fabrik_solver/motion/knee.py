@@ -6,7 +6,6 @@ knee is made smooth, and the ankle gives: by least squares, in which each knee c
 its ankle would move.
 """
 
-from collections.abc import Sequence
 from math import sqrt
 
 from .easing import smooth
@@ -111,53 +110,6 @@ def clear(aside: float, size: float) -> float:
     ground: there its acceleration is that of a turn, and nothing to keep.
     """
     return 0.0 if size <= 0.0 else smooth(aside / (CLEAR * size))
-
-
-def steadied(
-    places: Sequence[float], weights: Sequence[float], bends: Sequence[float], stiff: float
-) -> list[float]:
-    """Return places as near to some as their weights ask, with accelerations near to some.
-
-    The sum of the weighted squares of what both are off by is least (as Whittaker, 1923).
-
-    Args:
-        places: The places, one for each frame.
-        weights: How much each counts.
-        bends: The second differences at all but the first and the last.
-        stiff: How much these count.
-    """
-    count = len(places)
-    middle, near, far = list(weights), [0.0] * count, [0.0] * count
-    for i in range(count - 2):
-        middle[i] += stiff
-        middle[i + 1] += 4.0 * stiff
-        middle[i + 2] += stiff
-        near[i] -= 2.0 * stiff
-        near[i + 1] -= 2.0 * stiff
-        far[i] += stiff
-    values = [w * location for w, location in zip(weights, places, strict=True)]
-    for i, bend in enumerate(bends):
-        values[i] += stiff * bend
-        values[i + 1] -= 2.0 * stiff * bend
-        values[i + 2] += stiff * bend
-    # The factors of a symmetric matrix with two bands beside its diagonal.
-    for i in range(count):
-        pivot = middle[i]
-        near_part, two = near[i] / pivot, far[i] / pivot
-        if i + 1 < count:
-            middle[i + 1] -= near_part * near[i]
-            near[i + 1] -= near_part * far[i]
-            values[i + 1] -= near_part * values[i]
-        if i + 2 < count:
-            middle[i + 2] -= two * far[i]
-            values[i + 2] -= two * values[i]
-        values[i] /= pivot
-        near[i], far[i] = near_part, two
-    for i in range(count - 2, -1, -1):
-        values[i] -= near[i] * values[i + 1]
-        if i + 2 < count:
-            values[i] -= far[i] * values[i + 2]
-    return values
 
 
 def moved(aside: float, more: float) -> float:

@@ -1,0 +1,207 @@
+"""The smoothest curve through time that is near to what is wanted and within bounds.
+
+Displacements of captured motion are asked for in this form (Gleicher, “Retargetting motion to new
+characters”, 1998; Lee and Shin, “A hierarchical approach to interactive motion editing”, 1999): the
+squares of their second differences are least, within what must hold at each frame.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from math import inf, isfinite
+from typing import NamedTuple
+
+CHANCES = 20
+"""How often frames that break a bound, or are held without need, may change together without
+getting fewer; then one does at a time, which is sure to end."""
+
+ROUNDING = 1e-9
+"""How far a value may be beyond a bound by rounding, of the largest of all."""
+
+
+class Curve(NamedTuple):
+    """What is asked of a curve.
+
+    The sum of the weighted squares of its distances from the targets, and of its second differences
+    from those wanted times the stiffness, is to be least.
+
+    Attributes:
+        targets: The values that it is to have, one for each frame.
+        weights: How much each of these counts, at least 0, and more than 0 for two of them.
+        bends: The second differences that it is to have, at all frames but the first and the last.
+        stiffness: How much these count.
+    """
+
+    targets: Sequence[float]
+    weights: Sequence[float]
+    bends: Sequence[float]
+    stiffness: float
+
+
+def smoothest(curve: Curve, lows: Sequence[float] = (), highs: Sequence[float] = ()) -> list[float]:
+    """Return the curve that meets a request within bounds, exactly.
+
+    By block principal pivoting (Júdice and Pires, “A block principal pivoting algorithm for
+    large-scale strictly monotone linear complementarity problems”, 1994).
+
+    Args:
+        curve: What is asked of it.
+        lows: The least value at each frame; none without bounds.
+        highs: The greatest value at each frame, not below these; none without bounds.
+    """
+    count = len(curve.targets)
+    matrix, wanted = _normal_equations(curve)
+    lows, highs = lows or [-inf] * count, highs or [inf] * count
+    sizes = [abs(value) for value in (*curve.targets, *lows, *highs) if isfinite(value)]
+    near = ROUNDING * max(sizes, default=0.0)
+    sides = [0] * count
+    chances, fewest = CHANCES, count + 1
+    while True:
+        fixed = [
+            low if side < 0 else high for side, low, high in zip(sides, lows, highs, strict=True)
+        ]
+        values = _solved(*_held(matrix, wanted, sides, fixed))
+        changes = _changes(matrix, wanted, sides, values, (lows, highs), near)
+        if not changes:
+            return values
+        if len(changes) < fewest:
+            chances, fewest = CHANCES, len(changes)
+        else:
+            chances -= 1
+        for i, side, _ in _worst(changes) if chances > 0 else changes[-1:]:
+            sides[i] = side
+
+
+def cubic(values: Sequence[float], share: float) -> float:
+    """Return a value between the second and the third of four (Catmull and Rom, 1974).
+
+    Args:
+        values: Those at four frames.
+        share: The place between the second and the third, from 0 to 1.
+    """
+    a, b, c, d = values
+    third = 3.0 * (b - c) + d - a
+    return b + 0.5 * share * (c - a + share * (2.0 * a - 5.0 * b + 4.0 * c - d + share * third))
+
+
+Bands = tuple[list[float], list[float], list[float]]
+
+
+def _normal_equations(curve: Curve) -> tuple[Bands, list[float]]:
+    """Return the diagonal of the matrix and its two bands beside it, and the right side."""
+    count, stiff = len(curve.targets), curve.stiffness
+    middle, near, far = list(curve.weights), [0.0] * count, [0.0] * count
+    values = [w * target for w, target in zip(curve.weights, curve.targets, strict=True)]
+    for i, bend in enumerate(curve.bends):
+        middle[i] += stiff
+        middle[i + 1] += 4.0 * stiff
+        middle[i + 2] += stiff
+        near[i] -= 2.0 * stiff
+        near[i + 1] -= 2.0 * stiff
+        far[i] += stiff
+        values[i] += stiff * bend
+        values[i + 1] -= 2.0 * stiff * bend
+        values[i + 2] += stiff * bend
+    return (middle, near, far), values
+
+
+def _held(
+    matrix: Bands, wanted: Sequence[float], sides: Sequence[int], fixed: Sequence[float]
+) -> tuple[Bands, list[float]]:
+    """Return the equations in which some frames have fixed values."""
+    middle, near, far = [list(band) for band in matrix]
+    values, count = list(wanted), len(wanted)
+    for i in range(count):
+        if not sides[i]:
+            continue
+        for j, band in ((i - 2, far), (i - 1, near), (i + 1, near), (i + 2, far)):
+            if 0 <= j < count:
+                values[j] -= band[min(i, j)] * fixed[i]
+                band[min(i, j)] = 0.0
+        middle[i] = 1.0
+    for i in range(count):
+        if sides[i]:
+            values[i] = fixed[i]
+    return (middle, near, far), values
+
+
+def _solved(matrix: Bands, wanted: Sequence[float]) -> list[float]:
+    """Return the solution, by the factors L D Lᵀ of the matrix."""
+    middle, near, far = [list(band) for band in matrix]
+    values, count = list(wanted), len(wanted)
+    for i in range(count):
+        pivot = middle[i]
+        first, second = near[i] / pivot, far[i] / pivot
+        if i + 1 < count:
+            middle[i + 1] -= first * near[i]
+            near[i + 1] -= first * far[i]
+            values[i + 1] -= first * values[i]
+        if i + 2 < count:
+            middle[i + 2] -= second * far[i]
+            values[i + 2] -= second * values[i]
+        values[i] /= pivot
+        near[i], far[i] = first, second
+    for i in range(count - 2, -1, -1):
+        values[i] -= near[i] * values[i + 1]
+        if i + 2 < count:
+            values[i] -= far[i] * values[i + 2]
+    return values
+
+
+class Change(NamedTuple):
+    """A frame whose value is to be held by a bound, or freed.
+
+    Attributes:
+        frame: The frame.
+        side: 1 for the greatest value, -1 for the least, 0 to free it.
+        excess: By how much it breaks the bound.
+    """
+
+    frame: int
+    side: int
+    excess: float = 0.0
+
+
+def _worst(changes: Sequence[Change]) -> list[Change]:
+    """Return the changes, but of frames in a row that break a bound only the worst.
+
+    Held there, the curve is soon within the bound at the others.
+    """
+    kept: list[Change] = []
+    last = -2
+    for change in changes:
+        is_beside = change.frame == last + 1 and change.side == kept[-1].side != 0
+        last = change.frame
+        if not is_beside:
+            kept.append(change)
+        elif change.excess > kept[-1].excess:
+            kept[-1] = change
+    return kept
+
+
+def _changes(
+    matrix: Bands,
+    wanted: Sequence[float],
+    sides: Sequence[int],
+    values: Sequence[float],
+    bounds: tuple[Sequence[float], Sequence[float]],
+    rounding: float,
+) -> list[Change]:
+    """Return the frames that break a bound, or that one holds without need."""
+    middle, near, far = matrix
+    lows, highs = bounds
+    count = len(values)
+    changes: list[Change] = []
+    for i, value in enumerate(values):
+        if sides[i]:
+            pull = middle[i] * value - wanted[i]
+            for j, band in ((i - 2, far), (i - 1, near), (i + 1, near), (i + 2, far)):
+                if 0 <= j < count:
+                    pull += band[min(i, j)] * values[j]
+            if sides[i] * pull > rounding * middle[i]:
+                changes.append(Change(i, 0))
+        elif value < lows[i] - rounding:
+            changes.append(Change(i, -1, lows[i] - value))
+        elif value > highs[i] + rounding:
+            changes.append(Change(i, 1, value - highs[i]))
+    return changes
