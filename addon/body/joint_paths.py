@@ -5,7 +5,7 @@ NumPy compares them all at once, because a rig has hundreds of candidate bones f
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from math import ceil
 from typing import Final, cast
 
@@ -56,7 +56,7 @@ class JointPaths:
         self,
         last: bpy.types.Bone,
         beside: Sequence[bpy.types.Bone],
-        is_named: Callable[[bpy.types.Bone], bool],
+        named: Collection[str],
     ) -> Iterator[tuple[bpy.types.Bone, float, Vector]]:
         """Yield the bones whose head is at the end of a limb's last bone.
 
@@ -66,8 +66,8 @@ class JointPaths:
         Args:
             last: The last bone.
             beside: The candidates for its hand or foot.
-            is_named: Whether a candidate is named after the limb. It then counts where it is at
-                rest, wherever the importer has put the tail.
+            named: Those that are named after the limb. They count where they are at rest, wherever
+                the importer has put the tail.
         """
         bone_above = cast("bpy.types.Bone", last.parent)
         indices = [self._index[bone.name] for bone in beside]
@@ -78,15 +78,12 @@ class JointPaths:
         tail = to_last @ last.tail_local
         away = np.linalg.norm(self._rest[indices] - np.array(last.tail_local), axis=1)
         is_tail = away <= SAME_PLACE * tail.length
-        joints = np.array(
-            [
-                tail if at_tail or not is_named(bone) else to_last @ bone.head_local
-                for bone, at_tail in zip(beside, is_tail, strict=True)
-            ]
-        ).reshape(-1, 3)
-        named = np.array([is_named(bone) for bone in beside], bool)
+        is_named = np.array([bone.name in named for bone in beside], bool)
+        joints = np.tile(np.array(tail), (len(beside), 1))
+        for k in np.flatnonzero(is_named & ~is_tail):
+            joints[k] = to_last @ beside[k].head_local
         rest_sizes = np.linalg.norm(joints, axis=1)
-        is_end = (is_tail | named) & (least <= rest_sizes) & (rest_sizes <= most)
+        is_end = (is_tail | is_named) & (least <= rest_sizes) & (rest_sizes <= most)
         offs = np.zeros(len(beside))
         if self._poses:
             positions = self._places(last, indices)
@@ -102,7 +99,7 @@ class JointPaths:
             swaying = self._places(bone_above, indices)
             sways = np.linalg.norm(swaying - np.median(swaying, axis=0), axis=2).max(axis=0)
             moves = sways > limits
-            is_end = is_long & np.where(moves, near & (named | (worst <= STAYS * sways)), is_end)
+            is_end = is_long & np.where(moves, near & (is_named | (worst <= STAYS * sways)), is_end)
             joints[moves], offs[moves] = middles[moves], worst[moves] / sways[moves]
         for k in np.flatnonzero(is_end):
             yield beside[k], float(offs[k]), Vector(joints[k].tolist())

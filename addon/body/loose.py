@@ -7,7 +7,7 @@ else tells that they belong together, as the tail of a last bone may lie anywher
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from functools import partial
+from functools import cache
 from typing import Final, cast
 
 import bpy
@@ -65,11 +65,12 @@ def loose_ends(
         if (last.head_local - before.head_local).length < SMALL * size:
             continue
         beside = _beside(last, before, children, names)
-        for one, off, joint in paths.joints(last, beside, partial(_names_end, last)):
+        named = _named_ends(last, beside)
+        for one, off, joint in paths.joints(last, beside, named):
             tip = _tip(last, children.get(last.name, ()), joint)
             end = LooseEnd(one.name, last.name, vector(joint), tip)
             count = len(below[one.name])
-            is_named = _names_end(last, one)
+            is_named = one.name in named
             # What ends a limb by its name ends the last of its bones.
             depth = -len(before.parent_recursive) if is_named else 0
             found.append(((not is_named, depth, count == 0, round(off, 2), -count), end))
@@ -115,15 +116,18 @@ def _children_and_below(
     return children, below
 
 
-def _names_end(last: bpy.types.Bone, end: bpy.types.Bone) -> bool:
-    """Return whether a deforming bone is named after the limb of a last bone, so ends it.
+def _named_ends(last: bpy.types.Bone, ends: Iterable[bpy.types.Bone]) -> set[str]:
+    """Return the deforming bones that are named after the limb of a last bone, so may end it.
 
     Files may store no animation, and where a last bone ends is an importer's guess.
     """
     limb = _named_limb(last.name)
-    return limb is not None and end.use_deform and _named_limb(end.name) == limb
+    if limb is None:
+        return set()
+    return {end.name for end in ends if end.use_deform and _named_limb(end.name) == limb}
 
 
+@cache
 def _named_limb(name: str) -> tuple[bool, int, frozenset[str]] | None:
     """Return the limb that a bone is named after, as whether it is a leg, its side, and its row.
 
