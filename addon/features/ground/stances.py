@@ -58,7 +58,7 @@ less than that of a run."""
 STRIDE = 1.0
 """How many seconds a stride is taken to last: in so many a knee bends once at least."""
 
-LOOKED_AT = 1.0 / 60.0
+LOOKED_AT = 1.0 / 30.0
 """The time between the frames at which the knee's axis is looked at, in seconds."""
 
 SAME = 1e-6
@@ -203,10 +203,14 @@ class FootClip:
         return mat_apply(self.inputs.frames[sample.under][0], sample.root)
 
     def flexion(self, time: float) -> Vec:
-        """Return the axis about which the knee flexes around a time, 0 if nothing tells."""
+        """Return the axis about which the knee flexes around a time, 0 if nothing tells.
+
+        It flexes much farther than a capture overextends it, so a stride shows which way it bends,
+        whatever the rest pose and single frames suggest.
+        """
         rate = self.contact_track.track.rate
         stride = max(1, round(LOOKED_AT * rate))
-        ease = stride * max(2, round(0.5 * STRIDE * rate / stride))
+        ease = stride * max(2, round(STRIDE * rate / stride))
         return shape.smoothed(self._flexions, time, ease, stride)
 
     def _flexion(self, frame: int) -> Vec | None:

@@ -6,7 +6,7 @@ import random
 from collections.abc import Iterable
 from functools import cache
 from itertools import pairwise
-from math import atan, ceil, floor, pi, radians, sin
+from math import atan, atan2, ceil, floor, pi, radians, sin
 from typing import Any
 
 import bpy
@@ -761,6 +761,22 @@ def test_knees_that_pass_behind_their_line_do_not_turn_on_a_floor_as_captured() 
     after = joints_at(rig)
     for side, leg in LEGS.items():
         assert max(swivel(after, leg)) < 1.5 * max(swivel(before, leg)), side
+
+
+def test_knees_that_a_capture_overextends_turn_no_farther_on_stairs() -> None:
+    """At heel strike those of this one, over force plates, are 14° behind their line."""
+    rig = imported("grf_walk_floor.bvh", global_scale=0.01, update_scene_fps=True)
+    play_at(rig, 60)
+    leg = ("femur_l", "tibia_l", "foot_l")
+    before = toes_at(rig, leg, frames_of(rig))
+    stairs = make_ground(lambda x, _y: 0.16 * min(max(floor((x - 0.5) / 0.42), 0), 5))
+    start, end = before["femur_l"][0], before["femur_l"][-1]
+    stairs.location = (start.x, start.y, 0.0)
+    stairs.rotation_euler.z = atan2(end.y - start.y, end.x - start.x)
+    give_targets(rig, ["foot_l", "foot_r"])
+    put_feet_on(stairs, rig, "pelvis")
+    after = toes_at(rig, leg, frames_of(rig))
+    assert max(swivel(after, leg)) < 1.5 * max(swivel(before, leg))
 
 
 def joints_at(rig: bpy.types.Object) -> dict[str, list[Vector]]:
