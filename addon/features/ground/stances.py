@@ -58,7 +58,7 @@ less than that of a run."""
 STRIDE = 1.0
 """How many seconds a stride is taken to last: in so many a knee bends once at least."""
 
-LOOKED_AT = 1.0 / 30.0
+LOOKED_AT = 1.0 / 60.0
 """The time between the frames at which the knee's axis is looked at, in seconds."""
 
 SAME = 1e-6
@@ -150,6 +150,7 @@ class FootClip:
         self.flats = Column(self._flat)
         self.legs = Column(self._leg)
         self._flexions = Column(self._flexion)
+        self._bends = Column(self._bend)
         self.jumps = Column(self._jump)
         self._gone: dict[tuple[int, int], list[float]] = {}
         self._standing = Column(self._stands)
@@ -203,18 +204,29 @@ class FootClip:
         return mat_apply(self.inputs.frames[sample.under][0], sample.root)
 
     def flexion(self, time: float) -> Vec:
-        """Return the axis about which the knee flexes around a time, 0 if nothing tells.
+        """Return the axis about which the knee flexes around a time, 0 if nothing tells."""
+        return self._smoothed(self._bends, time, 0.5)
+
+    def _smoothed(self, axes: Column[int, Vec | None], time: float, strides: float) -> Vec:
+        """Return the mean of axes as many strides before and after a time."""
+        rate = self.contact_track.track.rate
+        stride = max(1, round(LOOKED_AT * rate))
+        ease = stride * max(2, round(strides * STRIDE * rate / stride))
+        return shape.smoothed(axes, time, ease, stride)
+
+    def _bend(self, frame: int) -> Vec | None:
+        """Return the same at a frame, 0 if the knee is overextended, None beyond the clip.
 
         It flexes much farther than a capture overextends it, so a stride shows which way it bends,
         whatever the rest pose and single frames suggest.
         """
-        rate = self.contact_track.track.rate
-        stride = max(1, round(LOOKED_AT * rate))
-        ease = stride * max(2, round(STRIDE * rate / stride))
-        return shape.smoothed(self._flexions, time, ease, stride)
+        axis = self._flexions[frame]
+        if axis is None or dot(axis, self._smoothed(self._flexions, frame, 1.0)) > 0.0:
+            return axis
+        return ORIGIN
 
     def _flexion(self, frame: int) -> Vec | None:
-        """Return the same at a frame, None beyond the clip."""
+        """Return the axis of a frame, as long as the knee is off its line, None beyond the clip."""
         if not self.first <= frame <= self.last:
             return None
         sample = self.contact_track.track.samples[frame]
