@@ -122,7 +122,7 @@ class GroundGoal:
             return aim
         key, shift_at = hip or (None, lambda _: ORIGIN)
         knees = self._knees_of_stances
-        if knees is None or knees.stances is not stances or knees.key != key:
+        if knees is None or knees.stances is not stances or knees.key is not key:
             knees = self._knees_of_stances = Knees(stances, key, _inner(chain, stances))
         aim, gate = knees.eased(snapshot.time, aim, root, shift_at)
         if gate == 0.0 or chain.pole is not None:

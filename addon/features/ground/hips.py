@@ -250,7 +250,7 @@ class HipPath(Column[float, Vec]):
         looked = range(first * self._stride, last_node * self._stride + 1, self._stride)
         around = _wider(looked, self._near)
         clips = [stance.clip for stance in stances]
-        self._key = limits, clips, [stance.between(around) for stance in stances]
+        self._key = limits, clips, around, [stance.between(around) for stance in stances]
         if last is not None and last._key == self._key:  # The ground has changed elsewhere only.
             self._follows.keep(last._follows, around)
             self._asked.keep(last._asked, looked)
