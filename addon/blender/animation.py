@@ -175,21 +175,6 @@ def frames_beyond_keys(curve: bpy.types.FCurve, start: int, end: int) -> tuple[i
     )
 
 
-def curves_of(
-    ob: bpy.types.Object, path: str, count: int, everywhere: bool
-) -> list[dict[int, Any]]:
-    """Return the effective F-curves of a property by array index, for each action with any.
-
-    Args:
-        ob: The object.
-        path: The data path of the property.
-        count: The number of its components.
-        everywhere: Whether to search all actions in the file, or only those the object uses.
-    """
-    by_clip = [channel_of_clip(curves, path, count) for curves in clips_of(ob, everywhere)]
-    return [curves for curves in by_clip if curves]
-
-
 def clips_of(ob: bpy.types.Object, everywhere: bool) -> list[Any]:
     """Return the F-curves of each action of an object, or of each action in the file."""
     if everywhere:

@@ -15,6 +15,7 @@ from fabrik_solver import ROUNDED, is_on_target
 from fabrik_solver.core.vectors import Vec
 
 from ..blender.access import pose_bones
+from ..blender.moving import place_of
 from ..blender.skeleton import vector
 from ..plan.chain_plan import ChainPlan, Report
 from ..plan.unit import Unit
@@ -76,8 +77,4 @@ def _shown_target(depsgraph: bpy.types.Depsgraph, chain: ChainPlan) -> Vec | Non
     is_moved = chain.foot >= 0 or chain.offset or chain.target_tie or chain.goal_source
     if point is None or is_moved or not chain.is_late:
         return None
-    shown: Any = point.object.evaluated_get(depsgraph)
-    world = shown.matrix_world
-    if point.skeleton is None:
-        return vector(world.translation)
-    return vector(world @ pose_bones(shown)[point.bone].head)
+    return place_of(depsgraph, point)[1]

@@ -199,9 +199,9 @@ def _moves_by_itself(held: Held, start: float, end: float) -> bool:
     path = f"{bone.path_from_id()}." if bone else ""
     return any(
         _changes(curve, start, end)
+        for clip in animation.clips_of(held.object, everywhere=False)
         for name, size in ALL_CHANNELS
-        for curves in animation.curves_of(held.object, path + name, size, everywhere=False)
-        for curve in curves.values()
+        for curve in animation.channel_of_clip(clip, path + name, size).values()
     )
 
 
