@@ -57,18 +57,14 @@ def ancestors(ob: bpy.types.Object) -> Iterator[bpy.types.Object]:
         above = above.parent
 
 
-def parents(node: Node) -> Iterator[Node]:
-    """Yield the parent of an object, or the armature object and the parent bone of a bone."""
+def parents(node: Node) -> list[Node]:
+    """Return the parent of an object, or the armature object and the parent bone of a bone."""
     ob, bone = node
     if bone < 0:
         parent = parent_of(ob)
-        if parent is not None:
-            yield parent
-        return
-    yield ob, -1
+        return [] if parent is None else [parent]
     parent_bone = skeleton_of(ob).parents[bone]
-    if parent_bone >= 0:
-        yield ob, parent_bone
+    return [(ob, -1)] if parent_bone < 0 else [(ob, -1), (ob, parent_bone)]
 
 
 def deformers(ob: bpy.types.Object) -> list[bpy.types.Object]:

@@ -392,11 +392,10 @@ class Order:
 
     def _constraints(self, node: Node) -> list[tuple[Any, list[Node]]]:
         """Return the native constraints of an unsolved node, each with its sources."""
-        if self._is_posed(node) or node[1] == SHAPE:
-            return []
         if node not in self._native:
-            constraints = dict.fromkeys([*self._acting_on(node), *self._native_ik_of(node)])
-            self._native[node] = [(con, constraint_sources(con)) for con in constraints]
+            is_unsolved = node[1] != SHAPE and not self._is_posed(node)
+            acting = [*self._acting_on(node), *self._native_ik_of(node)] if is_unsolved else []
+            self._native[node] = [(con, constraint_sources(con)) for con in dict.fromkeys(acting)]
         return self._native[node]
 
     def _acting_on(self, node: Node) -> list[Any]:
@@ -495,7 +494,8 @@ class Order:
 
     def _late_drivers(self, node: Node) -> Iterator[Late]:
         """Yield a node's late input if something solved drives it."""
-        behind = self._units_behind(self._driving(node))
+        driving = self._driving(node)
+        behind = self._units_behind(driving) if driving else None
         if behind:
             name = _owner(node).name
             note = msg(
@@ -585,7 +585,7 @@ class Order:
             yield ob, -1
             yield from shape_sources(ob)
             return
-        yield from self._counted(node, [*parents(node)])
+        yield from self._counted(node, parents(node))
         yield from self._driving(node)
         for _, sources in self._constraints(node):
             yield from sources

@@ -282,17 +282,18 @@ def words_of(name: str) -> tuple[str, ...]:
         if known[0] in "lr" and known[1:] in KNOWN and known not in KNOWN:
             parts.append(known[0])
             known = known[1:]
-        parts += COMPOUNDS.get(known, known).split() + twist
+        parts += (*COMPOUNDS.get(known, known).split(), *twist)
     return tuple(parts)
 
 
-def _without_twist(word: str) -> tuple[str, list[str]]:
-    """Return a word without one that tells a twist and is written as one with it, and that one."""
+@cache
+def _without_twist(word: str) -> tuple[str, tuple[str, ...]]:
+    """Split a word such as ``forearmtwist`` into the limb and the word for a twist, if any."""
     for twist in TWIST:
         stem = word.replace(twist, "")
         if stem in KNOWN or (stem[:1] in ("l", "r") and stem[1:] in KNOWN):
-            return stem, [twist] if stem != word else []
-    return word, []
+            return stem, (twist,) if stem != word else ()
+    return word, ()
 
 
 def side_of(name: str) -> int:
