@@ -186,8 +186,14 @@ LOCAL_SPACES = ("LOCAL", "LOCAL_WITH_PARENT")
 SPACES = ("WORLD", "POSE", *LOCAL_SPACES)
 """The spaces of constraints that depend only on a bone."""
 
+CUSTOM = "CUSTOM"
+"""The space of another object or bone."""
+
 LIMITS = ("LIMIT_LOCATION", "LIMIT_ROTATION", "LIMIT_SCALE")
 """The constraints without a target whose effect can be computed."""
+
+COMPUTED = ("COPY_SCALE", "DAMPED_TRACK", "LIMIT_DISTANCE", "STRETCH_TO", *LIMITS)
+"""Further constraints of bones that can be computed with all of their settings."""
 
 CHILD_OF_PARTS = [
     f"use_{part}_{axis}" for part in ("location", "rotation", "scale") for axis in "xyz"
@@ -229,6 +235,13 @@ def constraint_point(con: Any) -> Point | None:
     return target_point(getattr(con, "target", None), getattr(con, "subtarget", ""))
 
 
+def space_point(con: Any) -> Point | None:
+    """Return the object or bone whose space a constraint uses; None without one."""
+    if CUSTOM not in (con.owner_space, con.target_space):
+        return None
+    return target_point(con.space_object, con.space_subtarget)
+
+
 def target_point(ob: Any, name: str) -> Point | None:
     """Return an object, or its bone with a name; None without an object."""
     if ob is None:
@@ -252,7 +265,7 @@ def is_predictable(con: Any, on_bone: bool) -> bool:
     if not _has_known_spaces(con, on_bone):
         return False
     kind = con.type
-    if getattr(con, "head_tail", 0.0) != 0.0 or getattr(con, "use_bbone_shape", False):
+    if getattr(con, "use_bbone_shape", False):
         return False
     if kind == "ARMATURE":
         return not any([_bends(target) for target in con.targets])
@@ -266,7 +279,7 @@ def is_predictable(con: Any, on_bone: bool) -> bool:
         return kind == "CHILD_OF" and all(getattr(con, part) for part in CHILD_OF_PARTS)
     if kind == "COPY_ROTATION":
         return con.mix_mode != "OFFSET"
-    return kind in ("COPY_SCALE", "DAMPED_TRACK", *LIMITS)
+    return kind in COMPUTED
 
 
 def _bends(target: Any) -> bool:
@@ -282,12 +295,15 @@ def _names_vertices(con: Any) -> bool:
 
 
 def _has_known_spaces(con: Any, on_bone: bool) -> bool:
-    if con.owner_space != "WORLD" and not (on_bone and con.owner_space in SPACES):
+    # Blender doesn't offer a custom space for Armature constraints, and keeps none for them.
+    has_custom = con.type != "ARMATURE" and space_point(con) is not None
+    spaces = (*SPACES, CUSTOM) if has_custom else SPACES
+    if con.owner_space != "WORLD" and not (on_bone and con.owner_space in spaces):
         return False
     if con.type in (*LIMITS, "ARMATURE") or con.target_space == "WORLD":
         return True
     point = constraint_point(con)
-    return con.target_space in SPACES and point is not None and point.bone >= 0
+    return con.target_space in spaces and point is not None and point.bone >= 0
 
 
 def limits_own_channels(con: Any) -> bool:

@@ -12,6 +12,7 @@ from fabrik_solver import Local
 from fabrik_solver.core.constraints import (
     BoneConstraint,
     BoneOf,
+    Bulge,
     Constraint,
     CopyLocation,
     CopyRotation,
@@ -20,11 +21,13 @@ from fabrik_solver.core.constraints import (
     DampedTrack,
     Flags,
     FollowingBone,
+    LimitDistance,
     LimitLocation,
     LimitRotation,
     LimitScale,
     Order,
     Range,
+    StretchTo,
 )
 from fabrik_solver.core.deformation import Armature, DeformBone, Envelope
 from fabrik_solver.core.vectors import Vec
@@ -35,6 +38,7 @@ from ..blender.relations import (
     active_constraints,
     constraint_point,
     is_predictable,
+    space_point,
     target_point,
 )
 from ..blender.rotation import EULER_AXES, EULER_ORDERS, KIND_OF
@@ -56,6 +60,8 @@ class Step(NamedTuple):
         target_space: The target space.
         moving: The target bones of an Armature constraint.
         influence: Its influence.
+        along: How far along its target it aims, from the head at 0 to the tail at 1.
+        custom: The object or bone of its custom space.
     """
 
     constraint: Constraint | None
@@ -64,6 +70,8 @@ class Step(NamedTuple):
     target_space: str = "WORLD"
     moving: Sequence[Point] = ()
     influence: float = 1.0
+    along: float = 0.0
+    custom: Point | None = None
 
 
 class Follower(NamedTuple):
@@ -154,12 +162,12 @@ class Followers:
     def _add(self, bone: int, follower: Follower) -> None:
         """Add a bone to `bones`, if its frame depends only on other bones of the armature."""
         constraints: list[BoneConstraint] = []
-        for con, space, target, target_space, moving, influence in follower.steps:
+        for con, space, target, target_space, moving, influence, along, custom in follower.steps:
             is_inside = target is None or (target.bone >= 0 and target.uid == self._rig.uid)
-            if con is None or moving or not is_inside:
+            if con is None or moving or custom is not None or not is_inside:
                 return
-            target_bone = None if target is None else self._bone_of(target.bone)
-            constraints.append(BoneConstraint(con, space, target_bone, target_space, influence))
+            bone_of = None if target is None else self._bone_of(target.bone)
+            constraints.append(BoneConstraint(con, space, bone_of, target_space, influence, along))
         if follower.local is not None:
             self.bones[bone] = FollowingBone(self._bone_of(bone), follower.local, constraints)
 
@@ -205,8 +213,9 @@ def follower_of(owner: Any, is_pulled: bool) -> Follower:
         point, has_target = constraint_point(con), con.type not in LIMITS
         if point is not None or not has_target:  # Without a target it has no effect.
             space = con.target_space if has_target else "WORLD"
-            read = read_constraint(con, owner)
-            steps.append(Step(read, con.owner_space, point, space, influence=con.influence))
+            read, influence = read_constraint(con, owner), con.influence
+            along, custom = getattr(con, "head_tail", 0.0), space_point(con)
+            steps.append(Step(read, con.owner_space, point, space, (), influence, along, custom))
     return Follower(steps, last >= 0)
 
 
@@ -217,24 +226,71 @@ def read_constraint(con: Any, owner: Any) -> Constraint:
         con: The constraint.
         owner: The bone or object that has it.
     """
-    kind = con.type
-    if kind == "COPY_LOCATION":
-        return CopyLocation(_used(con), _signs(con), con.use_offset)
-    if kind == COPY_ROTATION:
-        return CopyRotation(_used(con), _signs(con), con.mix_mode, _order(con, owner))
-    if kind == "COPY_SCALE":
-        return CopyScale(_used(con), con.power, con.use_make_uniform, con.use_offset, con.use_add)
-    if kind == "DAMPED_TRACK":
-        return DampedTrack(AXES[con.track_axis.removeprefix("TRACK_")])
-    if kind == "LIMIT_LOCATION":
-        return LimitLocation(range_of(con))
-    if kind == "LIMIT_ROTATION":
-        used = con.use_limit_x, con.use_limit_y, con.use_limit_z
-        least, most = (con.min_x, con.min_y, con.min_z), (con.max_x, con.max_y, con.max_z)
-        return LimitRotation(used, least, most, con.use_legacy_behavior, _order(con, owner))
-    if kind == "LIMIT_SCALE":
-        return LimitScale(range_of(con))
+    return READERS[con.type](con, owner)
+
+
+def _copy_location(con: Any, _owner: Any) -> Constraint:
+    return CopyLocation(_used(con), _signs(con), con.use_offset)
+
+
+def _copy_rotation(con: Any, owner: Any) -> Constraint:
+    return CopyRotation(_used(con), _signs(con), con.mix_mode, _order(con, owner))
+
+
+def _copy_scale(con: Any, _owner: Any) -> Constraint:
+    return CopyScale(_used(con), con.power, con.use_make_uniform, con.use_offset, con.use_add)
+
+
+def _copy_transforms(con: Any, _owner: Any) -> Constraint:
     return CopyTransforms(con.remove_target_shear)
+
+
+def _damped_track(con: Any, _owner: Any) -> Constraint:
+    return DampedTrack(AXES[con.track_axis.removeprefix("TRACK_")])
+
+
+def _limit_distance(con: Any, _owner: Any) -> Constraint:
+    return LimitDistance(
+        con.distance,
+        con.limit_mode != "LIMITDIST_OUTSIDE",
+        con.limit_mode != "LIMITDIST_INSIDE",
+    )
+
+
+def _limit_location(con: Any, _owner: Any) -> Constraint:
+    return LimitLocation(range_of(con))
+
+
+def _limit_rotation(con: Any, owner: Any) -> Constraint:
+    used = con.use_limit_x, con.use_limit_y, con.use_limit_z
+    least, most = (con.min_x, con.min_y, con.min_z), (con.max_x, con.max_y, con.max_z)
+    return LimitRotation(used, least, most, con.use_legacy_behavior, _order(con, owner))
+
+
+def _limit_scale(con: Any, _owner: Any) -> Constraint:
+    return LimitScale(range_of(con))
+
+
+def _stretch_to(con: Any, _owner: Any) -> Constraint:
+    least = min(con.bulge_min, 1.0) if con.use_bulge_min else -1.0
+    most = max(con.bulge_max, 1.0) if con.use_bulge_max else -1.0
+    limits = Bulge(least, most, con.bulge_smooth)
+    return StretchTo(con.keep_axis, con.rest_length, con.volume, con.bulge, limits)
+
+
+READERS: dict[str, Callable[[Any, Any], Constraint]] = {
+    "COPY_LOCATION": _copy_location,
+    COPY_ROTATION: _copy_rotation,
+    "COPY_SCALE": _copy_scale,
+    "COPY_TRANSFORMS": _copy_transforms,
+    "DAMPED_TRACK": _damped_track,
+    "LIMIT_DISTANCE": _limit_distance,
+    "LIMIT_LOCATION": _limit_location,
+    "LIMIT_ROTATION": _limit_rotation,
+    "LIMIT_SCALE": _limit_scale,
+    "STRETCH_TO": _stretch_to,
+}
+"""By the type of a constraint, the function that reads its settings from it and its owner."""
 
 
 def read_armature(con: Any, owner: Any) -> tuple[Armature, list[Point]]:

@@ -15,7 +15,12 @@ from typing import Any, TypeVar, cast
 import bpy
 
 from fabrik_solver import WHOLE, Frame, Local, bone_frame, frame_in, inverse, point_in
-from fabrik_solver.core.constraints import ConstrainedPose, ConstraintSpaces, influenced
+from fabrik_solver.core.constraints import (
+    ConstrainedPose,
+    ConstraintSpaces,
+    along_bone,
+    influenced,
+)
 from fabrik_solver.core.deformation import Armature, PosedBone
 from fabrik_solver.core.vectors import (
     ORIGIN,
@@ -36,7 +41,7 @@ from ..plan.plan import Plan
 from ..plan.results import SolveResult
 from ..settings.properties import AnimatedSettings, FabrikConstraint
 from .armature import Evaluated, FkPose
-from .following import follower_of, read_armature, read_constraint
+from .following import Step, follower_of, read_armature, read_constraint
 from .read import SceneSnapshot
 
 
@@ -246,12 +251,21 @@ class SolvedScene:
         world = self.world(point.object, point.uid)
         return point_in(world, self.frame(point.skeleton, point.bone)[1])
 
-    def place(self, point: Point) -> Frame:
-        """Return the frame of a target in world space."""
+    def place(self, point: Point, along: float = 0.0) -> Frame:
+        """Return the frame of a target in world space.
+
+        Args:
+            point: The target.
+            along: How far its origin is moved along a bone, relative to the bone's length.
+        """
         world = self.world(point.object, point.uid)
         if point.skeleton is None:
             return world
-        return frame_in(world, self.frame(point.skeleton, point.bone))
+        return frame_in(world, self._aimed_at(point.skeleton, point.bone, along))
+
+    def _aimed_at(self, rig: Skeleton, bone: int, along: float) -> Frame:
+        frame = self.frame(rig, bone)
+        return along_bone(frame, rig.bone(bone).length * along) if along else frame
 
     def frame(self, rig: Skeleton, bone: int) -> Frame:
         """Return the frame of a bone in armature space."""
@@ -316,20 +330,23 @@ class SolvedScene:
             return frame
         world = self.world(rig.object, rig.uid)
         spaces = ConstraintSpaces(rig.bone(bone), rig.rest_frame(bone), parent, world)
-        for con, owner_space, target, target_space, moving, influence in follower.steps:
+        for step in follower.steps:
+            con, owner_space = step.constraint, step.owner_space
             if con is None:
                 frame = pose.now.frame(bone)[0], frame[1]
                 continue
+            custom = WHOLE if step.custom is None else self.place(step.custom)
+            spaces.custom = custom
             try:
                 if isinstance(con, Armature):
                     at = spaces.seen(frame, owner_space)[1]
                     bound = at if con.bound_at is None else point_in(world, con.bound_at)
-                    source = self._motion(con, moving, bound)
+                    source = self._motion(con, step.moving, bound)
                 else:
-                    source = WHOLE if target is None else self._source(rig, target, target_space)
+                    source = self._source(step, custom)
             except ValueError:  # Something has zero scale.
                 continue
-            frame = spaces.constrained(con, owner_space, frame, source, influence)
+            frame = spaces.constrained(con, owner_space, frame, source, step.influence)
         return frame
 
     def _shown_frame(self, pose: SolvedPose, bone: int, parent: Frame) -> Frame | None:
@@ -340,20 +357,27 @@ class SolvedScene:
             return None
         return frame_in(parent, frame_in(inverse(shown_parent), pose.now.frame(bone)))
 
-    def _source(self, rig: Skeleton, point: Point, space: str) -> Frame:
+    def _source(self, step: Step, custom: Frame) -> Frame:
         """Return the frame of a constraint's target in its target space.
+
+        Args:
+            step: The constraint.
+            custom: The frame of its custom space in world space.
 
         Raises:
             ValueError: If that space has zero scale.
         """
+        point, space = step.target, step.target_space
+        if point is None:
+            return WHOLE
         if space == "WORLD" or point.skeleton is None:
-            return self.place(point)
+            return self.place(point, step.along)
         rig, bone = point.skeleton, point.bone
         above = rig.parents[bone]
         parent = WHOLE if above < 0 else self.frame(rig, above)
         world = self.world(point.object, point.uid)
-        spaces = ConstraintSpaces(rig.bone(bone), rig.rest_frame(bone), parent, world)
-        return spaces.seen(self.frame(rig, bone), space)
+        spaces = ConstraintSpaces(rig.bone(bone), rig.rest_frame(bone), parent, world, custom)
+        return spaces.seen(self._aimed_at(rig, bone, step.along), space)
 
     def _motion(self, con: Armature, moving: Sequence[Point], point: Vec) -> Frame:
         """Return the world-space motion of an Armature constraint's targets at a point.
@@ -422,7 +446,8 @@ class SolvedScene:
         if con.type == "ARMATURE":
             armature, moving = read_armature(con, copy)
             return armature.apply(world, self._motion(armature, moving, world[1]))
-        frame = self.place(cast(Point, constraint_point(con)))
+        point = cast(Point, constraint_point(con))
+        frame = self.place(point, getattr(con, "head_tail", 0.0))
         if con.type == "CHILD_OF":
             return frame_in(frame, frame_in(matrix_frame(con.inverse_matrix), world))
         return read_constraint(con, copy).apply(world, frame)

@@ -8,21 +8,25 @@ which takes longer than all the rest.
 """
 
 from collections.abc import Callable
-from math import cbrt, tau
+from math import atan, cbrt, pi, sqrt, tau
 from typing import final
 
 from .bones import Bone, Local, bone_frame, in_local_space, out_of_local_space, squared
 from .euler import euler_matrix, euler_pair
-from .frames import WHOLE, Frame, frame_in, inverse, mixed
+from .frames import WHOLE, Frame, frame_in, inverse, mixed, point_in
 from .vectors import (
     ORIGIN,
     Mat3,
     Vec,
     add,
     any_perpendicular,
+    cross,
+    length,
     mat_apply,
     mat_column_lengths,
+    mat_columns,
     mat_determinant,
+    mat_from_columns,
     mat_product,
     quat_between,
     quat_matrix,
@@ -193,6 +197,113 @@ class DampedTrack(Constraint):
         return mat_product(quat_matrix(turn), axes), head
 
 
+@final
+class LimitDistance(Constraint):
+    """Keeps the distance to its target, inside a sphere, outside it or on its surface."""
+
+    def __init__(self, distance: float, is_kept_inside: bool, is_kept_outside: bool) -> None:
+        """Set up the constraint.
+
+        Args:
+            distance: The radius of the sphere.
+            is_kept_inside: Whether what is outside of the sphere moves to its surface.
+            is_kept_outside: Whether what is inside moves there.
+        """
+        self.distance = distance
+        self.is_kept_inside, self.is_kept_outside = is_kept_inside, is_kept_outside
+
+    def apply(self, frame: Frame, source: Frame) -> Frame:
+        """Return the owner's constrained frame (Blender's ``distlimit_evaluate``)."""
+        axes, head = frame
+        offset = sub(head, source[1])
+        distance = length(offset)
+        is_free = self.is_kept_inside if distance <= self.distance else self.is_kept_outside
+        is_free = is_free and not (self.is_kept_inside and self.is_kept_outside)
+        if is_free or distance == 0.0 or self.distance == 0.0:
+            return frame
+        return axes, add(source[1], scaled(offset, self.distance / distance))
+
+
+@final
+class Bulge:
+    """The limits of how far a stretched bone grows thicker or thinner; -1 without a limit."""
+
+    def __init__(self, least: float, most: float, smooth: float) -> None:
+        """Set up the limits.
+
+        Args:
+            least: The minimum factor, from 0 to 1.
+            most: The maximum factor, at least 1.
+            smooth: How smoothly they are approached, from 0 to 1.
+        """
+        self.least, self.most, self.smooth = least, most, smooth
+
+    def limited(self, bulge: float) -> float:
+        """Return a factor within the limits."""
+        limit = self.most if bulge > 1.0 else self.least
+        if limit < 0.0:
+            return bulge
+        hard = min(bulge, limit) if bulge > 1.0 else max(bulge, limit)
+        room = limit - 1.0
+        soft = 1.0 + (room * atan((bulge - 1.0) / room) * 2.0 / pi if room else 0.0)
+        return hard + (soft - hard) * self.smooth
+
+
+@final
+class StretchTo(Constraint):
+    """Points Y at its target and stretches as far as that, with the volume kept on the others."""
+
+    def __init__(
+        self, keep: str, rest_length: float, volume: str, bulge: float, limits: Bulge
+    ) -> None:
+        """Set up the constraint.
+
+        Args:
+            keep: Blender's ``keep_axis``: ``'PLANE_X'``, ``'PLANE_Z'`` or ``'SWING_Y'``.
+            rest_length: The distance at which the scale is 1; 0 for the one it has.
+            volume: Blender's ``volume``: ``'VOLUME_XZX'``, ``'VOLUME_X'``, ``'VOLUME_Z'`` or
+                ``'NO_VOLUME'``.
+            bulge: The exponent of the change of volume.
+            limits: The limits of that change.
+        """
+        self.keep, self.rest_length, self.volume = keep, rest_length, volume
+        self.bulge, self.limits = bulge, limits
+
+    def apply(self, frame: Frame, source: Frame) -> Frame:
+        """Return the owner's constrained frame (Blender's ``stretchto_evaluate``)."""
+        axes, head = frame
+        offset = sub(source[1], head)
+        ahead = unit(offset)
+        if self.keep == "SWING_Y":
+            axes = squared(axes, keep_scale=True)
+        x, y, z = mat_column_lengths(axes)
+        if ahead is None or y == 0.0:
+            return axes, head
+        distance = length(offset) / y
+        rest_length = self.rest_length or distance
+        bulge = self.limits.limited((rest_length / distance) ** self.bulge)
+        if self.volume == "VOLUME_XZX":
+            x, z = x * sqrt(bulge), z * sqrt(bulge)
+        elif self.volume == "VOLUME_X":
+            x *= bulge
+        elif self.volume == "VOLUME_Z":
+            z *= bulge
+        return scale_columns(self._facing(axes, ahead), (x, y * distance / rest_length, z)), head
+
+    def _facing(self, axes: Mat3, ahead: Vec) -> Mat3:
+        """Return orthonormal axes whose Y points ahead."""
+        right, behind, up = mat_columns(axes)
+        if self.keep == "PLANE_X":
+            z = unit(cross(right, ahead)) or ORIGIN
+            return mat_from_columns(cross(ahead, z), ahead, z)
+        if self.keep == "PLANE_Z":
+            x = unit(cross(ahead, up)) or ORIGIN
+            return mat_from_columns(x, ahead, cross(x, ahead))
+        start = unit(behind) or ahead
+        turn = quat_matrix(quat_between(start, ahead, any_perpendicular(start)))
+        return mat_product(turn, _resized(axes, mat_column_lengths(axes), (1.0, 1.0, 1.0)))
+
+
 class Range:
     """The minimum and maximum values on each axis; infinite if unlimited."""
 
@@ -282,7 +393,9 @@ class ConstraintSpaces:
     All converted frames are frames of the bone, in armature space.
     """
 
-    def __init__(self, bone: Bone, rest: Frame, parent: Frame, world: Frame) -> None:
+    def __init__(
+        self, bone: Bone, rest: Frame, parent: Frame, world: Frame, custom: Frame = WHOLE
+    ) -> None:
         """Set up the spaces of a bone.
 
         Args:
@@ -290,15 +403,18 @@ class ConstraintSpaces:
             rest: Its rest frame in armature space.
             parent: The frame of its parent, in armature space.
             world: The frame of the armature, in world space.
+            custom: The frame of the object or bone of a custom space, in world space.
         """
         self.bone, self.rest, self.parent, self.world = bone, rest, parent, world
+        self.custom = custom
 
     def seen(self, frame: Frame, space: str) -> Frame:
         """Return a frame converted to a space.
 
         Args:
             frame: The frame.
-            space: ``'WORLD'``, ``'POSE'``, ``'LOCAL'`` or ``'LOCAL_WITH_PARENT'``.
+            space: ``'WORLD'``, ``'POSE'``, ``'LOCAL'``, ``'LOCAL_WITH_PARENT'`` or
+                ``'CUSTOM'``.
 
         Raises:
             ValueError: If the space has zero scale.
@@ -307,6 +423,8 @@ class ConstraintSpaces:
             return frame_in(self.world, frame)
         if space == "LOCAL":
             return in_local_space(self.bone, frame, self.parent)
+        if space == "CUSTOM":
+            return frame_in(inverse(self.custom), frame_in(self.world, frame))
         return frame if space == "POSE" else frame_in(inverse(self.rest), frame)
 
     def placed(self, seen: Frame, space: str) -> Frame:
@@ -319,6 +437,8 @@ class ConstraintSpaces:
             return frame_in(inverse(self.world), seen)
         if space == "LOCAL":
             return out_of_local_space(self.bone, seen, self.parent)
+        if space == "CUSTOM":
+            return frame_in(inverse(self.world), frame_in(self.custom, seen))
         return seen if space == "POSE" else frame_in(self.rest, seen)
 
     def constrained(
@@ -369,6 +489,7 @@ class BoneConstraint:
         target: Its target, or None.
         target_space: Its target space.
         influence: Its influence.
+        along: How far along its target it aims, from the head at 0 to the tail at 1.
     """
 
     def __init__(
@@ -378,10 +499,11 @@ class BoneConstraint:
         target: BoneOf | None,
         target_space: str,
         influence: float = 1.0,
+        along: float = 0.0,
     ) -> None:
         """Set up the constraint."""
         self.constraint, self.space, self.influence = constraint, space, influence
-        self.target, self.target_space = target, target_space
+        self.target, self.target_space, self.along = target, target_space, along
 
 
 @final
@@ -443,23 +565,31 @@ class ConstrainedPose:
         spaces = ConstraintSpaces(bone.own.bone, bone.own.rest, parent, self.world)
         for con in bone.constraints:
             try:
-                source = WHOLE if con.target is None else self._seen(con.target, con.target_space)
+                source = WHOLE if con.target is None else self._seen(con.target, con)
             except ValueError:  # The target has zero scale.
                 continue
             frame = spaces.constrained(con.constraint, con.space, frame, source, con.influence)
         return frame
 
-    def _seen(self, target: BoneOf, space: str) -> Frame:
-        """Return the frame of a bone converted to a space.
+    def _seen(self, target: BoneOf, con: BoneConstraint) -> Frame:
+        """Return the frame of a bone converted to a constraint's target space.
 
         Raises:
             ValueError: If the space has zero scale.
         """
         frame = self.frame(target.index)
-        if space == "WORLD":
+        if con.along != 0.0:
+            frame = along_bone(frame, target.bone.length * con.along)
+        if con.target_space == "WORLD":
             return frame_in(self.world, frame)
         parent = self.frame(target.parent)
-        return ConstraintSpaces(target.bone, target.rest, parent, self.world).seen(frame, space)
+        spaces = ConstraintSpaces(target.bone, target.rest, parent, self.world)
+        return spaces.seen(frame, con.target_space)
+
+
+def along_bone(frame: Frame, distance: float) -> Frame:
+    """Return a bone's frame with its origin moved along the bone."""
+    return frame[0], point_in(frame, (0.0, distance, 0.0))
 
 
 def influenced(free: Frame, result: Frame, influence: float) -> Frame:
