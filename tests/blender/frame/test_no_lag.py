@@ -263,7 +263,7 @@ def test_a_constraint_that_cannot_be_foreseen_is_named() -> None:
     rig, _moved = lead()
     grip = rigs.make_empty("Grip", (0.3, -0.2, 0.2))
     constraint = grip.constraints.new("COPY_LOCATION")
-    constraint.target, constraint.subtarget, constraint.head_tail = rig, "Hand", 0.5
+    constraint.target, constraint.subtarget, constraint.use_bbone_shape = rig, "Hand", True
     left, _, _ = follower(grip)
     rigs.update()
     assert "“Grip”" in left.fabrik.constraints[0].message
@@ -550,7 +550,7 @@ class TestWhatCannotBeForeseen:
         item.id_data.pose.bones["B1"].constraints.new("LIMIT_ROTATION")
         late.parent = rigs.make_empty("Carrier", (0, 0, 0))
         constraint = late.parent.constraints.new("COPY_LOCATION")
-        constraint.target, constraint.subtarget, constraint.head_tail = leader, "B2", 0.5
+        constraint.target, constraint.subtarget, constraint.use_bbone_shape = leader, "B2", True
         rigs.update()
         key = item.id_data.session_uid, 0
         assert "one update late" in editing.problems(with_lag=True)[key]
