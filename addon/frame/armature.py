@@ -438,6 +438,7 @@ class Evaluated:
 
     Attributes:
         object: The evaluated copy.
+        set_by: The copy whose settings, its own and those of its bones' constraints, are read.
         has_animated_bones: Whether Blender has yet to evaluate F-curves of its bones.
     """
 
@@ -450,13 +451,18 @@ class Evaluated:
             armature: The evaluated copy.
             rows: The bones that are read at each update; None for all.
         """
-        self.object = armature
+        self.object = self.set_by = armature
         self._rows = rows
 
     @cached_property
     def bones(self) -> bpy.types.bpy_prop_collection[Any]:
         """Its pose bones."""
         return pose_bones(self.object)
+
+    @cached_property
+    def set_bones(self) -> bpy.types.bpy_prop_collection[Any]:
+        """Its pose bones, with the settings of their constraints."""
+        return self.bones if self.set_by == self.object else pose_bones(self.set_by)
 
     @cached_property
     def channels(self) -> PoseChannels:
@@ -478,7 +484,7 @@ class Evaluated:
 
     @cached_property
     def _constraints(self) -> bpy.types.bpy_prop_collection[Any]:
-        items: Any = settings(self.object).constraints
+        items: Any = settings(self.set_by).constraints
         present: Any = settings(cast("bpy.types.Object", self.object.original)).constraints
         # The copy may be older than an added or removed constraint.
         return items if len(items) == len(present) else present
@@ -520,15 +526,23 @@ class Unevaluated(Evaluated):
 
     patched: type[PatchedRows] = PatchedChannels
 
-    def __init__(self, rig: Skeleton, rows: Rows, played: Sampler | None) -> None:
+    def __init__(
+        self,
+        rig: Skeleton,
+        rows: Rows,
+        played: Sampler | None,
+        set_by: bpy.types.Object | None = None,
+    ) -> None:
         """Wrap an armature.
 
         Args:
             rig: The armature.
             rows: The bones that are read at each update.
             played: Its F-curves at the frame; None if the channels already hold their values.
+            set_by: The evaluated copy that has driven settings; None ahead of an evaluation.
         """
         super().__init__(rig.object, rows)
+        self.set_by = set_by or rig.object
         self._rig = rig
         self._played = played
         if played is not None:

@@ -157,7 +157,7 @@ class Followers:
         return follower
 
     def _values_of(self, bone: int, owner: Any) -> list[object]:
-        return [_value(owner, path) for path in self._switched[bone]]
+        return [value_at(owner, path) for path in self._switched[bone]]
 
     def _add(self, bone: int, follower: Follower) -> None:
         """Add a bone to `bones`, if its frame depends only on other bones of the armature."""
@@ -176,8 +176,8 @@ class Followers:
         return BoneOf(bone, rig.bone(bone), rig.rest_frame(bone), rig.parents[bone])
 
 
-def _value(owner: Any, path: str) -> object:
-    """Return a bone's property in a comparable form; None if it doesn't exist."""
+def value_at(owner: Any, path: str) -> object:
+    """Return a property in a comparable form; None if it doesn't exist."""
     try:
         value = owner.path_resolve(path)
     except ValueError:  # Animation of a removed constraint remains.

@@ -34,13 +34,17 @@ from ..plan.chain_plan import ChainPlan, GoalSource
 from ..plan.plan import Plan
 from ..settings.properties import FabrikConstraint, settings
 from .armature import Evaluated, FkPose, FkReader, Unevaluated, Varying, animated_from
-from .following import Followers
+from .following import Followers, value_at
 
 T = TypeVar("T")
 
 PRECISION = 1e-5
 """Tolerance of single precision. For locations, relative to the largest coordinate of the object
 and its parents; for axes, relative to their length."""
+
+
+ROUNDED = 10.0 * PRECISION
+"""The same for bones with constraints, some of which amplify rounding."""
 
 
 class Played:
@@ -147,9 +151,16 @@ class SceneSnapshot(ABC):
         """Return the channels that hold the FK pose of an armature."""
         return evaluated.channels
 
-    def followers(self, _rig: Skeleton) -> Followers | None:
-        """Return the cached bones that follow something solved; None without a cache."""
-        return None
+    def followers(self, rig: Skeleton) -> Followers | None:
+        """Return the cached bones with constraints of Blender's; None without a cache."""
+        played = self.played
+        varying = None if played is None else played.varying.get(rig.uid)
+        if played is None or varying is None or rig.uid not in self.rigs:
+            return None
+        followers = played.followers.get(rig.uid)
+        if followers is None:
+            followers = played.followers[rig.uid] = Followers(rig, varying.bones)
+        return followers
 
     def item(self, chain: ChainPlan) -> FabrikConstraint:
         """Return an evaluated constraint."""
@@ -193,7 +204,12 @@ class SceneSnapshot(ABC):
     def basis(self, ob: bpy.types.Object, uid: int) -> Frame:
         """Return the frame of an object in the space of its parent, if it has one."""
 
-    def came_true(self, _depsgraph: bpy.types.Depsgraph, _worlds: Mapping[int, Frame]) -> bool:
+    def came_true(
+        self,
+        _depsgraph: bpy.types.Depsgraph,
+        _worlds: Mapping[int, Frame],
+        _frames: Mapping[int, Mapping[int, Frame]],
+    ) -> bool:
         """Return whether a depsgraph evaluated what was read (see `ChannelSnapshot`)."""
         return True
 
@@ -237,17 +253,6 @@ class EvaluatedSnapshot(SceneSnapshot):
         if self._has_foreign_animation:
             channels = animated_from(evaluated.channels, reader.rig.object, channels)
         return channels
-
-    def followers(self, rig: Skeleton) -> Followers | None:
-        """Return the cached bones that follow something solved; None without a cache."""
-        played = self.played
-        varying = None if played is None else played.varying.get(rig.uid)
-        if played is None or varying is None or rig.uid not in self.rigs:
-            return None
-        followers = played.followers.get(rig.uid)
-        if followers is None:
-            followers = played.followers[rig.uid] = Followers(rig, varying.bones)
-        return followers
 
     def unsolved(self, rig: Skeleton, rows: Rows) -> Evaluated:
         """Return an armature that isn't being solved."""
@@ -323,12 +328,27 @@ class ChannelSnapshot(SceneSnapshot):
         self.seen = {} if seen is None else seen
         self._seen_in = depsgraph if seen is None else None
         self._samplers: dict[int, Sampler | None] = {}
+        expected = () if seen is None else plan.lookahead.expected.keys() & objects.keys()
+        self._expected = {uid: self._driven(uid, objects[uid]) for uid in expected}
         self._still = {} if played is None else played.still
         self._read_all(touched)
 
     def _opened(self, uid: int, reader: FkReader) -> Evaluated:
         played = self._curves(uid) if uid in self.plan.lookahead.curves else None
-        return Unevaluated(reader.rig, reader.rows, played)
+        set_by = self._set_by(reader.rig) if self.plan.lookahead.expected else None
+        return Unevaluated(reader.rig, reader.rows, played, set_by)
+
+    def _set_by(self, rig: Skeleton) -> bpy.types.Object | None:
+        """Return the evaluated copy of an armature with driven settings; None ahead of it."""
+        depsgraph = self._seen_in
+        if depsgraph is None or rig.uid not in self.plan.lookahead.expected:
+            return None
+        return rig.object.evaluated_get(depsgraph)
+
+    def _driven(self, uid: int, ob: bpy.types.Object) -> list[object]:
+        """Return the driven settings of an armature or its copy that aren't expected to change."""
+        paths = self.plan.lookahead.expected.get(uid, ())
+        return [value_at(ob, path) for path in paths]
 
     def _curves(self, uid: int) -> Sampler | None:
         """Return the F-curves of an object at the coming frame; None without any."""
@@ -340,7 +360,7 @@ class ChannelSnapshot(SceneSnapshot):
 
     def unsolved(self, rig: Skeleton, rows: Rows) -> Evaluated:
         """Return an armature that isn't being solved."""
-        return Unevaluated(rig, rows, self._curves(rig.uid))
+        return Unevaluated(rig, rows, self._curves(rig.uid), self._set_by(rig))
 
     def moved(self, rig: Skeleton) -> Collection[int]:
         """Return the bones whose frames must be computed: all."""
@@ -385,7 +405,12 @@ class ChannelSnapshot(SceneSnapshot):
             return matrix_frame(ob.matrix_basis)
         return object_frame(ob, self._curves(uid), uid in self.plan.lookahead.turned)
 
-    def came_true(self, depsgraph: bpy.types.Depsgraph, worlds: Mapping[int, Frame]) -> bool:
+    def came_true(
+        self,
+        depsgraph: bpy.types.Depsgraph,
+        worlds: Mapping[int, Frame],
+        frames: Mapping[int, Mapping[int, Frame]],
+    ) -> bool:
         """Return whether a depsgraph evaluated what was expected.
 
         Transforms are compared to single precision, meshes exactly.
@@ -393,9 +418,17 @@ class ChannelSnapshot(SceneSnapshot):
         Args:
             depsgraph: The depsgraph.
             worlds: The frames of objects in world space, as computed from the snapshot.
+            frames: The same of bones in armature space, by armature.
         """
         for source, seen in self.seen.items():
             if source.seen(depsgraph) != seen:
+                return False
+        for uid, values in self._expected.items():
+            copy = self.rigs[uid].evaluated_get(depsgraph)
+            if copy.is_evaluated and self._driven(uid, copy) != values:
+                return False
+        for uid in self.plan.lookahead.constrained.keys() & frames.keys():
+            if not self._has_expected_bones(uid, depsgraph, frames[uid]):
                 return False
         extents: dict[int, float] = {}
         for uid, ob in self.objects.items():
@@ -410,6 +443,25 @@ class ChannelSnapshot(SceneSnapshot):
                 posed = self.plan.lookahead.animated[uid]
                 if copy.is_evaluated and not read.has_played(PoseChannels(pose_bones(copy)), posed):
                     return False
+        return True
+
+    def _has_expected_bones(
+        self, uid: int, depsgraph: bpy.types.Depsgraph, frames: Mapping[int, Frame]
+    ) -> bool:
+        """Return whether bones with constraints were evaluated as they were computed."""
+        rig, constrained = self.plan.lookahead.constrained[uid]
+        copy = rig.object.evaluated_get(depsgraph)
+        if not copy.is_evaluated:
+            return True
+        computed = {bone: frames[bone] for bone in constrained if bone in frames}
+        largest = max([abs(x) for _, head in computed.values() for x in head], default=0.0)
+        bones = pose_bones(copy)
+        for bone, (axes, head) in computed.items():
+            shown = bones[rig.names[bone]].matrix
+            if not _is_near(shown.translation, head, largest):
+                return False
+            if not _is_near(matrix3(shown), axes, max(map(abs, axes))):
+                return False
         return True
 
     def _has_expected_transform(
@@ -432,6 +484,12 @@ class ChannelSnapshot(SceneSnapshot):
         near = PRECISION * max(map(abs, world[0]))
         axes = zip(matrix3(copy.matrix_world), world[0], strict=True)
         return all([abs(a - b) <= near for a, b in axes])
+
+
+def _is_near(evaluated: Iterable[float], computed: Iterable[float], largest: float) -> bool:
+    """Return whether numbers agree, as far as Blender's constraints amplify rounding."""
+    near = ROUNDED * largest
+    return all([abs(a - b) <= near for a, b in zip(evaluated, computed, strict=True)])
 
 
 def _extent(ob: bpy.types.Object, worlds: Mapping[int, Frame], extents: dict[int, float]) -> float:

@@ -133,8 +133,8 @@ class SolvedPose:
         return tuple([(rotation(b), locations.get(b), scales.get(b)) for b in bones])
 
     def owner(self, bone: int) -> Any:
-        """Return an evaluated bone."""
-        return self.fk.rows.find(self.now.bones, bone)
+        """Return a bone that has the settings of its constraints."""
+        return self.fk.rows.find(self.now.set_bones, bone)
 
     def local(self, bone: int) -> Local:
         """Return the evaluated local channels of a bone that no chain poses."""
@@ -178,6 +178,7 @@ class SolvedScene:
         time: The frame of the scene.
         poses: The armatures, as posed so far.
         worlds: Cached frames of objects in world space.
+        frames: Cached frames of bones in armature space, by armature.
         failed: Armatures and chains with unexpected errors.
     """
 
@@ -192,7 +193,7 @@ class SolvedScene:
         }
         self.worlds: dict[int, Frame] = {}
         self._frame_rate: float | None = None
-        self._frames: dict[int, dict[int, Frame]] = {}
+        self.frames: dict[int, dict[int, Frame]] = {}
         self.failed: Collection[object] = snapshot.failed
 
     @property
@@ -220,9 +221,9 @@ class SolvedScene:
             pose.add(result)
         # Saves a call for each unit of each frame.
         bones, objects = self.plan.moves.get(unit) or self.plan.moved_by(unit)
-        if self._frames:
-            for uid in bones.keys() & self._frames.keys():
-                frames = self._frames[uid]
+        if self.frames:
+            for uid in bones.keys() & self.frames.keys():
+                frames = self.frames[uid]
                 for bone in bones[uid] & frames.keys():
                     del frames[bone]
         for uid in objects:
@@ -269,7 +270,7 @@ class SolvedScene:
 
     def frame(self, rig: Skeleton, bone: int) -> Frame:
         """Return the frame of a bone in armature space."""
-        frames = self._frames.get(rig.uid)
+        frames = self.frames.get(rig.uid)
         cached = None if frames is None else frames.get(bone)
         if cached is not None:
             return cached
@@ -282,7 +283,7 @@ class SolvedScene:
             return pose.now.frame(bone)
         followers = self.snapshot.followers(rig)
         if frames is None:
-            frames = self._frames[rig.uid] = {}
+            frames = self.frames[rig.uid] = {}
             if followers is not None:
                 followers.refresh(pose.owner)
         if followers is not None and bone in followers.bones:

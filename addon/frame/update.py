@@ -168,7 +168,7 @@ def _confirmed(affected: Affected, early: SolvedScene | None) -> set[int]:
     if early is not None and not affected.update.has_new_curves:
         foreseen = evaluated & early.rigs.keys()
         scene, depsgraph = early.snapshot, affected.update.depsgraph
-        if scene.came_true(depsgraph, early.worlds):
+        if scene.came_true(depsgraph, early.worlds, early.frames):
             right |= foreseen
     if affected.update.frame is not None:  # A frame change doesn't affect the inputs of these.
         right |= evaluated & lookahead.still - foreseen
@@ -188,7 +188,7 @@ def _read_and_solve(affected: Affected, rigs: set[int]) -> set[int]:
     if from_channels:
         scene = _channels(affected, from_channels, touched)
         solved, changed = update(runs, scene, done.frame)
-        if not scene.came_true(done.depsgraph, solved.worlds):
+        if not scene.came_true(done.depsgraph, solved.worlds, solved.frames):
             from_channels = set()
     from_evaluated = rigs - from_channels
     if from_evaluated:

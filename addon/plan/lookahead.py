@@ -1,9 +1,10 @@
 """Find the armatures that can be solved ahead of Blender's evaluation, and are worth it.
 
-It is possible where all inputs follow from channels, F-curves and parents, but not where Blender's
-constraints, drivers, physics, NLA strips or simulations take part. Only relations decide, never
-values, so an armature is read in the same way at every frame. A mesh that was the same in the last
-two frames is expected not to change.
+It is possible where all inputs follow from channels, F-curves, parents and those of Blender's
+constraints on bones that we compute, but not where native IK, drivers of transforms, physics, NLA
+strips or simulations take part. Only relations decide, never values, so an armature is read in the
+same way at every frame. A mesh that was the same in the last two frames is expected not to change,
+and so are settings that drivers set from custom properties.
 
 F-curves of posed channels would overwrite values written ahead. They are muted for the evaluation,
 in the depsgraph's copy of the action; their values are the FK pose.
@@ -21,7 +22,16 @@ from ..blender import animation
 from ..blender.access import pose_bones
 from ..blender.curves import Curves, split_bone_path
 from ..blender.errors import contained
-from ..blender.relations import Node, node_at, parents, settle, walk_dependencies
+from ..blender.references import constraint_sources
+from ..blender.relations import (
+    Node,
+    is_predictable,
+    node_at,
+    parents,
+    possible_constraints,
+    settle,
+    walk_dependencies,
+)
 from ..blender.rotation import KIND_OF
 from ..blender.skeleton import Skeleton, skeleton_of
 from ..settings.properties import settings
@@ -73,7 +83,7 @@ def lookahead_of(plan: Plan) -> Lookahead:
         if uid not in done:
             done |= group
             units = [unit for key in group for unit in plan.units_of[key]]
-            _look_at_group(lookahead, group, units, objects)
+            _look_at_group(plan, lookahead, group, units, objects)
     lookahead.still = lookahead.known - lookahead.timed
     lookahead.is_early = bool(lookahead.worth) or lookahead.known < plan.rigs.keys()
     lookahead.is_timed = plan.rigs.keys() <= plan.timed | lookahead.timed
@@ -81,7 +91,7 @@ def lookahead_of(plan: Plan) -> Lookahead:
 
 
 def _look_at_group(
-    lookahead: Lookahead, group: set[int], units: list[UnitPlan], objects: int
+    plan: Plan, lookahead: Lookahead, group: set[int], units: list[UnitPlan], objects: int
 ) -> None:
     """Find whether armatures that are evaluated together can be solved ahead."""
     walk = _DependencyWalk(lookahead)
@@ -92,6 +102,12 @@ def _look_at_group(
     if not is_known:
         return
     lookahead.known |= group
+    for rig, bones in walk.constrained.items():
+        still = [bone for bone in bones if bone not in plan.moved.get(rig.uid, ())]
+        lookahead.constrained[rig.uid] = rig, still
+    for uid, paths in walk.expected.items():
+        if paths:
+            lookahead.expected.setdefault(uid, {}).update(paths)
     if any(part.is_timed for unit in units for part in unit.parts):
         lookahead.timed |= group
     lookahead.curves |= walk.curves
@@ -165,6 +181,8 @@ class _DependencyWalk:
         self._objects: dict[int, bool] = {}
         self._standing: dict[bpy.types.Object, bool] = {}
         self._unpredictable: dict[int, set[str]] = {}
+        self.expected: dict[int, dict[str, None]] = {}
+        self.constrained: dict[Skeleton, list[int]] = {}
 
     def knows(self, units: Iterable[UnitPlan]) -> bool:
         """Return whether all inputs of some units can be computed ahead."""
@@ -182,7 +200,7 @@ class _DependencyWalk:
 
         def relations(node: Node) -> Iterable[Node]:
             are_known.append(self._knows(node))
-            return parents(node) if are_known[-1] else ()
+            return self._sources_of(node) if are_known[-1] else ()
 
         for _ in walk_dependencies(starts, relations):
             pass
@@ -237,9 +255,21 @@ class _DependencyWalk:
         return any(path.startswith(prefix) and "." in path[len(prefix) :] for path in paths)
 
     def _has_plain_settings(self, ob: bpy.types.Object) -> bool:
-        data = ob.animation_data
-        drivers = data.drivers if data else ()
-        return not any([curve.data_path.startswith("fabrik.") for curve in drivers])
+        """Return whether drivers set constraints of ours from custom properties alone."""
+        driven = [c for c in _drivers(ob) if c.data_path.startswith("fabrik.")]
+        self._expect(ob, driven)
+        return all(map(_is_settled, driven))
+
+    def _expect(self, ob: bpy.types.Object, driven: Iterable[bpy.types.FCurve]) -> None:
+        """Note driven settings that are expected not to change."""
+        paths = self.expected.setdefault(ob.session_uid, {})
+        paths |= dict.fromkeys([curve.data_path for curve in driven])
+
+    def _sources_of(self, node: Node) -> list[Node]:
+        """Return what the transform of a node depends on directly."""
+        constraints = possible_constraints(_owner(node)) if node[1] >= 0 else ()
+        sources = [source for con in constraints for source in constraint_sources(con)]
+        return [*parents(node), *sources]
 
     def _knows(self, node: Node) -> bool:
         """Return whether a node's transform relative to its parent can be computed ahead."""
@@ -282,8 +312,14 @@ class _DependencyWalk:
         return all(path in OBJECT_CHANNELS for path in curves.places if _places(path))
 
     def _knows_bone(self, ob: bpy.types.Object, name: str) -> bool:
-        constraints = pose_bones(ob)[name].constraints
-        return all([c.mute for c in constraints]) and name not in self._unpredictable_bones(ob)
+        if name in self._unpredictable_bones(ob):
+            return False
+        constraints = possible_constraints(pose_bones(ob)[name])
+        if constraints:
+            prefix = f'pose.bones["{bpy.utils.escape_identifier(name)}"].constraints['
+            self._expect(ob, [c for c in _drivers(ob) if c.data_path.startswith(prefix)])
+            self.constrained.setdefault(skeleton_of(ob), []).append(skeleton_of(ob).index[name])
+        return all([is_predictable(con, on_bone=True) for con in constraints])
 
     def _unpredictable_bones(self, ob: bpy.types.Object) -> set[str]:
         """Return the bones that native IK, drivers or unsupported F-curves move."""
@@ -296,19 +332,21 @@ class _DependencyWalk:
         return self._unpredictable[uid]
 
     def _posed_by_animation(self, ob: bpy.types.Object) -> set[str]:
-        """Return the bones with drivers, or with F-curves of other than transform channels."""
+        """Return the bones that drivers pose, or F-curves of other than transform channels."""
         bones = pose_bones(ob).keys()
-        rest_curves = animation.all_curves(cast(Any, ob.data))
         if any(
-            c.data_path.startswith("bones[") and not HIDES.search(c.data_path) for c in rest_curves
+            [_moves_rest(curve.data_path) for curve in animation.all_curves(cast(Any, ob.data))]
         ):
             return set(bones)
-        data = ob.animation_data
         curves = self.curves.get(ob.session_uid)
-        driven = [split_bone_path(curve.data_path) for curve in (data.drivers if data else ())]
+        driven = [
+            split_bone_path(curve.data_path)
+            for curve in _drivers(ob)
+            if not (CONSTRAINT.search(curve.data_path) and _is_settled(curve))
+        ]
         keyed = [split_bone_path(path) for path in (curves.places if curves else ())]
         other = [(name, channel) for name, channel in keyed if channel not in KIND_OF]
-        return {name for name, _ in (*driven, *other)} & set(bones)
+        return {name for name, path in (*driven, *other) if not STILL.match(path)} & set(bones)
 
 
 def _parents_of(ob: bpy.types.Object) -> list[bpy.types.Object]:
@@ -323,7 +361,39 @@ def _starts(chain: ChainPlan) -> list[Node]:
     return [*((chain.rig.object, bone) for bone in bones), *map(node_at, chain.needs())]
 
 
-HIDES = re.compile(r"\.hide(_\w+)?$")
+STILL = re.compile(r"hide(_\w+)?$|bbone_")
+"""The properties of a bone that don't move its joints: its visibility and its bend."""
+
+CONSTRAINT = re.compile(r"\]\.constraints\[")
+
+CUSTOM_PROPERTY = re.compile(r"\[\"[^\]]*\"\]$")
+
+
+def _moves_rest(path: str) -> bool:
+    name, channel = split_bone_path(f"pose.{path}")
+    return bool(name) and not STILL.match(channel)
+
+
+def _drivers(ob: bpy.types.Object) -> Iterable[bpy.types.FCurve]:
+    data = ob.animation_data
+    return data.drivers if data else ()
+
+
+def _is_settled(curve: bpy.types.FCurve) -> bool:
+    """Return whether a driver reads only custom properties."""
+    variables = cast(Any, curve.driver).variables
+    return all(
+        [
+            variable.type == "SINGLE_PROP" and bool(CUSTOM_PROPERTY.search(target.data_path))
+            for variable in variables
+            for target in variable.targets
+        ]
+    )
+
+
+def _owner(node: Node) -> Any:
+    ob, bone = node
+    return pose_bones(ob)[skeleton_of(ob).names[bone]]
 
 
 def _places(path: str) -> bool:

@@ -236,6 +236,9 @@ class Lookahead:
         animated: By armature, the posed slots (see `KINDS`) that F-curves or drivers set.
         mode_animated: Armatures with an animated rotation mode.
         drivers: By armature, its number of drivers.
+        constrained: By armature, the bones on which chains depend, with constraints that we
+            compute, and that nothing solved moves.
+        expected: By armature, the paths of driven settings that are expected not to change.
         signatures: All examined objects, each with a signature of its animation.
         still: Armatures that can be solved ahead and whose inputs never change with the frame.
         is_early: Whether anything is solved or written ahead of a frame without edits.
@@ -255,6 +258,8 @@ class Lookahead:
     animated: dict[int, set[int]] = field(default_factory=dict)
     mode_animated: set[int] = field(default_factory=set)
     drivers: dict[int, int] = field(default_factory=dict)
+    constrained: dict[int, tuple[Skeleton, list[int]]] = field(default_factory=dict)
+    expected: dict[int, dict[str, None]] = field(default_factory=dict)
     signatures: list[tuple[bpy.types.Object, object]] = field(default_factory=list)
     still: set[int] = field(default_factory=set)
     is_early: bool = False

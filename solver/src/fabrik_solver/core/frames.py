@@ -104,6 +104,8 @@ def _polar(m: Mat3) -> tuple[Mat3, Mat3]:
     for _ in range(100):
         other = mat_transposed(mat_inverse(turn))
         sizes = _square(turn), _square(other)
+        if sizes[0] == 0.0 or sizes[1] == 0.0:  # They underflowed.
+            raise ValueError("the matrix is singular")
         scale = (sizes[1] / sizes[0]) ** 0.25
         averaged = _mixed(_scaled(turn, scale), _scaled(other, 1.0 / scale), 0.5)
         change = _square(_mixed(averaged, _scaled(turn, -1.0), 0.5))
