@@ -675,5 +675,89 @@ def test_what_is_foreseen_is_what_blender_evaluates(evaluations: list[float], se
         assert len(evaluations) == 1, ob.name
 
 
+def constrained(kind: str) -> bpy.types.Object:
+    """Make an arm below a bone that a constraint of Blender's moves, with a driven influence."""
+    rig = rigs.make_armature(
+        {
+            "Root": ((0, 0, 0), (0, 0.5, 0), ""),
+            "Source": ((1, 0, 0), (1, 0.2, 0.5), "Root"),
+            "Hub": ((0, 0, 0.5), (0, 0.1, 1), "Root"),
+            "Upper": ((0, 0.2, 1), (0, 0.3, 2), "Hub"),
+            "Lower": ((0, 0.3, 2), (0, 0.2, 3), "Upper"),
+        },
+        "Rig",
+    )
+    bones = rig.pose.bones
+    con = bones["Hub"].constraints.new(kind)
+    if kind == "ARMATURE":
+        for name in ("Source", "Root"):
+            target = con.targets.new()
+            target.target, target.subtarget = rig, name
+    else:
+        con.target, con.subtarget = rig, "Source"
+    bones["Root"]["amount"] = 0.8
+    driver = con.driver_add("influence").driver
+    variable = driver.variables.new()
+    variable.name, variable.targets[0].id = "amount", rig
+    variable.targets[0].data_path = 'pose.bones["Root"]["amount"]'
+    driver.expression = "amount"
+    for frame, x in ((1, 0.0), (10, 0.5)):
+        bones["Source"].location.x = x
+        bones["Source"].keyframe_insert("location", frame=frame)
+    target = rigs.make_empty("Target", (0.5, 0.5, 1.7))
+    rigs.add_constraint(rig, "Lower", target, chain_count=2)
+    return rig
+
+
+CONSTRAINTS = ("COPY_TRANSFORMS", "STRETCH_TO", "LIMIT_DISTANCE", "DAMPED_TRACK", "ARMATURE")
+
+
+@pytest.mark.parametrize("kind", CONSTRAINTS)
+def test_where_constraints_decide_where_a_chain_begins_it_is_evaluated_once(
+    evaluations: list[float], kind: str
+) -> None:
+    rig = constrained(kind)
+    rigs.watch(rig, "Lower")
+    update()
+    first = played(rig)
+    evaluations.clear()
+    assert played(rig) == first
+    rig.pose.bones["Source"].location.z = 0.1
+    update()
+    assert len(evaluations) == len(FRAMES) + 1
+    assert rigs.tip_error(rig, "Lower", bpy.data.objects["Target"]) < 1e-5
+    assert played_anew(rig) == first
+    rig.pose.bones["Root"]["amount"] = 0.3
+    rig.update_tag()
+    update()
+    other = played(rig)
+    assert not set(other.values()) & set(first.values())
+    assert played_anew(rig) == other
+
+
+def test_a_setting_that_is_driven_by_something_animated_is_as_blender_evaluates_it(
+    evaluations: list[float],
+) -> None:
+    rig = constrained("COPY_TRANSFORMS")
+    for frame, amount in ((1, 0.0), (10, 1.0)):
+        rig.pose.bones["Root"]["amount"] = amount
+        rig.pose.bones["Root"].keyframe_insert('["amount"]', frame=frame)
+    update()
+    first = played(rig)
+    for frame in random.Random(3).sample(FRAMES, len(FRAMES)):
+        rigs.go(frame)
+        assert rigs.pose_bits(rig) == first[frame]
+        assert rigs.tip_error(rig, "Lower", bpy.data.objects["Target"]) < 1e-5
+    scene = bpy.context.scene
+    scene.frame_start, scene.frame_end = FRAMES[0], FRAMES[-1]
+    with witnessed() as seen:
+        bpy.ops.render.render(animation=True)
+    shown = {}
+    for frame in FRAMES:
+        rigs.go(frame)
+        shown[frame] = bones_of(bpy.context.evaluated_depsgraph_get())
+    assert seen == shown
+
+
 def is_animated(ob: bpy.types.Object) -> bool:
     return ob.animation_data is not None and ob.animation_data.action is not None
