@@ -56,6 +56,8 @@ class Early:
         solved: The result; None if nothing was solved.
         seen: By goal source, what it read of meshes ahead of the last frame.
         written: The armatures written ahead.
+        driving: By armature, the values of the properties that drove its settings when the channels
+            last got them (see `Lookahead`).
         differing: By depsgraph, the armatures that have another pose in it than in the original
             data.
     """
@@ -66,6 +68,7 @@ class Early:
         self.solved: SolvedScene | None = None
         self.seen: dict[GoalSource, object] = {}
         self.written: set[int] = set()
+        self.driving: dict[int, list[object]] = {}
         self.differing: dict[bpy.types.Depsgraph, set[int]] = {}
 
     def note_differing(self, coming: Coming, copied: Set[int]) -> None:

@@ -34,7 +34,7 @@ from ..plan.chain_plan import ChainPlan, GoalSource
 from ..plan.plan import Plan
 from ..settings.properties import FabrikConstraint, settings
 from .armature import Evaluated, FkPose, FkReader, Unevaluated, Varying, animated_from
-from .following import Followers, value_at
+from .following import Followers
 
 T = TypeVar("T")
 
@@ -328,27 +328,20 @@ class ChannelSnapshot(SceneSnapshot):
         self.seen = {} if seen is None else seen
         self._seen_in = depsgraph if seen is None else None
         self._samplers: dict[int, Sampler | None] = {}
-        expected = () if seen is None else plan.lookahead.expected.keys() & objects.keys()
-        self._expected = {uid: self._driven(uid, objects[uid]) for uid in expected}
         self._still = {} if played is None else played.still
         self._read_all(touched)
 
     def _opened(self, uid: int, reader: FkReader) -> Evaluated:
         played = self._curves(uid) if uid in self.plan.lookahead.curves else None
-        set_by = self._set_by(reader.rig) if self.plan.lookahead.expected else None
+        set_by = self._set_by(reader.rig) if self.plan.lookahead.driving else None
         return Unevaluated(reader.rig, reader.rows, played, set_by)
 
     def _set_by(self, rig: Skeleton) -> bpy.types.Object | None:
         """Return the evaluated copy of an armature with driven settings; None ahead of it."""
         depsgraph = self._seen_in
-        if depsgraph is None or rig.uid not in self.plan.lookahead.expected:
+        if depsgraph is None or rig.uid not in self.plan.lookahead.driving:
             return None
         return rig.object.evaluated_get(depsgraph)
-
-    def _driven(self, uid: int, ob: bpy.types.Object) -> list[object]:
-        """Return the driven settings of an armature or its copy that aren't expected to change."""
-        paths = self.plan.lookahead.expected.get(uid, ())
-        return [value_at(ob, path) for path in paths]
 
     def _curves(self, uid: int) -> Sampler | None:
         """Return the F-curves of an object at the coming frame; None without any."""
@@ -422,10 +415,6 @@ class ChannelSnapshot(SceneSnapshot):
         """
         for source, seen in self.seen.items():
             if source.seen(depsgraph) != seen:
-                return False
-        for uid, values in self._expected.items():
-            copy = self.rigs[uid].evaluated_get(depsgraph)
-            if copy.is_evaluated and self._driven(uid, copy) != values:
                 return False
         for uid in self.plan.lookahead.constrained.keys() & frames.keys():
             if not self._has_expected_bones(uid, depsgraph, frames[uid]):

@@ -22,6 +22,7 @@ from ..plan import planner
 from ..plan.plan import Plan
 from .armature import Evaluated
 from .early import Coming, Early, chosen, compose_cached, write_early
+from .following import value_at
 from .read import ChannelSnapshot, EvaluatedSnapshot, Played, SceneSnapshot
 from .shown import measure_shown
 from .solved_scene import SolvedScene
@@ -120,7 +121,8 @@ def after_evaluation(runs: Runs, early: Early, done: Update) -> bool:
         done = done._replace(updates=Updates(done.depsgraph))
         affected = affected._replace(update=done, new=set(affected.evaluated))
     may_differ = done.is_undo or done.has_others or not was_tried
-    right = set() if may_differ else _confirmed(affected, solved)
+    stale = _newly_driven(affected, early)
+    right = set() if may_differ else _confirmed(affected, solved) - stale
     wrong = _wrong(affected, right, differing)
     changed: set[int] = _read_and_solve(affected, wrong) if wrong else set()
     # A changed pose isn't shown yet, unless it was written ahead.
@@ -141,6 +143,22 @@ def after_evaluation(runs: Runs, early: Early, done: Update) -> bool:
     if done.is_played and done.frame is not None:
         runs.played.frames.add(done.frame)
     return True
+
+
+def _newly_driven(affected: Affected, early: Early) -> set[int]:
+    """Return the armatures that drivers have given other settings, which weren't foreseen."""
+    update, driving = affected.update, affected.runs.plan.lookahead.driving
+    stale: set[int] = set()
+    for uid in driving.keys() & affected.evaluated.keys():
+        values = [
+            value_at(cast(Any, block).evaluated_get(update.depsgraph), path)
+            for block, path in driving[uid]
+        ]
+        if values != early.driving.get(uid):
+            stale |= {uid}
+            if not update.is_foreign:  # Else the original data keeps its own.
+                early.driving[uid] = values
+    return stale
 
 
 def _wrong(affected: Affected, right: set[int], differing: set[int]) -> set[int]:

@@ -102,12 +102,11 @@ def _look_at_group(
     if not is_known:
         return
     lookahead.known |= group
-    for rig, bones in walk.constrained.items():
+    for rig, bones in walk.inputs().items():
         still = [bone for bone in bones if bone not in plan.moved.get(rig.uid, ())]
         lookahead.constrained[rig.uid] = rig, still
-    for uid, paths in walk.expected.items():
-        if paths:
-            lookahead.expected.setdefault(uid, {}).update(paths)
+    for uid, driving in walk.driving.items():
+        lookahead.driving[uid] = [(block, path) for (_, path), block in driving.items()]
     if any(part.is_timed for unit in units for part in unit.parts):
         lookahead.timed |= group
     lookahead.curves |= walk.curves
@@ -181,13 +180,14 @@ class _DependencyWalk:
         self._objects: dict[int, bool] = {}
         self._standing: dict[bpy.types.Object, bool] = {}
         self._unpredictable: dict[int, set[str]] = {}
-        self.expected: dict[int, dict[str, None]] = {}
-        self.constrained: dict[Skeleton, list[int]] = {}
+        self.driving: dict[int, dict[tuple[int, str], bpy.types.ID]] = {}
+        self._constrained: set[tuple[int, int]] = set()
+        self._starts: list[Node] = []
 
     def knows(self, units: Iterable[UnitPlan]) -> bool:
         """Return whether all inputs of some units can be computed ahead."""
         are_known: list[bool] = []
-        starts: list[Node] = []
+        starts = self._starts
         for unit in units:
             are_known.append(unit.is_known_ahead and self._knows_writing(unit.rig))
             are_known += [self._knows_object(ob) for ob in unit.channels_of()]
@@ -205,6 +205,16 @@ class _DependencyWalk:
         for _ in walk_dependencies(starts, relations):
             pass
         return all(are_known)
+
+    def inputs(self) -> dict[Skeleton, list[int]]:
+        """Return the bones with constraints that the units follow, not those that these follow."""
+        inputs: dict[Skeleton, list[int]] = {}
+        for ob, bone in dict.fromkeys(self._starts):
+            above = skeleton_of(ob).chain_up(bone) if bone >= 0 else ()
+            last = [i for i in above if (ob.session_uid, i) in self._constrained][-1:]
+            bones = inputs.setdefault(skeleton_of(ob), []) if last else []
+            bones += [i for i in last if i not in bones]
+        return inputs
 
     def _knows_writing(self, rig: Skeleton) -> bool:
         """Return whether the channels of an armature can be read and written ahead."""
@@ -261,9 +271,13 @@ class _DependencyWalk:
         return all(map(_is_settled, driven))
 
     def _expect(self, ob: bpy.types.Object, driven: Iterable[bpy.types.FCurve]) -> None:
-        """Note driven settings that are expected not to change."""
-        paths = self.expected.setdefault(ob.session_uid, {})
-        paths |= dict.fromkeys([curve.data_path for curve in driven])
+        """Note the properties that drive settings, and are expected not to change."""
+        for curve in driven:
+            for variable in cast(Any, curve.driver).variables:
+                for target in variable.targets:
+                    if target.id is not None:
+                        driving = self.driving.setdefault(ob.session_uid, {})
+                        driving[target.id.session_uid, target.data_path] = target.id
 
     def _sources_of(self, node: Node) -> list[Node]:
         """Return what the transform of a node depends on directly."""
@@ -318,7 +332,7 @@ class _DependencyWalk:
         if constraints:
             prefix = f'pose.bones["{bpy.utils.escape_identifier(name)}"].constraints['
             self._expect(ob, [c for c in _drivers(ob) if c.data_path.startswith(prefix)])
-            self.constrained.setdefault(skeleton_of(ob), []).append(skeleton_of(ob).index[name])
+            self._constrained.add((ob.session_uid, skeleton_of(ob).index[name]))
         return all([is_predictable(con, on_bone=True) for con in constraints])
 
     def _unpredictable_bones(self, ob: bpy.types.Object) -> set[str]:
@@ -366,6 +380,9 @@ STILL = re.compile(r"hide(_\w+)?$|bbone_")
 
 CONSTRAINT = re.compile(r"\]\.constraints\[")
 
+FRAME = re.compile(r"\bframe\b")
+"""The variable of driver expressions that is the current frame."""
+
 CUSTOM_PROPERTY = re.compile(r"\[\"[^\]]*\"\]$")
 
 
@@ -380,8 +397,13 @@ def _drivers(ob: bpy.types.Object) -> Iterable[bpy.types.FCurve]:
 
 
 def _is_settled(curve: bpy.types.FCurve) -> bool:
-    """Return whether a driver reads only custom properties."""
-    variables = cast(Any, curve.driver).variables
+    """Return whether a driver depends only on custom properties."""
+    driver: Any = curve.driver
+    variables = driver.variables
+    if driver.type == "SCRIPTED" and not (
+        driver.is_simple_expression and not FRAME.search(driver.expression)
+    ):
+        return False
     return all(
         [
             variable.type == "SINGLE_PROP" and bool(CUSTOM_PROPERTY.search(target.data_path))

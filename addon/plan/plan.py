@@ -236,9 +236,10 @@ class Lookahead:
         animated: By armature, the posed slots (see `KINDS`) that F-curves or drivers set.
         mode_animated: Armatures with an animated rotation mode.
         drivers: By armature, its number of drivers.
-        constrained: By armature, the bones on which chains depend, with constraints that we
-            compute, and that nothing solved moves.
-        expected: By armature, the paths of driven settings that are expected not to change.
+        constrained: By armature, the bones that chains follow with constraints that we compute, as
+            far as nothing solved moves them.
+        driving: By armature, the custom properties that drive settings, each as data-block and
+            path.
         signatures: All examined objects, each with a signature of its animation.
         still: Armatures that can be solved ahead and whose inputs never change with the frame.
         is_early: Whether anything is solved or written ahead of a frame without edits.
@@ -259,7 +260,7 @@ class Lookahead:
     mode_animated: set[int] = field(default_factory=set)
     drivers: dict[int, int] = field(default_factory=dict)
     constrained: dict[int, tuple[Skeleton, list[int]]] = field(default_factory=dict)
-    expected: dict[int, dict[str, None]] = field(default_factory=dict)
+    driving: dict[int, list[tuple[bpy.types.ID, str]]] = field(default_factory=dict)
     signatures: list[tuple[bpy.types.Object, object]] = field(default_factory=list)
     still: set[int] = field(default_factory=set)
     is_early: bool = False
