@@ -152,7 +152,7 @@ def _newly_driven(affected: Affected, early: Early) -> set[int]:
     for uid in driving.keys() & affected.evaluated.keys():
         values = [
             value_at(cast(Any, block).evaluated_get(update.depsgraph), path)
-            for block, path in driving[uid]
+            for (_, path), block in driving[uid].items()
         ]
         if values != early.driving.get(uid):
             stale |= {uid}

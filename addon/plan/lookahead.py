@@ -102,18 +102,9 @@ def _look_at_group(
     if not is_known:
         return
     lookahead.known |= group
-    for rig, bones in walk.inputs().items():
-        still = [bone for bone in bones if bone not in plan.moved.get(rig.uid, ())]
-        lookahead.constrained[rig.uid] = rig, still
-    for uid, driving in walk.driving.items():
-        lookahead.driving[uid] = [(block, path) for (_, path), block in driving.items()]
+    _note_foreseen(lookahead, walk, plan)
     if any(part.is_timed for unit in units for part in unit.parts):
         lookahead.timed |= group
-    lookahead.curves |= walk.curves
-    for animated, curves in walk.curves.items():
-        channels = OBJECT_CHANNELS & curves.places.keys()
-        lookahead.placed |= {animated} if channels else set()
-        lookahead.turned |= {animated} if channels - PLACES else set()
     if walk.curves:
         lookahead.timed |= group
     if _is_worth_solving_early(group, walk, objects):
@@ -123,6 +114,20 @@ def _look_at_group(
         lookahead.meshes |= {uid: sources for uid in group}
     for source in walk.sources:
         lookahead.sources.setdefault(source, set()).update(group)
+
+
+def _note_foreseen(lookahead: Lookahead, walk: _DependencyWalk, plan: Plan) -> None:
+    """Note what is computed or expected, and has to be compared after an evaluation."""
+    for rig, bones in walk.inputs().items():
+        _, present = lookahead.constrained.setdefault(rig.uid, (rig, set()))
+        present |= {*bones} - plan.moved.get(rig.uid, set())
+    for uid, driving in walk.driving.items():
+        lookahead.driving.setdefault(uid, {}).update(driving)
+    lookahead.curves |= walk.curves
+    for animated, curves in walk.curves.items():
+        channels = OBJECT_CHANNELS & curves.places.keys()
+        lookahead.placed |= {animated} if channels else set()
+        lookahead.turned |= {animated} if channels - PLACES else set()
 
 
 def _is_worth_solving_early(group: set[int], walk: _DependencyWalk, objects: int) -> bool:
@@ -348,19 +353,13 @@ class _DependencyWalk:
     def _posed_by_animation(self, ob: bpy.types.Object) -> set[str]:
         """Return the bones that drivers pose, or F-curves of other than transform channels."""
         bones = pose_bones(ob).keys()
-        if any(
-            [_moves_rest(curve.data_path) for curve in animation.all_curves(cast(Any, ob.data))]
-        ):
+        if any(map(_moves_rest, animation.all_curves(cast(Any, ob.data)))):
             return set(bones)
         curves = self.curves.get(ob.session_uid)
-        driven = [
-            split_bone_path(curve.data_path)
-            for curve in _drivers(ob)
-            if not (CONSTRAINT.search(curve.data_path) and _is_settled(curve))
-        ]
-        keyed = [split_bone_path(path) for path in (curves.places if curves else ())]
-        other = [(name, channel) for name, channel in keyed if channel not in KIND_OF]
-        return {name for name, path in (*driven, *other) if not STILL.match(path)} & set(bones)
+        paths = [curve.data_path for curve in _drivers(ob) if not _sets_constraint(curve)]
+        paths += [path for path in (curves.places if curves else ()) if not _is_channel(path)]
+        parts = map(split_bone_path, paths)
+        return {name for name, path in parts if not STILL.match(path)} & set(bones)
 
 
 def _parents_of(ob: bpy.types.Object) -> list[bpy.types.Object]:
@@ -386,9 +385,18 @@ FRAME = re.compile(r"\bframe\b")
 CUSTOM_PROPERTY = re.compile(r"\[\"[^\]]*\"\]$")
 
 
-def _moves_rest(path: str) -> bool:
-    name, channel = split_bone_path(f"pose.{path}")
+def _moves_rest(curve: bpy.types.FCurve) -> bool:
+    name, channel = split_bone_path(f"pose.{curve.data_path}")
     return bool(name) and not STILL.match(channel)
+
+
+def _is_channel(path: str) -> bool:
+    return split_bone_path(path)[1] in KIND_OF
+
+
+def _sets_constraint(curve: bpy.types.FCurve) -> bool:
+    """Return whether a driver sets a constraint of a bone from custom properties."""
+    return bool(CONSTRAINT.search(curve.data_path)) and _is_settled(curve)
 
 
 def _drivers(ob: bpy.types.Object) -> Iterable[bpy.types.FCurve]:

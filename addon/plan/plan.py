@@ -238,8 +238,8 @@ class Lookahead:
         drivers: By armature, its number of drivers.
         constrained: By armature, the bones that chains follow with constraints that we compute, as
             far as nothing solved moves them.
-        driving: By armature, the custom properties that drive settings, each as data-block and
-            path.
+        driving: By armature, the custom properties that drive settings, as session UID and path,
+            each with its data-block.
         signatures: All examined objects, each with a signature of its animation.
         still: Armatures that can be solved ahead and whose inputs never change with the frame.
         is_early: Whether anything is solved or written ahead of a frame without edits.
@@ -259,8 +259,8 @@ class Lookahead:
     animated: dict[int, set[int]] = field(default_factory=dict)
     mode_animated: set[int] = field(default_factory=set)
     drivers: dict[int, int] = field(default_factory=dict)
-    constrained: dict[int, tuple[Skeleton, list[int]]] = field(default_factory=dict)
-    driving: dict[int, list[tuple[bpy.types.ID, str]]] = field(default_factory=dict)
+    constrained: dict[int, tuple[Skeleton, set[int]]] = field(default_factory=dict)
+    driving: dict[int, dict[tuple[int, str], bpy.types.ID]] = field(default_factory=dict)
     signatures: list[tuple[bpy.types.Object, object]] = field(default_factory=list)
     still: set[int] = field(default_factory=set)
     is_early: bool = False
