@@ -41,7 +41,7 @@ def arc(
 
 
 def chord_of(half: float) -> float:
-    """Return how far apart the ends of an arc are that is 1 long and turns by twice the angle."""
+    """Return the chord of an arc of length 1 that turns by twice the angle."""
     return sin(half) / half if half > 1e-6 else 1.0
 
 

@@ -1,7 +1,8 @@
-"""The linear system of an articulated body, solved from the ends to the root without filling up.
+"""The sparse linear system of an articulated body, solved from the tips to the root.
 
-Only joints of which one is an ancestor of the other are coupled: R. Featherstone, “Rigid Body
-Dynamics Algorithms”, 2008, §6.4 and §6.5; here in blocks of the three axes of a joint.
+Joints are only coupled with their ancestors, so elimination doesn't fill in zeros: R. Featherstone,
+“Rigid Body Dynamics Algorithms”, 2008, §6.4 and §6.5. Blocks are 3 × 3, for the three axes of a
+joint.
 """
 
 from typing import final
@@ -15,9 +16,9 @@ NO_AXES: Three = (ORIGIN, ORIGIN, ORIGIN)
 
 @final
 class Block:
-    """A 3 × 3 matrix between the axes of a joint, in rows, and those of an ancestor.
+    """A 3 × 3 matrix: the axes of a joint are its rows, those of an ancestor its columns.
 
-    Its elements are attributes and not a list, which is several times as fast when compiled.
+    Its elements are attributes instead of a list, which is several times as fast when compiled.
     """
 
     __slots__ = ("a", "b", "c", "d", "e", "f", "g", "h", "i")
@@ -32,13 +33,13 @@ class Block:
     i: float
 
     def __init__(self) -> None:
-        """Begin with zeros."""
+        """Start with zeros."""
         self.a = self.b = self.c = 0.0
         self.d = self.e = self.f = 0.0
         self.g = self.h = self.i = 0.0
 
     def add_products(self, share: float, rows: Three, columns: Three) -> None:
-        """Add the dot products of three vectors with three others, times a share."""
+        """Add the dot products of three vectors with three others, times a factor."""
         (px, py, pz), (qx, qy, qz), (rx, ry, rz) = rows
         (ux, uy, uz), (vx, vy, vz), (wx, wy, wz) = columns
         self.a += share * (px * ux + py * uy + pz * uz)
@@ -52,13 +53,13 @@ class Block:
         self.i += share * (rx * wx + ry * wy + rz * wz)
 
     def add_diagonal(self, values: Vec) -> None:
-        """Add to its diagonal."""
+        """Add values to the diagonal."""
         self.a += values[0]
         self.e += values[1]
         self.i += values[2]
 
     def masked(self, rows: Vec, columns: Vec) -> "Block":
-        """Return it with its rows and columns multiplied by numbers."""
+        """Return a copy with its rows and columns scaled."""
         x, y, z = rows
         u, v, w = columns
         other = Block()
@@ -81,7 +82,7 @@ class Pivot:
     """A symmetric block as L D Lᵀ.
 
     Attributes:
-        is_positive: Whether it is positive definite; if not, it cannot be used.
+        is_positive: Whether it is positive definite; otherwise it can't be used.
     """
 
     __slots__ = ("_p", "_q", "_r", "_u", "_v", "_w", "is_positive")
@@ -120,7 +121,7 @@ class Pivot:
         return (x, y, z)
 
     def divided(self, block: Block) -> Block:
-        """Return what it takes to each column of a block."""
+        """Return the solution for each column of a block."""
         other = Block()
         other.a, other.d, other.g = self.solved(block.a, block.d, block.g)
         other.b, other.e, other.h = self.solved(block.b, block.e, block.h)
@@ -136,15 +137,14 @@ class JointSystem:
 
     Attributes:
         owners: The bone of each joint.
-        axes: The three axes that it rotates about, in the bone's own axes; zero where the root
-            moves.
-        spins: Their angular velocities in the space.
-        slides: Their velocities at the origin of the space.
-        chains: The joint and its ancestors, from itself.
-        rows: The matrix between it and each of its chain.
-        walls: About how many of its axes it must not rotate forward, as it is at the end of its
-            limit.
-        kept: For each axis 1, or 0 if the joint does not rotate about it.
+        axes: The three rotation axes, in the bone's local axes; zero for the root's motion.
+        spins: The angular velocities of unit rotations about these axes, in the space.
+        slides: The velocities of the same motions at the origin of the space.
+        chains: The joint and its ancestors, the joint first.
+        rows: The blocks between it and each joint of its chain.
+        walls: The number of axes, from the first, about which it is at its limit and can't rotate
+            forward.
+        kept: 1 for each axis about which the joint rotates, else 0.
     """
 
     __slots__ = (
@@ -173,7 +173,7 @@ class JointSystem:
     _rotations: list[bool]
 
     def __init__(self) -> None:
-        """Begin without any."""
+        """Start without joints."""
         self.owners = []
         self.axes = []
         self.spins = []
@@ -196,7 +196,7 @@ class JointSystem:
         count: int = 3,
         walls: int = 0,
     ) -> int:
-        """Add a joint that rotates about the first ``count`` axes, below another one or -1.
+        """Add a joint that rotates about the first ``count`` axes; a parent of -1 means none.
 
         Returns:
             Its index.
@@ -221,7 +221,7 @@ class JointSystem:
         return self._rotations[index]
 
     def hold(self, step: list[Vec], least: float) -> bool:
-        """Hold what a step takes into its wall by more than ``least``; return whether any was."""
+        """Lock axes that a step moves past their limit by more than ``least``; True if any."""
         found = False
         for index, walls in enumerate(self.walls):
             if walls == 0:
@@ -238,10 +238,10 @@ class JointSystem:
         return found
 
     def factorize(self, damping: float) -> bool:
-        """Factorize the matrix, with a damping added to its diagonal, into Lᵀ D L.
+        """Factorize the matrix, with damping added to its diagonal, into Lᵀ D L.
 
         Returns:
-            Whether it is positive definite; if not, there are no factors.
+            Whether the matrix is positive definite; otherwise the factors don't exist.
         """
         chains, kept = self.chains, self.kept
         factors: list[list[Block]] = []
@@ -271,7 +271,7 @@ class JointSystem:
         return True
 
     def solved(self, right: list[Vec]) -> list[Vec]:
-        """Return what the factorized matrix takes to the right-hand side."""
+        """Solve the factorized system for a right-hand side."""
         rows, chains = self._factors, self.chains
         values: list[_Entry] = []
         for (x, y, z), (u, v, w) in zip(right, self.kept, strict=True):
@@ -302,7 +302,7 @@ class JointSystem:
 
 @final
 class _Entry:
-    """The entries of a vector for a joint; as attributes, like those of a block."""
+    """The entries of a vector for a joint, as attributes like those of `Block`."""
 
     __slots__ = ("x", "y", "z")
     x: float
@@ -316,7 +316,7 @@ class _Entry:
 
 
 def _subtract(blocks: list[Block], p: Block, others: list[Block], first: int) -> None:
-    """Subtract from each block the transposed ``p`` times one of the others, from a first one."""
+    """Subtract from each block the transpose of ``p`` times one of ``others[first:]``."""
     a, b, c, d, e, f, g, h, i = p.a, p.b, p.c, p.d, p.e, p.f, p.g, p.h, p.i
     at = first
     for block in blocks:
