@@ -38,19 +38,19 @@ class Block:
         self.d = self.e = self.f = 0.0
         self.g = self.h = self.i = 0.0
 
-    def add_products(self, share: float, rows: Three, columns: Three) -> None:
+    def add_products(self, factor: float, rows: Three, columns: Three) -> None:
         """Add the dot products of three vectors with three others, times a factor."""
         (px, py, pz), (qx, qy, qz), (rx, ry, rz) = rows
         (ux, uy, uz), (vx, vy, vz), (wx, wy, wz) = columns
-        self.a += share * (px * ux + py * uy + pz * uz)
-        self.b += share * (px * vx + py * vy + pz * vz)
-        self.c += share * (px * wx + py * wy + pz * wz)
-        self.d += share * (qx * ux + qy * uy + qz * uz)
-        self.e += share * (qx * vx + qy * vy + qz * vz)
-        self.f += share * (qx * wx + qy * wy + qz * wz)
-        self.g += share * (rx * ux + ry * uy + rz * uz)
-        self.h += share * (rx * vx + ry * vy + rz * vz)
-        self.i += share * (rx * wx + ry * wy + rz * wz)
+        self.a += factor * (px * ux + py * uy + pz * uz)
+        self.b += factor * (px * vx + py * vy + pz * vz)
+        self.c += factor * (px * wx + py * wy + pz * wz)
+        self.d += factor * (qx * ux + qy * uy + qz * uz)
+        self.e += factor * (qx * vx + qy * vy + qz * vz)
+        self.f += factor * (qx * wx + qy * wy + qz * wz)
+        self.g += factor * (rx * ux + ry * uy + rz * uz)
+        self.h += factor * (rx * vx + ry * vy + rz * vz)
+        self.i += factor * (rx * wx + ry * wy + rz * wz)
 
     def add_diagonal(self, values: Vec) -> None:
         """Add values to the diagonal."""
@@ -112,7 +112,7 @@ class Pivot:
         self.is_positive = r > 0.0
 
     def solved(self, x: float, y: float, z: float) -> Vec:
-        """Return what it takes to a vector."""
+        """Return the solution for a right-hand side."""
         y -= self._u * x
         z -= self._v * x + self._w * y
         z /= self._r
@@ -222,20 +222,20 @@ class JointSystem:
 
     def hold(self, step: list[Vec], least: float) -> bool:
         """Lock axes that a step moves past their limit by more than ``least``; True if any."""
-        found = False
+        is_any = False
         for index, walls in enumerate(self.walls):
             if walls == 0:
                 continue
             x, y, z = step[index]
             u, v, w = self.kept[index]
             if x > least and u > 0.0:
-                u, found = 0.0, True
+                u, is_any = 0.0, True
             if walls > 1 and y > least and v > 0.0:
-                v, found = 0.0, True
+                v, is_any = 0.0, True
             if walls > 2 and z > least and w > 0.0:
-                w, found = 0.0, True
+                w, is_any = 0.0, True
             self.kept[index] = (u, v, w)
-        return found
+        return is_any
 
     def factorize(self, damping: float) -> bool:
         """Factorize the matrix, with damping added to its diagonal, into Lᵀ D L.
@@ -247,10 +247,10 @@ class JointSystem:
         factors: list[list[Block]] = []
         pivots: list[Pivot] = []
         for index, row in enumerate(self.rows):
-            own, chain = kept[index], chains[index]
-            u, v, w = own
+            free, chain = kept[index], chains[index]
+            u, v, w = free
             masked = [
-                block.masked(own, kept[other]) for block, other in zip(row, chain, strict=True)
+                block.masked(free, kept[other]) for block, other in zip(row, chain, strict=True)
             ]
             masked[0].add_diagonal((1.0 - u + damping, 1.0 - v + damping, 1.0 - w + damping))
             factors.append(masked)
@@ -278,26 +278,26 @@ class JointSystem:
             values.append(_Entry(u * x, v * y, w * z))
         for index in range(len(rows) - 1, -1, -1):
             row, chain = rows[index], chains[index]
-            own = values[index]
-            x, y, z = own.x, own.y, own.z
+            entry = values[index]
+            x, y, z = entry.x, entry.y, entry.z
             for k in range(1, len(chain)):
                 block, other = row[k], values[chain[k]]
                 other.x -= block.a * x + block.d * y + block.g * z
                 other.y -= block.b * x + block.e * y + block.h * z
                 other.z -= block.c * x + block.f * y + block.i * z
-        found: list[Vec] = []
+        solution: list[Vec] = []
         for index, row in enumerate(rows):
-            chain, own = chains[index], values[index]
-            x, y, z = self._pivots[index].solved(own.x, own.y, own.z)
+            chain, entry = chains[index], values[index]
+            x, y, z = self._pivots[index].solved(entry.x, entry.y, entry.z)
             for k in range(1, len(chain)):
                 block, other = row[k], values[chain[k]]
                 u, v, w = other.x, other.y, other.z
                 x -= block.a * u + block.b * v + block.c * w
                 y -= block.d * u + block.e * v + block.f * w
                 z -= block.g * u + block.h * v + block.i * w
-            own.x, own.y, own.z = x, y, z
-            found.append((x, y, z))
-        return found
+            entry.x, entry.y, entry.z = x, y, z
+            solution.append((x, y, z))
+        return solution
 
 
 @final

@@ -120,7 +120,7 @@ class Spring:
         self.foreseen = ORIGIN
         self.force = ORIGIN
 
-    def stretch(self, share: float) -> None:
+    def stretch(self, fraction: float) -> None:
         """Set the stiffness and the largest force to a fraction of those of its rank.
 
         A weight below 1 limits the force but not the stiffness: a weak spring pulls with its full
@@ -129,7 +129,7 @@ class Spring:
         if self.rank == SOFT:
             self.stiffness, self.force_limit = self.weight, inf
             return
-        full = FORCES[self.rank] * share * max(self.weight, 1.0)
+        full = FORCES[self.rank] * fraction * max(self.weight, 1.0)
         self.force_limit = full
         if self.weight < 1.0:
             self.force_limit = min(full, FORCES[self.rank] * self.weight)
@@ -187,11 +187,11 @@ def _near(start: Vec, location: Vec) -> Vec:
     Raises:
         OverflowError: If it is not finite.
     """
-    way = sub(location, start)
-    distance = length(way)
+    offset = sub(location, start)
+    distance = length(offset)
     if not isfinite(distance):
         raise OverflowError("a goal is not finite, or too far away")
-    return location if distance <= FARTHEST else add(start, scaled(way, FARTHEST / distance))
+    return location if distance <= FARTHEST else add(start, scaled(offset, FARTHEST / distance))
 
 
 def huber(length: float, stiffness: float, force: float) -> float:
@@ -239,13 +239,13 @@ class Stiffness:
         for k, value in enumerate(other.spin):
             self.spin[k] += value
 
-    def add_point(self, weights: Vec, place: Vec) -> None:
+    def add_point(self, weights: Vec, point: Vec) -> None:
         """Add the resistance of a point to moving.
 
         A motion moves it by slide + spin × place = slide − [place] spin.
         """
         wx, wy, wz = weights
-        x, y, z = place
+        x, y, z = point
         self.slide = add(self.slide, weights)
         b, c = self.couple, self.spin
         b[1] += wx * z
@@ -267,7 +267,7 @@ class Stiffness:
         self.spin[3] += weights[1]
         self.spin[5] += weights[2]
 
-    def add_tension(self, force: Vec, way: Vec) -> None:
+    def add_tension(self, force: Vec, arm: Vec) -> None:
         """Add the second derivative of the energy of a force that pulls at the far end of a bone.
 
         Unless the force is along the bone, it is negative for some rotations. Only its positive
@@ -275,13 +275,13 @@ class Stiffness:
 
         Args:
             force: The force.
-            way: The vector from the bone's head to its far end.
+            arm: The vector from the bone's head to its far end.
         """
-        size = length(way)
+        size = length(arm)
         if size == 0.0:
             return
-        along = scaled(way, 1.0 / size)
-        tension = dot(force, way)
+        along = scaled(arm, 1.0 / size)
+        tension = dot(force, arm)
         across = sub(force, scaled(along, tension / size))
         couple = 0.5 * size * length(across)
         if couple == 0.0:
@@ -300,16 +300,16 @@ class Stiffness:
         axis = sub(scaled(aside, largest / norm), scaled(along, couple / norm))
         self._add_product(axis, largest)
 
-    def _add_product(self, axis: Vec, share: float) -> None:
+    def _add_product(self, axis: Vec, factor: float) -> None:
         """Add the scaled product of an axis with itself to the torque against rotation."""
         x, y, z = axis
         c = self.spin
-        c[0] += share * x * x
-        c[1] += share * x * y
-        c[2] += share * x * z
-        c[3] += share * y * y
-        c[4] += share * y * z
-        c[5] += share * z * z
+        c[0] += factor * x * x
+        c[1] += factor * x * y
+        c[2] += factor * x * z
+        c[3] += factor * y * y
+        c[4] += factor * y * z
+        c[5] += factor * z * z
 
     def force(self, spin: Vec, slide: Vec) -> Vec:
         """Return the force that resists a motion."""

@@ -147,7 +147,7 @@ class Chain:
     def is_flat(self) -> bool:
         """Return whether it ends with a flat foot."""
         ways = [sub(b, a) for a, b in pairwise(self.heads)]
-        last = next((way for way in reversed(ways) if length(way) > 0.0), self.heads[0])
+        last = next((step for step in reversed(ways) if length(step) > 0.0), self.heads[0])
         return hypot(last[0], last[1]) >= FLAT * abs(last[2])
 
     def is_level(self, k: int) -> bool:
@@ -176,7 +176,9 @@ def _kind(parts: Sequence[str]) -> str:
     """Return the limb that the names of a chain stand for."""
     if "OTHER" in parts[:2]:
         return "OTHER"
-    legs, arms = (sum([part in known for part in parts]) for known in (LEG_PARTS, ARM_PARTS))
+    legs, arms = (
+        sum([part in limb_parts for part in parts]) for limb_parts in (LEG_PARTS, ARM_PARTS)
+    )
     if {"LEG", "SHIN", "THIGH"} & set(parts) and legs > arms:
         return "LEG"
     if {"ARM", "FOREARM", "UPPER_ARM"} & set(parts) and arms > legs:
@@ -191,10 +193,10 @@ def is_hand(figure: Figure, bone: int) -> bool:
     in the direction of the hand, unlike the legs of a table. A single thumb may lead elsewhere.
     """
     # It is asked for each finger, and a face may have hundreds of joints that might be some.
-    known = figure.hands.get(bone)
-    if known is None:
-        known = figure.hands[bone] = _is_hand(figure, bone)
-    return known
+    cached = figure.hands.get(bone)
+    if cached is None:
+        cached = figure.hands[bone] = _is_hand(figure, bone)
+    return cached
 
 
 def _is_hand(figure: Figure, bone: int) -> bool:
@@ -230,14 +232,14 @@ def _are_fingers(lines: Sequence[Sequence[Vec]]) -> bool:
     return _is_row([line[-1] for line in lines], ahead)
 
 
-def _is_row(points: Sequence[Vec], way: Vec) -> bool:
+def _is_row(points: Sequence[Vec], direction: Vec) -> bool:
     """Return whether points are in a row when seen along a direction."""
     middle = scaled(sum_of(points), 1.0 / len(points))
-    flat = [across(sub(point, middle), way) for point in points]
+    flat = [across(sub(point, middle), direction) for point in points]
     side = unit(max(flat, key=length))
     if side is None:
         return False
-    ahead = cross(way, side)
+    ahead = cross(direction, side)
     width, depth = (
         max([dot(point, axis) for point in flat]) - min([dot(point, axis) for point in flat])
         for axis in (side, ahead)
@@ -253,8 +255,8 @@ def is_segment(names: Sequence[str], joints: Sequence[Vec]) -> bool:
         joints: The heads of its parent, of the bone and of its child.
     """
     above, words = map(words_of, names)
-    before, now = (re.sub(r"[\d._ -]+", "", name) for name in names)
-    if not only_twists(words, above) and (before != now or part_of(words) == ""):
+    parent_stem, stem = (re.sub(r"[\d._ -]+", "", name) for name in names)
+    if not only_twists(words, above) and (parent_stem != stem or part_of(words) == ""):
         return False
     a, b, c = joints
     first, second = unit(sub(b, a)), unit(sub(c, b))

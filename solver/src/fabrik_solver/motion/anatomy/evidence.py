@@ -141,7 +141,10 @@ def are_fins(pair: Pair) -> float:
 def hangs_beside_feet(pair: Pair) -> float:
     """Cloth hangs beside legs with feet, on the same bone."""
     beside = [other for other in pair.others if other.trunk == pair.trunk]
-    return float(not pair.has_foot and any([one.has_foot and one.is_low for one in beside]))
+    return float(
+        not pair.has_foot
+        and any([other_pair.has_foot and other_pair.is_low for other_pair in beside])
+    )
 
 
 def has_fingers(pair: Pair) -> float:

@@ -274,8 +274,8 @@ class Figure:
     def branches(self, bone: int) -> bool:
         """Return whether several chains begin at a bone or below it."""
         return any(
-            len([i for i in self.children[one] if self.children[i]]) > 1
-            for one in self._below(bone)
+            len([i for i in self.children[descendant] if self.children[i]]) > 1
+            for descendant in self._below(bone)
         )
 
     def _tips(self) -> dict[int, Vec]:
@@ -318,10 +318,14 @@ class Figure:
         parent, part = self.bones[bone].parent, self.names.parts[bone]
         if parent < 0 or part in ENDS or part == "OTHER":
             return False
-        way = sub(self.bones[bone].tail, self.heads[bone])
+        direction = sub(self.bones[bone].tail, self.heads[bone])
         least = TAIL_MIN * dist(self.heads[parent], self.heads[bone])
-        is_like = least <= length(way) <= least / TAIL_MIN**2
-        return is_like and way[2] < 0.0 and hypot(way[0], way[1]) < -FLAT * way[2]
+        is_like = least <= length(direction) <= least / TAIL_MIN**2
+        return (
+            is_like
+            and direction[2] < 0.0
+            and hypot(direction[0], direction[1]) < -FLAT * direction[2]
+        )
 
     def _measure(self) -> None:
         """Measure the longest chain below each bone, and find the bone that continues it."""
@@ -329,11 +333,11 @@ class Figure:
         for i in reversed(self.body):  # Children before their parents.
             self.reach[i] = 0.0
             best = (-1, -1, -1.0)
-            own = WAY.get(parts[i], 0)
+            depth = WAY.get(parts[i], 0)
             for child in self.children[i]:
                 reach = dist(self.heads[i], self.heads[child]) + self.reach[child]
                 self.reach[i] = max(self.reach[i], reach)
-                onward = told[child] if told[child] > own else 0
+                onward = told[child] if told[child] > depth else 0
                 has_twin = sides[i] * sides[child] != 0 or child in self._mirrored
                 rank = (onward, int(has_twin), reach)
                 if rank > best:
@@ -441,14 +445,14 @@ class Figure:
             offsets = [
                 (k, level(sub(self.heads[i], self.heads[j]))) for k, (i, j) in enumerate(line)
             ]
-            way = next(
+            separation = next(
                 (offset for offset in offsets if length(offset[1]) > 0.01 * self.height), offsets[0]
             )
-            if axis is not None and dot(way[1], axis) < 0.0:
-                a, b, way = b, a, (way[0], scaled(way[1], -1.0))
-            axis = axis if axis is not None else unit(way[1])
+            if axis is not None and dot(separation[1], axis) < 0.0:
+                a, b, separation = b, a, (separation[0], scaled(separation[1], -1.0))
+            axis = axis if axis is not None else unit(separation[1])
             if self.reach[a] > 0.5 * self.reach[pairs[0][0]]:
-                ways.append(way)
+                ways.append(separation)
             for start, side in ((a, 1), (b, -1)):
                 for i in self._below(start):
                     self._twins[i] = side
@@ -459,12 +463,13 @@ class Figure:
         candidates: list[tuple[float, int, int]] = []
         for k, a in enumerate(bones):
             for b in bones[k + 1 :]:
-                one, other = self.line(a), self.line(b)
+                line, other_line = self.line(a), self.line(b)
                 size = max(self.reach[a], self.reach[b])
-                if len(one) < 3 or len(one) != len(other) or self.count(a) != self.count(b):
+                if len(line) < 3 or len(line) != len(other_line) or self.count(a) != self.count(b):
                     continue
                 lengths = [
-                    abs(self.reach[i] - self.reach[j]) for i, j in zip(one, other, strict=True)
+                    abs(self.reach[i] - self.reach[j])
+                    for i, j in zip(line, other_line, strict=True)
                 ]
                 if max(lengths) <= TWIN_TOLERANCE * size:
                     candidates.append((max(lengths) / (size or 1.0), a, b))
@@ -536,9 +541,11 @@ def _lateral(pairs: Sequence[tuple[int, Vec]], height: float) -> Vec | None:
     apart.
     """
     for depth in sorted({depth for depth, _ in pairs}):
-        way = level(sum_of([way for level_of_pair, way in pairs if level_of_pair == depth]))
-        if length(way) > 0.01 * height:
-            return unit(way)
+        offset = level(
+            sum_of([offset for level_of_pair, offset in pairs if level_of_pair == depth])
+        )
+        if length(offset) > 0.01 * height:
+            return unit(offset)
     return None
 
 
@@ -591,6 +598,6 @@ def _limbs_named(names: Sequence[str]) -> set[tuple[str, int, tuple[str, ...]]]:
     return {key for key, bones in count.items() if bones > 1}
 
 
-def level(way: Vec) -> Vec:
+def level(vector: Vec) -> Vec:
     """Return the horizontal part of a vector."""
-    return (way[0], way[1], 0.0)
+    return (vector[0], vector[1], 0.0)

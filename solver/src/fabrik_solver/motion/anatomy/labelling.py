@@ -53,8 +53,12 @@ class _Labelling:
             if gain <= ENOUGH:
                 break
             self._change(kinds, support, -i, kind)
-        own = [self.single[i][kind] + support[i][kind] for i, kind in enumerate(kinds)]
-        return Labels(tuple(kinds), 0.5 * sum(own))  # Each two pairs support each other.
+        support_of_labels = [
+            self.single[i][kind] + support[i][kind] for i, kind in enumerate(kinds)
+        ]
+        return Labels(
+            tuple(kinds), 0.5 * sum(support_of_labels)
+        )  # Each two pairs support each other.
 
     def _all(self) -> list[tuple[int, str]]:
         return [(i, kind) for i in range(len(self.single)) for kind in KINDS]
@@ -78,7 +82,7 @@ def best_labels(pairs: Sequence[Pair]) -> Labels:
     labelling = _Labelling(pairs)
     alone = [max(KINDS, key=lambda kind: single[kind]) for single in labelling.single]
     starts = [["" for _ in pairs], alone]
-    return max([labelling.climb(start) for start in starts], key=lambda found: found.score)
+    return max([labelling.climb(start) for start in starts], key=lambda labels: labels.score)
 
 
 def _weight(pair: Pair, kind: str) -> float:

@@ -59,11 +59,11 @@ def limbs_of(figure: Figure) -> list[Limb]:
     """Return the arms and legs, which occur in pairs."""
     pairs = candidates(figure)
     kinds = best_labels(pairs).kinds
-    found = [(pair, kind) for pair, kind in zip(pairs, kinds, strict=True) if kind]
+    labelled = [(pair, kind) for pair, kind in zip(pairs, kinds, strict=True) if kind]
     limbs: list[Limb] = []
-    for (pair, kind), ends in zip(found, _alike(found), strict=True):
+    for (pair, kind), ends in zip(labelled, _alike(labelled), strict=True):
         both = [_limb(chain, kind, *ends[chain.side]) for chain in pair.chains]
-        limbs += both if all([len(one.bones) > 1 for one in both]) else []
+        limbs += both if all([len(limb.bones) > 1 for limb in both]) else []
     return limbs
 
 
@@ -74,7 +74,7 @@ def candidates(figure: Figure) -> list[Pair]:
         for i in starts_of(figure)
         if figure.children[i] and not _is_finger(figure, i)
     ]
-    pairs = _twins([one for one in chains if one.kind != "OTHER" and not one.is_stiff()])
+    pairs = _twins([chain for chain in chains if chain.kind != "OTHER" and not chain.is_stiff()])
     return [pair for pair in pairs if _may_be_limb(pair)]
 
 
@@ -92,20 +92,22 @@ def _may_be_limb(pair: Pair) -> bool:
     return len(chain.heads) > 2 and chain.size >= LIMB_MIN * pair.figure.height
 
 
-def _alike(found: Sequence[tuple[Pair, str]]) -> list[dict[int, tuple[int, int]]]:
+def _alike(labelled: Sequence[tuple[Pair, str]]) -> list[dict[int, tuple[int, int]]]:
     """Return the indices of the first bone and the end of each limb, by its side.
 
     The legs of a row, such as an insect's, are alike: all begin and end as most of them do. The two
     of a pair are alike unless their names differ.
     """
-    ends = [_ends(pair.lower, kind, pair) for pair, kind in found]
-    rows = [(kind, pair.trunk, len(pair.lower.path)) for pair, kind in found]
+    ends = [_ends(pair.lower, kind, pair) for pair, kind in labelled]
+    rows = [(kind, pair.trunk, len(pair.lower.path)) for pair, kind in labelled]
     result: list[dict[int, tuple[int, int]]] = []
-    for (pair, kind), own, row in zip(found, ends, rows, strict=True):
+    for (pair, kind), limb_ends, row in zip(labelled, ends, rows, strict=True):
         others = [end for end, other in zip(ends, rows, strict=True) if other == row]
         if len(others) >= ROW_MIN:
-            own = max(others, key=others.count)
-        result.append({chain.side: _ends_like(pair, chain, kind, own) for chain in pair.chains})
+            limb_ends = max(others, key=others.count)
+        result.append(
+            {chain.side: _ends_like(pair, chain, kind, limb_ends) for chain in pair.chains}
+        )
     return result
 
 
@@ -117,9 +119,9 @@ def _ends_like(pair: Pair, chain: Chain, kind: str, ends: tuple[int, int]) -> tu
 
 def stiff_limbs(figure: Figure, limbs: Sequence[Limb]) -> list[Limb]:
     """Return the arms and legs that are a single bone by name, apart from recognized limbs."""
-    known = {(limb.kind, limb.side) for limb in limbs}
+    recognized = {(limb.kind, limb.side) for limb in limbs}
     side, names = figure.side, figure.names
-    found: list[Limb] = []
+    stiff: list[Limb] = []
     for i in figure.body:
         kind = LIMBS.get(names.parts[i], "")
         if not kind or names.sides[i] == 0 or side.get(figure.bones[i].parent, 0) != 0:
@@ -127,10 +129,10 @@ def stiff_limbs(figure: Figure, limbs: Sequence[Limb]) -> list[Limb]:
         path = figure.line(i)
         beyond = {"OTHER", *ENDS}
         is_stiff = len(path) < 2 or names.parts[path[1]] in beyond or is_hand(figure, path[1])
-        if is_stiff and (kind, side[i]) not in known:
+        if is_stiff and (kind, side[i]) not in recognized:
             end = path[1] if len(path) > 1 else -1
-            found.append(Limb(kind, side[i], figure.bones[i].parent, (), (i,), end, -1))
-    return found
+            stiff.append(Limb(kind, side[i], figure.bones[i].parent, (), (i,), end, -1))
+    return stiff
 
 
 def _is_finger(figure: Figure, bone: int) -> bool:
@@ -183,9 +185,9 @@ def _difference(a: Chain, b: Chain) -> float:
     """
     stems = a.figure.names.stems
     whole = _unlikeness(a.heads, b.heads)
-    share = min(whole, 0.5 * UNLIKE + _unlikeness(a.heads[:LIMB], b.heads[:LIMB]))
+    difference = min(whole, 0.5 * UNLIKE + _unlikeness(a.heads[:LIMB], b.heads[:LIMB]))
     has_name = bool(stems[a.path[0]]) and a.figure.evidence == "NAMES"
-    return share - 2.0 if has_name and stems[a.path[0]] == stems[b.path[0]] else share
+    return difference - 2.0 if has_name and stems[a.path[0]] == stems[b.path[0]] else difference
 
 
 def _unlikeness(a: Sequence[Vec], b: Sequence[Vec]) -> float:
@@ -235,11 +237,11 @@ def _ends(chain: Chain, kind: str, pair: Pair) -> tuple[int, int]:
         return chain.upper(lower) if lower >= 0 else _carriers(chain, kind, count), count
     end = chain.find(("FOOT", "HAND"), max(lower + 1, 2))
     if lower >= 0:
-        after = next((k for k in range(lower + 1, count) if chain.bends(k)), count)
+        next_bend = next((k for k in range(lower + 1, count) if chain.bends(k)), count)
         first = chain.upper(lower)
-        if after == count:
+        if next_bend == count:
             return _without_end(chain, kind, first, lower)
-        last = end if end >= 0 else after
+        last = end if end >= 0 else next_bend
     elif end >= 0:
         first, last = _carriers(chain, kind, end), end
     else:
@@ -289,10 +291,10 @@ def _carriers(chain: Chain, kind: str, last: int) -> int:
             return next((k for k in range(last - 2) if parts[k] != "GIRDLE"), last - 2)
     count = 0
     while count + 2 < last:
-        size, after = dist(*heads[count : count + 2]), _ahead(heads[count:], kind)
+        size, next_size = dist(*heads[count : count + 2]), _ahead(heads[count:], kind)
         # The thigh of a lizard is level as well, but as long as its shin.
-        share = SHORT if kind == "LEG" and not chain.is_level(count) else 0.8
-        if not (size < share * after or parts[count] == "GIRDLE"):
+        ratio = SHORT if kind == "LEG" and not chain.is_level(count) else 0.8
+        if not (size < ratio * next_size or parts[count] == "GIRDLE"):
             break
         count += 1
     return count
@@ -305,17 +307,17 @@ def _ahead(heads: Sequence[Vec], kind: str) -> float:
     with the next, all bones in line with that one are added up.
     """
     least = NO_LENGTH * sum([dist(a, b) for a, b in pairwise(heads)])
-    ways = [sub(b, a) for a, b in pairwise(heads)]
-    first = unit(ways[0]) if length(ways[0]) > least else None
+    vectors = [sub(b, a) for a, b in pairwise(heads)]
+    first = unit(vectors[0]) if length(vectors[0]) > least else None
     line: Vec | None = None
     size = 0.0
-    for way in ways[1:]:
-        direction = unit(way) if length(way) > least else None
+    for vector in vectors[1:]:
+        direction = unit(vector) if length(vector) > least else None
         if line is not None and direction is not None:
             is_one = kind == "LEG" or (first is not None and dot(first, line) >= IN_LINE)
             if is_one or dot(line, direction) < IN_LINE:
                 break
-        size += length(way)
+        size += length(vector)
         line = line or direction
     return size
 

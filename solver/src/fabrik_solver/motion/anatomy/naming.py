@@ -278,11 +278,11 @@ def words_of(name: str) -> tuple[str, ...]:
     parts: list[str] = []
     words: list[str] = WORDS.findall(name.rpartition(":")[2])
     for word in words:
-        known, twist = _without_twist(JAPANESE.get(word, word.lower()))
-        if known[0] in "lr" and known[1:] in KNOWN and known not in KNOWN:
-            parts.append(known[0])
-            known = known[1:]
-        parts += (*COMPOUNDS.get(known, known).split(), *twist)
+        plain, twist = _without_twist(JAPANESE.get(word, word.lower()))
+        if plain[0] in "lr" and plain[1:] in KNOWN and plain not in KNOWN:
+            parts.append(plain[0])
+            plain = plain[1:]
+        parts += (*COMPOUNDS.get(plain, plain).split(), *twist)
     return tuple(parts)
 
 
@@ -301,16 +301,16 @@ def side_of(name: str) -> int:
     return sum({SIDES[word] for word in words_of(name) if word in SIDES})
 
 
-def only_twists(words: Iterable[str], before: Iterable[str]) -> bool:
+def only_twists(words: Iterable[str], parent_words: Iterable[str]) -> bool:
     """Return whether a bone is only a twist bone, by the words of its name.
 
     In robots, a roll joint after a pitch or yaw joint is a real joint.
 
     Args:
         words: The words of its name.
-        before: The words of its parent's name.
+        parent_words: The words of its parent's name.
     """
-    return not TWIST.isdisjoint(words) and JOINT_AXES.isdisjoint(before)
+    return not TWIST.isdisjoint(words) and JOINT_AXES.isdisjoint(parent_words)
 
 
 @cache
@@ -324,8 +324,8 @@ def part_of(words: tuple[str, ...]) -> str:
     if OTHER & word_set:
         return "OTHER"
     word_set -= {NO_DIGIT[word] for word in word_set if word in NO_DIGIT}
-    for part, known in PARTS:
-        if known & word_set:
+    for part, part_words in PARTS:
+        if part_words & word_set:
             return part
     if "leg" in word_set:
         return "THIGH" if UPPER & word_set else "SHIN" if LOWER & word_set else "LEG"

@@ -212,21 +212,23 @@ def _rise_of_head(figure: Figure, anatomy: Anatomy) -> float:
     """Return the sine of the pitch from hips to head; 1 without these."""
     if anatomy.head < 0 or anatomy.hips < 0:
         return 1.0
-    way = sub(figure.heads[anatomy.head], figure.heads[anatomy.hips])
-    return way[2] / (length(way) or 1.0)
+    direction = sub(figure.heads[anatomy.head], figure.heads[anatomy.hips])
+    return direction[2] / (length(direction) or 1.0)
 
 
 def _apart(figure: Figure, anatomy: Anatomy) -> float:
     """Return the fraction of left limbs that begin to the left of their twins."""
     heads = figure.heads
     rights = {limb[:1] + limb[2:3]: limb for limb in anatomy.limbs if limb.side < 0}
-    ways = [
+    separations = [
         sub(_root(heads, limb), _root(heads, rights[limb[:1] + limb[2:3]]))
         for limb in anatomy.limbs
         if limb.side > 0
     ]
     least = 0.01 * anatomy.height
-    return sum([dot(way, anatomy.left) > least for way in ways]) / len(ways)
+    return sum([dot(separation, anatomy.left) > least for separation in separations]) / len(
+        separations
+    )
 
 
 def _root(heads: Sequence[Vec], limb: Limb) -> Vec:
@@ -237,8 +239,8 @@ def _down(figure: Figure, leg: Limb) -> float:
     """Return the cosine of the angle between a leg and the direction down."""
     last = leg.bones[-1]
     end = figure.heads[leg.end if leg.end >= 0 else last]
-    way = sub(figure.tips.get(last, end), _root(figure.heads, leg))
-    return -way[2] / (length(way) or 1.0)
+    direction = sub(figure.tips.get(last, end), _root(figure.heads, leg))
+    return -direction[2] / (length(direction) or 1.0)
 
 
 def _head(figure: Figure, limbs: Sequence[Limb]) -> int:
@@ -256,10 +258,10 @@ def _head(figure: Figure, limbs: Sequence[Limb]) -> int:
     bone = _foremost(figure, borne)
     first = bone
     while bone >= 0 and (ahead := _ahead(figure, bone, first)):
-        after = max(ahead, key=figure.count)
-        if bone != first and _bears_face(figure, bone, after):
+        successor = max(ahead, key=figure.count)
+        if bone != first and _bears_face(figure, bone, successor):
             break
-        bone = after
+        bone = successor
     return bone if bone != first else -1
 
 
@@ -270,12 +272,12 @@ def _called_head(figure: Figure) -> int:
     return min(named, key=lambda i: len(figure.ancestry(i)), default=-1)
 
 
-def _bears_face(figure: Figure, bone: int, after: int) -> bool:
+def _bears_face(figure: Figure, bone: int, successor: int) -> bool:
     """Return whether a bone carries a face: children that end there, are to a side, or near."""
     beside = figure.children[bone]
     leaves = [i for i in beside if not figure.children[i]]
     near = 0.5 * SYMMETRY_TOLERANCE * figure.height
-    is_near = dist(figure.heads[bone], figure.heads[after]) <= near
+    is_near = dist(figure.heads[bone], figure.heads[successor]) <= near
     return is_near or len(leaves) > 1 or any(figure.side[i] != 0 for i in beside)
 
 
