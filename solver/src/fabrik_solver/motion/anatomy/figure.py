@@ -103,8 +103,8 @@ class RestBone(NamedTuple):
         head: The position of its head, with Z up.
         tail: The position of its tail, which importers may have guessed.
         deforms: Whether it deforms a mesh.
-        is_foot: Whether it is known to be a hand or foot, even if it is named as a control, such as
-            the target of a baked IK.
+        is_foot: Whether it is known to be a hand or foot, even if named as a control, such as the
+            target of a baked IK.
     """
 
     name: str
