@@ -28,11 +28,11 @@ ROUNDS = 3
 MEANING = """\
 Frames per second when baking all constraints of a file over {frames} frames, medians of {rounds} \
 alternating runs, each in a newly opened file. Blender's is `bpy.ops.nla.bake` with visual keying \
-of the bones that our constraints pose, rotations only, on the same file, so that both evaluate \
-the same constraints. Ours is the operator: it plays the range, writes the keys, and compares them \
-with what was recorded, bit for bit, or else plays the range again without the constraints; \
-“without comparison” is the rate up to that point. “playback” only plays the same file. \
-“difference” is the largest distance between the live and the baked motion, in metres."""
+of the same bones, rotations only. Both evaluate the same constraints of the same file. Ours is \
+the operator: it plays the range, writes the keys, and compares them with the recording, bit for \
+bit. If they differ, it plays the range again without the constraints. “without comparison” is \
+the rate up to the comparison. “playback” only plays the same file. “difference” is the largest \
+distance between the live and the baked motion, in metres."""
 
 LEAST = 3.0
 """The least speed of our bake, relative to Blender's."""

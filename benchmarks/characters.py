@@ -31,12 +31,12 @@ AROUND = 24
 KINDS = (("TWO_BONE", 2), ("FABRIK", 2), ("FABRIK", 3), ("FABRIK", 5), ("CCD", 3))
 
 HINGES_MEANING = """\
-Limbs that lie in a plane, in any direction, with bones of random rolls and lengths: {legs} of \
-each kind, {places} target positions within reach and beyond, {around} positions of the pole \
-around the line to it. “off hinge” is the largest angle in degrees between the hinge of a joint, \
-about which the rest pose bends, as given by the bones on both sides of it. “misses” is how far \
-the tip is from a target within 0.9 of the reach, as a share of the length. Blender's IK has its \
-pole angle set in the rest pose."""
+Limbs that lie in a plane, in any direction, with bones of random rolls and lengths. There are \
+{legs} of each kind, {places} target positions within reach and beyond, and {around} positions of \
+the pole around the line to the target. The hinge of a joint is the axis about which the rest \
+pose bends. “off hinge” is the largest angle in degrees between the hinges of the bones on both \
+sides. “misses” is how far the tip is from a target within 0.9 of the reach, as a share of the \
+length. Blender's IK has its pole angle set in the rest pose."""
 
 
 def hinges(effort: Effort) -> Section:
@@ -204,11 +204,10 @@ CONTROL = "hand_ik.L"
 MOST = 0.5
 
 RIGIFY_MEANING = """\
-The rig that Rigify generates from its {kind} meta-rig: {bones} bones, and {count} IK \
-constraints, which our operator converts. Milliseconds of one `Scene.frame_set` with keys on the \
-control of a hand (“frame”), and of an update after that control was moved (“pose”), the variants \
-alternating every {block}. “our handlers” includes evaluations that they cause, which are “of \
-that Blender's”; “own” is the rest."""
+The rig that Rigify generates from its {kind} meta-rig: {bones} bones, and {count} IK constraints \
+converted by our operator. Milliseconds of one `Scene.frame_set` with keys on the control of a \
+hand (“frame”), and of an update after moving it (“pose”). The variants alternate every {block}. \
+“our handlers” includes the evaluations they cause (“of that Blender's”); “own” is the rest."""
 
 WITHOUT = "Rigify is not part of this Blender: not measured."
 

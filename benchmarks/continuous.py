@@ -36,17 +36,17 @@ JUMP = 0.1
 """The movement of a joint per frame above which it is a jump, as a fraction of the length."""
 
 MEANING = """\
-Chains of 1 m whose joints have limits; their targets follow the tip of a motion between poses \
-within the limits, so that a continuous solution exists: {paths} paths of {frames} frames in each \
-row. “jumps” counts the paths on which a joint moves farther than {jump} m from one frame to the \
-next, “step” is the largest movement of a joint per frame; “alone” is each frame solved by \
-itself, “shot” all of them by Continuous. “missed” is the largest distance of a tip from its \
-target in a shot. Times are those of the solver per frame."""
+Chains of 1 m whose joints have limits: {paths} paths of {frames} frames in each row. The targets \
+follow the tip of a motion between poses within the limits, so a continuous solution exists. \
+“jumps” counts the paths on which a joint moves farther than {jump} m from one frame to the next. \
+“step” is the largest movement of a joint per frame. “alone” is each frame solved by itself, \
+“shot” all of them by Continuous. “missed” is the largest distance of a tip from its target in a \
+shot. Times are those of the solver per frame."""
 
 SIMULATED = """\
-Milliseconds per frame that `fabrik.simulate` takes for chains without limits, {frames} frames, \
-with Continuous on and everything included, and of one `Scene.frame_set` afterward, and with \
-Continuous off."""
+Milliseconds per frame of `fabrik.simulate` for chains without limits, {frames} frames, with \
+Continuous on and everything included. Then those of one `Scene.frame_set`, with Continuous on \
+and off."""
 
 
 @dataclass

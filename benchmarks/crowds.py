@@ -42,10 +42,10 @@ RADIUS = 0.05
 
 SKINNED_MEANING = """\
 Milliseconds of one `Scene.frame_set` of 4 chains of 3 bones with default settings that move a \
-mesh of {vertices} vertices. “still” moves only the targets; “animated” has keys on another bone \
-of the armature and on the armature object as well, so that Blender evaluates the mesh in any \
-case, and twice if a handler writes afterward, as that of the floor does; “keyed” has keys on the \
-posed bones besides, which are their FK pose. “first” is the first pass over the frames after \
+mesh of {vertices} vertices. “still” moves only the targets. “animated” has keys on another bone \
+of the armature and on the armature object as well, so Blender always evaluates the mesh. It \
+evaluates it twice if a handler writes afterward, as that of the floor does. “keyed” also has \
+keys on the posed bones, as their FK pose. “first” is the first pass over the frames after \
 opening the file, “later” two more passes."""
 
 
@@ -228,10 +228,9 @@ SIDE = 70
 """The number of objects in a row."""
 
 CROWD_MEANING = """\
-Milliseconds of one `Scene.frame_set` of one chain of 3 bones among {count} other objects that an \
-action moves, and the part of it that is spent in our handlers, evaluations that they cause \
-included. “still” moves only the target of the chain besides, “animated” the armature object as \
-well."""
+Milliseconds of one `Scene.frame_set` of one chain of 3 bones among {count} other objects moved \
+by an action, and the part spent in our handlers. This part includes the evaluations that they \
+cause. “still” also moves the chain's target, “animated” the armature object as well."""
 
 COLD = (
     "our own time, with code and data that Blender's work on all objects has driven out of caches"
@@ -300,7 +299,7 @@ ARMATURES_MEANING = """\
 Milliseconds of one `Scene.frame_set` divided by the number of armatures, each of {name} with \
 moving targets. “ours alone” is without the frame of the same file without IK; “growth” compares \
 that with the first row. In the row “{count}, caches emptied” {megabytes} MB are read before each \
-frame, so that the processor has to fetch everything from memory, as it has to with many."""
+frame. The processor then has to fetch everything from memory, as with many armatures."""
 
 MEGABYTES = 64
 

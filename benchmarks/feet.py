@@ -28,10 +28,10 @@ from .rigs import BoneRest, armature, link, make_armature
 GROUND_MEANING = """\
 The biped of the sample `hills`: two legs of two bones and a hip, keyed for a flat floor, over a \
 mesh of {vertices:,} vertices. Milliseconds of one `Scene.frame_set`, each frame for the first \
-time and again, alternately with the ground on and off, and with the skinned body shown and \
-hidden: while it is hidden, Blender does not evaluate it, neither once nor twice. “slide” is the \
-largest distance of a foot from its position at the start of a contact, in millimetres; \
-“simulate” one pass over the frames, in milliseconds per frame."""
+time and again, alternately with the ground on and off. The skinned body is shown or hidden; \
+Blender doesn't evaluate it while it's hidden. “slide” is the largest distance of a foot from its \
+position at the start of a contact, in millimetres. “simulate” is one pass over the frames, in \
+milliseconds per frame."""
 
 ROUNDS = 3
 
@@ -48,10 +48,10 @@ SIDES = ("L", "R")
 
 SKATING = """\
 The same figure, whose feet drift as they do in captures: by noise of up to {drift:g} cm on their \
-keys. By the published measures a foot skates in a frame if it is lower than 5 cm in that and the \
-next one, and faster than 0.5 m/s over 5 frames; viewers notice a foot that slides by 21 mm while \
-it stands (Pražák 2011). “before” is the animation on its flat floor, “after” the figure on the \
-hills. Heights are those of the ankle above where it stands."""
+keys. By the published measures a foot skates if it is lower than 5 cm in two consecutive frames, \
+and faster than 0.5 m/s over 5. Viewers notice if a standing foot slides by 21 mm (Pražák 2011). \
+“before” is the animation on its flat floor, “after” the figure on the hills. Heights are those \
+of the ankle above where it stands."""
 
 DRIFT = 0.08
 """The strength of the noise, in metres, half to each side."""
@@ -255,10 +255,10 @@ SPEED = 0.035
 
 WALKING_MEANING = """\
 A body with legs of three bones each that walks over a wavy floor, {frames} frames. “simulate” is \
-the whole of `fabrik.simulate`, which plays all frames once; “of that steps” is the time to plan \
-the steps. “frame” is one `Scene.frame_set` afterwards, with the chains solved, in milliseconds. \
-“off” is the largest distance of a foot from its planned position, and “slides” that of a foot in \
-stance from where it landed, both as a share of the leg's length."""
+the whole of `fabrik.simulate`, one pass over all frames; “of that steps” is the time to plan the \
+steps. “frame” is one `Scene.frame_set` afterwards, with the chains solved, in milliseconds. \
+“off” is the largest distance of a foot from its planned position. “slides” is the largest \
+distance of a standing foot from where it landed. Both are fractions of the leg's length."""
 
 
 def walking(effort: Effort) -> Section:
@@ -437,9 +437,9 @@ Creatures with {legs} walking legs each on the floor of the section “Walking�
 afterward. Both are in milliseconds, of a frame and of a frame for each creature."""
 
 LONG = """\
-One of them, {frames:,} frames: the same times, the median of a frame among the first and the \
-last {part:,}, and megabytes of resident memory, before simulating, that simulating adds, and \
-that playing all frames adds; memory is measured on Linux only."""
+One of them, {frames:,} frames: the same times, and the median of a frame among the first and the \
+last {part:,}. The rest is resident memory in megabytes: before simulating, added by simulating, \
+and added by playing all frames. It is measured on Linux only."""
 
 FLAT = 1.1
 

@@ -48,25 +48,25 @@ JUDGE_EVERY = 5
 TIMES = """\
 Milliseconds that one `Scene.frame_set` takes, everything included: all {frames} frames once, the \
 three variants alternating every {block} frames. “floor” has the same rig and the same moving \
-targets but no IK: a handler writes all rotations, and Blender evaluates again, which is the \
-minimum cost of any extension that writes after each frame. A ratio below 1 means that we are \
-faster than Blender's own IK (C++) at its defaults. Where it is above its goal, most of our time \
-is not the solver's: each update has a fixed cost (section “Fixed cost”), and for each chain \
-Blender's data is read from Python, with code and data that Blender's own work has displaced from \
-the processor's caches. “above floor” is our own time in units of the floor's. “again” is the \
-ratio when the same frames are played a second time without an edit in between."""
+targets but no IK: a handler writes all rotations, and Blender evaluates again. Any extension \
+costs at least this if it writes after each frame. A ratio below 1 means that we are faster than \
+Blender's own IK (C++) at its defaults. Where it is above its goal, most of our time is not the \
+solver's. Each update has a fixed cost (section “Fixed cost”), and each chain's data is read from \
+Blender by Python. Blender's own work has displaced the code and data for this from the \
+processor's caches. “above floor” is our own time in units of the floor's. “again” is the ratio \
+when the same frames are played a second time without an edit in between."""
 
 ERRORS = """\
-Distance of the tips to their targets as a share of the chain's length (single precision ends at \
-about 1e-7), both with default settings; all targets are well within reach. “not reached” counts \
-how often the state of a chain was not REACHED."""
+Distance from tips to targets as a fraction of the chain's length, both with default settings. \
+Single precision ends at about 1e-7. All targets are well within reach. “not reached” counts how \
+often the state of a chain was not REACHED."""
 
 PYTHON = "reading from Python, see Frame cost; Blender's IK adds {left:.0f} µs to the floor"
 
 WAYS = """\
-The solver compiled, as above, and interpreted, as with the zip for any platform: milliseconds of \
-one `Scene.frame_set`, medians of {frames} frames, in a separate process, in which ours and \
-Blender's IK alternate as well."""
+The solver compiled, as above, and interpreted, as with the zip for any platform. Milliseconds of \
+one `Scene.frame_set`, medians of {frames} frames, in a separate process. Ours and Blender's IK \
+alternate there as well."""
 
 LONG = "100 × 10, long"
 BY_OTHERS = 1.5
@@ -244,10 +244,10 @@ FIXED_COST_BLOCK = 50
 
 MEANING = """\
 Microseconds in our handlers for one armature with more and more chains of {bones} bones whose \
-targets all move: “frame” in one `Scene.frame_set`, “edit” in an update after the targets were \
-moved; medians of blocks of {block} that alternate. “own” is without the evaluations that the \
-handlers cause, which “evaluating” are. A line fitted to them gives the “fixed” cost, which any \
-update has that affects one of our constraints, and that of “each chain”."""
+targets all move. “frame” is one `Scene.frame_set`, “edit” an update after the targets were \
+moved: medians of alternating blocks of {block}. “evaluating” is the time of evaluations that the \
+handlers cause, “own” the rest. A line fitted to them gives the cost of “each chain”, and the \
+“fixed” cost of any update that affects one of our constraints."""
 
 FIXED_COST_MOST = 0.04
 

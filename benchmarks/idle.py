@@ -39,10 +39,10 @@ from .rigs import (
 Work = Callable[[], list[float]]
 
 UPDATES = """\
-Microseconds of an update that affects no rig: an Empty that nothing depends on is moved, in a \
-file whose armature has 100 chains of 3 bones, with a constraint of ours on none or on each. “our \
-handlers” is the time spent in our handler functions. The whole update is measured alternately \
-with the extension's handlers registered and removed."""
+Microseconds of an update that affects no rig: an Empty without dependents is moved. The file's \
+armature has 100 chains of 3 bones, with a constraint of ours on none or on each. “our handlers” \
+is the time spent in our handler functions. The whole update is measured alternately with the \
+extension's handlers registered and removed."""
 
 PLAYBACK = """\
 Microseconds of one `Scene.frame_set` in files without any of our constraints, in which the \
@@ -161,9 +161,9 @@ def _with_and_without(works: list[Work]) -> list[float]:
 MEMORY_RIG = Rig(8, 3)
 
 MEMORY_MEANING = """\
-Megabytes of resident memory, on 8 chains of 3 bones, the {loop} frames of the file played over \
-and over: after {warm_up} frames of warm-up, and the growth over the next {half} frames and over \
-the {half} after those."""
+Megabytes of resident memory, on 8 chains of 3 bones, playing the {loop} frames of the file over \
+and over. The columns are the memory after {warm_up} frames of warm-up, then the growth over the \
+next {half} frames, and over another {half}."""
 
 
 def memory(effort: Effort) -> Section:
@@ -215,9 +215,9 @@ OVERLAY_FRAMES = 100
 GATHERED, DRAWN = 1.0, 5.0
 
 OVERLAY_MEANING = """\
-Milliseconds for the overlay of {name} bones, all of them shown, at each of {frames} frames: \
-“gathered” is what Python reads and computes, “drawn” its lines, joints and texts in a picture of \
-{wide} × {high} pixels{renderer}, until the picture is finished."""
+Milliseconds for the overlay of {name} bones, all of them shown, at each of {frames} frames. \
+“gathered” is the time Python takes to read and compute. “drawn” is the time to finish a picture \
+of its lines, joints and texts, {wide} × {high} pixels{renderer}."""
 
 NO_CONTEXT = "not: this Blender has no graphics without a window ({why})"
 

@@ -381,17 +381,17 @@ BROKEN = 1e-4
 
 MEANING = """\
 {count} random chains per row, of equal bones, 1 m in total, with random rolls and up to 0.4 rad \
-off their parent's direction, each with a target that it can reach: the tip of a random pose \
-within the limits. The seed is {seed}; all systems solve the same cases, each from rest. Hinges \
-turn about the bone's X or Z axis, by 0 to 0.8 rad to one side and 0.5 to 2.2 to the other; cones \
-are centered on the rest pose, extend 0.2 to 1.4 rad to both sides about X and about Z, and allow \
-a twist of 0.1 to 1 rad to both sides; “mixed” has either for each bone. “arrived” is the share \
+off their parent's direction. Each has a target within reach: the tip of a random pose within the \
+limits. The seed is {seed}; all systems solve the same cases, each from rest. Hinges turn about \
+the bone's X or Z axis, by 0 to 0.8 rad to one side and 0.5 to 2.2 to the other. Cones are \
+centered on the rest pose and extend 0.2 to 1.4 rad to both sides about X and about Z. They allow \
+a twist of 0.1 to 1 rad to both sides. “mixed” has either for each bone. “arrived” is the share \
 of tips that came within {near:g} m of the target, “broken” the worst of all joints in radians. \
 Both are measured from the posed bones, independently of what solvers report."""
 
 REGIONS = """\
-The three define cones differently, and each is checked by its own definition: ours is an ellipse \
-of the swing angles, Blender's one of the sines of half these angles, that of three.js a range \
+The three define cones differently, and each is checked by its own definition. Ours is an ellipse \
+of the swing angles, Blender's one of the sines of half these angles. That of three.js is a range \
 for each Euler angle (twist first, then Z, then X). The poses behind the targets are allowed by \
 all three."""
 
@@ -467,7 +467,7 @@ def _rows(results: dict[Row, Found]) -> list[list[str]]:
 def _plot(results: dict[Row, Found], systems: list[str]) -> Bars:
     return Bars(
         "limits.png",
-        "Tips that arrive at targets that the joint limits let them reach",
+        "Tips that arrive at targets within their joint limits",
         f"% within {NEAR:g} of the length",
         [f"{kind}, {bones}" for kind, bones in results],
         {name: [100.0 * _arrived(row[name]) for row in results.values()] for name in systems},

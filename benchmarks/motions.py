@@ -36,13 +36,13 @@ HEADS = 20
 PARTS = ("Neck", "Head", "Eye.L", "Eye.R")
 
 MEANING = """\
-Milliseconds of one `Scene.frame_set` of {heads} heads, each with a neck that shares its rotation \
-and two eyes with separate constraints, which look at moving targets. Blender's variant has \
+Milliseconds of one `Scene.frame_set` of {heads} heads that look at moving targets. Each shares \
+its rotation with its neck, and has two eyes with separate constraints. Blender's variant has \
 Damped Track on the four bones of each head, on the neck with an influence of 0.5. “damped” is \
 ours with Damping on the heads. “floor” writes all rotations in a handler and nothing else. \
-“each” is the median time in our handlers in microseconds, divided by the {count} constraints, \
-and “of that Blender's” the evaluations that they cause. “gaze” is the largest angle in radians \
-by which an eye misses its target."""
+“each” is the median time in our handlers in microseconds, divided by the {count} constraints. \
+“of that Blender's” is the part of evaluations caused by the handlers. “gaze” is the largest \
+angle in radians by which an eye misses its target."""
 
 LOOK_AT_MOST = {"plain": 15.0, "damped": 40.0}
 """The largest time of a constraint, in microseconds."""

@@ -112,16 +112,17 @@ SHARES = (0.99, 0.999, 0.9999)
 COLD = """\
 Iterations to a residual of 1e-3 of the length. A chain of equal bones, {length} m in total, \
 slightly bent; each solve starts from that pose. {count} random targets {away} m from the tip and \
-less than 0.98 of the length from the root (Python's `random.Random({seed})`). At most \
-{iterations} iterations, which count as {iterations}; a solver gets {seconds:g} s for all targets \
-of a row, and tries fewer if that is not enough. “arrived” is measured from the joints."""
+less than 0.98 of the length from the root (Python's `random.Random({seed})`). A solve that \
+doesn't arrive counts as {iterations} iterations, the most allowed. A solver gets {seconds:g} s \
+for all targets of a row, and tries fewer targets if it runs out of time. “arrived” is measured \
+from the joints."""
 
 FINER = "The same to a residual of 1e-6 of the length."
 
 EDGE = """\
 The same to a residual of 1e-6, for targets in random directions at a share of the full reach, \
 where FABRIK crawls. A row that arrived though it took {iterations} iterations was completed by \
-the core, which stretches a chain that is nearly straight in closed form."""
+the core: it straightens nearly straight chains in closed form."""
 
 
 def iterations(effort: Effort) -> Section:
@@ -249,20 +250,21 @@ CALIKO = {100: 1.4, 500: 10.6, 2000: 34.7}
 
 SOLVER = """\
 The solver alone, without Blender, at the constraint's defaults ({iterations} iterations, \
-tolerance {tolerance:g} of the length): {count} random targets at two thirds of the length from \
-the tip and less than 0.98 of it from the root, each from the same slightly bent pose. Over \
-{first} to {last} bones the time grows as n^{exponent:.2f}; 1 is linear."""
+tolerance {tolerance:g} of the length). {count} random targets are two thirds of the length from \
+the tip and less than 0.98 of it from the root. Each is solved from the same slightly bent pose. \
+Over {first} to {last} bones the time grows as n^{exponent:.2f}; 1 is linear."""
 
 BLENDER = """\
-Milliseconds of one `Scene.frame_set` on one chain of that many bones, and the distance of its \
-tip to its target as a share of the length, at the defaults of both. Blender's IK solves the \
-whole chain (`chain_count` 0)."""
+Milliseconds of one `Scene.frame_set` on one chain of that many bones, at the defaults of both. \
+Then the distance from tip to target, as a fraction of the length. Blender's IK solves the whole \
+chain (`chain_count` 0)."""
 
 PUBLISHED = """\
-Caliko's experiment: bones 10 long, {count} random targets uniform in ± half the chain on each \
-axis (`random.Random(123)`), at most 20 iterations, arrival within a distance of 1. Each of our \
-solves starts from the same slightly bent pose. Caliko is Java; its times were published in 2016 \
-for another, unknown machine, so only orders of magnitude are comparable."""
+Caliko's experiment: bones 10 long, and {count} random targets uniform in ± half the chain on \
+each axis (`random.Random(123)`). A solver has 20 iterations at most, and arrives within a \
+distance of 1. Each of our solves starts from the same slightly bent pose. Caliko is Java; its \
+times were published in 2016 for another, unknown machine, so only orders of magnitude are \
+comparable."""
 
 
 def long_chains(effort: Effort) -> Section:

@@ -18,12 +18,11 @@ from .harness import Effort, enable, open_file, temporary_folder
 from .report import Bound, Section, Table, ms
 
 MEANING = """\
-Milliseconds of the processor for a move of the mouse while a hand, the pelvis or the head is \
-dragged, with both feet pinned: solving, and then Blender's update of the armature. “in reach” and \
-“out of reach” are medians of {moves} moves along a line of a tenth, and of the whole, of the \
-character's height, “largest” is the largest of them all. “press” is what comes before the first \
-move, “rest” is what it takes once the mouse rests to end what the bone lags behind it, the larger \
-of both lines."""
+Milliseconds of processor time for a move of the mouse while a hand, the pelvis or the head is \
+dragged, with both feet pinned. They include solving and Blender's update of the armature. “in \
+reach” and “out of reach” are medians of {moves} moves along a line: a tenth of the character's \
+height, and all of it. “largest” is the largest of all. “press” is the time before the first \
+move. “rest” is the time to catch up once the mouse rests, the larger of both lines."""
 
 SLOW = "its constraints carry the bones, and each try takes an evaluation of the whole rig"
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 import tomllib
 from collections.abc import Iterator
 from pathlib import Path
+from textwrap import indent
 from typing import Any
 
 from tools import texts
@@ -63,7 +64,7 @@ def _lines() -> Iterator[str]:
             yield f"{section['intro']}\n"
         for message in messages:
             if message in advice:
-                yield f"> - {message}\n\n{advice[message]}\n"
-        plain = [f"> - {message}" for message in messages if message not in advice]
+                yield f"- {message}\n\n{indent(advice[message], ' ' * 4)}\n"
+        plain = [f"- {message}" for message in messages if message not in advice]
         if plain:
             yield "\n".join(plain) + "\n"

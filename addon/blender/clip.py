@@ -29,7 +29,7 @@ class Clip:
 
     Attributes:
         object: The armature object.
-        is_read: Whether its frames have been asked for.
+        is_read: Whether its frames were requested.
     """
 
     def __init__(self, armature: bpy.types.Object) -> None:
@@ -44,16 +44,16 @@ class Clip:
 
     @property
     def frames(self) -> list[float]:
-        """The frames at which to look at it, ascending; empty if it does not animate bones.
+        """The frames to sample, ascending; empty if it doesn't animate bones.
 
-        They are keyed ones as far as possible, else whole ones.
+        They are keyed frames if possible, else whole frames.
         """
         self.is_read = True
         return self._frames
 
     @cached_property
     def revision(self) -> bytes:
-        """A digest of all that its matrices follow from, at the frames at which to look at it."""
+        """A digest of everything that determines its matrices at the sampled frames."""
         bones, rests = pose_bones(self.object), cast(Any, self.object.data).bones
         digest = blake2b(array("d", self._frames), digest_size=16)
         for frame in self._frames:

@@ -73,7 +73,7 @@ def _radii(ob: Any, armature: bpy.types.Object, bone: str) -> Iterator[float]:
     group = ob.vertex_groups.get(bone)
     if group is not None:
         to_bone = posed.bone.matrix_local.inverted_safe() @ to_armature
-        moved = [one for one in _some(ob.data.vertices) if _weight(one, group.index) > 0.5]
+        moved = [vertex for vertex in _some(ob.data.vertices) if _weight(vertex, group.index) > 0.5]
         yield from _off(to_bone, moved)
 
 

@@ -78,7 +78,7 @@ def limbs_to_fk(
     elif len(frames) > 1:
         raise ProblemError(
             "Limbs of “{armature}” are animated in IK: choose Set Up Character to keep their "
-            "animation, or bake them to FK with Rigify's own buttons first",
+            "animation, or bake them to FK with Rigify's buttons",
             armature=armature.name,
         )
     return _switch(armature, limbs, frames if keeps_animation else [])

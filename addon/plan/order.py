@@ -202,8 +202,8 @@ class Order:
     def _stack(self, units: list[UnitPlan]) -> None:
         """Set the units, those that pose each bone, and those that each is stacked on.
 
-        Units that share bones are stacked as they are listed, except that what moves a bone that
-        another unit keeps in place is below that unit.
+        Units that share bones are stacked in list order. But a unit that moves a bone is below a
+        unit that keeps this bone in place.
         """
         keeping = [bone for bone in self.pre_pass if bone.keeps]
         kept = {(bone.rig.uid, index) for bone in keeping for index in bone.keeps}

@@ -147,7 +147,7 @@ class Planner:
         self.plan = None
 
     def revise(self, tagged: Set[str], armatures: Collection[bpy.types.ID]) -> None:
-        """Discard what is no longer valid after Blender rebuilt its relations.
+        """Discard what became invalid when Blender rebuilt its relations.
 
         Many such edits don't affect the plan. Blender tags edited data-blocks, except for removed
         drivers, first keys, and pointers to removed objects.

@@ -35,6 +35,12 @@ from addon.features.bake.options import FARTHEST
 from addon.features.convert.counterpart import STIFFEST
 from fabrik_solver import Local, bone_frame
 
+
+def one_bone() -> tuple[Any, Any]:
+    rig = rigs.make_chain(1)
+    return rig, rig.pose.bones["B0"]
+
+
 INHERIT_SCALE = ("FULL", "FIX_SHEAR", "ALIGNED", "AVERAGE", "NONE", "NONE_LEGACY")
 
 
@@ -182,8 +188,7 @@ def test_what_a_handler_writes_is_evaluated_in_the_same_update_without_another_c
 
 
 def test_keyed_values_are_in_the_file_before_the_frame_handlers_run() -> None:
-    rig = rigs.make_chain(1)
-    bone = rig.pose.bones["B0"]
+    _rig, bone = one_bone()
     for frame, value in ((1, 0.0), (11, 1.0)):
         bone.location.x = value
         bone.keyframe_insert("location", index=0, frame=frame)
@@ -350,8 +355,7 @@ def test_an_update_in_a_handler_plays_the_animation_where_a_script_has_set_the_f
     is_frame_set: bool,
 ) -> None:
     """So it does after undo."""
-    rig = rigs.make_chain(1)
-    bone = rig.pose.bones["B0"]
+    rig, bone = one_bone()
     for frame, value in ((1, 0.0), (11, 1.0)):
         bone.location.x = value
         bone.keyframe_insert("location", index=0, frame=frame)
@@ -373,8 +377,7 @@ def test_an_update_in_a_handler_plays_the_animation_where_a_script_has_set_the_f
 
 
 def test_a_keyed_rotation_mode_converts_what_the_channels_hold() -> None:
-    rig = rigs.make_chain(1)
-    bone = rig.pose.bones["B0"]
+    _rig, bone = one_bone()
     for frame, mode in ((11, "QUATERNION"), (1, "XYZ")):
         bone.rotation_mode = mode
         bone.keyframe_insert("rotation_mode", frame=frame)
@@ -579,8 +582,7 @@ def test_a_script_has_to_tag_an_object_that_it_keys_first_over_strips_of_the_nla
     tmp_path: Path,
 ) -> None:
     """Without, Blender plays the strips alone, and only a loaded file plays the new action."""
-    rig = rigs.make_chain(1)
-    bone = rig.pose.bones["B0"]
+    rig, bone = one_bone()
     rig.keyframe_insert("location", frame=1)
     rigs.as_strip(rig)
     rigs.go(1)
@@ -705,8 +707,7 @@ def test_users_are_data_blocks_for_a_slot_and_uses_for_an_action() -> None:
 
 def test_f_curves_tell_ahead_what_a_frame_gives_to_the_last_bit() -> None:
     """With the time of the scene stretched as well: the frame that counts is the final one."""
-    rig = rigs.make_chain(1)
-    bone = rig.pose.bones["B0"]
+    rig, bone = one_bone()
     for frame, value in ((1, 0.1), (4, 3.3), (11, -0.7)):
         bone.location.x = value
         bone.keyframe_insert("location", index=0, frame=frame)
@@ -746,8 +747,7 @@ def test_f_curves_are_cut_to_the_range_of_a_property_and_switch_on_at_1() -> Non
 
 def test_a_frame_change_or_an_edited_curve_takes_back_what_was_not_keyed() -> None:
     """Of all channels that the action has, not only of that whose curve was edited."""
-    rig = rigs.make_chain(1)
-    bone = rig.pose.bones["B0"]
+    rig, bone = one_bone()
     key_ramp(bone)
     key_ramp(bone, 1)
     rigs.go(6)
@@ -789,8 +789,7 @@ def test_a_muted_group_of_curves_counts_up_to_4_3() -> None:
 
 @pytest.mark.parametrize("off", ["strip", "time", "track"])
 def test_a_strip_that_is_off_sets_defaults_and_a_muted_track_sets_nothing(off: str) -> None:
-    rig = rigs.make_chain(1)
-    bone = rig.pose.bones["B0"]
+    rig, bone = one_bone()
     key_ramp(bone)
     data = rig.animation_data
     action, slot = data.action, getattr(data, "action_slot", None)
@@ -865,8 +864,7 @@ def test_first_keys_and_removed_drivers_make_new_relations_and_tag_nothing_of_th
 
 
 def test_a_driver_that_is_removed_by_its_path_has_the_animation_played_from_4_5() -> None:
-    rig = rigs.make_chain(1)
-    bone = rig.pose.bones["B0"]
+    rig, bone = one_bone()
     key_ramp(bone)
     for is_by_path in (False, True):
         rig["driven"] = 0.0
@@ -1258,8 +1256,7 @@ def test_relative_paths_are_kept_as_seen_from_the_folder_that_is_saved_to(tmp_pa
 
 
 def test_a_render_animates_copies_alone_one_for_each_view_layer_and_then_the_viewport() -> None:
-    rig = rigs.make_chain(1)
-    bone = rig.pose.bones["B0"]
+    rig, bone = one_bone()
     key_ramp(bone)
     bpy.context.scene.view_layers.new("Second")
     rigs.go(1)
@@ -1301,8 +1298,7 @@ def test_frames_end_where_we_think() -> None:
 
 
 def test_a_quaternion_of_zeros_is_half_a_turn_about_x_and_an_axis_of_zeros_no_turn() -> None:
-    rig = rigs.make_chain(1)
-    bone = rig.pose.bones["B0"]
+    rig, bone = one_bone()
 
     def turn() -> list[float]:
         rigs.update()

@@ -77,6 +77,13 @@ def frames() -> list[int]:
     return list(range(scene.frame_start, scene.frame_end + 1))
 
 
+def each_frame() -> Iterator[int]:
+    """Go to each frame of the scene in turn."""
+    for frame in frames():
+        bpy.context.scene.frame_set(frame)
+        yield frame
+
+
 def played(order: list[int]) -> dict[int, bytes]:
     poses = {}
     for frame in order:
@@ -115,8 +122,7 @@ def test_pose_is_the_same_whichever_way_a_frame_was_reached(sample: str) -> None
 @pytest.mark.parametrize("name", build.NAMES)
 def test_every_tip_arrives_at_every_frame(name: str) -> None:
     bpy.ops.wm.open_mainfile(filepath=str(path_of(name)))
-    for frame in frames():
-        bpy.context.scene.frame_set(frame)
+    for frame in each_frame():
         assert [(item.state, item.message) for item in constraints()] == [
             ("REACHED", "") for _ in constraints()
         ], frame
@@ -222,8 +228,7 @@ def test_tentacle_bends_everywhere_and_kinks_nowhere() -> None:
     bpy.ops.wm.open_mainfile(filepath=str(path_of("tentacle")))
     rig = bpy.data.objects["Rig"]
     before: list[float] = []
-    for frame in frames():
-        bpy.context.scene.frame_set(frame)
+    for frame in each_frame():
         pairs = pairwise(evaluated(rig).pose.bones)
         bends = [degrees(lower.y_axis.angle(upper.y_axis)) for lower, upper in pairs]
         assert max(bends) < 32.0, frame
@@ -241,8 +246,7 @@ def test_eyes_lead_a_head_that_turns_no_farther_than_that_of_a_person() -> None:
         return {b.name: (b.matrix @ b.bone.matrix_local.inverted()).to_quaternion() for b in posed}
 
     farthest = dict.fromkeys(("Chest", "Neck", "Head"), 0.0)
-    for frame in frames():
-        bpy.context.scene.frame_set(frame)
+    for frame in each_frame():
         seen = turns()
         for name in farthest:
             farthest[name] = max(farthest[name], degrees(seen[name].angle))
@@ -275,8 +279,7 @@ def gait_on_flat_floor(name: str) -> Gait:
     for item in constraints():
         item.ground.use = False
     gait = Gait([], [], [])
-    for frame in frames():
-        bpy.context.scene.frame_set(frame)
+    for _frame in each_frame():
         posed = evaluated(rig).pose.bones
         thigh, shin, arm = (posed[f"{part}.L"].y_axis for part in ("Thigh", "Shin", "Upper arm"))
         gait.knees.append(degrees(thigh.angle(shin)))
@@ -306,8 +309,7 @@ def test_puppet_stays_in_its_plane() -> None:
     bpy.ops.wm.open_mainfile(filepath=str(path_of("puppet")))
     rig = bpy.data.objects["Rig"]
     depsgraph = bpy.context.evaluated_depsgraph_get()
-    for frame in frames():
-        bpy.context.scene.frame_set(frame)
+    for frame in each_frame():
         evaluated = rig.evaluated_get(depsgraph)
         for bone in evaluated.pose.bones:
             # Blender's rest axes at right angles to the parent's are already 4e-8 off.
@@ -349,8 +351,7 @@ def test_fingers_bend_like_fingers_about_a_palm_that_stays_rigid() -> None:
     hinges = [bone.name for bone in rig.pose.bones if bone.fabrik_joint.limit_type == "HINGE"]
     knuckles = [bone.name for bone in rig.data.bones["Palm"].children]
     assert (len(hinges), len(knuckles)) == (10, 5)
-    for frame in frames():
-        bpy.context.scene.frame_set(frame)
+    for frame in each_frame():
         evaluated = rig.evaluated_get(bpy.context.evaluated_depsgraph_get())
         for name in hinges:
             joint = rig.pose.bones[name].fabrik_joint
@@ -368,8 +369,7 @@ def test_feet_of_the_humanoid_stand_while_its_body_comes_along() -> None:
     bpy.ops.wm.open_mainfile(filepath=str(path_of("humanoid")))
     rig = bpy.data.objects["Rig"]
     heights = []
-    for frame in frames():
-        bpy.context.scene.frame_set(frame)
+    for frame in each_frame():
         evaluated = rig.evaluated_get(bpy.context.evaluated_depsgraph_get())
         heights.append(evaluated.pose.bones["Pelvis"].head.z)
         for side in "LR":
@@ -384,8 +384,7 @@ def test_spider_crosses_rocks_and_climbs_as_it_was_simulated() -> None:
     rig = bpy.data.objects["Rig"]
     assert rig.fabrik.simulation.state == "FRESH"
     backs = []
-    for frame in frames():
-        bpy.context.scene.frame_set(frame)
+    for frame in each_frame():
         for item in rig.fabrik.constraints:
             assert (item.state, item.message) == ("REACHED", ""), (frame, item.name)
         backs.append(rig.pose.bones["Body"].head.copy())
@@ -419,8 +418,7 @@ def test_a_cup_is_handed_over_and_carried_without_a_pop(capfd: pytest.CaptureFix
     (held,) = [ob for ob in bpy.data.objects if ob.type == "ARMATURE" and ob.fabrik.holds]
     assert [hold.message for hold in held.fabrik.holds] == ["", ""]
     shown: dict[int, dict[str, Matrix]] = {}
-    for frame in frames():
-        bpy.context.scene.frame_set(frame)
+    for frame in each_frame():
         for item in constraints():
             assert (item.state, item.message) == ("REACHED", ""), (frame, item.name)
         shown[frame] = {name: place_of(name) for name in ("Cup", "Tray", "Hand.L", "Hand.R")}
@@ -515,8 +513,7 @@ def balls_of_feet() -> dict[str, list[Vector]]:
     """Return where both feet of a figure have their balls at each frame."""
     rig = bpy.data.objects["Rig"]
     seen: dict[str, list[Vector]] = {"Toe.L": [], "Toe.R": []}
-    for frame in frames():
-        bpy.context.scene.frame_set(frame)
+    for _frame in each_frame():
         posed = rig.evaluated_get(bpy.context.evaluated_depsgraph_get()).pose.bones
         for bone, places in seen.items():
             places.append(posed[bone].head.copy())
@@ -577,8 +574,7 @@ def test_quadruped_walks_over_bumps_as_it_was_simulated() -> None:
         "Paw.H.R",
     }
     twists = []
-    for frame in frames():
-        bpy.context.scene.frame_set(frame)
+    for frame in each_frame():
         for item in rig.fabrik.constraints:
             assert (item.state, item.message) == ("REACHED", ""), (frame, item.name)
         shown = rig.evaluated_get(bpy.context.evaluated_depsgraph_get()).pose.bones

@@ -122,8 +122,8 @@ def load(path: Path, digest: bytes, selections: Sequence[BakeSelection], frames:
         ) from None
     except ValueError:
         raise ProblemError(
-            "“{path}” is damaged, or not a part of a bake of these constraints and frames: "
-            "choose the same constraints for all parts, or record it again",
+            "“{path}” is damaged, or isn't a part of this bake: choose the same constraints and "
+            "frames for all parts, or record it again",
             path=path,
         ) from None
     return BakePart(path.name, range(start, start + len(rows)), rows)

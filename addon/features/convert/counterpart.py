@@ -242,7 +242,7 @@ def refuse_own(item: FabrikConstraint, bone: Any) -> None:
     if not item.use_tail and _is_apart(bone):
         raise ProblemError(
             "{name} moves the head of “{bone}”, but Blender's IK moves the tail of “{parent}”: "
-            "bake it, or move that tail to the head in Edit Mode",
+            "bake it, or move that tail there in Edit Mode",
             name=name,
             bone=bone.name,
             parent=bone.parent.name,

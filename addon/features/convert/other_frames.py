@@ -95,8 +95,8 @@ def notes_on(
         titles = listed([new.title for new in sharing])
         notes.append(
             msg(
-                "{titles}: at other frames of the animation the pose differs by up to {moved:.3g} "
-                "m and {angle:.3g}°, most at frame {frame} ({off} of {count} tested frames)",
+                "{titles}: at other frames the pose differs by up to {moved:.3g} m and "
+                "{angle:.3g}°, most at frame {frame} ({off} of {count} tested frames)",
                 titles=titles,
                 moved=moved,
                 angle=degrees(turned),

@@ -59,8 +59,8 @@ def begin(
     If an active constraint poses the bone, or its tip moves it as a hand, its target moves. Among
     several, the constraint with the nearest tip is used, then the active one. A bone that is itself
     a target or pole moves alone. Otherwise the bone's parents follow in FK, up to the topmost
-    selected bone, or up to the first bone that is constrained, a target, or a pole. With Blender's
-    X-Axis Mirror, the bone on the other side is dragged as well.
+    selected bone. Without one, they follow up to the first bone that is constrained, a target, or a
+    pole. With Blender's X-Axis Mirror, the bone on the other side is dragged as well.
 
     Args:
         armature: The armature object, in Pose Mode.

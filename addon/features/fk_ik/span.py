@@ -25,14 +25,14 @@ class Span:
         is_keyed: Whether to insert keys.
         switches: Whether to also key the influence, so that the constraints are on or off at these
             frames only; requires `is_keyed`.
-        tell: Called with the progress, from 0 to 1.
+        notify: Called with the progress, from 0 to 1.
     """
 
     frames: tuple[float, ...]
     is_range: bool = False
     is_keyed: bool = False
     switches: bool = False
-    tell: Callable[[float], None] = lambda _share: None
+    notify: Callable[[float], None] = lambda _fraction: None
 
     @property
     def guards(self) -> list[float]:
@@ -47,7 +47,7 @@ class Span:
         for index, frame in enumerate(self.frames):
             if self.is_range:
                 go_to(frame)
-            self.tell(index / len(self.frames))
+            self.notify(index / len(self.frames))
             yield updated()
 
 

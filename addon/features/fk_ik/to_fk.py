@@ -309,7 +309,7 @@ class Snap:
             with concerning(chain):
                 raise ProblemError(
                     "On the Ground or a walk places “{constraint}” away from its FK pose: switch "
-                    "it at one frame, or choose Bake to Targets or Bake Steps first",
+                    "it at one frame, or bake the ground or walk first",
                     constraint=chain.name,
                 )
 

@@ -18,7 +18,7 @@ the frames of the events in order, and it is stored (see `record`).
 
 An event may blend. For some frames from it on, the bone blends from where its previous holder would
 have it to where it is held. At the event the two coincide. Only a bone that blends back to its own
-animation has no offset there, and is no longer held once it has arrived.
+animation has no offset there, and is free once it has arrived.
 """
 
 from __future__ import annotations

@@ -226,7 +226,7 @@ def _selected_holder(context: bpy.types.Context) -> Holder:
     objects = [ob for ob in context.selected_objects if ob.mode != "POSE"]
     if len(objects) != 1:
         raise ProblemError(
-            "Select “{bone}” first and then the bone that holds it, or one object that does",
+            "Select “{bone}” first, and then the bone or the object that holds it",
             bone=active.name,
         )
     return Holder(objects[0])

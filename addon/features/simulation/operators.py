@@ -132,8 +132,8 @@ class FABRIK_OT_simulate(Simulating, bpy.types.Operator):
     bl_idname = "fabrik.simulate"
     bl_label = "Simulate"
     bl_description = (
-        "Play the frames and store results that depend on other frames, so that you can jump to "
-        "any frame. Press Escape to cancel without changes"
+        "Play the frames and store results that depend on other frames, so you can jump to any "
+        "frame. Press Escape to cancel without changes"
     )
 
 

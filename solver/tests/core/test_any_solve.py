@@ -17,28 +17,7 @@ import strategies
 from bodies import SHAPES, random_pose, reach_of
 from limited import BROKEN, broken, joint_turns, random_inside, random_limit
 
-from fabrik_solver import (
-    WHOLE,
-    BodyInput,
-    BodyPosture,
-    Bone,
-    ChainInput,
-    Cone,
-    Goal,
-    Hinge,
-    Limit,
-    Local,
-    Member,
-    Posture,
-    Pull,
-    Stretch,
-    Tip,
-    chain_frames,
-    point_in,
-    pose_body,
-    pose_chain,
-    solve,
-)
+import fabrik_solver
 from fabrik_solver.core.vectors import QUAT_IDENTITY, Quat, Vec, quat_angle, quat_matrix
 
 SECONDS = float(os.environ.get("FABRIK_FUZZ", "0")) / 4.0
@@ -69,9 +48,9 @@ def place_about(rng: random.Random, centre: Vec, size: float) -> Vec:
     return tuple(c + d * share * size for c, d in zip(centre, (x, y, z), strict=True))
 
 
-def any_goal(rng: random.Random, centre: Vec, size: float) -> Goal:
+def any_goal(rng: random.Random, centre: Vec, size: float) -> fabrik_solver.Goal:
     pole = place_about(rng, centre, size) if rng.random() < 0.3 else None
-    return Goal(
+    return fabrik_solver.Goal(
         place_about(rng, centre, size),
         pole,
         rng.choice((0.0, rng.uniform(-7.0, 7.0))),
@@ -81,31 +60,33 @@ def any_goal(rng: random.Random, centre: Vec, size: float) -> Goal:
     )
 
 
-def any_limit(rng: random.Random) -> Limit | None:
+def any_limit(rng: random.Random) -> fabrik_solver.Limit | None:
     """None, one as animators set them, or one that locks or frees an axis."""
     locked, free = (0.0, 0.0), (-4.0, 4.0)
     special = (
-        Hinge((1.0, 0.0, 0.0), (0.0, 0.0)),
-        Hinge((0.0, 1.0, 0.0), (-0.5, 1.0)),
-        Cone(locked, locked, locked),
-        Cone(locked, (-0.5, 0.5), locked),
-        Cone(free, free, (-0.1, 0.1)),
+        fabrik_solver.Hinge((1.0, 0.0, 0.0), (0.0, 0.0)),
+        fabrik_solver.Hinge((0.0, 1.0, 0.0), (-0.5, 1.0)),
+        fabrik_solver.Cone(locked, locked, locked),
+        fabrik_solver.Cone(locked, (-0.5, 0.5), locked),
+        fabrik_solver.Cone(free, free, (-0.1, 0.1)),
     )
     some = random_limit(rng, "mixed")
     return rng.choice((None, None, some, some, rng.choice(special)))
 
 
-def any_tip(rng: random.Random) -> Tip | None:
+def any_tip(rng: random.Random) -> fabrik_solver.Tip | None:
     if rng.random() < 0.6:
         return None
     axes = quat_matrix(strategies.random_turn(rng, 3.1))
-    return Tip(axes, rng.choice(WEIGHTS), rng.choice((0.0, 0.0, 1.0, 0.4)))
+    return fabrik_solver.Tip(axes, rng.choice(WEIGHTS), rng.choice((0.0, 0.0, 1.0, 0.4)))
 
 
-def any_stretch(rng: random.Random) -> Stretch | None:
+def any_stretch(rng: random.Random) -> fabrik_solver.Stretch | None:
     if rng.random() < 0.7:
         return None
-    return Stretch(rng.choice((1.0, 1.5, 100.0, rng.uniform(1.0, 3.0))), rng.random() < 0.5)
+    return fabrik_solver.Stretch(
+        rng.choice((1.0, 1.5, 100.0, rng.uniform(1.0, 3.0))), rng.random() < 0.5
+    )
 
 
 def assert_turns(rotations: Sequence[Quat]) -> None:
@@ -113,7 +94,7 @@ def assert_turns(rotations: Sequence[Quat]) -> None:
         assert abs(math.hypot(*rotation) - 1.0) <= 1e-6
 
 
-def off(limit: Limit, rotation: Quat) -> float:
+def off(limit: fabrik_solver.Limit, rotation: Quat) -> float:
     """By how many radians a rotation is out of a limit, also of one that locks an axis.
 
     Of a cone without width `broken` measures the way to the centre, however near the edge is.
@@ -124,7 +105,7 @@ def off(limit: Limit, rotation: Quat) -> float:
 def joints(rng: random.Random) -> object:
     """Joints alone, degenerate ones and both dimensions among them."""
     chain, goal, solver = strategies.random_case(rng)
-    solution = solve(chain, goal, solver)
+    solution = fabrik_solver.solve(chain, goal, solver)
     largest = max(abs(number) for joint in chain.joints for number in joint)
     sizes, found = chain.bone_lengths(), strategies.lengths_of(solution.joints)
     unit = sum(sizes) + 1e-6 * largest
@@ -148,11 +129,11 @@ def chain(rng: random.Random) -> object:
     if rng.random() < 0.3:
         stiffness = [rng.choice((0.0, 1.0, rng.random())) for _ in range(count)]
     tip = strategies.tip_of(rig) if not has_hand or rng.random() < 0.5 else (0.0, 0.0, 0.0)
-    given = ChainInput(
+    given = fabrik_solver.ChainInput(
         rig[0],
         rig[1],
         tip,
-        rng.choice((WHOLE, WHOLE, strategies.PARENT)),
+        rng.choice((fabrik_solver.WHOLE, fabrik_solver.WHOLE, strategies.PARENT)),
         None,
         limits,
         stiffness,
@@ -166,7 +147,9 @@ def chain(rng: random.Random) -> object:
     tolerance = rng.choice((1e-4, 1e-4, 1e-9, 0.1))
     iterations = rng.choice((20, 20, 1, 200))
     try:
-        posture = pose_chain(given, goal, solver, iterations, tolerance, influence, turn, stretch)
+        posture = fabrik_solver.pose_chain(
+            given, goal, solver, iterations, tolerance, influence, turn, stretch
+        )
     except ValueError as error:
         assert "TWO_BONE" in str(error)
         return ()
@@ -175,13 +158,13 @@ def chain(rng: random.Random) -> object:
 
 
 def check_posture(
-    given: ChainInput,
-    posture: Posture,
-    limits: Sequence[Limit | None],
+    given: fabrik_solver.ChainInput,
+    posture: fabrik_solver.Posture,
+    limits: Sequence[fabrik_solver.Limit | None],
     stiffness: Sequence[float],
     influence: float,
-    turn: Tip | None,
-    hand: Bone,
+    turn: fabrik_solver.Tip | None,
+    hand: fabrik_solver.Bone,
 ) -> None:
     """The tip is where the bones have it, the joints keep their limits, what is reached is reached.
 
@@ -198,10 +181,10 @@ def check_posture(
     size = given.chain.scale
     stood = given.with_scales(posture.scales) if posture.scales else given
     reaching = posture.rotations[: len(given.links)]
-    frame = chain_frames(stood, reaching)[-1]
+    frame = fabrik_solver.chain_frames(stood, reaching)[-1]
     if turn is None:
         assert (
-            strategies.farthest([point_in(frame, stood.links[-1].arm)], [posture.tip])
+            strategies.farthest([fabrik_solver.point_in(frame, stood.links[-1].arm)], [posture.tip])
             <= 1e-9 * size
         )
     if influence < 1.0:
@@ -220,14 +203,17 @@ def body(rng: random.Random) -> object:
     limits = [any_limit(rng) if rng.random() < 0.5 else None for _ in range(count)]
     if rng.random() < 0.5:
         limits = [None] * count
-    channels = [Local(rotation=random_inside(rng, one) if one else QUAT_IDENTITY) for one in limits]
+    channels = [
+        fabrik_solver.Local(rotation=random_inside(rng, one) if one else QUAT_IDENTITY)
+        for one in limits
+    ]
     given = tree.body(channels, limits)
     if not any(limits):
         turns = random_pose(rng, given, rng.choice((0.0, 0.5, 3.0)))
-        given = tree.body([Local(rotation=turn) for turn in turns])
+        given = tree.body([fabrik_solver.Local(rotation=turn) for turn in turns])
     size = reach_of(given)
     pulls = [any_pull(rng, given, member, size) for member in given.members]
-    posture = pose_body(given, pulls)
+    posture = fabrik_solver.pose_body(given, pulls)
     assert_turns(posture.rotations)
     if all(pull is None or pull.influence == 1.0 for pull in pulls):
         for limit, rotation in zip(limits, posture.rotations, strict=True):
@@ -236,11 +222,13 @@ def body(rng: random.Random) -> object:
     return posture.rotations, posture.scales, posture.location, given.frames(posture)
 
 
-def any_pull(rng: random.Random, given: BodyInput, member: Member, size: float) -> Pull | None:
+def any_pull(
+    rng: random.Random, given: fabrik_solver.BodyInput, member: fabrik_solver.Member, size: float
+) -> fabrik_solver.Pull | None:
     if rng.random() < 0.1:
         return None
     root = given.frames(given.fk())[member.bones[0]][1]
-    return Pull(
+    return fabrik_solver.Pull(
         any_goal(rng, root, size),
         rng.choice(("FABRIK", "FABRIK", "CCD", "TEXTBOOK")),
         tolerance=rng.choice((1e-4, 1e-4, 1e-9, 0.1)),
@@ -252,10 +240,12 @@ def any_pull(rng: random.Random, given: BodyInput, member: Member, size: float) 
     )
 
 
-def check_outcomes(given: BodyInput, posture: BodyPosture, size: float) -> None:
+def check_outcomes(
+    given: fabrik_solver.BodyInput, posture: fabrik_solver.BodyPosture, size: float
+) -> None:
     frames = given.frames(posture)
     for outcome, member in zip(posture.outcomes, given.members, strict=True):
-        tip = point_in(frames[member.bones[-1]], member.tip)
+        tip = fabrik_solver.point_in(frames[member.bones[-1]], member.tip)
         assert outcome is None or math.dist(outcome.tip, tip) <= 1e-9 * size
 
 

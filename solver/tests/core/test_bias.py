@@ -6,59 +6,40 @@ from collections.abc import Callable
 
 import pytest
 
-from fabrik_solver import (
-    WHOLE,
-    Bone,
-    ChainInput,
-    Cone,
-    Goal,
-    Limit,
-    Local,
-    Posture,
-    chain_frames,
-    point_in,
-    pose_chain,
-)
-from fabrik_solver.core.vectors import (
-    Quat,
-    across,
-    add,
-    dot,
-    length,
-    quat_about,
-    quat_matrix,
-    scaled,
-    sub,
-    unit,
-)
+import fabrik_solver
+from fabrik_solver.core import vectors
 
 BIASES = (-1.0, -0.5, 0.5, 1.0)
 
 
-def some_turn(rng: random.Random, most: float) -> Quat:
-    axis = unit((rng.gauss(0, 1), rng.gauss(0, 1), rng.gauss(0, 1)))
+def some_turn(rng: random.Random, most: float) -> vectors.Quat:
+    axis = vectors.unit((rng.gauss(0, 1), rng.gauss(0, 1), rng.gauss(0, 1)))
     assert axis
-    return quat_about(axis, rng.uniform(-most, most))
+    return vectors.quat_about(axis, rng.uniform(-most, most))
 
 
 def some_chain(
-    rng: random.Random, bones: int, bias: float, limits: tuple[Limit | None, ...] = ()
-) -> ChainInput:
+    rng: random.Random, bones: int, bias: float, limits: tuple[fabrik_solver.Limit | None, ...] = ()
+) -> fabrik_solver.ChainInput:
     size = 1.0 / bones
     rests = [
-        Bone(quat_matrix(some_turn(rng, 0.5)), (0.0, size if i else 0.0, 0.0), size)
+        fabrik_solver.Bone(
+            vectors.quat_matrix(some_turn(rng, 0.5)), (0.0, size if i else 0.0, 0.0), size
+        )
         for i in range(bones)
     ]
-    channels = [Local()] * bones
-    return ChainInput(rests, channels, (0.0, size, 0.0), WHOLE, None, limits, bias=bias)
+    channels = [fabrik_solver.Local()] * bones
+    return fabrik_solver.ChainInput(
+        rests, channels, (0.0, size, 0.0), fabrik_solver.WHOLE, None, limits, bias=bias
+    )
 
 
-def some_target(rng: random.Random, chain: ChainInput) -> tuple[float, float, float]:
+def some_target(rng: random.Random, chain: fabrik_solver.ChainInput) -> tuple[float, float, float]:
     turns = [some_turn(rng, 0.5) for _ in chain.links]
-    return point_in(chain_frames(chain, turns)[-1], chain.links[-1].arm)
+    return fabrik_solver.point_in(fabrik_solver.chain_frames(chain, turns)[-1], chain.links[-1].arm)
 
 
-def centre_of_turning(posture: Posture) -> float:
+def centre_of_turning(posture: fabrik_solver.Posture) -> float:
     """Return where along the chain its bones turn on average: 0 at the root, 1 at the tip."""
     turns = [2.0 * math.acos(min(1.0, abs(turn[0]))) for turn in posture.rotations]
     return sum(turn * i for i, turn in enumerate(turns)) / sum(turns) / (len(turns) - 1)
@@ -72,7 +53,7 @@ def test_the_turning_moves_along_the_chain(bones: int, figure: Callable[[str, st
         found: list[float] = []
         for _ in range(25):
             chain = some_chain(rng, bones, bias)
-            posture = pose_chain(chain, Goal(some_target(rng, chain)))
+            posture = fabrik_solver.pose_chain(chain, fabrik_solver.Goal(some_target(rng, chain)))
             assert posture.state == "REACHED"
             found.append(centre_of_turning(posture))
         centres.append(sum(found) / len(found))
@@ -90,18 +71,20 @@ def test_the_tip_arrives_and_the_pole_is_faced(bias: float) -> None:
     for _ in range(20):
         chain = some_chain(rng, rng.choice((2, 3, 5, 10)), bias)
         target = some_target(rng, chain)
-        pole = add(target, (rng.uniform(-2, 2), rng.uniform(-2, 2), 2.0))
-        posture = pose_chain(chain, Goal(target, pole))
+        pole = vectors.add(target, (rng.uniform(-2, 2), rng.uniform(-2, 2), 2.0))
+        posture = fabrik_solver.pose_chain(chain, fabrik_solver.Goal(target, pole))
         assert math.dist(posture.tip, target) < 2e-7
-        axis = unit(sub(target, chain.root))
+        axis = vectors.unit(vectors.sub(target, chain.root))
         assert axis
-        heads = [head for _, head in chain_frames(chain, posture.rotations)][1:]
+        heads = [head for _, head in fabrik_solver.chain_frames(chain, posture.rotations)][1:]
         bend = (0.0, 0.0, 0.0)
         for head in heads:
-            bend = add(bend, across(sub(head, chain.root), axis))
-        to_pole = across(sub(pole, chain.root), axis)
-        if min(length(bend), length(to_pole)) > 0.3:
-            assert dot(bend, to_pole) > 0.999 * length(bend) * length(to_pole)
+            bend = vectors.add(bend, vectors.across(vectors.sub(head, chain.root), axis))
+        to_pole = vectors.across(vectors.sub(pole, chain.root), axis)
+        if min(vectors.length(bend), vectors.length(to_pole)) > 0.3:
+            assert vectors.dot(bend, to_pole) > 0.999 * vectors.length(bend) * vectors.length(
+                to_pole
+            )
 
 
 @pytest.mark.parametrize("bias", BIASES)
@@ -109,20 +92,20 @@ def test_out_of_reach_the_chain_is_straight_whatever_its_bias(bias: float) -> No
     rng = random.Random(3)
     for bones in (2, 5, 30):
         chain = some_chain(rng, bones, bias)
-        target = scaled(some_target(rng, chain), 20.0)
-        posture = pose_chain(chain, Goal(target))
+        target = vectors.scaled(some_target(rng, chain), 20.0)
+        posture = fabrik_solver.pose_chain(chain, fabrik_solver.Goal(target))
         assert posture.state == "OUT_OF_REACH"
-        assert length(posture.tip) == pytest.approx(1.0, abs=1e-9)
+        assert vectors.length(posture.tip) == pytest.approx(1.0, abs=1e-9)
 
 
 @pytest.mark.parametrize("bias", BIASES)
 def test_limits_hold(bias: float) -> None:
     rng = random.Random(5)
-    cone = Cone((-0.6, 0.6), (-0.6, 0.6), (-0.4, 0.4))
+    cone = fabrik_solver.Cone((-0.6, 0.6), (-0.6, 0.6), (-0.4, 0.4))
     for bones in (3, 6):
         chain = some_chain(rng, bones, bias, (cone,) * bones)
         for _ in range(10):
-            posture = pose_chain(chain, Goal(some_target(rng, chain)))
+            posture = fabrik_solver.pose_chain(chain, fabrik_solver.Goal(some_target(rng, chain)))
             for turn in posture.rotations:
                 kept = cone.nearest(turn)
                 assert abs(sum(a * b for a, b in zip(kept, turn, strict=True))) > 1.0 - 1e-12
@@ -139,8 +122,8 @@ def test_nothing_jumps_as_the_bias_is_moved() -> None:
         for i in range(81):
             rng.setstate(state)
             chain = some_chain(rng, bones, i / 40.0 - 1.0)
-            posture = pose_chain(chain, Goal(some_target(rng, chain)))
-            heads = [head for _, head in chain_frames(chain, posture.rotations)]
+            posture = fabrik_solver.pose_chain(chain, fabrik_solver.Goal(some_target(rng, chain)))
+            heads = [head for _, head in fabrik_solver.chain_frames(chain, posture.rotations)]
             if before:
                 worst = max(worst, *(math.dist(a, b) for a, b in zip(heads, before, strict=True)))
             before = heads
@@ -156,7 +139,10 @@ def test_hardly_any_bias_is_hardly_any_change() -> None:
         target = some_target(rng, plain)
         rng.setstate(state)
         hair = some_chain(rng, 5, 1e-9)
-        answer, near = pose_chain(plain, Goal(target)), pose_chain(hair, Goal(target))
+        answer, near = (
+            fabrik_solver.pose_chain(plain, fabrik_solver.Goal(target)),
+            fabrik_solver.pose_chain(hair, fabrik_solver.Goal(target)),
+        )
         assert not plain.constrained
         for a, b in zip(answer.numbers, near.numbers, strict=True):
             assert a == pytest.approx(b, abs=1e-6)

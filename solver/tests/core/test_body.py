@@ -30,26 +30,16 @@ from fabrik_solver import (
     pose_body,
     pose_chain,
 )
+from fabrik_solver.core import vectors
 from fabrik_solver.core.body import MemberOutcome
-from fabrik_solver.core.vectors import (
-    ORIGIN,
-    Quat,
-    Vec,
-    add,
-    mat_apply,
-    mat_product,
-    mix,
-    quat_matrix,
-    scaled,
-)
 
 Figure = Callable[[str, str], None]
 NAMES = tuple(bodies.SHAPES)
 
 
-def somewhere(rng: random.Random, size: float) -> Vec:
+def somewhere(rng: random.Random, size: float) -> vectors.Vec:
     x, y, z = random_direction(rng)
-    return scaled((x, y, z), size * rng.random())
+    return vectors.scaled((x, y, z), size * rng.random())
 
 
 def outcomes(posture: BodyPosture) -> list[MemberOutcome]:
@@ -71,7 +61,7 @@ def assert_sound(body: BodyInput, posture: BodyPosture) -> None:
         assert outcome is None or math.dist(outcome.tip, tip) <= 1e-9 * (1.0 + math.hypot(*tip))
 
 
-def farthest(a: list[Vec], b: list[Vec]) -> float:
+def farthest(a: list[vectors.Vec], b: list[vectors.Vec]) -> float:
     return max(map(math.dist, a, b))
 
 
@@ -118,7 +108,7 @@ def test_targets_of_any_pose_are_all_reached(name: str, figure: Figure) -> None:
         for root_weight in (0.0, 0.5):
             for _ in range(6):
                 body = tree.body(bodies.posed(rng, tree))
-                shift = somewhere(rng, 0.3) if root_weight else ORIGIN
+                shift = somewhere(rng, 0.3) if root_weight else vectors.ORIGIN
                 targets = bodies.tips_at(body, bodies.random_pose(rng, body, spread), shift)
                 posture = bodies.solved(body, targets, root_weight=root_weight)
                 assert states(posture) == ["REACHED"] * len(targets)
@@ -136,7 +126,7 @@ def random_limits(rng: random.Random, tree: bodies.Tree) -> list[Limit | None]:
     return limits
 
 
-def pose_within(rng: random.Random, limits: list[Limit | None]) -> list[Quat]:
+def pose_within(rng: random.Random, limits: list[Limit | None]) -> list[vectors.Quat]:
     return [random_inside(rng, limit) if limit else random_turn(rng, 0.5) for limit in limits]
 
 
@@ -153,7 +143,7 @@ def test_targets_that_the_limits_let_them_reach_are_reached(name: str, figure: F
     for i in range(count):
         limits = random_limits(rng, tree)
         body = tree.body(limits=limits)
-        shift = somewhere(rng, 0.3) if i % 2 else ORIGIN
+        shift = somewhere(rng, 0.3) if i % 2 else vectors.ORIGIN
         targets = bodies.tips_at(body, pose_within(rng, limits), shift)
         posture = bodies.solved(body, targets, root_weight=float(i % 2))
         assert_sound(body, posture)
@@ -289,7 +279,7 @@ def test_chains_that_only_another_one_joined_are_solved_alone_without_it() -> No
         both = [Pull(Goal(targets[0])), None, Pull(Goal(targets[2]))]
         posture = pose_body(body, both)
         spine = pose_body(body, [None, None, both[2]])
-        channels = [Local(ORIGIN, rotation) for rotation in spine.rotations]
+        channels = [Local(vectors.ORIGIN, rotation) for rotation in spine.rotations]
         arm = pose_body(tree.body(channels), [both[0], None, None])
         assert posture.rotations == arm.rotations
         for outcome, target in zip(posture.outcomes, targets, strict=True):
@@ -333,11 +323,11 @@ def test_two_pulls_at_one_tip_meet_at_the_mean_by_their_weights() -> None:
     for _ in range(10):
         body = both.body(bodies.posed(rng, tree))
         middle = bodies.tips_at(body, bodies.random_pose(rng, body, 0.8))[0]
-        a, b = add(middle, somewhere(rng, 0.2)), add(middle, somewhere(rng, 0.2))
+        a, b = vectors.add(middle, somewhere(rng, 0.2)), vectors.add(middle, somewhere(rng, 0.2))
         share = rng.uniform(0.05, 0.95)
         pulls = [Pull(Goal(a), weight=5.0 * (1.0 - share)), Pull(Goal(b), weight=5.0 * share)]
         posture = pose_body(body, pulls)
-        assert math.dist(bodies.tips_of(body, posture)[0], mix(a, b, share)) <= 1e-3
+        assert math.dist(bodies.tips_of(body, posture)[0], vectors.mix(a, b, share)) <= 1e-3
         assert states(posture) == ["OUT_OF_REACH", "OUT_OF_REACH"]
 
 
@@ -384,19 +374,19 @@ def test_no_small_turn_brings_contradicting_tips_nearer_on_the_whole(name: str) 
     tree = bodies.SHAPES[name]
     for _ in range(4):
         body = tree.body(bodies.posed(rng, tree))
-        targets = [add(tip, somewhere(rng, 2.0)) for tip in bodies.rest_tips(body)]
+        targets = [vectors.add(tip, somewhere(rng, 2.0)) for tip in bodies.rest_tips(body)]
         weights = [rng.uniform(0.2, 5.0) for _ in targets]
         pulls = [Pull(Goal(t), weight=w) for t, w in zip(targets, weights, strict=True)]
         posture = pose_body(body, pulls)
 
-        def cost(rotations: list[Quat], body: BodyInput = body) -> float:
+        def cost(rotations: list[vectors.Quat], body: BodyInput = body) -> float:
             gaps = map(math.dist, bodies.tips_at(body, rotations), targets)  # noqa: B023
             return sum(w * gap * gap for w, gap in zip(weights, gaps, strict=True))  # noqa: B023
 
         least = cost(posture.rotations)
         for _ in range(60):
             near = bodies.random_pose(
-                rng, tree.body([Local(ORIGIN, q) for q in posture.rotations]), 0.02
+                rng, tree.body([Local(vectors.ORIGIN, q) for q in posture.rotations]), 0.02
             )
             assert cost(near) >= 0.99 * least - 1e-9
 
@@ -409,14 +399,14 @@ def test_a_free_root_follows_a_hand_and_heavy_feet_stay() -> None:
     body = tree.body()
     hand, *feet = bodies.rest_tips(body)
     for way in ((0.4, 0.0, -0.1), (0.1, 0.5, -0.2), (0.1, -0.4, -0.6)):
-        targets = [add(hand, way), *feet]
+        targets = [vectors.add(hand, way), *feet]
         weights = (1.0, 100.0, 100.0)
         fixed = pose_body(body, [Pull(Goal(t)) for t in targets])
         pulls = [
             Pull(Goal(t), weight=w, root_weight=1.0) for t, w in zip(targets, weights, strict=True)
         ]
         free = pose_body(body, pulls)
-        assert fixed.location == ORIGIN
+        assert fixed.location == vectors.ORIGIN
         assert math.hypot(*free.location) > 0.002
         assert bodies.missed(body, free, targets) <= 1e-6
     alone = pose_body(body, [Pull(Goal((7.0, 1.0, 3.0)), root_weight=0.2), None, None])
@@ -426,7 +416,7 @@ def test_a_free_root_follows_a_hand_and_heavy_feet_stay() -> None:
 def test_the_readier_the_root_the_farther_it_goes() -> None:
     tree = bodies.SHAPES["torso"]
     body = tree.body()
-    targets = [add(tip, (0.15, -0.2, 0.1)) for tip in bodies.rest_tips(body)]
+    targets = [vectors.add(tip, (0.15, -0.2, 0.1)) for tip in bodies.rest_tips(body)]
     ways = [
         math.hypot(*bodies.solved(body, targets, root_weight=weight).location)
         for weight in (0.0, 0.1, 0.3, 1.0)
@@ -442,7 +432,7 @@ def test_straight_legs_bend_at_the_knees_when_the_stiff_body_has_to_come_down() 
     for down in (1e-3, 0.1, 0.5):
         body = tree.body(stiffness=stiffness)
         head, *feet = bodies.rest_tips(body)
-        targets = [add(head, (0.0, 0.0, -down)), *feet]
+        targets = [vectors.add(head, (0.0, 0.0, -down)), *feet]
         posture = bodies.solved(body, targets, root_weight=1.0)
         assert bodies.missed(body, posture, targets) <= 1e-6
         assert posture.location[1] == pytest.approx(-down, abs=1e-5), "along the pelvis, upwards"
@@ -479,9 +469,9 @@ def test_a_hand_below_bones_that_are_all_shared_is_oriented_where_they_bring_it(
     handed = Member(hand.bones, hand.tip, hand.rest_bends, has_hand=True)
     body = tree._replace(members=[arm, handed]).body(bodies.posed(rng, tree))
     shown = body.frames(body.fk())[hand.bones[-1]][0]
-    wanted = mat_product(quat_matrix(random_turn(rng, 0.8)), shown)
-    wrist = add(bodies.rest_tips(body)[0], (0.1, 0.2, -0.1))
-    targets = [wrist, add(wrist, mat_apply(wanted, hand.tip))]
+    wanted = vectors.mat_product(vectors.quat_matrix(random_turn(rng, 0.8)), shown)
+    wrist = vectors.add(bodies.rest_tips(body)[0], (0.1, 0.2, -0.1))
+    targets = [wrist, vectors.add(wrist, vectors.mat_apply(wanted, hand.tip))]
     pulls = [Pull(Goal(targets[0])), Pull(Goal(targets[1]), tip=Tip(wanted))]
     posture = pose_body(body, pulls)
     assert bodies.missed(body, posture, targets) <= 1e-6
@@ -499,9 +489,9 @@ def test_influence_is_continuous_to_nothing_and_to_all(figure: Figure) -> None:
         tree = bodies.SHAPES[name]
         body = tree.body(bodies.posed(rng, tree))
         for root_weight in (0.0, 1.0):
-            targets = [add(tip, somewhere(rng, 0.8)) for tip in bodies.rest_tips(body)]
+            targets = [vectors.add(tip, somewhere(rng, 0.8)) for tip in bodies.rest_tips(body)]
 
-            def joints(*influences: float, body: BodyInput = body) -> list[Vec]:
+            def joints(*influences: float, body: BodyInput = body) -> list[vectors.Vec]:
                 pulls = [
                     Pull(Goal(t), influence=i, root_weight=root_weight) if i else None  # noqa: B023
                     for i, t in zip(influences, targets, strict=True)  # noqa: B023
@@ -534,7 +524,7 @@ def test_chains_of_influence_0_are_left_out_by_passing_none() -> None:
         (1.0, 1.0, math.nan),
     ):
         with pytest.raises(ValueError, match="must be"):
-            Pull(Goal(ORIGIN), "FABRIK", 20, 1e-4, influence, weight, root_weight)
+            Pull(Goal(vectors.ORIGIN), "FABRIK", 20, 1e-4, influence, weight, root_weight)
     body = bodies.SHAPES["Y"].body()
     nothing = pose_body(body, [None, None])
     assert nothing.rotations == [local.rotation for local in body.locals]
@@ -555,11 +545,11 @@ def test_turning_moving_and_scaling_everything_turns_the_answer(name: str, figur
         targets = (
             bodies.tips_at(body, bodies.random_pose(rng, body, 0.6))
             if i % 2
-            else [add(tip, somewhere(rng, 3.0)) for tip in bodies.rest_tips(body)]
+            else [vectors.add(tip, somewhere(rng, 3.0)) for tip in bodies.rest_tips(body)]
         )
         root_weight = float(i > 3)
         size = 10.0 ** rng.uniform(-3.0, 3.0)
-        axes = quat_matrix(random_turn(rng, 3.0))
+        axes = vectors.quat_matrix(random_turn(rng, 3.0))
         world = ((*[x * size for x in axes],), somewhere(rng, 5.0))
         there = tree.body(channels, frame=frame_in(world, WHOLE))  # type: ignore[arg-type]
         moved_targets = [point_in(world, target) for target in targets]  # type: ignore[arg-type]
@@ -609,7 +599,7 @@ def test_odd_targets_have_an_answer(name: str) -> None:
     root = body.bones[0].head
     for targets in (
         [root] * count,
-        [add(root, (0.1, 0.2, 0.1))] * count,
+        [vectors.add(root, (0.1, 0.2, 0.1))] * count,
         [(1e6, -1e6, 3e5)] * count,
         [(1e6 * (-1) ** i, 0.0, 1e6 * i) for i in range(count)],
         [(1e30, 0.0, 0.0), *bodies.rest_tips(body)[1:]],
@@ -627,7 +617,8 @@ def test_bones_without_length_and_bodies_without_size(root_weight: float) -> Non
     rest = bodies.rest_tips(bodies.SHAPES["humanoid"].body())
     tips = ("Head", "Lower.L", "Lower.R", "Shin.L", "Shin.R")
     nothing = bodies.tree_of(
-        [(name, ORIGIN, ORIGIN, above) for name, _, _, above in bodies.HUMANOID], *tips
+        [(name, vectors.ORIGIN, vectors.ORIGIN, above) for name, _, _, above in bodies.HUMANOID],
+        *tips,
     )
     some = bodies.tree_of(
         [
@@ -641,7 +632,7 @@ def test_bones_without_length_and_bodies_without_size(root_weight: float) -> Non
         nothing.body(),
         some.body(),
         bodies.SHAPES["humanoid"].body(flat),
-        bodies.SHAPES["humanoid"].body(frame=((0.0,) * 9, ORIGIN)),  # type: ignore[arg-type]
+        bodies.SHAPES["humanoid"].body(frame=((0.0,) * 9, vectors.ORIGIN)),  # type: ignore[arg-type]
     ):
         assert_sound(body, bodies.solved(body, rest, root_weight=root_weight))
 
@@ -662,15 +653,15 @@ places = st.tuples(*[st.floats(-3.0, 3.0, allow_subnormal=False)] * 3)
 @settings(max_examples=150)
 def test_any_tree_has_an_answer(
     parents: list[int],
-    joints: list[Vec],
-    targets: list[Vec],
+    joints: list[vectors.Vec],
+    targets: list[vectors.Vec],
     tips: list[int],
     weights: list[float],
     influences: list[float],
     root_weight: float,
 ) -> None:
     """Joints that coincide among them."""
-    drawing = [("0", ORIGIN, joints[0], "")]
+    drawing = [("0", vectors.ORIGIN, joints[0], "")]
     for i, parent in enumerate(parents):
         above = min(parent, i)
         drawing.append((str(i + 1), drawing[above][2], joints[i + 1], str(above)))
@@ -707,7 +698,7 @@ def largest_jumps(
     which = rng.randrange(len(rest))
     path = bodies.smooth_path(seed, rest[which], size * bodies.reach_of(body))
 
-    def at(t: float) -> tuple[list[Vec], bool]:
+    def at(t: float) -> tuple[list[vectors.Vec], bool]:
         targets = [path(t) if i == which else tip for i, tip in enumerate(rest)]
         posture = bodies.solved(body, targets, root_weight=root_weight)
         is_out = any(state != "REACHED" for state in states(posture))

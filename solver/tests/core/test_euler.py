@@ -6,34 +6,27 @@ from math import asin, cos, hypot, pi, sin, tau
 from hypothesis import example, given
 from hypothesis import strategies as st
 
+from fabrik_solver.core import vectors
 from fabrik_solver.core.euler import euler_angles, euler_matrix, euler_pair
-from fabrik_solver.core.vectors import (
-    QUAT_IDENTITY,
-    Quat,
-    Vec,
-    quat_matrix,
-    quat_product,
-    scale_columns,
-)
 
 ORDERS = tuple(permutations(range(3)))
 angles = st.floats(-4.0, 4.0)
 triples = st.tuples(angles, angles, angles)
 
 
-def turned(turns: Vec, order: tuple[int, ...]) -> Quat:
+def turned(turns: vectors.Vec, order: tuple[int, ...]) -> vectors.Quat:
     """Return the rotation about the parent's axes, one after the other."""
-    result = QUAT_IDENTITY
+    result = vectors.QUAT_IDENTITY
     for axis in order:
         half = 0.5 * turns[axis]
         x, y, z = (sin(half) if axis == i else 0.0 for i in range(3))
-        result = quat_product((cos(half), x, y, z), result)
+        result = vectors.quat_product((cos(half), x, y, z), result)
     return result
 
 
-def apart(a: Quat, b: Quat) -> float:
+def apart(a: vectors.Quat, b: vectors.Quat) -> float:
     w, x, y, z = a
-    _, *rest = quat_product((w, -x, -y, -z), b)
+    _, *rest = vectors.quat_product((w, -x, -y, -z), b)
     return 2.0 * asin(min(1.0, hypot(*rest)))
 
 
@@ -83,9 +76,9 @@ def test_in_gimbal_lock_they_stay_near(order, turns, near) -> None:
 
 @given(st.sampled_from(ORDERS), triples, st.tuples(*[st.floats(0.1, 3.0)] * 3))
 def test_both_triples_make_the_rotation_whatever_its_scale(order, turns, scale) -> None:
-    rotation = quat_matrix(turned(turns, order))
+    rotation = vectors.quat_matrix(turned(turns, order))
     assert far(euler_matrix(turns, order[0], order[1]), rotation) < 1e-14
-    for found in euler_pair(scale_columns(rotation, scale), order[0], order[1]):
+    for found in euler_pair(vectors.scale_columns(rotation, scale), order[0], order[1]):
         # Where the middle angle is next to gimbal lock, the last one is left out.
         assert far(euler_matrix(found, order[0], order[1]), rotation) < 4e-6
 
@@ -94,7 +87,7 @@ def test_both_triples_make_the_rotation_whatever_its_scale(order, turns, scale) 
 def test_in_gimbal_lock_the_last_angle_is_left_out(order, angle, lock) -> None:
     turns = [0.0, 0.0, 0.0]
     turns[order[0]], turns[order[1]], turns[order[2]] = angle, lock, 0.7
-    rotation = quat_matrix(turned((turns[0], turns[1], turns[2]), order))
+    rotation = vectors.quat_matrix(turned((turns[0], turns[1], turns[2]), order))
     one, two = euler_pair(rotation, order[0], order[1])
     assert one == two
     assert one[order[2]] == 0.0

@@ -26,31 +26,9 @@ from fabrik_solver import (
     pose_chain,
     solve,
 )
+from fabrik_solver.core import vectors
 from fabrik_solver.core.bend import bend_of
 from fabrik_solver.core.joint import Joint
-from fabrik_solver.core.vectors import (
-    IDENTITY,
-    Mat3,
-    Quat,
-    Vec,
-    across,
-    add,
-    cross,
-    dot,
-    inverse_direction,
-    mat_apply,
-    mat_columns,
-    mat_product,
-    quat_about,
-    quat_angle,
-    quat_matrix,
-    quat_product,
-    quat_unit,
-    scale_columns,
-    scaled,
-    sub,
-    unit,
-)
 
 OWN = math.radians(0.1)
 """How far off its own axis a joint may turn."""
@@ -58,8 +36,8 @@ OWN = math.radians(0.1)
 OWN_ROUNDED = math.radians(2e-4)
 """The same for a chain that is rounded to single precision, and flat but for that."""
 
-Y: Vec = (0.0, 1.0, 0.0)
-NORMAL: Vec = (1.0, 0.0, 0.0)
+Y: vectors.Vec = (0.0, 1.0, 0.0)
+NORMAL: vectors.Vec = (1.0, 0.0, 0.0)
 """What the limbs of this module bend about, in armature space, under their FK pose."""
 
 
@@ -78,18 +56,20 @@ def limb(
     roll = 0.0 if is_straight else rng.uniform(-math.pi, math.pi)
     rest: list[Bone] = []
     channels: list[Local] = []
-    parent = IDENTITY
+    parent = vectors.IDENTITY
     angle = 0.0
     for i in range(bones):
         size = rng.uniform(0.5, 1.5)
         if i > 0 and not is_straight:
             # Unless it is a zigzag, all to one side, so that the pole has a bend to face.
             angle -= rng.uniform(*bends) * (-1.0 if is_zigzag and i % 2 == 0 else 1.0)
-        upright = quat_product(quat_about(NORMAL, angle), quat_about(Y, roll))
-        axes = quat_matrix(upright)
+        upright = vectors.quat_product(
+            vectors.quat_about(NORMAL, angle), vectors.quat_about(Y, roll)
+        )
+        axes = vectors.quat_matrix(upright)
         local = _transposed(parent)
         head = (0.0, rest[-1].length, 0.0) if rest else (0.0, 0.0, 0.0)
-        rest.append(Bone(mat_product(local, axes), head, size))
+        rest.append(Bone(vectors.mat_product(local, axes), head, size))
         channels.append(Local())
         parent = axes
         roll += 0.0 if is_straight else rng.uniform(-1.0, 1.0)
@@ -98,32 +78,32 @@ def limb(
     return ChainInput(rest, channels, (0.0, rest[-1].length, 0.0), frame)
 
 
-def _transposed(m: Mat3) -> Mat3:
+def _transposed(m: vectors.Mat3) -> vectors.Mat3:
     return (m[0], m[3], m[6], m[1], m[4], m[7], m[2], m[5], m[8])
 
 
-def _random_turn(rng: random.Random) -> Quat:
+def _random_turn(rng: random.Random) -> vectors.Quat:
     x, y, z = random_direction(rng)
-    return quat_about((x, y, z), rng.uniform(-3.0, 3.0))
+    return vectors.quat_about((x, y, z), rng.uniform(-3.0, 3.0))
 
 
-def _carried(bone: Bone, turn: Quat) -> Quat:
+def _carried(bone: Bone, turn: vectors.Quat) -> vectors.Quat:
     """The local rotation that turns a bone of the root in its parent's space."""
     w, *axis = turn
-    x, y, z = inverse_direction(bone.rest, (axis[0], axis[1], axis[2]))
+    x, y, z = vectors.inverse_direction(bone.rest, (axis[0], axis[1], axis[2]))
     return (w, x, y, z)
 
 
-def own_axes(chain: ChainInput) -> list[Vec]:
+def own_axes(chain: ChainInput) -> list[vectors.Vec]:
     """The normal of the FK pose's plane in each bone's own space."""
     frames = chain_frames(chain, chain.rotations)
-    a, b = (unit(mat_apply(axes, Y)) for axes, _ in frames[:2])
+    a, b = (vectors.unit(vectors.mat_apply(axes, Y)) for axes, _ in frames[:2])
     assert a is not None
     assert b is not None
-    normal = unit(cross(a, b))
-    if normal is None or math.hypot(*cross(a, b)) < 1e-6:
-        normal = mat_columns(frames[0][0])[0]
-    return [inverse_direction(axes, normal) for axes, _ in frames]
+    normal = vectors.unit(vectors.cross(a, b))
+    if normal is None or math.hypot(*vectors.cross(a, b)) < 1e-6:
+        normal = vectors.mat_columns(frames[0][0])[0]
+    return [vectors.inverse_direction(axes, normal) for axes, _ in frames]
 
 
 def off_hinge(chain: ChainInput, posture: Posture) -> float:
@@ -133,20 +113,23 @@ def off_hinge(chain: ChainInput, posture: Posture) -> float:
     """
     frames = chain_frames(chain, posture.rotations)
     own = own_axes(chain)
-    normals = [unit(mat_apply(axes, axis)) for (axes, _), axis in zip(frames, own, strict=True)]
+    normals = [
+        vectors.unit(vectors.mat_apply(axes, axis))
+        for (axes, _), axis in zip(frames, own, strict=True)
+    ]
     worst = 0.0
     for before, after in pairwise(normals):
         assert before is not None
         assert after is not None
-        worst = max(worst, math.asin(min(1.0, math.hypot(*cross(before, after)))))
-        assert dot(before, after) > 0.0
+        worst = max(worst, math.asin(min(1.0, math.hypot(*vectors.cross(before, after)))))
+        assert vectors.dot(before, after) > 0.0
     return worst
 
 
-def poles(chain: ChainInput, count: int) -> list[Vec]:
+def poles(chain: ChainInput, count: int) -> list[vectors.Vec]:
     """Places all round the root."""
     rng = random.Random(3)
-    found: list[Vec] = []
+    found: list[vectors.Vec] = []
     for _ in range(count):
         x, y, z = moved(chain.root, random_direction(rng), 5.0 * chain.chain.scale)
         found.append((x, y, z))
@@ -186,14 +169,20 @@ def in_single_precision(chain: ChainInput) -> ChainInput:
         return unpack(f"{len(numbers)}f", pack(f"{len(numbers)}f", *numbers))
 
     bones = [
-        Bone(cast(Mat3, rounded(link.bone.rest)), cast(Vec, rounded(link.bone.head)), 1.0)
+        Bone(
+            cast(vectors.Mat3, rounded(link.bone.rest)),
+            cast(vectors.Vec, rounded(link.bone.head)),
+            1.0,
+        )
         for link in chain.links
     ]
     channels = [
-        Local((0.0, 0.0, 0.0), quat_unit(cast(Quat, rounded(local.rotation))))
+        Local((0.0, 0.0, 0.0), vectors.quat_unit(cast(vectors.Quat, rounded(local.rotation))))
         for local in chain.channels
     ]
-    return ChainInput(bones, channels, cast(Vec, rounded(chain.links[-1].arm)), chain.parent)
+    return ChainInput(
+        bones, channels, cast(vectors.Vec, rounded(chain.links[-1].arm)), chain.parent
+    )
 
 
 @pytest.mark.parametrize("bends", [(0.3, 0.9), (0.03, 0.09)])
@@ -239,8 +228,8 @@ def test_nor_does_a_chain_that_swings_wholly(solver: str) -> None:
 def test_on_parents_that_are_scaled_and_mirrored(mirror: float) -> None:
     rng = random.Random(4)
     for _ in range(50):
-        turned = quat_matrix(_random_turn(rng))
-        frame: Frame = (scale_columns(turned, (3.0 * mirror, 3.0, 3.0)), (1.0, 2.0, 3.0))
+        turned = vectors.quat_matrix(_random_turn(rng))
+        frame: Frame = (vectors.scale_columns(turned, (3.0 * mirror, 3.0, 3.0)), (1.0, 2.0, 3.0))
         chain = limb(rng, 2, frame=frame)
         for pole in (None, *poles(chain, 3)):
             posture = pose_chain(chain, Goal(any_target(chain, rng), pole), "TWO_BONE")
@@ -291,7 +280,7 @@ def test_the_pole_decides_the_roll_of_a_limb_that_is_stretched_out(solver: str) 
         ]
         before = pose_chain(chain, short, solver).rotations
         after = pose_chain(chain, beyond, solver).rotations
-        assert max(map(quat_angle, before, after)) <= 1e-3
+        assert max(map(vectors.quat_angle, before, after)) <= 1e-3
 
 
 @pytest.mark.parametrize(("solver", "bones"), [("TWO_BONE", 2), ("FABRIK", 3)])
@@ -306,7 +295,7 @@ def test_axes_do_not_jump_where_a_pole_goes_round(solver: str, bones: int) -> No
         goal = Goal((a, b + 0.1, c + 0.6 * size), pole)
         posture = pose_chain(chain, goal, solver)
         frames = chain_frames(chain, posture.rotations)
-        return tuple(axis for axes, _ in frames for axis in mat_columns(axes))
+        return tuple(axis for axes, _ in frames for axis in vectors.mat_columns(axes))
 
     assert_no_jump(around)
 
@@ -316,13 +305,13 @@ def test_a_limb_turned_by_hand_keeps_its_twist() -> None:
     rng = random.Random(9)
     chain = limb(rng, 2)
     twisted = [*chain.rotations]
-    twisted[1] = quat_product(twisted[1], quat_about(Y, 0.7))
+    twisted[1] = vectors.quat_product(twisted[1], vectors.quat_about(Y, 0.7))
     other = chain.turned(twisted)
     goal = Goal(any_target(chain, rng, 0.9), poles(chain, 1)[0])
     plain, with_twist = (pose_chain(one, goal, "TWO_BONE").rotations for one in (chain, other))
-    expected = quat_product(plain[1], quat_about(Y, 0.7))
-    assert quat_angle(plain[0], with_twist[0]) <= 1e-9
-    assert quat_angle(expected, with_twist[1]) <= 1e-9
+    expected = vectors.quat_product(plain[1], vectors.quat_about(Y, 0.7))
+    assert vectors.quat_angle(plain[0], with_twist[0]) <= 1e-9
+    assert vectors.quat_angle(expected, with_twist[1]) <= 1e-9
 
 
 def test_the_target_on_the_tip_and_the_pole_ahead_leave_the_fk_pose() -> None:
@@ -331,22 +320,22 @@ def test_the_target_on_the_tip_and_the_pole_ahead_leave_the_fk_pose() -> None:
         bones = rng.randint(2, 5)
         chain = limb(rng, bones)
         pole = chain.chain.root
-        joints = [Joint(*sub(joint, pole), 0.0) for joint in chain.joints]
+        joints = [Joint(*vectors.sub(joint, pole), 0.0) for joint in chain.joints]
         bend, _ = bend_of(joints, chain.chain.axis)
-        pole = add(chain.joints[1], scaled(bend, 4.0))
+        pole = vectors.add(chain.joints[1], vectors.scaled(bend, 4.0))
         posture = pose_chain(chain, Goal(chain.joints[-1], pole))
         for given, solved in zip(chain.rotations, posture.rotations, strict=True):
-            assert quat_angle(given, solved) <= 1e-6
+            assert vectors.quat_angle(given, solved) <= 1e-6
 
 
 def backward_leg(degrees: float) -> ChainInput:
     """A leg whose knee is bent by 20° at rest, and posed to be bent by so many degrees."""
     rest = math.radians(20.0)
     bones = [
-        Bone(IDENTITY, (0.0, 0.0, 0.0), 1.0),
-        Bone(quat_matrix(quat_about(NORMAL, -rest)), (0.0, 1.0, 0.0), 1.0),
+        Bone(vectors.IDENTITY, (0.0, 0.0, 0.0), 1.0),
+        Bone(vectors.quat_matrix(vectors.quat_about(NORMAL, -rest)), (0.0, 1.0, 0.0), 1.0),
     ]
-    knee = quat_about(NORMAL, rest - math.radians(degrees))
+    knee = vectors.quat_about(NORMAL, rest - math.radians(degrees))
     channels = [Local(), Local((0.0, 0.0, 0.0), knee)]
     return ChainInput(bones, channels, Y, WHOLE, RestBend((0.0, 0.0, 1.0)))
 
@@ -361,13 +350,16 @@ def test_a_knee_that_is_posed_slightly_backward_bends_forward(
     assert chain.joints[1][2] < chain.joints[2][2]
     posed = pose_chain(chain, Goal(chain.joints[-1], pole), "TWO_BONE")
     for given, solved in zip(chain.rotations, posed.rotations, strict=True):
-        assert quat_angle(given, solved) <= 1e-6
+        assert vectors.quat_angle(given, solved) <= 1e-6
     for share in (0.99, 0.9, 0.5):
-        target = scaled(chain.joints[-1], share * 2.0 / math.hypot(*chain.joints[-1]))
+        target = vectors.scaled(chain.joints[-1], share * 2.0 / math.hypot(*chain.joints[-1]))
         knee = pose_chain(chain, Goal(target, pole), "TWO_BONE").solution.joints[1]
-        axis = unit(target)
+        axis = vectors.unit(target)
         assert axis is not None
-        off = sub((knee[0], knee[1], knee[2]), scaled(axis, dot((knee[0], knee[1], knee[2]), axis)))
+        off = vectors.sub(
+            (knee[0], knee[1], knee[2]),
+            vectors.scaled(axis, vectors.dot((knee[0], knee[1], knee[2]), axis)),
+        )
         assert off[2] > 0.01
 
 
@@ -377,9 +369,9 @@ def test_it_stays_as_it_is_posed_where_its_target_is_rounded(
     backward: float, rounding: float
 ) -> None:
     chain = backward_leg(-backward)
-    target = scaled(chain.joints[-1], 1.0 + rounding)
+    target = vectors.scaled(chain.joints[-1], 1.0 + rounding)
     knee = pose_chain(chain, Goal(target), "TWO_BONE").solution.joints[1]
-    off = math.hypot(*sub((knee[0], knee[1], knee[2]), chain.joints[1]))
+    off = math.hypot(*vectors.sub((knee[0], knee[1], knee[2]), chain.joints[1]))
     # The bend is off by what the rounding makes of it; bent forward the knee were as far off again.
     assert off < 0.7 * math.sin(math.radians(backward))
 
@@ -394,12 +386,15 @@ def test_one_that_is_posed_clearly_backward_is_meant_so() -> None:
 def test_a_straight_limb_bends_to_its_side_however_little_it_has_to(moved: float) -> None:
     """The side is that of its joint, also where the knee hardly leaves the line."""
     straight = ((0.0, 0.0, 0.0), (0.3, 0.5, 0.1), (0.6, 1.0, 0.2))
-    target = scaled(straight[2], 1.0 - moved)
+    target = vectors.scaled(straight[2], 1.0 - moved)
     solution = solve(Chain(straight, (0.1, 0.2, 1.0)), Goal(target), "TWO_BONE")
     x, y, z = solution.joints[1]
-    axis = unit(target)
+    axis = vectors.unit(target)
     assert axis is not None
-    side, knee = unit(across((0.1, 0.2, 1.0), axis)), unit(across((x, y, z), axis))
+    side, knee = (
+        vectors.unit(vectors.across((0.1, 0.2, 1.0), axis)),
+        vectors.unit(vectors.across((x, y, z), axis)),
+    )
     assert side is not None
     assert knee is not None
-    assert dot(side, knee) > math.cos(OWN)
+    assert vectors.dot(side, knee) > math.cos(OWN)

@@ -29,15 +29,7 @@ from fabrik_solver import (
     pose_body,
     pose_chain,
 )
-from fabrik_solver.core.vectors import (
-    IDENTITY,
-    Quat,
-    Vec,
-    mat_product,
-    quat_angle,
-    quat_matrix,
-    scaled,
-)
+from fabrik_solver.core import vectors
 
 KINDS = ("hinge", "cone")
 
@@ -45,12 +37,12 @@ KINDS = ("hinge", "cone")
 def rests(bones: Sequence[Bone], off: set[int], mode: str = "FULL") -> list[Bone]:
     """Bones of which some do not inherit rotation."""
     found: list[Bone] = []
-    above = IDENTITY
+    above = vectors.IDENTITY
     for i, bone in enumerate(bones):
         found.append(
             replace(bone, parent_rest=above, inherit_rotation=i not in off, inherit_scale=mode)
         )
-        above = mat_product(above, bone.rest)
+        above = vectors.mat_product(above, bone.rest)
     return found
 
 
@@ -74,7 +66,7 @@ class Case:
             for limit in self.limits
         ]
         self.target = limited.tip_at(self.chain(set()), self.turns)
-        self.pole: Vec = scaled(random_direction(rng), 3.0)
+        self.pole: vectors.Vec = vectors.scaled(random_direction(rng), 3.0)
 
     def chain(
         self, off: set[int], mode: str = "FULL", stiffness: Sequence[float] = ()
@@ -83,13 +75,13 @@ class Case:
         tip = (0.0, bones[-1].length, 0.0)
         return ChainInput(bones, self.locals, tip, self.parent, None, self.limits, stiffness)
 
-    def most_broken(self, chain: ChainInput, rotations: Sequence[Quat]) -> float:
+    def most_broken(self, chain: ChainInput, rotations: Sequence[vectors.Quat]) -> float:
         turns = limited.joint_turns(chain, rotations)
         pairs = zip(self.limits, turns, strict=True)
         return max(limited.broken(limit, turn) for limit, turn in pairs if limit is not None)
 
 
-PARENT: Frame = (quat_matrix((math.sqrt(0.5), 0.3, 0.5, math.sqrt(0.16))), (0.2, -0.1, 0.4))
+PARENT: Frame = (vectors.quat_matrix((math.sqrt(0.5), 0.3, 0.5, math.sqrt(0.16))), (0.2, -0.1, 0.4))
 
 
 @pytest.mark.parametrize(
@@ -118,7 +110,7 @@ def test_limits_and_a_pole_let_it_reach_what_it_reaches_if_all_is_inherited(
     assert count > 40 and worst <= 1e-4 and most <= limited.BROKEN
 
 
-def _missed(chain: ChainInput, rotations: Sequence[Quat], target: Vec) -> float:
+def _missed(chain: ChainInput, rotations: Sequence[vectors.Quat], target: vectors.Vec) -> float:
     return math.dist(limited.tip_at(chain, list(rotations)), target)
 
 
@@ -143,7 +135,7 @@ def test_from_a_start_and_with_stiff_bones() -> None:
         case = Case(rng, 3, "cone")
         goal = Goal(case.target)
         chain = case.chain(off)
-        near = Goal(scaled(case.target, 0.999))
+        near = Goal(vectors.scaled(case.target, 0.999))
         start = pose_chain(chain, near).rotations
         posture = pose_chain(chain, goal, start=start)
         assert posture.state == "REACHED"
@@ -159,9 +151,9 @@ def test_a_fully_stiff_bone_keeps_its_channels() -> None:
         case.locals = [Local(rotation=random_turn(rng, 0.2)) for _ in range(3)]
         case.limits[1] = None
         chain = case.chain(off, stiffness=(0.0, 1.0, 0.0))
-        goal = Goal(scaled(random_direction(rng), 0.6), case.pole)
+        goal = Goal(vectors.scaled(random_direction(rng), 0.6), case.pole)
         posture = pose_chain(chain, goal)
-        assert quat_angle(posture.rotations[1], case.locals[1].rotation) < 1e-6
+        assert vectors.quat_angle(posture.rotations[1], case.locals[1].rotation) < 1e-6
         assert _missed(chain, posture.rotations, posture.tip) < 1e-9
         assert (posture.state == "REACHED") == (math.dist(posture.tip, goal.target) <= 1e-4)
 

@@ -34,16 +34,8 @@ from fabrik_solver import (
     chain_frames,
     pose_chain,
 )
+from fabrik_solver.core import vectors
 from fabrik_solver.core.limits import Limit
-from fabrik_solver.core.vectors import (
-    dot,
-    mat_column_lengths,
-    mat_columns,
-    mat_determinant,
-    mat_inverse,
-    mat_product,
-    unit,
-)
 
 
 def stacked(rig: Rig) -> Rig:
@@ -113,7 +105,7 @@ def test_arrives_at_every_target_that_it_may_grow_to(
         worst_length = max(worst_length, max(grown) - min(grown))
         if goal.softness == 0.0 and mode != "FIX_SHEAR" and (inherit_rotation or mode != "FULL"):
             for a, b in zip(frames(rig, chain), frames(posed(rig, posture), chain), strict=True):
-                ratio = mat_determinant(b[0]) / mat_determinant(a[0])
+                ratio = vectors.mat_determinant(b[0]) / vectors.mat_determinant(a[0])
                 worst_volume = max(worst_volume, abs(ratio - 1.0))
     figure(f"stretched tip, {mode}{'' if inherit_rotation else ', own rotation'}", f"{worst:.1e}")
     assert worst <= 1e-6
@@ -182,9 +174,11 @@ def test_uniform_growth_shears_no_bone_relative_to_its_parent(mode: str) -> None
         missed = max(missed, math.dist(posture.tip, target) / chain.chain.scale)
         growth = factor_of(rig, posture)
         for parent, own in pairwise([WHOLE, *frames(posed(rig, posture), chain)]):
-            x, y, z = mat_columns(mat_product(mat_inverse(parent[0]), own[0]))
-            worst = max(worst, *map(abs, (dot(x, y), dot(y, z), dot(z, x))))
-            assert mat_column_lengths(own[0]) == pytest.approx((growth,) * 3)
+            x, y, z = vectors.mat_columns(
+                vectors.mat_product(vectors.mat_inverse(parent[0]), own[0])
+            )
+            worst = max(worst, *map(abs, (vectors.dot(x, y), vectors.dot(y, z), vectors.dot(z, x))))
+            assert vectors.mat_column_lengths(own[0]) == pytest.approx((growth,) * 3)
     assert worst <= 1e-9
     assert missed <= 1e-6
 
@@ -229,7 +223,7 @@ def test_at_most_it_is_stretched_as_far_as_it_may_be() -> None:
     assert posture.state == "OUT_OF_REACH"
     assert factor_of(rig, posture) == 2.0
     assert math.dist(posture.tip, chain.root) == pytest.approx(2.0 * chain.chain.scale)
-    towards = unit(tuple(a - b for a, b in zip(target, chain.root, strict=True)))
+    towards = vectors.unit(tuple(a - b for a, b in zip(target, chain.root, strict=True)))
     assert farthest([posture.tip], [moved(chain.root, towards, 2 * chain.chain.scale)]) < 1e-9
 
 

@@ -26,37 +26,14 @@ from fabrik_solver import (
     pose_chain,
     pose_in_world,
 )
-from fabrik_solver.core.vectors import (
-    IDENTITY,
-    ORIGIN,
-    Mat3,
-    Quat,
-    Vec,
-    across,
-    add,
-    cross,
-    dot,
-    length,
-    mat_columns,
-    mat_from_columns,
-    mat_product,
-    quat_about,
-    quat_angle,
-    quat_matrix,
-    quat_of,
-    quat_product,
-    scale_columns,
-    scaled,
-    sub,
-    unit,
-)
+from fabrik_solver.core import vectors
 
 Figure = Callable[[str, str], None]
 
-PLAIN: Frame = (quat_matrix(quat_about((0.6, 0.0, 0.8), 0.7)), (1.0, 2.0, 3.0))
+PLAIN: Frame = (vectors.quat_matrix(vectors.quat_about((0.6, 0.0, 0.8), 0.7)), (1.0, 2.0, 3.0))
 """Turned and moved, not scaled."""
 
-MIRRORED: Frame = (scale_columns(PLAIN[0], (-1.5, 1.5, 1.5)), (1.0, 2.0, 3.0))
+MIRRORED: Frame = (vectors.scale_columns(PLAIN[0], (-1.5, 1.5, 1.5)), (1.0, 2.0, 3.0))
 
 UNEVEN: Frame = ((1.2, 0.1, 0.0, 0.0, 0.8, 0.2, 0.1, 0.0, 1.0), (1.0, 2.0, 3.0))
 
@@ -67,7 +44,7 @@ solvers = pytest.mark.parametrize("solver", ["FABRIK", "TWO_BONE", "TEXTBOOK", "
 
 
 def handed(rig: Rig, use_tail: bool = True, parent: Frame = WHOLE, **joints: object) -> ChainInput:
-    tip = tip_of(rig) if use_tail else ORIGIN
+    tip = tip_of(rig) if use_tail else vectors.ORIGIN
     return ChainInput(*rig, tip, parent, has_hand=True, **joints)  # type: ignore[arg-type]
 
 
@@ -81,7 +58,7 @@ def bent(rng: random.Random, bones: int, mode: str = "FULL", inherits: bool = Tr
             return rig
 
 
-def frames_of(rig: Rig, rotations: Sequence[Quat], parent: Frame = WHOLE) -> list[Frame]:
+def frames_of(rig: Rig, rotations: Sequence[vectors.Quat], parent: Frame = WHOLE) -> list[Frame]:
     """Where Blender puts the bones under some rotations."""
     frames: list[Frame] = []
     for bone, local, q in zip(*rig, rotations, strict=True):
@@ -90,29 +67,31 @@ def frames_of(rig: Rig, rotations: Sequence[Quat], parent: Frame = WHOLE) -> lis
     return frames
 
 
-def goal_near(rng: random.Random, rig: Rig, use_tail: bool, parent: Frame) -> tuple[Vec, Mat3]:
+def goal_near(
+    rng: random.Random, rig: Rig, use_tail: bool, parent: Frame
+) -> tuple[vectors.Vec, vectors.Mat3]:
     """Target and orientation of a pose of the rig that is turned from its FK pose."""
-    turned = [quat_product(random_turn(rng, 0.6), local.rotation) for local in rig[1]]
+    turned = [vectors.quat_product(random_turn(rng, 0.6), local.rotation) for local in rig[1]]
     axes, head = frames_of(rig, turned, parent)[-1]
     return (point_in((axes, head), tip_of(rig)) if use_tail else head), axes
 
 
-def off(axes: Mat3, wanted: Mat3) -> float:
+def off(axes: vectors.Mat3, wanted: vectors.Mat3) -> float:
     """The angle between two orientations by their Y axes, and by Z as seen along these."""
-    (_, ya, za), (_, yb, zb) = mat_columns(axes), mat_columns(wanted)
-    ya, yb = unit(ya) or ya, unit(yb) or yb
-    za, zb = unit(across(za, ya)) or za, unit(across(zb, yb)) or zb
+    (_, ya, za), (_, yb, zb) = vectors.mat_columns(axes), vectors.mat_columns(wanted)
+    ya, yb = vectors.unit(ya) or ya, vectors.unit(yb) or yb
+    za, zb = vectors.unit(vectors.across(za, ya)) or za, vectors.unit(vectors.across(zb, yb)) or zb
     return max(angle(ya, yb), angle(za, zb))
 
 
-def angle(a: Vec, b: Vec) -> float:
-    return math.atan2(length(cross(a, b)), dot(a, b))
+def angle(a: vectors.Vec, b: vectors.Vec) -> float:
+    return math.atan2(vectors.length(vectors.cross(a, b)), vectors.dot(a, b))
 
 
 def posed(
     chain: ChainInput,
-    target: Vec,
-    axes: Mat3,
+    target: vectors.Vec,
+    axes: vectors.Mat3,
     weight: float = 1.0,
     spread: float = 0.0,
     **more: object,
@@ -168,7 +147,7 @@ def test_under_uneven_scale_the_tip_arrives_and_points_as_wanted(use_tail: bool)
         last = frames_of(rig, posture.rotations, UNEVEN)[-1]
         tip = point_in(last, tip_of(rig)) if use_tail else last[1]
         assert math.dist(tip, target) <= 1e-4 * chain.chain.scale
-        assert angle(mat_columns(last[0])[1], mat_columns(axes)[1]) <= 1e-6
+        assert angle(vectors.mat_columns(last[0])[1], vectors.mat_columns(axes)[1]) <= 1e-6
         assert off(last[0], axes) <= 1e-6
 
 
@@ -188,11 +167,13 @@ def test_only_y_and_what_z_has_beside_it_count() -> None:
     rng = random.Random(4)
     rig = bent(rng, 4)
     target, axes = goal_near(rng, rig, True, WHOLE)
-    x, y, z = mat_columns(axes)
+    x, y, z = vectors.mat_columns(axes)
     chain = handed(rig)
     plain = posed(chain, target, axes)
-    odd = mat_from_columns(tuple(-3.0 * n for n in x), y, add(z, tuple(0.3 * n for n in y)))
-    other = posed(chain, target, scale_columns(odd, (1.0, 7.0, 0.1)))
+    odd = vectors.mat_from_columns(
+        tuple(-3.0 * n for n in x), y, vectors.add(z, tuple(0.3 * n for n in y))
+    )
+    other = posed(chain, target, vectors.scale_columns(odd, (1.0, 7.0, 0.1)))
     assert other.numbers == pytest.approx(plain.numbers, abs=1e-12)
 
 
@@ -220,7 +201,7 @@ def test_the_world_goal_is_the_armatures_seen_from_it(use_tail: bool) -> None:
     for place in (PLAIN, MIRRORED, UNEVEN):
         rig = bent(rng, 4)
         target, axes = goal_near(rng, rig, use_tail, WHOLE)
-        world_axes = mat_product(place[0], axes)
+        world_axes = vectors.mat_product(place[0], axes)
         goal = Goal(point_in(place, target))
         posture, error = pose_in_world(
             handed(rig, use_tail), (place, inverse(place)), goal, "FABRIK", 50, 1e-4, 1.0,
@@ -238,7 +219,7 @@ def test_solved_from_another_pose_it_is_near_that_and_stays_there() -> None:
         rig = bent(rng, 4)
         target, axes = goal_near(rng, rig, True, WHOLE)
         alone = posed(handed(rig), target, axes, tolerance=1e-6)
-        start = [quat_product(random_turn(rng, 0.8), q) for q in alone.rotations]
+        start = [vectors.quat_product(random_turn(rng, 0.8), q) for q in alone.rotations]
         near = posed(handed(rig), target, axes, tolerance=1e-6, start=start)
         again = posed(handed(rig), target, axes, tolerance=1e-6, start=near.rotations)
         assert near.state == again.state == "REACHED"
@@ -308,7 +289,7 @@ def test_the_pose_is_continuous_in_the_weight_and_arrives_at_each(
 
 
 def farthest_turn(a: Posture, b: Posture) -> float:
-    return max(quat_angle(p, q) for p, q in zip(a.rotations, b.rotations, strict=True))
+    return max(vectors.quat_angle(p, q) for p, q in zip(a.rotations, b.rotations, strict=True))
 
 
 @both_ends
@@ -319,9 +300,10 @@ def test_the_pose_is_continuous_as_the_target_turns(use_tail: bool, spread: floa
         rig = bent(rng, rng.randint(3, 5))
         chain = handed(rig, use_tail)
         target, start = goal_near(rng, rig, use_tail, WHOLE)
-        axis = unit((rng.gauss(0, 1), rng.gauss(0, 1), rng.gauss(0, 1))) or (1.0, 0.0, 0.0)
+        axis = vectors.unit((rng.gauss(0, 1), rng.gauss(0, 1), rng.gauss(0, 1))) or (1.0, 0.0, 0.0)
         turns = [
-            mat_product(quat_matrix(quat_about(axis, i * 0.01)), start) for i in range(-30, 31)
+            vectors.mat_product(vectors.quat_matrix(vectors.quat_about(axis, i * 0.01)), start)
+            for i in range(-30, 31)
         ]
         postures = [posed(chain, target, axes, 1.0, spread) for axes in turns]
         if any(p.state != "REACHED" for p in postures):
@@ -342,15 +324,15 @@ def test_influence_leads_from_the_fk_input_to_the_solution() -> None:
         for local, a, b, c in zip(
             rig[1], none.rotations, half.rotations, full.rotations, strict=True
         ):
-            assert quat_angle(a, local.rotation) <= 1e-12
-            assert quat_angle(b, c) == pytest.approx(quat_angle(a, b), abs=1e-9)
+            assert vectors.quat_angle(a, local.rotation) <= 1e-12
+            assert vectors.quat_angle(b, c) == pytest.approx(vectors.quat_angle(a, b), abs=1e-9)
 
 
 # Limits
 
 
-def within(limit: Hinge | Cone, rotation: Quat) -> bool:
-    return quat_angle(limit.nearest(rotation), rotation) <= 1e-5
+def within(limit: Hinge | Cone, rotation: vectors.Quat) -> bool:
+    return vectors.quat_angle(limit.nearest(rotation), rotation) <= 1e-5
 
 
 @both_ends
@@ -358,12 +340,12 @@ def test_influence_blends_the_scale_of_a_limb_that_stretches_with_its_hand(use_t
     rig = bent(random.Random(1), 3)
     chain = handed(rig, use_tail)
     far = Goal((0.0, 3.0 * chain.chain.scale, 0.0))
-    tip, stretch = Tip(IDENTITY), Stretch(5.0, keeps_volume=False)
+    tip, stretch = Tip(vectors.IDENTITY), Stretch(5.0, keeps_volume=False)
     full = pose_chain(chain, far, tip=tip, stretch=stretch)
     half = pose_chain(chain, far, influence=0.5, tip=tip, stretch=stretch)
     assert len(half.scales) == len(full.scales) == 3
     for local, scale, solved in zip(rig[1], half.scales, full.scales, strict=True):
-        assert math.dist(scale, scaled(add(local.scale, solved), 0.5)) <= 1e-12
+        assert math.dist(scale, vectors.scaled(vectors.add(local.scale, solved), 0.5)) <= 1e-12
     assert full.scales[-1] == rig[1][-1].scale
 
 
@@ -409,7 +391,7 @@ def test_a_stiff_hand_stays_and_says_so() -> None:
     rig = bent(rng, 3)
     target, axes = goal_near(rng, rig, False, WHOLE)
     posture = posed(handed(rig, False, stiffness=[0.0, 0.0, 1.0]), target, axes)
-    assert quat_angle(posture.rotations[-1], rig[1][-1].rotation) <= 1e-12
+    assert vectors.quat_angle(posture.rotations[-1], rig[1][-1].rotation) <= 1e-12
     assert posture.state == "LIMITED"
     assert math.dist(posture.tip, target) <= 1e-6
 
@@ -417,29 +399,31 @@ def test_a_stiff_hand_stays_and_says_so() -> None:
 # Twist
 
 
-def twisted_hand(rng: random.Random, bones: int, twist: float) -> tuple[Rig, Vec, Mat3]:
+def twisted_hand(
+    rng: random.Random, bones: int, twist: float
+) -> tuple[Rig, vectors.Vec, vectors.Mat3]:
     """A chain whose tip is on its target, and the FK orientation turned about the last bone."""
     rig = bent(rng, bones)
     frames = frames_of(rig, [local.rotation for local in rig[1]])
-    axis = unit(sub(frames[-1][1], frames[-2][1])) or (0.0, 1.0, 0.0)
-    axes = mat_product(quat_matrix(quat_about(axis, twist)), frames[-1][0])
+    axis = vectors.unit(vectors.sub(frames[-1][1], frames[-2][1])) or (0.0, 1.0, 0.0)
+    axes = vectors.mat_product(vectors.quat_matrix(vectors.quat_about(axis, twist)), frames[-1][0])
     return rig, frames[-1][1], axes
 
 
-def turns_of(before: list[Frame], after: list[Frame]) -> list[tuple[Vec, float]]:
+def turns_of(before: list[Frame], after: list[Frame]) -> list[tuple[vectors.Vec, float]]:
     """Axis and angle by which each bone was turned."""
-    found: list[tuple[Vec, float]] = []
+    found: list[tuple[vectors.Vec, float]] = []
     for (old, _), (new, _) in zip(before, after, strict=True):
-        w, x, y, z = quat_of(mat_product(new, transposed(old)))
+        w, x, y, z = vectors.quat_of(vectors.mat_product(new, transposed(old)))
         sign = -1.0 if w < 0.0 else 1.0
-        sine = length((x, y, z))
-        axis = unit((sign * x, sign * y, sign * z)) or ORIGIN
+        sine = vectors.length((x, y, z))
+        axis = vectors.unit((sign * x, sign * y, sign * z)) or vectors.ORIGIN
         found.append((axis, 2.0 * math.atan2(sine, abs(w))))
     return found
 
 
-def transposed(m: Mat3) -> Mat3:
-    x, y, z = mat_columns(m)
+def transposed(m: vectors.Mat3) -> vectors.Mat3:
+    x, y, z = vectors.mat_columns(m)
     return (*x, *y, *z)
 
 
@@ -456,11 +440,13 @@ def test_each_joint_takes_an_equal_part_of_the_twist_and_none_moves(twist: float
             assert farthest([f[1] for f in frames], [f[1] for f in given]) <= 1e-9
             assert off(frames[-1][0], axes) <= 1e-9
             for i, (axis, turn) in enumerate(turns_of(given, frames)[:-1]):
-                own = unit(sub(given[i + 1][1], given[i][1])) or ORIGIN
+                own = vectors.unit(vectors.sub(given[i + 1][1], given[i][1])) or vectors.ORIGIN
                 part = spread * twist * (i + 1) / bones
                 assert turn == pytest.approx(abs(part), abs=1e-7)
                 if abs(part) > 1e-6:
-                    assert dot(axis, own) == pytest.approx(math.copysign(1.0, part), abs=1e-6)
+                    assert vectors.dot(axis, own) == pytest.approx(
+                        math.copysign(1.0, part), abs=1e-6
+                    )
 
 
 def test_spread_leaves_the_joints_where_they_are_without_it() -> None:
@@ -483,7 +469,9 @@ def test_in_a_mirrored_armature_the_twist_goes_the_same_way() -> None:
     chain = handed(rig, False, MIRRORED)
     plain = frames_of(rig, posed(chain, target, axes).rotations, MIRRORED)
     last = [
-        quat_angle(posed(chain, target, axes, 1.0, spread).rotations[-1], rig[1][-1].rotation)
+        vectors.quat_angle(
+            posed(chain, target, axes, 1.0, spread).rotations[-1], rig[1][-1].rotation
+        )
         for spread in (0.0, 0.5, 1.0)
     ]
     assert last[0] > last[1] > last[2]  # The hand's own share becomes less.
@@ -501,8 +489,8 @@ def test_the_twist_stops_where_a_limit_of_a_bone_before_does() -> None:
         posture = posed(handed(rig, False, limits=limits), head, axes, 1.0, 1.0)
         assert within(tight, posture.rotations[1])
         assert not within(tight, free.rotations[1])
-        turned = quat_angle(posture.rotations[0], rig[1][0].rotation)
-        assert 0.02 < turned < quat_angle(free.rotations[0], rig[1][0].rotation) - 0.02
+        turned = vectors.quat_angle(posture.rotations[0], rig[1][0].rotation)
+        assert 0.02 < turned < vectors.quat_angle(free.rotations[0], rig[1][0].rotation) - 0.02
         assert posture.state == "REACHED"
         assert off(frames_of(rig, posture.rotations)[-1][0], axes) <= 1e-6
 
@@ -512,24 +500,26 @@ def test_a_stiff_bone_takes_no_twist() -> None:
     rig, head, axes = twisted_hand(rng, 3, 1.5)
     posture = posed(handed(rig, False, stiffness=[0.0, 1.0, 0.0]), head, axes, 1.0, 1.0)
     for local, rotation in zip(rig[1][:2], posture.rotations, strict=False):
-        assert quat_angle(rotation, local.rotation) <= 1e-9
+        assert vectors.quat_angle(rotation, local.rotation) <= 1e-9
 
 
 def test_the_twist_only_jumps_at_half_a_turn() -> None:
     rng = random.Random(19)
     rig, head, _ = twisted_hand(rng, 3, 0.0)
     frames = frames_of(rig, [local.rotation for local in rig[1]])
-    axis = unit(sub(frames[-1][1], frames[-2][1])) or ORIGIN
+    axis = vectors.unit(vectors.sub(frames[-1][1], frames[-2][1])) or vectors.ORIGIN
     chain = handed(rig, False)
 
-    def elbow(twist: float) -> Quat:
-        axes = mat_product(quat_matrix(quat_about(axis, twist)), frames[-1][0])
+    def elbow(twist: float) -> vectors.Quat:
+        axes = vectors.mat_product(
+            vectors.quat_matrix(vectors.quat_about(axis, twist)), frames[-1][0]
+        )
         return posed(chain, head, axes, 1.0, 1.0).rotations[0]
 
     turns = [elbow(math.pi * (i + 0.5) / 100) for i in range(-100, 100)]
-    steps = [quat_angle(a, b) for a, b in pairwise(turns)]
+    steps = [vectors.quat_angle(a, b) for a, b in pairwise(turns)]
     assert max(steps) <= math.pi / 100 / 3 + 1e-6
-    assert quat_angle(turns[0], turns[-1]) > 1.9  # 2 · π / 3, but for a step
+    assert vectors.quat_angle(turns[0], turns[-1]) > 1.9  # 2 · π / 3, but for a step
 
 
 # Bad input
@@ -545,12 +535,14 @@ def test_what_has_no_meaning_is_refused() -> None:
             Tip(axes)
     for numbers in ((1.5, 0.0), (-0.1, 0.0), (1.0, 2.0), (math.nan, 0.0), (1.0, math.nan)):
         with pytest.raises(ValueError, match="from 0 to 1"):
-            Tip(IDENTITY, *numbers)
+            Tip(vectors.IDENTITY, *numbers)
     rig = bent(random.Random(20), 5)
     with pytest.raises(ValueError, match="hand"):
-        pose_chain(ChainInput(*rig, tip_of(rig), WHOLE), Goal((1.0, 0.0, 0.0)), tip=Tip(IDENTITY))
+        pose_chain(
+            ChainInput(*rig, tip_of(rig), WHOLE), Goal((1.0, 0.0, 0.0)), tip=Tip(vectors.IDENTITY)
+        )
     with pytest.raises(ValueError, match="TWO_BONE"):
-        pose_chain(handed(rig), Goal((1.0, 0.0, 0.0)), "TWO_BONE", tip=Tip(IDENTITY))
+        pose_chain(handed(rig), Goal((1.0, 0.0, 0.0)), "TWO_BONE", tip=Tip(vectors.IDENTITY))
     for use_tail in (True, False):
         with pytest.raises(ValueError, match="at least one bone"):
             handed((rig[0][:1], rig[1][:1]), use_tail)

@@ -157,7 +157,7 @@ INVALID = {
     "error that is none": (["{blend}", "--error", "nan"], "between 0° and 180°"),
     "nothing": ([], "the following arguments are required"),
     "both": (["{blend}", "--part", "{folder}/a.part", "--output", "b"], "leave one out"),
-    "part": (["{blend}", "--merge", "{folder}/text.blend"], "not a part of a bake"),
+    "part": (["{blend}", "--merge", "{folder}/text.blend"], "isn't a part of this bake"),
     "missing part": (
         ["{blend}", "--merge", "{folder}/none.part"],
         "Can't read “",
@@ -527,7 +527,7 @@ def test_a_part_that_is_damaged_is_refused(blend, part, capfd, kind, place, bit,
     assume(damaged != whole)
     part.write_bytes(damaged)
     try:
-        assert "not a part of a bake" in refused(blend, part, capfd)
+        assert "isn't a part of this bake" in refused(blend, part, capfd)
     finally:
         part.write_bytes(whole)
 
@@ -576,16 +576,16 @@ def forge(part, change, head=lambda head: head):
 @pytest.mark.parametrize("change", CHANGES, ids=lambda change: change.__name__)
 def test_forged_numbers_of_a_part_are_refused(blend, part, change, capfd):
     forge(part, change)
-    assert "not a part of a bake" in refused(blend, part, capfd)
+    assert "isn't a part of this bake" in refused(blend, part, capfd)
 
 
 def test_forged_shapes_of_a_part_are_refused(blend, part, capfd):
     whole = part.read_bytes()
     for change, sentence in (
         (lambda rows: rows[:-1], "Frames missing from the parts: 40."),
-        (lambda rows: rows[:0], "not a part of a bake"),
-        (lambda rows: np.concatenate([rows, rows]), "not a part of a bake"),
-        (lambda rows: np.frombuffer(rows.tobytes()[:-4], np.uint8), "not a part of a bake"),
+        (lambda rows: rows[:0], "isn't a part of this bake"),
+        (lambda rows: np.concatenate([rows, rows]), "isn't a part of this bake"),
+        (lambda rows: np.frombuffer(rows.tobytes()[:-4], np.uint8), "isn't a part of this bake"),
     ):
         part.write_bytes(whole)
         forge(part, change)
@@ -607,7 +607,7 @@ def test_a_part_that_unpacks_to_gigabytes_is_not_unpacked(blend, part, capfd):
     for size in (1 << 20, 1 << 31, 1 << 62):
         head = start + struct.pack("<Q", size)
         part.write_bytes(head + bomb + struct.pack("<I", zlib.crc32(head + bomb)))
-        assert "not a part of a bake" in refused(blend, part, capfd)
+        assert "isn't a part of this bake" in refused(blend, part, capfd)
 
 
 NPZ = {
@@ -645,4 +645,4 @@ def test_parts_of_version_01_are_refused(blend, part, case, capfd):
     arrays["about"] = np.frombuffer(json.dumps(about).encode(), np.uint8)
     with part.open("wb") as file:
         np.savez_compressed(file, **arrays)
-    assert "not a part of a bake" in refused(blend, part, capfd)
+    assert "isn't a part of this bake" in refused(blend, part, capfd)

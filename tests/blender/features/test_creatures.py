@@ -18,6 +18,11 @@ from spiders import key_body, make_floor, make_spider, select
 pytestmark = pytest.mark.newest
 
 
+def on_floor(*bones: int, **settings: float) -> bpy.types.Object:
+    rig = on_floor(*bones, **settings)
+    return rig
+
+
 def walk(rig: bpy.types.Object, speed: float, frames: int = 60) -> bpy.types.PropertyGroup:
     """Let it walk straight ahead, by so many metres a frame, with one click on Add Walk."""
     bpy.context.scene.frame_start, bpy.context.scene.frame_end = 1, frames
@@ -59,8 +64,7 @@ def bends(joints: list[Vector]) -> list[float]:
 
 
 def test_one_click_finds_the_legs_of_a_quadruped() -> None:
-    rig = make_quadruped()
-    make_floor()
+    rig = on_floor()
     gait = walk(rig, 0.04)
     assert gait.body == "Hips"
     assert {leg.constraint for leg in gait.legs} == set(FEET)
@@ -76,8 +80,7 @@ def test_one_click_finds_the_legs_of_a_quadruped() -> None:
 @pytest.mark.parametrize("bones", [2, 3, 4, 5])
 @pytest.mark.parametrize("extension", [0.8, 0.95, 0.999])
 def test_feet_lift_and_stand_and_knees_do_not_pop(extension: float, bones: int) -> None:
-    rig = make_quadruped(bones, extension)
-    make_floor()
+    rig = on_floor(bones, extension)
     frames, speed = 50, 0.05
     walk(rig, speed, frames)
     simulate()
@@ -109,8 +112,7 @@ def test_feet_lift_and_stand_and_knees_do_not_pop(extension: float, bones: int) 
 
 def test_tail_and_head_stay_alive() -> None:
     """They are carried along, keep their own animation, and can be led by other constraints."""
-    rig = make_quadruped(extension=0.99)
-    make_floor()
+    rig = on_floor(extension=0.99)
     for name in ("Tail 2", "Head"):
         bone = rig.pose.bones[name]
         bone.rotation_mode = "XYZ"
@@ -143,8 +145,7 @@ def test_tail_and_head_stay_alive() -> None:
 
 
 def test_bones_that_are_selected_are_legs_up_to_where_they_branch() -> None:
-    rig = make_quadruped()
-    make_floor()
+    rig = on_floor()
     select(rig, [f"Leg 2{foot[3:]}" for foot in FEET])
     assert bpy.ops.fabrik.gait_add() == {"FINISHED"}
     assert rig.fabrik.gaits[0].body == "Hips"
@@ -201,8 +202,7 @@ def test_what_stands_beside_recognized_legs_is_said(capfd) -> None:
 
 
 def test_what_keeps_legs_from_walking_is_said_at_once(capfd) -> None:
-    rig = make_quadruped()
-    make_floor()
+    rig = on_floor()
     copy = rig.pose.bones["Leg 0.F.L"].constraints.new("COPY_ROTATION")
     copy.target, copy.subtarget = rig, "Head"
     rigs.activate(rig)
@@ -219,8 +219,7 @@ def lead(rig: bpy.types.Object) -> bpy.types.Constraint:
 
 
 def test_legs_that_something_else_poses_are_refused() -> None:
-    rig = make_quadruped()
-    make_floor()
+    rig = on_floor()
     con = lead(rig)
     rigs.activate(rig)
     refuses(bpy.ops.fabrik.gait_add, f"“Leg 1.F.L” is posed by its constraint “{con.name}”")
@@ -230,8 +229,7 @@ def test_legs_that_something_else_poses_are_refused() -> None:
 
 
 def test_a_leg_that_something_else_poses_later_is_invalid() -> None:
-    rig = make_quadruped()
-    make_floor()
+    rig = on_floor()
     walk(rig, 0.03, 10)
     item = rig.fabrik.constraints["Paw.F.L"]
     con = lead(rig)
@@ -254,8 +252,7 @@ def test_a_leg_that_something_else_poses_later_is_invalid() -> None:
 
 
 def test_simulate_says_which_constraints_are_invalid(capfd) -> None:
-    rig = make_quadruped()
-    make_floor()
+    rig = on_floor()
     walk(rig, 0.03, 10)
     item = rig.fabrik.constraints.add()
     item.name, item.bone = "Nothing", "Tail 3"
@@ -264,8 +261,7 @@ def test_simulate_says_which_constraints_are_invalid(capfd) -> None:
 
 
 def test_legs_without_reach_to_step_with_are_named(capfd) -> None:
-    rig = make_quadruped(extension=0.99)
-    make_floor()
+    rig = on_floor(extension=0.99)
     gait = walk(rig, 0.03, 20)
     gait.body = ""
     out = warnings(capfd, bpy.ops.fabrik.simulate)
@@ -276,8 +272,7 @@ def test_legs_without_reach_to_step_with_are_named(capfd) -> None:
 
 
 def test_a_body_too_fast_for_its_legs_is_said(capfd) -> None:
-    rig = make_quadruped()
-    make_floor()
+    rig = on_floor()
     gait = walk(rig, 0.4, 20)
     gait.pattern = "WAVE"
     assert "take less than two frames" in warnings(capfd, bpy.ops.fabrik.simulate)
@@ -300,8 +295,7 @@ def test_legs_that_are_no_animals_have_to_be_selected() -> None:
 
 
 def test_evaluated_body_sinks_no_more_than_the_legs_ask_for() -> None:
-    rig = make_quadruped(extension=0.999)
-    make_floor()
+    rig = on_floor(extension=0.999)
     walk(rig, 0.02, 20)
     simulate()
     rigs.go(15)
@@ -358,8 +352,7 @@ def test_legs_step_from_back_to_front_wherever_it_faces(
 
 
 def test_a_front_that_is_up_is_said() -> None:
-    rig = make_quadruped()
-    make_floor()
+    rig = on_floor()
     gait = walk(rig, 0.03, 10)
     gait.front_axis = "NEGATIVE_Z"
     assert "choose another Front" in said(rig)
@@ -375,8 +368,7 @@ def add_strip(ob: bpy.types.Object) -> None:
 
 @pytest.mark.parametrize("of", ["target", "body"])
 def test_a_bake_under_nla_strips_is_refused_and_changes_nothing(of: str) -> None:
-    rig = make_quadruped()
-    make_floor()
+    rig = on_floor()
     walk(rig, 0.03, 20)
     simulate()
     ob = rig if of == "body" else rig.fabrik.constraints["Paw.F.L"].target
@@ -499,8 +491,7 @@ def test_a_spine_on_a_plain_slope_does_not_bend() -> None:
 
 
 def test_a_spine_on_even_ground_is_as_it_was_animated() -> None:
-    rig = make_quadruped()
-    make_floor()
+    rig = on_floor()
     walk(rig, 0.03, 20)
     simulate()
     for frame in (1, 7, 13, 20):
@@ -545,8 +536,7 @@ def test_steps_of_an_older_form_are_outdated() -> None:
     from addon.features.simulation import history
     from fabrik_solver.motion import codec, packing
 
-    rig = make_quadruped()
-    make_floor()
+    rig = on_floor()
     walk(rig, 0.03, 20)
     simulate()
     own = "fabrik.gaits[0]"
@@ -588,8 +578,7 @@ def test_steps_over_bumps_take_their_time(extension: float, speed: float) -> Non
 
 def test_constraints_without_a_name_are_legs() -> None:
     """A script may leave out the names, by which legs find their constraints."""
-    rig = make_quadruped()
-    make_floor()
+    rig = on_floor()
     targets = [
         rigs.make_empty("Target", rigs.tip_world(rig, foot, use_tail=False)) for foot in FEET
     ]
@@ -610,8 +599,7 @@ def test_constraints_without_a_name_are_legs() -> None:
 @pytest.mark.parametrize("ways", [(4.2, 0, 0), (-2.2, -2.2, 0)], ids=str)
 def test_legs_do_not_cross_to_the_side(ways: tuple[float, float, float]) -> None:
     """A body that its animation does not turn along its way steps to the side."""
-    rig = make_quadruped()
-    make_floor()
+    rig = on_floor()
     bpy.context.scene.frame_end = 90
     key_body(rig, {1: (0, 0, 0), 90: ways})
     rigs.make_linear(rig)

@@ -36,6 +36,7 @@ MODES = ("QUATERNION", "AXIS_ANGLE", "XYZ", "ZXY")
 
 
 def pose_mode(rig: bpy.types.Object) -> None:
+    rigs.update()
     rigs.activate(rig, "POSE")
 
 
@@ -48,7 +49,6 @@ def reaching(count: int = 3, **settings: object) -> tuple[bpy.types.Object, bpy.
     """Return a chain that reaches an Empty, in Pose Mode."""
     rig, target = rigs.make_chain(count), rigs.make_empty(location=(1, 0.3, 1.5))
     rigs.add_constraint(rig, f"B{count - 1}", target, **settings)
-    rigs.update()
     pose_mode(rig)
     return rig, target
 
@@ -250,7 +250,6 @@ def test_a_bone_without_a_constraint_pulls_its_chain_along(mode: str, place: str
     rig.pose.bones["B1"].matrix_basis = Matrix.Rotation(0.5, 4, "X")
     if place == "awkward":
         rig.location, rig.rotation_euler, rig.scale = (3, -2, 1), (0.4, 1.0, -2.0), (-1.3,) * 3
-    rigs.update()
     pose_mode(rig)
     before = rigs.tip_world(rig, "B4")
     way = 0.4 * (rigs.world_location(rig) - before) + WAY
@@ -349,7 +348,6 @@ def test_chains_that_hang_on_the_dragged_one_still_reach() -> None:
     rig = rigs.make_chain(6)
     target = rigs.make_empty(location=(0.8, 0.2, 4.0))
     rigs.add_constraint(rig, "B5", target, chain_count=3)
-    rigs.update()
     pose_mode(rig)
     drag_by(rig, "B2", Vector((0.2, 0.1, -0.2)))
     assert rigs.tip_error(rig, "B5", target) < 1e-3
@@ -382,7 +380,6 @@ def test_locked_rotations_stay_and_the_joint_turns_about_the_others(
     rig.pose.bones["B2"].matrix_basis = Matrix.Rotation(0.4, 4, "Z")
     rig.pose.bones["B0"].lock_rotation = (True, True, True)
     rig.pose.bones["B1"].lock_rotation = (False, True, True)
-    rigs.update()
     pose_mode(rig)
     held_bone = rotation_numbers(rig, "B0"), rotation_numbers(rig, "B2")
     tip = rigs.tip_world(rig, "B3")
@@ -403,7 +400,6 @@ def test_locked_numbers_of_a_quaternion_stay_whatever_they_are() -> None:
     bones = [rig.pose.bones[name] for name in ("B0", "B1", "B2")]
     bones[0].lock_rotation_w = True
     before = [bone.rotation_quaternion[:] for bone in bones]
-    rigs.update()
     pose_mode(rig)
     drag_by(rig, "B2")
     after = [bone.rotation_quaternion[:] for bone in bones]
@@ -429,7 +425,6 @@ def test_locked_euler_angles_stay_whatever_they_are() -> None:
 def test_rotations_with_a_driver_stay() -> None:
     rig = rigs.make_chain(4)
     rig.pose.bones["B1"].driver_add("rotation_quaternion", 1).driver.expression = "0.3"
-    rigs.update()
     pose_mode(rig)
     before = rotation_numbers(rig, "B1")
     tip = rigs.tip_world(rig, "B3")
@@ -463,7 +458,6 @@ def test_the_posed_bones_are_keyed_if_auto_keying_is_on(mode: str) -> None:
 def test_a_full_turn_of_an_euler_angle_is_kept() -> None:
     rig = rigs.make_chain(3, mode="XYZ")
     rig.pose.bones["B1"].rotation_euler.x = 2 * pi + 0.1
-    rigs.update()
     pose_mode(rig)
     drag_by(rig, "B2", Vector((0, 0.1, -0.1)))
     assert rig.pose.bones["B1"].rotation_euler.x == pytest.approx(2 * pi + 0.1, abs=radians(40))
@@ -511,7 +505,6 @@ def off_scene() -> tuple[bpy.types.Object, str]:
     rig.pose.bones["B0"].rotation_quaternion = (0.9, 0.1, 0.2, 0.1)
     rigs.update()
     item.enabled = False
-    rigs.update()
     pose_mode(rig)
     return rig, "B2"
 
@@ -527,7 +520,6 @@ def target_bone_scene() -> tuple[bpy.types.Object, str]:
     )
     rigs.add_constraint(rig, "Hand", rigs.make_empty(location=(0.8, 0, 1.9)), use_free_root=True)
     rigs.add_constraint(rig, "B1", rig, subtarget="Hand")
-    rigs.update()
     pose_mode(rig)
     return rig, "B0"
 
@@ -926,7 +918,6 @@ def arm_with_hand() -> tuple[bpy.types.Object, bpy.types.Object]:
     }
     rig, target = rigs.make_armature(bones), rigs.make_empty(location=(0.6, 0.3, 1.5))
     rigs.add_constraint(rig, "Fore", target)
-    rigs.update()
     pose_mode(rig)
     return rig, target
 

@@ -23,6 +23,11 @@ def simulate() -> None:
     assert bpy.ops.fabrik.simulate() == {"FINISHED"}
 
 
+def walk_simulated(*arguments: Any, **settings: Any) -> None:
+    walk(*arguments, **settings)
+    simulate()
+
+
 def record(rig: bpy.types.Object, index: int = 0):
     from addon.features.gait.sampling import stored_walk
     from addon.features.simulation import history
@@ -53,8 +58,7 @@ def spider(empty_file: None) -> bpy.types.Object:
         rig = make_spider()
         make_floor()
         key_body(rig, {1: (0, 0, 0), END: (0.5, -2.4, 0)})
-        walk(rig)
-        simulate()
+        walk_simulated(rig)
 
     open_kept("spider that walks over a floor", make)
     return bpy.data.objects["Spider"]
@@ -167,8 +171,7 @@ def test_walk_over_uneven_ground(make: Callable[[], object]) -> None:
     rig = make_spider()
     make()
     key_body(rig, {1: (0, 0, 0), END: (0, -2.5, 0)})
-    walk(rig)
-    simulate()
+    walk_simulated(rig)
     assert_walks(rig)
     rigs.go(END)
     lowest = min(rigs.tip_world(rig, name).z for name in tips(rig))
@@ -197,8 +200,7 @@ def test_walk_up_a_wall_and_over_to_the_ceiling() -> None:
         rig.keyframe_insert("location", frame=frame)
         rig.keyframe_insert("rotation_euler", frame=frame)
     rigs.make_linear(rig)
-    walk(rig, 140, climbs=True)
-    simulate()
+    walk_simulated(rig, 140, climbs=True)
     assert_walks(rig, 140)
     for falls in record(rig).falls:
         assert falls[0].normal == pytest.approx((0, 0, 1), abs=1e-6)
@@ -560,8 +562,7 @@ def test_turning_on_the_spot() -> None:
     for frame, turn in ((1, 0.0), (50, 2.5)):
         rig.rotation_euler.z = turn
         rig.keyframe_insert("rotation_euler", frame=frame)
-    walk(rig, 70)
-    simulate()
+    walk_simulated(rig, 70)
     assert_walks(rig, 70, fine=1)
     assert all(len(falls) > 3 for falls in record(rig).falls)
 
@@ -572,8 +573,7 @@ def test_feet_travel_on_moving_ground() -> None:
     key_body(deck, {1: (0, 0, 0), END: (4, 0, 1)})
     rig.parent = deck
     key_body(rig, {1: (0, 0, 0), END: (0, -1.5, 0)})
-    walk(rig)
-    simulate()
+    walk_simulated(rig)
     walked, names = record(rig), tips(rig)
     for leg, falls in enumerate(walked.falls):
         seen: dict[int, list[Vector]] = {}
@@ -611,8 +611,7 @@ def test_feet_stay_on_ground_that_is_deformed(subdivided: bool) -> None:
     rig = make_spider(4)
     floor = wobbling(subdivided)
     key_body(rig, {1: (0, 0, 0), END: (0, -2.0, 0)})
-    walk(rig)
-    simulate()
+    walk_simulated(rig)
     walked, names = record(rig), tips(rig)
     moved = 0.0
     for leg, (name, falls) in enumerate(zip(names, walked.falls, strict=True)):
@@ -648,8 +647,7 @@ def test_moving_ground_is_found_again(change: str) -> None:
     floor = make_floor()
     rigs.key(floor, "location", {1: (0, 0, 0), END: (0.5, 0.2, 0.4)})
     key_body(rig, {1: (0, 0, 0), END: (0.5, -1.2, 0)})
-    walk(rig)
-    simulate()
+    walk_simulated(rig)
     rigs.go(40)
     shown = rigs.pose_bits(rig)
     if change == "renamed":
@@ -674,8 +672,7 @@ def test_moving_ground_that_is_moved_by_hand_takes_the_feet_along_at_once() -> N
     floor = make_floor()
     key_body(floor, {1: (0, 0, 0), END: (0.2, 0, 0)})
     key_body(rig, {1: (0, 0, 0), END: (0, -1.2, 0)})
-    walk(rig)
-    simulate()
+    walk_simulated(rig)
     rigs.go(1)
     before = [rigs.tip_world(rig, name) for name in tips(rig)]
     floor.location.x += 0.05
@@ -737,8 +734,7 @@ def test_bake_keys_the_body_where_it_leans() -> None:
     rig = make_spider()
     terrain()
     key_body(rig, {1: (0, 0, 0), END: (0, -2.5, 0)})
-    walk(rig)
-    simulate()
+    walk_simulated(rig)
     seen = {}
     for frame in (1, 20, 41, END):
         rigs.go(frame)
@@ -933,8 +929,7 @@ def test_what_refuses_as_it_begins_keeps_what_it_had() -> None:
     make_floor()
     for rig in (first, second):
         key_body(rig, {1: (0, 0, 0), 20: (0, -0.6, 0)})
-        walk(rig, 20)
-        simulate()
+        walk_simulated(rig, 20)
     before = record(second)
 
     class Refused(WalkSimulation):
@@ -1019,8 +1014,7 @@ def test_legs_of_different_length_walk() -> None:
         bone.tail = bone.tail + Vector((0.25 * bone.tail.x, -0.2, 0.0))
     bpy.ops.object.mode_set(mode="OBJECT")
     key_body(rig, {1: (0, 0, 0), END: (0, -1.8, 0)})
-    walk(rig)
-    simulate()
+    walk_simulated(rig)
     assert_walks(rig, fine=1)
 
 
@@ -1056,8 +1050,7 @@ def test_armature_that_is_scaled_and_turned_walks() -> None:
     make_floor()
     rig.scale, rig.rotation_euler = (0.3, 0.3, 0.3), (0, 0, 1.2)
     key_body(rig, {1: (0, 0, 0), END: (0.5, -0.5, 0)})
-    walk(rig)
-    simulate()
+    walk_simulated(rig)
     assert_walks(rig, fine=1)
 
 
@@ -1065,8 +1058,7 @@ def test_biped_without_a_body_bone_walks_after_the_armature() -> None:
     rig = make_spider(2, bones=2)
     make_floor()
     key_body(rig, {1: (0, 0, 0), END: (0, -1.5, 0)})
-    walk(rig, body="")
-    simulate()
+    walk_simulated(rig, body="")
     assert_walks(rig, fine=1)
     rigs.go(30)
     assert rigs.shown_bones(rig)["Body"].location.length == 0.0

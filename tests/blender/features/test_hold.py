@@ -116,14 +116,52 @@ def shown_at(frame: float, ob: bpy.types.Object) -> Matrix:
     return world(ob)
 
 
-def hold(**arguments: object) -> None:
+def hold(at: float | None = None, **arguments: object) -> None:
+    """Hold at a frame, else at the current one."""
+    if at is not None:
+        go(at)
     assert bpy.ops.fabrik.hold(**arguments) == {"FINISHED"}
     update()
 
 
-def release(**arguments: object) -> None:
+def release(at: float | None = None, **arguments: object) -> None:
+    """Release at a frame, else at the current one."""
+    if at is not None:
+        go(at)
     assert bpy.ops.fabrik.release(**arguments) == {"FINISHED"}
     update()
+
+
+IN_HAND = {"object": "Cup", "holder": "Rig", "bone": "Hand"}
+
+
+def cup_in_hand(at: float) -> tuple[Any, Any]:
+    """A cup that a hand holds from a frame on."""
+    rig, cup = make_arm(), make_cup()
+    hold(at, **IN_HAND)
+    return rig, cup
+
+
+def simulate() -> None:
+    assert bpy.ops.fabrik.simulate() == {"FINISHED"}
+
+
+def within(rig: Any, bone: str, ob: Any) -> Matrix:
+    """Return the transform of an object in the space of a bone."""
+    return world(rig, bone).inverted() @ world(ob)
+
+
+def assert_stays(there: Matrix, seen: Callable[[], Matrix], *frames: float, off: float) -> None:
+    for frame in frames:
+        go(frame)
+        assert apart(there, seen()) < off, frame
+
+
+def slide(ob: Any, x: float) -> None:
+    """Key an object that moves along X over all frames."""
+    ob.keyframe_insert("location", frame=1)
+    ob.location.x += x
+    ob.keyframe_insert("location", frame=LAST)
 
 
 def hold_of(ob: Any) -> Any:
@@ -138,19 +176,15 @@ def test_a_hand_takes_a_cup_and_puts_it_down() -> None:
     rig, cup = make_arm(), make_cup()
     go(20)
     before = world(cup)
-    hold(object="Cup", holder="Rig", bone="Hand")
+    hold(**IN_HAND)
     assert apart(before, world(cup)) < 1e-6
-    in_hand = world(rig, "Hand").inverted() @ world(cup)
-    for frame in (25, 40, 59):
-        go(frame)
-        assert apart(in_hand, world(rig, "Hand").inverted() @ world(cup)) < 2e-6
+    in_hand = within(rig, "Hand", cup)
+    assert_stays(in_hand, lambda: within(rig, "Hand", cup), 25, 40, 59, off=2e-6)
     go(60)
     before = world(cup)
     release(object="Cup")
     assert apart(before, world(cup)) < 1e-6
-    for frame in (61, 90):
-        go(frame)
-        assert apart(before, world(cup)) < 1e-6
+    assert_stays(before, lambda: world(cup), 61, 90, off=1e-6)
     go(19)
     assert (
         apart(Matrix.LocRotScale((0, -0.5, 1.1), Euler((0.1, 0.2, 0.3)), None), world(cup)) < 1e-6
@@ -160,9 +194,7 @@ def test_a_hand_takes_a_cup_and_puts_it_down() -> None:
 
 def test_a_hand_stays_on_what_holds_it() -> None:
     rig, cup = make_arm(), make_cup()
-    cup.keyframe_insert("location", frame=1)
-    cup.location.x += 0.15
-    cup.keyframe_insert("location", frame=LAST)
+    slide(cup, 0.15)
     go(30)
     before = world(rig, "Hand")
     hold(constraint="Hand", holder="Cup")
@@ -278,7 +310,7 @@ def test_nothing_moves_at_an_event(seed: int) -> None:
             last = by
             if holds_of(rig)[0].blend != blend:
                 holds_of(rig)[0].blend = blend
-                assert bpy.ops.fabrik.simulate() == {"FINISHED"}
+                simulate()
         update()
         far, turned = moved(known[frame], placed(rig, bone))
         assert far < 1e-5 and turned < 1e-4
@@ -308,13 +340,11 @@ def test_a_child_of_constraint_would_move_it(seed: int) -> None:
 
 
 def test_what_is_held_does_not_drift() -> None:
-    rig, cup = make_arm(), make_cup()
-    go(10)
-    hold(object="Cup", holder="Rig", bone="Hand")
-    in_hand = world(rig, "Hand").inverted() @ world(cup)
+    rig, cup = cup_in_hand(10)
+    in_hand = within(rig, "Hand", cup)
     for frame in range(11, LAST, 1):
         go(frame)
-        assert apart(in_hand, world(rig, "Hand").inverted() @ world(cup)) < 3e-6
+        assert apart(in_hand, within(rig, "Hand", cup)) < 3e-6
 
 
 @pytest.mark.parametrize("controls", ["", "EMPTY", "BONE"])
@@ -392,8 +422,7 @@ def test_a_cup_goes_from_hand_to_hand_and_onto_a_tray_that_is_carried(
         places[frame] = world(cup)
         hold(**arguments)
         assert apart(places[frame], world(cup)) < 1e-6
-    go(70)
-    release(object="Cup")
+    release(70, object="Cup")
     release(object="Tray")
     before = world(left, "Hand")
     hold(constraint="Hand", holder="Cup")
@@ -411,9 +440,7 @@ def test_a_cup_goes_from_hand_to_hand_and_onto_a_tray_that_is_carried(
 
 
 def test_what_follows_the_held_cannot_hold_it() -> None:
-    rig, cup = make_arm(), make_cup()
-    go(20)
-    hold(object="Cup", holder="Rig", bone="Hand")
+    rig, cup = cup_in_hand(20)
     before = events_of(cup.parent, 0)
     refuses(
         bpy.ops.fabrik.hold,
@@ -442,11 +469,8 @@ def test_two_characters_shake_hands() -> None:
 
 @pytest.mark.parametrize("edit", ["earlier key", "event later", "event earlier"])
 def test_after_an_edit_nothing_is_silently_off(edit: str) -> None:
-    rig, cup = make_arm(), make_cup()
-    go(30)
-    hold(object="Cup", holder="Rig", bone="Hand")
-    go(60)
-    release(object="Cup")
+    rig, cup = cup_in_hand(30)
+    release(60, object="Cup")
     assert hold_of(cup).message == ""
     if edit == "earlier key":
         curve = next(c for c in curves(rig) if c.data_path.endswith('["IK"].location'))
@@ -459,7 +483,7 @@ def test_after_an_edit_nothing_is_silently_off(edit: str) -> None:
     rig.update_tag()
     update(cup.parent)
     assert "outdated" in hold_of(cup).message
-    assert bpy.ops.fabrik.simulate() == {"FINISHED"}
+    simulate()
     assert hold_of(cup).message == ""
     for frame in {event.frame for event in events_of(cup.parent, 0)}:
         # Up to there it goes on as it has come.
@@ -467,37 +491,35 @@ def test_after_an_edit_nothing_is_silently_off(edit: str) -> None:
         assert apart(one + (one - two), shown_at(frame, cup)) < 1e-5
     frame = events_of(cup.parent, 0)[0].frame
     go(frame)
-    in_hand = world(rig, "Hand").inverted() @ world(cup)
+    in_hand = within(rig, "Hand", cup)
     go(frame + 15)
-    assert apart(in_hand, world(rig, "Hand").inverted() @ world(cup)) < 3e-6
+    assert apart(in_hand, within(rig, "Hand", cup)) < 3e-6
 
 
 def test_an_event_at_the_first_frame_keeps_nothing_of_an_earlier_simulation() -> None:
     rig, cup = make_arm(), make_cup()
     go(1)
     before = world(cup)
-    hold(object="Cup", holder="Rig", bone="Hand")
+    hold(**IN_HAND)
     curve = next(c for c in curves(rig) if c.data_path.endswith('["IK"].location'))
     curve.keyframe_points[0].co.y += 0.2
     curve.update()
     update(rig)
     assert apart(before, world(cup)) > 0.01
-    assert bpy.ops.fabrik.simulate() == {"FINISHED"}
-    go(1)
-    assert apart(before, world(cup)) < 1e-6
+    simulate()
+    assert_stays(before, lambda: world(cup), 1, off=1e-6)
 
 
 def test_what_is_held_is_moved_within_its_holder() -> None:
     rig, cup = make_arm(), make_cup()
     cup.keyframe_insert("location", frame=1)
-    go(20)
-    hold(object="Cup", holder="Rig", bone="Hand")
+    hold(20, **IN_HAND)
     go(40)
-    was = world(rig, "Hand").inverted() @ world(cup)
+    was = within(rig, "Hand", cup)
     cup.location.z += 0.1
     cup.keyframe_insert("location", frame=40)
     go(40)
-    now = world(rig, "Hand").inverted() @ world(cup)
+    now = within(rig, "Hand", cup)
     assert (now.translation - was.translation).length == pytest.approx(0.1, abs=1e-5)
     assert hold_of(cup).message == ""
 
@@ -521,8 +543,7 @@ def test_keys_that_a_control_has_do_not_move_it_within_its_holder(
 
 def test_keys_that_a_control_gets_while_it_is_held_count() -> None:
     rig, _ = make_arm(until=20), make_cup()
-    go(20)
-    hold(constraint="Hand", holder="Cup")
+    hold(20, constraint="Hand", holder="Cup")
     before = world(rig, "IK").translation
     control = rig.pose.bones["IK"]
     control.location.x += 0.1
@@ -542,26 +563,22 @@ def test_whether_own_keys_count_is_chosen() -> None:
     # Handed over to the same, within which they do not count from there on.
     moved = world(rig, "IK")
     hold(constraint="Hand", holder="Cup", use_animation=False)
-    for frame in (60, 80):
-        go(frame)
-        assert apart(moved, world(rig, "IK")) < 1e-6
+    assert_stays(moved, lambda: world(rig, "IK"), 60, 80, off=1e-6)
     (first, second) = shown_holds(rig)
     assert (first.holder.use_animation, second.holder.use_animation) == (True, False)
     second.holder.use_animation = True
     update()
     assert "outdated" in holds_of(rig)[0].message
     assert apart(moved, world(rig, "IK")) < 1e-6
-    assert bpy.ops.fabrik.simulate() == {"FINISHED"}
+    simulate()
     assert holds_of(rig)[0].message == ""
     assert apart(moved, world(rig, "IK")) > 0.01
-    go(60)
-    assert apart(moved, world(rig, "IK")) < 1e-6
+    assert_stays(moved, lambda: world(rig, "IK"), 60, off=1e-6)
 
 
 def test_own_keys_count_again_after_the_release_and_nothing_moves_at_it() -> None:
     rig, _ = make_arm(), make_cup()
-    go(20)
-    hold(constraint="Hand", holder="Cup")
+    hold(20, constraint="Hand", holder="Cup")
     go(60)
     before = world(rig, "IK")
     release(constraint="Hand")
@@ -573,10 +590,8 @@ def test_own_keys_count_again_after_the_release_and_nothing_moves_at_it() -> Non
     curve.keyframe_points[1].co.x = 50
     curve.update()
     update(rig)
-    assert bpy.ops.fabrik.simulate() == {"FINISHED"}
-    for frame in (50, 35):
-        go(frame)
-        assert apart(before, world(rig, "IK")) < 1e-6
+    simulate()
+    assert_stays(before, lambda: world(rig, "IK"), 50, 35, off=1e-6)
     assert bpy.ops.fabrik.hold_remove(armature="Rig", index=0) == {"FINISHED"}
     free = [shown_bone(frame, rig, "IK") for frame in (35, 90)]
     go(35)
@@ -587,12 +602,9 @@ def test_own_keys_count_again_after_the_release_and_nothing_moves_at_it() -> Non
 def test_a_control_goes_back_to_its_own_place(use_animation: bool) -> None:
     """On a capture a control would go on for ever from where it was released."""
     rig, cup = make_arm(), make_cup()
-    cup.keyframe_insert("location", frame=1)
-    cup.location.x += 0.3
-    cup.keyframe_insert("location", frame=LAST)
+    slide(cup, 0.3)
     own = {frame: shown_bone(frame, rig, "IK") for frame in (64, 65, 67, 70, 90, 300)}
-    go(20)
-    hold(constraint="Hand", holder="Cup", use_animation=use_animation)
+    hold(20, constraint="Hand", holder="Cup", use_animation=use_animation)
     held = {frame: shown_bone(frame, rig, "IK") for frame in (60, 64, 67)}
     go(60)
     assert bpy.ops.fabrik.release(constraint="Hand", frames=10) == {"FINISHED"}
@@ -611,7 +623,7 @@ def test_a_control_goes_back_to_its_own_place(use_animation: bool) -> None:
     holds_of(rig)[0].holders[1].frames = 5
     update()
     assert "outdated" in holds_of(rig)[0].message
-    assert bpy.ops.fabrik.simulate() == {"FINISHED"}
+    simulate()
     assert apart(own[65], shown_bone(65, rig, "IK")) < 1e-7
     before = shown_bone(63, rig, "IK")
     hold(constraint="Hand", holder="Cup", use_animation=use_animation)
@@ -646,10 +658,8 @@ def test_what_was_released_goes_back_later() -> None:
     rig, _ = make_arm(), make_cup()
     own = shown_bone(95, rig, "IK")
     refuses(bpy.ops.fabrik.release, saying="Nothing holds “IK”", constraint="Hand", frames=6)
-    go(20)
-    hold(constraint="Hand", holder="Cup")
-    go(60)
-    release(constraint="Hand")
+    hold(20, constraint="Hand", holder="Cup")
+    release(60, constraint="Hand")
     assert apart(own, shown_bone(95, rig, "IK")) > 0.01
     before = shown_bone(80, rig, "IK")
     assert bpy.ops.fabrik.release(constraint="Hand", frames=6) == {"FINISHED"}
@@ -719,7 +729,7 @@ def test_an_object_with_keys_stays_in_what_holds_it(seed: int) -> None:
         assert (before.translation - world(ob).translation).length < 1e-6
     assert not any(one.use_animation for one in hold_of(ob).holders)
     activate(ob.parent)
-    assert bpy.ops.fabrik.simulate() == {"FINISHED"}
+    simulate()
     for frame, end, holder in zip(frames, [*frames[1:], 60], by, strict=True):
         go(frame + blend)
         there = seen_by(holder, ob)
@@ -734,19 +744,15 @@ def test_a_keyed_prop_that_is_picked_up_stays_in_the_hand() -> None:
     enter_pose_mode(rig, click="Hand")
     cup.select_set(True)
     assert bpy.ops.fabrik.pick_up() == {"FINISHED"}
-    in_hand = world(rig, "Hand").inverted() @ world(cup)
-    for frame in (21, 50, 79):
-        go(frame)
-        assert apart(in_hand, world(rig, "Hand").inverted() @ world(cup)) < 2e-6
+    in_hand = within(rig, "Hand", cup)
+    assert_stays(in_hand, lambda: within(rig, "Hand", cup), 21, 50, 79, off=2e-6)
     # Chosen anew, it stays as it was recorded until it is simulated.
     holder = hold_of(cup).holders[0]
     for use_animation in (True, False):
         holder.use_animation = use_animation
         update()
         assert "outdated" in hold_of(cup).message or not use_animation
-        for frame in (21, 79):
-            go(frame)
-            assert apart(in_hand, world(rig, "Hand").inverted() @ world(cup)) < 2e-6
+        assert_stays(in_hand, lambda: within(rig, "Hand", cup), 21, 79, off=2e-6)
     # Out of sight its channels are not evaluated, and what hangs on the hand does not move.
     cup.hide_viewport = True
     update()
@@ -754,7 +760,7 @@ def test_a_keyed_prop_that_is_picked_up_stays_in_the_hand() -> None:
         go(frame)
         cup.hide_viewport = False
         update()
-        assert apart(in_hand, world(rig, "Hand").inverted() @ world(cup)) < 2e-6
+        assert apart(in_hand, within(rig, "Hand", cup)) < 2e-6
         cup.hide_viewport = True
         update()
 
@@ -762,18 +768,15 @@ def test_a_keyed_prop_that_is_picked_up_stays_in_the_hand() -> None:
 def test_holds_of_what_is_keyed_are_baked_and_removed_without_a_trace() -> None:
     rig, cup = make_arm(), make_keyed_cup()
     free = [shown_at(frame, cup) for frame in (10, 40, 90)]
-    go(20)
-    hold(object="Cup", holder="Rig", bone="Hand")
+    hold(20, **IN_HAND)
     hold(constraint="Hand")
-    go(60)
-    release(object="Cup")
+    release(60, object="Cup")
     armature = cup.parent.name
     assert bpy.ops.fabrik.hold_remove(armature=armature, index=0) == {"FINISHED"}
     assert cup.parent is None
     for frame, before in zip((10, 40, 90), free, strict=True):
         assert apart(before, shown_at(frame, cup)) < 1e-6
-    go(20)
-    hold(object="Cup", holder="Rig", bone="Hand")
+    hold(20, **IN_HAND)
     held = [shown_at(frame, cup) for frame in (10, 40, 90)]
     activate(rig)
     assert bpy.ops.fabrik.hold_bake() == {"FINISHED"}
@@ -787,7 +790,7 @@ def test_holds_are_baked_where_the_scene_remaps_time() -> None:
     scene.frame_end, scene.render.frame_map_old, scene.render.frame_map_new = 20, 100, 50
     go(5)
     before = world(cup)
-    hold(object="Cup", holder="Rig", bone="Hand")
+    hold(**IN_HAND)
     assert apart(before, world(cup)) < 1e-6
     held = [shown_at(frame, cup) for frame in (3, 10, 19)]
     assert apart(held[0], held[2]) > 0.01
@@ -801,7 +804,7 @@ def test_holding_again_by_the_same_is_refused_and_releasing_twice_as_well() -> N
     _, cup = make_arm(), make_cup()
     go(20)
     refuses(bpy.ops.fabrik.release, saying="Nothing holds “Cup” at this frame", object="Cup")
-    hold(object="Cup", holder="Rig", bone="Hand")
+    hold(**IN_HAND)
     refuses(
         bpy.ops.fabrik.hold,
         saying="already held by the same holder",
@@ -841,8 +844,7 @@ def test_removing_a_hold_gives_back_what_was_there() -> None:
     update()
     go(50)
     before, inverse = world(cup), cup.matrix_parent_inverse.copy()
-    go(20)
-    hold(object="Cup", holder="Rig", bone="Hand")
+    hold(20, **IN_HAND)
     go(50)
     assert apart(before, world(cup)) > 1e-3
     tray.location.x += 0.2
@@ -876,8 +878,7 @@ def test_undo_and_redo() -> None:
     bpy.ops.ed.undo()
     assert bpy.data.objects["Cup"].parent is None and len(bpy.data.objects) == 2
     bpy.ops.ed.redo()
-    go(50)
-    assert apart(there, world(bpy.data.objects["Cup"])) < 1e-6
+    assert_stays(there, lambda: world(bpy.data.objects["Cup"]), 50, off=1e-6)
 
 
 # By clicks
@@ -916,8 +917,7 @@ def test_a_hand_stays_in_the_world_while_its_body_goes() -> None:
     for frame, y in ((30, 0.0), (60, 0.1)):
         root.location.y = y
         root.keyframe_insert("location", frame=frame)
-    go(60)
-    assert apart(before, world(rig, "IK")) < 1e-5
+    assert_stays(before, lambda: world(rig, "IK"), 60, off=1e-5)
     assert [event.frame for event in events_of(rig, 0)] == [30.0]
 
 
@@ -935,10 +935,11 @@ def test_a_hand_stays_in_its_body_however_that_goes() -> None:
     click_bones(rig, "IK")
     go(30)
     assert bpy.ops.fabrik.hold(by="BODY") == {"FINISHED"}
-    in_body = world(rig, "Root").inverted() @ world(rig, "IK")
-    for frame in (31, 45, 60):
-        go(frame)
-        assert apart(in_body, world(rig, "Root").inverted() @ world(rig, "IK")) < 1e-5
+
+    def in_body() -> Matrix:
+        return world(rig, "Root").inverted() @ world(rig, "IK")
+
+    assert_stays(in_body(), in_body, 31, 45, 60, off=1e-5)
 
 
 def test_a_pole_is_held_and_the_elbow_faces_it() -> None:
@@ -959,8 +960,7 @@ def test_a_pole_is_held_and_the_elbow_faces_it() -> None:
     assert bpy.ops.fabrik.hold(by="SELECTED") == {"FINISHED"}
     assert (world(rig, "Fore").translation - elbow).length < 1e-5
     in_cup = world(cup).inverted() @ world(rig, "Pole")
-    go(60)
-    assert apart(in_cup, world(cup).inverted() @ world(rig, "Pole")) < 1e-5
+    assert_stays(in_cup, lambda: world(cup).inverted() @ world(rig, "Pole"), 60, off=1e-5)
     shoulder, hand = world(rig, "Upper").translation, world(rig, "Hand").translation
     along = (hand - shoulder).normalized()
     sides = [
@@ -976,9 +976,8 @@ def test_an_object_is_picked_up() -> None:
     cup.select_set(True)
     go(20)
     assert bpy.ops.fabrik.pick_up() == {"FINISHED"}
-    in_hand = world(rig, "Hand").inverted() @ world(cup)
-    go(50)
-    assert apart(in_hand, world(rig, "Hand").inverted() @ world(cup)) < 3e-6
+    in_hand = within(rig, "Hand", cup)
+    assert_stays(in_hand, lambda: within(rig, "Hand", cup), 50, off=3e-6)
 
 
 @pytest.mark.parametrize("hidden", ("Props", "Rig"))
@@ -986,7 +985,7 @@ def test_an_object_is_picked_up() -> None:
 def test_objects_are_picked_up_though_an_armature_is_hidden(hidden: str, is_disabled: bool) -> None:
     rig, cup, plate = make_arm(), make_cup(), make_cup("Plate")
     click_bones(rig, "Hand")
-    hold(object="Cup", holder="Rig", bone="Hand")
+    hold(**IN_HAND)
     ob: Any = bpy.data.objects[hidden]
     ob.hide_viewport = is_disabled
     ob.hide_set(not is_disabled)
@@ -1001,7 +1000,7 @@ def test_objects_are_picked_up_though_an_armature_is_hidden(hidden: str, is_disa
 def test_what_is_held_joins_the_armature_of_props_in_an_excluded_collection() -> None:
     rig, cup, plate = make_arm(), make_cup(), make_cup("Plate")
     click_bones(rig, "Hand")
-    hold(object="Cup", holder="Rig", bone="Hand")
+    hold(**IN_HAND)
     within = bpy.data.collections.new("Away")
     bpy.context.scene.collection.children.link(within)
     within.objects.link(cup.parent)
@@ -1020,10 +1019,8 @@ def test_holds_are_baked_to_keys() -> None:
     left, _ = make_arm("Left", 0.2, 0.5), make_arm("Right", -0.2, 0.5)
     cup = make_cup()
     activate(left, "POSE")
-    go(10)
-    hold(object="Cup", holder="Left", bone="Hand")
-    go(40)
-    hold(object="Cup", holder="Right", bone="Hand")
+    hold(10, object="Cup", holder="Left", bone="Hand")
+    hold(40, object="Cup", holder="Right", bone="Hand")
     hold(constraint="Hand", holder="Right", bone="Root")
     frames = range(1, LAST, 7)
     before = [(go(f), world(cup), world(left, "Hand")) for f in frames]
@@ -1036,11 +1033,8 @@ def test_holds_are_baked_to_keys() -> None:
 
 
 def test_events_are_listed_and_removed() -> None:
-    rig, cup = make_arm(), make_cup()
-    go(20)
-    hold(object="Cup", holder="Rig", bone="Hand")
-    go(40)
-    hold(object="Cup")
+    rig, cup = cup_in_hand(20)
+    hold(40, object="Cup")
     shown = shown_holds(rig)
     assert [(one.what, one.by, one.start, one.end) for one in shown] == [
         ("Cup", "Hand", 20.0, 40.0),
@@ -1055,11 +1049,8 @@ def test_events_are_listed_and_removed() -> None:
 
 def test_what_is_held_is_drawn() -> None:
     """A line leads to what holds it now, and a bar shows how long."""
-    rig, cup = make_arm(), make_cup()
-    go(20)
-    hold(object="Cup", holder="Rig", bone="Hand")
-    go(60)
-    release(object="Cup")
+    rig, cup = cup_in_hand(20)
+    release(60, object="Cup")
     activate(rig)
     go(30)
     ((held, by),) = lines_of(bpy.context)
@@ -1077,8 +1068,7 @@ STAYS = "is fixed to its holder from frame 20 on: to move or key it, enable Own 
 def test_what_cannot_be_moved_while_it_is_held_says_so() -> None:
     """As its own keys do not count: by the Drag tool, and beside it where Blender drags it."""
     rig, cup = make_arm(), make_keyed_cup()
-    go(20)
-    hold(constraint="Hand", holder="Cup")
+    hold(20, constraint="Hand", holder="Cup")
     hold(object="Cup", holder="Rig", bone="Root")
     enter_pose_mode(rig)
     for bone in ("Hand", "IK"):
@@ -1094,7 +1084,7 @@ def test_what_cannot_be_moved_while_it_is_held_says_so() -> None:
     for one in shown_holds(rig):
         one.holder.use_animation = True
     assert notes_of(bpy.context) == []
-    assert bpy.ops.fabrik.simulate() == {"FINISHED"}
+    simulate()
     before = world(rig, "IK").translation
     assert bpy.ops.fabrik.drag(bone="Hand", value=(0.02, 0, 0)) == {"FINISHED"}
     assert (world(rig, "IK").translation - before).length > 0.01
@@ -1109,11 +1099,9 @@ def test_what_is_held_is_dragged_where_the_mouse_goes(seed: int) -> None:
     rig, cup = make_arm(moves=0.0), make_cup()
     for frame in (10, 40):
         key(cup, "rotation_euler", {frame: [chance.uniform(-2.0, 2.0) for _ in range(3)]})
-    go(10)
-    hold(constraint="Hand", holder="Cup")
+    hold(10, constraint="Hand", holder="Cup")
     if seed > 1:
-        go(35)
-        release(constraint="Hand")
+        release(35, constraint="Hand")
     go(40)
     before = world(rig, "IK").translation
     way = Vector([chance.uniform(-0.1, 0.1) for _ in range(3)])
@@ -1132,8 +1120,7 @@ def test_a_hand_goes_along_with_the_bone_that_is_selected_after_it() -> None:
     ((what, by),) = [(one.what, one.by) for one in shown_holds(left)]
     assert (what, by) == ("IK", "Hand")
     gap = world(right, "Hand").inverted() @ world(left, "Hand")
-    go(60)
-    assert apart(gap, world(right, "Hand").inverted() @ world(left, "Hand")) < 1e-5
+    assert_stays(gap, lambda: world(right, "Hand").inverted() @ world(left, "Hand"), 60, off=1e-5)
 
 
 # What animators do with it
@@ -1144,8 +1131,7 @@ def test_the_fk_pose_stays_in_the_channels() -> None:
     control = rig.pose.bones["IK"]
     go(50)
     keyed = [*control.location, *control.rotation_quaternion]
-    go(20)
-    hold(constraint="Hand")
+    hold(20, constraint="Hand")
     go(50)
     assert [*control.location, *control.rotation_quaternion] == keyed
     assert apart(world(rig, "IK"), rig.matrix_world @ control.bone.matrix_local) > 1e-3
@@ -1242,10 +1228,8 @@ def test_a_ball_is_thrown_and_caught() -> None:
     make_arm("Left", 0.3), make_arm("Right", -0.3)
     ball = make_cup("Ball", (0.3, -0.35, 1.1))
     ball.keyframe_insert("location", frame=1)
-    go(5)
-    hold(object="Ball", holder="Left", bone="Hand")
-    go(30)
-    release(object="Ball")
+    hold(5, object="Ball", holder="Left", bone="Hand")
+    release(30, object="Ball")
     start = world(ball).translation.copy()
     ball.keyframe_insert("location", frame=30)
     ball.location.x -= 0.5
@@ -1256,9 +1240,8 @@ def test_a_ball_is_thrown_and_caught() -> None:
     hold(object="Ball", holder="Right", bone="Hand")
     assert apart(there, world(ball)) < 1e-6
     right = bpy.data.objects["Right"]
-    in_hand = world(right, "Hand").inverted() @ world(ball)
-    go(80)
-    assert apart(in_hand, world(right, "Hand").inverted() @ world(ball)) < 3e-6
+    in_hand = within(right, "Hand", ball)
+    assert_stays(in_hand, lambda: within(right, "Hand", ball), 80, off=3e-6)
 
 
 def test_a_rider_goes_along_with_a_horse_that_walks() -> None:
@@ -1279,13 +1262,12 @@ def test_a_rider_goes_along_with_a_horse_that_walks() -> None:
     before = world(rider)
     hold(object="Rider", holder="Horse", bone="Body")
     assert apart(before, world(rider)) < 1e-6
-    seat = world(horse, "Body").inverted() @ world(rider)
+    seat = within(horse, "Body", rider)
     for frame in (20, 55):
-        go(frame)
-        assert apart(seat, world(horse, "Body").inverted() @ world(rider)) < 1e-5
+        assert_stays(seat, lambda: within(horse, "Body", rider), frame, off=1e-5)
         assert (world(rider).translation - before.translation).length > 0.2
         assert rider.fabrik.constraints["Hand"].state == "REACHED"
-    assert bpy.ops.fabrik.simulate() == {"FINISHED"}
+    simulate()
 
 
 def test_a_foot_that_is_held_is_not_locked_to_the_ground() -> None:
@@ -1302,9 +1284,8 @@ def test_a_foot_that_is_held_is_not_locked_to_the_ground() -> None:
         tip = tip_world(rig, item.bone, use_tail=item.use_tail)
         return (tip - world(item.target).translation).length
 
-    go(10)
-    hold(constraint=item.name, holder="Board", use_animation=True)
-    assert bpy.ops.fabrik.simulate() == {"FINISHED"}
+    hold(10, constraint=item.name, holder="Board", use_animation=True)
+    simulate()
     assert max(map(off, range(12, 40, 4))) < 2e-3
     for chain in planner.current().chains:
         chain.placed_share = wholly
@@ -1333,8 +1314,7 @@ def test_a_foot_that_the_ground_places_beside_its_target_is_held_once_that_is_ba
     hold(constraint=item.name)
     assert (tip() - before).length < 1e-5
     held = world(item.target)
-    go(60)
-    assert apart(held, world(item.target)) < 1e-5
+    assert_stays(held, lambda: world(item.target), 60, off=1e-5)
 
 
 @pytest.mark.parametrize("use_lock", [True, False])
@@ -1351,7 +1331,7 @@ def test_the_hip_does_not_count_a_foot_that_is_held(use_lock: bool) -> None:
         item.ground.use = False  # It would jump to its target.
         hold(constraint=item.name)
         item.ground.use = True
-        assert bpy.ops.fabrik.simulate() == {"FINISHED"}
+        simulate()
         for frame in (70, 80, 90):
             go(frame)
             assert world(rig, "Hip").translation.z == pytest.approx(height, abs=2e-3)
@@ -1365,10 +1345,8 @@ def test_a_limb_whose_target_is_held_goes_from_fk_to_ik(frame: int) -> None:
     for at, angle in ((1, 0.0), (LAST, 0.6)):
         cup.rotation_euler.z = angle
         cup.keyframe_insert("rotation_euler", frame=at)
-    go(30)
-    hold(constraint="Hand", holder="Cup", use_animation=True)
-    go(80)
-    release(constraint="Hand")
+    hold(30, constraint="Hand", holder="Cup", use_animation=True)
+    release(80, constraint="Hand")
     go(frame)
     upper = rig.pose.bones["Upper"]
     select(rig, ["Hand"])
@@ -1388,8 +1366,7 @@ def test_a_limb_whose_target_is_held_goes_from_fk_to_ik(frame: int) -> None:
 def test_a_limb_whose_target_stays_as_it_was_says_so_from_fk_to_ik() -> None:
     rig = make_arm()
     make_cup()
-    go(30)
-    hold(constraint="Hand", holder="Cup", use_animation=False)
+    hold(30, constraint="Hand", holder="Cup", use_animation=False)
     go(60)
     select(rig, ["Hand"])
     assert bpy.ops.fabrik.switch(which="ALL", to="FK") == {"FINISHED"}
@@ -1399,15 +1376,11 @@ def test_a_limb_whose_target_stays_as_it_was_says_so_from_fk_to_ik() -> None:
 
 def test_a_muted_constraint_lets_its_control_be_held() -> None:
     rig, cup = make_arm(moves=0.0), make_cup()
-    cup.keyframe_insert("location", frame=1)
-    cup.location.x += 0.3
-    cup.keyframe_insert("location", frame=LAST)
-    go(10)
-    hold(constraint="Hand", holder="Cup")
+    slide(cup, 0.3)
+    hold(10, constraint="Hand", holder="Cup")
     on_cup = world(cup).inverted() @ world(rig, "IK")
     rig.fabrik.constraints["Hand"].enabled = False
-    go(60)
-    assert apart(on_cup, world(cup).inverted() @ world(rig, "IK")) < 1e-6
+    assert_stays(on_cup, lambda: world(cup).inverted() @ world(rig, "IK"), 60, off=1e-6)
 
 
 def test_strips_are_refused_and_nothing_changes() -> None:
@@ -1447,11 +1420,8 @@ def test_a_library_override_holds_and_is_held(tmp_path: Path) -> None:
 
 
 def test_what_is_appended_is_held_as_it_was(tmp_path: Path) -> None:
-    rig, cup = make_arm(), make_cup()
-    go(20)
-    hold(object="Cup", holder="Rig", bone="Hand")
-    go(50)
-    release(object="Cup")
+    rig, cup = cup_in_hand(20)
+    release(50, object="Cup")
     expected = {f: (go(f), pose_bits(rig) + world_bits(cup))[1] for f in (10, 35, 70)}
     path = str(tmp_path / "held.blend")
     bpy.ops.wm.save_as_mainfile(filepath=path)
@@ -1508,8 +1478,7 @@ def test_a_frame_played_again_takes_one_evaluation(evaluations: list[float]) -> 
     copy.owner_space = copy.target_space = limit.owner_space = "LOCAL"
     limit.use_limit_x, limit.max_x = True, 0.2
     rig.fabrik.constraints[0].subtarget = "Goal"
-    go(10)
-    hold(object="Cup", holder="Rig", bone="Hand")
+    hold(10, **IN_HAND)
     editing.hold([editing.Held(rig, "IK")], editing.Holder(), 10.0)
     watch(rig, "Hand")
     update()
@@ -1557,14 +1526,14 @@ def test_holds_of_an_armature_are_solved_at_once(monkeypatch: pytest.MonkeyPatch
     editing.hold([editing.Held(spoon, "")], editing.Holder(rig, "Hand"), 10.0)
     editing.hold([editing.Held(spoon, "")], editing.Holder(cup), 40.0)
     in_cup = shown_at(40, cup).inverted() @ world(spoon)
-    in_hand = world(rig, "Hand").inverted() @ world(cup)
+    in_hand = within(rig, "Hand", cup)
     units: list[str] = []
     count(monkeypatch, "solve", lambda _, unit, _frame: units.append(unit.label))
     for frame, expected in ((30, 2), (60, 3), (30, 2)):
         units.clear()
         go(frame)
         assert len({*units}) == expected, units
-    assert apart(in_hand, world(rig, "Hand").inverted() @ world(cup)) < 1e-5
+    assert apart(in_hand, within(rig, "Hand", cup)) < 1e-5
     assert apart(in_cup, shown_at(70, cup).inverted() @ world(spoon)) < 1e-6
 
 
@@ -1585,16 +1554,13 @@ def test_one_that_cannot_be_held_hinders_no_other(scale: float) -> None:
     bpy.ops.object.mode_set(mode="OBJECT")
     carriers.pose.bones["Shelf"].scale = (scale, scale, scale)
     go(10)
-    in_hand = world(rig, "Hand").inverted() @ world(cup)
-    for frame in (30, 60):
-        go(frame)
-        assert apart(in_hand, world(rig, "Hand").inverted() @ world(cup)) < 1e-5
+    in_hand = within(rig, "Hand", cup)
+    assert_stays(in_hand, lambda: within(rig, "Hand", cup), 30, 60, off=1e-5)
 
 
 def test_a_holder_that_is_removed_is_said() -> None:
     rig, cup = make_arm(moves=0.0), make_cup()
-    go(10)
-    hold(constraint="Hand", holder="Cup")
+    hold(10, constraint="Hand", holder="Cup")
     bpy.data.objects.remove(cup)
     update()
     go(20)
@@ -1608,10 +1574,8 @@ def test_a_holder_that_is_removed_leaves_the_others(what: str) -> None:
     make_cup()
     enter_pose_mode(rig)
     own = {frame: shown_bone(frame, rig, "IK") for frame in (30, 90)}
-    go(20)
-    hold(constraint="Hand", holder="Other", bone="" if what == "object" else "Hand")
-    go(50)
-    hold(constraint="Hand", holder="Cup")
+    hold(20, constraint="Hand", holder="Other", bone="" if what == "object" else "Hand")
+    hold(50, constraint="Hand", holder="Cup")
     go(80)
     assert bpy.ops.fabrik.release(constraint="Hand", frames=5) == {"FINISHED"}
     if what == "bone":
@@ -1625,7 +1589,7 @@ def test_a_holder_that_is_removed_leaves_the_others(what: str) -> None:
         bpy.data.objects.remove(other)
     update()
     assert "was removed: remove its events" in holds_of(rig)[0].message
-    assert bpy.ops.fabrik.simulate() == {"FINISHED"}
+    simulate()
     assert apart(own[30], shown_bone(30, rig, "IK")) < 1e-7
     there = shown_bone(50, rig, "IK")
     assert apart(there, shown_bone(70, rig, "IK")) < 1e-6
@@ -1639,14 +1603,13 @@ def test_a_holder_that_is_removed_leaves_the_others(what: str) -> None:
 def test_events_that_are_deleted_in_the_dope_sheet_hold_nothing() -> None:
     rig, _ = make_arm(), make_cup()
     own = shown_bone(60, rig, "IK")
-    go(20)
-    hold(constraint="Hand", holder="Cup")
+    hold(20, constraint="Hand", holder="Cup")
     (curve,) = (c for c in curves(rig) if c.data_path.endswith(".holder"))
     curve.keyframe_points.clear()
     update(rig.animation_data.action)
     assert shown_holds(rig) == []
     assert "outdated" in holds_of(rig)[0].message
-    assert bpy.ops.fabrik.simulate() == {"FINISHED"}
+    simulate()
     assert holds_of(rig)[0].message == ""
     assert apart(own, shown_bone(60, rig, "IK")) < 1e-7
 
@@ -1656,8 +1619,7 @@ def test_a_target_that_is_an_object_is_listed_with_its_limb() -> None:
     goal = make_empty("Goal", world(rig, "IK").translation)
     rig.fabrik.constraints[0].target, rig.fabrik.constraints[0].subtarget = goal, ""
     update()
-    go(20)
-    hold(constraint="Hand", holder="Cup")
+    hold(20, constraint="Hand", holder="Cup")
     assert [(one.what, one.by) for one in shown_holds(rig)] == [("Goal", "Cup")]
     assert len(lines_of(bpy.context)) == 1
 
@@ -1679,8 +1641,7 @@ def test_a_holder_that_is_in_no_scene_holds_all_the_same(when: str) -> None:
         bpy.context.scene.collection.objects.unlink(holder)
         update()
     for frame in (30, 50, 20):
-        go(frame)
-        assert apart(there, world(holder).inverted() @ world(cup)) < 1e-6
+        assert_stays(there, lambda: world(holder).inverted() @ world(cup), frame, off=1e-6)
         assert holder.matrix_world.translation.x > 0.25
         assert "“Holder” holds “Cup” but isn't in any scene" in hold_of(cup).message
     bpy.context.scene.collection.objects.link(holder)
@@ -1706,20 +1667,17 @@ def blended(first: Matrix, second: Matrix, share: float) -> Matrix:
 
 
 def test_an_event_blends_into_what_holds_from_there_on() -> None:
-    rig, cup = make_arm(), make_cup()
-    go(20)
-    hold(object="Cup", holder="Rig", bone="Hand")
-    go(60)
-    release(object="Cup")
+    rig, cup = cup_in_hand(20)
+    release(60, object="Cup")
     stays, in_hand = {}, {}
     for frame in (15, 20, 60, 75):
         go(frame)
         stays[frame] = world(cup)
-        in_hand[frame] = world(rig, "Hand").inverted() @ world(cup)
+        in_hand[frame] = within(rig, "Hand", cup)
     hold_of(cup).blend = 10.0
     update()
     assert "outdated" in hold_of(cup).message
-    assert bpy.ops.fabrik.simulate() == {"FINISHED"}
+    simulate()
     assert hold_of(cup).message == ""
     for frame, expected in stays.items():  # Nothing moves at the events, as without a blend.
         go(frame)
@@ -1743,13 +1701,12 @@ def test_an_event_blends_into_what_holds_from_there_on() -> None:
 def test_an_event_within_a_blend_moves_nothing() -> None:
     left, right, cup = make_arm("Left"), make_arm("Right", -0.2), make_cup()
     activate(left, "POSE")
-    go(20)
-    hold(object="Cup", holder="Left", bone="Hand")
-    in_left = world(left, "Hand").inverted() @ world(cup)
+    hold(20, object="Cup", holder="Left", bone="Hand")
+    in_left = within(left, "Hand", cup)
     hold_of(cup).blend = 10.0
     update()
     go(26)
-    assert bpy.ops.fabrik.simulate() == {"FINISHED"}
+    simulate()
     before = world(cup)
     assert apart(world(left, "Hand") @ in_left, before) > 1e-3  # It still goes over.
     hold(object="Cup", holder="Right", bone="Hand")
@@ -1758,8 +1715,7 @@ def test_an_event_within_a_blend_moves_nothing() -> None:
     for frame in (36, 60):
         go(frame)
         assert apart(world(right, "Hand") @ in_right, world(cup)) < 3e-6
-    go(26)
-    assert apart(before, world(cup)) < 2e-6
+    assert_stays(before, lambda: world(cup), 26, off=2e-6)
 
 
 def unscaled(matrix: Matrix) -> Matrix:
@@ -1772,8 +1728,7 @@ def test_what_holds_may_change_its_size() -> None:
     holder = make_empty("Holder", location=(0.2, -0.3, 1.0))
     holder.rotation_euler = (0.3, 0.5, 0.2)
     key(holder, "scale", {10: (1.0, 1.0, 1.0), 50: (0.5, 2.0, 1.5)})
-    go(10)
-    hold(object="Cup", holder="Holder")
+    hold(10, object="Cup", holder="Holder")
     shown = world(cup)
     within = unscaled(world(holder)).inverted() @ shown
     for frame in (20, 50, 90):
@@ -1785,9 +1740,7 @@ def test_what_holds_may_change_its_size() -> None:
 
 def test_whether_a_constraint_counts_may_be_driven() -> None:
     rig, cup = make_arm(moves=0.0), make_cup()
-    cup.keyframe_insert("location", frame=1)
-    cup.location.x += 0.15
-    cup.keyframe_insert("location", frame=LAST)
+    slide(cup, 0.15)
     driver = rig.driver_add("fabrik.constraints[0].enabled").driver
     driver.expression = "frame < 40 or frame >= 60"
     go(30)
@@ -1861,16 +1814,14 @@ def test_a_hold_is_not_pasted_to_the_other_side() -> None:
 
 
 def test_what_is_held_by_an_armature_is_simulated_with_it_when_it_is_outdated() -> None:
-    rig, _ = make_arm(), make_cup()
-    go(20)
-    hold(object="Cup", holder="Rig", bone="Hand")
+    rig, _ = cup_in_hand(20)
     activate(rig)
     refuses(bpy.ops.fabrik.simulate, "Nothing is outdated")
     rig.pose.bones["IK"].keyframe_insert("location", frame=19)
     rig.pose.bones["IK"].location.x += 0.1
     rig.pose.bones["IK"].keyframe_insert("location", frame=21)
     update()
-    assert bpy.ops.fabrik.simulate() == {"FINISHED"}
+    simulate()
 
 
 def test_a_holder_that_lags_behind_is_said() -> None:
@@ -1881,33 +1832,28 @@ def test_a_holder_that_lags_behind_is_said() -> None:
     bpy.ops.object.mode_set(mode="POSE")
     follow = rig.pose.bones["Glove"].constraints.new("COPY_LOCATION")
     follow.target, follow.subtarget = rig, "Hand"
-    go(20)
-    hold(object="Cup", holder="Rig", bone="Glove")
+    hold(20, object="Cup", holder="Rig", bone="Glove")
     assert hold_of(cup).message == ""
-    in_glove = world(rig, "Glove").inverted() @ world(cup)
-    go(50)
-    assert apart(in_glove, world(rig, "Glove").inverted() @ world(cup)) < 3e-6
+    in_glove = within(rig, "Glove", cup)
+    assert_stays(in_glove, lambda: within(rig, "Glove", cup), 50, off=3e-6)
     late = rig.pose.bones["Glove"].constraints.new("TRANSFORM")
     late.target, late.subtarget = rig, "Hand"
     update()
-    assert bpy.ops.fabrik.simulate() == {"FINISHED"}
+    simulate()
     assert "“Glove” follows a solved chain" in hold_of(cup).message
     rig.pose.bones["Glove"].constraints.remove(late)
     update()
-    assert bpy.ops.fabrik.simulate() == {"FINISHED"}
+    simulate()
     assert hold_of(cup).message == ""
 
 
 def test_the_names_of_what_holds_may_change() -> None:
-    rig, cup = make_arm(), make_cup()
-    go(20)
-    hold(object="Cup", holder="Rig", bone="Hand")
-    in_hand = world(rig, "Hand").inverted() @ world(cup)
+    rig, cup = cup_in_hand(20)
+    in_hand = within(rig, "Hand", cup)
     rig.data.bones["Hand"].name = "Fist"
     rig.name, cup.name = "Robot", "Mug"
     update()
-    go(60)
-    assert apart(in_hand, world(rig, "Fist").inverted() @ world(cup)) < 3e-6
+    assert_stays(in_hand, lambda: within(rig, "Fist", cup), 60, off=3e-6)
     assert hold_of(cup).message == ""
 
 
@@ -1930,8 +1876,7 @@ def test_what_is_left_of_a_removed_parent_does_not_matter() -> None:
 def test_bones_that_carry_props_may_be_deleted_and_what_carries_is_not_held_itself() -> None:
     rig, cup = make_arm(), make_cup()
     make_cup("Tray", (0.1, -0.5, 1.0))
-    go(10)
-    hold(object="Cup", holder="Rig", bone="Hand")
+    hold(10, **IN_HAND)
     hold(object="Tray", holder="Rig", bone="Hand")
     props = cup.parent
     refuses(bpy.ops.fabrik.hold, saying="“Props” carries held objects", object=props.name)
@@ -1948,8 +1893,7 @@ def test_bones_that_carry_props_may_be_deleted_and_what_carries_is_not_held_itse
 def test_a_hold_of_an_object_that_hangs_on_what_follows_it_is_left_out() -> None:
     """Blender itself allows such parents, as they are no circle of objects."""
     rig, cup = make_arm(moves=0.0), make_cup()
-    go(10)
-    hold(constraint="Hand", holder="Cup")
+    hold(10, constraint="Hand", holder="Cup")
     cup.parent, cup.parent_type, cup.parent_bone = rig, "BONE", "Hand"
     update()
     go(20)
@@ -1977,10 +1921,8 @@ def test_its_simulation_is_outdated_at_once_where_a_holder_is_removed() -> None:
 
     rig, cup = make_arm(), make_cup()
     other = make_arm("Other", x=0.4)
-    go(20)
-    hold(object="Cup", holder="Rig", bone="Hand")
-    go(40)
-    hold(object="Cup", holder="Other", bone="Hand")
+    hold(20, **IN_HAND)
+    hold(40, object="Cup", holder="Other", bone="Hand")
     holder = cup.parent
     assert holder.fabrik.simulation.state == "FRESH"
     bpy.data.objects.remove(other)

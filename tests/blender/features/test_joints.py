@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from math import inf, nan, radians, sqrt
 from pathlib import Path
 from types import ModuleType, SimpleNamespace
@@ -34,6 +35,14 @@ def limit(rig: bpy.types.Object, name: str, kind: str, **settings: object) -> An
     for key, value in settings.items():
         setattr(joint, key, value)
     return joint
+
+
+def each_place(target: bpy.types.Object) -> Iterator[Any]:
+    """Move a target to each place in turn."""
+    for place in PLACES:
+        target.location = place
+        rigs.update()
+        yield place
 
 
 def reaching(rig: bpy.types.Object, bone: str, **settings: object) -> tuple[Any, Any]:
@@ -105,9 +114,7 @@ def test_a_hinge_turns_about_its_axis(axis: str) -> None:
     _, target = reaching(rig, "B2")
     about = {"X": (1, 0, 0), "Z": (0, 0, 1), "FREE": vector}[axis]
     angles = []
-    for place in PLACES:
-        target.location = place
-        rigs.update()
+    for _place in each_place(target):
         angles.append(assert_in_hinge(rig, "B1", about, -1, 1))
     assert max(map(abs, angles)) > 0.1
 
@@ -130,9 +137,7 @@ def test_limits_that_exclude_the_rest_pose() -> None:
     limit(rig, "B0", "CONE", center=center, swing_x=0.2, swing_z=0.3, twist_min=0.1, twist_max=0.4)
     limit(rig, "B1", "HINGE", hinge_min=radians(30), hinge_max=radians(60))
     _, target = reaching(rig, "B2")
-    for place in PLACES:
-        target.location = place
-        rigs.update()
+    for _place in each_place(target):
         assert_in_cone(rig, "B0", center)
         assert_in_hinge(rig, "B1", (1, 0, 0), radians(30), radians(60))
 
@@ -176,9 +181,7 @@ def test_limits_hold_on_rolled_bones_of_a_scaled_turned_and_parented_armature() 
     limit(rig, "B1", "HINGE", hinge_min=-0.2)
     limit(rig, "B2", "HINGE", hinge_axis="Z", hinge_min=-0.5, hinge_max=0.7)
     _, target = reaching(rig, "B2", chain_count=3)
-    for place in PLACES:
-        target.location = place
-        rigs.update()
+    for _place in each_place(target):
         assert_in_cone(rig, "B0", (0.1, 0, 0.2))
         assert_in_hinge(rig, "B1", (1, 0, 0), -0.2, radians(150))
         assert_in_hinge(rig, "B2", (0, 0, 1), -0.5, 0.7)
@@ -190,9 +193,7 @@ def test_limits_hold_in_every_rotation_mode(mode: str) -> None:
     limit(rig, "B0", "CONE")
     limit(rig, "B1", "HINGE", hinge_axis="Z", hinge_min=-0.4, hinge_max=0.6)
     _, target = reaching(rig, "B2")
-    for place in PLACES:
-        target.location = place
-        rigs.update()
+    for _place in each_place(target):
         assert_in_cone(rig, "B0")
         assert_in_hinge(rig, "B1", (0, 0, 1), -0.4, 0.6)
 
@@ -226,9 +227,7 @@ def native(rig: bpy.types.Object, name: str, **settings: object) -> Any:
 def swept(rig: bpy.types.Object, target: bpy.types.Object, name: str) -> list[Quaternion]:
     """Return the turns of a bone with the target in several places."""
     turns = []
-    for place in PLACES:
-        target.location = place
-        rigs.update()
+    for _place in each_place(target):
         turns.append(turn_of(rig, name))
     return turns
 
@@ -252,9 +251,7 @@ def test_the_only_axis_that_turns_has_its_limit() -> None:
     free = [hinge_angle(turn, Vector((1, 0, 0)))[0] for turn in swept(rig, target, "B1")]
     assert max(free) > 0.5 or min(free) < -0.2, "the limit is not in use"
     rig.pose.bones["B1"].use_ik_limit_x = True
-    for place in PLACES:
-        target.location = place
-        rigs.update()
+    for _place in each_place(target):
         assert_in_hinge(rig, "B1", (1, 0, 0), -0.1, 0.4)
 
 

@@ -102,12 +102,19 @@ def rig(empty_file):
     return rig
 
 
-def simulate():
-    assert bpy.ops.fabrik.simulate() == {"FINISHED"}
-
-
 def state(rig):
     return rig.fabrik.simulation.state
+
+
+def simulate(rig=None):
+    assert bpy.ops.fabrik.simulate() == {"FINISHED"}
+    assert rig is None or state(rig) == "FRESH"
+
+
+def assert_stale(rig):
+    """After an update."""
+    rigs.update()
+    assert state(rig) == "STALE"
 
 
 def kept(rig):
@@ -119,8 +126,7 @@ def kept(rig):
 def test_pass_records_what_is_seen_at_each_frame(rig):
     rigs.go(7)
     assert state(rig) == "NONE"
-    simulate()
-    assert state(rig) == "FRESH"
+    simulate(rig)
     history = kept(rig)
     assert (history.start, history.end) == (1, 40)
     numbers = struct.unpack("<120d", history.blob)
@@ -281,8 +287,7 @@ def test_each_input_outdates_it_and_undo_brings_it_back(rig, change):
     rig = bpy.data.objects["Rig"]
     assert state(rig) == "STALE"
     rigs.activate(rig)
-    simulate()
-    assert state(rig) == "FRESH"
+    simulate(rig)
 
 
 def test_edits_that_do_not_count_leave_it(rig):
@@ -303,19 +308,16 @@ def test_ground_counts_with_its_vertices(rig):
     mesh.from_pydata([(0, 0, 0), (1, 0, 0), (0, 1, 0)], [], [(0, 1, 2)])
     rigs.link(bpy.data.objects.new("Ground", mesh))
     rigs.update()
-    simulate()
-    assert state(rig) == "FRESH"
+    simulate(rig)
     mesh.vertices[1].co.z = 0.25
     mesh.update()
-    rigs.update()
-    assert state(rig) == "STALE"
+    assert_stale(rig)
     mesh.vertices[1].co.z = 0.0
     mesh.update()
     rigs.update()
     assert state(rig) == "FRESH"
     bpy.data.objects["Ground"].modifiers.new("Wave", "WAVE").height = 0.7
-    rigs.update()
-    assert state(rig) == "STALE"
+    assert_stale(rig)
 
 
 def test_ground_counts_with_its_faces(rig):
@@ -332,8 +334,7 @@ def test_ground_counts_with_its_faces(rig):
     build((0, 1, 2), (3, 4, 5, 6))
     rigs.link(bpy.data.objects.new("Ground", mesh))
     rigs.update()
-    simulate()
-    assert state(rig) == "FRESH"
+    simulate(rig)
     for faces in (((0, 2, 1), (3, 4, 5, 6)), ((0, 1, 2, 3), (4, 5, 6))):
         build(*faces)
         assert state(rig) == "STALE"
@@ -360,14 +361,12 @@ def test_bone_of_another_armature_counts_with_those_above_it(rig):
     rigs.update()
     assert state(rig) == "FRESH"
     other.pose.bones["Root"].location = (1, 1, 1)
-    rigs.update()
-    assert state(rig) == "STALE"
+    assert_stale(rig)
     other.pose.bones["Root"].location = (0, 0, 0)
     rigs.update()
     assert state(rig) == "FRESH"
     other.parent.location = (1, 0, 0)
-    rigs.update()
-    assert state(rig) == "STALE"
+    assert_stale(rig)
 
 
 def test_chain_that_poses_the_target_counts(rig):
@@ -382,15 +381,13 @@ def test_chain_that_poses_the_target_counts(rig):
     rigs.go(25)
     assert state(rig) == "FRESH"
     other.fabrik.constraints[0].softness = 0.2
-    rigs.update()
-    assert state(rig) == "STALE"
+    assert_stale(rig)
     other.fabrik.constraints[0].softness = 0.0
     rigs.update()
     assert state(rig) == "FRESH"
     rigs.curves(goal)[0].keyframe_points[1].co[1] = 3.0
     rigs.curves(goal)[0].update()
-    rigs.update()
-    assert state(rig) == "STALE"
+    assert_stale(rig)
 
 
 def test_state_holds_in_a_saved_file(rig, tmp_path):
@@ -439,8 +436,7 @@ def test_history_of_version_01_was_not_simulated(rig):
     assert kept(rig) is None
     assert state(rig) == "NONE"
     assert rig.fabrik.simulation.message == "Not simulated: press Simulate"
-    simulate()
-    assert state(rig) == "FRESH"
+    simulate(rig)
 
 
 def test_history_of_a_later_version_was_not_simulated(rig):
@@ -454,8 +450,7 @@ def test_history_of_a_later_version_was_not_simulated(rig):
     assert kept(rig) is None
     assert state(rig) == "NONE"
     assert rig.fabrik.simulation.message == "Not simulated: press Simulate"
-    simulate()
-    assert state(rig) == "FRESH"
+    simulate(rig)
 
 
 # The rig is as it was after each: only what is stored is put in anew.
@@ -475,8 +470,7 @@ def test_damaged_history_is_said_and_left_out(rig, damage, is_text):
     else:  # What does not count in the text was damaged, as the last bits of base64.
         assert found == wanted
     rigs.go(3, 7)
-    simulate()
-    assert state(rig) == "FRESH"
+    simulate(rig)
 
 
 def test_history_that_unpacks_to_gigabytes_is_not_unpacked(rig):
@@ -526,8 +520,7 @@ def test_render_without_a_window_simulates_what_is_outdated(rig):
     simulate()
     rigs.go(12)
     key_moved(rig)
-    rigs.update()
-    assert state(rig) == "STALE"
+    assert_stale(rig)
     before = rigs.everything_bits()
     before_render(bpy.context.scene)
     assert state(rig) == "FRESH"
@@ -677,8 +670,7 @@ def test_what_was_stopped_or_failed_is_due_again_only_after_an_edit(rig):
     rigs.update()
     Places.fails_at = 23
     assert bpy.ops.fabrik.simulate_again() == {"CANCELLED"}
-    rigs.update()
-    assert state(rig) == "STALE"
+    assert_stale(rig)
     assert due(layer) == []
     key_moved(rig)
     rigs.update()
@@ -707,8 +699,7 @@ def test_rest_pose_is_not_simulated(rig):
 
 def test_one_frame_may_be_simulated(rig):
     rig.fabrik.simulation.frame_start = rig.fabrik.simulation.frame_end = 20
-    simulate()
-    assert state(rig) == "FRESH"
+    simulate(rig)
     assert (kept(rig).start, kept(rig).end, len(kept(rig).blob)) == (20, 20, 24)
 
 
@@ -755,8 +746,7 @@ def test_nla_strip_counts(rig):
     rigs.update(target)
     assert state(rig) == "FRESH"
     strip.frame_start = 5
-    rigs.update()
-    assert state(rig) == "STALE"
+    assert_stale(rig)
 
 
 def test_path_that_the_target_follows_counts(rig):
@@ -772,8 +762,7 @@ def test_path_that_the_target_follows_counts(rig):
     con = bpy.data.objects["Target"].constraints.new("FOLLOW_PATH")
     con.target = path
     rigs.update()
-    simulate()
-    assert state(rig) == "FRESH"
+    simulate(rig)
     rigs.go(9)
     spline.points[3].co.z = 2.0
     rigs.update(curve)
@@ -783,5 +772,4 @@ def test_path_that_the_target_follows_counts(rig):
     assert state(rig) == "FRESH"
     curve.animation_data.action.name = "Other"
     rigs.key(curve, "eval_time", {40: 50.0})
-    rigs.update()
-    assert state(rig) == "STALE"
+    assert_stale(rig)

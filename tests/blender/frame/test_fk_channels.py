@@ -172,8 +172,10 @@ def animation(armature):
     }
 
 
-def assert_same(rig, twin):
-    """Both have the same FK pose and the same keys, to the last bit."""
+def assert_same(rig, twin, frame=None):
+    """Both have the same FK pose and the same keys at a frame, to the last bit."""
+    if frame is not None:
+        rigs.go(frame)
     modes = [[bone.rotation_mode for bone in ob.pose.bones] for ob in (rig, twin)]
     assert modes[0] == modes[1]
     assert channels(rig) == channels(twin)
@@ -262,8 +264,7 @@ def test_off_gives_the_fk_pose_back(kind, is_keyed, off):
     """At once, also where it is keyed."""
     rig, twin = make(kind, is_keyed=is_keyed)
     for frame in (2, 9, 1):
-        rigs.go(frame)
-        assert_same(rig, twin)
+        assert_same(rig, twin, frame)
         assert rigs.shown_bits(rig) != rigs.shown_bits(twin)
 
     off(rig)
@@ -296,8 +297,7 @@ def test_changing_the_rotation_mode_keeps_the_input(kind, mode):
         bone.rotation_mode = mode
     rigs.update()
     for frame in (3, 1):
-        rigs.go(frame)
-        assert_same(rig, twin)
+        assert_same(rig, twin, frame)
     assert_off_is_fk(rig, twin)
     assert_reached(rig)
 
@@ -337,8 +337,7 @@ def test_keys_of_a_script_act_at_the_next_frame():
         for ob in (rig, twin):
             change(ob)
         for frame in (1, 10, 20):
-            rigs.go(frame)
-            assert_same(rig, twin)
+            assert_same(rig, twin, frame)
             assert rigs.pose_bits(rig) != poses.get(frame)
             poses[frame] = rigs.pose_bits(rig)
         assert len(set(poses.values())) == 3
@@ -708,8 +707,7 @@ def test_edit_does_to_fk_what_it_does_to_a_twin(kind, edit):
 
     poses = {}
     for frame in (11, 25, 7, 1):
-        rigs.go(frame)
-        assert_same(rig, twin)
+        assert_same(rig, twin, frame)
         assert distance(shown(rig), shown(twin)) > 1e-3
         poses[fk_of(twin)] = rigs.pose_bits(rig)
     forget()
@@ -851,8 +849,7 @@ def test_tool_does_to_fk_what_it_does_to_a_twin(kind, is_keyed, tool):
     assert_same(rig, twin)
 
     for frame in (11, 20, 1):
-        rigs.go(frame)
-        assert_same(rig, twin)
+        assert_same(rig, twin, frame)
 
 
 UNCHANGED = ("to quaternions", "clear to the keys", "paste", "paste on selected", "delete keys")
@@ -1028,8 +1025,7 @@ def test_extension_switched_off_shows_fk_and_comes_back(addon, kind, influence, 
         rigs.update()
         assert rigs.pose_bits(rig) == rigs.pose_bits(twin)
         for frame in (13, bpy.context.scene.frame_current):
-            rigs.go(frame)
-            assert_same(rig, twin)
+            assert_same(rig, twin, frame)
             assert rigs.pose_bits(rig) == rigs.pose_bits(twin)
     finally:
         addon.register()
@@ -1068,8 +1064,7 @@ def test_error_in_a_handler_leaves_fk(addon, kind, is_keyed, place, monkeypatch,
     with monkeypatch.context() as patch:
         patch.setattr(*PLACES[place], breaks)
         for frame in (9, 13, 25):
-            rigs.go(frame)
-            assert_same(rig, twin)
+            assert_same(rig, twin, frame)
             for item in rig.fabrik.constraints:
                 item.target.location.x += 0.01
             for ob in (rig, twin):
@@ -1104,8 +1099,7 @@ def test_error_half_way_through_writing_leaves_fk(kind, is_keyed, monkeypatch, c
     with monkeypatch.context() as patch:
         count(patch, "write a channel", every_second)
         for frame in (9, 13, 25):
-            rigs.go(frame)
-            assert_same(rig, twin)
+            assert_same(rig, twin, frame)
             rig.fabrik.constraints[0].target.location.x += 0.1
             rigs.update()
             assert_same(rig, twin)
@@ -1132,8 +1126,7 @@ def test_handler_of_others_that_raises_leaves_fk(kind, is_keyed, name, capfd):
     rig, twin = make(kind, is_keyed=is_keyed)
     with handling(name, breaks):
         for frame in (9, 13, 25):
-            rigs.go(frame)
-            assert_same(rig, twin)
+            assert_same(rig, twin, frame)
             rig.fabrik.constraints[0].target.location.x += 0.1
             rigs.update()
             assert_same(rig, twin)
@@ -1153,8 +1146,7 @@ def test_handler_of_others_that_poses_a_bone_poses_fk(kind, is_keyed, name):
 
     with handling(name, pose):
         for frame in (9, 13, 25, 9):
-            rigs.go(frame)
-            assert_same(rig, twin)
+            assert_same(rig, twin, frame)
             rigs.update()
             assert_same(rig, twin)
 
@@ -1172,8 +1164,7 @@ def test_handler_of_others_that_turns_a_bone_further_turns_fk(kind, name):
 
     with handling(name, pose):
         for frame in (9, 13, 25, 9):
-            rigs.go(frame)
-            assert_same(rig, twin)
+            assert_same(rig, twin, frame)
 
 
 UPDATES = ("frame_change_pre", "frame_change_post", "depsgraph_update_pre", "depsgraph_update_post")
@@ -1220,8 +1211,7 @@ def test_handler_of_others_that_keys_keys_fk(kind, is_keyed, name, has_update, i
 
     for frame in (9, 13, 25, 30, 9):
         with handling(name, record, is_first):
-            rigs.go(frame)
-            assert_same(rig, twin)
+            assert_same(rig, twin, frame)
             drag(rig)
             assert_same(rig, twin)
         before = shown(rig)
@@ -1328,8 +1318,7 @@ def test_handlers_that_others_take_away_leave_fk_and_come_back(
 
     for frame in (9, 13):
         disturb()
-        rigs.go(frame)
-        assert_same(rig, twin)
+        assert_same(rig, twin, frame)
         disturb()
         drag(rig)
         assert_same(rig, twin)
@@ -1439,5 +1428,4 @@ def test_render_leaves_fk_and_is_right(kind, influence, is_keyed):
     assert rigs.channels_bits(rig) == fk
     assert_same(rig, twin)
     for frame in (4, 9):
-        rigs.go(frame)
-        assert_same(rig, twin)
+        assert_same(rig, twin, frame)

@@ -41,7 +41,7 @@ def arc(
 
 
 def chord_of(half: float) -> float:
-    """Return how far apart the ends of an arc are that is 1 long and turns by twice the angle."""
+    """Return the chord of an arc of length 1 that turns by twice the angle."""
     return sin(half) / half if half > 1e-6 else 1.0
 
 
@@ -49,7 +49,8 @@ def half_turn(chord: float) -> float:
     """Return half the angle of an arc of length 1 whose ends are ``chord`` apart.
 
     The chord is nearly linear in the square of the angle. Two terms of the inverse series and one
-    step of Newton's method are exact to 1.5 % for a ring, and to 0.2 % from a chord of 0.3 on.
+    step of Newton's method are exact to 1.5 % for a ring. From a chord of 0.3 on, they are exact to
+    0.2 %.
     """
     square = 6.0 * max(0.0, 1.0 - chord)
     square += 0.05 * square * square

@@ -1,7 +1,7 @@
-"""An articulated body: its bones at the press, what is wanted of them, and where a pose puts them.
+"""An articulated body: its bones at the start of a drag, their goals, and the poses they take.
 
-Everything is in one space with one unit of length; rotations are unit quaternions. Inside, lengths
-are in sizes of the body, about its first root.
+Everything is in one space with one unit of length; rotations are unit quaternions. Internally,
+lengths are in body sizes, relative to the first root. “At the start” is when the drag begins.
 """
 
 from collections.abc import Sequence
@@ -34,14 +34,14 @@ TARGET: Final = 2
 SOFT: Final = 3
 
 START_BEND: Final = 1.0
-"""The bend from which the search for a limb begins at least, in radians.
+"""The smallest bend of a limb at the start of the search, in radians.
 
-From a crouch, springs find the way both up and down: from straight knees a head that is pulled down
-bends the back first, until thighs are at limits behind which knees bend no more.
+From a crouch the springs can move the body up or down. From straight knees, pulling the head down
+would bend the back first, until the thighs reach limits that keep the knees from bending.
 """
 
 SHARED: Final = 3.0
-"""How many times as stiff a joint is against leaving its share of another's swing."""
+"""The stiffness factor of a joint against leaving its share of another joint's swing."""
 
 
 Onset = tuple[float, float]
@@ -50,12 +50,12 @@ Onset = tuple[float, float]
 
 @final
 class Resistance:
-    """What resists the rotation of a joint about one axis, beside its stiffness.
+    """Resistance to the rotation of a joint about one axis, in addition to its stiffness.
 
     Attributes:
-        axis: The unit axis, in the joint's own axes at the press.
-        negative: What resists a negative component of the rotation vector since the press.
-        positive: The same of a positive one.
+        axis: The unit axis, in the joint's axes at the start.
+        negative: The resistance to a negative component of the rotation vector since the start.
+        positive: The same for a positive component.
     """
 
     __slots__ = ("axis", "negative", "positive")
@@ -69,7 +69,7 @@ class Resistance:
         self.positive = positive
 
     def at(self, turn: Vec) -> Vec:
-        """Return the energy, its slope and its curvature at a rotation vector since the press."""
+        """Return the energy, its slope and its curvature at a rotation vector since the start."""
         component = dot(turn, self.axis)
         sign = -1.0 if component < 0.0 else 1.0
         energy = slope = curvature = 0.0
@@ -84,14 +84,14 @@ class Resistance:
 
 @final
 class Link:
-    """A spring over several joints, as a muscle that passes hip and knee.
+    """A spring over several joints, like a muscle across hip and knee.
 
     Attributes:
         joints: The joints.
-        axes: The axis of each in its own axes at the press, times its share: the sum of the
-            components of their rotation vectors along these is what the spring resists.
-        angle: The sum from which on it does, at least 0, in radians.
-        stiffness: The weight of the squared sum beyond.
+        axes: The axis of each joint times its share, in the joint's axes at the start. The spring
+            resists the sum of the rotation vectors' components along them.
+        angle: The sum above which it resists, at least 0, in radians.
+        stiffness: The weight of the squared excess.
     """
 
     __slots__ = ("angle", "axes", "joints", "stiffness")
@@ -123,20 +123,20 @@ class WholeBodyJoint:
     Everything is in one space with one unit of length; rotations are unit quaternions.
 
     Attributes:
-        parent: Index of the parent, which comes before it; below 0 for a root.
-        head: Its pivot at the press.
-        axes: Its axes at the press.
-        is_free: Whether it moves as well as rotates; only a root can.
+        parent: Index of the parent, less than its own; below 0 for a root.
+        head: Its pivot at the start.
+        axes: Its axes at the start.
+        is_free: Whether it can move as well as rotate; only for a root.
         inherits: Whether it rotates with its parent; otherwise it only moves with it.
-        stiffness: The weight of its squared angle.
-        resistances: What resists its rotation beside that.
-        limit: The rotations that it may have.
-        rotation: Its rotation at the press, in the axes of the limit.
-        preferred: The axis about which it bends when its limb is compressed, in its own axes.
-        follows: The descendant whose swing it takes a share of; below 0 if none.
-        share: The share of the rotation of both that it takes, from 0 to below 1.
+        stiffness: The weight of its squared rotation angle.
+        resistances: Further resistances to its rotation.
+        limit: The allowed rotations; None for any.
+        rotation: Its rotation at the start, in the axes of the limit.
+        preferred: The axis about which it bends when its limb is compressed, in its local axes.
+        follows: The descendant whose swing it shares; below 0 for none.
+        share: Its share of their combined rotation, from 0 to below 1.
         mass: Its mass.
-        centre: Its centre of mass at the press.
+        centre: Its centre of mass at the start.
     """
 
     __slots__ = (
@@ -188,7 +188,7 @@ class WholeBodyJoint:
         mass: float = 0.0,
         centre: Vec = ORIGIN,
     ) -> None:
-        """Take what is known of the bone at the press."""
+        """Store the bone as it is at the start."""
         self.parent = parent
         self.head = head
         self.axes = axes
@@ -207,17 +207,17 @@ class WholeBodyJoint:
 
 @final
 class WholeBodyGoal:
-    """What is wanted of a point of a bone.
+    """A goal for a point on a bone.
 
     Attributes:
         joint: Index of the bone.
-        point: The point at the press.
-        rank: PINNED, DRAGGED, TARGET or SOFT: the lower is strict before the higher.
-        location: Where the point is wanted; None if it does not matter.
-        location_weights: How much that counts along each axis of the space.
-        rotation: The rotation since the press that is wanted; None if it does not matter.
-        rotation_weights: How much that counts about each axis of the space.
-        weight: How much it counts within its rank.
+        point: The point at the start.
+        rank: PINNED, DRAGGED, TARGET or SOFT; lower ranks take priority.
+        location: The target position of the point; None for any.
+        location_weights: The weights of the location along each axis of the space.
+        rotation: The target rotation since the start; None for any.
+        rotation_weights: The weights of the rotation about each axis of the space.
+        weight: The weight of the goal within its rank.
     """
 
     __slots__ = (
@@ -251,7 +251,7 @@ class WholeBodyGoal:
         rotation_weights: Vec = (1.0, 1.0, 1.0),
         weight: float = 1.0,
     ) -> None:
-        """Take what is wanted."""
+        """Store the goal."""
         self.joint = joint
         self.point = point
         self.rank = rank
@@ -264,14 +264,14 @@ class WholeBodyGoal:
 
 @final
 class Placement:
-    """A pose of the body, as it is searched for.
+    """A pose of the body during the search.
 
     Attributes:
-        moved: How far each joint that is free has moved since the press.
-        turns: The rotation of each joint since the press, in its own axes at the press.
+        moved: How far each free joint has moved since the start.
+        turns: The rotation of each joint since the start, in its axes at the start.
         heads: The pivots.
         axes: The axes of the joints.
-        changes: The rotation of each bone since the press.
+        changes: The rotation of each bone since the start.
     """
 
     __slots__ = ("axes", "changes", "heads", "moved", "turns")
@@ -282,7 +282,7 @@ class Placement:
     changes: list[Quat]
 
     def __init__(self, moved: list[Vec], turns: list[Quat]) -> None:
-        """Take what is searched for; `Articulation.place` finds the rest."""
+        """Store the searched variables; `Articulation.place` computes the rest."""
         self.moved = moved
         self.turns = turns
         self.heads = []
@@ -292,15 +292,15 @@ class Placement:
 
 @final
 class Articulation:
-    """The bones, and those of them that some goals can move.
+    """The bones of a body, and which of them the goals can move.
 
     Attributes:
         joints: The bones, parents first.
-        heads: Their pivots at the press.
-        moving: Whether a goal is on a bone or below it.
+        heads: Their pivots at the start.
+        moving: For each bone, whether a goal is on it or below it.
         order: The indices of those bones.
-        follower: For each joint, the one that takes a share of its swing; -1 if none.
-        mass: The mass of all bones.
+        follower: For each joint, the joint that shares its swing; -1 for none.
+        mass: The total mass of the bones.
     """
 
     __slots__ = (
@@ -340,11 +340,11 @@ class Articulation:
 
         Args:
             joints: The bones, parents first.
-            ends: The bones that goals are on.
-            origin: What becomes the origin.
-            size: What becomes the unit of length.
-            is_balanced: Whether poses are asked for their centre of mass on the way, for which
-                all bones count; else those that no goal moves, as most fingers, are left out.
+            ends: The bones with goals.
+            origin: The point that becomes the origin.
+            size: The length that becomes the unit.
+            is_balanced: Whether the search needs the centre of mass, and so all bones. Otherwise
+                bones that no goal moves, such as most fingers, are left out.
         """
         self.joints = joints
         self.origin = origin
@@ -368,15 +368,15 @@ class Articulation:
         self.mass = sum([joint.mass for joint in joints])
 
     def inward(self, point: Vec) -> Vec:
-        """Return a point of the space in sizes of the body."""
+        """Convert a point from the space to body sizes."""
         return scaled(sub(point, self.origin), 1.0 / self.size)
 
     def outward(self, point: Vec) -> Vec:
-        """Return a point in sizes of the body in the space."""
+        """Convert a point from body sizes to the space."""
         return add(self.origin, scaled(point, self.size))
 
     def path(self, end: int) -> list[int]:
-        """Return a bone and all above it, from the end."""
+        """Return a bone and all its ancestors, the bone first."""
         path: list[int] = []
         while end >= 0:
             path.append(end)
@@ -384,12 +384,12 @@ class Articulation:
         return path
 
     def is_sharing(self, index: int) -> bool:
-        """Return whether a joint takes a share of the swing of another that moves."""
+        """Return whether a joint shares the swing of a moving joint."""
         follows = self.joints[index].follows
         return follows >= 0 and self.moving[follows]
 
     def place(self, pose: Placement) -> None:
-        """Place the joints that the search needs."""
+        """Compute the joints that the search needs."""
         count = len(self.joints)
         pose.heads = [ORIGIN] * count
         pose.axes = [QUAT_IDENTITY] * count
@@ -397,12 +397,12 @@ class Articulation:
         self._carry(pose, self._placed)
 
     def complete(self, pose: Placement) -> None:
-        """Place the other joints as well."""
+        """Compute the remaining joints."""
         placed = set(self._placed)
         self._carry(pose, [index for index in range(len(self.joints)) if index not in placed])
 
     def _carry(self, pose: Placement, indices: list[int]) -> None:
-        """Find where joints are, given in order, of which the parents come before or are known."""
+        """Compute joints in order; their parents come before them or are already computed."""
         joints, moving, levers, backs = self.joints, self.moving, self._levers, self._backs
         heads, axes, changes, turns = pose.heads, pose.axes, pose.changes, pose.turns
         for index in indices:
@@ -435,7 +435,7 @@ class Articulation:
         return (x / self.mass, y / self.mass, z / self.mass)
 
     def centre_at_press(self) -> Vec:
-        """Return the centre of mass at the press."""
+        """Return the centre of mass at the start."""
         total = ORIGIN
         for joint in self.joints:
             total = add(total, scaled(self.inward(joint.centre), joint.mass / self.mass))
@@ -448,10 +448,10 @@ class Articulation:
         return add(pose.heads[index], rotate(pose.changes[index], lever))
 
     def start(self, points: dict[int, Vec]) -> Placement:
-        """Return the pose at the press, within the limits, with limbs bent.
+        """Return the pose at the start, within the limits and with bent limbs.
 
         Args:
-            points: Where on the last bones the goals are.
+            points: The positions of the goals on the last bones.
         """
         turns = [QUAT_IDENTITY] * len(self.joints)
         following = dict(points)
@@ -473,7 +473,7 @@ class Articulation:
         return placement
 
     def within(self, index: int, turn: Quat) -> Quat:
-        """Return the allowed rotation since the press that is nearest to one."""
+        """Return the allowed rotation since the start nearest to a rotation."""
         joint = self.joints[index]
         if joint.limit is None:
             return turn
@@ -482,14 +482,14 @@ class Articulation:
         return quat_unit(quat_product(quat_inverse(joint.rotation), allowed))
 
     def stiffness_of(self, index: int) -> float:
-        """Return the stiffness of a joint against what it does not share."""
+        """Return the stiffness of a joint against rotation that it doesn't share."""
         joint = self.joints[index]
         if joint.follows >= 0 and self.moving[joint.follows]:
             return joint.stiffness * SHARED
         return joint.stiffness
 
     def strain_of(self, pose: Placement, index: int) -> Vec:
-        """Return the rotation of a joint that its stiffness resists, as a rotation vector."""
+        """Return the part of a joint's rotation vector that its stiffness resists."""
         return self._strain_of(pose, self.joints[index], quat_log(pose.turns[index]))
 
     def _strain_of(self, pose: Placement, joint: WholeBodyJoint, turn: Vec) -> Vec:
@@ -510,14 +510,14 @@ class Articulation:
         return effort
 
     def shared(self, joint: WholeBodyJoint, swing: Vec) -> Vec:
-        """Return what a joint takes of the swing of the one it follows, in its own axes."""
+        """Return a joint's share of the swing of the joint it follows, in its own axes."""
         ratio = joint.share / (1.0 - joint.share)
         across = quat_product(quat_inverse(joint.axes), self.joints[joint.follows].axes)
         return scaled(rotate(across, swing), ratio)
 
 
 def grown_by(turn: Vec, axes: tuple[Vec, Vec, Vec]) -> tuple[Vec, Vec, Vec]:
-    """Return how a rotation vector changes while its rotation goes on about each of three own axes.
+    """Return how a rotation vector changes as it continues about each of three local axes.
 
     It is the inverse of the right Jacobian of SO(3): J. Solà, “A micro Lie theory”, 2018, (144).
     """
@@ -534,7 +534,7 @@ def grown_by(turn: Vec, axes: tuple[Vec, Vec, Vec]) -> tuple[Vec, Vec, Vec]:
 
 
 def _grown(turn: Vec, factor: float, rotation: Vec) -> Vec:
-    """Return the same about one axis, given what its second order is multiplied with."""
+    """Return the same for one axis; ``factor`` scales the second-order term."""
     if rotation == ORIGIN:
         return ORIGIN
     across = cross(turn, rotation)

@@ -198,8 +198,9 @@ class TreeSystem(System):
     """The same equations, for many effectors on few shared bones.
 
     Bones that move a single effector give it a block of its own; together these are D. With the
-    motions U of the shared bones, (D + U Uᵀ) f = gaps by f = D⁻¹ (gaps − U q), where
-    (1 + Uᵀ D⁻¹ U) q = Uᵀ D⁻¹ gaps (Woodbury's identity) couples bones with their ancestors only.
+    motions U of the shared bones, the equations are (D + U Uᵀ) f = gaps. By Woodbury's identity, f
+    = D⁻¹ (gaps − U q), where (1 + Uᵀ D⁻¹ U) q = Uᵀ D⁻¹ gaps. The last system only couples bones
+    with their ancestors.
     """
 
     __slots__ = ("_blocks", "_paths", "_shared")

@@ -1,7 +1,8 @@
-"""The linear system of an articulated body, solved from the ends to the root without filling up.
+"""The sparse linear system of an articulated body, solved from the tips to the root.
 
-Only joints of which one is an ancestor of the other are coupled: R. Featherstone, “Rigid Body
-Dynamics Algorithms”, 2008, §6.4 and §6.5; here in blocks of the three axes of a joint.
+Joints are only coupled with their ancestors, so elimination doesn't fill in zeros: R. Featherstone,
+“Rigid Body Dynamics Algorithms”, 2008, §6.4 and §6.5. Blocks are 3 × 3, for the three axes of a
+joint.
 """
 
 from typing import final
@@ -15,9 +16,9 @@ NO_AXES: Three = (ORIGIN, ORIGIN, ORIGIN)
 
 @final
 class Block:
-    """A 3 × 3 matrix between the axes of a joint, in rows, and those of an ancestor.
+    """A 3 × 3 matrix: the axes of a joint are its rows, those of an ancestor its columns.
 
-    Its elements are attributes and not a list, which is several times as fast when compiled.
+    Its elements are attributes instead of a list, which is several times as fast when compiled.
     """
 
     __slots__ = ("a", "b", "c", "d", "e", "f", "g", "h", "i")
@@ -32,33 +33,33 @@ class Block:
     i: float
 
     def __init__(self) -> None:
-        """Begin with zeros."""
+        """Start with zeros."""
         self.a = self.b = self.c = 0.0
         self.d = self.e = self.f = 0.0
         self.g = self.h = self.i = 0.0
 
-    def add_products(self, share: float, rows: Three, columns: Three) -> None:
-        """Add the dot products of three vectors with three others, times a share."""
+    def add_products(self, factor: float, rows: Three, columns: Three) -> None:
+        """Add the dot products of three vectors with three others, times a factor."""
         (px, py, pz), (qx, qy, qz), (rx, ry, rz) = rows
         (ux, uy, uz), (vx, vy, vz), (wx, wy, wz) = columns
-        self.a += share * (px * ux + py * uy + pz * uz)
-        self.b += share * (px * vx + py * vy + pz * vz)
-        self.c += share * (px * wx + py * wy + pz * wz)
-        self.d += share * (qx * ux + qy * uy + qz * uz)
-        self.e += share * (qx * vx + qy * vy + qz * vz)
-        self.f += share * (qx * wx + qy * wy + qz * wz)
-        self.g += share * (rx * ux + ry * uy + rz * uz)
-        self.h += share * (rx * vx + ry * vy + rz * vz)
-        self.i += share * (rx * wx + ry * wy + rz * wz)
+        self.a += factor * (px * ux + py * uy + pz * uz)
+        self.b += factor * (px * vx + py * vy + pz * vz)
+        self.c += factor * (px * wx + py * wy + pz * wz)
+        self.d += factor * (qx * ux + qy * uy + qz * uz)
+        self.e += factor * (qx * vx + qy * vy + qz * vz)
+        self.f += factor * (qx * wx + qy * wy + qz * wz)
+        self.g += factor * (rx * ux + ry * uy + rz * uz)
+        self.h += factor * (rx * vx + ry * vy + rz * vz)
+        self.i += factor * (rx * wx + ry * wy + rz * wz)
 
     def add_diagonal(self, values: Vec) -> None:
-        """Add to its diagonal."""
+        """Add values to the diagonal."""
         self.a += values[0]
         self.e += values[1]
         self.i += values[2]
 
     def masked(self, rows: Vec, columns: Vec) -> "Block":
-        """Return it with its rows and columns multiplied by numbers."""
+        """Return a copy with its rows and columns scaled."""
         x, y, z = rows
         u, v, w = columns
         other = Block()
@@ -81,7 +82,7 @@ class Pivot:
     """A symmetric block as L D Lᵀ.
 
     Attributes:
-        is_positive: Whether it is positive definite; if not, it cannot be used.
+        is_positive: Whether it is positive definite; otherwise it can't be used.
     """
 
     __slots__ = ("_p", "_q", "_r", "_u", "_v", "_w", "is_positive")
@@ -111,7 +112,7 @@ class Pivot:
         self.is_positive = r > 0.0
 
     def solved(self, x: float, y: float, z: float) -> Vec:
-        """Return what it takes to a vector."""
+        """Return the solution for a right-hand side."""
         y -= self._u * x
         z -= self._v * x + self._w * y
         z /= self._r
@@ -120,7 +121,7 @@ class Pivot:
         return (x, y, z)
 
     def divided(self, block: Block) -> Block:
-        """Return what it takes to each column of a block."""
+        """Return the solution for each column of a block."""
         other = Block()
         other.a, other.d, other.g = self.solved(block.a, block.d, block.g)
         other.b, other.e, other.h = self.solved(block.b, block.e, block.h)
@@ -136,15 +137,14 @@ class JointSystem:
 
     Attributes:
         owners: The bone of each joint.
-        axes: The three axes that it rotates about, in the bone's own axes; zero where the root
-            moves.
-        spins: Their angular velocities in the space.
-        slides: Their velocities at the origin of the space.
-        chains: The joint and its ancestors, from itself.
-        rows: The matrix between it and each of its chain.
-        walls: About how many of its axes it must not rotate forward, as it is at the end of its
-            limit.
-        kept: For each axis 1, or 0 if the joint does not rotate about it.
+        axes: The three rotation axes, in the bone's local axes; zero for the root's motion.
+        spins: The angular velocities of unit rotations about these axes, in the space.
+        slides: The velocities of the same motions at the origin of the space.
+        chains: The joint and its ancestors, the joint first.
+        rows: The blocks between it and each joint of its chain.
+        walls: The number of axes, from the first, about which it is at its limit and can't rotate
+            forward.
+        kept: 1 for each axis about which the joint rotates, else 0.
     """
 
     __slots__ = (
@@ -173,7 +173,7 @@ class JointSystem:
     _rotations: list[bool]
 
     def __init__(self) -> None:
-        """Begin without any."""
+        """Start without joints."""
         self.owners = []
         self.axes = []
         self.spins = []
@@ -196,7 +196,7 @@ class JointSystem:
         count: int = 3,
         walls: int = 0,
     ) -> int:
-        """Add a joint that rotates about the first ``count`` axes, below another one or -1.
+        """Add a joint that rotates about the first ``count`` axes; a parent of -1 means none.
 
         Returns:
             Its index.
@@ -221,36 +221,36 @@ class JointSystem:
         return self._rotations[index]
 
     def hold(self, step: list[Vec], least: float) -> bool:
-        """Hold what a step takes into its wall by more than ``least``; return whether any was."""
-        found = False
+        """Lock axes that a step moves past their limit by more than ``least``; True if any."""
+        is_any = False
         for index, walls in enumerate(self.walls):
             if walls == 0:
                 continue
             x, y, z = step[index]
             u, v, w = self.kept[index]
             if x > least and u > 0.0:
-                u, found = 0.0, True
+                u, is_any = 0.0, True
             if walls > 1 and y > least and v > 0.0:
-                v, found = 0.0, True
+                v, is_any = 0.0, True
             if walls > 2 and z > least and w > 0.0:
-                w, found = 0.0, True
+                w, is_any = 0.0, True
             self.kept[index] = (u, v, w)
-        return found
+        return is_any
 
     def factorize(self, damping: float) -> bool:
-        """Factorize the matrix, with a damping added to its diagonal, into Lᵀ D L.
+        """Factorize the matrix, with damping added to its diagonal, into Lᵀ D L.
 
         Returns:
-            Whether it is positive definite; if not, there are no factors.
+            Whether the matrix is positive definite; otherwise the factors don't exist.
         """
         chains, kept = self.chains, self.kept
         factors: list[list[Block]] = []
         pivots: list[Pivot] = []
         for index, row in enumerate(self.rows):
-            own, chain = kept[index], chains[index]
-            u, v, w = own
+            free, chain = kept[index], chains[index]
+            u, v, w = free
             masked = [
-                block.masked(own, kept[other]) for block, other in zip(row, chain, strict=True)
+                block.masked(free, kept[other]) for block, other in zip(row, chain, strict=True)
             ]
             masked[0].add_diagonal((1.0 - u + damping, 1.0 - v + damping, 1.0 - w + damping))
             factors.append(masked)
@@ -271,38 +271,38 @@ class JointSystem:
         return True
 
     def solved(self, right: list[Vec]) -> list[Vec]:
-        """Return what the factorized matrix takes to the right-hand side."""
+        """Solve the factorized system for a right-hand side."""
         rows, chains = self._factors, self.chains
         values: list[_Entry] = []
         for (x, y, z), (u, v, w) in zip(right, self.kept, strict=True):
             values.append(_Entry(u * x, v * y, w * z))
         for index in range(len(rows) - 1, -1, -1):
             row, chain = rows[index], chains[index]
-            own = values[index]
-            x, y, z = own.x, own.y, own.z
+            entry = values[index]
+            x, y, z = entry.x, entry.y, entry.z
             for k in range(1, len(chain)):
                 block, other = row[k], values[chain[k]]
                 other.x -= block.a * x + block.d * y + block.g * z
                 other.y -= block.b * x + block.e * y + block.h * z
                 other.z -= block.c * x + block.f * y + block.i * z
-        found: list[Vec] = []
+        solution: list[Vec] = []
         for index, row in enumerate(rows):
-            chain, own = chains[index], values[index]
-            x, y, z = self._pivots[index].solved(own.x, own.y, own.z)
+            chain, entry = chains[index], values[index]
+            x, y, z = self._pivots[index].solved(entry.x, entry.y, entry.z)
             for k in range(1, len(chain)):
                 block, other = row[k], values[chain[k]]
                 u, v, w = other.x, other.y, other.z
                 x -= block.a * u + block.b * v + block.c * w
                 y -= block.d * u + block.e * v + block.f * w
                 z -= block.g * u + block.h * v + block.i * w
-            own.x, own.y, own.z = x, y, z
-            found.append((x, y, z))
-        return found
+            entry.x, entry.y, entry.z = x, y, z
+            solution.append((x, y, z))
+        return solution
 
 
 @final
 class _Entry:
-    """The entries of a vector for a joint; as attributes, like those of a block."""
+    """The entries of a vector for a joint, as attributes like those of `Block`."""
 
     __slots__ = ("x", "y", "z")
     x: float
@@ -316,7 +316,7 @@ class _Entry:
 
 
 def _subtract(blocks: list[Block], p: Block, others: list[Block], first: int) -> None:
-    """Subtract from each block the transposed ``p`` times one of the others, from a first one."""
+    """Subtract from each block the transpose of ``p`` times one of ``others[first:]``."""
     a, b, c, d, e, f, g, h, i = p.a, p.b, p.c, p.d, p.e, p.f, p.g, p.h, p.i
     at = first
     for block in blocks:

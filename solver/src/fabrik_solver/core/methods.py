@@ -150,9 +150,9 @@ class Method(NamedTuple):
         bones: The number of bones that it solves; 0 for any.
         is_exact: Whether it is a closed form, which more iterations can't improve. It always swings
             the whole chain toward the target first.
-        curls: How far aside a target is, relative to one that an arc along the axis meets, up to
-            which the chain first curls: beyond that its iterations bend all joints by themselves.
-            0 if it never does, infinite if it always does.
+        curls: The largest distance of a target from the axis, relative to one that an arc along the
+            axis meets, for which the chain first curls. Farther out, iterations bend all joints by
+            themselves. 0 never curls, infinity always.
     """
 
     name: str

@@ -84,8 +84,8 @@ def _blend(
 def smooth(instants: Sequence[Instant], path: list[Candidate]) -> None:
     """Reduce the largest second differences, as far as targets and limits allow.
 
-    Each pose is solved again from the pose of least squared second differences, which is (−a + 4b +
-    4d − e) / 6 of its neighbours, and accepted if they shrink.
+    Each pose is solved again from the pose of least squared second differences, (−a + 4b + 4d − e)
+    / 6 of its neighbours. The result is accepted if the differences shrink.
     """
     count = len(path)
     least, idle = inf, 0

@@ -1,4 +1,4 @@
-"""Springs that pull the bones of a body to where goals want them, with limited force."""
+"""Springs that pull the bones of a body toward their goals, with limited force."""
 
 from math import inf, isfinite, sqrt
 from typing import Final, final
@@ -22,42 +22,42 @@ from .vectors import (
 )
 
 FORCES: list[float] = [4e5, 2e4, 1e2]
-"""The largest force of a spring of each rank but SOFT, in radians² per size of the body.
+"""The largest spring force of each rank except SOFT, in radians² per body size.
 
-Between a rank and the next there is room for the leverage of a body: a foot bears a small multiple
-of the force on a hand. A rank costs the one above, which is out of reach, a share of the body that
-is about the square of the ratio of their forces. Much stronger springs would choose, of two poses
-that fold to opposite sides, the one that is nearer by a hundredth of a millimeter, and bones would
-flip with the mouse.
+The ratios leave room for leverage: a foot bears a small multiple of the force on a hand. If a rank
+is out of reach, a lower rank shifts it by about the square of the ratio of their forces, in body
+sizes. Much stronger springs would decide between poses that fold to opposite sides by a hundredth
+of a millimeter. Bones would then flip with the mouse.
 """
 
 SLACK: Final = 1e-4
-"""The length at which a spring reaches its largest force, in sizes of the body."""
+"""The length at which a spring reaches its largest force, in body sizes."""
 
 
 FARTHEST: Final = 100.0
-"""The farthest that a spring pulls from, in sizes of the body: from farther away it pulls in the
-same direction, and the digits of its energy would not tell a pose from another."""
+"""The largest distance of a goal, in body sizes. Farther goals are moved to this distance, in the
+same direction: otherwise rounding would hide the differences in energy between poses."""
 
 
 @final
 class Spring:
-    """One that pulls the location or the rotation of a bone.
+    """A spring that pulls the location or the rotation of a bone.
 
     Attributes:
         joint: The bone.
         rank: The rank of its goal.
         is_rotation: Whether it pulls the rotation, not the location.
-        weights: What is counted along, or about, each axis of the space.
+        weights: The weights along, or about, each axis of the space.
         stiffness: Its force divided by its length, up to its largest force.
-        force_limit: Its largest force now; infinite if it is soft.
-        path: The bones from its own up to the root.
-        place: Where its point is.
-        miss: The way from where its point is wanted to where it is, or that as a rotation vector.
+        force_limit: Its current largest force; infinite for a soft spring.
+        path: The bones from its bone to the root.
+        place: The position of its point.
+        miss: The vector from the target to its point, or the rotation vector from the target
+            rotation.
         rate: Its force divided by its length.
-        seen: The miss in the pose whose energy was asked for last.
-        foreseen: The miss that is expected after the step.
-        force: The force that is expected after the step.
+        seen: The miss in the last pose for which `energy` was called.
+        foreseen: The predicted miss after the step.
+        force: The predicted force after the step.
     """
 
     __slots__ = (
@@ -98,7 +98,7 @@ class Spring:
     weights: Vec
 
     def __init__(self, goal: WholeBodyGoal, body: Articulation, rotation: Quat | None) -> None:
-        """Take one part of a goal: its location, or its rotation if that is given."""
+        """Take one part of a goal: the location, or the rotation if it isn't None."""
         self.joint = goal.joint
         self.rank = goal.rank
         self.weight = goal.weight
@@ -120,27 +120,27 @@ class Spring:
         self.foreseen = ORIGIN
         self.force = ORIGIN
 
-    def stretch(self, share: float) -> None:
-        """Take a share of the stiffness and the largest force of its rank.
+    def stretch(self, fraction: float) -> None:
+        """Set the stiffness and the largest force to a fraction of those of its rank.
 
-        A weight below 1 limits the force and not the stiffness: a weak spring pulls with all of
-        its force from the start, as limbs that begin bent would be straight again before it does.
+        A weight below 1 limits the force but not the stiffness: a weak spring pulls with its full
+        force from the start. Otherwise limbs that start bent would straighten before it pulls.
         """
         if self.rank == SOFT:
             self.stiffness, self.force_limit = self.weight, inf
             return
-        full = FORCES[self.rank] * share * max(self.weight, 1.0)
+        full = FORCES[self.rank] * fraction * max(self.weight, 1.0)
         self.force_limit = full
         if self.weight < 1.0:
             self.force_limit = min(full, FORCES[self.rank] * self.weight)
         self.stiffness = full / SLACK
 
     def is_overcome(self) -> bool:
-        """Return whether its force was too weak where it was looked at; False if meant to be."""
+        """Return whether its force was too weak in `look`; False for weights below 1."""
         return self.weight >= 1.0 and self.rate < self.stiffness
 
     def point_of(self, pose: Placement) -> Vec:
-        """Return where the point is in a pose."""
+        """Return the position of its point in a pose."""
         return add(pose.heads[self.joint], rotate(pose.changes[self.joint], self._point))
 
     def miss_of(self, pose: Placement) -> Vec:
@@ -155,19 +155,19 @@ class Spring:
         return huber(self.length(self.seen), self.stiffness, self.force_limit)
 
     def look(self, pose: Placement) -> None:
-        """Find how it pulls in a pose."""
+        """Compute its position, miss and rate in a pose."""
         self.place = ORIGIN if self.is_rotation else self.point_of(pose)
         self.miss = self.miss_of(pose)
         self.rate = huber_rate(self.length(self.miss), self.stiffness, self.force_limit)
 
     def length(self, miss: Vec) -> float:
-        """Return the length of a miss by its weights."""
+        """Return the weighted length of a miss."""
         x, y, z = miss
         wx, wy, wz = self.weights
         return sqrt(wx * x * x + wy * y * y + wz * z * z)
 
     def pull(self, miss: Vec) -> Vec:
-        """Return the force at a miss, with the rate of the pose that was looked at."""
+        """Return the force at a miss, with the rate from `look`."""
         rate, weights = self.rate, self.weights
         return (
             rate * weights[0] * miss[0],
@@ -176,47 +176,48 @@ class Spring:
         )
 
     def foresee(self, spin: Vec, slide: Vec) -> None:
-        """Expect that the bone moves by the rotation ``spin`` and by ``slide`` at the origin."""
+        """Predict the miss after a rotation of the bone and its motion at the origin."""
         change = spin if self.is_rotation else add(slide, cross(spin, self.place))
         self.foreseen = add(self.miss, change)
 
 
 def _near(start: Vec, location: Vec) -> Vec:
-    """Return a location that is no farther than `FARTHEST`, in the same direction from a start.
+    """Return the location, moved toward the start to a distance of at most `FARTHEST`.
 
     Raises:
         OverflowError: If it is not finite.
     """
-    way = sub(location, start)
-    distance = length(way)
+    offset = sub(location, start)
+    distance = length(offset)
     if not isfinite(distance):
         raise OverflowError("a goal is not finite, or too far away")
-    return location if distance <= FARTHEST else add(start, scaled(way, FARTHEST / distance))
+    return location if distance <= FARTHEST else add(start, scaled(offset, FARTHEST / distance))
 
 
 def huber(length: float, stiffness: float, force: float) -> float:
-    """Return the energy of a spring whose force is limited: Huber's function."""
+    """Return the energy of a spring with limited force: Huber's function."""
     if stiffness * length <= force:
         return 0.5 * stiffness * length * length
     return force * (length - 0.5 * force / stiffness)
 
 
 def huber_rate(length: float, stiffness: float, force: float) -> float:
-    """Return the force of such a spring divided by its length.
+    """Return the force of a spring with limited force, divided by its length.
 
-    A spring of this stiffness that is not limited bounds it from above and touches it there.
+    An unlimited spring of this stiffness bounds the energy from above, and touches it at this
+    length.
     """
     return min(stiffness, force / length) if length > 0.0 else stiffness
 
 
 @final
 class Stiffness:
-    """How springs resist the motion of a bone, about the origin: a symmetric 6 × 6 matrix.
+    """The resistance of springs to the motion of a bone about the origin: a symmetric 6 × 6 matrix.
 
     Attributes:
-        slide: The force against moving, which is diagonal.
-        couple: The force against rotating, in rows.
-        spin: The torque against rotating: XX, XY, XZ, YY, YZ, ZZ.
+        slide: The force against translation, a diagonal matrix.
+        couple: The force against rotation, row by row.
+        spin: The torque against rotation: XX, XY, XZ, YY, YZ, ZZ.
     """
 
     __slots__ = ("couple", "slide", "spin")
@@ -225,26 +226,26 @@ class Stiffness:
     spin: list[float]
 
     def __init__(self) -> None:
-        """Begin without any."""
+        """Start with zeros."""
         self.slide = ORIGIN
         self.couple = [0.0] * 9
         self.spin = [0.0] * 6
 
     def add(self, other: "Stiffness") -> None:
-        """Add another one."""
+        """Add another stiffness."""
         self.slide = add(self.slide, other.slide)
         for k, value in enumerate(other.couple):
             self.couple[k] += value
         for k, value in enumerate(other.spin):
             self.spin[k] += value
 
-    def add_point(self, weights: Vec, place: Vec) -> None:
-        """Add the resistance of a point against moving.
+    def add_point(self, weights: Vec, point: Vec) -> None:
+        """Add the resistance of a point to moving.
 
         A motion moves it by slide + spin × place = slide − [place] spin.
         """
         wx, wy, wz = weights
-        x, y, z = place
+        x, y, z = point
         self.slide = add(self.slide, weights)
         b, c = self.couple, self.spin
         b[1] += wx * z
@@ -261,26 +262,26 @@ class Stiffness:
         c[5] += wx * y * y + wy * x * x
 
     def add_turn(self, weights: Vec) -> None:
-        """Add the resistance of a bone against rotating."""
+        """Add the resistance of a bone to rotating."""
         self.spin[0] += weights[0]
         self.spin[3] += weights[1]
         self.spin[5] += weights[2]
 
-    def add_tension(self, force: Vec, way: Vec) -> None:
-        """Add that a force at its far end pulls a bone straight: its second derivative.
+    def add_tension(self, force: Vec, arm: Vec) -> None:
+        """Add the second derivative of the energy of a force that pulls at the far end of a bone.
 
-        It is negative for some rotations unless the force is along the bone; only its positive
+        Unless the force is along the bone, it is negative for some rotations. Only its positive
         part is added, which bounds it from above.
 
         Args:
             force: The force.
-            way: The way from the bone's head to its far end.
+            arm: The vector from the bone's head to its far end.
         """
-        size = length(way)
+        size = length(arm)
         if size == 0.0:
             return
-        along = scaled(way, 1.0 / size)
-        tension = dot(force, way)
+        along = scaled(arm, 1.0 / size)
+        tension = dot(force, arm)
         across = sub(force, scaled(along, tension / size))
         couple = 0.5 * size * length(across)
         if couple == 0.0:
@@ -299,19 +300,19 @@ class Stiffness:
         axis = sub(scaled(aside, largest / norm), scaled(along, couple / norm))
         self._add_product(axis, largest)
 
-    def _add_product(self, axis: Vec, share: float) -> None:
-        """Add the product of an axis with itself to the torque against rotating."""
+    def _add_product(self, axis: Vec, factor: float) -> None:
+        """Add the scaled product of an axis with itself to the torque against rotation."""
         x, y, z = axis
         c = self.spin
-        c[0] += share * x * x
-        c[1] += share * x * y
-        c[2] += share * x * z
-        c[3] += share * y * y
-        c[4] += share * y * z
-        c[5] += share * z * z
+        c[0] += factor * x * x
+        c[1] += factor * x * y
+        c[2] += factor * x * z
+        c[3] += factor * y * y
+        c[4] += factor * y * z
+        c[5] += factor * z * z
 
     def force(self, spin: Vec, slide: Vec) -> Vec:
-        """Return the force against a motion."""
+        """Return the force that resists a motion."""
         ox, oy, oz = spin
         px, py, pz = self.slide
         b = self.couple
@@ -322,7 +323,7 @@ class Stiffness:
         )
 
     def torque(self, spin: Vec, slide: Vec) -> Vec:
-        """Return the torque about the origin against a motion."""
+        """Return the torque about the origin that resists a motion."""
         ox, oy, oz = spin
         tx, ty, tz = slide
         b0, b1, b2, b3, b4, b5, b6, b7, b8 = self.couple

@@ -79,7 +79,7 @@ def measured_tip(
         local = Local(written.location)
         root = point_in(chain.parent, head_in_parent(chain.links[0].bone, local))
     tip, goal = written_tip(chain, written, root), point_in(spaces[1], target)
-    # No chain is shorter than its tip is far from its root, which usually tells.
+    # A chain is at least as long as the distance from root to tip, which usually decides.
     is_on = length(sub(tip, goal)) <= tolerance * length(sub(tip, root))
     if not is_on:
         is_on = is_on_target(written_joints(chain, written), goal, tolerance, written.rounding)

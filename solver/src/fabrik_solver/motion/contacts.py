@@ -26,43 +26,42 @@ BALL_SPEED, BALL_HEIGHT = 0.3 / PERSON, 0.04 / PERSON
 """The same for the ball of the foot."""
 
 SWIFT: Final = 0.9
-"""The quantile of the speeds of a foot that is the speed of its swing."""
+"""The quantile of a foot's speeds that is its swing speed."""
 
 HURRY: Final = 0.055
-"""The share of that speed at which a foot is slow in any case. In a run its ball passes over the
-floor faster than in a walk, and in less time."""
+"""The fraction of the swing speed below which a foot is always slow. In a run, its ball passes over
+the floor faster than in a walk, and in less time."""
 
 WINDOW: Final = 1.0 / 30.0
 """The time before and after a frame over which speed is measured, in seconds: captures jitter."""
 
 OUTLIERS: Final = 0.05
-"""The share of frames that may be lower than what counts as the lowest position: captures have
-outliers."""
+"""The fraction of frames that may be below the lowest position: captures have outliers."""
 
 GAP: Final = 0.05
 """The longest interruption of a contact that is ignored, in seconds."""
 
 QUICKEST: Final = 0.1
-"""The time that a foot takes from one contact to the next at least, in seconds."""
+"""The minimum time of a foot between two contacts, in seconds."""
 
 SHORTEST: Final = 0.03
 """The minimum duration of a phase, in seconds."""
 
 MOST_DRIFT: Final = 0.06
-"""How far a foot may creep during a contact, in legs."""
+"""The largest creep of a foot during a contact, in legs."""
 
 ON_FLOOR: Final = 0.1
 """The quantile of the heights of contacts that is the floor."""
 
 LEVEL: Final = 0.02
-"""The difference in height of contacts that are on one level, in legs."""
+"""The largest difference in height of contacts on the same level, in legs."""
 
 OFTEN: Final = 0.25
-"""The share of the frames on the level on which feet stand longest that a level must have to be the
-floor, if it is lower."""
+"""The minimum fraction of frames for a lower level to be the floor, relative to the level on which
+feet stand longest."""
 
 MOST_TURN: Final = 0.35
-"""How far it may rotate while it is flat, in radians."""
+"""The largest rotation of a foot while it is flat, in radians."""
 
 HEEL, FLAT, BALL = "HEEL", "FLAT", "BALL"
 
@@ -139,11 +138,12 @@ def contacts_of(
 
     Args:
         heel: The trajectory of its heel, or of the joint above the heel.
-        ball: That of its ball; the same if only one point of the foot is known.
+        ball: The trajectory of its ball; the same as the heel's if only one point of the foot is
+            known.
         turns: Its orientation at each frame.
         rate: Frames per second.
         leg: Length of the leg in metres.
-        thresholds: When it counts as in contact.
+        thresholds: The thresholds of a contact.
     """
     if len(heel.path) < 2 or not rate > 0.0 or not leg > 0.0:
         return []
@@ -260,11 +260,11 @@ def quantile(values: Sequence[float], fraction: float) -> float:
 def level_of(heights: Sequence[float], leg: float) -> tuple[float, float]:
     """Return the range of heights of the contacts on the floor.
 
-    It is the lowest level on which feet stand often (see `OFTEN`): a single step that goes through
-    the floor does not lower it.
+    It is the lowest level on which feet stand often (see `OFTEN`), so a single step through the
+    floor doesn't lower it.
 
     Args:
-        heights: Those of contacts, at least one, each as often as it has frames.
+        heights: The heights of contacts, at least one, each repeated for its number of frames.
         leg: Length of the leg, in the same unit.
     """
     ordered = sorted(heights)
@@ -277,7 +277,7 @@ def level_of(heights: Sequence[float], leg: float) -> tuple[float, float]:
 
 
 def floor_level(heights: Sequence[float], leg: float) -> float:
-    """Return the height of the floor from those of contacts (see `level_of`)."""
+    """Return the height of the floor from the heights of contacts (see `level_of`)."""
     low, _ = level_of(heights, leg)
     return quantile([height for height in heights if height >= low], ON_FLOOR)
 
@@ -289,7 +289,7 @@ def mean(places: Sequence[Vec]) -> Vec:
 
 
 def median_of(places: Sequence[Vec]) -> Vec:
-    """Return the median of points, for each axis on its own."""
+    """Return the median of points, separately for each axis."""
     x, y, z = (quantile(values, 0.5) for values in zip(*places, strict=True))
     return x, y, z
 

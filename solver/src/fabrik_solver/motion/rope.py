@@ -97,10 +97,10 @@ def hang(root: Vec, target: Vec, lengths: Sequence[float], down: Vec, side: Vec)
     across and against gravity. Newton's method starts from the smooth catenary of the same length.
 
     With one end nearly above the other, the solution folds at a single joint, and jumps from joint
-    to joint. If the ends are less than three bones apart horizontally, they are therefore moved
-    apart a little for solving, up to one and a half bones. FABRIK then moves the tip to the target.
-    The rope's plane flips where the target passes exactly above or below the root; ``side``
-    determines it there.
+    to joint. So if the ends are less than three bones apart horizontally, they are moved apart for
+    solving, by up to one and a half bones. FABRIK then moves the tip to the target. The rope's
+    plane flips where the target passes exactly above or below the root; ``side`` determines it
+    there.
 
     Args:
         root: The position of the root.

@@ -21,26 +21,14 @@ from fabrik_solver import (
     point_in,
     pose_body,
 )
-from fabrik_solver.core.vectors import (
-    ORIGIN,
-    Quat,
-    Vec,
-    add,
-    quat_between,
-    quat_matrix,
-    quat_product,
-    rotate,
-    scaled,
-    sub,
-    unit,
-)
+from fabrik_solver.core import vectors
 
-Y_AXIS: Vec = (0.0, 1.0, 0.0)
-Drawing = list[tuple[str, Vec, Vec, str]]
+Y_AXIS: vectors.Vec = (0.0, 1.0, 0.0)
+Drawing = list[tuple[str, vectors.Vec, vectors.Vec, str]]
 """Name, head, tail and parent of each bone, as in Edit Mode."""
 
 
-def _chain(names: Sequence[str], joints: Sequence[Vec], parent: str) -> Drawing:
+def _chain(names: Sequence[str], joints: Sequence[vectors.Vec], parent: str) -> Drawing:
     parents = [parent, *names]
     pairs = zip(names, joints, joints[1:], parents, strict=False)
     return [(name, head, tail, above) for name, head, tail, above in pairs]
@@ -175,20 +163,20 @@ def tree_of(drawing: Drawing, *tips: str, mode: str = "FULL") -> Tree:
     names: dict[str, int] = {}
     bones: list[Bone] = []
     parents: list[int] = []
-    places: list[tuple[Quat, Vec]] = []
+    places: list[tuple[vectors.Quat, vectors.Vec]] = []
     for name, head, tail, above in drawing:
-        along = sub(tail, head)
-        turn = quat_between(Y_AXIS, unit(along) or Y_AXIS, (1.0, 0.0, 0.0))
+        along = vectors.sub(tail, head)
+        turn = vectors.quat_between(Y_AXIS, vectors.unit(along) or Y_AXIS, (1.0, 0.0, 0.0))
         size = math.dist(head, tail)
         names[name] = len(bones)
         if above:
             parent, origin = places[names[above]]
             back = (parent[0], -parent[1], -parent[2], -parent[3])
-            rest = quat_matrix(quat_product(back, turn))
-            at = rotate(back, sub(head, origin))
-            bones.append(Bone(rest, at, size, quat_matrix(parent), mode))
+            rest = vectors.quat_matrix(vectors.quat_product(back, turn))
+            at = vectors.rotate(back, vectors.sub(head, origin))
+            bones.append(Bone(rest, at, size, vectors.quat_matrix(parent), mode))
         else:
-            bones.append(Bone(quat_matrix(turn), head, size, inherit_scale=mode))
+            bones.append(Bone(vectors.quat_matrix(turn), head, size, inherit_scale=mode))
         parents.append(names.get(above, -1))
         places.append((turn, head))
     tree = Tree(names, bones, parents, [])
@@ -204,29 +192,33 @@ SHAPES = {
 }
 
 
-def standing(body: BodyInput, rotations: Sequence[Quat], location: Vec) -> BodyPosture:
+def standing(
+    body: BodyInput, rotations: Sequence[vectors.Quat], location: vectors.Vec
+) -> BodyPosture:
     """The body under other rotations, and another location of its first bone."""
     posture = body.fk()
     posture.rotations, posture.location = list(rotations), location
     return posture
 
 
-def tips_at(body: BodyInput, rotations: Sequence[Quat], location: Vec = ORIGIN) -> list[Vec]:
+def tips_at(
+    body: BodyInput, rotations: Sequence[vectors.Quat], location: vectors.Vec = vectors.ORIGIN
+) -> list[vectors.Vec]:
     """Where the tips of the chains are under the given rotations."""
     frames = body.frames(standing(body, rotations, location))
     return [point_in(frames[member.bones[-1]], member.tip) for member in body.members]
 
 
-def tips_of(body: BodyInput, posture: BodyPosture) -> list[Vec]:
+def tips_of(body: BodyInput, posture: BodyPosture) -> list[vectors.Vec]:
     return tips_at(body, posture.rotations, posture.location)
 
 
-def rest_tips(body: BodyInput) -> list[Vec]:
+def rest_tips(body: BodyInput) -> list[vectors.Vec]:
     """Where the tips are under the FK pose."""
     return tips_at(body, [local.rotation for local in body.locals], body.locals[0].location)
 
 
-def joints_of_body(body: BodyInput, posture: BodyPosture) -> list[Vec]:
+def joints_of_body(body: BodyInput, posture: BodyPosture) -> list[vectors.Vec]:
     """The heads of all bones, and the tips."""
     frames = body.frames(posture)
     return [frame[1] for frame in frames] + tips_of(body, posture)
@@ -243,37 +235,37 @@ def reach_of(body: BodyInput) -> float:
     return longest
 
 
-def random_pose(rng: random.Random, body: BodyInput, most: float) -> list[Quat]:
+def random_pose(rng: random.Random, body: BodyInput, most: float) -> list[vectors.Quat]:
     """The FK pose with each bone turned by up to so much."""
-    return [quat_product(random_turn(rng, most), local.rotation) for local in body.locals]
+    return [vectors.quat_product(random_turn(rng, most), local.rotation) for local in body.locals]
 
 
-def solved(body: BodyInput, targets: Sequence[Vec], **settings: float) -> BodyPosture:
+def solved(body: BodyInput, targets: Sequence[vectors.Vec], **settings: float) -> BodyPosture:
     """All chains pull at their targets, with the same settings."""
     return pose_body(body, [Pull(Goal(target), **settings) for target in targets])
 
 
-def missed(body: BodyInput, posture: BodyPosture, targets: Sequence[Vec]) -> float:
+def missed(body: BodyInput, posture: BodyPosture, targets: Sequence[vectors.Vec]) -> float:
     """The largest distance from a tip to its target, as a share of the reach."""
     return max(map(math.dist, tips_of(body, posture), targets)) / reach_of(body)
 
 
 def posed(rng: random.Random, tree: Tree, most: float = 0.4) -> list[Local]:
     """An FK pose in which every bone is turned."""
-    return [Local(ORIGIN, random_turn(rng, most)) for _ in tree.bones]
+    return [Local(vectors.ORIGIN, random_turn(rng, most)) for _ in tree.bones]
 
 
-def smooth_path(seed: int, start: Vec, size: float) -> Callable[[float], Vec]:
+def smooth_path(seed: int, start: vectors.Vec, size: float) -> Callable[[float], vectors.Vec]:
     """A closed curve from a place and back, on which the speed is known by differences."""
     rng = random.Random(seed)
     waves = [(random_direction(rng), rng.uniform(0.0, 6.28), k) for k in (1, 1, 2)]
 
-    def place(t: float) -> Vec:
+    def place(t: float) -> vectors.Vec:
         at = start
         for direction, phase, k in waves:
             x, y, z = direction
             sway = math.sin(2.0 * math.pi * k * t + phase) - math.sin(phase)
-            at = add(at, scaled((x, y, z), size * sway))
+            at = vectors.add(at, vectors.scaled((x, y, z), size * sway))
         return at
 
     return place

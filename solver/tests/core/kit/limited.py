@@ -7,25 +7,7 @@ from collections.abc import Sequence
 from strategies import random_direction, tip_of
 
 from fabrik_solver import WHOLE, Bone, ChainInput, Cone, Hinge, Limit, Local, chain_frames, point_in
-from fabrik_solver.core.vectors import (
-    Mat3,
-    Quat,
-    Vec,
-    across,
-    cross,
-    dot,
-    length,
-    mat_apply,
-    mat_columns,
-    mat_from_columns,
-    quat_about,
-    quat_exp,
-    quat_matrix,
-    quat_of,
-    quat_product,
-    scaled,
-    unit,
-)
+from fabrik_solver.core import vectors
 
 X, Y, Z = (1.0, 0.0, 0.0), (0.0, 1.0, 0.0), (0.0, 0.0, 1.0)
 
@@ -38,16 +20,16 @@ BROKEN = 1e-4
 KINDS = ("hinge", "cone", "mixed")
 
 
-def undone(q: Quat) -> Quat:
+def undone(q: vectors.Quat) -> vectors.Quat:
     return (q[0], -q[1], -q[2], -q[3])
 
 
-def turn_from(start: Vec, end: Vec) -> Vec:
+def turn_from(start: vectors.Vec, end: vectors.Vec) -> vectors.Vec:
     """The rotation vector of the least turn from one direction to another."""
-    side = cross(start, end)
-    angle = math.atan2(length(side), dot(start, end))
-    axis = unit(side)
-    return scaled(axis, angle) if axis else (0.0, 0.0, 0.0)
+    side = vectors.cross(start, end)
+    angle = math.atan2(vectors.length(side), vectors.dot(start, end))
+    axis = vectors.unit(side)
+    return vectors.scaled(axis, angle) if axis else (0.0, 0.0, 0.0)
 
 
 def outside(angle: float, angles: tuple[float, float]) -> float:
@@ -58,24 +40,28 @@ def outside(angle: float, angles: tuple[float, float]) -> float:
     )
 
 
-def broken(limit: Limit, rotation: Quat) -> float:
+def broken(limit: Limit, rotation: vectors.Quat) -> float:
     """By how many radians a rotation is out of a limit."""
     if isinstance(limit, Hinge):
-        tilt = length(turn_from(limit.axis, mat_apply(quat_matrix(rotation), limit.axis)))
-        side = unit(cross(limit.axis, X if abs(limit.axis[0]) < 0.7 else Y))
+        tilt = vectors.length(
+            turn_from(limit.axis, vectors.mat_apply(vectors.quat_matrix(rotation), limit.axis))
+        )
+        side = vectors.unit(vectors.cross(limit.axis, X if abs(limit.axis[0]) < 0.7 else Y))
         assert side is not None
-        image = mat_apply(quat_matrix(rotation), side)
-        angle = math.atan2(dot(limit.axis, cross(side, image)), dot(side, image))
+        image = vectors.mat_apply(vectors.quat_matrix(rotation), side)
+        angle = math.atan2(
+            vectors.dot(limit.axis, vectors.cross(side, image)), vectors.dot(side, image)
+        )
         return max(tilt, outside(angle, limit.turn))
     assert isinstance(limit, Cone)
-    inner = quat_product(undone(limit.centre), rotation)
-    swing = turn_from(Y, mat_apply(quat_matrix(inner), Y))
+    inner = vectors.quat_product(undone(limit.centre), rotation)
+    swing = turn_from(Y, vectors.mat_apply(vectors.quat_matrix(inner), Y))
     x, _, z = swing
     a = limit.swing_x[x > 0.0] or 1e-12
     b = limit.swing_z[z > 0.0] or 1e-12
     # How much farther from the centre than the ellipse's edge in that direction.
-    over = length(swing) * max(0.0, 1.0 - 1.0 / max(1.0, math.hypot(x / a, z / b)))
-    twist = quat_matrix(quat_product(undone(quat_exp(swing)), inner))
+    over = vectors.length(swing) * max(0.0, 1.0 - 1.0 / max(1.0, math.hypot(x / a, z / b)))
+    twist = vectors.quat_matrix(vectors.quat_product(undone(vectors.quat_exp(swing)), inner))
     return max(over, outside(math.atan2(twist[2], twist[0]), limit.twist))
 
 
@@ -86,8 +72,8 @@ def random_hinge(rng: random.Random) -> Hinge:
 
 
 def random_cone(rng: random.Random) -> Cone:
-    tilt = quat_about(
-        unit((rng.gauss(0.0, 1.0), 0.0, rng.gauss(0.0, 1.0))) or X, rng.uniform(0, 0.6)
+    tilt = vectors.quat_about(
+        vectors.unit((rng.gauss(0.0, 1.0), 0.0, rng.gauss(0.0, 1.0))) or X, rng.uniform(0, 0.6)
     )
     a, b, t = rng.uniform(0.2, 1.4), rng.uniform(0.2, 1.4), rng.uniform(0.1, 1.0)
     return Cone((-a, rng.uniform(0.2, 1.4)), (-b, b), (-t, 0.5 * t), tilt)
@@ -98,7 +84,7 @@ def random_limit(rng: random.Random, kind: str) -> Limit:
     return random_hinge(rng) if is_hinge else random_cone(rng)
 
 
-def random_inside(rng: random.Random, limit: Limit) -> Quat:
+def random_inside(rng: random.Random, limit: Limit) -> vectors.Quat:
     return limit.inside((rng.random(), rng.random(), rng.random()))
 
 
@@ -107,16 +93,18 @@ def straight_rig(rng: random.Random, bones: int) -> tuple[list[Bone], list[Local
     size = 1.0 / bones
     found: list[Bone] = []
     for i in range(bones):
-        roll = quat_about(Y, rng.uniform(-3.0, 3.0))
-        lean = quat_about(
-            unit((rng.gauss(0.0, 1.0), 0.0, rng.gauss(0.0, 1.0))) or X, rng.uniform(0, 0.4)
+        roll = vectors.quat_about(Y, rng.uniform(-3.0, 3.0))
+        lean = vectors.quat_about(
+            vectors.unit((rng.gauss(0.0, 1.0), 0.0, rng.gauss(0.0, 1.0))) or X, rng.uniform(0, 0.4)
         )
-        rest = quat_matrix(quat_product(roll, lean))
+        rest = vectors.quat_matrix(vectors.quat_product(roll, lean))
         found.append(Bone(rest, (0.0, size if i else 0.0, 0.0), size))
     return found, [Local() for _ in found]
 
 
-def limited(rng: random.Random, bones: int, kind: str) -> tuple[ChainInput, list[Limit], Vec]:
+def limited(
+    rng: random.Random, bones: int, kind: str
+) -> tuple[ChainInput, list[Limit], vectors.Vec]:
     """A chain with limits, and a target that it reaches under them."""
     rig = straight_rig(rng, bones)
     limits = [random_limit(rng, kind) for _ in range(bones)]
@@ -124,20 +112,22 @@ def limited(rng: random.Random, bones: int, kind: str) -> tuple[ChainInput, list
     return chain, limits, tip_at(chain, [random_inside(rng, limit) for limit in limits])
 
 
-def carried(bone: Bone, parent: Mat3) -> Quat:
+def carried(bone: Bone, parent: vectors.Mat3) -> vectors.Quat:
     """The local rotation of a bone whose joint is unrotated, as Blender's IK sees joints."""
     if bone.inherit_rotation:
         return (1.0, 0.0, 0.0, 0.0)
-    _, y, z = mat_columns(parent)
-    along, up = unit(y) or Y, unit(across(z, unit(y) or Y)) or Z
-    turn = quat_of(mat_from_columns(cross(along, up), along, up))
-    above, rest = quat_of(bone.parent_rest), quat_of(bone.rest)
-    return quat_product(undone(quat_product(above, rest)), quat_product(turn, rest))
+    _, y, z = vectors.mat_columns(parent)
+    along, up = vectors.unit(y) or Y, vectors.unit(vectors.across(z, vectors.unit(y) or Y)) or Z
+    turn = vectors.quat_of(vectors.mat_from_columns(vectors.cross(along, up), along, up))
+    above, rest = vectors.quat_of(bone.parent_rest), vectors.quat_of(bone.rest)
+    return vectors.quat_product(
+        undone(vectors.quat_product(above, rest)), vectors.quat_product(turn, rest)
+    )
 
 
 def joint_turns(
-    chain: ChainInput, rotations: Sequence[Quat], hand: Bone | None = None
-) -> list[Quat]:
+    chain: ChainInput, rotations: Sequence[vectors.Quat], hand: Bone | None = None
+) -> list[vectors.Quat]:
     """The rotations of a chain's joints: each is that of a bone relative to its posed parent."""
     bones = [link.bone for link in chain.links]
     frames = chain_frames(chain, rotations[: len(bones)])
@@ -145,19 +135,19 @@ def joint_turns(
     if hand is not None:
         bones.append(hand)
     return [
-        quat_product(undone(carried(bone, parent)), rotation)
+        vectors.quat_product(undone(carried(bone, parent)), rotation)
         for bone, parent, rotation in zip(bones, axes, rotations, strict=False)
     ]
 
 
-def jointed(chain: ChainInput, turns: Sequence[Quat]) -> list[Quat]:
+def jointed(chain: ChainInput, turns: Sequence[vectors.Quat]) -> list[vectors.Quat]:
     """The local rotations that give a chain's joints some rotations."""
     rotations = list(turns)
     for i in range(len(turns)):
         parent = chain_frames(chain, rotations)[i - 1][0] if i else chain.parent[0]
-        rotations[i] = quat_product(carried(chain.links[i].bone, parent), turns[i])
+        rotations[i] = vectors.quat_product(carried(chain.links[i].bone, parent), turns[i])
     return rotations
 
 
-def tip_at(chain: ChainInput, rotations: list[Quat]) -> Vec:
+def tip_at(chain: ChainInput, rotations: list[vectors.Quat]) -> vectors.Vec:
     return point_in(chain_frames(chain, rotations)[-1], chain.links[-1].arm)

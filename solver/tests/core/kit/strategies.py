@@ -7,26 +7,8 @@ from itertools import accumulate, pairwise
 
 from hypothesis import strategies as st
 
-from fabrik_solver import (
-    WHOLE,
-    Bone,
-    Chain,
-    Frame,
-    Goal,
-    Local,
-    Solution,
-    bone_frame,
-    point_in,
-    solve,
-)
-from fabrik_solver.core.vectors import (
-    IDENTITY,
-    Quat,
-    mat_product,
-    quat_about,
-    quat_matrix,
-    quat_product,
-)
+import fabrik_solver
+from fabrik_solver.core import vectors
 
 Point = tuple[float, ...]
 Path = Callable[[float], Sequence[Point]]
@@ -126,9 +108,11 @@ def answer(
     iterations: int = 20,
     tolerance: float = TOLERANCE,
     swing: float = 0.0,
-) -> Solution:
-    goal = Goal(target, pole, pole_angle, swing=swing)
-    return solve(Chain(tuple(joints), bend), goal, solver, iterations, tolerance)
+) -> fabrik_solver.Solution:
+    goal = fabrik_solver.Goal(target, pole, pole_angle, swing=swing)
+    return fabrik_solver.solve(
+        fabrik_solver.Chain(tuple(joints), bend), goal, solver, iterations, tolerance
+    )
 
 
 numbers = st.floats(-10.0, 10.0, allow_subnormal=False)
@@ -147,7 +131,7 @@ def chains(
 
 # The degenerate input of all kinds
 
-Case = tuple[Chain, Goal, str]
+Case = tuple[fabrik_solver.Chain, fabrik_solver.Goal, str]
 
 
 def _random_joints(rng: random.Random, bones: int, dimension: int) -> list[Point]:
@@ -221,26 +205,28 @@ def random_case(rng: random.Random) -> Case:
         return tuple(number * 10.0**power for number in point)
 
     joints = [sized(joint) for joint in joints]
-    goal = Goal(sized(target), sized(pole) if pole else None, angle)
-    chain = Chain(tuple(joints), bend[:dimension] if bend else None)
+    goal = fabrik_solver.Goal(sized(target), sized(pole) if pole else None, angle)
+    chain = fabrik_solver.Chain(tuple(joints), bend[:dimension] if bend else None)
     if rng.random() < 0.2:
         shares = [rng.choice((0.0, 1.0, rng.uniform(0.5, 2.0))) for _ in range(bones)]
         sizes = zip(shares, lengths_of(joints), strict=True)
-        chain = Chain(chain.joints, chain.bend, tuple(share * size for share, size in sizes))
+        chain = fabrik_solver.Chain(
+            chain.joints, chain.bend, tuple(share * size for share, size in sizes)
+        )
     return chain, goal, solver
 
 
 # Rigs
 
-PARENT: Frame = ((1.2, 0.1, 0.0, 0.0, 0.8, 0.2, 0.1, 0.0, 1.0), (1.0, 2.0, 3.0))
+PARENT: fabrik_solver.Frame = ((1.2, 0.1, 0.0, 0.0, 0.8, 0.2, 0.1, 0.0, 1.0), (1.0, 2.0, 3.0))
 """Stretched and sheared."""
 
-Rig = tuple[list[Bone], list[Local]]
+Rig = tuple[list[fabrik_solver.Bone], list[fabrik_solver.Local]]
 
 
-def random_turn(rng: random.Random, most: float) -> Quat:
+def random_turn(rng: random.Random, most: float) -> vectors.Quat:
     axis = random_direction(rng)
-    return quat_about((axis[0], axis[1], axis[2]), rng.uniform(-most, most))
+    return vectors.quat_about((axis[0], axis[1], axis[2]), rng.uniform(-most, most))
 
 
 def random_rig(
@@ -252,17 +238,21 @@ def random_rig(
     scale: float = 1.0,
 ) -> Rig:
     """Bones of which every other has its head off its parent's tail, scaled up to ``scale``."""
-    chain: list[Bone] = []
-    parent_rest, tail = IDENTITY, 0.0
+    chain: list[fabrik_solver.Bone] = []
+    parent_rest, tail = vectors.IDENTITY, 0.0
     for _ in range(bones):
-        rest = quat_matrix(random_turn(rng, 0.5))
+        rest = vectors.quat_matrix(random_turn(rng, 0.5))
         offset = rng.choice((0.0, 0.3))
         head = (rng.uniform(-offset, offset), tail, rng.uniform(-offset, offset))
         tail = rng.uniform(0.5, 1.5)
-        chain.append(Bone(rest, head, tail, parent_rest, mode, inherit_rotation, local_location))
-        parent_rest = mat_product(parent_rest, rest)
+        chain.append(
+            fabrik_solver.Bone(
+                rest, head, tail, parent_rest, mode, inherit_rotation, local_location
+            )
+        )
+        parent_rest = vectors.mat_product(parent_rest, rest)
     channels = [
-        Local(
+        fabrik_solver.Local(
             tuple(rng.uniform(-0.1, 0.1) for _ in range(3)),
             random_turn(rng, 1.0),
             tuple(scale ** rng.uniform(-1.0, 1.0) for _ in range(3)),
@@ -277,19 +267,21 @@ def tip_of(rig: Rig) -> tuple[float, float, float]:
     return (0.0, rig[0][-1].length, 0.0)
 
 
-def joints_of(rig: Rig, parent: Frame = WHOLE) -> list[Point]:
+def joints_of(rig: Rig, parent: fabrik_solver.Frame = fabrik_solver.WHOLE) -> list[Point]:
     """The heads and the tip as Blender places them."""
     heads: list[Point] = []
     for bone, local in zip(*rig, strict=True):
-        parent = bone_frame(bone, local, parent)
+        parent = fabrik_solver.bone_frame(bone, local, parent)
         heads.append(parent[1])
-    return [*heads, point_in(parent, tip_of(rig))]
+    return [*heads, fabrik_solver.point_in(parent, tip_of(rig))]
 
 
 def turned(rng: random.Random, rig: Rig, most: float) -> Rig:
     """The rig in another pose."""
     bones, channels = rig
     return bones, [
-        Local(c.location, quat_product(random_turn(rng, most), c.rotation), c.scale)
+        fabrik_solver.Local(
+            c.location, vectors.quat_product(random_turn(rng, most), c.rotation), c.scale
+        )
         for c in channels
     ]

@@ -1,6 +1,6 @@
 """Recognizing the anatomy of a skeleton by its names and shape.
 
-`naming` tells what names say, `figure` what is on which side in a pose.
+`naming` reads the names, `figure` finds the side of each bone in a pose.
 """
 
 from .chain import is_segment

@@ -1,4 +1,4 @@
-"""A chain of bones that leaves the trunk, as it is in a pose."""
+"""A chain of bones that leaves the trunk, in a pose."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ IN_LINE: Final = cos(radians(3.0))
 """The cosine of the angle up to which two bones are in line."""
 
 THUMB_MIN: Final = 0.4
-"""The least length of the second longest finger, as a fraction of the longest."""
+"""The minimum length of the second longest finger, as a fraction of the longest."""
 
 FINGERS_MIN: Final = 4
-"""The least number of fingers, with the thumb, that tell a hand without a name."""
+"""The minimum number of fingers, including the thumb, that identify a hand without a name."""
 
 FINGERS_SPREAD: Final = cos(radians(45.0))
-"""The cosine of the angle up to which a finger leads where the hand does; one thumb may not."""
+"""The cosine of the largest angle between a finger and the hand; a single thumb is exempt."""
 
 ROW: Final = 0.5
 """The greatest depth of a row of fingertips, as a fraction of its width."""
@@ -33,18 +33,19 @@ class Chain:
 
     Attributes:
         path: Its bones, root first.
-        heads: Where they are, and where the last one ends if it stands on its tail.
-        parts: What their names tell them to be.
-        kind: ``'ARM'`` or ``'LEG'`` by the names, ``'OTHER'`` for what is no limb, else empty.
-        halves: Whether each is the second half of a bone that is split in order to twist.
-        stands: Whether it is a leg without a foot, which stands on the tail of its last bone.
+        heads: Their heads, and the tail of the last bone if the chain stands on it.
+        parts: The parts of the body that their names stand for.
+        kind: ``'ARM'`` or ``'LEG'`` by names, ``'OTHER'`` for anything else that is named, else
+            empty.
+        halves: Whether each bone is the second half of a bone split for twisting.
+        stands: Whether it is a leg without a foot, standing on the tail of its last bone.
         size: Its length.
         low: The height of its lowest joint above the floor.
-        high: That of its first joint.
+        high: The height of its first joint.
     """
 
     def __init__(self, figure: Figure, start: int) -> None:
-        """Read the names and the shape."""
+        """Read names and shape."""
         self.figure, self.side = figure, figure.side[start]
         # It ends where the trunk goes on from it, as one that chance put there does.
         beyond = figure.line(start)[1:]
@@ -71,11 +72,11 @@ class Chain:
             self.halves[k] = is_segment(near, self.heads[k - 1 : k + 2])
 
     def find(self, parts: Sequence[str], first: int) -> int:
-        """Return the index of the first bone of some parts, from an index on; -1 for none."""
+        """Return the index of the first bone of certain parts, from an index on; -1 for none."""
         return next((k for k in range(first, len(self.path)) if self.parts[k] in parts), -1)
 
     def lower(self) -> int:
-        """Return the index of the bone below the knee or elbow by its name; -1 for none."""
+        """Return the index of the bone below the knee or elbow, by name; -1 for none."""
         for k in range(1, len(self.path)):
             part, above = self.parts[k], self.parts[:k]
             whole = (part == "LEG" and "THIGH" in above) or (part == "ARM" and "UPPER_ARM" in above)
@@ -85,19 +86,18 @@ class Chain:
         return -1
 
     def _start(self, lower: int) -> int:
-        """Return where the bone below a knee or elbow starts, if only its twist bone has its name.
+        """Return the start of the bone below a knee or elbow, if only its twist bone has its name.
 
-        That has the name of the whole limb, as the bone before it has.
+        The bone itself then has the name of the whole limb, like the bone before it.
         """
         above = [k for k in range(lower) if self.bends(k) and self.parts[k] in LIMBS]
         is_split = len(above) > 1 and not self.bends(lower)
         return above[-1] if is_split and self.parts[above[-1]] in ("ARM", "LEG") else lower
 
     def upper(self, lower: int) -> int:
-        """Return the index of the first bone of a limb, given that below its knee or elbow.
+        """Return the index of the first bone of a limb, from the bone below its knee or elbow.
 
-        A bone that is split in order to twist may have any number of parts, which need not be
-        exactly in line.
+        A bone split for twisting may have any number of parts, which needn't be exactly in line.
         """
         named = [k for k in range(lower) if self.parts[k] in ("THIGH", "UPPER_ARM")]
         first = named[0] if named else lower - 1
@@ -106,22 +106,22 @@ class Chain:
         return first
 
     def bends(self, k: int) -> bool:
-        """Return whether a bone is no later part of one that is split in order to twist."""
+        """Return whether a bone bends: it isn't a later part of a bone split for twisting."""
         is_twist = self.path[k] in self.figure.names.twists and self.parts[k] not in ENDS
         return not (is_twist or self.halves[k])
 
     def is_mark(self, k: int) -> bool:
-        """Return whether a bone only marks where the one before it ends."""
+        """Return whether a bone only marks the end of its parent."""
         return k == len(self.path) - 1 and self.path[k] in self.figure.names.marks
 
     def is_stiff(self) -> bool:
-        """Return whether no two bones bend before its hand or foot."""
+        """Return whether fewer than two bones bend before its hand or foot."""
         return bool({"FOOT", "HAND"} & {*self.parts[:2]}) or any(
             [is_hand(self.figure, i) for i in self.path[:2]]
         )
 
     def leads_down(self) -> bool:
-        """Return whether it leads down more than aside."""
+        """Return whether it leads down more than sideways."""
         return self.high - self.low > 0.5 * self.size
 
     def is_horn(self) -> bool:
@@ -132,7 +132,7 @@ class Chain:
         return is_end and self.heads[-1][2] - self.heads[0][2] > 0.5 * self.size
 
     def fingers(self, first: int = 2) -> int:
-        """Return the index of the first bone with several fingers, from one on; 0 for none."""
+        """Return the index of the first bone with several fingers, from an index on; 0 for none."""
         figure, path = self.figure, self.path
         for k in range(first, len(path)):
             here = figure.heads[path[k]]
@@ -147,11 +147,11 @@ class Chain:
     def is_flat(self) -> bool:
         """Return whether it ends with a flat foot."""
         ways = [sub(b, a) for a, b in pairwise(self.heads)]
-        last = next((way for way in reversed(ways) if length(way) > 0.0), self.heads[0])
+        last = next((step for step in reversed(ways) if length(step) > 0.0), self.heads[0])
         return hypot(last[0], last[1]) >= FLAT * abs(last[2])
 
     def is_level(self, k: int) -> bool:
-        """Return whether a bone does not lead down."""
+        """Return whether a bone doesn't lead down."""
         if k + 1 >= len(self.path):
             return False
         a, b = self.heads[k : k + 2]
@@ -166,17 +166,19 @@ class Chain:
 
 
 def _held(names: Names, path: Sequence[int]) -> int:
-    """Return the index of what a hand or foot holds by its name, or the number of bones."""
+    """Return the index of what a hand or foot holds, by name, or the number of bones."""
     parts = [names.parts[i] for i in path]
     end = next((k for k, part in enumerate(parts) if part in ENDS), len(parts))
     return next((k for k in range(end, len(parts)) if parts[k] == "OTHER"), len(parts))
 
 
 def _kind(parts: Sequence[str]) -> str:
-    """Return which limb the names of a chain tell it to be."""
+    """Return the limb that the names of a chain stand for."""
     if "OTHER" in parts[:2]:
         return "OTHER"
-    legs, arms = (sum([part in known for part in parts]) for known in (LEG_PARTS, ARM_PARTS))
+    legs, arms = (
+        sum([part in limb_parts for part in parts]) for limb_parts in (LEG_PARTS, ARM_PARTS)
+    )
     if {"LEG", "SHIN", "THIGH"} & set(parts) and legs > arms:
         return "LEG"
     if {"ARM", "FOREARM", "UPPER_ARM"} & set(parts) and arms > legs:
@@ -185,16 +187,16 @@ def _kind(parts: Sequence[str]) -> str:
 
 
 def is_hand(figure: Figure, bone: int) -> bool:
-    """Return whether a bone carries nothing but fingers.
+    """Return whether a bone carries only fingers.
 
-    By its name it is a hand, or else its fingers tell, which do not branch and end in a row: they
-    lead where the hand does, as the legs of a table would, and one thumb may lead elsewhere.
+    It is named as a hand, or identified by its fingers. These don't branch, end in a row, and lead
+    in the direction of the hand, unlike the legs of a table. A single thumb may lead elsewhere.
     """
     # It is asked for each finger, and a face may have hundreds of joints that might be some.
-    known = figure.hands.get(bone)
-    if known is None:
-        known = figure.hands[bone] = _is_hand(figure, bone)
-    return known
+    cached = figure.hands.get(bone)
+    if cached is None:
+        cached = figure.hands[bone] = _is_hand(figure, bone)
+    return cached
 
 
 def _is_hand(figure: Figure, bone: int) -> bool:
@@ -219,7 +221,7 @@ def _is_hand_by_shape(figure: Figure, starts: Sequence[int]) -> bool:
 
 
 def _are_fingers(lines: Sequence[Sequence[Vec]]) -> bool:
-    """Return whether lines of joints lead in one direction, and end in a row."""
+    """Return whether lines of joints lead in the same direction and end in a row."""
     steps = [unit(sub(line[-1], line[0])) for line in lines]
     directions = [step for step in steps if step is not None]
     ahead = unit(sum_of(directions))
@@ -230,14 +232,14 @@ def _are_fingers(lines: Sequence[Sequence[Vec]]) -> bool:
     return _is_row([line[-1] for line in lines], ahead)
 
 
-def _is_row(points: Sequence[Vec], way: Vec) -> bool:
-    """Return whether points are in a row, seen along a direction."""
+def _is_row(points: Sequence[Vec], direction: Vec) -> bool:
+    """Return whether points are in a row when seen along a direction."""
     middle = scaled(sum_of(points), 1.0 / len(points))
-    flat = [across(sub(point, middle), way) for point in points]
+    flat = [across(sub(point, middle), direction) for point in points]
     side = unit(max(flat, key=length))
     if side is None:
         return False
-    ahead = cross(way, side)
+    ahead = cross(direction, side)
     width, depth = (
         max([dot(point, axis) for point in flat]) - min([dot(point, axis) for point in flat])
         for axis in (side, ahead)
@@ -246,15 +248,15 @@ def _is_row(points: Sequence[Vec], way: Vec) -> bool:
 
 
 def is_segment(names: Sequence[str], joints: Sequence[Vec]) -> bool:
-    """Return whether a bone is the second half of a bone that is split in order to twist.
+    """Return whether a bone is the second half of a bone split for twisting.
 
     Args:
-        names: The names of its parent and of itself.
-        joints: The head of its parent, its own, and that of its child.
+        names: The names of its parent and of the bone.
+        joints: The heads of its parent, of the bone and of its child.
     """
     above, words = map(words_of, names)
-    before, now = (re.sub(r"[\d._ -]+", "", name) for name in names)
-    if not only_twists(words, above) and (before != now or part_of(words) == ""):
+    parent_stem, stem = (re.sub(r"[\d._ -]+", "", name) for name in names)
+    if not only_twists(words, above) and (parent_stem != stem or part_of(words) == ""):
         return False
     a, b, c = joints
     first, second = unit(sub(b, a)), unit(sub(c, b))

@@ -1,10 +1,9 @@
-"""What tells an arm from a leg, and both from what is neither: one table.
+"""The evidence that distinguishes arms, legs and other chains, in a single table.
 
-Chains of bones come in pairs, which are mirror images of each other and get the same answer. Each
-row of `ROWS` asks a pair one thing, and each of `BESIDE` asks it of two pairs. A row that holds
-counts for its kind by its weight, or against it; what is neither arm nor leg counts zero. So a
-skeleton of a new kind is a row or a weight here, and an entry in the corpus of tests, on which
-`fit.py` there has found the weights.
+Chains of bones come in mirrored pairs, which get the same label. Each row of `ROWS` tests a pair,
+and each row of `BESIDE` tests two pairs. Its result times its weight is evidence for its kind, or
+against it; other chains have zero. To support a new kind of skeleton, add a row or change a weight
+here, and add it to the tests' corpus. There, `fit.py` has found the weights.
 """
 
 from __future__ import annotations
@@ -19,16 +18,16 @@ from .figure import FOOT_MAX, LOW, NEAR, SHORT, UP, Figure
 
 
 class Pair:
-    """Two chains on one bone, one on each side.
+    """Two chains on the same bone, one on each side.
 
     Attributes:
         figure: The figure.
         chains: The chains, left first.
-        lower: That which reaches down farther.
-        kind: What the names say it is, ``'ARM'`` or ``'LEG'``; empty if they say nothing.
+        lower: The one that reaches down farther.
+        kind: ``'ARM'`` or ``'LEG'`` by names; empty if they don't say.
         trunk: The bone that carries both.
         others: All other pairs.
-        animals: All two pairs, of all of them, that stand as the four legs of an animal do.
+        animals: All combinations of two pairs that stand like the four legs of an animal.
     """
 
     def __init__(self, left: Chain, right: Chain) -> None:
@@ -48,17 +47,17 @@ class Pair:
 
     @property
     def is_low(self) -> bool:
-        """Whether it reaches down to the ground."""
+        """Whether it reaches the ground."""
         return self.lower.low <= LOW * self.figure.height
 
     @property
     def lift(self) -> float:
-        """How high it ends, as a fraction of where it begins."""
+        """The height of its end, as a fraction of that of its start."""
         return self.lower.low / self.lower.high if self.lower.high > 0.0 else 0.0
 
 
 class Row(NamedTuple):
-    """A row of evidence: how much what it asks of a pair counts for a kind."""
+    """A row of evidence: the weight of a test of a pair, for a kind."""
 
     kind: str
     weight: float
@@ -66,7 +65,7 @@ class Row(NamedTuple):
 
 
 class Beside(NamedTuple):
-    """A row of evidence for two pairs of some kinds: how much what it asks of them counts."""
+    """A row of evidence: the weight of a test of two pairs, for their kinds."""
 
     kinds: tuple[str, str]
     weight: float
@@ -77,7 +76,7 @@ class Beside(NamedTuple):
 
 
 def always(_pair: Pair) -> float:
-    """What a kind is ahead of others before anything is asked."""
+    """The evidence for a kind before any test."""
     return 1.0
 
 
@@ -92,7 +91,7 @@ def is_called_arm(pair: Pair) -> float:
 
 
 def falls(pair: Pair) -> float:
-    """Legs lead down to the ground from where they begin; arms may hang halfway."""
+    """Legs lead down to the ground; arms may hang halfway."""
     return max(0.0, 1.0 - pair.lift)
 
 
@@ -103,22 +102,22 @@ def is_lowest(pair: Pair) -> float:
 
 
 def is_flat(pair: Pair) -> float:
-    """A last bone that lies flat is a foot, as no cloth has."""
+    """A last bone that lies flat is a foot; cloth has none."""
     return float(pair.is_flat)
 
 
 def begins_low(pair: Pair) -> float:
-    """What begins near the ground is a control of a foot, or toes."""
+    """Chains that begin near the ground are foot controls or toes."""
     return float(pair.lower.high < LOW * pair.figure.height)
 
 
 def stays_high(pair: Pair) -> float:
-    """A leg leads down at least half of the way to the ground."""
+    """A leg leads down at least halfway to the ground."""
     return float(pair.lift > 0.5)
 
 
 def is_lifted(pair: Pair) -> float:
-    """Forelegs of which the feet are in the air, while other legs stand, are arms (a T-rex)."""
+    """Forelegs with lifted feet beside standing legs are arms (a T-rex)."""
     has_foot = pair.lower.find(("FOOT", "HAND"), 2) >= 0
     if pair.kind != "LEG" or not has_foot or pair.lift <= 0.5:
         return 0.0
@@ -126,12 +125,12 @@ def is_lifted(pair: Pair) -> float:
 
 
 def stands_with_other(pair: Pair) -> float:
-    """Two pairs that lead down from a level trunk to one height are an animal's four legs."""
+    """Two pairs that lead down from a level trunk to the same height are an animal's legs."""
     return float(any([pair is a or pair is b for a, b in pair.animals]))
 
 
 def are_fins(pair: Pair) -> float:
-    """The only pair is fins if it is much shorter than a level trunk (a fish)."""
+    """A single pair, much shorter than a level trunk, is fins (a fish)."""
     figure = pair.figure
     ahead = cross(figure.left, UP)
     trunk = [dot(figure.heads[i], ahead) for i in figure.body if figure.side[i] == 0]
@@ -140,9 +139,12 @@ def are_fins(pair: Pair) -> float:
 
 
 def hangs_beside_feet(pair: Pair) -> float:
-    """Cloth without feet hangs beside legs that have them, on the same bone."""
+    """Cloth hangs beside legs with feet, on the same bone."""
     beside = [other for other in pair.others if other.trunk == pair.trunk]
-    return float(not pair.has_foot and any([one.has_foot and one.is_low for one in beside]))
+    return float(
+        not pair.has_foot
+        and any([other_pair.has_foot and other_pair.is_low for other_pair in beside])
+    )
 
 
 def has_fingers(pair: Pair) -> float:
@@ -151,7 +153,7 @@ def has_fingers(pair: Pair) -> float:
 
 
 def begins_behind(pair: Pair) -> float:
-    """Wings and capes begin behind what else the same bone carries."""
+    """Wings and capes begin behind the other chains of the same bone."""
     start, figure = pair.lower.heads[0], pair.figure
     ways = [
         dot(sub(other.lower.heads[0], start), figure.front)
@@ -168,29 +170,29 @@ def is_on_head(pair: Pair) -> float:
 
 
 def is_horn(pair: Pair) -> float:
-    """What leads up from the end of the trunk is horns or ears."""
+    """Chains that lead up from the end of the trunk are horns or ears."""
     return float(pair.lower.is_horn())
 
 
 def rises(pair: Pair) -> float:
-    """Arms are not held up at rest; plates and antlers are."""
+    """Arms don't point up at rest; plates and antlers do."""
     heads = pair.lower.heads
     return float(heads[-1][2] - heads[0][2] > 0.5 * pair.lower.size)
 
 
 def is_long(pair: Pair) -> float:
-    """Arms are about half as long as the body is high; ears and lips are shorter."""
+    """Arms are about half the body's height; ears and lips are shorter."""
     return min(1.0, 2.0 * pair.lower.size / (pair.figure.height or 1.0))
 
 
 def is_beyond_two(pair: Pair) -> float:
-    """What the trunk carries beyond legs and arms is of the head."""
+    """Chains on the trunk beyond legs and arms belong to the head."""
     bones = {other.trunk for other in pair.others if other.trunk in pair.above}
     return float(len(bones) > 1)
 
 
 def is_beside_four_legs(pair: Pair) -> float:
-    """An animal on four legs has no arms; its wings, plates and antlers look like some."""
+    """A four-legged animal doesn't have arms, but wings, plates and antlers look like arms."""
     return float(any([pair is not a and pair is not b for a, b in pair.animals]))
 
 
@@ -204,7 +206,7 @@ def ends_higher(pair: Pair) -> float:
 
 
 def are_in_row(a: Pair, b: Pair) -> float:
-    """The legs of an insect are alike, and on one bone."""
+    """The legs of an insect are alike, and on the same bone."""
     if a.trunk != b.trunk or len(a.lower.path) != len(b.lower.path):
         return 0.0
     sizes = sorted((a.lower.size, b.lower.size))
@@ -212,23 +214,23 @@ def are_in_row(a: Pair, b: Pair) -> float:
 
 
 def are_on_one_bone(a: Pair, b: Pair) -> float:
-    """Legs are on bones of their own, if there are several; skirts are where legs are."""
+    """Several pairs of legs are on separate bones; skirts are on the bone of the legs."""
     return float(a.trunk == b.trunk)
 
 
 def are_upright(a: Pair, b: Pair) -> float:
-    """An upright trunk has no two pairs of arms one above the other; wings look like some."""
+    """An upright trunk doesn't have two pairs of arms, but wings look like arms."""
     return float(not stand(a.lower, b.lower))
 
 
 def lacks_feet(a: Pair, b: Pair) -> float:
-    """Gowns and capes hang down to the ground as legs do, but only one of both has feet."""
+    """Gowns and capes hang down to the ground like legs, but only legs have feet."""
     near = a.trunk == b.trunk or not stand(a.lower, b.lower)
     return float(a.has_foot != b.has_foot and near)
 
 
 def meet(pairs: Sequence[Pair]) -> None:
-    """Have pairs know of each other."""
+    """Set the attributes of pairs that depend on the other pairs."""
     animals = [(a, b) for k, a in enumerate(pairs) for b in pairs[:k] if _stand_alike(a, b)]
     for pair in pairs:
         pair.others = [other for other in pairs if other is not pair]
@@ -242,7 +244,7 @@ def _stand_alike(a: Pair, b: Pair) -> bool:
 
 
 def stand(a: Chain, b: Chain) -> bool:
-    """Return whether two limbs both lead down from a trunk that is nearer to level than upright."""
+    """Return whether two limbs both lead down from a trunk that is more level than upright."""
     rise = abs(a.heads[0][2] - b.heads[0][2])
     run = dist(a.heads[0][:2], b.heads[0][:2])
     return rise < run and a.leads_down() and b.leads_down()
@@ -255,11 +257,11 @@ class Ankle(NamedTuple):
     """A joint where a leg may end.
 
     Attributes:
-        chain: The chain that the leg is of.
+        chain: The chain of the leg.
         first: The index of its first bone.
         at: The index of the joint.
-        before: How many joints before it may be the ankle.
-        is_below_shin: Whether it ends what is called the shin.
+        before: The number of joints before it that may be the ankle.
+        is_below_shin: Whether it is at the end of the shin, by name.
     """
 
     chain: Chain
@@ -284,12 +286,12 @@ class Foot(NamedTuple):
 
 
 def is_called_foot(ankle: Ankle) -> float:
-    """Names are what a rigger meant, but call a hock foot as well."""
+    """Names are what a rigger meant, but hocks are called feet too."""
     return float(ankle.chain.parts[ankle.at] == "FOOT")
 
 
 def is_below_shin(ankle: Ankle) -> float:
-    """What comes after the shin is the foot, unless an animal has a bone more."""
+    """The bone after the shin is the foot, unless an animal has one more bone."""
     return float(ankle.is_below_shin)
 
 
@@ -299,7 +301,7 @@ def is_near_ground(ankle: Ankle) -> float:
 
 
 def is_above_ankles(ankle: Ankle) -> float:
-    """Above, the higher it is the more likely it is a hock."""
+    """Above that, the higher it is, the more likely it is a hock."""
     return max(0.0, ankle.height - FOOT_MAX) / FOOT_MAX
 
 
@@ -309,7 +311,7 @@ def begins_flat(ankle: Ankle) -> float:
 
 
 def follows_flat(ankle: Ankle) -> float:
-    """What comes after a flat bone are its toes."""
+    """After a flat bone come its toes."""
     return float(ankle.chain.lies_flat(ankle.at - 1))
 
 
@@ -324,12 +326,12 @@ def is_long_bone(ankle: Ankle) -> float:
 
 
 def bones_before(ankle: Ankle) -> float:
-    """Of several joints on the ground the ankle is the first."""
+    """Of several joints near the ground, the first is the ankle."""
     return float(ankle.before)
 
 
 def is_last(ankle: Ankle) -> float:
-    """A foot carries toes; what carries nothing is the toes."""
+    """A foot carries toes; a bone without children is the toes."""
     return float(ankle.at == len(ankle.chain.path) - 1)
 
 
@@ -360,7 +362,7 @@ ROWS: Final = (
     Row("ARM", -1.0, rises),
     Row("ARM", -0.5, is_beyond_two),
 )
-"""What one pair tells."""
+"""The tests of one pair."""
 
 BESIDE: Final = (
     Beside(("LEG", "LEG"), 1.0, are_in_row),
@@ -368,7 +370,7 @@ BESIDE: Final = (
     Beside(("LEG", "LEG"), -5.0, lacks_feet),
     Beside(("ARM", "ARM"), -4.0, are_upright),
 )
-"""What two pairs tell."""
+"""The tests of two pairs."""
 
 FEET: Final = (
     Foot(1.5, is_called_foot),
@@ -381,9 +383,9 @@ FEET: Final = (
     Foot(-3.0, bones_before),
     Foot(-3.5, is_last),
 )
-"""What tells the joint where a leg ends: that with the most evidence is its ankle."""
+"""The tests of a leg's joints: the joint with the most evidence is the ankle."""
 
 
 def foot_evidence(ankle: Ankle) -> float:
-    """Return how much evidence there is for a joint to be the ankle."""
+    """Return the evidence that a joint is the ankle."""
     return sum([row.weight * row.asks(ankle) for row in FEET])

@@ -1,4 +1,4 @@
-"""The bones of a body in a pose: their hierarchy, what the names say, and the side of each.
+"""The bones of a body in a pose: their hierarchy, the meaning of their names, and their sides.
 
 Z is up. All thresholds are relative to the height of the figure or the length of a limb.
 """
@@ -23,46 +23,48 @@ SYMMETRY_TOLERANCE: Final = 0.02
 """The largest distance of a joint from the mirror image of its twin, relative to the height."""
 
 NO_LENGTH: Final = 1e-4
-"""The length of a bone without direction, as a fraction of its limb: two joints at one place."""
+"""The length of a bone without direction, as a fraction of its limb: two joints coincide."""
 
 SYMMETRIC: Final = 0.75
-"""The least share of the joints off the median plane that have a twin in a symmetric pose."""
+"""The minimum fraction of joints off the median plane with a twin in a symmetric pose."""
 
 OFF_PLANE: Final = 0.002
-"""The least distance of a bone from the median plane if all bones of a side below it are beyond."""
+"""The minimum distance of a bone from the median plane if all bones on a side below it are
+farther."""
 
 TWIN_TOLERANCE: Final = 0.12
-"""The largest difference in length of two chains that are twins by their shape, as a fraction."""
+"""The largest relative difference in length of two chains that are twins by shape."""
 
 ANKLE_MAX: Final = 0.4
-"""The largest height of an ankle, as a fraction of the hip's: the hock of a horse is lower, but no
-flat foot begins there."""
+"""The largest height of an ankle, as a fraction of the hip's. The hock of a horse is lower, but a
+flat foot doesn't begin there."""
 
 FLAT: Final = 0.84
-"""The least ratio of run to rise of a flat foot: 40 degrees off vertical."""
+"""The minimum ratio of run to rise of a flat foot: 40 degrees from vertical."""
 
 FOOT_MAX: Final = 0.2
-"""The height, as a fraction of the hip's, below which an ankle is."""
+"""The height below which a joint may be an ankle, as a fraction of the hip's."""
 
 SHORT: Final = 0.6
-"""The length of a bone as a fraction of another one's, below which it is not of the same limb: hips
-are shorter than thighs, and feet than shins."""
+"""The ratio of lengths below which a bone isn't part of the other bone's limb: hips are shorter
+than thighs, and feet than shins."""
 
 TAIL_MIN: Final = 0.3
-"""The least length of a last bone whose tail is not guessed, as a fraction of its parent's."""
+"""The minimum length of a last bone whose tail isn't a guess, as a fraction of its parent's."""
 
 TIPS_MIN: Final = 4
-"""The least number of tails that tell where legs without feet stand: importers that guess make
-those of twins alike, but not those of all legs."""
+"""The minimum number of tails that show where legs without feet stand. Importers guess similar
+tails for twins, but not for all legs."""
 
 SPRAWLING: Final = 6
-"""The number of legs, as of an insect, from which on they stand however far they sprawl."""
+"""The number of legs, as of an insect, from which on they may sprawl."""
 
 NEAR: Final = 0.05
-"""The largest difference in height of what is on one ground, as a fraction of the figure's."""
+"""The largest difference in height of points on the same ground, as a fraction of the figure's
+height."""
 
 LOW: Final = 0.15
-"""The largest height above the floor of what reaches it, as a fraction of the figure's height."""
+"""The largest height of a point that reaches the floor, as a fraction of the figure's height."""
 
 ENDS: Final = {"FINGER", "FOOT", "HAND", "TOE"}
 """The parts at the ends of limbs."""
@@ -75,7 +77,7 @@ LIMBS: Final = {
     "FOREARM": "ARM",
     "ARM": "ARM",
 }
-"""The limb of which each bone that bends is."""
+"""The limb of each bending bone."""
 
 WAY: Final = {
     "THIGH": 1,
@@ -97,12 +99,12 @@ class RestBone(NamedTuple):
 
     Attributes:
         name: Its name; a prefix that ends in a colon is ignored.
-        parent: The index of its parent, which comes before it; -1 for none.
+        parent: The index of its parent, less than its own; -1 for none.
         head: The position of its head, with Z up.
         tail: The position of its tail, which importers may have guessed.
         deforms: Whether it deforms a mesh.
-        is_foot: Whether it is known to be a hand or foot, though it may have the name of a control,
-            as one that baked IK reached for.
+        is_foot: Whether it is known to be a hand or foot, even if named as a control, such as the
+            target of a baked IK.
     """
 
     name: str
@@ -114,21 +116,21 @@ class RestBone(NamedTuple):
 
 
 class Names:
-    """What the names of bones say, whatever their pose.
+    """The meaning of bone names, independent of the pose.
 
     Attributes:
         words: The words of each name.
-        sides: The side of each: 1 for left, -1 for right, 0 for neither, or if no bone has its name
-            with the other side.
+        sides: The side of each name: 1 for left, -1 for right, else 0. Also 0 if the other side's
+            name is missing.
         stems: The words of each name without its side.
-        parts: The part of a limb that each one is, see `part_of`. Twist bones before a hand or foot
-            may have its name, and are none.
-        marks: The bones that mark where their parent ends, as importers and exporters add them:
-            they have its name with a word for an end.
-        twists: The bones that only twist what they are in, see `only_twists`.
-        told: How far down a limb each name leads, or one of a bone below it: 1 for the upper bone,
-            2 for the lower one, 3 for hand or foot, 4 beyond, 0 for none. Twist bones tell nothing,
-            and what is no limb by its name carries none.
+        parts: The part of a limb of each name, see `part_of`; empty for twist bones named like the
+            hand or foot after them.
+        marks: The bones that importers and exporters add to mark the end of their parent. They have
+            its name with a word for an end.
+        twists: The twist bones, see `only_twists`.
+        told: How far down a limb each bone leads, by its name or those below it: 1 for the upper
+            bone, 2 for the lower bone, 3 for hand or foot, 4 beyond, 0 for none. Twist bones are
+            ignored, and bones that aren't part of a limb by name carry none.
     """
 
     def __init__(self, bones: Sequence[RestBone]) -> None:
@@ -148,7 +150,7 @@ class Names:
     def _paired_sides(self) -> list[int]:
         sides = [sum({SIDES[w] for w in words if w in SIDES}) for words in self.words]
         named = {*zip(self.stems, sides, strict=True)}
-        # The bone of the fifth lumbar vertebra is called L5, and there is no R5.
+        # The bone of the fifth lumbar vertebra is called L5, without an R5.
         return [
             side if (stem, -side) in named else 0
             for stem, side in zip(self.stems, sides, strict=True)
@@ -163,9 +165,9 @@ class Names:
         return told
 
     def _clear_twists_before(self, bones: Sequence[RestBone], end: int) -> None:
-        """Take no twist bone that leads to a hand or foot for it, though they may share a name.
+        """Clear the part of twist bones that lead to a hand or foot and share its name.
 
-        One at the same joint or beyond, as those that roll a foot, leads to none.
+        Bones at the same joint or beyond, such as those that roll a foot, don't lead to it.
         """
         above = bones[end].parent
         while above in self.twists and bones[above].parent >= 0:
@@ -176,7 +178,7 @@ class Names:
             above = bones[above].parent
 
     def is_twist(self, bone: int) -> bool:
-        """Return whether a bone twists a limb, and is none of what comes after that."""
+        """Return whether a bone twists a limb and isn't a hand, foot or anything beyond."""
         part = self.parts[bone]
         return (part == "" or part in LIMBS) and bone in self.twists
 
@@ -192,22 +194,21 @@ class Figure:
 
     Attributes:
         bones: All bones.
-        names: What their names say.
+        names: The meaning of their names.
         body: The bones of the body.
-        heads: Where the heads of all bones are in the pose.
+        heads: The heads of all bones in the pose.
         floor: The height of the lowest joint of the body.
         height: The distance from the lowest to the highest joint of the body.
-        children: The children of each bone of the body, those without a parent under -1.
+        children: The children of each bone of the body; bones without a parent are under -1.
         left: The horizontal unit vector to the left.
-        front: The horizontal unit vector that it faces; zero while nothing tells it.
-        evidence: ``'NAMES'`` if names tell the sides, ``'AXIS'`` if a symmetry tells their axis but
-            not which one is left, ``'SHAPE'`` if only twin chains tell the axis, empty if nothing
-            does.
+        front: The horizontal unit vector that it faces; zero while unknown.
+        evidence: The evidence for the sides: ``'NAMES'``; ``'AXIS'`` for a symmetry, which doesn't
+            show which side is left; ``'SHAPE'`` for twin chains only; or empty.
         reach: The length of the longest chain below each bone of the body.
         side: The side of each bone of the body: 1 for left, -1 for right, 0 for the trunk.
-        hands: Whether bones that were asked for carry nothing but fingers.
-        tips: Where the last bones of legs without feet end, on the ground, as those of insects and
-            robots do; at rest only, as other poses have no tails.
+        hands: Cached results of `is_hand`.
+        tips: The tails of last bones that stand on the ground, in legs without feet such as an
+            insect's or a robot's. At rest only: other poses don't have tails.
     """
 
     def __init__(
@@ -234,7 +235,7 @@ class Figure:
         self._assign_sides()
 
     def face(self, front: Vec) -> None:
-        """Choose left, on the same axis, for a figure that faces a direction."""
+        """Choose which side of the axis is left, for a figure that faces a direction."""
         ahead = dot(cross(self.left, UP), front)
         if ahead < 0.0:
             self.left = scaled(self.left, -1.0)
@@ -246,8 +247,8 @@ class Figure:
     def line(self, start: int) -> list[int]:
         """Return the main chain of descendants of a bone, including it.
 
-        Where it branches, it goes where names tell that the limb goes on, as a forearm may carry a
-        shield, then where a twin on the other side does so, and else where it is longest.
+        Where it branches, names show how the limb continues: a forearm may carry a shield. Without
+        names it follows the branch with a twin on the other side, or else the longest.
         """
         path = [start]
         while path[-1] in self._next:
@@ -255,7 +256,7 @@ class Figure:
         return path
 
     def ancestry(self, bone: int) -> list[int]:
-        """Return a bone and its ancestors, the root first."""
+        """Return a bone and its ancestors, root first."""
         line: list[int] = []
         while bone >= 0:
             line.append(bone)
@@ -267,20 +268,21 @@ class Figure:
         return len(self._below(bone))
 
     def carries(self, bone: int, side: int) -> bool:
-        """Return whether a bone is on a side by its name, or any below it."""
+        """Return whether a bone, or any below it, is on a side by name."""
         return side in [self.names.sides[i] for i in self._below(bone)]
 
     def branches(self, bone: int) -> bool:
         """Return whether several chains begin at a bone or below it."""
         return any(
-            len([i for i in self.children[one] if self.children[i]]) > 1
-            for one in self._below(bone)
+            len([i for i in self.children[descendant] if self.children[i]]) > 1
+            for descendant in self._below(bone)
         )
 
     def _tips(self) -> dict[int, Vec]:
-        """Return where legs without feet stand on the tails of their last bones, by these bones.
+        """Return the tails on which legs without feet stand, by their last bones.
 
-        Such bones begin higher than ankles, and lead down to one ground where no other bone ends.
+        Such bones begin above ankle height, and lead down to a common ground where no other bone
+        ends.
         """
         last = [i for i in self.body if not self.children[i] and i not in self.names.marks]
         down = {i: self.bones[i].tail for i in last if self._leads_down(i)}
@@ -293,7 +295,7 @@ class Figure:
         return self._on_ground(down, ground, NEAR * max(tops.values()))
 
     def _on_ground(self, down: dict[int, Vec], ground: float, apart: float) -> dict[int, Vec]:
-        """Return those of some tails that are on one ground; none if they are too few for legs."""
+        """Return the tails on a common ground; empty if they are too few for legs."""
         tips = {i: tail for i, tail in down.items() if tail[2] - ground <= apart}
         # Two pairs that sprawl may be anything, unless they are called legs; three are an insect's.
         parts = self.names.parts
@@ -302,7 +304,7 @@ class Figure:
         return tips if len(tips) >= least else {}
 
     def _is_upright(self, last: int) -> bool:
-        """Return whether a chain that ends at the tail of a bone leads down more than aside."""
+        """Return whether a chain that ends at a bone's tail leads down more than sideways."""
         line = [self.bones[last].tail, self.heads[last]]
         bone = self.bones[last].parent
         while bone >= 0 and len([i for i in self.children[bone] if self.children[i]]) <= 1:
@@ -312,33 +314,37 @@ class Figure:
         return line[-1][2] - line[0][2] > 0.5 * size
 
     def _leads_down(self, bone: int) -> bool:
-        """Return whether a last bone leads down, to where no importer has guessed its tail."""
+        """Return whether a last bone leads down, to a tail that isn't an importer's guess."""
         parent, part = self.bones[bone].parent, self.names.parts[bone]
         if parent < 0 or part in ENDS or part == "OTHER":
             return False
-        way = sub(self.bones[bone].tail, self.heads[bone])
+        direction = sub(self.bones[bone].tail, self.heads[bone])
         least = TAIL_MIN * dist(self.heads[parent], self.heads[bone])
-        is_like = least <= length(way) <= least / TAIL_MIN**2
-        return is_like and way[2] < 0.0 and hypot(way[0], way[1]) < -FLAT * way[2]
+        is_like = least <= length(direction) <= least / TAIL_MIN**2
+        return (
+            is_like
+            and direction[2] < 0.0
+            and hypot(direction[0], direction[1]) < -FLAT * direction[2]
+        )
 
     def _measure(self) -> None:
-        """Measure the longest chain below each bone, and find how each one goes on."""
+        """Measure the longest chain below each bone, and find the bone that continues it."""
         told, sides, parts = self.names.told, self.names.sides, self.names.parts
         for i in reversed(self.body):  # Children before their parents.
             self.reach[i] = 0.0
             best = (-1, -1, -1.0)
-            own = WAY.get(parts[i], 0)
+            depth = WAY.get(parts[i], 0)
             for child in self.children[i]:
                 reach = dist(self.heads[i], self.heads[child]) + self.reach[child]
                 self.reach[i] = max(self.reach[i], reach)
-                onward = told[child] if told[child] > own else 0
+                onward = told[child] if told[child] > depth else 0
                 has_twin = sides[i] * sides[child] != 0 or child in self._mirrored
                 rank = (onward, int(has_twin), reach)
                 if rank > best:
                     best, self._next[i] = rank, child
 
     def _find_sides(self) -> None:
-        """Find left and what tells it."""
+        """Find the left side and the evidence for it."""
         pairs = self._named_pairs()
         if pairs:
             self.left, self.evidence = _lateral(pairs, self.height) or LEFT, "NAMES"
@@ -355,9 +361,9 @@ class Figure:
             self.left, self.evidence = _lateral(pairs, self.height) or LEFT, "SHAPE"
 
     def _named_pairs(self) -> list[tuple[int, Vec]]:
-        """Return the ways from right bones to left bones of the same name.
+        """Return the vectors from right bones to left bones of the same name.
 
-        Each has the number of bones above it that are on a side.
+        Each comes with the number of bones above it that are on a side.
         """
         depth: dict[int, int] = {}
         twins: dict[tuple[int, tuple[str, ...]], dict[int, list[int]]] = {}
@@ -369,7 +375,7 @@ class Figure:
                 key = (depth[i], self.names.stems[i])
                 twins.setdefault(key, {1: [], -1: []})[side].append(i)
         twins_named = {key: twin for key, twin in twins.items() if len(twin[1]) == len(twin[-1])}
-        # Feet that are no children of their legs step.
+        # Feet that aren't parented to their legs step.
         firm = {
             key for key, twin in twins_named.items() if self.names.parts[twin[1][0]] not in ENDS
         }
@@ -383,9 +389,9 @@ class Figure:
         return scaled(sum_of([self.heads[i] for i in bones]), 1.0 / len(bones))
 
     def _mirrored_by(self, axis: Vec) -> set[int]:
-        """Return the bones off a median plane that have twins on its other side; none if few have.
+        """Return bones off a median plane with twins on the other side; empty if few have twins.
 
-        A bone and one below it are no twins: a snake is no figure that faces aside.
+        A bone and its descendant can't be twins: a snake isn't a figure that faces sideways.
         """
         heads = self.heads
         middle = median(dot(heads[i], axis) for i in self.body) if self.body else 0.0
@@ -413,14 +419,14 @@ class Figure:
         return mirrored if len(mirrored) >= SYMMETRIC * len(off) else set()
 
     def _is_in_line(self, a: int, b: int) -> bool:
-        """Return whether one of two bones is below the other one."""
+        """Return whether one of two bones is below the other."""
         return a in self.ancestry(b) or b in self.ancestry(a)
 
     def _shaped_pairs(self) -> list[tuple[int, Vec]]:
-        """Return the ways between chains that leave one bone and have the same shape.
+        """Return the vectors between chains of the same shape that leave the same bone.
 
-        They are all to the same side, and each has the number of bones above it within its chain.
-        Only those of long chains are returned.
+        They all point to the same side. Each comes with the number of bones above it within its
+        chain. Only those of long chains are returned.
         """
         pairs: list[tuple[int, int]] = []
         pending = [-1]
@@ -439,14 +445,14 @@ class Figure:
             offsets = [
                 (k, level(sub(self.heads[i], self.heads[j]))) for k, (i, j) in enumerate(line)
             ]
-            way = next(
+            separation = next(
                 (offset for offset in offsets if length(offset[1]) > 0.01 * self.height), offsets[0]
             )
-            if axis is not None and dot(way[1], axis) < 0.0:
-                a, b, way = b, a, (way[0], scaled(way[1], -1.0))
-            axis = axis if axis is not None else unit(way[1])
+            if axis is not None and dot(separation[1], axis) < 0.0:
+                a, b, separation = b, a, (separation[0], scaled(separation[1], -1.0))
+            axis = axis if axis is not None else unit(separation[1])
             if self.reach[a] > 0.5 * self.reach[pairs[0][0]]:
-                ways.append(way)
+                ways.append(separation)
             for start, side in ((a, 1), (b, -1)):
                 for i in self._below(start):
                     self._twins[i] = side
@@ -457,12 +463,13 @@ class Figure:
         candidates: list[tuple[float, int, int]] = []
         for k, a in enumerate(bones):
             for b in bones[k + 1 :]:
-                one, other = self.line(a), self.line(b)
+                line, other_line = self.line(a), self.line(b)
                 size = max(self.reach[a], self.reach[b])
-                if len(one) < 3 or len(one) != len(other) or self.count(a) != self.count(b):
+                if len(line) < 3 or len(line) != len(other_line) or self.count(a) != self.count(b):
                     continue
                 lengths = [
-                    abs(self.reach[i] - self.reach[j]) for i, j in zip(one, other, strict=True)
+                    abs(self.reach[i] - self.reach[j])
+                    for i, j in zip(line, other_line, strict=True)
                 ]
                 if max(lengths) <= TWIN_TOLERANCE * size:
                     candidates.append((max(lengths) / (size or 1.0), a, b))
@@ -482,9 +489,9 @@ class Figure:
         return bones
 
     def _is_trunk(self, bone: int) -> bool:
-        """Return whether the name tells that a bone is on the median plane.
+        """Return whether a bone is on the median plane by name.
 
-        Where names tell no sides, two hips on one bone are those of the legs.
+        If names don't show the sides, two hips on the same bone belong to the legs.
         """
         told = TRUNK & set(self.names.words[bone])
         if not told or self.evidence == "NAMES":
@@ -497,7 +504,7 @@ class Figure:
         self.side = {}
         heads = [self.heads[i] for i in self.body]
         middle = median(dot(head, self.left) for head in heads) if heads else 0.0
-        named: dict[int, set[int]] = {}  # The sides that names tell at each bone and below.
+        named: dict[int, set[int]] = {}  # The sides by name, at each bone and below.
         for i in reversed(self.body):  # Children before their parents.
             beyond = {self.side[child] for child in self.children[i]}
             self.side[i] = self.names.sides[i]
@@ -511,9 +518,10 @@ class Figure:
                 self.side[i] = self._side_at(off, beyond)
 
     def _side_at(self, off: float, beyond: set[int]) -> int:
-        """Return the side of a bone off the median plane, given those of its children.
+        """Return the side of a bone from its distance to the median plane and its children's sides.
 
-        Near the plane it is on the side on which these are, if all are, or if it is beyond as well.
+        Near the plane it is on its children's side, if all of them share it or if it is on that
+        side too.
         """
         if abs(off) > SYMMETRY_TOLERANCE * self.height:
             return 1 if off > 0.0 else -1
@@ -527,20 +535,22 @@ def _cell(point: Vec, size: float) -> tuple[int, ...]:
 
 
 def _lateral(pairs: Sequence[tuple[int, Vec]], height: float) -> Vec | None:
-    """Return the horizontal direction of the sum of ways from right to left.
+    """Return the horizontal direction of the sum of vectors from right to left.
 
-    Limbs swing, but not where they begin: of the bones that are apart, those nearest to the trunk
-    count.
+    Limbs swing, but not where they begin: only the bones nearest to the trunk are used, if they are
+    apart.
     """
     for depth in sorted({depth for depth, _ in pairs}):
-        way = level(sum_of([way for level_of_pair, way in pairs if level_of_pair == depth]))
-        if length(way) > 0.01 * height:
-            return unit(way)
+        offset = level(
+            sum_of([offset for level_of_pair, offset in pairs if level_of_pair == depth])
+        )
+        if length(offset) > 0.01 * height:
+            return unit(offset)
     return None
 
 
 def possible_body(bones: Sequence[RestBone]) -> list[int]:
-    """Return the bones that carry any that deforms, if any does, and are no controls by name."""
+    """Return the bones that deform or carry deforming bones, without controls by name."""
     carries = [bone.deforms for bone in bones]
     for i in range(len(bones) - 1, -1, -1):
         if carries[i] and bones[i].parent >= 0:
@@ -557,8 +567,8 @@ def possible_body(bones: Sequence[RestBone]) -> list[int]:
 def body_bones(bones: Sequence[RestBone]) -> list[int]:
     """Return the bones of the body, without controls.
 
-    They are the largest hierarchy with deform bones, and others that are limbs which it lacks by
-    the names: legs may have no parent.
+    They are the largest hierarchy with deforming bones, and others with limbs that it lacks by
+    name: legs may not have a parent.
     """
     kept: dict[int, list[int]] = {}
     root: dict[int, int] = {}
@@ -577,7 +587,7 @@ def body_bones(bones: Sequence[RestBone]) -> list[int]:
 
 
 def _limbs_named(names: Sequence[str]) -> set[tuple[str, int, tuple[str, ...]]]:
-    """Return which limbs with several bones names tell, each with its side, and front or hind."""
+    """Return the limbs that several bones are named for, each with its side, and front or hind."""
     count: dict[tuple[str, int, tuple[str, ...]], int] = {}
     for words in map(words_of, names):
         part = part_of(words)
@@ -588,6 +598,6 @@ def _limbs_named(names: Sequence[str]) -> set[tuple[str, int, tuple[str, ...]]]:
     return {key for key, bones in count.items() if bones > 1}
 
 
-def level(way: Vec) -> Vec:
+def level(vector: Vec) -> Vec:
     """Return the horizontal part of a vector."""
-    return (way[0], way[1], 0.0)
+    return (vector[0], vector[1], 0.0)

@@ -1,4 +1,4 @@
-"""Which pairs of chains are arms and which are legs: the labels with the most evidence in all."""
+"""Labels pairs of chains as arms or legs, with the most evidence in total."""
 
 from __future__ import annotations
 
@@ -8,18 +8,18 @@ from typing import Final, NamedTuple
 from .evidence import BESIDE, ROWS, Pair, meet
 
 KINDS: Final = ("LEG", "ARM", "")
-"""The labels of a pair; the last one is what is no limb."""
+"""The labels of a pair; the last one means neither arm nor leg."""
 
 ENOUGH: Final = 1e-9
-"""The least gain for which a label changes: more than is lost in rounding."""
+"""The minimum gain for changing a label: more than rounding errors."""
 
 
 class Labels(NamedTuple):
     """The labels of some pairs.
 
     Attributes:
-        kinds: One for each pair: ``'ARM'``, ``'LEG'``, or empty.
-        score: How much evidence there is for all of them.
+        kinds: The label of each pair: ``'ARM'``, ``'LEG'``, or empty.
+        score: The total evidence for them.
     """
 
     kinds: tuple[str, ...]
@@ -27,20 +27,20 @@ class Labels(NamedTuple):
 
 
 class _Labelling:
-    """Labels of pairs that change one by one, as long as that makes for more evidence.
+    """Labels of pairs, improved one by one as long as the evidence grows.
 
     Attributes:
         kinds: The label of each pair.
-        support: For each pair how much evidence there is for each kind, given the other labels.
+        support: The evidence of each pair for each kind, given the labels of the others.
     """
 
     def __init__(self, pairs: Sequence[Pair]) -> None:
-        """Ask each pair, and each two of them, once."""
+        """Collect the evidence of each pair, and of each two pairs."""
         self.single = [{kind: _weight(pair, kind) for kind in KINDS} for pair in pairs]
         self.double = [[_weights(a, b) if a is not b else {} for b in pairs] for a in pairs]
 
     def climb(self, start: Sequence[str]) -> Labels:
-        """Return labels that no single other one makes better, from some on."""
+        """Return labels that no single change improves, found from a start."""
         kinds = ["" for _ in start]
         support = [dict(single) for single in self.single]
         for i, kind in enumerate(start):
@@ -53,14 +53,18 @@ class _Labelling:
             if gain <= ENOUGH:
                 break
             self._change(kinds, support, -i, kind)
-        own = [self.single[i][kind] + support[i][kind] for i, kind in enumerate(kinds)]
-        return Labels(tuple(kinds), 0.5 * sum(own))  # Each two pairs support each other.
+        support_of_labels = [
+            self.single[i][kind] + support[i][kind] for i, kind in enumerate(kinds)
+        ]
+        return Labels(
+            tuple(kinds), 0.5 * sum(support_of_labels)
+        )  # Each two pairs support each other.
 
     def _all(self) -> list[tuple[int, str]]:
         return [(i, kind) for i in range(len(self.single)) for kind in KINDS]
 
     def _change(self, kinds: list[str], support: list[dict[str, float]], i: int, kind: str) -> None:
-        """Give a pair another label, which the others support or not."""
+        """Change the label of a pair, and the evidence of the others."""
         for j, weights in enumerate(self.double[i]):
             for other in KINDS:
                 more = weights.get(kind + other, 0.0) - weights.get(kinds[i] + other, 0.0)
@@ -69,16 +73,16 @@ class _Labelling:
 
 
 def best_labels(pairs: Sequence[Pair]) -> Labels:
-    """Return the labels with the most evidence; without any that is for a limb, there are none.
+    """Return the labels with the most evidence; all empty if nothing speaks for a limb.
 
-    They are looked for from what each pair is by itself, and from nothing: there may be hundreds in
-    a face, of which no search could try all labels.
+    The search starts from the best label of each pair alone, and from no labels. A face may have
+    hundreds of pairs, too many to try all labels.
     """
     meet(pairs)
     labelling = _Labelling(pairs)
     alone = [max(KINDS, key=lambda kind: single[kind]) for single in labelling.single]
     starts = [["" for _ in pairs], alone]
-    return max([labelling.climb(start) for start in starts], key=lambda found: found.score)
+    return max([labelling.climb(start) for start in starts], key=lambda labels: labels.score)
 
 
 def _weight(pair: Pair, kind: str) -> float:

@@ -1,4 +1,4 @@
-"""Finding the arms and legs of a figure: chains in pairs, told by their names or else by shape."""
+"""Finds the arms and legs of a figure: pairs of chains, identified by names or by shape."""
 
 from __future__ import annotations
 
@@ -15,17 +15,17 @@ from .labelling import best_labels
 from .naming import TRUNK
 
 LIMB_MIN: Final = 0.1
-"""The least length of a limb, relative to the height: ears and fingers are shorter."""
+"""The minimum length of a limb, relative to the height: ears and fingers are shorter."""
 
 UNLIKE: Final = 0.3
-"""The least difference in length, as a fraction, of limbs that are no twins."""
+"""The difference in length, as a fraction, from which on limbs aren't twins."""
 
 
 LIMB: Final = 4
-"""The number of joints from which on a limb is alike, whatever one hand carries."""
+"""The number of joints compared if the hands of twins carry different things."""
 
 ROW_MIN: Final = 3
-"""The least number of pairs of limbs on one bone that make a row."""
+"""The minimum number of pairs of limbs in a row on one bone."""
 
 
 class Limb(NamedTuple):
@@ -34,14 +34,14 @@ class Limb(NamedTuple):
     Attributes:
         kind: ``'ARM'`` or ``'LEG'``.
         side: 1 for left, -1 for right.
-        trunk: The bone of the trunk that is its parent; -1 if there is none.
+        trunk: Its parent bone in the trunk; -1 for none.
         carriers: The bones between trunk and limb, such as a clavicle, parents first.
         bones: The bones that bend to move the wrist or ankle, root first.
-        end: The hand or foot; -1 if there is none.
-        toe: The first bone after the hand or foot; -1 if there is none.
-        halves: Those of its bones that are the second half of one that is split in order to twist.
-        is_bare: Whether it has neither hand nor foot, although a bone may stand in as its end. A
-            leg that stands on the tail of its last bone has no end, and is not bare.
+        end: The hand or foot; -1 for none.
+        toe: The first bone after the hand or foot; -1 for none.
+        halves: Its bones that are the second half of a bone split for twisting.
+        is_bare: Whether it lacks a hand or foot, although a bone may stand in as its end. A leg
+            that stands on the tail of its last bone has no end, but isn't bare.
     """
 
     kind: str
@@ -59,67 +59,69 @@ def limbs_of(figure: Figure) -> list[Limb]:
     """Return the arms and legs, which occur in pairs."""
     pairs = candidates(figure)
     kinds = best_labels(pairs).kinds
-    found = [(pair, kind) for pair, kind in zip(pairs, kinds, strict=True) if kind]
+    labelled = [(pair, kind) for pair, kind in zip(pairs, kinds, strict=True) if kind]
     limbs: list[Limb] = []
-    for (pair, kind), ends in zip(found, _alike(found), strict=True):
+    for (pair, kind), ends in zip(labelled, _alike(labelled), strict=True):
         both = [_limb(chain, kind, *ends[chain.side]) for chain in pair.chains]
-        limbs += both if all([len(one.bones) > 1 for one in both]) else []
+        limbs += both if all([len(limb.bones) > 1 for limb in both]) else []
     return limbs
 
 
 def candidates(figure: Figure) -> list[Pair]:
-    """Return the pairs of chains that may be limbs: they bend, and nothing calls them otherwise."""
+    """Return the pairs of chains that may be limbs: they can bend, and no name excludes them."""
     chains = [
         Chain(figure, i)
         for i in starts_of(figure)
         if figure.children[i] and not _is_finger(figure, i)
     ]
-    pairs = _twins([one for one in chains if one.kind != "OTHER" and not one.is_stiff()])
+    pairs = _twins([chain for chain in chains if chain.kind != "OTHER" and not chain.is_stiff()])
     return [pair for pair in pairs if _may_be_limb(pair)]
 
 
 def starts_of(figure: Figure) -> list[int]:
-    """Return the bones of a side whose parents are on none: chains start there."""
+    """Return the bones on a side whose parents aren't: chains start there."""
     side = figure.side
     return [i for i in figure.body if side[i] != 0 and side.get(figure.bones[i].parent, 0) == 0]
 
 
 def _may_be_limb(pair: Pair) -> bool:
-    """Return whether a pair can bend, and is long enough or called a limb."""
+    """Return whether a pair can bend, and is long enough or named as a limb."""
     chain = pair.lower
     if pair.kind:
         return len(chain.heads) > 2 or chain.lower() >= 0
     return len(chain.heads) > 2 and chain.size >= LIMB_MIN * pair.figure.height
 
 
-def _alike(found: Sequence[tuple[Pair, str]]) -> list[dict[int, tuple[int, int]]]:
+def _alike(labelled: Sequence[tuple[Pair, str]]) -> list[dict[int, tuple[int, int]]]:
     """Return the indices of the first bone and the end of each limb, by its side.
 
-    The legs of a row, as of an insect, are alike: most of them tell where all begin and end. So are
-    the two of a pair, if names don't tell otherwise.
+    The legs of a row, such as an insect's, are alike: all begin and end as most of them do. The two
+    of a pair are alike unless their names differ.
     """
-    ends = [_ends(pair.lower, kind, pair) for pair, kind in found]
-    rows = [(kind, pair.trunk, len(pair.lower.path)) for pair, kind in found]
+    ends = [_ends(pair.lower, kind, pair) for pair, kind in labelled]
+    rows = [(kind, pair.trunk, len(pair.lower.path)) for pair, kind in labelled]
     result: list[dict[int, tuple[int, int]]] = []
-    for (pair, kind), own, row in zip(found, ends, rows, strict=True):
+    for (pair, kind), limb_ends, row in zip(labelled, ends, rows, strict=True):
         others = [end for end, other in zip(ends, rows, strict=True) if other == row]
         if len(others) >= ROW_MIN:
-            own = max(others, key=others.count)
-        result.append({chain.side: _ends_like(pair, chain, kind, own) for chain in pair.chains})
+            limb_ends = max(others, key=others.count)
+        result.append(
+            {chain.side: _ends_like(pair, chain, kind, limb_ends) for chain in pair.chains}
+        )
     return result
 
 
 def _ends_like(pair: Pair, chain: Chain, kind: str, ends: tuple[int, int]) -> tuple[int, int]:
-    """Return the ends of one of a pair, given those of its lower chain: the same, if it can be."""
+    """Return the ends of a chain of a pair: those of its lower chain, if they fit."""
     same = chain is pair.lower or chain.parts[: ends[1] + 1] == pair.lower.parts[: ends[1] + 1]
     return ends if same else _ends(chain, kind, pair)
 
 
 def stiff_limbs(figure: Figure, limbs: Sequence[Limb]) -> list[Limb]:
-    """Return the arms and legs that are a single bone by their names, beside known limbs."""
-    known = {(limb.kind, limb.side) for limb in limbs}
+    """Return the arms and legs that are a single bone by name, apart from recognized limbs."""
+    recognized = {(limb.kind, limb.side) for limb in limbs}
     side, names = figure.side, figure.names
-    found: list[Limb] = []
+    stiff: list[Limb] = []
     for i in figure.body:
         kind = LIMBS.get(names.parts[i], "")
         if not kind or names.sides[i] == 0 or side.get(figure.bones[i].parent, 0) != 0:
@@ -127,21 +129,21 @@ def stiff_limbs(figure: Figure, limbs: Sequence[Limb]) -> list[Limb]:
         path = figure.line(i)
         beyond = {"OTHER", *ENDS}
         is_stiff = len(path) < 2 or names.parts[path[1]] in beyond or is_hand(figure, path[1])
-        if is_stiff and (kind, side[i]) not in known:
+        if is_stiff and (kind, side[i]) not in recognized:
             end = path[1] if len(path) > 1 else -1
-            found.append(Limb(kind, side[i], figure.bones[i].parent, (), (i,), end, -1))
-    return found
+            stiff.append(Limb(kind, side[i], figure.bones[i].parent, (), (i,), end, -1))
+    return stiff
 
 
 def _is_finger(figure: Figure, bone: int) -> bool:
-    """Return whether a bone is beyond a hand on the median plane, as where that is all there is."""
+    """Return whether a bone is beyond a hand on the median plane, as in a hand alone."""
     parent = figure.bones[bone].parent
     is_named = any(figure.names.parts[i] == "HAND" for i in figure.ancestry(parent))
     return is_named or is_hand(figure, parent)
 
 
 def standing_ends(figure: Figure, limbs: Sequence[Limb]) -> list[int]:
-    """Return the ends of chains that stand on the ground like legs, and are none of the legs."""
+    """Return the ends of chains that stand on the ground like legs, but aren't legs."""
     legs = set[int]().union(*[limb.bones for limb in limbs if limb.kind == "LEG"])
     chains = [Chain(figure, i) for i in starts_of(figure) if figure.children[i]]
     lows = [chain.low for chain in chains if not legs.isdisjoint(chain.path)]
@@ -157,7 +159,7 @@ def _stands_on(chain: Chain, ground: float) -> bool:
 
 
 def _twins(chains: Sequence[Chain]) -> list[Pair]:
-    """Return pairs of chains on either side of a bone: by their names, else by their lengths."""
+    """Return pairs of chains on both sides of a bone: by names, or else by lengths."""
     lefts = [chain for chain in chains if chain.side > 0]
     rights = [chain for chain in chains if chain.side < 0]
     alike = sorted(
@@ -176,20 +178,20 @@ def _twins(chains: Sequence[Chain]) -> list[Pair]:
 
 
 def _difference(a: Chain, b: Chain) -> float:
-    """Return how different chains are: negative if they have the same name.
+    """Return how different two chains are; negative if they have the same name.
 
-    They may be alike up to the hand only, of which one carries something: then others that are
-    wholly alike come first.
+    Chains may only be alike up to the hand, if one hand carries something. Chains that are alike as
+    a whole come first.
     """
     stems = a.figure.names.stems
     whole = _unlikeness(a.heads, b.heads)
-    share = min(whole, 0.5 * UNLIKE + _unlikeness(a.heads[:LIMB], b.heads[:LIMB]))
+    difference = min(whole, 0.5 * UNLIKE + _unlikeness(a.heads[:LIMB], b.heads[:LIMB]))
     has_name = bool(stems[a.path[0]]) and a.figure.evidence == "NAMES"
-    return share - 2.0 if has_name and stems[a.path[0]] == stems[b.path[0]] else share
+    return difference - 2.0 if has_name and stems[a.path[0]] == stems[b.path[0]] else difference
 
 
 def _unlikeness(a: Sequence[Vec], b: Sequence[Vec]) -> float:
-    """Return by how much the lengths of two lines of joints differ, as a fraction."""
+    """Return the relative difference in length of two lines of joints."""
     sizes = [sum([dist(p, q) for p, q in pairwise(line)]) for line in (a, b)]
     longest = max(sizes)
     return abs(sizes[0] - sizes[1]) / longest if longest else 0.0
@@ -202,7 +204,7 @@ def _limb(chain: Chain, kind: str, first: int, last: int) -> Limb:
         chain: The chain that it is of.
         kind: What it is.
         first: The index of its first bone.
-        last: That of its hand or foot, or the number of bones.
+        last: The index of its hand or foot, or the number of bones.
     """
     path = chain.path
     end, beyond = (path[k] if k < len(path) else -1 for k in (last, last + 1))
@@ -223,23 +225,23 @@ def _limb(chain: Chain, kind: str, first: int, last: int) -> Limb:
 def _ends(chain: Chain, kind: str, pair: Pair) -> tuple[int, int]:
     """Return the indices of the first bone of a limb and of its hand or foot.
 
-    Without a hand or foot the latter is the number of bones.
+    Without a hand or foot, the second is the number of bones.
 
     Args:
         chain: The chain that it is of.
         kind: What it is.
-        pair: The pair of the chain; the other one has evidence as well, if it is called alike.
+        pair: The pair of the chain. The other chain has evidence too, if its names match.
     """
     lower, count = chain.lower(), len(chain.path)
     if chain.stands and kind == "LEG":
         return chain.upper(lower) if lower >= 0 else _carriers(chain, kind, count), count
     end = chain.find(("FOOT", "HAND"), max(lower + 1, 2))
     if lower >= 0:
-        after = next((k for k in range(lower + 1, count) if chain.bends(k)), count)
+        next_bend = next((k for k in range(lower + 1, count) if chain.bends(k)), count)
         first = chain.upper(lower)
-        if after == count:
+        if next_bend == count:
             return _without_end(chain, kind, first, lower)
-        last = end if end >= 0 else after
+        last = end if end >= 0 else next_bend
     elif end >= 0:
         first, last = _carriers(chain, kind, end), end
     else:
@@ -252,7 +254,7 @@ def _ends(chain: Chain, kind: str, pair: Pair) -> tuple[int, int]:
 def _without_end(chain: Chain, kind: str, first: int, lower: int) -> tuple[int, int]:
     """Return the ends of a limb that ends with the bone below its knee or elbow.
 
-    That bone reaches with its tail, unless an importer had to guess it: then it is the end.
+    That bone reaches with its tail, unless an importer guessed the tail: then the bone is the end.
     """
     bends = [
         k
@@ -272,14 +274,14 @@ def _without_end(chain: Chain, kind: str, first: int, lower: int) -> tuple[int, 
 
 
 def _is_hip(chain: Chain, k: int) -> bool:
-    """Return whether a bone is the half of a pelvis, too short to bend with the leg after it."""
+    """Return whether a bone is half of a pelvis, too short to bend with its leg."""
     a, b, c = chain.heads[k : k + 3]
     is_named = TRUNK & set(chain.figure.names.words[chain.path[k]])
     return bool(is_named) and dist(a, b) < SHORT * dist(b, c)
 
 
 def _carriers(chain: Chain, kind: str, last: int) -> int:
-    """Return the number of carriers of a limb that ends at an index at the latest."""
+    """Return the number of carriers of a limb that ends at or before an index."""
     heads, parts = chain.heads, chain.parts
     if kind == "ARM" and parts[last] == "HAND":
         bends = [k for k in range(last) if chain.bends(k)]
@@ -289,48 +291,48 @@ def _carriers(chain: Chain, kind: str, last: int) -> int:
             return next((k for k in range(last - 2) if parts[k] != "GIRDLE"), last - 2)
     count = 0
     while count + 2 < last:
-        size, after = dist(*heads[count : count + 2]), _ahead(heads[count:], kind)
+        size, next_size = dist(*heads[count : count + 2]), _ahead(heads[count:], kind)
         # The thigh of a lizard is level as well, but as long as its shin.
-        share = SHORT if kind == "LEG" and not chain.is_level(count) else 0.8
-        if not (size < share * after or parts[count] == "GIRDLE"):
+        ratio = SHORT if kind == "LEG" and not chain.is_level(count) else 0.8
+        if not (size < ratio * next_size or parts[count] == "GIRDLE"):
             break
         count += 1
     return count
 
 
 def _ahead(heads: Sequence[Vec], kind: str) -> float:
-    """Return the length of the bone after the first of some bones.
+    """Return the length of the bone after the first one.
 
-    An upper arm may be split in two, and either half is as long as a clavicle. If the first bone is
-    not in line with the next one, all those count that are.
+    An upper arm may be split into halves as long as a clavicle. If the first bone isn't in line
+    with the next, all bones in line with that one are added up.
     """
     least = NO_LENGTH * sum([dist(a, b) for a, b in pairwise(heads)])
-    ways = [sub(b, a) for a, b in pairwise(heads)]
-    first = unit(ways[0]) if length(ways[0]) > least else None
+    vectors = [sub(b, a) for a, b in pairwise(heads)]
+    first = unit(vectors[0]) if length(vectors[0]) > least else None
     line: Vec | None = None
     size = 0.0
-    for way in ways[1:]:
-        direction = unit(way) if length(way) > least else None
+    for vector in vectors[1:]:
+        direction = unit(vector) if length(vector) > least else None
         if line is not None and direction is not None:
             is_one = kind == "LEG" or (first is not None and dot(first, line) >= IN_LINE)
             if is_one or dot(line, direction) < IN_LINE:
                 break
-        size += length(way)
+        size += length(vector)
         line = line or direction
     return size
 
 
 def _ankle(pair: Pair, chain: Chain, first: int, lower: int, otherwise: int) -> int:
-    """Return the index of the joint that is the ankle in a pose that stands.
+    """Return the index of the ankle, in a standing pose.
 
-    One foot of two may be lifted: that which tells more counts, if both are called alike.
+    One of two feet may be lifted: the one with more evidence decides, if their names match.
 
     Args:
         pair: Both chains.
-        chain: The chain that the leg is of.
+        chain: The chain of the leg.
         first: The index of the hip.
-        lower: The index of the shin by the names, or -1.
-        otherwise: The result if no joint can be.
+        lower: The index of the shin by name, or -1.
+        otherwise: The result if no joint qualifies.
     """
     joints = [
         k
@@ -346,9 +348,9 @@ def _ankle(pair: Pair, chain: Chain, first: int, lower: int, otherwise: int) -> 
 
 
 def _wrist(chain: Chain, first: int) -> int:
-    """Return the index of the hand without a name.
+    """Return the index of a hand without a name.
 
-    It is the first bone with several fingers, else the third one that does not twist.
+    It is the first bone with several fingers, or else the third that isn't a twist bone.
     """
     path, twists = chain.path, chain.figure.names.twists
     fingers = chain.fingers(first + 2)

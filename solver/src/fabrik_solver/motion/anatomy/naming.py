@@ -1,7 +1,7 @@
-"""What the names of bones say: which side they are on, and which part of the body they are.
+"""Reads bone names: the side of a bone, and the part of the body that it is.
 
-The words are those of game engines, capture systems, character generators and animators, with
-those of MikuMikuDance in Japanese. Numbers do not count.
+The words are those of game engines, capture systems, character generators and animators, and the
+Japanese words of MikuMikuDance. Numbers are ignored.
 """
 
 from __future__ import annotations
@@ -53,7 +53,7 @@ JAPANESE: Final = {
     "羽": "wing",
     "\uff29\uff2b": "ik",
 }
-"""Words of the names that MikuMikuDance gives to bones; the last one has full-width letters."""
+"""Words in MikuMikuDance's bone names; the last one has full-width letters."""
 
 COMPOUNDS: Final = {
     "upperarm": "upper arm",
@@ -88,7 +88,7 @@ COMPOUNDS: Final = {
     "hl": "hind l",
     "hr": "hind r",
 }
-"""Words that are written as one, or shortened."""
+"""Words that are joined or abbreviated."""
 
 GIRDLE: Final = {
     "buttock",
@@ -102,15 +102,15 @@ GIRDLE: Final = {
     "scapula",
     "shoulder",
 }
-"""Words in the names of bones between trunk and limb, if two bones that bend come after."""
+"""Words in the names of bones between trunk and limb, if two bending bones follow."""
 
 FACE: Final = {"chin", "face", "jaw", "nose"}
 END: Final = {"end", "nub", "tip"}
-"""Words that importers and exporters add to the name of a bone for one that marks where it ends."""
+"""Words that importers and exporters add to a bone's name to name a bone that marks its end."""
 
 TWIST: Final = {"part", "roll", "twist"}
 JOINT_AXES: Final = {"pitch", "yaw"}
-"""Words in the names of the joints of robots, of which each has one axis."""
+"""Words in the names of a robot's joints, each with one axis."""
 
 HAND: Final = {"hand", "wrist"}
 LEFTS: Final = {
@@ -159,7 +159,7 @@ TRUNK: Final = {
 
 UPPER: Final = {"u", "up", "upper"}
 LOWER: Final = {"low", "lower"}
-"""Words that tell the two bones of a limb apart, beside ``arm`` or ``leg``."""
+"""Words that distinguish the two bones of a limb, beside ``arm`` or ``leg``."""
 
 OTHER: Final = {
     "accessory",
@@ -219,7 +219,7 @@ OTHER: Final = {
     "wing",
     "wire",
 }
-"""Words in the names of what is neither trunk nor limb."""
+"""Words in the names of bones that are neither trunk nor limb."""
 
 PARTS: Final = (
     ("TOE", {"ball", "claw", "metatarsal", "metatarsals", "toe"}),
@@ -246,16 +246,16 @@ PARTS: Final = (
     ("FOREARM", {"elbow", "forearm", "radius", "ulna"}),
     ("UPPER_ARM", {"humerus"}),
 )
-"""The parts of limbs with their words; the first one that has a word of a name is its part."""
+"""The parts of limbs with their words; the first part with a word of the name applies."""
 
 FRONT_OR_HIND: Final = {"back", "fore", "front", "hind", "mid", "middle", "rear"}
-"""Words that tell the legs of an animal apart."""
+"""Words that distinguish the legs of an animal."""
 
 NO_DIGIT: Final = {"arm": "claw"} | dict.fromkeys(
     ("coxa", "femur", "leg", "tarsus", "thigh", "tibia"), "middle"
 )
-"""Words beside which another one tells which limb it is: the middle leg of an insect has no middle
-finger, and the arm of a crab that bears its claw is no toe."""
+"""Words with which another word doesn't mean a finger or toe: the middle leg of an insect has no
+middle finger, and the claw arm of a crab is not a toe."""
 
 LEG_PARTS: Final = {"FOOT", "LEG", "SHIN", "THIGH", "TOE"}
 ARM_PARTS: Final = {"ARM", "FINGER", "FOREARM", "HAND", "UPPER_ARM"}
@@ -266,29 +266,29 @@ WORDS: Final = re.compile(
 )
 
 KNOWN: Final = {"arm", "leg", *TRUNK, *COMPOUNDS}.union(*(words for _, words in PARTS))
-"""Words before which a single ``l`` or ``r`` is a side, as in ``lknee``."""
+"""Words that may follow a single ``l`` or ``r`` for the side, as in ``lknee``."""
 
 
 @cache
 def words_of(name: str) -> tuple[str, ...]:
-    """Return the words of a bone's name, in lower case, without numbers; Japanese in English.
+    """Return the words of a bone's name in lower case, without numbers; Japanese as English.
 
     A prefix that ends in a colon is ignored.
     """
     parts: list[str] = []
     words: list[str] = WORDS.findall(name.rpartition(":")[2])
     for word in words:
-        known, twist = _without_twist(JAPANESE.get(word, word.lower()))
-        if known[0] in "lr" and known[1:] in KNOWN and known not in KNOWN:
-            parts.append(known[0])
-            known = known[1:]
-        parts += (*COMPOUNDS.get(known, known).split(), *twist)
+        plain, twist = _without_twist(JAPANESE.get(word, word.lower()))
+        if plain[0] in "lr" and plain[1:] in KNOWN and plain not in KNOWN:
+            parts.append(plain[0])
+            plain = plain[1:]
+        parts += (*COMPOUNDS.get(plain, plain).split(), *twist)
     return tuple(parts)
 
 
 @cache
 def _without_twist(word: str) -> tuple[str, tuple[str, ...]]:
-    """Split a word such as ``forearmtwist`` into the limb and the word for a twist, if any."""
+    """Split a word such as ``forearmtwist`` into the limb and the twist word, if any."""
     for twist in TWIST:
         stem = word.replace(twist, "")
         if stem in KNOWN or (stem[:1] in ("l", "r") and stem[1:] in KNOWN):
@@ -297,35 +297,35 @@ def _without_twist(word: str) -> tuple[str, tuple[str, ...]]:
 
 
 def side_of(name: str) -> int:
-    """Return 1 for a name with a word for left, -1 for right, and 0 for neither or both."""
+    """Return the side of a name: 1 for left, -1 for right, 0 for neither or both."""
     return sum({SIDES[word] for word in words_of(name) if word in SIDES})
 
 
-def only_twists(words: Iterable[str], before: Iterable[str]) -> bool:
-    """Return whether a bone only twists what it is in, by the words of its name.
+def only_twists(words: Iterable[str], parent_words: Iterable[str]) -> bool:
+    """Return whether a bone is only a twist bone, by the words of its name.
 
-    After a joint that pitches or yaws, as robots have them, the one that rolls is a joint as well.
+    In robots, a roll joint after a pitch or yaw joint is a real joint.
 
     Args:
         words: The words of its name.
-        before: Those of its parent's.
+        parent_words: The words of its parent's name.
     """
-    return not TWIST.isdisjoint(words) and JOINT_AXES.isdisjoint(before)
+    return not TWIST.isdisjoint(words) and JOINT_AXES.isdisjoint(parent_words)
 
 
 @cache
 def part_of(words: tuple[str, ...]) -> str:
-    """Return the part of a limb that the words of a name tell, one of `PARTS` or a bone of a limb.
+    """Return the part of a limb that a name stands for: one of `PARTS` or a bone of a limb.
 
-    ``'ARM'`` and ``'LEG'`` may be the whole limb or either of its bones. ``'OTHER'`` is part of
-    no limb, and an empty string says nothing.
+    ``'ARM'`` and ``'LEG'`` may be the whole limb or either of its bones. ``'OTHER'`` isn't part of
+    a limb; an empty string means unknown.
     """
     word_set = set(words)
     if OTHER & word_set:
         return "OTHER"
     word_set -= {NO_DIGIT[word] for word in word_set if word in NO_DIGIT}
-    for part, known in PARTS:
-        if known & word_set:
+    for part, part_words in PARTS:
+        if part_words & word_set:
             return part
     if "leg" in word_set:
         return "THIGH" if UPPER & word_set else "SHIN" if LOWER & word_set else "LEG"

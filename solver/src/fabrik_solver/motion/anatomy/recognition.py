@@ -1,8 +1,8 @@
-"""Recognizing the anatomy of a skeleton: its facing direction, trunk, head, arms and legs.
+"""Recognizes the anatomy of a skeleton: its facing direction, trunk, head, arms and legs.
 
-The rest pose is looked at, or a frame of an animation if the rest pose is none. Sides and parts are
-recognized by names in the words of many programs, or else by symmetry and shape, so that any
-hierarchy will do. Z is up.
+It uses the rest pose, or a frame of an animation if the rest pose isn't a usable pose. Names in the
+words of many programs identify sides and parts, or else symmetry and shape do, so any hierarchy
+will do. Z is up.
 """
 
 from __future__ import annotations
@@ -26,30 +26,30 @@ from .limbs import Limb, is_hand, limbs_of, standing_ends, stiff_limbs
 from .naming import FACE
 
 LARGE_LIMB_MIN: Final = 0.25
-"""The least length of a limb that locates the trunk, as a fraction of the longest limb's: eyelids
+"""The minimum length of a limb that locates the trunk, as a fraction of the longest limb's: eyelids
 and lips are shorter."""
 
 SURE: Final = 0.85
-"""The sureness of a rest pose from which on no other pose is looked at."""
+"""The confidence in a rest pose from which on other poses aren't tried."""
 
 BETTER: Final = 0.15
-"""The least gain in sureness for which a frame is preferred to the rest pose."""
+"""The minimum gain in confidence for preferring a frame to the rest pose."""
 
 GOOD: Final = 0.9
-"""The sureness of a frame from which on no later one is looked at."""
+"""The confidence in a frame from which on later frames aren't tried."""
 
 BEHIND: Final = 0.2
-"""The sine of the angle to the vertical from which on a bone begins behind another one."""
+"""The sine of the angle from vertical from which on a bone begins behind another."""
 
 HANGING: Final = -0.3
-"""The sine of the pitch from hips to head below which a figure does not stand."""
+"""The sine of the pitch from hips to head below which a figure doesn't stand."""
 
 THICKEST_SOLE: Final = 0.3
-"""How high above the floor the lowest joint of feet may rest, in lengths of a leg: ankles of people
-are at about a tenth, those of figures with short legs and thick shoes are higher."""
+"""The largest height above the floor of the lowest foot joint at rest, in leg lengths. Ankles of
+people are at about a tenth; with short legs and thick shoes they are higher."""
 
 KNOWLEDGE: Final = {"NAMES": 1.0, "AXIS": 0.9, "SHAPE": 0.8}
-"""How sure the sides are by what tells them."""
+"""The confidence in the sides, by evidence."""
 
 
 class Anatomy(NamedTuple):
@@ -59,19 +59,19 @@ class Anatomy(NamedTuple):
         left: The horizontal unit vector to the left.
         front: The horizontal unit vector that it faces.
         height: The distance from the lowest to the highest joint of the body.
-        hips: The bone that carries the legs; -1 if there is none.
-        spine: The bones from where legs and head branch to the head, parents first.
-        head: The head; -1 if there is none.
+        hips: The bone that carries the legs; -1 for none.
+        spine: The bones from the branch of the legs to the head, parents first.
+        head: The head; -1 for none.
         limbs: The arms and legs in pairs, from top to bottom and from left to right.
-        pose: The index of the pose that was looked at, in which all directions are; -1 for rest.
-        evidence: What tells the sides: ``'NAMES'``, ``'AXIS'`` of a symmetric pose, ``'SHAPE'`` of
-            the chains, or empty.
-        sureness: How sure all of it is, from 0 to 1: 1 for a whole figure that stands upright, and
-            whose sides have names.
-        standing: The ends of chains that stand on the ground beside the legs, and are none of them.
-        stiff: The arms and legs by their names that are one bone, and cannot bend.
-        hands: The hands whose fingers are limbs themselves, as no arm that bends carries them.
-        has_wings: Whether it has wings by their names, which may be all the arms there are.
+        pose: The index of the pose used, to which all directions belong; -1 for the rest pose.
+        evidence: The evidence for the sides: ``'NAMES'``, ``'AXIS'`` of a symmetric pose,
+            ``'SHAPE'`` of the chains, or empty.
+        sureness: The confidence in the result, from 0 to 1: 1 for a whole upright figure whose
+            sides have names.
+        standing: The ends of other chains that stand on the ground beside the legs.
+        stiff: The arms and legs, by name, of a single bone, which can't bend.
+        hands: The hands that aren't on an arm that bends, so their fingers may be limbs.
+        has_wings: Whether it has wings by name, perhaps instead of arms.
     """
 
     left: Vec
@@ -90,10 +90,10 @@ class Anatomy(NamedTuple):
     has_wings: bool = False
 
     def missing(self) -> list[str]:
-        """Return what a body has and this one lacks.
+        """Return the parts of a body that are missing.
 
         ``'LEGS'``, ``'ARMS'`` (if there is only one pair of limbs and no wings), ``'HEAD'``, and
-        ``'FEET'`` or ``'HANDS'`` if limbs end without them. Limbs that cannot bend are not missing.
+        ``'FEET'`` or ``'HANDS'`` if limbs end without them. Limbs that can't bend aren't missing.
         """
         kinds = [limb.kind for limb in self.limbs]
         stiff = {(limb.kind, limb.side) for limb in self.stiff}
@@ -114,9 +114,9 @@ def recognize(bones: Sequence[RestBone], poses: Iterable[Sequence[Vec]] = ()) ->
 
     Args:
         bones: The bones, parents first.
-        poses: The heads of the bones at frames of an animation, in the same space. They are looked
-            at, up to the first good one, if the rest pose is not that of a whole figure that
-            stands, and the best one is preferred if it is better.
+        poses: The heads of the bones at frames of an animation, in the same space. If the rest pose
+            doesn't show a whole standing figure, they are tried up to the first good one. The best
+            of them is used if it is better.
     """
     names, body = Names(bones), body_bones(bones)
     best = _recognize(Figure(bones, names, body, [bone.head for bone in bones]))
@@ -135,14 +135,14 @@ def recognize(bones: Sequence[RestBone], poses: Iterable[Sequence[Vec]] = ()) ->
 def floor_below(joints: Iterable[float], ends: Iterable[float], leg: float) -> float:
     """Return the height of the floor on which a character stands at rest.
 
-    It is that of its origin, 0, if its feet are right above that, else of their lowest point. Where
-    their last bones end does not matter for the first, as files do not store it, and those who
-    import them have to guess.
+    It is 0, the height of the origin, if the feet are just above it; otherwise it is the height of
+    their lowest point. The first test ignores the ends of last bones: files don't store them, so
+    importers guess them.
 
     Args:
-        joints: The heights of the joints of its feet; at least one.
-        ends: The heights of the ends of their last bones, as far as these may be parts of feet.
-        leg: The length of its legs.
+        joints: The heights of the joints of the feet; at least one.
+        ends: The heights of the ends of their last bones, if these may be parts of feet.
+        leg: The length of the legs.
     """
     low = min(joints)
     return 0.0 if 0.0 <= low <= THICKEST_SOLE * leg else min([low, *ends])
@@ -182,20 +182,20 @@ def _recognize(figure: Figure) -> Anatomy:
 
 
 def facing(figure: Figure) -> Figure:
-    """Have a figure face where its feet point, if names don't tell left and right; return it."""
+    """Face a figure where its feet point, if names don't show left and right; return it."""
     if figure.evidence in ("AXIS", "SHAPE"):
         figure.face(_toes(figure.heads, limbs_of(figure)))
     return figure
 
 
 def _is_of_limb(figure: Figure, bone: int, limbs: Sequence[Limb]) -> bool:
-    """Return whether a bone is a part of a limb, or hangs on it."""
+    """Return whether a bone is part of a limb or below it."""
     above = {*figure.ancestry(bone)}
     return any(not above.isdisjoint((*limb.bones, limb.end)) for limb in limbs)
 
 
 def _sureness(figure: Figure, anatomy: Anatomy) -> float:
-    """Return how sure it is that a pose shows a figure, and that it has these parts."""
+    """Return the confidence that a pose shows a figure, and that it has these parts."""
     legs = [_down(figure, limb) for limb in anatomy.limbs if limb.kind == "LEG"]
     rise = _rise_of_head(figure, anatomy)
     if not legs or (rise < HANGING and len(legs) < 4):  # An animal may lower its head.
@@ -209,24 +209,26 @@ def _sureness(figure: Figure, anatomy: Anatomy) -> float:
 
 
 def _rise_of_head(figure: Figure, anatomy: Anatomy) -> float:
-    """Return the sine of the pitch from hips to head; 1 if there are none."""
+    """Return the sine of the pitch from hips to head; 1 without these."""
     if anatomy.head < 0 or anatomy.hips < 0:
         return 1.0
-    way = sub(figure.heads[anatomy.head], figure.heads[anatomy.hips])
-    return way[2] / (length(way) or 1.0)
+    direction = sub(figure.heads[anatomy.head], figure.heads[anatomy.hips])
+    return direction[2] / (length(direction) or 1.0)
 
 
 def _apart(figure: Figure, anatomy: Anatomy) -> float:
-    """Return the share of the limbs on the left that begin to the left of their twins."""
+    """Return the fraction of left limbs that begin to the left of their twins."""
     heads = figure.heads
     rights = {limb[:1] + limb[2:3]: limb for limb in anatomy.limbs if limb.side < 0}
-    ways = [
+    separations = [
         sub(_root(heads, limb), _root(heads, rights[limb[:1] + limb[2:3]]))
         for limb in anatomy.limbs
         if limb.side > 0
     ]
     least = 0.01 * anatomy.height
-    return sum([dot(way, anatomy.left) > least for way in ways]) / len(ways)
+    return sum([dot(separation, anatomy.left) > least for separation in separations]) / len(
+        separations
+    )
 
 
 def _root(heads: Sequence[Vec], limb: Limb) -> Vec:
@@ -237,15 +239,15 @@ def _down(figure: Figure, leg: Limb) -> float:
     """Return the cosine of the angle between a leg and the direction down."""
     last = leg.bones[-1]
     end = figure.heads[leg.end if leg.end >= 0 else last]
-    way = sub(figure.tips.get(last, end), _root(figure.heads, leg))
-    return -way[2] / (length(way) or 1.0)
+    direction = sub(figure.tips.get(last, end), _root(figure.heads, leg))
+    return -direction[2] / (length(direction) or 1.0)
 
 
 def _head(figure: Figure, limbs: Sequence[Limb]) -> int:
-    """Return the head: the first bone of that name, else the end of the trunk beyond the arms.
+    """Return the head: the first bone with that name, or else the end of the trunk beyond the arms.
 
-    Bones at or beside the head of that bone are those of the face, as two that carry nothing. What
-    the face carries, such as brows and temples, is no arm.
+    Bones at or beside the head of that bone belong to the face; so do two bones without children.
+    Limbs on the face, such as brows and temples, aren't arms.
     """
     named = _called_head(figure)
     if named >= 0:
@@ -256,38 +258,38 @@ def _head(figure: Figure, limbs: Sequence[Limb]) -> int:
     bone = _foremost(figure, borne)
     first = bone
     while bone >= 0 and (ahead := _ahead(figure, bone, first)):
-        after = max(ahead, key=figure.count)
-        if bone != first and _bears_face(figure, bone, after):
+        successor = max(ahead, key=figure.count)
+        if bone != first and _bears_face(figure, bone, successor):
             break
-        bone = after
+        bone = successor
     return bone if bone != first else -1
 
 
 def _called_head(figure: Figure) -> int:
-    """Return the first bone of the trunk that is called head; -1 if none is."""
+    """Return the first bone of the trunk named as a head; -1 for none."""
     trunk = [i for i in figure.body if figure.side[i] == 0]
     named = [i for i in trunk if "head" in figure.names.words[i]]
     return min(named, key=lambda i: len(figure.ancestry(i)), default=-1)
 
 
-def _bears_face(figure: Figure, bone: int, after: int) -> bool:
-    """Return whether what a bone carries is a face: some of it ends there, is aside, or is near."""
+def _bears_face(figure: Figure, bone: int, successor: int) -> bool:
+    """Return whether a bone carries a face: children that end there, are to a side, or near."""
     beside = figure.children[bone]
     leaves = [i for i in beside if not figure.children[i]]
     near = 0.5 * SYMMETRY_TOLERANCE * figure.height
-    is_near = dist(figure.heads[bone], figure.heads[after]) <= near
+    is_near = dist(figure.heads[bone], figure.heads[successor]) <= near
     return is_near or len(leaves) > 1 or any(figure.side[i] != 0 for i in beside)
 
 
 def _hindmost(figure: Figure, trunk: Sequence[int]) -> int:
-    """Return the first of some bones of a trunk, the lowest and hindmost of several pieces."""
+    """Return the first of some trunk bones; of several pieces, the lowest and hindmost."""
     lines = [figure.ancestry(i)[:-1] for i in trunk]
     tops = [i for i, line in zip(trunk, lines, strict=True) if not {*line} & {*trunk}]
     return min(tops, key=lambda i: _rise(figure, i), default=-1)
 
 
 def _foremost(figure: Figure, trunk: Sequence[int]) -> int:
-    """Return the last of some bones of a trunk, the highest and foremost of several pieces."""
+    """Return the last of some trunk bones; of several pieces, the highest and foremost."""
     above = {bone for i in trunk for bone in figure.ancestry(i)[:-1]}
     return max({*trunk} - above, key=lambda i: _rise(figure, i), default=-1)
 
@@ -298,15 +300,15 @@ def _rise(figure: Figure, bone: int) -> float:
 
 
 def _ahead(figure: Figure, bone: int, first: int) -> list[int]:
-    """Return the children of a bone that may lead to the head, or be it.
+    """Return the children of a bone that may be the head or lead to it.
 
-    A tail leads behind; hair and capes begin behind what bears them, and end behind and below; the
-    only arm of a figure leads aside.
+    A tail leads backward. Hair and capes begin behind the bone that carries them, and end behind
+    and below it. A figure's only arm leads sideways.
 
     Args:
         figure: The figure.
         bone: The bone.
-        first: The bone of the trunk from which on the head is looked for.
+        first: The bone of the trunk at which the search for the head starts.
     """
     heads, front, children = figure.heads, figure.front, _trunk_beyond(figure, bone)
     ends = {i: sub(heads[figure.line(i)[-1]], heads[bone]) for i in children}
@@ -321,38 +323,38 @@ def _ahead(figure: Figure, bone: int, first: int) -> list[int]:
 
 
 def _ahead_of_chest(steps: dict[int, Vec], ends: dict[int, Vec], front: Vec) -> list[int]:
-    """Return what leads ahead, else what begins above or below what bears the arms."""
+    """Return the bones that lead ahead, or else those that begin above or below the chest."""
     ahead = [i for i, end in ends.items() if dot(end, front) >= 0.0]
     return ahead or [i for i, step in steps.items() if _is_steep(step, front)]
 
 
 def _begins_high(steps: dict[int, Vec], bones: set[int]) -> bool:
-    """Return whether any of some bones begins above what bears it."""
+    """Return whether any of some bones begins above its parent."""
     return any(steps[i][2] > 0.0 for i in bones)
 
 
 def _is_steep(step: Vec, front: Vec) -> bool:
-    """Return whether a step leads up or down at least as far as behind."""
+    """Return whether a step leads up or down at least as far as backward."""
     return -dot(step, front) <= abs(step[2])
 
 
 def _onward(ends: dict[int, Vec], on: Vec, left: Vec) -> list[int]:
-    """Return which ends are farther on than aside."""
+    """Return the bones whose ends are farther ahead than sideways."""
     return [i for i, end in ends.items() if dot(end, on) >= abs(dot(end, left))]
 
 
 def _is_behind(step: Vec, end: Vec, front: Vec) -> bool:
-    """Return whether what begins at a step and leads to an end is hair or a cape."""
+    """Return whether a chain with this first step and end is hair or a cape."""
     leads_behind = end[2] < 0.0 and dot(end, front) < 0.0
     return leads_behind and dot(step, front) < -BEHIND * length(step)
 
 
 def _trunk_beyond(figure: Figure, bone: int) -> list[int]:
-    """Return the children of a bone that belong to the trunk, without those of the face.
+    """Return the children of a bone that belong to the trunk, without the face.
 
-    Nor does what is none by its name: a tail may rise ahead like that of a scorpion, and what marks
-    where a bone ends is that one's. Where markers of a capture are all that there is of a head, the
-    nose is it.
+    Bones that aren't the trunk's by name are left out too: a tail may rise ahead like a scorpion's.
+    So are bones that mark the end of another. If a capture's markers are all there is of a head,
+    the nose is the head.
     """
     names = figure.names
     trunk = [
@@ -367,7 +369,7 @@ def _trunk_beyond(figure: Figure, bone: int) -> list[int]:
 
 
 def _is_of_face(figure: Figure, bone: int) -> bool:
-    """Return whether a bone, or one above it, is a part of the face."""
+    """Return whether a bone, or one above it, is part of the face."""
     return any(FACE & set(figure.names.words[i]) for i in figure.ancestry(bone))
 
 
