@@ -121,7 +121,7 @@ def after_evaluation(runs: Runs, early: Early, done: Update) -> bool:
         done = done._replace(updates=Updates(done.depsgraph))
         affected = affected._replace(update=done, new=set(affected.evaluated))
     may_differ = done.is_undo or done.has_others or not was_tried
-    stale = _newly_driven(affected, early)
+    stale = _newly_driven(affected, early) if runs.plan.lookahead.driving else set()
     right = set() if may_differ else _confirmed(affected, solved) - stale
     wrong = _wrong(affected, right, differing)
     changed: set[int] = _read_and_solve(affected, wrong) if wrong else set()
