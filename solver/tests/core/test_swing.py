@@ -64,11 +64,14 @@ def test_the_leg_stays_in_the_plane_in_which_it_bends(target: Vec) -> None:
     assert dot(sub(joints[1], LEG[0]), bend) > 0.0
 
 
+@pytest.mark.parametrize("swing", [0.0, 1.0])
 @given(places, st.floats(0.0, 2.0 * math.pi), st.floats(-1.0, 1.0))
-def test_no_knee_moves_much_faster_than_its_foot(target: Vec, angle: float, rise: float) -> None:
-    """Dragged without a swing, knees of this leg move up to 15 times as fast as the foot."""
+def test_no_knee_moves_much_faster_than_its_foot(
+    swing: float, target: Vec, angle: float, rise: float
+) -> None:
+    """Dragged by iterations, knees of this leg move up to 15 times as fast as the foot."""
     step = scaled(unit((math.cos(angle), math.sin(angle), rise)) or (1.0, 0.0, 0.0), 1e-3)
-    here, there = swung(target), swung(add(target, step))
+    here, there = swung(target, swing), swung(add(target, step), swing)
     assert max(map(math.dist, here, there)) <= 2.5e-3
 
 
@@ -88,18 +91,8 @@ def test_a_leg_folds_the_same_way_however_near_its_foot_comes() -> None:
         assert max(map(math.dist, here, there)) <= 2.5 * step
 
 
-def test_without_a_swing_knees_jump() -> None:
-    """Or there would be nothing to mend."""
-    worst = 0.0
-    for i in range(200):
-        path = [around(0.01 * i + e, 0.05, 0.4 * SIZE) for e in (0.0, 1e-3)]
-        here, there = (swung(place, 0.0) for place in path)
-        worst = max(worst, max(map(math.dist, here, there)) / math.dist(*path))
-    assert worst > 2.5
-
-
 def test_a_part_of_the_swing_is_between() -> None:
-    target = around(1.0, -0.2, 0.6 * SIZE)
+    target = around(1.0, -0.2, 0.4 * SIZE)
     none, some, whole = (swung(target, swing) for swing in (0.0, 0.5, 1.0))
     assert math.dist(some[1], none[1]) > 1e-3
     assert math.dist(some[1], whole[1]) > 1e-3
