@@ -197,7 +197,7 @@ def bow(
     joints: list[Joint],
     axis: Vec,
     keep: float,
-    span: float,
+    target: Vec,
     side: Vec,
     folds: Sequence[int] = (),
 ) -> None:
@@ -205,34 +205,40 @@ def bow(
 
     No iteration can bend a straight chain with a target on its axis, and near the axis rounding
     would choose the side. So a straight chain starts as an arc of equal bends to ``side``, or as a
-    zigzag if its joints fold both ways, with its ends ``span`` apart. The less straight the
+    zigzag if its joints fold both ways. The chord is the target's distance. The less straight the
     chain and the nearer the target to its tip, the more of the input pose is kept, for continuity.
     """
     if keep >= 1.0:
         return
-    on_arc = arc(sizes_of(joints), axis, side, span, folds)
+    on_arc = arc(sizes_of(joints), axis, side, length(target), folds)
     for i, joint in enumerate(joints):
         joint.move(mix(on_arc[i], joint.at(), keep))
     set_lengths(joints)
 
 
 def curl_to(
-    joints: list[Joint], axis: Vec, span: float, folds: Sequence[int] = (), hinge: Vec = ORIGIN
+    joints: list[Joint],
+    axis: Vec,
+    span: float,
+    folds: Sequence[int] = (),
+    hinge: Vec = ORIGIN,
+    lean: Vec = ORIGIN,
 ) -> None:
     """Bend a chain until its ends are about ``span`` apart, sharing the bend among all joints.
 
     Args:
-        joints: From the origin on, bent at least a little. The tip stays near the axis.
+        joints: From the origin on. The tip stays near the axis.
         axis: The unit vector from the root to the tip.
         span: How far apart its ends should be, in chain lengths.
         folds: How the joints flex in a limb that bends to both sides (see `RestBend`); they all
             bend by the same angle.
         hinge: See `curl`. It counts as far as the bend is new.
+        lean: The rotation vector by which each joint of a straight chain starts to bend.
     """
     half, posed = half_turn(span), half_turn(length(joints[-1].at()))
     if half > posed > 0.0:
         hinge = scaled(hinge, 1.0 - posed / half)
-    curl(joints, axis, half - posed, folds, hinge if half > posed else ORIGIN)
+    curl(joints, axis, half - posed, folds, hinge if half > posed else ORIGIN, lean)
 
 
 def curl(
@@ -241,6 +247,7 @@ def curl(
     further: float,
     folds: Sequence[int] = (),
     hinge: Vec = ORIGIN,
+    lean: Vec = ORIGIN,
 ) -> None:
     """Bend a chain further, sharing the bend among all joints.
 
@@ -258,36 +265,31 @@ def curl(
         further: Half the angle by which an equally long arc would turn further, in radians.
         folds: See `curl_to`.
         hinge: The axis about which the joints bend, from 0 to 1 long; the rest is their own bend.
+        lean: See `curl_to`.
     """
-    turns, mean, per_joint, variance, moments = _curling(joints, axis, folds)
-    count = len(turns)
-    middle = 0.5 * (count - 1)
+    turns, mean, per_joint, variance, moments = _curling(joints, axis, folds, lean)
     own = 0.5 * further / max(sqrt(3.0 * variance), STRAIGHT)
-    even = apart = 0.0
     share = length(hinge)
     if share > 0.0:
-        moment, first, second = moments
         hinge = scaled(hinge, 1.0 / share)
+        moment, first, second = moments
         spread = second - first * first
         alike = dot(moment, hinge) / sqrt(max(spread * variance, 1e-30))
         rest = 1.0 - share
         both = sqrt(max(0.0, rest * rest + share * share + 2.0 * alike * share * rest))
         bent = eased(both / OPPOSITE)
         ratio = bent / both if both > 0.0 else 0.0
-        own *= ratio * rest
         even = 0.5 * further * ratio * share / sqrt(3.0 * spread)
-        square = (count * count - 1) / 12.0
-        half_apart = 0.25 * (count - count % 2 / count)
-        apart = 0.5 * further * sqrt(max(0.0, 1.0 - bent * bent))
-        apart /= sqrt(3.0 * (square - half_apart * half_apart))
-        constant = even * first + apart * half_apart
-        mean = add(scaled(mean, own), scaled(hinge, constant))
+        own *= ratio * rest
+        mean = add(scaled(mean, own), scaled(hinge, even * first))
         per_joint = add(scaled(per_joint, own), scaled(hinge, even))
+        halves = 0.5 * further * sqrt(max(0.0, 1.0 - bent * bent))
+        turns = _with_halves(turns, own, scaled(hinge, halves))
+        own = 1.0
     else:
         mean, per_joint = scaled(mean, own), scaled(per_joint, own)
     mx, my, mz = mean
     hx, hy, hz = per_joint
-    sx, sy, sz = scaled(hinge, apart)
     x = y = z = ox = oy = oz = 0.0
     for i, (vx, vy, vz) in enumerate(turns):
         joint = joints[i + 1]
@@ -300,10 +302,9 @@ def curl(
         ox = jx
         oy = jy
         oz = jz
-        off = abs(i - middle)
-        vx = own * vx + i * hx + off * sx - mx
-        vy = own * vy + i * hy + off * sy - my
-        vz = own * vz + i * hz + off * sz - mz
+        vx = own * vx + i * hx - mx
+        vy = own * vy + i * hy - my
+        vz = own * vz + i * hz - mz
         half = sqrt(vx * vx + vy * vy + vz * vz)
         # As `rotate` by the quaternion (w, v): both times √2, which saves a factor of 2.
         ratio = ROOT_2 * (sin(half) / half if half > 1e-9 else 1.0)
@@ -322,8 +323,24 @@ def curl(
         joint.z = z
 
 
+def _with_halves(turns: list[Vec], own: float, vector: Vec) -> list[Vec]:
+    """Return rotation vectors times ``own``, and more that bend a chain's halves opposite ways.
+
+    The vectors to add have no mean, and a third of the square of ``vector`` as their variance.
+    """
+    count = len(turns)
+    mean = 0.25 * (count - count % 2 / count)
+    factor = 1.0 / sqrt((count * count - 1) / 4.0 - 3.0 * mean * mean)
+    x, y, z = scaled(vector, factor)
+    halves: list[Vec] = []
+    for i, (vx, vy, vz) in enumerate(turns):
+        off = abs(i - 0.5 * (count - 1)) - mean
+        halves.append((own * vx + x * off, own * vy + y * off, own * vz + z * off))
+    return halves
+
+
 def _curling(
-    joints: list[Joint], axis: Vec, folds: Sequence[int]
+    joints: list[Joint], axis: Vec, folds: Sequence[int], lean: Vec
 ) -> tuple[list[Vec], Vec, Vec, float, tuple[Vec, float, float]]:
     """Return how the bones rotate when a chain curls with its tip near the axis.
 
@@ -360,7 +377,7 @@ def _curling(
         first += weight
         second += count * weight
     # Each joint also bends by the mean of all, and each bone rotates by the sum before it.
-    hx, hy, hz = x / count, y / count, z / count
+    hx, hy, hz = x / count + lean[0], y / count + lean[1], z / count + lean[2]
     square += 2.0 * (hx * kx + hy * ky + hz * kz) + second * (hx * hx + hy * hy + hz * hz)
     mx += first * hx
     my += first * hy

@@ -9,6 +9,7 @@ from .bend import (
     CLEAR,
     LIMB,
     NEARLY_STRAIGHT,
+    STRAIGHT,
     Swivel,
     bow,
     curl_to,
@@ -69,9 +70,6 @@ STEPS: Final = 60
 
 SWUNG: Final = 0.6
 """The distance of a target, in chain lengths, from which on a chain swings toward it fully."""
-
-SLIGHTLY: Final = 0.9999
-"""The most that remains of a straight chain's span where its joints then share their bend."""
 
 STRAIGHT_ENOUGH: Final = 1e-15
 """How near to full reach, in chain lengths, a chain is solved as straight."""
@@ -147,11 +145,12 @@ def solve(
         side = rotate(turn, side)
         least = 0.0 if soft_pole is None or bones > LIMB else goal.pole_weight
         side = _hinted(joints, chain, axis, side, (soft_pole, least), distance)
-        span = max(distance, SLIGHTLY) if bends_anywhere else distance
-        _bend_to_side(joints, chain, axis, side, keep, target, span, near_enough, least)
+        bowed = 1.0 if bends_anywhere else keep
+        _bend_to_side(joints, chain, axis, side, bowed, target, near_enough, least)
         gap = length(sub(joints[-1].at(), target))
         if method.shares and bones > 2 and gap > min(tolerance, EXACT):
-            curl_to(joints, axis, distance, chain.folds, hinge)
+            lean = scaled(cross(side, axis), STRAIGHT * (1.0 - keep)) if bowed > keep else ORIGIN
+            curl_to(joints, axis, distance, chain.folds, hinge, lean)
         used = method.reach(joints, target, chain, swing_factor, iterations, tolerance)
         swivel = _swivel_of_solved(joints, chain, axis, turn, goal, pole, swivel)
     normal = cross(axis, bend) if normal == ORIGIN or bones < 3 else rotate(turn, normal)
@@ -217,21 +216,19 @@ def _bend_to_side(
     side: Vec,
     keep: float,
     target: Vec,
-    bowed_span: float,
     near_enough: float,
     least: float,
 ) -> None:
     """Bend a straight chain to its side, and turn a limb with an unclear pose to that side.
 
-    With a soft pole, the limb turns at least by the fraction ``least``. A straight chain
-    bends until its ends are ``bowed_span`` apart.
+    With a soft pole, the limb turns at least by the fraction ``least``.
     """
     if keep < 1.0:
         gap = length(sub(target, joints[-1].at()))
         # The bend grows with the root of the tip's distance from full reach.
         blend_distance = near_enough + KEPT * keep * keep
         departure = (gap / blend_distance) ** 2
-        bow(joints, axis, max(keep, 1.0 - departure), bowed_span, side, chain.folds)
+        bow(joints, axis, max(keep, 1.0 - departure), target, side, chain.folds)
     new_bend = 0.0
     if chain.is_known:
         span, target_span = length(joints[-1].at()) / chain.outer, length(target) / chain.outer

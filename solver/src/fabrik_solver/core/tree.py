@@ -263,7 +263,7 @@ def _bow_branch(
     side = side_of([bend], chain.axis)
     goal = mix(tip, bent, urge)
     keep = max(chain.aside / STRAIGHT, 1.0 - length(sub(goal, tip)) / STRAIGHT**2)
-    bow(joints, chain.axis, keep, length(goal), side)
+    bow(joints, chain.axis, keep, goal, side)
     for i, joint in zip(path, joints[1:], strict=True):
         nodes[i].ends[0].at = add(chain.root, scaled(joint.at(), chain.scale))
 
