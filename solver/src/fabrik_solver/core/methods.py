@@ -163,7 +163,7 @@ METHODS: tuple[Method, ...] = (
         "FABRIK",
         0,
         "FABRIK",
-        "Iterate forward and backward along the chain. Suited to chains of any length",
+        "Bend all joints alike toward the target. Suited to chains of any length",
         _shared_and_landed,
         shares=True,
     ),
