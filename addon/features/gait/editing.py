@@ -112,7 +112,7 @@ def add_gait(armature: bpy.types.Object, tips: Sequence[str]) -> AddedGait:
     if len(legs) < 2:
         raise ProblemError(_why_too_few(armature, body, bool(tips)))
     switches = {leg.switch for leg in legs} - {""}
-    bone = _carrier(rig, legs, body.rig.carried(body) if switches else [])
+    bone = _carrier(rig, body, legs)
     fabrik = settings(armature)
     constraint_count, shown = len(fabrik.constraints), fabrik.active_index
     made: list[bpy.types.Object] = []
@@ -234,17 +234,10 @@ def _chosen(rig: Skeleton, tips: Sequence[str]) -> list[_NewLeg]:
     return legs
 
 
-def _carrier(rig: Skeleton, legs: Sequence[_NewLeg], trunk: Sequence[str]) -> int:
-    """Return the lowest bone that carries the body and can be moved; -1 without one.
-
-    Args:
-        rig: The armature.
-        legs: The legs.
-        trunk: Other bones that it has to carry.
-    """
-    paths = [rig.chain_up(rig.index[bone])[:-1] for bone in trunk]
-    above = rig.trunk_above([leg.bones[0] for leg in legs])
-    shared = [bone for bone in above if all(bone in path for path in paths)]
+def _carrier(rig: Skeleton, body: Body, legs: Sequence[_NewLeg]) -> int:
+    """Return the lowest bone that carries the body and can be moved; -1 without one."""
+    carriers = body.carriers_of([rig.names[leg.bones[0]] for leg in legs])
+    shared = [rig.index[name] for name in carriers]
     free = [bone for bone in shared if bone not in rig.connected or rig.parents[bone] < 0]
     return free[-1] if free else -1
 
