@@ -148,7 +148,7 @@ class FABRIK_OT_character_set_up(CharacterOperator, Asking, bpy.types.Operator):
             if is_new:
                 character.parts.clear()
             raise
-        self.severity = "WARNING" if result.problem or missing else "INFO"
+        self.severity = "WARNING" if result.problem or result.moved or missing else "INFO"
         text = msg(
             "Set up {listed}", listed=_listed([part.kind for part in character.parts if part.use])
         )
@@ -159,7 +159,15 @@ class FABRIK_OT_character_set_up(CharacterOperator, Asking, bpy.types.Operator):
                 frames=result.frames,
                 difference=difference,
             )
-        said = [result.problem, *result.notes, missing]
+        moved = ""
+        if result.moved:
+            moved = msg(
+                "“{bone}” moved farthest, by {distance} at frame {frame:.0f}: check the pose there",
+                bone=result.moved,
+                distance=length_text(context.scene, result.distance),
+                frame=result.moved_at,
+            )
+        said = [result.problem, moved, *result.notes, missing]
         return joined(". ", [text, *filter(None, said)])
 
     def draw_options(self, layout: Layout) -> None:
