@@ -305,15 +305,22 @@ class _Joint:
         """
         if not any(animation.clips_of(self.armature, everywhere) for everywhere in (False, True)):
             return None
-        clip, twin = _clip_of(self), self._twin
-        other = _clip_of(twin) if twin is not None else None
-        if twin is None or other is None or not other.tells:
+        clip, other = _clip_of(self), self._clip_of_twin()
+        if other is None or not other.tells:
             return clip
-        mirrored = self.to_bone_now(twin.from_bone_now(other.axis))
         if clip is None or not clip.is_bent:
-            return other._replace(axis=mirrored)
-        both = clip.axis.normalized() + mirrored.normalized()
+            return other
+        both = clip.axis.normalized() + other.axis.normalized()
         return clip if not clip.tells or both.length >= 2.0 * COHERENT else None
+
+    def _clip_of_twin(self) -> _Clip | None:
+        """Return how the joint of the other side moves, as if it were this one."""
+        twin = self._twin
+        clip = _clip_of(twin) if twin is not None else None
+        if twin is None or clip is None:
+            return None
+        mirrored = twin._mirrored(twin._axes_now() @ clip.axis)
+        return clip._replace(axis=self._axes_now().transposed() @ mirrored)
 
     @cached_property
     def _body(self) -> Body:
@@ -338,20 +345,13 @@ class _Joint:
         return _joint(self.armature, names[twins[0]], self.uses, None)
 
     def _axes_now(self) -> Any:
+        """The axes of the bone in the pose in which the body was looked at."""
         return self._body.matrix(self.rig.rest(self.bone)).to_3x3().normalized()
 
-    def from_bone_now(self, axis: Vector) -> Vector:
-        """Return an axis in its rest space as that of its mirror image, in armature space.
-
-        It is as in the pose in which the body was looked at.
-        """
-        axis = self._axes_now() @ axis
+    def _mirrored(self, axis: Vector) -> Vector:
+        """Return an axis of armature space as that of its mirror image."""
         across = self._body.turn @ Vector(self._body.anatomy.left)
         return 2.0 * axis.dot(across) * across - axis  # A rotation is mirrored the other way.
-
-    def to_bone_now(self, axis: Vector) -> Vector:
-        """Return an axis of armature space in its rest space, by the same pose."""
-        return self._axes_now().transposed() @ axis
 
     @property
     def bent(self) -> Vector | None:

@@ -77,6 +77,11 @@ class SetUpResult(NamedTuple):
     moved_at: float = 0.0
     distance: float = 0.0
 
+    @property
+    def is_off(self) -> bool:
+        """Whether the pose is not that from before."""
+        return bool(self.problem or self.moved)
+
 
 def set_up(armature: bpy.types.Object, options: Options) -> SetUpResult:
     """Add constraints, controls and limits to the used parts of a character not set up yet.
@@ -98,16 +103,30 @@ def set_up(armature: bpy.types.Object, options: Options) -> SetUpResult:
             states += switch_to_fk(armature, [part.bone for part in parts])
             ends = [node_of(armature, part.bone) for part in parts]
             frames = animated_frames(ends, parents, is_transform) if options.animation else []
-            span, size = _span(frames), body_of(armature, parts[0].bone).size
-            names, before = pose_bones(armature).keys(), _points_at(armature, span)
-            result = _build(armature, parts, options, span)
-            after = _points_at(armature, span, names)
-            return _with_farthest(result, armature, names, span, before, after, size)
+            return _measured(armature, parts, options, _span(frames))
         except BaseException:
             remove(armature)
             for state in states:
                 restore_switch(armature, state)
             raise
+
+
+def _measured(
+    armature: bpy.types.Object, parts: Sequence[FabrikPart], options: Options, span: Span
+) -> SetUpResult:
+    """Add everything, and return the result with the bone that moved farthest if that is seen."""
+    size, names = body_of(armature, parts[0].bone).size, pose_bones(armature).keys()
+    before = _points_at(armature, span)
+    result = _build(armature, parts, options, span)
+    farthest, frame, at = max(
+        (dist(a[k : k + 3], b[k : k + 3]), frame, k)
+        for frame, a, b in zip(span.frames, before, _points_at(armature, span, names), strict=True)
+        for k in range(0, len(a), 3)
+    )
+    if farthest <= SEEN * size:
+        return result
+    distance = farthest * armature.matrix_world.median_scale
+    return result._replace(moved=names[at // 6], moved_at=frame, distance=distance)
 
 
 def _build(
@@ -135,7 +154,7 @@ def _build(
     items = [settings(armature).constraints[cast(int, index_of(armature, part))] for part in parts]
     notes += native_limits_notes(armature, items)
     snapped = _snap(armature, parts, span)
-    frames = len(span.frames) if span.is_keyed else 0
+    frames = len(span.frames) * span.is_keyed
     return SetUpResult(frames, snapped.difference, snapped.problem, [*filter(None, notes)])
 
 
@@ -158,27 +177,6 @@ def _points(shown: bpy.types.Object, names: Sequence[str]) -> list[float]:
     columns = floats(bones, "head", 3), floats(bones, "tail", 3)
     index = map(bones.find, names) if names else range(len(bones))
     return [column[k] for i in index for column in columns for k in range(3 * i, 3 * i + 3)]
-
-
-def _with_farthest(
-    result: SetUpResult,
-    armature: bpy.types.Object,
-    names: Sequence[str],
-    span: Span,
-    before: Sequence[Sequence[float]],
-    after: Sequence[Sequence[float]],
-    size: float,
-) -> SetUpResult:
-    """Return a result with the bone that moved farthest, if it did by a visible share of `size`."""
-    farthest, frame, at = max(
-        (dist(a[k : k + 3], b[k : k + 3]), frame, k)
-        for frame, a, b in zip(span.frames, before, after, strict=True)
-        for k in range(0, len(a), 3)
-    )
-    if farthest <= SEEN * size:
-        return result
-    distance = farthest * armature.matrix_world.median_scale
-    return result._replace(moved=names[at // 6], moved_at=frame, distance=distance)
 
 
 def _use_bones(

@@ -273,6 +273,10 @@ class _Finder:
                 self._bend(kind, bone, 1.0, limb.side < 0)
         self._follow([*joints, limb.end, limb.toe if limb.kind == "LEG" else -1])
         roles.hinges.update(names[bone] for bone in joints[1:])
+        self._weigh(limb, joints)
+
+    def _weigh(self, limb: Limb, joints: Sequence[int]) -> None:
+        roles, names = self.roles, self.names
         shares: tuple[float, ...] = MASSES[limb.kind]  # type: ignore[assignment]
         whole = dict(zip(joints[:2], shares, strict=False))
         if limb.end >= 0:

@@ -13,56 +13,25 @@ from typing import Final, NamedTuple
 
 from ...core.vectors import ORIGIN, Vec, add, cross, dot, length, scaled, sub, sum_of, unit
 from .naming import END, FRONT_OR_HIND, NOT_BODY, SIDES, TRUNK, only_twists, part_of, words_of
+from .thresholds import (
+    ANKLE_MAX,
+    ASIDE,
+    FLAT,
+    NEAR,
+    NO_LENGTH,
+    SPRAWLING,
+    STEEP,
+    SYMMETRIC,
+    SYMMETRY_TOLERANCE,
+    TAIL_MIN,
+    TIPS_MIN,
+    UNLIKE,
+)
 
 # Not Final: mypyc would take such tuples for unset when they are used.
 UP: Vec = (0.0, 0.0, 1.0)
 LEFT: Vec = (1.0, 0.0, 0.0)
 """The left side of a figure that faces −Y, as Blender's characters do."""
-
-SYMMETRY_TOLERANCE: Final = 0.02
-"""The largest distance of a joint from the mirror image of its twin, relative to the height."""
-
-NO_LENGTH: Final = 1e-4
-"""The length of a bone without direction, as a fraction of its limb: two joints at one place."""
-
-SYMMETRIC: Final = 0.75
-"""The least share of the joints off the median plane that have a twin in a symmetric pose."""
-
-OFF_PLANE: Final = 0.002
-"""The least distance of a bone from the median plane if all bones of a side below it are beyond."""
-
-TWIN_TOLERANCE: Final = 0.12
-"""The largest difference in length of two chains that are twins by their shape, as a fraction."""
-
-ANKLE_MAX: Final = 0.4
-"""The largest height of an ankle, as a fraction of the hip's: the hock of a horse is lower, but no
-flat foot begins there."""
-
-FLAT: Final = 0.84
-"""The least ratio of run to rise of a flat foot: 40 degrees off vertical."""
-
-FOOT_MAX: Final = 0.2
-"""The height, as a fraction of the hip's, below which an ankle is."""
-
-SHORT: Final = 0.6
-"""The length of a bone as a fraction of another one's, below which it is not of the same limb: hips
-are shorter than thighs, and feet than shins."""
-
-TAIL_MIN: Final = 0.3
-"""The least length of a last bone whose tail is not guessed, as a fraction of its parent's."""
-
-TIPS_MIN: Final = 4
-"""The least number of tails that tell where legs without feet stand: importers that guess make
-those of twins alike, but not those of all legs."""
-
-SPRAWLING: Final = 6
-"""The number of legs, as of an insect, from which on they stand however far they sprawl."""
-
-NEAR: Final = 0.05
-"""The largest difference in height of what is on one ground, as a fraction of the figure's."""
-
-LOW: Final = 0.15
-"""The largest height above the floor of what reaches it, as a fraction of the figure's height."""
 
 ENDS: Final = {"FINGER", "FOOT", "HAND", "TOE"}
 """The parts at the ends of limbs."""
@@ -309,7 +278,7 @@ class Figure:
             line.append(self.heads[bone])
             bone = self.bones[bone].parent
         size = sum([dist(a, b) for a, b in pairwise(line)])
-        return line[-1][2] - line[0][2] > 0.5 * size
+        return line[-1][2] - line[0][2] > STEEP * size
 
     def _leads_down(self, bone: int) -> bool:
         """Return whether a last bone leads down, to where no importer has guessed its tail."""
@@ -440,7 +409,8 @@ class Figure:
                 (k, level(sub(self.heads[i], self.heads[j]))) for k, (i, j) in enumerate(line)
             ]
             way = next(
-                (offset for offset in offsets if length(offset[1]) > 0.01 * self.height), offsets[0]
+                (offset for offset in offsets if length(offset[1]) > ASIDE * self.height),
+                offsets[0],
             )
             if axis is not None and dot(way[1], axis) < 0.0:
                 a, b, way = b, a, (way[0], scaled(way[1], -1.0))
@@ -464,7 +434,7 @@ class Figure:
                 lengths = [
                     abs(self.reach[i] - self.reach[j]) for i, j in zip(one, other, strict=True)
                 ]
-                if max(lengths) <= TWIN_TOLERANCE * size:
+                if max(lengths) <= UNLIKE * size:
                     candidates.append((max(lengths) / (size or 1.0), a, b))
         pairs: list[tuple[int, int]] = []
         taken: set[int] = set()
@@ -518,7 +488,7 @@ class Figure:
         if abs(off) > SYMMETRY_TOLERANCE * self.height:
             return 1 if off > 0.0 else -1
         only = max(beyond, key=abs, default=0)
-        return only if beyond == {only} or off * only > OFF_PLANE * self.height else 0
+        return only if beyond == {only} or off * only > ASIDE * self.height else 0
 
 
 def _cell(point: Vec, size: float) -> tuple[int, ...]:
@@ -534,7 +504,7 @@ def _lateral(pairs: Sequence[tuple[int, Vec]], height: float) -> Vec | None:
     """
     for depth in sorted({depth for depth, _ in pairs}):
         way = level(sum_of([way for level_of_pair, way in pairs if level_of_pair == depth]))
-        if length(way) > 0.01 * height:
+        if length(way) > ASIDE * height:
             return unit(way)
     return None
 

@@ -5,27 +5,26 @@ from __future__ import annotations
 from collections.abc import Sequence
 from itertools import pairwise
 from math import dist, inf
-from typing import Final, NamedTuple
+from typing import NamedTuple
 
 from ...core.vectors import Vec, dot, length, sub, unit
-from .chain import IN_LINE, Chain, is_hand
+from .chain import Chain, is_hand
 from .evidence import Ankle, Pair, foot_evidence
-from .figure import ANKLE_MAX, ENDS, LIMBS, LOW, NEAR, NO_LENGTH, SHORT, TAIL_MIN, Figure
+from .figure import ENDS, LIMBS, Figure
 from .labelling import best_labels
 from .naming import TRUNK
-
-LIMB_MIN: Final = 0.1
-"""The least length of a limb, relative to the height: ears and fingers are shorter."""
-
-UNLIKE: Final = 0.3
-"""The least difference in length, as a fraction, of limbs that are no twins."""
-
-
-LIMB: Final = 4
-"""The number of joints from which on a limb is alike, whatever one hand carries."""
-
-ROW_MIN: Final = 3
-"""The least number of pairs of limbs on one bone that make a row."""
+from .thresholds import (
+    ANKLE_MAX,
+    IN_LINE,
+    LIMB,
+    LOW,
+    NEAR,
+    NO_LENGTH,
+    ROW_MIN,
+    SHORT,
+    TAIL_MIN,
+    UNLIKE,
+)
 
 
 class Limb(NamedTuple):
@@ -89,7 +88,7 @@ def _may_be_limb(pair: Pair) -> bool:
     chain = pair.lower
     if pair.kind:
         return len(chain.heads) > 2 or chain.lower() >= 0
-    return len(chain.heads) > 2 and chain.size >= LIMB_MIN * pair.figure.height
+    return len(chain.heads) > 2 and chain.size >= LOW * pair.figure.height
 
 
 def _alike(found: Sequence[tuple[Pair, str]]) -> list[dict[int, tuple[int, int]]]:
