@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import pairwise
-from typing import NamedTuple, Protocol
+from typing import NamedTuple, Protocol, cast
 
 import bpy
 from mathutils import Matrix, Quaternion, Vector
@@ -16,6 +16,7 @@ from fabrik_solver.motion.anatomy import UP, Anatomy, RestBone
 from fabrik_solver.motion.anatomy import Limb as LimbAnatomy
 
 from ..blender.axes import AXES, nearest_axis
+from ..blender.skeleton import skeleton_of
 from .carriers import Carriers
 
 
@@ -122,10 +123,6 @@ class Rig(Protocol):
         """Return the bone that is posed to move a bone of the body."""
         ...
 
-    def carried(self, body: Body) -> list[str]:
-        """Return bones that what moves the whole body has to carry, besides its legs."""
-        ...
-
 
 @dataclass(frozen=True, eq=False)
 class Body:
@@ -226,6 +223,65 @@ class Body:
         spine = self.anatomy.spine
         trunks = [limb.trunk for limb in self.anatomy.limbs if limb.trunk in spine]
         return max(map(spine.index, trunks), default=-1)
+
+    @cached_property
+    def pelvis(self) -> int:
+        """The bone that moves the whole body, of its bones; -1 without one.
+
+        That is the hips, or the highest bone above them that is in the body as well, as that of 3ds
+        Max Biped, whose legs the spine carries. A root is on the floor, or what it also carries is,
+        as controls of feet are.
+        """
+        children: dict[int, list[int]] = {}
+        for i, bone in enumerate(self.bones):
+            children.setdefault(bone.parent, []).append(i)
+        pelvis = self.anatomy.hips
+        while pelvis >= 0 and (above := self.bones[pelvis].parent) >= 0:
+            others = [i for i in children[above] if i != pelvis]
+            if min(map(self._rise, (above, *others))) < 0.5 * self._rise(self.anatomy.hips):
+                break
+            pelvis = above
+        return pelvis
+
+    @cached_property
+    def _lowest(self) -> float:
+        return min(map(self._height, range(len(self.bones))))
+
+    def _height(self, bone: int) -> float:
+        rests = cast("bpy.types.Armature", self.armature.data).bones
+        return self.matrix(rests[self.names[bone]]).translation.dot(self.up)
+
+    def _rise(self, bone: int) -> float:
+        """Return the height of a bone above the lowest one, in the pose that was looked at."""
+        return self._height(bone) - self._lowest
+
+    def carriers_of(self, legs: Sequence[str]) -> list[str]:
+        """Return the bones of the armature that move the body with some legs, topmost first.
+
+        The last one is its pelvis or what poses it, the first one its root. If no trunk that
+        carries the legs is recognized, the longest line of bones beside them is taken for it.
+
+        Args:
+            legs: The first bone of each leg.
+        """
+        rig = skeleton_of(self.armature)
+        lines = [rig.chain_up(rig.index[leg])[:-1] for leg in legs]
+        if self.pelvis >= 0:
+            names = [self.names[i] for i in (self.pelvis, *self.anatomy.spine)]
+            controls = [self.rig.control(self.armature, name) or name for name in names]
+            pelvis, *spine = (rig.index[name] for name in controls)
+            if not self.rig.is_keyed or all(pelvis in line for line in lines):
+                trunk = rig.chain_up(pelvis), *(rig.chain_up(bone)[:-1] for bone in spine)
+                shared = {*trunk[0]}.intersection(*trunk, *lines)
+                return [rig.names[bone] for bone in trunk[0] if bone in shared]
+        return [rig.names[bone] for bone in rig.trunk_above([rig.index[leg] for leg in legs])]
+
+    @cached_property
+    def root(self) -> str:
+        """The topmost bone of the armature above what moves the body; empty if there is none."""
+        legs = [limb.bones[0] for _, limb in self.limbs if limb.kind == "LEG"]
+        carriers = self.carriers_of(legs)
+        return carriers[0] if len(carriers) > 1 else ""
 
     @property
     def up(self) -> Vector:

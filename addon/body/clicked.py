@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator
 from functools import cache
 from itertools import pairwise
 from math import dist
@@ -234,6 +234,15 @@ class Clicks:
         above = [*self._up(self._index(bone))][1:]
         return not set(self.body.anatomy.hands).isdisjoint(above)
 
+    def _controlled_line(self, index: int, ends: Collection[int]) -> list[int]:
+        """Return a bone with those above and below it that have controls, down to a branch."""
+        line = [index]
+        while (above := self._parent(line[0])) not in ends and self._control(above):
+            line.insert(0, above)
+        while len(below := [i for i in self._children(line[-1]) if self._control(i)]) == 1:
+            line += below
+        return line
+
     def finger_at(self, bone: str) -> Limb | None:
         """Return the finger or toe of a recognized hand or foot that only controls pose."""
         index = self._index(bone)
@@ -241,12 +250,7 @@ class Clicks:
         if known is None or not known[1]:
             return None
         ends = {limb.end for limb, _ in self.body.limbs}
-        way = [index]
-        while (above := self._parent(way[0])) not in ends and self._control(above):
-            way.insert(0, above)
-        while len(below := [i for i in self._children(way[-1]) if self._control(i)]) == 1:
-            way += below
-        controls = [self._control(i) for i in way]
+        controls = [self._control(i) for i in self._controlled_line(index, ends)]
         if index in ends or len(controls) < 2 or not all(controls):
             return None
         line = [

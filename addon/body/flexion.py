@@ -35,6 +35,7 @@ from ..blender.access import pose_bones, rest_bone
 from ..blender.rotation import channel_of, mode_of, quaternion
 from ..blender.skeleton import Skeleton, skeleton_of, vector
 from ..settings.joint_limits import limit_of
+from .body import Body
 from .chains import NO_BEND, SAME_AXIS, end_of, rest_bend
 from .looking import body_of
 
@@ -55,7 +56,6 @@ bends: against it, or rather sideways as in knock-knees."""
 OTHERWISE: Final = radians(45.0)
 """The least angle between the axes about which a joint is bent and would bend for that."""
 
-
 AGREED: Final = 0.7
 """The least length of the mean of several joints' sides, which have length 1, for them to agree."""
 
@@ -75,6 +75,11 @@ class _Clip(NamedTuple):
     axis: Vector
     is_bent: bool
     is_hinge: bool
+
+    @property
+    def tells(self) -> bool:
+        """Whether it tells how the joint flexes."""
+        return self.is_bent and self.is_hinge
 
 
 class Flexion(NamedTuple):
@@ -293,8 +298,60 @@ class _Joint:
 
     @cached_property
     def clip(self) -> _Clip | None:
-        """How it moves in all frames of the armature's actions; None if it is not animated."""
-        return _clip_of(self)
+        """How it moves in all frames of the armature's actions; None if it is not animated.
+
+        The joints of a pair bend as mirror images: one that hardly bends does so as the other one,
+        and where both contradict each other, as where nothing tells how a limb ends, neither tells.
+        """
+        if not any(animation.clips_of(self.armature, everywhere) for everywhere in (False, True)):
+            return None
+        clip, other = _clip_of(self), self._clip_of_twin()
+        if other is None or not other.tells:
+            return clip
+        if clip is None or not clip.is_bent:
+            return other
+        both = clip.axis.normalized() + other.axis.normalized()
+        return clip if not clip.tells or both.length >= 2.0 * COHERENT else None
+
+    def _clip_of_twin(self) -> _Clip | None:
+        """Return how the joint of the other side moves, as if it were this one."""
+        twin = self._twin
+        clip = _clip_of(twin) if twin is not None else None
+        if twin is None or clip is None:
+            return None
+        mirrored = twin._mirrored(twin._axes_now() @ clip.axis)
+        return clip._replace(axis=self._axes_now().transposed() @ mirrored)
+
+    @cached_property
+    def _body(self) -> Body:
+        return body_of(self.armature, self.rig.names[self.bone])
+
+    @cached_property
+    def _twin(self) -> _Joint | None:
+        """The joint of the limb on the other side; None without a single one."""
+        body, names = self._body, self._body.names
+        bone = body.index.get(body.meant(self.rig.names[self.bone]), -1)
+        limbs = body.anatomy.limbs
+        twins = [
+            other.bones[limb.bones.index(bone)]
+            for limb in limbs
+            if bone in limb.bones
+            for other in limbs
+            if (other.kind, other.trunk, other.side) == (limb.kind, limb.trunk, -limb.side)
+            and len(other.bones) == len(limb.bones)
+        ]
+        if len(twins) != 1 or names[twins[0]] not in self.rig.index:
+            return None
+        return _joint(self.armature, names[twins[0]], self.uses, None)
+
+    def _axes_now(self) -> Any:
+        """The axes of the bone in the pose in which the body was looked at."""
+        return self._body.matrix(self.rig.rest(self.bone)).to_3x3().normalized()
+
+    def _mirrored(self, axis: Vector) -> Vector:
+        """Return an axis of armature space as that of its mirror image."""
+        across = self._body.turn @ Vector(self._body.anatomy.left)
+        return 2.0 * axis.dot(across) * across - axis  # A rotation is mirrored the other way.
 
     @property
     def bent(self) -> Vector | None:
@@ -359,7 +416,7 @@ def _limit(joint: _Joint) -> Vector | None:
 
 def _clip(joint: _Joint) -> Vector | None:
     clip = joint.clip
-    return clip.axis if clip is not None and clip.is_bent and clip.is_hinge else None
+    return clip.axis if clip is not None and clip.tells else None
 
 
 def _clip_of(joint: _Joint) -> _Clip | None:

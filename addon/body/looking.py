@@ -24,7 +24,7 @@ from ..blender.axes import AXES, nearest_axis
 from ..blender.clip import Clip
 from ..blender.rotation import floats
 from ..blender.session import part
-from .body import Body, Rig, Row
+from .body import Body, LooseEnd, Rig, Row
 from .loose import attached, loose_ends
 from .rig import PlainRig
 from .rigify import RigifyRig
@@ -242,16 +242,23 @@ def _look(armature: bpy.types.Object, axes: Sequence[str], top: str, rig: Rig, c
         return body
     possible = {body.names[i] for i in possible_body(body.bones)}
     ends = loose_ends(armature, clip, possible, {row.name for row in rows})
-    limbs = [limb for limb in body.anatomy.limbs if limb.is_bare]
-    bare = {body.names[limb.end if limb.end >= 0 else limb.bones[-1]] for limb in limbs}
-    # Other joints may be at one place by chance, as those of a short arm and a large head.
-    of_bare = {name: end for name, end in ends.items() if end.limb in bare}
-    for some in filter(None, (of_bare, ends if ends != of_bare else {})):
+    for some in _in_turn(body, ends):
         whole = _best_looked_at(look, axes, attached(rows, some), clip)
         if len(whole.anatomy.missing()) < len(lacking):
             outer = {whole.names[limb.end] for limb in whole.anatomy.limbs if limb.end >= 0}
             return replace(whole, loose={name: some[name] for name in some if name in outer})
     return body
+
+
+def _in_turn(body: Body, ends: dict[str, LooseEnd]) -> list[dict[str, LooseEnd]]:
+    """Return the loose ends to try: first those of limbs that lack any, then all.
+
+    Other joints may be at one place by chance, as those of a short arm and a large head.
+    """
+    limbs = [limb for limb in body.anatomy.limbs if limb.is_bare]
+    bare = {body.names[limb.end if limb.end >= 0 else limb.bones[-1]] for limb in limbs}
+    of_bare = {name: end for name, end in ends.items() if end.limb in bare}
+    return [*filter(None, (of_bare, ends if ends != of_bare else {}))]
 
 
 def _best_looked_at(

@@ -58,11 +58,7 @@ def loose_ends(
     found: list[tuple[tuple[bool, int, bool, float, int], LooseEnd]] = []
     for last in bones:
         before = last.parent
-        if before is None or before.parent is None or last.name not in body:
-            continue
-        if any(one.name in children for one in children.get(last.name, ())):
-            continue
-        if (last.head_local - before.head_local).length < SMALL * size:
+        if before is None or last.name not in body or not _may_end(last, before, children, size):
             continue
         beside = _beside(last, before, children, names)
         named = _named_ends(last, beside)
@@ -83,6 +79,19 @@ def loose_ends(
         if not is_taken and limbs.isdisjoint({end.name, *below[end.name]}):  # It carries none.
             ends[end.name] = end
     return ends
+
+
+def _may_end(
+    last: bpy.types.Bone,
+    before: bpy.types.Bone,
+    children: Mapping[str, Sequence[bpy.types.Bone]],
+    size: float,
+) -> bool:
+    """Return whether a bone may be the last one of a limb, by those above and below it."""
+    if any(one.name in children for one in children.get(last.name, ())):
+        return False
+    is_small = (last.head_local - before.head_local).length < SMALL * size
+    return before.parent is not None and not is_small
 
 
 def _beside(

@@ -53,7 +53,3 @@ class PlainRig:
         """Return the bone that a bone copies in the end, or else the bone itself."""
         rig = carriers.rig
         return rig.names[carriers.source(rig.index[bone])]
-
-    def carried(self, body: Body) -> list[str]:
-        """Return nothing: its trunk carries its legs."""
-        return []

@@ -97,10 +97,6 @@ class RigifyRig:
                 return name
         return bone
 
-    def carried(self, body: Body) -> list[str]:
-        """Return the bones of the trunk, whose controls do not hang on each other."""
-        return [body.names[i] for i in body.anatomy.spine]
-
 
 def switched(armature: bpy.types.Object) -> list[bool]:
     """Return for each bone of an armature whether it switches a limb between IK and FK."""

@@ -293,7 +293,7 @@ def _differs(armature: bpy.types.Object, limb: Limb, old_pose: dict[str, Matrix]
     # Tails may be anywhere.
     size = sum((pose[a].translation - pose[b].translation).length for a, b in pairwise(names))
     size += 0.0 if limb.hand else pose_bones(armature)[names[-1]].length
-    for name in names:
+    for name in [name for name in names if name in old_pose]:  # Its end may have been added.
         turn = pose[name].to_quaternion().rotation_difference(old_pose[name].to_quaternion())
         angle = 2.0 * Vector((turn.x, turn.y, turn.z)).length  # `Quaternion.angle` is imprecise.
         distance = (pose[name].translation - old_pose[name].translation).length

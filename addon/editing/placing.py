@@ -129,6 +129,12 @@ def new_empty(
     return empty
 
 
+def parent_to(ob: bpy.types.Object, armature: bpy.types.Object) -> None:
+    """Have an object without a parent move with an armature, from where it is now."""
+    ob.parent = armature
+    ob.matrix_parent_inverse = armature.matrix_world.inverted_safe()
+
+
 def link_beside(ob: bpy.types.Object, other: bpy.types.Object) -> None:
     """Link an object to the first editable collection of another object.
 

@@ -58,6 +58,12 @@ def of_selection(
     return constraints
 
 
+def _names_of(chain: Any, armature: bpy.types.Object) -> list[str]:
+    """Return the names of an armature's bones that a constraint poses or is posed by."""
+    controls = [bone for ob, bone in controls_of(chain) if ob == armature]
+    return controls + [chain.rig.names[i] for i in (*chain.bones, chain.tip_bone) if i >= 0]
+
+
 def selected_in(context: bpy.types.Context, armature: bpy.types.Object) -> list[int]:
     """Return the indices of an armature's selected constraints.
 
@@ -71,11 +77,8 @@ def selected_in(context: bpy.types.Context, armature: bpy.types.Object) -> list[
         handles |= {(ob, "") for ob in context.selected_objects}
     chains, names = chains_in(armature), selected(context, armature)
     aimed = {chain.item for chain in chains if not handles.isdisjoint(controls_of(chain))}
-    used_names = {bone for chain in chains for ob, bone in controls_of(chain) if ob == armature}
-    used_names |= {
-        chain.rig.names[i] for chain in chains for i in (*chain.bones, chain.tip_bone) if i >= 0
-    }
-    free = [skeleton_of(armature).index[name] for name in names - used_names]
+    used_names = [name for chain in chains for name in _names_of(chain, armature)]
+    free = [skeleton_of(armature).index[name] for name in names.difference(used_names)]
     below_hand = {chain.item for chain in chains for bone in free if hangs_on(chain, bone)}
     return sorted(aimed | below_hand | {*that_pose(armature, names)})
 

@@ -25,7 +25,7 @@ from ...ui.removing import KEEP_CONTROLS, Removing
 from ...ui.wording import length_text
 from .recognizing import fill, inner_joints, recognize_parts
 from .removing import forget_removed, remove
-from .setting_up import Options, set_up
+from .setting_up import Options, SetUpResult, set_up
 from .settings import FabrikPart, add_part, character_settings, is_set_up
 
 HOW_TO = msg("Recognize the parts of the character, correct them, then set it up")
@@ -148,7 +148,7 @@ class FABRIK_OT_character_set_up(CharacterOperator, Asking, bpy.types.Operator):
             if is_new:
                 character.parts.clear()
             raise
-        self.severity = "WARNING" if result.problem or missing else "INFO"
+        self.severity = "WARNING" if result.is_off or missing else "INFO"
         text = msg(
             "Set up {listed}", listed=_listed([part.kind for part in character.parts if part.use])
         )
@@ -159,7 +159,7 @@ class FABRIK_OT_character_set_up(CharacterOperator, Asking, bpy.types.Operator):
                 frames=result.frames,
                 difference=difference,
             )
-        said = [result.problem, *result.notes, missing]
+        said = [result.problem, _moved(context, result), *result.notes, missing]
         return joined(". ", [text, *filter(None, said)])
 
     def draw_options(self, layout: Layout) -> None:
@@ -231,6 +231,18 @@ class FABRIK_OT_character_part_remove(CharacterOperator, bpy.types.Operator):
         character.parts.remove(character.active_part)
         character.active_part = max(0, character.active_part - 1)
         return msg("Removed “{name}” from the list", name=name)
+
+
+def _moved(context: bpy.types.Context, result: SetUpResult) -> str:
+    """Return which bone moved farthest, if that is seen; empty otherwise."""
+    if not result.moved:
+        return ""
+    return msg(
+        "“{bone}” moved farthest, by {distance} at frame {frame:.0f}: check the pose there",
+        bone=result.moved,
+        distance=length_text(context.scene, result.distance),
+        frame=result.moved_at,
+    )
 
 
 PARTS = {

@@ -37,20 +37,14 @@ def remove(armature: bpy.types.Object, keep_controls: bool = False) -> int:
         ProblemError: If an armature with control bones cannot be shown; then nothing has changed.
     """
     character = character_settings(armature)
-    ends = [
-        (ob, bone)
-        for part in character.parts
-        for ob, bone in ((part.target, part.subtarget), (part.pole, part.pole_bone))
-        if ob is not None
-    ]
+    ends = [end for part in character.parts for end in _ends_of(part)]
     controls = character.controls
     edited = () if keep_controls else {ob for ob, bone in ends if bone and ob != controls}
     if controls is not None:
         settings(controls).is_control = True  # Files of earlier versions do not have it.
     layer = cast(bpy.types.ViewLayer, bpy.context.view_layer)
     with staged(layer, [*edited]) if edited else nullcontext():
-        part_indices = [index_of(armature, part) for part in character.parts]
-        indices = {index for index in part_indices if index is not None}
+        indices = {i for part in character.parts if (i := index_of(armature, part)) is not None}
         editing.remove(armature, *indices)
         for part in character.parts:
             _forget_part(armature, part)
@@ -61,6 +55,12 @@ def remove(armature: bpy.types.Object, keep_controls: bool = False) -> int:
     if not keep_controls:
         remove_unused([end for end in ends if end[0] not in edited])
     return len(indices)
+
+
+def _ends_of(part: FabrikPart) -> list[tuple[bpy.types.Object, str]]:
+    """Return the target and the pole that were added for a part."""
+    ends = (part.target, part.subtarget), (part.pole, part.pole_bone)
+    return [(ob, bone) for ob, bone in ends if ob is not None]
 
 
 def forget_removed(armature: bpy.types.Object) -> None:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import NamedTuple, cast
+from math import dist
+from typing import Final, NamedTuple, cast
 
 import bpy
 from mathutils import Matrix, Vector
@@ -13,7 +14,9 @@ from ...blender.axes import AXES
 from ...blender.errors import ProblemError
 from ...blender.moving import move_to, place_of
 from ...blender.relations import node_of, parents
+from ...blender.rotation import floats
 from ...blender.skeleton import Point, skeleton_of, vector
+from ...body.looking import body_of
 from ...editing.animated_frames import animated_frames, is_transform
 from ...editing.bending import native_limits_notes
 from ...editing.controls import new_armature, refuse_uneditable, use_bones
@@ -31,6 +34,9 @@ from .adding import add_constraint, add_hinges, add_pole, refuse_part
 from .recognizing import LIMBS, switch_to_fk
 from .removing import index_of, remove
 from .settings import FabrikPart, character_settings
+
+SEEN: Final = 1e-3
+"""How far a bone moves where that is said, as a fraction of the character's size."""
 
 
 class Options(NamedTuple):
@@ -58,12 +64,23 @@ class SetUpResult(NamedTuple):
         difference: The largest distance from the pose before, in world space.
         problem: The reason for a difference beyond rounding, or empty.
         notes: What was left out to keep the pose.
+        moved: The bone that moved farthest, if that can be seen; empty if none did.
+        moved_at: The frame at which it did.
+        distance: How far it moved, in world space.
     """
 
     frames: int
     difference: float
     problem: str
     notes: list[str]
+    moved: str = ""
+    moved_at: float = 0.0
+    distance: float = 0.0
+
+    @property
+    def is_off(self) -> bool:
+        """Whether the pose is not that from before."""
+        return bool(self.problem or self.moved)
 
 
 def set_up(armature: bpy.types.Object, options: Options) -> SetUpResult:
@@ -86,7 +103,7 @@ def set_up(armature: bpy.types.Object, options: Options) -> SetUpResult:
             states += switch_to_fk(armature, [part.bone for part in parts])
             ends = [node_of(armature, part.bone) for part in parts]
             frames = animated_frames(ends, parents, is_transform) if options.animation else []
-            return _build(armature, parts, options, frames)
+            return _measured(armature, parts, options, _span(frames))
         except BaseException:
             remove(armature)
             for state in states:
@@ -94,11 +111,29 @@ def set_up(armature: bpy.types.Object, options: Options) -> SetUpResult:
             raise
 
 
+def _measured(
+    armature: bpy.types.Object, parts: Sequence[FabrikPart], options: Options, span: Span
+) -> SetUpResult:
+    """Add everything, and return the result with the bone that moved farthest if that is seen."""
+    size, names = body_of(armature, parts[0].bone).size, pose_bones(armature).keys()
+    before = _points_at(armature, span)
+    result = _build(armature, parts, options, span)
+    farthest, frame, at = max(
+        (dist(a[k : k + 3], b[k : k + 3]), frame, k)
+        for frame, a, b in zip(span.frames, before, _points_at(armature, span, names), strict=True)
+        for k in range(0, len(a), 3)
+    )
+    if farthest <= SEEN * size:
+        return result
+    distance = farthest * armature.matrix_world.median_scale
+    return result._replace(moved=names[at // 6], moved_at=frame, distance=distance)
+
+
 def _build(
     armature: bpy.types.Object,
     parts: Sequence[FabrikPart],
     options: Options,
-    frames: Sequence[float],
+    span: Span,
 ) -> SetUpResult:
     shown = shown_pose(armature)
     for part in parts:
@@ -118,8 +153,30 @@ def _build(
         _use_bones(armature, parts, controls)
     items = [settings(armature).constraints[cast(int, index_of(armature, part))] for part in parts]
     notes += native_limits_notes(armature, items)
-    snapped = _snap(armature, parts, frames)
-    return SetUpResult(len(frames), snapped.difference, snapped.problem, [*filter(None, notes)])
+    snapped = _snap(armature, parts, span)
+    frames = len(span.frames) * span.is_keyed
+    return SetUpResult(frames, snapped.difference, snapped.problem, [*filter(None, notes)])
+
+
+def _span(frames: Sequence[float]) -> Span:
+    """Return the frames at which the controls are keyed, or else the current one."""
+    scene = cast(bpy.types.Scene, bpy.context.scene)
+    return Span(tuple(frames), True, True) if frames else Span((scene.frame_current_final,))
+
+
+def _points_at(
+    armature: bpy.types.Object, span: Span, names: Sequence[str] = ()
+) -> list[list[float]]:
+    """Return the heads and tails of bones at each frame, in armature space; of all by default."""
+    with restored_frame(span):
+        return [_points(armature.evaluated_get(shown), names) for shown in span.visit()]
+
+
+def _points(shown: bpy.types.Object, names: Sequence[str]) -> list[float]:
+    bones = pose_bones(shown)
+    columns = floats(bones, "head", 3), floats(bones, "tail", 3)
+    index = map(bones.find, names) if names else range(len(bones))
+    return [column[k] for i in index for column in columns for k in range(3 * i, 3 * i + 3)]
 
 
 def _use_bones(
@@ -135,12 +192,8 @@ def _use_bones(
         part.pole, part.pole_bone = item.pole_target, item.pole_subtarget
 
 
-def _snap(
-    armature: bpy.types.Object, parts: Sequence[FabrikPart], frames: Sequence[float]
-) -> SnapResult:
+def _snap(armature: bpy.types.Object, parts: Sequence[FabrikPart], span: Span) -> SnapResult:
     """Move the controls to where the FK pose needs them, now or keyed at each of the frames."""
-    scene = cast(bpy.types.Scene, bpy.context.scene)
-    span = Span(tuple(frames), True, True) if frames else Span((scene.frame_current_final,))
     heads = [part for part in parts if part.kind == "HEAD"]
     indices = [cast(int, index_of(armature, part)) for part in parts if part not in heads]
     for part in heads:

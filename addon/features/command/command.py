@@ -119,7 +119,7 @@ def _print(text: str) -> None:
 
 def _run(args: Any) -> int:
     from ..bake import bake as baking
-    from ..bake import parts, recording, selecting
+    from ..bake import parts, selecting
 
     processes = jobs.count_of(args.jobs)
     digest = _open(args.file)
@@ -138,15 +138,10 @@ def _run(args: Any) -> int:
     if left_out:
         _print(f"Skipped {listed(left_out)}: linked, disabled, or unsolvable")
     with replaced(output) as draft:
-        recorded = None
-        if args.merge:
-            recordings = [parts.load(path, digest, picks, options.frames) for path in args.merge]
-            recorded = parts.joined(recordings, picks, options.frames)
-        elif processes > 1:
+        if processes > 1 and not args.merge:
             recorded = _recorded_elsewhere(args, processes, picks, options.frames, is_as_saved)
-        elif args.part is not None:
-            with staged(layer, [picked.armature for picked in picks]):
-                recorded = _with_progress(recording.record(scene, layer, picks, options.frames))
+        else:
+            recorded = _recorded(args, digest, picks, options.frames)
         if recorded is not None and args.part is not None:
             parts.save(draft, digest, picks, recorded)
             _print(f"Recorded frames {options.start} to {options.end} to “{output}”")
@@ -191,6 +186,22 @@ def _simulate_outdated(file: Path, processes: int) -> bool:
         for reason in _with_progress(simulate.simulate(scene, layer, still_outdated)).refused:
             _print(f"{reason}.")
     return True
+
+
+def _recorded(
+    args: Any, digest: bytes, selections: list[BakeSelection], frames: range
+) -> Recording | None:
+    """Return the recording of parts, or of a part; None where the bake itself records."""
+    from ..bake import parts, recording
+
+    if args.merge:
+        recordings = [parts.load(path, digest, selections, frames) for path in args.merge]
+        return parts.joined(recordings, selections, frames)
+    if args.part is None:
+        return None
+    scene, layer = bpy.context.scene, cast(bpy.types.ViewLayer, bpy.context.view_layer)
+    with staged(layer, [picked.armature for picked in selections]):
+        return _with_progress(recording.record(scene, layer, selections, frames))
 
 
 def _recorded_elsewhere(

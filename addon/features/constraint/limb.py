@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import bpy
@@ -23,6 +24,13 @@ from ...ui.layout import REDO, draw_sentence
 from ...ui.refusing import Asking
 from ...ui.registering import registering
 from ...ui.selecting import select_alone
+
+
+def _added(items: Sequence[Any]) -> str:
+    """Return the report of new constraints, with the names that an animator uses."""
+    tips = listed([item.name for item in items])
+    targets = listed([item.subtarget or item.target.name for item in items])
+    return msg("Added IK to {tips}: move {targets}", tips=tips, targets=targets)
 
 
 def _bone_refusal(context: bpy.types.Context) -> str:
@@ -143,14 +151,11 @@ class FABRIK_OT_limb_add(Asking, bpy.types.Operator):
         indices, warnings = add_limbs(armature, limbs, options)
         self.told = joined(". ", [*filter(None, [told(evidence, options.flip)]), *warnings])
         store(self.told)
-        items: Any = settings(armature).constraints
         settings(armature).active_index = indices[0]
+        items: Any = [settings(armature).constraints[i] for i in indices]
         if options.bones:
-            select_alone(context, [(armature, items[i].subtarget) for i in indices])
-        tips = listed([items[i].name for i in indices])  # The names that an animator uses.
-        targets = listed([items[i].subtarget or items[i].target.name for i in indices])
-        report = msg("Added IK to {tips}: move {targets}", tips=tips, targets=targets)
-        return joined(". ", [report, *notes, *warnings])
+            select_alone(context, [(armature, item.subtarget) for item in items])
+        return joined(". ", [_added(items), *notes, *warnings])
 
     def _set_defaults(self, armature: bpy.types.Object, limb: Limb, is_hand: bool) -> None:
         """Set the options that weren't chosen to what suits a limb."""

@@ -167,6 +167,28 @@ def _own_link(bone: Any, con: Any, item: Any) -> Replacement:
     )
 
 
+def _convertible(
+    armature: bpy.types.Object, indices: Collection[int], notes: list[str]
+) -> list[int]:
+    """Return the constraints that can be converted, and note why others can't.
+
+    Raises:
+        ProblemError: If none can.
+    """
+    bones, items = pose_bones(armature), settings(armature).constraints
+    chosen: list[int] = []
+    for index in sorted(indices):
+        try:
+            refuse_own(items[index], bones.get(items[index].bone))
+        except ProblemError as problem:
+            notes.append(str(problem))
+        else:
+            chosen.append(index)
+    if not chosen:
+        raise ProblemError(joined(" ", [msg("{note}.", note=note) for note in notes]))
+    return chosen
+
+
 def convert_to_blender(armature: bpy.types.Object, indices: Collection[int]) -> Conversion:
     """Convert our constraints and their animation to native IK constraints, and keep the pose.
 
@@ -180,16 +202,7 @@ def convert_to_blender(armature: bpy.types.Object, indices: Collection[int]) -> 
     bones, items = pose_bones(armature), settings(armature).constraints
     original_pose = evaluated_pose(armature)
     notes: list[str] = []
-    chosen: list[int] = []
-    for index in sorted(indices):
-        try:
-            refuse_own(items[index], bones.get(items[index].bone))
-        except ProblemError as problem:
-            notes.append(str(problem))
-        else:
-            chosen.append(index)
-    if not chosen:
-        raise ProblemError(joined(" ", [msg("{note}.", note=note) for note in notes]))
+    chosen = _convertible(armature, indices, notes)
     frames = other_frames(armature, [items[index] for index in chosen])
     original_poses = poses_at(armature, frames)
     added = [_add_native(bones[items[index].bone], items[index], notes) for index in chosen]

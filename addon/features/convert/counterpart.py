@@ -166,14 +166,19 @@ def from_native(bone: Any, con: Any, item: FabrikConstraint) -> list[str]:
     return notes + _native_notes(con, bones)
 
 
+def _itasc_notes(con: Any, bone: Any) -> list[str]:
+    if bone.id_data.pose.ik_solver != "ITASC":
+        return []
+    notes: list[str] = [msg("The armature's iTaSC solver settings aren't supported")]
+    locks = [f"lock_{kind}_{axis}" for kind in ("location", "rotation") for axis in "xyz"]
+    if not all(getattr(con, lock) for lock in locks) or con.reference_axis != "BONE":
+        notes.append(msg("Copy Pose's axes and their reference aren't supported"))
+    return notes
+
+
 def _native_notes(con: Any, bones: list[Any]) -> list[str]:
     """Return notes on native settings without an equivalent in ours."""
-    notes: list[str] = []
-    if bones[0].id_data.pose.ik_solver == "ITASC":
-        notes.append(msg("The armature's iTaSC solver settings aren't supported"))
-        locks = [f"lock_{kind}_{axis}" for kind in ("location", "rotation") for axis in "xyz"]
-        if not all(getattr(con, lock) for lock in locks) or con.reference_axis != "BONE":
-            notes.append(msg("Copy Pose's axes and their reference aren't supported"))
+    notes = _itasc_notes(con, bones[0])
     uneven = [b.name for b in bones if len(_stiffness(b)) > 1]
     if uneven:
         notes.append(

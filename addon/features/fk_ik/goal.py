@@ -73,6 +73,12 @@ class FkGoal(NamedTuple):
     offset: PoleOffset | None
 
 
+def _softness(chain: ChainPlan) -> float:
+    """Return the softness for which a target has to be farther away; Stretch compensates for it."""
+    item = settings(chain.rig.object).constraints[chain.item]
+    return 0.0 if chain.stretches else within_limits(item, "softness")
+
+
 def fk_goal(
     depsgraph: bpy.types.Depsgraph, chain: ChainPlan, start: int, offset: PoleOffset | None
 ) -> FkGoal:
@@ -97,18 +103,18 @@ def fk_goal(
     if chain.has_hand and (item.rotation_weight > 0.0 or chain.tip_bone >= 0):
         joints.pop()  # Only the hand's head reaches.
     posed = _evaluated_chain(chain, start, frames, joints) if len(joints) > 1 else None
+    if posed is not None and posed.scale == 0.0:
+        posed = None
     location = tip
-    if start == 0 and posed is not None and posed.scale > 0.0:
-        # Stretch compensates for softness.
-        softness = 0.0 if chain.stretches else within_limits(item, "softness")
+    if start == 0 and posed is not None:
         overreach = _beyond(depsgraph, chain, posed.scale * length(mat_columns(world[0])[0]))
-        location = add(tip, _reach_offset(posed, softness, overreach))
+        location = add(tip, _reach_offset(posed, _softness(chain), overreach))
     lift, pole_lift = lift_to_goal(depsgraph, chain), lifts_of(depsgraph, chain)[1]
     location, axes = _target_goal(
         depsgraph, chain, sub(point_in(world, location), lift), frame_in(world, frames[-1])[0]
     )
     pole = None
-    if chain.pole is not None and posed is not None and len(joints) > 2 and posed.scale > 0.0:
+    if chain.pole is not None and posed is not None and len(joints) > 2:
         pole_local = _from_world(chain, world, add(place_of(depsgraph, chain.pole)[1], pole_lift))
         offset = offset or pole_offset(posed, pole_local)
         pole = sub(point_in(world, pole_at(posed, offset, item.pole_angle)), pole_lift)

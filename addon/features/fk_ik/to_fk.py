@@ -377,13 +377,8 @@ class Snap:
                 "No pole angle matches the FK pose while Copy Target Rotation has a partial "
                 "weight: set it to 1 or 0"
             )
-        if item.softness > 0.0 and chain.stretches:
-            return msg("Softness makes Stretch start before full extension: decrease Softness")
-        if item.softness > 0.0:
-            return msg("Softness keeps it from being as straight as its FK pose: decrease it")
-        bones = pose_bones(chain.rig.object)
-        if any(bones[chain.rig.names[i]].fabrik_joint.stiffness > 0.0 for i in chain.bones):
-            return msg("Stiff joints change the solved pose: set their Stiffness to 0")
+        if softened := _why_soft(chain, item.softness):
+            return softened
         if chain in self.others or self.starts[self.chains.index(chain)] > 0:
             return msg(
                 "It shares bones with constraints that need another pose: snap them together "
@@ -440,6 +435,18 @@ def snap_to_fk(
         with full_influence(armature, [index for index in indices if index not in yielding]):
             difference, problem = compared([*snap.chains, *snap.others], span, expected, snap.why)
     return SnapResult(difference, problem, yielding=[*yielding.values()], taken_over=last)
+
+
+def _why_soft(chain: ChainPlan, softness: float) -> str:
+    """Return which softness or stiffness changes a solved pose; empty if none does."""
+    if softness > 0.0 and chain.stretches:
+        return msg("Softness makes Stretch start before full extension: decrease Softness")
+    if softness > 0.0:
+        return msg("Softness keeps it from being as straight as its FK pose: decrease it")
+    bones = pose_bones(chain.rig.object)
+    if any(bones[chain.rig.names[i]].fabrik_joint.stiffness > 0.0 for i in chain.bones):
+        return msg("Stiff joints change the solved pose: set their Stiffness to 0")
+    return ""
 
 
 def _switch(snap: Snap, indices: Sequence[int], span: Span) -> float:

@@ -112,7 +112,7 @@ def add_gait(armature: bpy.types.Object, tips: Sequence[str]) -> AddedGait:
     if len(legs) < 2:
         raise ProblemError(_why_too_few(armature, body, bool(tips)))
     switches = {leg.switch for leg in legs} - {""}
-    bone = _carrier(rig, legs, body.rig.carried(body) if switches else [])
+    bone = _carrier(rig, body, legs)
     fabrik = settings(armature)
     constraint_count, shown = len(fabrik.constraints), fabrik.active_index
     made: list[bpy.types.Object] = []
@@ -120,13 +120,7 @@ def add_gait(armature: bpy.types.Object, tips: Sequence[str]) -> AddedGait:
         stand = stand_of(rig, body, bone, [(leg.bones, leg.foot) for leg in legs])
         names = [_constraint(armature, rig, leg, stand, made) for leg in legs]
         gait = _append_gait(armature, body, stand, rig.names[bone] if bone >= 0 else "")
-        floor = _floor(rig, body, legs, stand)
-        for leg, name in zip(legs, names, strict=True):
-            _append(armature, gait, name)
-            gait.legs[-1].offset = vector(stand.offsets.get(rig.names[leg.tip], Vector()))
-            if leg.foot >= 0 or leg.switch:
-                high = body.up.dot(_end(rig, leg, stand)) - floor
-                gait.legs[-1].height = max(0.0, high)
+        _append_legs(gait, rig, body, legs, names, stand)
         editing.changed(armature)
         planner.current()
         index = len(gait_settings(armature).gaits) - 1
@@ -144,6 +138,23 @@ def add_gait(armature: bpy.types.Object, tips: Sequence[str]) -> AddedGait:
     use_fk(armature, switches)
     notes = [] if tips else [bare_limbs(body), _not_walking(rig, body, legs)]
     return AddedGait(gait, len(made), bool(switches), [note for note in notes if note])
+
+
+def _append_legs(
+    gait: FabrikGait,
+    rig: Skeleton,
+    body: Body,
+    legs: Sequence[_NewLeg],
+    names: Sequence[str],
+    stand: Stand,
+) -> None:
+    """Append legs with their constraints, as they stand."""
+    floor = _floor(rig, body, legs, stand)
+    for leg, name in zip(legs, names, strict=True):
+        _append(rig.object, gait, name)
+        gait.legs[-1].offset = vector(stand.offsets.get(rig.names[leg.tip], Vector()))
+        if leg.foot >= 0 or leg.switch:
+            gait.legs[-1].height = max(0.0, body.up.dot(_end(rig, leg, stand)) - floor)
 
 
 def _why_too_few(armature: bpy.types.Object, body: Body, is_chosen: bool) -> str:
@@ -234,17 +245,10 @@ def _chosen(rig: Skeleton, tips: Sequence[str]) -> list[_NewLeg]:
     return legs
 
 
-def _carrier(rig: Skeleton, legs: Sequence[_NewLeg], trunk: Sequence[str]) -> int:
-    """Return the lowest bone that carries the body and can be moved; -1 without one.
-
-    Args:
-        rig: The armature.
-        legs: The legs.
-        trunk: Other bones that it has to carry.
-    """
-    paths = [rig.chain_up(rig.index[bone])[:-1] for bone in trunk]
-    above = rig.trunk_above([leg.bones[0] for leg in legs])
-    shared = [bone for bone in above if all(bone in path for path in paths)]
+def _carrier(rig: Skeleton, body: Body, legs: Sequence[_NewLeg]) -> int:
+    """Return the lowest bone that carries the body and can be moved; -1 without one."""
+    carriers = body.carriers_of([rig.names[leg.bones[0]] for leg in legs])
+    shared = [rig.index[name] for name in carriers]
     free = [bone for bone in shared if bone not in rig.connected or rig.parents[bone] < 0]
     return free[-1] if free else -1
 

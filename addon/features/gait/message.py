@@ -61,8 +61,11 @@ def _steps_message(
         gait = gait_settings(armature).gaits[index]
         body = msg("“{body}”", body=gait.body) if gait.body else msg("the armature")
         return msg("The body doesn't move: animate {body} to make the legs walk", body=body)
-    if unreached := _out_of_reach(armature, index):
-        return unreached
+    return _out_of_reach(armature, index) or _wrong_steps(steps, hanging)
+
+
+def _wrong_steps(steps: Sequence[Footfall], hanging: Sequence[Footfall]) -> str:
+    """Return a sentence on steps without ground, or that take too little time; empty without."""
     if hanging:
         first = min(fall.lift for fall in hanging)
         return msg(

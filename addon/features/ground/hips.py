@@ -31,6 +31,7 @@ from ...blender.messages import msg
 from ...blender.relations import node_at, parents, walk_dependencies
 from ...blender.rotation import LOCATION
 from ...blender.skeleton import Point, Skeleton
+from ...body.looking import body_of
 from ...frame.chain import aim_of
 from ...plan.chain_plan import Aim, ChainPlan, Snapshot, refuse_connected
 from ...plan.pre_pass import PrePassBone
@@ -347,7 +348,8 @@ def _common_parent(rig: Skeleton, chains: Sequence[ChainPlan]) -> tuple[int, str
     if len(legs) < 2:
         return -1, ""
     reasons: list[str] = []
-    for bone in reversed(rig.trunk_above([leg.bones[0] for leg in legs])):
+    names = [rig.names[leg.bones[0]] for leg in legs]
+    for bone in map(rig.index.__getitem__, body_of(rig.object, names[0]).carriers_of(names)[::-1]):
         try:
             for leg in legs:
                 _refuse_unmovable(rig, leg, bone)

@@ -14,7 +14,7 @@ from fabrik_solver.motion.travel import Steps
 
 from ...blender.access import frame_rate, pose_bones
 from ...blender.errors import ProblemError
-from ...blender.skeleton import matrix3, skeleton_of, vector
+from ...blender.skeleton import matrix3, vector
 from ...body.foot import SolePoint, length_of, soles_of
 from ...body.looking import body_of, figures, meant_figure
 from ...editing.playing import go_to, updated
@@ -25,7 +25,7 @@ class Traveler(NamedTuple):
 
     Attributes:
         armature: The armature object.
-        hips: The bone that carries the body with its legs.
+        hips: The bone that moves the body with its legs.
         root: The topmost parent of the hips, or the hips themselves.
         feet: The points of the sole of each foot.
         leg: The mean leg length in armature space.
@@ -51,21 +51,18 @@ def traveler_of(armature: bpy.types.Object) -> Traveler:
     figure = meant_figure(armature)
     body = body_of(armature, figure)
     legs = [limb for limb in body.anatomy.limbs if limb.kind == "LEG" and limb.end >= 0]
-    bones, rig = cast(bpy.types.Armature, armature.data).bones, skeleton_of(armature)
-    trunk = rig.trunk_above([rig.index[body.names[leg.bones[0]]] for leg in legs])
-    if not trunk:
+    carriers = body.carriers_of([body.names[leg.bones[0]] for leg in legs])
+    if not carriers:
         raise ProblemError(
             "No legs found in “{armature}”: it must stand on pairs of legs, at rest or in its "
             "action",
             armature=armature.name,
         )
-    hips = bones[rig.names[trunk[-1]]]
-    root = (hips, *hips.parent_recursive)[-1]
     lengths = [length_of(body, leg) for leg in legs]
     return Traveler(
         armature,
-        hips.name,
-        root.name,
+        carriers[-1],
+        carriers[0],
         soles_of(body, legs),
         sum(lengths) / len(lengths),
         body.up,

@@ -156,6 +156,11 @@ def write(channels: Sequence[ChannelKeys], frames: Sequence[float]) -> None:
             put_keys(curves.at(path, i, group), frames, values)
 
 
+def _are_within(keys: Sequence[float], frames: Sequence[float]) -> bool:
+    """Return whether keys that change something are all within a range."""
+    return len(keys) > 1 and frames[0] - NEAR <= keys[0] and keys[-1] <= frames[-1] + NEAR
+
+
 def add_cycles(
     rig: bpy.types.Object,
     channels: Sequence[ChannelKeys],
@@ -176,7 +181,7 @@ def add_cycles(
     traveling = {owner.path_from_id("location") for owner in travelers}
     for curve in animation.all_active_curves(rig):
         keys = [key.co[0] for key in curve.keyframe_points]
-        if len(keys) < 2 or keys[0] < frames[0] - NEAR or keys[-1] > frames[-1] + NEAR:
+        if not _are_within(keys, frames):
             continue
         cycles = next((modifier for modifier in curve.modifiers if modifier.type == "CYCLES"), None)
         if cycles is not None and curve.data_path not in written:

@@ -165,6 +165,11 @@ def _span(ranges: Sequence[tuple[int, int]]) -> range:
     return range(min(first for first, _ in ranges), max(last for _, last in ranges) + 1)
 
 
+def _in_a_cycle(level: list[_Run]) -> list[list[_Run]]:
+    captured = [run for run in level if run.one.moments is not None]
+    return [level, captured] if 0 < len(captured) < len(level) else [level]
+
+
 def _levels(runs: list[_Run]) -> list[list[_Run]]:
     """Group runs into levels that only depend on earlier levels."""
     needs: dict[int, set[int]] = {}
@@ -177,9 +182,7 @@ def _levels(runs: list[_Run]) -> list[list[_Run]]:
         # simulated again, from the pose with the results of the others.
         independent = [i for i, dependencies in needs.items() if not dependencies & needs.keys()]
         level = [runs[i] for i in independent or needs]
-        captured = [run for run in level if run.one.moments is not None]
-        is_mixed = not independent and 0 < len(captured) < len(level)
-        levels += [level, captured] if is_mixed else [level]
+        levels += [level] if independent else _in_a_cycle(level)
         for i in independent or [*needs]:
             del needs[i]
     return levels

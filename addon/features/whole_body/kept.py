@@ -49,7 +49,7 @@ from ...plan.results import NOTHING, SolveResult
 from ...settings.joint_limits import native_values
 from .body import Body, BodyBone, Wanted, bones_between, root_of
 from .facts import facts_of
-from .roles import roles_of
+from .roles import Roles, roles_of
 from .settings import BOTH, PLACE, POSING, FabrikPin, body_settings, pins_of
 
 KEPT: Final = {"hips": 1000.0, "chest": 1000.0, "head": 10.0}
@@ -326,15 +326,9 @@ def kept_body(rig: Skeleton) -> KeptBody | None:
     roles.posture.clear()  # The animation has a posture: what follows pins changes it evenly.
     carriers = Carriers(rig, armature)
     root = root_of(carriers, roles, pulled)
-    named = {name: weight for part, weight in KEPT.items() if (name := getattr(roles, part))}
-    staying = {rig.index[name]: weight for name, weight in named.items()}
+    staying = _staying(rig, roles)
     bones = bones_between(carriers, root, [*pulled, *staying])
-    for bone in pulled:
-        if bone not in bones:
-            raise ProblemError(
-                "“{bone}” and the other pins share no parent: unpin it or the others",
-                bone=rig.names[bone],
-            )
+    _refuse_apart(rig, pulled, bones)
     # The rotation of a bone does not move its head.
     turned = {p.bone for p in kept if p.is_oriented or rig.names[p.bone] not in roles.ends}
     return KeptBody(
@@ -349,6 +343,21 @@ def kept_body(rig: Skeleton) -> KeptBody | None:
         clavicle=body_settings(armature).clavicle,
         refusal=next(filter(None, [_constrained(rig, bone) for bone in bones]), ""),
     )
+
+
+def _refuse_apart(rig: Skeleton, pulled: Sequence[int], bones: Sequence[int]) -> None:
+    for bone in pulled:
+        if bone not in bones:
+            raise ProblemError(
+                "“{bone}” and the other pins share no parent: unpin it or the others",
+                bone=rig.names[bone],
+            )
+
+
+def _staying(rig: Skeleton, roles: Roles) -> dict[int, float]:
+    """Return the bones that stay where the animation has them, each with how strictly."""
+    named = {name: weight for part, weight in KEPT.items() if (name := getattr(roles, part))}
+    return {rig.index[name]: weight for name, weight in named.items()}
 
 
 def _kept(rig: Skeleton, index: int, pin: FabrikPin) -> KeptPin:

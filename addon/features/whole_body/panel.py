@@ -40,6 +40,28 @@ AREA = 0.15
 """The width of lines in pixels, and the opacity of the area of support."""
 
 
+def _draw_pin(box: Layout, armature: bpy.types.Object, pin: FabrikPin) -> None:
+    row = box.row(align=True)
+    name = pinned_bone(armature, pin) or pin.bone
+    row.label(text=name, translate=False, icon="PINNED")
+    free: Any = row.operator("fabrik.pin", text="", icon="X")
+    free.bone, free.kind, free.armature = name, "NONE", armature.name
+    row = box.row(align=True)
+    row.prop(pin, "kind", text="")
+    _draw_frames(row, armature, pin, name)
+
+
+def _draw_place(options: Layout, pin: FabrikPin) -> None:
+    options.prop(pin, "location_weights")
+    if pin.kind == BOTH:
+        options.prop(pin, "rotation_weights")
+    if pin.frames == PLACE:
+        options.use_property_decorate = True
+        options.prop(pin, "influence")
+        options.prop(pin, "location")
+        options.use_property_decorate = False
+
+
 class FABRIK_PT_whole_body(SidebarPanel, bpy.types.Panel):
     """The pins of an armature, and how its body follows."""
 
@@ -55,28 +77,14 @@ class FABRIK_PT_whole_body(SidebarPanel, bpy.types.Panel):
             draw_sentence(layout, context, HOW_TO)
         box = layout.box().column() if len(pins) else layout
         for pin in pins:
-            row = box.row(align=True)
-            name = pinned_bone(armature, pin) or pin.bone
-            row.label(text=name, translate=False, icon="PINNED")
-            free = row.operator("fabrik.pin", text="", icon="X")
-            free.bone, free.kind, free.armature = name, "NONE", armature.name
-            row = box.row(align=True)
-            row.prop(pin, "kind", text="")
-            _draw_frames(row, armature, pin, name)
+            _draw_pin(box, armature, pin)
         active: Any = context.active_pose_bone
         shown = next((pin for pin in pins if active is not None and pin.bone == active.name), None)
         options = layout.column()
         options.use_property_split = True
         options.use_property_decorate = False
         if shown is not None:
-            options.prop(shown, "location_weights")
-            if shown.kind == BOTH:
-                options.prop(shown, "rotation_weights")
-            if shown.frames == PLACE:
-                options.use_property_decorate = True
-                options.prop(shown, "influence")
-                options.prop(shown, "location")
-                options.use_property_decorate = False
+            _draw_place(options, shown)
         body = body_settings(armature)
         if any(pin.frames == PLACE for pin in pins):
             if problem := pins_problem(armature):

@@ -45,7 +45,7 @@ class Roles:
     """The bones of a body, by name.
 
     Attributes:
-        hips: The bone that carries the legs, or empty.
+        hips: The bone that moves the whole body, or empty.
         chest: The bone of the spine that carries the arms, or empty.
         head: The head, or empty.
         hands: The hands and front feet of arms.
@@ -186,7 +186,11 @@ class _Finder:
         if anatomy.hips < 0 and anatomy.head < 0 and not anatomy.limbs:
             return
         chest = body.chest if body.chest >= 0 else len(anatomy.spine) - 1
-        self._trunk(anatomy.hips, anatomy.spine[: chest + 1])
+        self._trunk(body.pelvis, anatomy.spine[: chest + 1])
+        lowest = anatomy.hips  # What is between it and the pelvis moves with that.
+        while lowest != body.pelvis:
+            self.roles.rigid.add(self.names[lowest])
+            lowest = body.bones[lowest].parent
         self._neck(anatomy.spine[chest + 1 :], anatomy.head)
         for limb in anatomy.limbs:
             trimmed, reached = body.without_loose(limb)  # IK holds on to it.
@@ -269,6 +273,10 @@ class _Finder:
                 self._bend(kind, bone, 1.0, limb.side < 0)
         self._follow([*joints, limb.end, limb.toe if limb.kind == "LEG" else -1])
         roles.hinges.update(names[bone] for bone in joints[1:])
+        self._weigh(limb, joints)
+
+    def _weigh(self, limb: Limb, joints: Sequence[int]) -> None:
+        roles, names = self.roles, self.names
         shares: tuple[float, ...] = MASSES[limb.kind]  # type: ignore[assignment]
         whole = dict(zip(joints[:2], shares, strict=False))
         if limb.end >= 0:

@@ -1,4 +1,4 @@
-"""A new kind of rig is one class: here, bones of a body that copy controls with another prefix."""
+"""A new kind of rig is one class: bones that copy controls with another prefix, or have titles."""
 
 from __future__ import annotations
 
@@ -103,3 +103,70 @@ def test_drag_and_pin(puppet: Any) -> None:
     update()
     assert (head_of(puppet, "D-Hand.L") - hand - way).length < 2e-3
     assert (head_of(puppet, "D-Foot.L") - foot).length < 2e-3
+
+
+class Titled(PlainRig):
+    """Numbers are names, and properties tell what a bone is and what carries it, if it is any."""
+
+    def marks(self, armature: bpy.types.Object) -> object:
+        return [(bone.get("title"), bone.get("above")) for bone in armature.data.bones]
+
+    def rows(self, armature: bpy.types.Object) -> list[Row]:
+        titles = {bone.name: bone.get("title", "") for bone in armature.data.bones}
+        rows = [row for row in super().rows(armature) if titles[row.name]]
+        index = {titles[row.name]: i for i, row in enumerate(rows)}
+        return [
+            row._replace(title=titles[row.name], parent=index.get(row.bone.get("above", ""), -1))
+            for row in rows
+        ]
+
+
+@pytest.fixture
+def titled(empty_file: None, monkeypatch: pytest.MonkeyPatch) -> Any:
+    monkeypatch.setattr(looking, "KINDS", (Titled(), *looking.KINDS))
+    rig: Any = make_body()
+    activate(rig)
+    bpy.ops.object.mode_set(mode="EDIT")
+    prop = rig.data.edit_bones.new("Prop")
+    prop.head, prop.tail, prop.parent = (0.2, 0, 1), (0.5, 0, 1), rig.data.edit_bones["Hips"]
+    bpy.ops.object.mode_set(mode="POSE")
+    bones = [bone for bone in rig.data.bones if bone.name != "Prop"]
+    for bone in bones:
+        bone["title"], bone["above"] = bone.name, bone.parent.name if bone.parent else ""
+    for i, bone in enumerate(bones):
+        bone.name = f"B{i:02}"
+    update()
+    return rig
+
+
+def named(rig: Any, *titles: str) -> list[str]:
+    names = {bone.get("title"): bone.name for bone in rig.data.bones}
+    return [names[title] for title in titles]
+
+
+def test_a_kind_whose_bones_have_titles(titled: Any) -> None:
+    hand, hips = named(titled, "Hand.L", "Hips")
+    click_bones(titled, hand)
+    assert bpy.ops.fabrik.limb_add() == {"FINISHED"}
+    assert [(item.bone, item.chain_count) for item in titled.fabrik.constraints] == [(hand, 2)]
+    assert bpy.ops.fabrik.constraint_remove() == {"FINISHED"}
+    assert bpy.ops.fabrik.character_set_up() == {"FINISHED"}
+    ends = {item.bone for item in titled.fabrik.constraints}
+    assert ends >= {*named(titled, "Hand.L", "Hand.R", "Foot.L", "Foot.R", "Head")}
+    assert bpy.ops.fabrik.character_remove() == {"FINISHED"}
+    assert bpy.ops.fabrik.gait_add() == {"FINISHED"}
+    assert {item.bone for item in titled.fabrik.constraints} == {*named(titled, "Foot.L", "Foot.R")}
+    assert titled.fabrik.gaits[0].body == hips
+
+
+def test_bones_with_titles_are_dragged_and_pinned(titled: Any) -> None:
+    hand, foot = named(titled, "Hand.L", "Foot.L")
+    titled.animation_data.action = None
+    update()
+    assert bpy.ops.fabrik.pin(bone=foot, kind="BOTH") == {"FINISHED"}
+    before = {name: head_of(titled, name) for name in (hand, foot)}
+    way = Vector((0.1, 0.05, 0.2))
+    assert bpy.ops.fabrik.drag(bone=hand, value=way, whole_body=True) == {"FINISHED"}
+    update()
+    assert (head_of(titled, hand) - before[hand] - way).length < 2e-3
+    assert (head_of(titled, foot) - before[foot]).length < 2e-3

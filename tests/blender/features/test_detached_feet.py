@@ -502,3 +502,34 @@ def test_where_it_ends_is_measured_at_keys_and_not_between_them(last: int) -> No
         shin, foot = bones[f"shin.{side}"], bones[f"foot.{side}"]
         rest = shin.matrix_local.inverted() @ foot.head_local
         assert (Vector(ends[foot.name].joint) - rest).length < 1e-6
+
+
+def test_setting_up_says_which_bone_moved_and_where(capfd: pytest.CaptureFixture[str]) -> None:
+    rig = make_detached()
+    for curve in curves(rig):
+        if curve.data_path == 'pose.bones["foot.L"].location' and curve.array_index == 2:
+            curve.keyframe_points[12].co.y += 0.04  # Frame 13.
+            curve.update()
+    activate(rig, "POSE")
+    before = shown(rig, [13])
+    assert bpy.ops.fabrik.character_set_up() == {"FINISHED"}
+    assert apart(before, shown(rig, [13])) > 0.01
+    said = capfd.readouterr().out
+    assert ".L” moved farthest, by " in said and "at frame 13: check the pose there" in said
+
+
+def test_the_spine_and_the_knees_move_with_the_armature() -> None:
+    rig = make_detached(is_keyed=False)
+    activate(rig, "POSE")
+    assert bpy.ops.fabrik.character_set_up() == {"FINISHED"}
+    chest, knee = (
+        rig.matrix_world.inverted()
+        @ evaluated(rig).matrix_world
+        @ evaluated(rig).pose.bones[b].tail
+        for b in ("chest", "thigh.L")
+    )
+    rig.location.x += 5.0
+    update()
+    bones = evaluated(rig).pose.bones
+    assert (bones["chest"].tail - chest).length < 1e-4
+    assert (bones["thigh.L"].tail - knee).length < 1e-4

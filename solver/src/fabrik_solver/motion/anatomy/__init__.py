@@ -17,7 +17,8 @@ from .naming import (
     side_of,
     words_of,
 )
-from .recognition import BETTER, SURE, THICKEST_SOLE, Anatomy, floor_below, recognize
+from .recognition import Anatomy, floor_below, recognize
+from .thresholds import BETTER, SURE, THICKEST_SOLE
 
 __all__ = [
     "ARM_PARTS",

@@ -5,27 +5,12 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from itertools import pairwise
-from math import cos, dist, hypot, radians
-from typing import Final
+from math import dist, hypot
 
 from ...core.vectors import Vec, across, cross, dot, length, scaled, sub, sum_of, unit
-from .figure import ENDS, FLAT, LIMBS, Figure, Names
+from .figure import ENDS, LIMBS, Figure, Names
 from .naming import ARM_PARTS, LEG_PARTS, only_twists, part_of, words_of
-
-IN_LINE: Final = cos(radians(3.0))
-"""The cosine of the angle up to which two bones are in line."""
-
-THUMB_MIN: Final = 0.4
-"""The minimum length of the second longest finger, as a fraction of the longest."""
-
-FINGERS_MIN: Final = 4
-"""The minimum number of fingers, including the thumb, that identify a hand without a name."""
-
-FINGERS_SPREAD: Final = cos(radians(45.0))
-"""The cosine of the largest angle between a finger and the hand; a single thumb is exempt."""
-
-ROW: Final = 0.5
-"""The greatest depth of a row of fingertips, as a fraction of its width."""
+from .thresholds import FINGERS_MIN, FINGERS_SPREAD, FLAT, IN_LINE, ROW, STEEP, THUMB_MIN
 
 
 class Chain:
@@ -122,14 +107,14 @@ class Chain:
 
     def leads_down(self) -> bool:
         """Return whether it leads down more than sideways."""
-        return self.high - self.low > 0.5 * self.size
+        return self.high - self.low > STEEP * self.size
 
     def is_horn(self) -> bool:
         """Return whether it leads up from the end of the trunk."""
         figure = self.figure
         trunk = [i for i in figure.children.get(self.trunk, ()) if figure.side[i] == 0]
         is_end = not any(figure.children[i] for i in trunk)
-        return is_end and self.heads[-1][2] - self.heads[0][2] > 0.5 * self.size
+        return is_end and self.heads[-1][2] - self.heads[0][2] > STEEP * self.size
 
     def fingers(self, first: int = 2) -> int:
         """Return the index of the first bone with several fingers, from an index on; 0 for none."""
@@ -155,7 +140,7 @@ class Chain:
         if k + 1 >= len(self.path):
             return False
         a, b = self.heads[k : k + 2]
-        return a[2] - b[2] < 0.5 * dist(a, b)
+        return a[2] - b[2] < STEEP * dist(a, b)
 
     def lies_flat(self, k: int) -> bool:
         """Return whether a bone is as flat as a foot on the ground."""

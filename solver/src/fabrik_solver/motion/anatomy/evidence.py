@@ -14,7 +14,8 @@ from typing import Final, NamedTuple
 
 from ...core.vectors import cross, dot, sub
 from .chain import Chain
-from .figure import FOOT_MAX, LOW, NEAR, SHORT, UP, Figure
+from .figure import UP, Figure
+from .thresholds import ASIDE, FOOT_MAX, LOW, NEAR, SHORT, STEEP, UNLIKE
 
 
 class Pair:
@@ -135,7 +136,7 @@ def are_fins(pair: Pair) -> float:
     ahead = cross(figure.left, UP)
     trunk = [dot(figure.heads[i], ahead) for i in figure.body if figure.side[i] == 0]
     extent = max(trunk, default=0.0) - min(trunk, default=0.0)
-    return float(not pair.others and pair.lower.size < 0.3 * extent)
+    return float(not pair.others and pair.lower.size < UNLIKE * extent)
 
 
 def hangs_beside_feet(pair: Pair) -> float:
@@ -160,7 +161,7 @@ def begins_behind(pair: Pair) -> float:
         for other in pair.others
         if other.trunk == pair.trunk
     ]
-    return float(max(ways, default=0.0) > 0.01 * figure.height)
+    return float(max(ways, default=0.0) > ASIDE * figure.height)
 
 
 def is_on_head(pair: Pair) -> float:
@@ -177,7 +178,7 @@ def is_horn(pair: Pair) -> float:
 def rises(pair: Pair) -> float:
     """Arms don't point up at rest; plates and antlers do."""
     heads = pair.lower.heads
-    return float(heads[-1][2] - heads[0][2] > 0.5 * pair.lower.size)
+    return float(heads[-1][2] - heads[0][2] > STEEP * pair.lower.size)
 
 
 def is_long(pair: Pair) -> float:

@@ -13,58 +13,25 @@ from typing import Final, NamedTuple
 
 from ...core.vectors import ORIGIN, Vec, add, cross, dot, length, scaled, sub, sum_of, unit
 from .naming import END, FRONT_OR_HIND, NOT_BODY, SIDES, TRUNK, only_twists, part_of, words_of
+from .thresholds import (
+    ANKLE_MAX,
+    ASIDE,
+    FLAT,
+    NEAR,
+    NO_LENGTH,
+    SPRAWLING,
+    STEEP,
+    SYMMETRIC,
+    SYMMETRY_TOLERANCE,
+    TAIL_MIN,
+    TIPS_MIN,
+    UNLIKE,
+)
 
 # Not Final: mypyc would take such tuples for unset when they are used.
 UP: Vec = (0.0, 0.0, 1.0)
 LEFT: Vec = (1.0, 0.0, 0.0)
 """The left side of a figure that faces −Y, as Blender's characters do."""
-
-SYMMETRY_TOLERANCE: Final = 0.02
-"""The largest distance of a joint from the mirror image of its twin, relative to the height."""
-
-NO_LENGTH: Final = 1e-4
-"""The length of a bone without direction, as a fraction of its limb: two joints coincide."""
-
-SYMMETRIC: Final = 0.75
-"""The minimum fraction of joints off the median plane with a twin in a symmetric pose."""
-
-OFF_PLANE: Final = 0.002
-"""The minimum distance of a bone from the median plane if all bones on a side below it are
-farther."""
-
-TWIN_TOLERANCE: Final = 0.12
-"""The largest relative difference in length of two chains that are twins by shape."""
-
-ANKLE_MAX: Final = 0.4
-"""The largest height of an ankle, as a fraction of the hip's. The hock of a horse is lower, but a
-flat foot doesn't begin there."""
-
-FLAT: Final = 0.84
-"""The minimum ratio of run to rise of a flat foot: 40 degrees from vertical."""
-
-FOOT_MAX: Final = 0.2
-"""The height below which a joint may be an ankle, as a fraction of the hip's."""
-
-SHORT: Final = 0.6
-"""The ratio of lengths below which a bone isn't part of the other bone's limb: hips are shorter
-than thighs, and feet than shins."""
-
-TAIL_MIN: Final = 0.3
-"""The minimum length of a last bone whose tail isn't a guess, as a fraction of its parent's."""
-
-TIPS_MIN: Final = 4
-"""The minimum number of tails that show where legs without feet stand. Importers guess similar
-tails for twins, but not for all legs."""
-
-SPRAWLING: Final = 6
-"""The number of legs, as of an insect, from which on they may sprawl."""
-
-NEAR: Final = 0.05
-"""The largest difference in height of points on the same ground, as a fraction of the figure's
-height."""
-
-LOW: Final = 0.15
-"""The largest height of a point that reaches the floor, as a fraction of the figure's height."""
 
 ENDS: Final = {"FINGER", "FOOT", "HAND", "TOE"}
 """The parts at the ends of limbs."""
@@ -311,7 +278,7 @@ class Figure:
             line.append(self.heads[bone])
             bone = self.bones[bone].parent
         size = sum([dist(a, b) for a, b in pairwise(line)])
-        return line[-1][2] - line[0][2] > 0.5 * size
+        return line[-1][2] - line[0][2] > STEEP * size
 
     def _leads_down(self, bone: int) -> bool:
         """Return whether a last bone leads down, to a tail that isn't an importer's guess."""
@@ -446,7 +413,8 @@ class Figure:
                 (k, level(sub(self.heads[i], self.heads[j]))) for k, (i, j) in enumerate(line)
             ]
             separation = next(
-                (offset for offset in offsets if length(offset[1]) > 0.01 * self.height), offsets[0]
+                (offset for offset in offsets if length(offset[1]) > ASIDE * self.height),
+                offsets[0],
             )
             if axis is not None and dot(separation[1], axis) < 0.0:
                 a, b, separation = b, a, (separation[0], scaled(separation[1], -1.0))
@@ -471,7 +439,7 @@ class Figure:
                     abs(self.reach[i] - self.reach[j])
                     for i, j in zip(line, other_line, strict=True)
                 ]
-                if max(lengths) <= TWIN_TOLERANCE * size:
+                if max(lengths) <= UNLIKE * size:
                     candidates.append((max(lengths) / (size or 1.0), a, b))
         pairs: list[tuple[int, int]] = []
         taken: set[int] = set()
@@ -526,7 +494,7 @@ class Figure:
         if abs(off) > SYMMETRY_TOLERANCE * self.height:
             return 1 if off > 0.0 else -1
         only = max(beyond, key=abs, default=0)
-        return only if beyond == {only} or off * only > OFF_PLANE * self.height else 0
+        return only if beyond == {only} or off * only > ASIDE * self.height else 0
 
 
 def _cell(point: Vec, size: float) -> tuple[int, ...]:
@@ -544,7 +512,7 @@ def _lateral(pairs: Sequence[tuple[int, Vec]], height: float) -> Vec | None:
         offset = level(
             sum_of([offset for level_of_pair, offset in pairs if level_of_pair == depth])
         )
-        if length(offset) > 0.01 * height:
+        if length(offset) > ASIDE * height:
             return unit(offset)
     return None
 

@@ -5,27 +5,26 @@ from __future__ import annotations
 from collections.abc import Sequence
 from itertools import pairwise
 from math import dist, inf
-from typing import Final, NamedTuple
+from typing import NamedTuple
 
 from ...core.vectors import Vec, dot, length, sub, unit
-from .chain import IN_LINE, Chain, is_hand
+from .chain import Chain, is_hand
 from .evidence import Ankle, Pair, foot_evidence
-from .figure import ANKLE_MAX, ENDS, LIMBS, LOW, NEAR, NO_LENGTH, SHORT, TAIL_MIN, Figure
+from .figure import ENDS, LIMBS, Figure
 from .labelling import best_labels
 from .naming import TRUNK
-
-LIMB_MIN: Final = 0.1
-"""The minimum length of a limb, relative to the height: ears and fingers are shorter."""
-
-UNLIKE: Final = 0.3
-"""The difference in length, as a fraction, from which on limbs aren't twins."""
-
-
-LIMB: Final = 4
-"""The number of joints compared if the hands of twins carry different things."""
-
-ROW_MIN: Final = 3
-"""The minimum number of pairs of limbs in a row on one bone."""
+from .thresholds import (
+    ANKLE_MAX,
+    IN_LINE,
+    LIMB,
+    LOW,
+    NEAR,
+    NO_LENGTH,
+    ROW_MIN,
+    SHORT,
+    TAIL_MIN,
+    UNLIKE,
+)
 
 
 class Limb(NamedTuple):
@@ -89,7 +88,7 @@ def _may_be_limb(pair: Pair) -> bool:
     chain = pair.lower
     if pair.kind:
         return len(chain.heads) > 2 or chain.lower() >= 0
-    return len(chain.heads) > 2 and chain.size >= LIMB_MIN * pair.figure.height
+    return len(chain.heads) > 2 and chain.size >= LOW * pair.figure.height
 
 
 def _alike(labelled: Sequence[tuple[Pair, str]]) -> list[dict[int, tuple[int, int]]]:

@@ -12,41 +12,19 @@ from math import dist
 from typing import Final, NamedTuple
 
 from ...core.vectors import ORIGIN, Vec, add, cross, dot, length, sub, sum_of, unit
-from .figure import (
-    SPRAWLING,
-    SYMMETRY_TOLERANCE,
-    UP,
-    Figure,
-    Names,
-    RestBone,
-    body_bones,
-    level,
-)
+from .figure import UP, Figure, Names, RestBone, body_bones, level
 from .limbs import Limb, is_hand, limbs_of, standing_ends, stiff_limbs
 from .naming import FACE
-
-LARGE_LIMB_MIN: Final = 0.25
-"""The minimum length of a limb that locates the trunk, as a fraction of the longest limb's: eyelids
-and lips are shorter."""
-
-SURE: Final = 0.85
-"""The confidence in a rest pose from which on other poses aren't tried."""
-
-BETTER: Final = 0.15
-"""The minimum gain in confidence for preferring a frame to the rest pose."""
-
-GOOD: Final = 0.9
-"""The confidence in a frame from which on later frames aren't tried."""
-
-BEHIND: Final = 0.2
-"""The sine of the angle from vertical from which on a bone begins behind another."""
-
-HANGING: Final = -0.3
-"""The sine of the pitch from hips to head below which a figure doesn't stand."""
-
-THICKEST_SOLE: Final = 0.3
-"""The largest height above the floor of the lowest foot joint at rest, in leg lengths. Ankles of
-people are at about a tenth; with short legs and thick shoes they are higher."""
+from .thresholds import (
+    ASIDE,
+    BEHIND,
+    BETTER,
+    HANGING,
+    LARGE_LIMB_MIN,
+    SPRAWLING,
+    SURE,
+    THICKEST_SOLE,
+)
 
 KNOWLEDGE: Final = {"NAMES": 1.0, "AXIS": 0.9, "SHAPE": 0.8}
 """The confidence in the sides, by evidence."""
@@ -126,8 +104,8 @@ def recognize(bones: Sequence[RestBone], poses: Iterable[Sequence[Vec]] = ()) ->
     for index, heads in enumerate(poses):
         anatomy = _recognize(Figure(bones, names, body, heads))
         if anatomy.sureness >= least:
-            best, least = anatomy._replace(pose=index), anatomy.sureness + 0.1 * BETTER
-        if anatomy.sureness >= GOOD:
+            best, least = anatomy._replace(pose=index), anatomy.sureness
+        if anatomy.sureness >= SURE:
             break
     return best
 
@@ -161,7 +139,6 @@ def _recognize(figure: Figure) -> Anatomy:
     # The hips may only carry the legs, beside the spine.
     shared = len([bone for bone in line if bone in figure.ancestry(hips)])
     limbs.sort(key=lambda limb: (-bones[limb.bones[0]].head[2], -limb.side))
-    several = [i for i in figure.body if len(figure.children[i]) > 1]  # A hand has fingers.
     anatomy = Anatomy(
         figure.left,
         cross(figure.left, UP),
@@ -175,10 +152,16 @@ def _recognize(figure: Figure) -> Anatomy:
         0.0,
         tuple(standing_ends(figure, limbs)),
         tuple(stiff_limbs(figure, limbs)),
-        tuple([i for i in several if is_hand(figure, i) and not _is_of_limb(figure, i, limbs)]),
+        tuple(_hands_beside(figure, limbs)),
         any(side and "wing" in words for side, words in zip(names.sides, names.words, strict=True)),
     )
     return anatomy._replace(sureness=_sureness(figure, anatomy))
+
+
+def _hands_beside(figure: Figure, limbs: Sequence[Limb]) -> list[int]:
+    """Return the hands that are of no limb."""
+    several = [i for i in figure.body if len(figure.children[i]) > 1]  # A hand has fingers.
+    return [i for i in several if is_hand(figure, i) and not _is_of_limb(figure, i, limbs)]
 
 
 def facing(figure: Figure) -> Figure:
@@ -203,9 +186,8 @@ def _sureness(figure: Figure, anatomy: Anatomy) -> float:
     down = sum(legs) / len(legs)
     if len(legs) >= SPRAWLING and min(legs) > 0.0:
         down = 1.0
-    stands = max(0.0, down) * (0.95 + 0.05 * max(0.0, rise))
     whole = 0.6 + 0.2 * (len(anatomy.limbs) >= 4) + 0.2 * (anatomy.head >= 0)
-    return KNOWLEDGE.get(anatomy.evidence, 0.0) * _apart(figure, anatomy) * stands * whole
+    return KNOWLEDGE.get(anatomy.evidence, 0.0) * _apart(figure, anatomy) * max(0.0, down) * whole
 
 
 def _rise_of_head(figure: Figure, anatomy: Anatomy) -> float:
@@ -225,10 +207,9 @@ def _apart(figure: Figure, anatomy: Anatomy) -> float:
         for limb in anatomy.limbs
         if limb.side > 0
     ]
-    least = 0.01 * anatomy.height
-    return sum([dot(separation, anatomy.left) > least for separation in separations]) / len(
-        separations
-    )
+    least = ASIDE * anatomy.height
+    count = sum([dot(separation, anatomy.left) > least for separation in separations])
+    return count / len(separations)
 
 
 def _root(heads: Sequence[Vec], limb: Limb) -> Vec:
@@ -276,7 +257,7 @@ def _bears_face(figure: Figure, bone: int, successor: int) -> bool:
     """Return whether a bone carries a face: children that end there, are to a side, or near."""
     beside = figure.children[bone]
     leaves = [i for i in beside if not figure.children[i]]
-    near = 0.5 * SYMMETRY_TOLERANCE * figure.height
+    near = ASIDE * figure.height
     is_near = dist(figure.heads[bone], figure.heads[successor]) <= near
     return is_near or len(leaves) > 1 or any(figure.side[i] != 0 for i in beside)
 
