@@ -46,10 +46,6 @@ from .stances import Stances
 
 Value = TypeVar("Value")
 
-CALM = 0.08
-"""How long the hip takes to follow what its legs ask for, in seconds: of what comes and goes in 2π
-times as long it does half."""
-
 SEEN, SPAN = 0.5, 0.2
 """How long before and after a span of time the hip heeds what its legs ask for, and half the length
 of such a span, in seconds. Spans overlap by half."""
@@ -240,7 +236,7 @@ class HipPath(Column[float, Vec]):
         rate /= self._stride
         self._near = self._stride * max(2, round(FOLLOW / LOOKED))
         self._half, self._seen = (max(2, round(span * rate)) for span in (SPAN, SEEN))
-        self._stiffness = (CALM * rate) ** 4
+        self._stiffness = (shape.CALM * rate) ** 4
         self._follows: Column[int, Vec | None] = Column(self._follow)
         self._asked: Column[int, tuple[float, float]] = Column(self._ask)
         self._spans: Column[int, list[float]] = Column(self._span)

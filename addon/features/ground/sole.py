@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from math import inf
 from typing import NamedTuple
 
 from fabrik_solver.core.vectors import ORIGIN, Vec, across, add, dot, length, rotate, sub
@@ -79,20 +78,8 @@ def _level(probe: Probe, under: Under, beside: Vec) -> float:
     return probe.level(under) - dot(aside, under.normal) / dot(under.normal, probe.up)
 
 
-class Need(NamedTuple):
-    """The ground below a swinging foot.
-
-    Attributes:
-        lack: By how much the foot is too low, negative if it is not.
-        heights: The heights of the ground below its heel and its ball, None where there is none.
-    """
-
-    lack: float
-    heights: tuple[float | None, ...]
-
-
-def need(probe: Probe, sole: Sole, given: Pose, foot: Pose) -> Need:
-    """Return by how much a foot is too low.
+def need(probe: Probe, sole: Sole, given: Pose, foot: Pose) -> float:
+    """Return by how much a foot is too low, negative if it is not.
 
     It may be below the ground as far as the animation has it below its floor.
 
@@ -103,11 +90,9 @@ def need(probe: Probe, sole: Sole, given: Pose, foot: Pose) -> Need:
         foot: The pose on the ground.
     """
     most, first = NOWHERE, None
-    heights: list[float | None] = []
     for point in dict.fromkeys((sole.heel, sole.ball)):
         place = add(foot.place, rotate(foot.turn, point))
         under = probe.under(place)
-        heights.append(None if under is None else under.height)
         if under is None:
             continue
         if first is None:
@@ -117,15 +102,4 @@ def need(probe: Probe, sole: Sole, given: Pose, foot: Pose) -> Need:
         if lack > 0.0:
             lack = counted(lack, under.height - first, CLIMB * probe.leg)
         most = max(most, lack)
-    return Need(most, tuple(heights))
-
-
-def edge(a: Need, b: Need) -> float:
-    """Return how high an edge can be that the ground has between two times of a swing.
-
-    Infinite where there is ground at one of them only.
-    """
-    pairs = zip(a.heights, b.heights, strict=True)
-    return max(
-        inf if (x is None) != (y is None) else abs((x or 0.0) - (y or 0.0)) for x, y in pairs
-    )
+    return most

@@ -26,14 +26,12 @@ from ..core.vectors import (
     sum_of,
     unit,
 )
-from .easing import smooth, smoother
+from .easing import smooth
 from .knee import FLEXED, folded
+from .smoothest import Curve, smoothest
 
 STEEPEST = 0.5
 """The cosine of the slope above which a face is a wall: 60°."""
-
-STEPS = 8
-"""The exponent of the power mean that approximates the maximum of several arcs."""
 
 ROOM = 0.5
 """The share of the leg's remaining extension in the animation that the ground may use up."""
@@ -48,22 +46,16 @@ DEEPEST = 0.5
 BENT = 8.0
 """The weight of a knee of which half counts for the hip: it is 0.08 legs off the line."""
 
+CALM = 0.08
+"""How long what is smoothed takes to follow what it is asked for, in seconds: of what comes and
+goes in 2π times as long it does half."""
+
+FIRM = 16.0
+"""How much more it counts that a foot that rolls is on the ground: it comes back in half the time.
+"""
+
 LEAST_BEND = 0.01
 """How far a knee is taken to be from the line between hip and ankle at least, in legs."""
-
-GENTLE = 30.0
-"""The acceleration at which a foot rises over an obstacle if there is time, in legs per second
-squared."""
-
-
-def time_to_rise(height: float, leg: float) -> float:
-    """Return the time in seconds in which the foot of a leg of a length rises by a height.
-
-    The peak acceleration of a movement of minimum jerk is 10/√3 times height over time squared.
-    """
-    if not height > 0.0 or not leg > 0.0:
-        return 0.0
-    return sqrt(10.0 / sqrt(3.0) * height / (GENTLE * leg))
 
 
 def spline_weights(share: float) -> tuple[float, float, float, float]:
@@ -112,58 +104,30 @@ def influence(height: float, blend: float) -> float:
     return 1.0 if blend <= 0.0 else 1.0 - smooth(height / blend - 1.0)
 
 
-class Arc(NamedTuple):
-    """The arc over an obstacle in the way of a swinging foot.
+def lift(
+    lacks: Sequence[float], flat: Sequence[bool], stands: Sequence[bool], rate: float
+) -> list[float]:
+    """Return how much higher a foot is for the obstacles in its swing: the smoothest curve.
 
-    Attributes:
-        begin: The time at which the foot begins to rise.
-        top: The time at which it is highest.
-        end: The time from which on it is where it would be without the obstacle.
-        height: How high it is then; nothing is done below 0.
-    """
-
-    begin: float
-    top: float
-    end: float
-    height: float
-
-
-def arc_over(begin: float, passed: float, end: float, height: float, gentle: float) -> Arc:
-    """Return an arc of a given height at the time at which a foot passes an obstacle.
-
-    Where little time is left to its end, or was since its beginning, it is highest on the other
-    side of the obstacle, which is passed at speed: half as much again of that time takes half of
-    the acceleration, for a top that is a quarter higher.
+    In the phases in which it rolls it gives way to what it would have to rise over too fast; where
+    it is flat it does not.
 
     Args:
-        begin: The time at which the foot begins to rise.
-        passed: The time at which it passes the obstacle.
-        end: The time from which on it is where it would be without the obstacle.
-        height: By how much it would be too low.
-        gentle: The time in which it rises gently by that.
+        lacks: By how much it would be too low, at each frame, at least 0.
+        flat: Whether it is flat on the ground.
+        stands: Whether it is in contact.
+        rate: Frames a second.
     """
-    left, side = min((passed - begin, -1.0), (end - passed, 1.0))
-    far = end - begin - left
-    more = max(0.0, min(gentle - left, 0.5 * left, 0.5 * (far - left)))
-    if more <= 0.0:
-        return Arc(begin, passed, end, height)
-    return Arc(begin, passed - side * more, end, height / smoother(left / (left + more)))
-
-
-def lift(time: float, arcs: Sequence[Arc]) -> float:
-    """Return how much higher a foot swings for the obstacles in its way.
-
-    Together the arcs are at least as high as the highest of them, and as smooth as each.
-    """
-    high = max((arc.height for arc in arcs), default=0.0)
-    if high <= 0.0:
-        return 0.0
-    total = 0.0
-    for begin, top, end, height in arcs:
-        if height > 0.0 and begin < time < end:
-            share = (time - begin) / (top - begin) if time < top else (end - time) / (end - top)
-            total += float((height / high * smoother(share)) ** STEPS)
-    return high * float(total ** (1.0 / STEPS))
+    count = len(lacks)
+    # An edge may be anywhere between two frames.
+    most = [max(lacks[max(0, i - 1) : i + 2]) for i in range(count)]
+    if max(most) <= 0.0:
+        return [0.0] * count
+    lows = [0.0 if held else low for held, low in zip(flat, most, strict=True)]
+    highs = [0.0 if held else inf for held in flat]
+    weights = [FIRM if standing else 1.0 for standing in stands]
+    curve = Curve([0.0] * count, weights, [0.0] * (count - 2), (CALM * rate) ** 4)
+    return smoothest(curve, lows, highs)
 
 
 class CarriedLeg(NamedTuple):
