@@ -271,7 +271,7 @@ class FootClip:
         """
         frame = min(max(frame, self.first), self.last)
         lock = self._jumps(frame, lambda at: self.legs[at].lock)
-        return lock, self._jumps(frame, self._root_at)
+        return lock, self._jumps(frame, self.root_at)
 
     def _jumps(self, frame: int, place: Callable[[int], Vec]) -> Vec:
         """Return how far a place is from its mean around a frame."""
@@ -284,8 +284,9 @@ class FootClip:
             weights += weight
         return sub(here, scaled(mean, 1.0 / weights))
 
-    def _root_at(self, frame: int) -> Vec:
-        """Return the animated place of the hip joint."""
+    def root_at(self, frame: int) -> Vec:
+        """Return the animated place of the hip joint, within the clip."""
+        frame = min(max(frame, self.first), self.last)
         return add(self.pose(frame).place, self.root(frame))
 
     def free(self, frame: int) -> tuple[int, int]:
@@ -467,6 +468,13 @@ class Stances:
     def animated_root(self, time: float) -> Vec:
         """Return the animated hip joint, relative to the goal of the foot."""
         return self.clip.root(floor(time) - self._start)
+
+    def root_at(self, time: float) -> Vec:
+        """Return the animated place of the hip joint, in world space."""
+        frame = floor(time) - self._start
+        here = self.clip.root_at(frame)
+        share = time - floor(time)
+        return here if share == 0.0 else mix(here, self.clip.root_at(frame + 1), share)
 
     def need(self, time: float, flat: Pose, foot: Pose) -> float:
         """Return by how much a foot is too low, from its poses on the flat floor and on the ground.

@@ -6,7 +6,7 @@ All of it is a function of time, the contacts and the ground.
 """
 
 from collections.abc import Mapping, Sequence
-from math import acos, ceil, cos, floor, fsum, inf, pi, sqrt
+from math import acos, atan2, ceil, cos, floor, fsum, inf, pi, sqrt
 from typing import NamedTuple
 
 from ..core.vectors import (
@@ -19,7 +19,10 @@ from ..core.vectors import (
     cross,
     dot,
     length,
+    quat_about,
     quat_exp,
+    quat_inverse,
+    rotate,
     scaled,
     solve_symmetric,
     sub,
@@ -198,6 +201,53 @@ def hip_lift(
     wanted = hip_rise(standing, follow) if standing else rise
     folds = [_crowded(leg, up, wanted) for leg in legs if leg.length > 0.0 and not leg.stands]
     return wanted + max(folds, default=0.0), rise - max(lacks, default=-inf)
+
+
+class BodyMove(NamedTuple):
+    """How a body is moved: turned about a point, and shifted.
+
+    Attributes:
+        shift: How far that point is moved.
+        turn: The rotation.
+        pivot: The point, before.
+    """
+
+    shift: Vec = ORIGIN
+    turn: Quat = QUAT_IDENTITY
+    pivot: Vec = ORIGIN
+
+    def of(self, place: Vec) -> Vec:
+        """Return how far a point of the body is moved."""
+        if self.turn == QUAT_IDENTITY:
+            return self.shift
+        arm = sub(place, self.pivot)
+        return add(self.shift, sub(rotate(self.turn, arm), arm))
+
+    def before(self, place: Vec) -> Vec:
+        """Return where a point of the body was before it was moved."""
+        arm = sub(sub(place, self.shift), self.pivot)
+        return add(self.pivot, rotate(quat_inverse(self.turn), arm))
+
+
+def pitched(ends: tuple[Vec, Vec], lifts: tuple[float, float], up: Vec) -> BodyMove:
+    """Return how a body is moved whose ends are lifted.
+
+    It turns about its middle, in the upright plane of the two, and stays as long.
+
+    Args:
+        ends: The points between its hind legs and between its front legs.
+        lifts: How far each is lifted.
+        up: The unit vector up.
+    """
+    hind, front = ends
+    way = sub(front, hind)
+    axis = unit(cross(way, up))
+    shift = scaled(up, 0.5 * (lifts[0] + lifts[1]))
+    if axis is None or lifts[0] == lifts[1]:
+        return BodyMove(shift)
+    level, high = length(across(way, up)), dot(way, up)
+    angle = atan2(high + lifts[1] - lifts[0], level) - atan2(high, level)
+    return BodyMove(shift, quat_about(axis, angle), scaled(add(hind, front), 0.5))
 
 
 class LockedLeg(NamedTuple):
