@@ -28,6 +28,7 @@ from fabrik_solver.core.vectors import (
     sub,
 )
 from fabrik_solver.motion import ground as shape
+from fabrik_solver.motion import knee
 from fabrik_solver.motion.contacts import BALL, BALL_HEIGHT, FLAT, WINDOW, Contact
 from fabrik_solver.motion.easing import smooth, smoother
 from fabrik_solver.motion.planted import FootLeg, Planted, Pose
@@ -36,7 +37,7 @@ from ...plan.chain_plan import Snapshot
 from .columns import Column
 from .contact_track import ContactTrack
 from .probe import Probe
-from .sole import SoleContact, need, sole_contact
+from .sole import Below, SoleContact, lack_between, need, sole_contact
 from .track import turn_of_frame
 
 FASTEST = 25.0
@@ -397,11 +398,11 @@ class Stances:
         """Return how much higher it is for all that is below it, as far as the ground counts."""
         frame = floor(time - self._start)
         share = self.influence(frame)
-        return share * max(0.0, self.lift(time), self._needs[frame][1]) if share > 0.0 else 0.0
+        return share * max(0.0, self.lift(time), self._needs[frame][1].lack) if share > 0.0 else 0.0
 
     def clearance(self, time: float) -> float:
         """Return how far it could be lower without being too low for what is below it."""
-        return self.raised(time) - self._needs[floor(time - self._start)][1]
+        return self.raised(time) - self._needs[floor(time - self._start)][1].lack
 
     def _lift(self, frame: int) -> float:
         """Return how much higher the foot is at a frame: from one stretch to the next, smoothly."""
@@ -428,12 +429,18 @@ class Stances:
         return shape.lift(lacks, flat, stands, self.clip.contact_track.track.rate)
 
     def _lack(self, frame: int) -> float:
-        """Return by how much the foot would be too low, as far as the ground counts; at least 0."""
+        """Return how far the foot is to be lifted at least, as far as the ground counts."""
         share = self.influence(frame)
-        return share * max(0.0, self._needs[frame][1]) if share > 0.0 else 0.0
+        if share <= 0.0:
+            return 0.0
+        first, last = max(frame - 1, self.clip.first), min(frame + 1, self.clip.last)
+        beside = [self._needs[other][1] for other in range(first, last + 1)]
+        lack = lack_between(self.probe, self._needs[frame][1], beside)
+        # Its knee may still lower it a little.
+        return share * (lack + knee.MOST * self.probe.leg) if lack > 0.0 else 0.0
 
-    def _needed(self, frame: int) -> tuple[Pose, float]:
-        """Return a foot that is not lifted at a frame, and by how much it is too low."""
+    def _needed(self, frame: int) -> tuple[Pose, Below]:
+        """Return a foot that is not lifted at a frame, and the ground below it."""
         flat = self.clip.flats[frame]
         foot, _ = self._on_ground(frame, self.clip.pose(frame), flat)
         return foot, need(self.probe, self.clip.sole, flat, foot)
@@ -487,8 +494,8 @@ class Stances:
                 # Found whether it was looked at before or not, so that it is the same bits always.
                 recorded, needed = self._needs[frame]
                 if _is_near(recorded, foot, SAME * self.probe.leg):
-                    return needed
-            self._last = flat, foot, need(self.probe, self.clip.sole, flat, foot)
+                    return needed.lack
+            self._last = flat, foot, need(self.probe, self.clip.sole, flat, foot).lack
         return self._last[2]
 
     def locked_leg(self, frame: int) -> shape.LockedLeg:

@@ -122,11 +122,9 @@ def lift(
         rate: Frames a second.
     """
     count = len(lacks)
-    # An edge may be anywhere between two frames.
-    most = [max(lacks[max(0, i - 1) : i + 2]) for i in range(count)]
-    if max(most) <= 0.0:
+    if max(lacks) <= 0.0:
         return [0.0] * count
-    lows = [0.0 if held else low for held, low in zip(flat, most, strict=True)]
+    lows = [0.0 if held else lack for held, lack in zip(flat, lacks, strict=True)]
     highs = [0.0 if held else inf for held in flat]
     weights = [FIRM if standing else 1.0 for standing in stands]
     curve = Curve([0.0] * count, weights, [0.0] * (count - 2), (CALM * rate) ** 4)
