@@ -125,8 +125,9 @@ class GroundGoal:
         key, shift_at = hip or (None, lambda _: ORIGIN)
         knees = self._knees_of_stances
         if knees is None or knees.stances is not stances or knees.key is not key:
-            knees = self._knees_of_stances = Knees(stances, key, _inner(chain, stances))
-        aim, gate = knees.eased(snapshot.time, aim, root, shift_at)
+            inner = _inner(chain, stances)
+            knees = self._knees_of_stances = Knees(stances, key, shift_at, inner)
+        aim, gate = knees.eased(snapshot.time, aim, root)
         if gate == 0.0 or chain.pole is not None:
             return aim
         facing = knees.facing(snapshot.time, aim, root)

@@ -144,7 +144,7 @@ class FootClip:
         self._flexions = Column(self._flexion)
         self._bends = Column(self._bend)
         self.jumps = Column(self._jump)
-        self._gone: dict[tuple[int, int], list[float]] = {}
+        self._gone = Column(self._shares_gone)
         self._standing = Column(self._stands)
         samples = contact_track.track.samples
         unders = {
@@ -237,19 +237,21 @@ class FootClip:
         The longer that is, the less the time counts: on a slope the foot of a run would come too
         near to its hip.
         """
-        shares = self._gone.get((first, last))
-        if shares is None:
-            frames = [min(max(f, self.first), self.last) for f in range(first, last + 1)]
-            places = [across(self.flats[frame].place, self.inputs.up) for frame in frames]
-            way = [0.0, *accumulate(length(sub(b, a)) for a, b in pairwise(places))]
-            even = EVEN * self.contact_track.track.leg
-            shares = self._gone[first, last] = [
-                (gone + even * smoother(i / (last - first))) / (way[-1] + even)
-                for i, gone in enumerate(way)
-            ]
+        shares = self._gone[range(first, last + 1)]
         number = min(floor(time) - first, len(shares) - 2)
         before, after = shares[number : number + 2]
         return before + (time - first - number) * (after - before)
+
+    def _shares_gone(self, swing: range) -> list[float]:
+        """Return the same at the frames of a swing."""
+        frames = [min(max(frame, self.first), self.last) for frame in swing]
+        places = [across(self.flats[frame].place, self.inputs.up) for frame in frames]
+        way = [0.0, *accumulate(length(sub(b, a)) for a, b in pairwise(places))]
+        even = EVEN * self.contact_track.track.leg
+        return [
+            (gone + even * smoother(i / (len(swing) - 1))) / (way[-1] + even)
+            for i, gone in enumerate(way)
+        ]
 
     def _leg(self, frame: int) -> shape.LockedLeg:
         """Return the leg as animated, and how far the lock moves its ankle."""
@@ -352,7 +354,7 @@ class Stances:
         self._blend = blend
         self._lyings = Column(self._lying)
         self._contacts_below = Column(self._contact_below)
-        self._edges: dict[int, GroundOffset] = {}
+        self._edges = Column(self._edge)
         self._lifts = Column(self._lift)
         self._stretches = Column(self._stretch)
         self._far = max(1, round(STRIDE * clip.contact_track.track.rate))
@@ -548,8 +550,8 @@ class Stances:
             first = contacts[number].last
         if number + 1 < len(contacts):
             last = contacts[number + 1].first
-        before = self._edge(number, first) if number >= 0 else self._beyond(first)
-        after = self._edge(number + 1, last) if number + 1 < len(contacts) else self._beyond(last)
+        before = self._edges[first] if number >= 0 else self._beyond(first)
+        after = self._edges[last] if number + 1 < len(contacts) else self._beyond(last)
         # A swing of which the clip has little still takes its time.
         swing = max(1, round(SWING * self.clip.contact_track.track.rate))
         if number < 0:
@@ -567,12 +569,9 @@ class Stances:
             before.share + (after.share - before.share) * share,
         )
 
-    def _edge(self, number: int, frame: int) -> GroundOffset:
+    def _edge(self, frame: int) -> GroundOffset:
         """Return how the ground moves the foot at one end of a contact."""
-        moved = self._edges.get(frame)
-        if moved is None:
-            moved = self._edges[frame] = self._in_contact(number, self.clip.flats[frame])
-        return moved
+        return self._in_contact(self.clip.planted.around(frame)[0], self.clip.flats[frame])
 
     def _airborne(self, time: float) -> GroundOffset:
         """Return how the ground below moves a foot that is in no contact before or after."""

@@ -21,7 +21,6 @@ from fabrik_solver.motion.ground import (
     influence,
     is_ground,
     lift,
-    peaks,
     pitched,
     shared_jolt,
     spline_weights,
@@ -284,15 +283,6 @@ def test_the_mean_of_heights_is_smooth_in_time() -> None:
     assert max(abs(b - a) for a, b in pairwise(found)) < 1e-4
     flat = dict.fromkeys(range(-30, 31), 0.3)
     assert averaged(flat, 0.37, 6, 2) == pytest.approx(0.3)
-
-
-@given(st.lists(st.floats(0.0, 0.3), min_size=31, max_size=31), st.integers(12, 18))
-def test_the_mean_of_peaks_is_never_less_than_what_it_is_for(
-    heights: list[float], time: int
-) -> None:
-    known: dict[int, float] = {}
-    peaks(dict(enumerate(heights)), known, range(time - 5, time + 6), 5)
-    assert max(heights) + 1e-12 >= averaged(known, time, 5, 1) >= heights[time] - 1e-12
 
 
 def test_the_hip_follows_the_feet_that_stand() -> None:

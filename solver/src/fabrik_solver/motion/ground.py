@@ -306,23 +306,6 @@ def shared_jolt(jumps: Sequence[tuple[Vec, Vec]]) -> Vec:
     return scaled(total, 1.0 / len(jumps))
 
 
-def peaks(heights: Mapping[int, float], known: dict[int, float], frames: range, ease: int) -> None:
-    """Find the maximum of heights around each of some frames (a dilation).
-
-    `averaged` with the same window, they are never below the height at the time itself.
-
-    Args:
-        heights: The heights, by frame.
-        known: The maxima found so far; the rest is added.
-        frames: The frames, a stride apart, as those of the heights.
-        ease: How many frames before and after count, a multiple of the stride.
-    """
-    for frame in frames:
-        if frame not in known:
-            around = range(frame - ease, frame + ease + 1, frames.step)
-            known[frame] = max([heights[other] for other in around])
-
-
 def averaged(heights: Mapping[int, float], time: float, ease: int, stride: int) -> float:
     """Return the mean of heights around a time, smooth in time.
 
