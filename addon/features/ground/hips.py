@@ -117,32 +117,13 @@ class Hip(PrePassBone):
         working = [leg for leg, aim in aims.items() if aim is not None]
         if not working:
             return None
-        first = ground_settings(snapshot.item(working[0]))
         stances = {leg: _ground_goal(leg).stances(snapshot, leg) for leg in working}
         known = {leg: feet for leg, feet in stances.items() if feet is not None}
-        goal = _ground_goal(working[0])
-        any_known = stances[working[0]]
-        probe = any_known.probe if any_known else goal.probe(snapshot, working[0], first)
-        up = probe.up
         if len(known) == len(working):
-            limits = HipLimits(up, first.hip_follow, first.hip_reach, first.blend)
-            path = self._path
-            if path is None or not path.is_of(limits, known):
-                path = self._path = HipPath(
-                    limits, _ends(self.rig, working), known, snapshot.time, path
-                )
-            self._now = weakref.ref(snapshot), path
-            move = path[snapshot.time]
+            move = self._foreseen(snapshot, known)
         else:
             self._now = None
-            free = _free(working, working, snapshot.time)
-            legs = [
-                self._leg(snapshot, leg, aim) for leg, aim in aims.items() if leg in free and aim
-            ]
-            if not legs:
-                return None
-            rise = hip_rise(legs, first.hip_follow)
-            move = BodyMove(scaled(up, rise - hip_drop(legs, up, first.hip_reach, rise)))
+            move = self._unforeseen(snapshot, aims, stances[working[0]])
         if move.shift == ORIGIN and move.turn == QUAT_IDENTITY:
             return None
         beneath = pose.beneath(self.bones) if self.is_layered else None
@@ -152,6 +133,34 @@ class Hip(PrePassBone):
             snapshot.world(self.rig.object, self.rig.uid),
             move,
         )
+
+    def _foreseen(self, snapshot: Snapshot, stances: Mapping[ChainPlan, Stances]) -> BodyMove:
+        """Return how it is moved for feet that are known ahead."""
+        leg, feet = next(iter(stances.items()))
+        given = ground_settings(snapshot.item(leg))
+        limits = HipLimits(feet.probe.up, given.hip_follow, given.hip_reach, given.blend)
+        path = self._path
+        if path is None or not path.is_of(limits, stances):
+            ends = _ends(self.rig, [*stances])
+            path = self._path = HipPath(limits, ends, stances, snapshot.time, path)
+        self._now = weakref.ref(snapshot), path
+        return path[snapshot.time]
+
+    def _unforeseen(
+        self, snapshot: Snapshot, aims: Mapping[ChainPlan, Aim | None], stances: Stances | None
+    ) -> BodyMove:
+        """Return how it is moved for what is below its feet at the moment."""
+        working = {leg: aim for leg, aim in aims.items() if aim is not None}
+        first = next(iter(working))
+        given = ground_settings(snapshot.item(first))
+        probe = stances.probe if stances else _ground_goal(first).probe(snapshot, first, given)
+        free = _free([*working], [*working], snapshot.time)
+        legs = [self._leg(snapshot, leg, working[leg]) for leg in free]
+        if not legs:
+            return BodyMove()
+        rise = hip_rise(legs, given.hip_follow)
+        drop = hip_drop(legs, probe.up, given.hip_reach, rise)
+        return BodyMove(scaled(probe.up, rise - drop))
 
     def solve(self, snapshot: Snapshot, inputs: object) -> SolveResult:
         """Return its location, and its rotation.

@@ -37,7 +37,7 @@ from ...plan.chain_plan import Snapshot
 from .columns import Column
 from .contact_track import ContactTrack
 from .probe import Probe
-from .sole import Below, SoleContact, lack_between, need, sole_contact
+from .sole import CLIMB, Below, SoleContact, lack_between, need, sole_contact
 from .track import turn_of_frame
 
 FASTEST = 25.0
@@ -435,11 +435,16 @@ class Stances:
         share = self.influence(frame)
         if share <= 0.0:
             return 0.0
+        if self.clip.planted.around(frame)[1]:  # It stays where it is, whatever is beside it.
+            return share * max(0.0, self._needs[frame][1].lack)
         first, last = max(frame - 1, self.clip.first), min(frame + 1, self.clip.last)
         beside = [self._needs[other][1] for other in range(first, last + 1)]
         lack = lack_between(self.probe, self._needs[frame][1], beside)
+        if lack <= 0.0:
+            return 0.0
         # Its knee may still lower it a little.
-        return share * (lack + knee.MOST * self.probe.leg) if lack > 0.0 else 0.0
+        margin = knee.MOST * self.probe.leg * smooth(lack / (CLIMB * self.probe.leg))
+        return share * (lack + margin)
 
     def _needed(self, frame: int) -> tuple[Pose, Below]:
         """Return a foot that is not lifted at a frame, and the ground below it."""
