@@ -1,4 +1,4 @@
-"""The hip over feet on the ground: it rises with them, and is lowered until all of them reach."""
+"""The body over feet on the ground: it is lifted, and pitched, until all of them reach."""
 
 from __future__ import annotations
 

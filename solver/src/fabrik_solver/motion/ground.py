@@ -1,8 +1,8 @@
 """Moving a foot to uneven ground, and lowering the hip so that it reaches.
 
 In stance a foot stays in place. Its offset from the animation is blended from one contact to the
-next during the swing, with no velocity at either end. Over obstacles the foot is lifted in arcs.
-All of it is a function of time, the contacts and the ground.
+next during the swing, with no velocity at either end. Over obstacles it is lifted along the
+smoothest curve. A body is pitched by what stands at each end of its trunk. All of it is a function of time, the contacts and the ground.
 """
 
 from collections.abc import Mapping, Sequence
