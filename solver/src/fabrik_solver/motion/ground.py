@@ -2,7 +2,8 @@
 
 In stance a foot stays in place. Its offset from the animation is blended from one contact to the
 next during the swing, with no velocity at either end. Over obstacles it is lifted along the
-smoothest curve. A body is pitched by what stands at each end of its trunk. All of it is a function of time, the contacts and the ground.
+smoothest curve. A body is pitched by what stands at each end of its trunk. All of it is a function
+of time, the contacts and the ground.
 """
 
 from collections.abc import Mapping, Sequence
