@@ -26,7 +26,7 @@ def lifts_of(depsgraph: bpy.types.Depsgraph, chain: ChainPlan) -> tuple[Vec, Vec
     """
     if not _is_tied(chain):
         return ORIGIN, ORIGIN
-    return _lifts(solve_armatures(depsgraph, [chain.rig.object]), chain)
+    return _lifts(depsgraph, solve_armatures(depsgraph, [chain.rig.object]), chain)
 
 
 def lift_to_goal(depsgraph: bpy.types.Depsgraph, chain: ChainPlan) -> Vec:
@@ -38,10 +38,11 @@ def lift_to_goal(depsgraph: bpy.types.Depsgraph, chain: ChainPlan) -> Vec:
     if chain.goal_source is None:
         return lifts_of(depsgraph, chain)[0]
     solved = solve_armatures(depsgraph, [chain.rig.object])
-    if chain.is_held_at(solved.time):
+    if chain.target is None or chain.is_held_at(solved.time):
         return ORIGIN
     lifts, above = solved.poses[chain.rig.uid].lifts, chain.rig.chain_up(chain.bones[0])
-    return sum_of([lifts[bone] for bone in above if bone in lifts])
+    target = place_of(depsgraph, chain.target)[1]
+    return sum_of([lifts[bone].of(target) for bone in above if bone in lifts])
 
 
 def _named(point: Point) -> tuple[bpy.types.Object, str]:
@@ -53,9 +54,16 @@ def _is_tied(chain: ChainPlan) -> bool:
     return (chain.target_tie, chain.pole_tie) != (None, None)
 
 
-def _lifts(solved: SolvedScene, chain: ChainPlan) -> tuple[Vec, Vec]:
-    ties = chain.target_tie, chain.pole_tie
-    target, pole = (ORIGIN if tie is None else solved.lift(chain, tie) for tie in ties)
+def _lifts(
+    depsgraph: bpy.types.Depsgraph, solved: SolvedScene, chain: ChainPlan
+) -> tuple[Vec, Vec]:
+    ties = (chain.target, chain.target_tie), (chain.pole, chain.pole_tie)
+    target, pole = (
+        ORIGIN
+        if point is None or tie is None
+        else solved.lift(chain, tie, place_of(depsgraph, point)[1])
+        for point, tie in ties
+    )
     return target, pole
 
 
@@ -79,7 +87,8 @@ def set_down(
         return
     solved, moved = solve_armatures(depsgraph, [armature]), False
     for chain in tied:
-        for point, lift in zip((chain.target, chain.pole), _lifts(solved, chain), strict=True):
+        lifts = _lifts(depsgraph, solved, chain)
+        for point, lift in zip((chain.target, chain.pole), lifts, strict=True):
             if point is not None and lift != ORIGIN and _named(point) in new:
                 move_to(depsgraph, point, sub(place_of(depsgraph, point)[1], lift), None)
                 moved = True

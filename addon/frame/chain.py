@@ -158,10 +158,10 @@ class ChainUnit(Unit):
         world = scene.world(rig.object, rig.uid)
         pole = None if chain.pole is None else scene.point(chain.pole)
         if pole is not None and chain.pole_tie is not None:
-            pole = add(pole, scene.lift(chain, chain.pole_tie))
+            pole = add(pole, scene.lift(chain, chain.pole_tie, pole))
         aim = aim_of(scene, chain)
         if chain.target_tie is not None:
-            aim = aim._replace(place=add(aim.place, scene.lift(chain, chain.target_tie)))
+            aim = aim._replace(place=add(aim.place, scene.lift(chain, chain.target_tie, aim.place)))
         if chain.goal_source is not None:
             aim = placed(scene, chain, aim)
         source = self._start_source

@@ -30,6 +30,7 @@ from fabrik_solver.core.vectors import (
     scaled,
     sum_of,
 )
+from fabrik_solver.motion.ground import BodyMove
 
 from ..blender.access import frame_rate, rest_bone
 from ..blender.references import shape_parent
@@ -55,7 +56,7 @@ class SolvedPose:
         reports: The reports of each unit, by the indices of its constraints.
         locations: Solved local locations, by bone.
         scales: Solved local scales, by bone.
-        lifts: By first bone of a body, the world-space vector by which results lift it.
+        lifts: By first bone of a body, how results move it, in world space.
     """
 
     __slots__ = (
@@ -78,7 +79,7 @@ class SolvedPose:
         self.reports: dict[tuple[int, ...], tuple[Report, ...]] = {}
         self.locations: dict[int, Vec] = {}
         self.scales: dict[int, Vec] = {}
-        self.lifts: dict[int, Vec] = {}
+        self.lifts: dict[int, BodyMove] = {}
         self._posed_by: dict[int, SolveResult] = {}
         self._indexed = 0
 
@@ -407,10 +408,10 @@ class SolvedScene:
         """Return the frame of an object in the space of its parent, if it has one."""
         return self.snapshot.basis(ob, uid)
 
-    def lift(self, chain: ChainPlan, tie: Tie) -> Vec:
-        """Return the world-space lift of a target or pole that follows the body of a chain."""
+    def lift(self, chain: ChainPlan, tie: Tie, place: Vec) -> Vec:
+        """Return how far a target or pole at a place moves with a chain's body, in world space."""
         lifts = self.poses[chain.rig.uid].lifts
-        lift = sum_of([lifts[bone] for bone in tie.bones if bone in lifts])
+        lift = sum_of([lifts[bone].of(place) for bone in tie.bones if bone in lifts])
         for hold in tie.holds if lift != ORIGIN else ():
             copy: Any = hold.owner.evaluated_get(self.depsgraph)
             con = (copy.pose.bones[hold.bone] if hold.bone else copy).constraints.get(hold.name)

@@ -163,8 +163,8 @@ class Snapshot(Protocol):
         """Return the frame of an object in the space of its parent, if it has one."""
         ...
 
-    def lift(self, chain: ChainPlan, tie: Tie) -> Vec:
-        """Return the world-space lift of a target or pole that follows the body of a chain."""
+    def lift(self, chain: ChainPlan, tie: Tie, place: Vec) -> Vec:
+        """Return how far a target or pole at a place moves with a chain's body, in world space."""
         ...
 
 

@@ -9,6 +9,7 @@ from typing import NamedTuple
 
 from fabrik_solver import Posture, Solution
 from fabrik_solver.core.vectors import Vec
+from fabrik_solver.motion.ground import BodyMove
 
 from ..blender.messages import msg
 from .chain_plan import Report
@@ -24,7 +25,7 @@ class SolveResult(NamedTuple):
         reports: One report per constraint of the unit.
         scales: Solved local scales, by bone.
         locations: Solved local locations, by bone.
-        lift: The world-space vector by which it moves its bones and everything tied to their body.
+        lift: How it moves its bones and everything tied to their body, in world space.
         values: The solution as channel values, in the rotation modes of the bones. Each array, of
             one or several consecutive bones, follows the index of its first value in an array with
             four values per slot.
@@ -36,7 +37,7 @@ class SolveResult(NamedTuple):
     reports: tuple[Report, ...]
     scales: Mapping[int, Vec]
     locations: Mapping[int, Vec]
-    lift: Vec | None = None
+    lift: BodyMove | None = None
     values: Sequence[tuple[int, array[float]]] = ()
 
 

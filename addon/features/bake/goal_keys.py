@@ -287,7 +287,8 @@ class TargetBake(Bake["list[Numbers]", tuple[float, float, int], TargetBakeResul
             point, tie = chain.target, chain.target_tie
             if control.is_pole:
                 point, tie = chain.pole, chain.pole_tie
-            lift = snapshot.lift(chain, cast(Tie, tie))
+            place = snapshot.place(cast(Point, point))[1]
+            lift = snapshot.lift(chain, cast(Tie, tie), place)
             with _shifted(snapshot, cast(Point, point), lift, None):
                 control.channel.sample()
         for channel in self._bones:

@@ -13,7 +13,7 @@ import bpy
 
 from ...blender.access import pose_bones
 from ...blender.errors import ProblemError, listed
-from ...blender.rotation import LOCATION
+from ...blender.rotation import LOCATION, mode_of
 from ...plan.chain_plan import ChainPlan
 from ...plan.planner import chains_in, current
 from ...settings.properties import settings
@@ -62,11 +62,10 @@ def bake(
     edges = {edge for channels in feet.values() for edge in channels[0].required}
     hips = [unit for unit in current().units if isinstance(unit, Hip)]
     bones = [
-        TargetChannel(
-            pose_bones(armature)[hip.rig.names[hip.bone]], LOCATION, error, required=edges
-        )
+        channel
         for hip in hips
         if hip.rig.object == armature
+        for channel in _body_channels(hip, error, edges)
     ]
 
     def switch(is_on: bool) -> None:
@@ -76,6 +75,16 @@ def bake(
     lifted = lifted_controls([c for c in chains_in(armature) if not c.problem], error)
     work = TargetBake(scene, layer, frames, armature, feet, bones, error, switch, lifted)
     return (yield from work.run())
+
+
+def _body_channels(hip: Hip, error: float, edges: set[int]) -> list[TargetChannel]:
+    """Return the channels of a bone that is moved for its legs."""
+    bone = pose_bones(hip.rig.object)[hip.rig.names[hip.bone]]
+    channels = [TargetChannel(bone, LOCATION, error, required=set(edges))]
+    if len(hip.ends) > 1:
+        angle = error / max(map(_leg_length, hip.chains))
+        channels.append(TargetChannel(bone, mode_of(bone), angle, required=set(edges)))
+    return channels
 
 
 def _feet(armature: bpy.types.Object) -> list[ChainPlan]:
@@ -99,14 +108,17 @@ def _feet(armature: bpy.types.Object) -> list[ChainPlan]:
 
 def _channels(chain: ChainPlan, frames: range, error: float) -> list[TargetChannel]:
     """Return the channels of a foot's target, with keys where a contact begins and ends."""
-    leg = sum(chain.rig.bone(bone).length for bone in chain.bones)
-    channels = target_channels(chain, error, error / (TURN * leg))
+    channels = target_channels(chain, error, error / (TURN * _leg_length(chain)))
     for first, last in _still(chain, frames):
         for channel in channels:
             channel.required |= {first, last}
             if first < last:
                 channel.still.update(range(first, last + 1))
     return channels
+
+
+def _leg_length(chain: ChainPlan) -> float:
+    return sum(chain.rig.bone(bone).length for bone in chain.bones)
 
 
 def _still(chain: ChainPlan, frames: range) -> list[tuple[int, int]]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TypeVar
 
-Frame = TypeVar("Frame", int, float)
+Frame = TypeVar("Frame", int, float, range)
 Value = TypeVar("Value")
 
 

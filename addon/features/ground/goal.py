@@ -54,8 +54,10 @@ LEFT_OUT = msg(
 class MovedHip(Protocol):
     """A hip that is moved for feet on the ground."""
 
-    def ahead(self, snapshot: Snapshot) -> tuple[object, Callable[[int], Vec]] | None:
-        """Return how far it is moved at any frame, and what that depends on."""
+    def ahead(
+        self, snapshot: Snapshot, chain: ChainPlan
+    ) -> tuple[object, Callable[[int], Vec]] | None:
+        """Return how far the hip joint of a leg is moved at any frame, and what it depends on."""
 
 
 @dataclass(eq=False)
@@ -117,14 +119,15 @@ class GroundGoal:
         self, snapshot: Snapshot, chain: ChainPlan, stances: Stances, aim: Aim, root: Vec
     ) -> Aim:
         """Return the goal of a foot whose knee moves smoothly (see `Knees`)."""
-        hip = None if self.hip is None else self.hip.ahead(snapshot)
+        hip = None if self.hip is None else self.hip.ahead(snapshot, chain)
         if self.hip is not None and hip is None:
             return aim
         key, shift_at = hip or (None, lambda _: ORIGIN)
         knees = self._knees_of_stances
         if knees is None or knees.stances is not stances or knees.key is not key:
-            knees = self._knees_of_stances = Knees(stances, key, _inner(chain, stances))
-        aim, gate = knees.eased(snapshot.time, aim, root, shift_at)
+            inner = _inner(chain, stances)
+            knees = self._knees_of_stances = Knees(stances, key, shift_at, inner)
+        aim, gate = knees.eased(snapshot.time, aim, root)
         if gate == 0.0 or chain.pole is not None:
             return aim
         facing = knees.facing(snapshot.time, aim, root)

@@ -78,11 +78,9 @@ class GroundedFoot:
             return Foothold(self._aim, self._aim.place, moved.rise, root)
         foot, moved = stances.locked(self._time, self._given, flat)
         base = blended(self._given, foot, self._share)
-        lift = self._share * stances.lift(self._time)
-        place = add(base.place, scaled(self._up, lift)) if lift > 0.0 else base.place
-        lack = stances.need(self._time, flat, Pose(place, base.turn))
-        if self._share * lack > 0.0:
-            place = add(place, scaled(self._up, self._share * lack))
+        lack = stances.need(self._time, flat, base)
+        rise = self._share * max(stances.lift(self._time), lack)
+        place = add(base.place, scaled(self._up, rise)) if rise > 0.0 else base.place
         place = self._at_least(place, self._probe.floor + self._height)
         return Foothold(self._aim_of(place, base), base.place, self._share * moved.rise)
 

@@ -1,29 +1,35 @@
-"""The hip over feet on the ground: it rises with them, and is lowered until all of them reach."""
+"""The body over feet on the ground: it is lifted, and pitched, until all of them reach."""
 
 from __future__ import annotations
 
 import weakref
-from collections.abc import Callable, Iterator, Sequence
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from math import floor, inf, isfinite
 from typing import ClassVar, NamedTuple, TypeVar
 
-from fabrik_solver import WHOLE, Frame, moved_location
+from fabrik_solver import WHOLE, Frame, bone_frame, moved_location, point_in
 from fabrik_solver.core.vectors import (
     ORIGIN,
+    QUAT_IDENTITY,
     Mat3,
     Vec,
     add,
     length,
     mat_apply,
     mat_columns,
+    mat_product,
     mix,
+    quat_matrix,
     scaled,
     sub,
 )
 from fabrik_solver.motion import ground as shape
+from fabrik_solver.motion.contacts import mean
 from fabrik_solver.motion.easing import smooth
-from fabrik_solver.motion.ground import CarriedLeg, hip_drop, hip_lift, hip_rise
+from fabrik_solver.motion.ground import BodyMove, CarriedLeg, hip_drop, hip_lift, hip_rise, pitched
 from fabrik_solver.motion.smoothest import Curve, cubic, smoothest
 
 from ...blender.errors import ProblemError
@@ -46,10 +52,6 @@ from .settings import FabrikGround, ground_settings
 from .stances import Stances
 
 Value = TypeVar("Value")
-
-CALM = 0.08
-"""How long the hip takes to follow what its legs ask for, in seconds: of what comes and goes in 2π
-times as long it does half."""
 
 SEEN, SPAN = 0.5, 0.2
 """How long before and after a span of time the hip heeds what its legs ask for, and half the length
@@ -74,13 +76,13 @@ class HipInput(NamedTuple):
         channels: The results of `FkPose.bits_of` and, for a layer, `SolvedPose.beneath`.
         parent: The frame of its parent, in armature space.
         world: The transform of the armature in world space.
-        shift: Its translation, in world space.
+        move: How it is moved, in world space.
     """
 
     channels: tuple[object, ...]
     parent: Frame
     world: Frame
-    shift: Vec
+    move: BodyMove
 
 
 @dataclass(eq=False)
@@ -95,6 +97,11 @@ class Hip(PrePassBone):
 
     _now: tuple[weakref.ref[Snapshot], HipPath] | None = None
     _path: HipPath | None = None
+
+    @property
+    def ends(self) -> list[list[ChainPlan]]:
+        """The legs at each end of the trunk that work."""
+        return _ends(self.rig, [leg for leg in self.chains if not leg.problem])
 
     def groups(self) -> list[str]:
         """Return the paths of the settings that let its legs stand."""
@@ -111,63 +118,82 @@ class Hip(PrePassBone):
         working = [leg for leg, aim in aims.items() if aim is not None]
         if not working:
             return None
-        first = ground_settings(snapshot.item(working[0]))
-        stances = [_ground_goal(chain).stances(snapshot, chain) for chain in working]
-        known = [stance for stance in stances if stance is not None]
-        goal = _ground_goal(working[0])
-        probe = stances[0].probe if stances[0] else goal.probe(snapshot, working[0], first)
-        up = probe.up
+        stances = {leg: _ground_goal(leg).stances(snapshot, leg) for leg in working}
+        known = {leg: feet for leg, feet in stances.items() if feet is not None}
         if len(known) == len(working):
-            limits = HipLimits(up, first.hip_follow, first.hip_reach, first.blend)
-            path = self._path
-            if path is None or not path.is_of(limits, known):
-                path = self._path = HipPath(limits, working, known, snapshot.time, path)
-            self._now = weakref.ref(snapshot), path
-            shift = path[snapshot.time]
+            move = self._foreseen(snapshot, known)
         else:
             self._now = None
-            free = _free(working, working, snapshot.time)
-            legs = [
-                self._leg(snapshot, leg, aim) for leg, aim in aims.items() if leg in free and aim
-            ]
-            if not legs:
-                return None
-            rise = hip_rise(legs, first.hip_follow)
-            shift = scaled(up, rise - hip_drop(legs, up, first.hip_reach, rise))
-        if shift == ORIGIN:
+            move = self._unforeseen(snapshot, aims, stances[working[0]])
+        if move.shift == ORIGIN and move.turn == QUAT_IDENTITY:
             return None
         beneath = pose.beneath(self.bones) if self.is_layered else None
         return HipInput(
             (*pose.fk_bits(self.ranges), beneath),
             WHOLE if self.root_parent < 0 else snapshot.frame(self.rig, self.root_parent),
             snapshot.world(self.rig.object, self.rig.uid),
-            shift,
+            move,
         )
 
+    def _foreseen(self, snapshot: Snapshot, stances: Mapping[ChainPlan, Stances]) -> BodyMove:
+        """Return how it is moved for feet that are known ahead."""
+        leg, feet = next(iter(stances.items()))
+        given = ground_settings(snapshot.item(leg))
+        limits = HipLimits(feet.probe.up, given.hip_follow, given.hip_reach, given.blend)
+        path = self._path
+        if path is None or not path.is_of(limits, stances):
+            ends = _ends(self.rig, [*stances])
+            path = self._path = HipPath(limits, ends, stances, snapshot.time, path)
+        self._now = weakref.ref(snapshot), path
+        return path[snapshot.time]
+
+    def _unforeseen(
+        self, snapshot: Snapshot, aims: Mapping[ChainPlan, Aim | None], stances: Stances | None
+    ) -> BodyMove:
+        """Return how it is moved for what is below its feet at the moment."""
+        working = {leg: aim for leg, aim in aims.items() if aim is not None}
+        first = next(iter(working))
+        given = ground_settings(snapshot.item(first))
+        probe = stances.probe if stances else _ground_goal(first).probe(snapshot, first, given)
+        free = _free([*working], [*working], snapshot.time)
+        legs = [self._leg(snapshot, leg, working[leg]) for leg in free]
+        if not legs:
+            return BodyMove()
+        rise = hip_rise(legs, given.hip_follow)
+        drop = hip_drop(legs, probe.up, given.hip_reach, rise)
+        return BodyMove(scaled(probe.up, rise - drop))
+
     def solve(self, snapshot: Snapshot, inputs: object) -> SolveResult:
-        """Return its location.
+        """Return its location, and its rotation.
 
         Raises:
             ProblemError: If the armature has zero scale.
         """
         assert isinstance(inputs, HipInput)
-        pose, bone = snapshot.poses[self.rig.uid], self.rig.bone(self.bone)
-        shift = mat_apply(self.rig.from_world(inputs.world)[0], inputs.shift)
+        pose, bone, move = snapshot.poses[self.rig.uid], self.rig.bone(self.bone), inputs.move
         local = pose.posed_local(self.bone)
+        undone = self.rig.from_world(inputs.world)
+        axes, head = bone_frame(bone, local, inputs.parent)
+        shift = mat_apply(undone[0], move.of(point_in(inputs.world, head)))
         location = moved_location(bone, local.location, inputs.parent[0], shift)
-        locations = {self.bone: location}
         rotation = local.rotation
-        return SolveResult(inputs, self.bones, rotation, (), NOTHING, locations, inputs.shift)
+        if move.turn != QUAT_IDENTITY:
+            turn = mat_product(mat_product(undone[0], quat_matrix(move.turn)), inputs.world[0])
+            rotation = self.rotation_to(mat_product(turn, axes), inputs.parent, local)
+        locations = {self.bone: location}
+        return SolveResult(inputs, self.bones, rotation, (), NOTHING, locations, move)
 
-    def ahead(self, snapshot: Snapshot) -> tuple[object, Callable[[float], Vec]] | None:
-        """Return how far it is moved at any frame, and what that depends on.
+    def ahead(
+        self, snapshot: Snapshot, chain: ChainPlan
+    ) -> tuple[object, Callable[[int], Vec]] | None:
+        """Return how far the hip joint of a leg is moved at any frame, and what that depends on.
 
         None if its feet are not known ahead.
         """
         if self._now is None or self._now[0]() is not snapshot:
             return None
         path = self._now[1]
-        return path, path.__getitem__
+        return path, partial(path.shift_of, chain)
 
     def _aim(self, snapshot: Snapshot, leg: ChainPlan) -> Aim | None:
         """Return the goal of a leg; None if it is disabled, or not finite, as its chain reports.
@@ -209,65 +235,46 @@ class HipLimits(NamedTuple):
     blend: float
 
 
-class HipPath(Column[float, Vec]):
-    """How far a hip is moved for its feet at any time, if all are known ahead.
+class EndLift:
+    """How far the body is lifted, at any time, where some of its legs hang on it.
 
-    It moves along with feet that are locked. It is lifted along the smoothest curve near what its
-    legs ask for that lets all of them reach: in spans that overlap, so that only what is near
-    counts, and all frames of a span are found at once.
+    Along the smoothest curve near what they ask for that lets all of them reach: in spans that
+    overlap, so that only what is near counts, and all frames of a span are found at once.
     """
 
     def __init__(
-        self,
-        limits: HipLimits,
-        chains: Sequence[ChainPlan],
-        stances: Sequence[Stances],
-        time: float,
-        last: HipPath | None,
+        self, legs: Callable[[int], Sequence[CarriedLeg]], limits: HipLimits, rate: float
     ) -> None:
-        """Take the feet of the moment, and what was found of the same feet before.
-
-        Args:
-            limits: The settings.
-            chains: The legs.
-            stances: Their feet.
-            time: The frame at which they have changed, around which it may not be else than before.
-            last: The path before.
-        """
-        super().__init__(self._moved)
-        self._limits, self._chains, self._stances = limits, chains, stances
-        rate = stances[0].clip.contact_track.track.rate
-        self._stride = max(1, round(rate * LOOKED))
-        rate /= self._stride
-        self._near = self._stride * max(2, round(FOLLOW / LOOKED))
+        """Take what returns the legs at a frame, and frames a second."""
+        self._legs, self._limits = legs, limits
+        self.stride = max(1, round(rate * LOOKED))
+        rate /= self.stride
         self._half, self._seen = (max(2, round(span * rate)) for span in (SPAN, SEEN))
-        self._stiffness = (CALM * rate) ** 4
-        self._follows: Column[int, Vec | None] = Column(self._follow)
+        self._stiffness = (shape.CALM * rate) ** 4
         self._asked: Column[int, tuple[float, float]] = Column(self._ask)
         self._spans: Column[int, list[float]] = Column(self._span)
-        number = floor(time / self._stride)
-        spans = range((number - 1) // self._half, (number + 2) // self._half + 2)
-        first, last_node = self._nodes(spans[0])[0], self._nodes(spans[-1])[-1]
-        looked = range(first * self._stride, last_node * self._stride + 1, self._stride)
-        around = _wider(looked, self._near)
-        clips = [stance.clip for stance in stances]
-        self._key = limits, clips, around, [stance.between(around) for stance in stances]
-        if last is not None and last._key == self._key:  # The ground has changed elsewhere only.
-            self._follows.keep(last._follows, around)
-            self._asked.keep(last._asked, looked)
-            self._spans.keep(last._spans, spans)
 
-    def is_of(self, limits: HipLimits, stances: Sequence[Stances]) -> bool:
-        """Return whether it is that of these feet."""
-        return self._limits == limits and self._stances == stances
-
-    def _moved(self, time: float) -> Vec:
-        """Return how far it is moved at a time."""
-        number = floor(time / self._stride)
+    def at(self, time: float) -> float:
+        """Return how far it is lifted at a time."""
+        number = floor(time / self.stride)
         nodes = [self._lift(node) for node in range(number - 1, number + 3)]
-        lift = scaled(self._limits.up, cubic(nodes, time / self._stride - number))
-        jolt = _jolt(_free(self._chains, self._stances, time), time)
-        return add(add(self._followed(time), jolt), lift)
+        return cubic(nodes, time / self.stride - number)
+
+    def looked(self, time: float) -> range:
+        """Return the frames that count around a time."""
+        spans = self._around(time)
+        first, last = self._nodes(spans[0])[0], self._nodes(spans[-1])[-1]
+        return range(first * self.stride, last * self.stride + 1, self.stride)
+
+    def keep(self, other: EndLift, time: float) -> None:
+        """Take what was found of the same end before, around a time."""
+        self._asked.keep(other._asked, self.looked(time))
+        self._spans.keep(other._spans, self._around(time))
+
+    def _around(self, time: float) -> range:
+        """Return the spans that count for a time."""
+        number = floor(time / self.stride)
+        return range((number - 1) // self._half, (number + 2) // self._half + 2)
 
     def _lift(self, node: int) -> float:
         """Return how far it is lifted at a node: from one span to the next, smoothly."""
@@ -282,17 +289,86 @@ class HipPath(Column[float, Vec]):
 
     def _span(self, span: int) -> list[float]:
         """Return how far it is lifted at the nodes of a span."""
-        asked = [self._asked[self._stride * node] for node in self._nodes(span)]
+        asked = [self._asked[self.stride * node] for node in self._nodes(span)]
         targets, count = [min(wanted, highest) for wanted, highest in asked], len(asked)
         curve = Curve(targets, [1.0] * count, [0.0] * (count - 2), self._stiffness)
         return smoothest(curve, highs=[highest for _, highest in asked])
 
     def _ask(self, frame: int) -> tuple[float, float]:
         """Return how far its legs want it to be lifted at a frame, and how far it can be."""
-        follow = self._followed(frame)
-        legs = [_leg_at(one, frame, follow) for one in _free(self._chains, self._stances, frame)]
-        limits = self._limits
+        legs, limits = self._legs(frame), self._limits
         return hip_lift(legs, limits.up, limits.reach, limits.follow) if legs else (0.0, inf)
+
+
+class HipPath(Column[float, BodyMove]):
+    """How a body is moved for its feet at any time, if all are known ahead.
+
+    It moves along with feet that are locked, and is lifted, and pitched, by what stands at each end
+    of its trunk.
+    """
+
+    def __init__(
+        self,
+        limits: HipLimits,
+        ends: Sequence[Sequence[ChainPlan]],
+        stances: Mapping[ChainPlan, Stances],
+        time: float,
+        last: HipPath | None,
+    ) -> None:
+        """Take the feet of the moment, and what was found of the same feet before.
+
+        Args:
+            limits: The settings.
+            ends: The legs at each end of the trunk.
+            stances: The feet of all legs.
+            time: The frame at which they have changed, around which it may not be else than before.
+            last: The path before.
+        """
+        super().__init__(self._moved)
+        self._limits, self._stances = limits, stances
+        self._chains, self._feet = list(stances), list(stances.values())
+        rate = self._feet[0].clip.contact_track.track.rate
+        self._ends = [list(end) for end in ends]
+        self._lifts = [EndLift(partial(self._legs, end), limits, rate) for end in self._ends]
+        self._stride = self._lifts[0].stride
+        self._near = self._stride * max(2, round(FOLLOW / LOOKED))
+        self._follows: Column[int, Vec | None] = Column(self._follow)
+        around = _wider(self._lifts[0].looked(time), self._near)
+        clips = [stance.clip for stance in self._feet]
+        self._key = limits, clips, around, [stance.between(around) for stance in self._feet]
+        if last is not None and last._key == self._key:  # The ground has changed elsewhere only.
+            self._follows.keep(last._follows, around)
+            for lift, before in zip(self._lifts, last._lifts, strict=True):
+                lift.keep(before, time)
+
+    def is_of(self, limits: HipLimits, stances: Mapping[ChainPlan, Stances]) -> bool:
+        """Return whether it is that of these feet."""
+        return self._limits == limits and self._stances == stances
+
+    def shift_of(self, chain: ChainPlan, frame: int) -> Vec:
+        """Return how far the hip joint of a leg is moved at a frame."""
+        return self[frame].of(self._stances[chain].root_at(frame))
+
+    def _moved(self, time: float) -> BodyMove:
+        """Return how it is moved at a time."""
+        lifts = [lift.at(time) for lift in self._lifts]
+        jolt = _jolt(_free(self._chains, self._feet, time), time)
+        aside = add(self._followed(time), jolt)
+        if len(lifts) == 1:
+            return BodyMove(add(aside, scaled(self._limits.up, lifts[0])))
+        hind, front = (self._middle(end, time) for end in self._ends)
+        move = pitched((hind, front), (lifts[0], lifts[1]), self._limits.up)
+        return move._replace(shift=add(aside, move.shift))
+
+    def _middle(self, end: Sequence[ChainPlan], time: float) -> Vec:
+        """Return the point between the animated hip joints of some legs."""
+        return mean([self._stances[chain].root_at(time) for chain in end])
+
+    def _legs(self, end: Sequence[ChainPlan], frame: int) -> list[CarriedLeg]:
+        """Return the legs at an end of the trunk at a frame; all if nothing stands there."""
+        follow, here = self._followed(frame), [self._stances[chain] for chain in end]
+        free = _free(end, here, frame) or _free(self._chains, self._feet, frame)
+        return [_leg_at(foot, frame, follow) for foot in free]
 
     def _followed(self, time: float) -> Vec:
         """Return how far it moves along with its feet around a time."""
@@ -300,9 +376,9 @@ class HipPath(Column[float, Vec]):
 
     def _follow(self, frame: int) -> Vec | None:
         """Return how far it would move along with feet that are locked; None at a cut."""
-        if _is_cut(self._stances, frame):
+        if _is_cut(self._feet, frame):
             return None
-        free = _free(self._chains, self._stances, frame)
+        free = _free(self._chains, self._feet, frame)
         return shape.follow_locks([foot.locked_leg(frame) for foot in free])
 
 
@@ -393,6 +469,22 @@ def _refuse_unmovable(rig: Skeleton, chain: ChainPlan, bone: int) -> None:
             "Parent the target to something else, or choose another hip",
             name=rig.names[bone],
         )
+
+
+def _ends(rig: Skeleton, legs: Sequence[ChainPlan]) -> list[list[ChainPlan]]:
+    """Return the legs at each end of the trunk, as those of an animal; all if it has one end.
+
+    Legs are at one end if the lowest bone that carries another one as well is the same.
+    """
+    lines = {leg: rig.chain_up(leg.bones[0])[:-1] for leg in legs}
+    carried = Counter(bone for line in lines.values() for bone in line)
+    girdles: dict[int, list[ChainPlan]] = {}
+    for leg, line in lines.items():
+        girdle = max([depth for depth, bone in enumerate(line) if carried[bone] > 1], default=-1)
+        girdles.setdefault(girdle, []).append(leg)
+    depths = sorted(girdles)
+    hind = [leg for depth in depths[:-1] for leg in girdles[depth]]
+    return [end for end in (hind, girdles[depths[-1]]) if end]
 
 
 def _free(chains: Sequence[ChainPlan], feet: Sequence[Value], time: float) -> list[Value]:

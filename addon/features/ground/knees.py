@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from math import ceil, cos, floor, pi, sqrt
+from math import cos, floor, pi, sqrt
 from typing import NamedTuple
 
 from fabrik_solver.core.vectors import (
@@ -25,6 +25,7 @@ from fabrik_solver.motion.planted import pivoted
 from fabrik_solver.motion.smoothest import Curve, cubic, smoothest
 
 from ...plan.chain_plan import Aim
+from .columns import Column
 from .grounded_foot import pose_of
 from .stances import Stances
 
@@ -64,12 +65,15 @@ class Knees:
         key: What the hip's displacement depends on besides them.
     """
 
-    def __init__(self, stances: Stances, key: object, inner: float) -> None:
+    def __init__(
+        self, stances: Stances, key: object, shift_at: Callable[[int], Vec], inner: float
+    ) -> None:
         """Begin with no frame looked at.
 
         Args:
             stances: Its foot.
             key: As above.
+            shift_at: Returns how far the hip joint is moved at a frame.
             inner: The least distance from hip to ankle that its bones allow, in metres.
         """
         self.stances = stances
@@ -83,14 +87,13 @@ class Knees:
         self._count = max(4, round(knee.WINDOW * track.rate / self._stride))
         self._stiffness = knee.stiffness(track.rate / self._stride)
         self._ease = self._stride * max(2, round(EASE * track.rate / self._stride))
-        self._lacks: dict[int, float] = {}
-        self._peaks: dict[int, float] = {}
-        self._looked: dict[int, Look] = {}
-        self._steadied: dict[int, Nodes] = {}
+        self._shift_at = shift_at
+        self._rooms = Column(self._room)
+        self._least_rooms = Column(self._least_room)
+        self._looked = Column(self._look)
+        self._steadied = Column(self._nodes)
 
-    def eased(
-        self, time: float, aim: Aim, root: Vec, shift_at: Callable[[int], Vec]
-    ) -> tuple[Aim, float]:
+    def eased(self, time: float, aim: Aim, root: Vec) -> tuple[Aim, float]:
         """Return the goal of a foot that gives a little, so that its knee moves smoothly.
 
         And how much the leg is changed around that time, from 0 to 1.
@@ -99,7 +102,6 @@ class Knees:
             time: The frame.
             aim: The goal.
             root: The hip joint.
-            shift_at: Returns how far the hip is moved at a frame.
         """
         foot, clip = pose_of(aim), self.stances.clip
         ankle = add(foot.place, rotate(foot.turn, clip.ankle))
@@ -116,7 +118,7 @@ class Knees:
             if 0.0 < left < far:
                 away = scaled(sub(ankle, root), far / left - 1.0)
                 foot, ankle = foot._replace(place=add(foot.place, away)), add(ankle, away)
-        more, share = self._around(time, shift_at)
+        more, share = self._around(time)
         off = knee.aside(far, size)
         wanted = knee.apart(knee.moved(off, more), size) - far
         share *= self.stances.influence(time - self._start)
@@ -169,15 +171,17 @@ class Knees:
 
     def _clearance(self, time: float) -> float:
         """Return how far the foot could be lower around a time, smoothly: at an edge it jumps."""
-        clip, stride, near = self.stances.clip, self._stride, self._ease
-        local = time - self._start
-        middle = range(stride * ceil((local - near) / stride), floor(local + near) + 1, stride)
-        for frame in range(middle[0] - near, middle[-1] + near + 1, stride):
-            if frame not in self._lacks:
-                seen = min(max(frame, clip.first), clip.last) + self._start
-                self._lacks[frame] = -min(self.stances.clearance(seen), self._size)
-        ground.peaks(self._lacks, self._peaks, middle, near)
-        return -ground.averaged(self._peaks, local, near, stride)
+        return ground.averaged(self._least_rooms, time - self._start, self._ease, self._stride)
+
+    def _room(self, frame: int) -> float:
+        """Return how far the foot could be lower at a frame of the clip."""
+        seen = min(max(frame, self.stances.clip.first), self.stances.clip.last)
+        return min(self.stances.clearance(seen + self._start), self._size)
+
+    def _least_room(self, frame: int) -> float:
+        """Return the least of that around a frame: the mean of these is never more than it."""
+        around = range(frame - self._ease, frame + self._ease + 1, self._stride)
+        return min([self._rooms[other] for other in around])
 
     def facing(self, time: float, aim: Aim, root: Vec) -> Vec | None:
         """Return a point to which the leg bends around a time, in world space, if anything tells.
@@ -193,27 +197,24 @@ class Knees:
         side = None if along is None else unit(cross(flexion, along))
         return None if side is None else add(root, scaled(side, self._size))
 
-    def _around(self, time: float, shift_at: Callable[[int], Vec]) -> tuple[float, float]:
+    def _around(self, time: float) -> tuple[float, float]:
         """Return how much farther its knee is off its line than as animated, and how much of it."""
         position = (time - self._start) / self._stride
         number = floor(position)
-        weights = self._steadied.get(number)
-        if weights is None:
-            weights = self._steadied[number] = self._nodes(number, shift_at)
-        nodes, shares = weights
+        nodes, shares = self._steadied[number]
         s = position - number
         if s == 0.0:
             return nodes[1], shares[0]
         return cubic(nodes, s), shares[0] + s * (shares[1] - shares[0])
 
-    def _nodes(self, number: int, shift_at: Callable[[int], Vec]) -> Nodes:
+    def _nodes(self, number: int) -> Nodes:
         """Return these at a node: how much farther before it, there, and at the two after it."""
         clip, size = self.stances.clip, self._size
         first = max(number - self._count, -(-clip.first // self._stride))
         last = min(number + self._count + 1, clip.last // self._stride)
         if last < first:
             return (0.0, 0.0, 0.0, 0.0), (0.0, 0.0)
-        looks = [self._look(node * self._stride, shift_at) for node in range(first, last + 1)]
+        looks = [self._looked[node * self._stride] for node in range(first, last + 1)]
         before = [look.before for look in looks]
         bends = [
             knee.clear(b, size) * (a - 2.0 * b + c)
@@ -241,16 +242,12 @@ class Knees:
                 weights += weight
         return smooth(total / weights / CHANGED) if weights > 0.0 else 0.0
 
-    def _look(self, frame: int, shift_at: Callable[[int], Vec]) -> Look:
+    def _look(self, frame: int) -> Look:
         """Return its knee at a frame of the clip."""
-        cached = self._looked.get(frame)
-        if cached is None:
-            stances, size, time = self.stances, self._size, frame + self._start
-            seen = stances.foreseen(time)
-            before = knee.aside(length(stances.clip.legs[frame].way), size)
-            ankle = add(seen.goal, scaled(stances.probe.up, stances.raised(time)))
-            far = length(sub(ankle, add(seen.root, shift_at(time))))
-            after = knee.aside(self._unfolded(time, far, self._flexed), size)
-            weight = knee.weight(before, after, size, stances.lies(time))
-            cached = self._looked[frame] = Look(before, after, weight)
-        return cached
+        stances, size, time = self.stances, self._size, frame + self._start
+        seen = stances.foreseen(time)
+        before = knee.aside(length(stances.clip.legs[frame].way), size)
+        ankle = add(seen.goal, scaled(stances.probe.up, stances.raised(time)))
+        far = length(sub(ankle, add(seen.root, self._shift_at(time))))
+        after = knee.aside(self._unfolded(time, far, self._flexed), size)
+        return Look(before, after, knee.weight(before, after, size, stances.lies(time)))

@@ -7,7 +7,7 @@ from typing import cast
 import bpy
 
 from fabrik_solver import point_in
-from fabrik_solver.core.vectors import ORIGIN, Vec, add, dot, rotate, sub
+from fabrik_solver.core.vectors import ORIGIN, Vec, add, dot, rotate
 
 from ...blender import animation
 from ...blender.access import frame_rate
@@ -157,7 +157,7 @@ def _root(snapshot: SolvedScene, chain: ChainPlan) -> Vec:
         if isinstance(unit, Hip) and chain in unit.chains:
             result = runs.unit(unit).last
             if result is not None:
-                root = sub(root, cast(HipInput, result.inputs).shift)
+                root = cast(HipInput, result.inputs).move.before(root)
     return root
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from math import inf
 from typing import NamedTuple
 
 from fabrik_solver.core.vectors import ORIGIN, Vec, across, add, dot, length, rotate, sub
@@ -79,20 +78,22 @@ def _level(probe: Probe, under: Under, beside: Vec) -> float:
     return probe.level(under) - dot(aside, under.normal) / dot(under.normal, probe.up)
 
 
-class Need(NamedTuple):
+class Below(NamedTuple):
     """The ground below a swinging foot.
 
     Attributes:
         lack: By how much the foot is too low, negative if it is not.
-        heights: The heights of the ground below its heel and its ball, None where there is none.
+        heights: The heights of its heel and its ball.
+        levels: How high these are to be at least, None where there is no ground below.
     """
 
     lack: float
-    heights: tuple[float | None, ...]
+    heights: list[float]
+    levels: list[float | None]
 
 
-def need(probe: Probe, sole: Sole, given: Pose, foot: Pose) -> Need:
-    """Return by how much a foot is too low.
+def need(probe: Probe, sole: Sole, given: Pose, foot: Pose) -> Below:
+    """Return the ground below a foot.
 
     It may be below the ground as far as the animation has it below its floor.
 
@@ -102,30 +103,35 @@ def need(probe: Probe, sole: Sole, given: Pose, foot: Pose) -> Need:
         given: The pose on the floor of the animation.
         foot: The pose on the ground.
     """
-    most, first = NOWHERE, None
-    heights: list[float | None] = []
+    heights: list[float] = []
+    levels: list[float | None] = []
     for point in dict.fromkeys((sole.heel, sole.ball)):
         place = add(foot.place, rotate(foot.turn, point))
         under = probe.under(place)
-        heights.append(None if under is None else under.height)
-        if under is None:
-            continue
-        if first is None:
-            first = under.height
         sunk = dot(add(given.place, rotate(given.turn, point)), probe.up) - probe.floor
-        lack = probe.level(under) + min(0.0, sunk) - dot(place, probe.up)
-        if lack > 0.0:
-            lack = counted(lack, under.height - first, CLIMB * probe.leg)
-        most = max(most, lack)
-    return Need(most, tuple(heights))
+        heights.append(dot(place, probe.up))
+        levels.append(None if under is None else probe.level(under) + min(0.0, sunk))
+    return Below(_lack(probe, heights, levels), heights, levels)
 
 
-def edge(a: Need, b: Need) -> float:
-    """Return how high an edge can be that the ground has between two times of a swing.
+def lack_between(probe: Probe, foot: Below, beside: Sequence[Below]) -> float:
+    """Return by how much a foot is too low for what is below it then, or a little before or after.
 
-    Infinite where there is ground at one of them only.
+    An edge may be anywhere between, and where a point is over a riser it is as high as beside that.
     """
-    pairs = zip(a.heights, b.heights, strict=True)
+    levels = [
+        here if here is not None else max([x for x in near if x is not None], default=None)
+        for here, *near in zip(foot.levels, *[other.levels for other in beside], strict=True)
+    ]
+    return max(_lack(probe, foot.heights, levels), *[other.lack for other in beside])
+
+
+def _lack(probe: Probe, heights: Sequence[float], levels: Sequence[float | None]) -> float:
+    """Return by how much the lowest point is too low; walls beside the first one count less."""
+    pairs = zip(heights, levels, strict=True)
+    lacks = [(level - height, level) for height, level in pairs if level is not None]
+    far = CLIMB * probe.leg
     return max(
-        inf if (x is None) != (y is None) else abs((x or 0.0) - (y or 0.0)) for x, y in pairs
+        [more if more <= 0.0 else counted(more, high - lacks[0][1], far) for more, high in lacks],
+        default=NOWHERE,
     )

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from itertools import accumulate, pairwise
 from math import cos, floor, pi
 from typing import NamedTuple
@@ -28,7 +28,8 @@ from fabrik_solver.core.vectors import (
     sub,
 )
 from fabrik_solver.motion import ground as shape
-from fabrik_solver.motion.contacts import BALL, BALL_HEIGHT, FLAT, WINDOW
+from fabrik_solver.motion import knee
+from fabrik_solver.motion.contacts import BALL, BALL_HEIGHT, FLAT, WINDOW, Contact
 from fabrik_solver.motion.easing import smooth, smoother
 from fabrik_solver.motion.planted import FootLeg, Planted, Pose
 
@@ -36,11 +37,8 @@ from ...plan.chain_plan import Snapshot
 from .columns import Column
 from .contact_track import ContactTrack
 from .probe import Probe
-from .sole import Need, SoleContact, edge, need, sole_contact
+from .sole import CLIMB, Below, SoleContact, lack_between, need, sole_contact
 from .track import turn_of_frame
-
-LOOKED = 8
-"""The number of times in a swing at which obstacles are looked for."""
 
 FASTEST = 25.0
 """How fast a foot can be, in legs a second. What is faster is a cut, as after the rest pose in the
@@ -63,12 +61,6 @@ LOOKED_AT = 1.0 / 60.0
 
 SAME = 1e-6
 """How far a foot in single precision is from where it was recorded, in legs."""
-
-FINEST = 1.0 / 1920.0
-"""How near to each other the times are between which a foot passes an edge, in seconds."""
-
-EDGE = 0.03
-"""The difference in height between two of them from which on an edge lies between, in legs."""
 
 
 class LegAtFrame(NamedTuple):
@@ -152,7 +144,7 @@ class FootClip:
         self._flexions = Column(self._flexion)
         self._bends = Column(self._bend)
         self.jumps = Column(self._jump)
-        self._gone: dict[tuple[int, int], list[float]] = {}
+        self._gone = Column(self._shares_gone)
         self._standing = Column(self._stands)
         samples = contact_track.track.samples
         unders = {
@@ -167,6 +159,9 @@ class FootClip:
             begin, end = contact_track.contacts[0].first, contact_track.contacts[-1].last
         self.first = max((cut for cut in cuts if cut <= begin), default=0)
         self.last = min((cut - 1 for cut in cuts if cut > end), default=len(samples) - 1)
+        self._firm = [
+            span for contact in contact_track.contacts for span in self._firm_frames(contact)
+        ]
         foot = contact_track.track.foot
         self.ankle = foot.heel if foot.ball == ORIGIN else ORIGIN
         self.planted = Planted(
@@ -242,19 +237,21 @@ class FootClip:
         The longer that is, the less the time counts: on a slope the foot of a run would come too
         near to its hip.
         """
-        shares = self._gone.get((first, last))
-        if shares is None:
-            frames = [min(max(f, self.first), self.last) for f in range(first, last + 1)]
-            places = [across(self.flats[frame].place, self.inputs.up) for frame in frames]
-            way = [0.0, *accumulate(length(sub(b, a)) for a, b in pairwise(places))]
-            even = EVEN * self.contact_track.track.leg
-            shares = self._gone[first, last] = [
-                (gone + even * smoother(i / (last - first))) / (way[-1] + even)
-                for i, gone in enumerate(way)
-            ]
+        shares = self._gone[range(first, last + 1)]
         number = min(floor(time) - first, len(shares) - 2)
         before, after = shares[number : number + 2]
         return before + (time - first - number) * (after - before)
+
+    def _shares_gone(self, swing: range) -> list[float]:
+        """Return the same at the frames of a swing."""
+        frames = [min(max(frame, self.first), self.last) for frame in swing]
+        places = [across(self.flats[frame].place, self.inputs.up) for frame in frames]
+        way = [0.0, *accumulate(length(sub(b, a)) for a, b in pairwise(places))]
+        even = EVEN * self.contact_track.track.leg
+        return [
+            (gone + even * smoother(i / (len(swing) - 1))) / (way[-1] + even)
+            for i, gone in enumerate(way)
+        ]
 
     def _leg(self, frame: int) -> shape.LockedLeg:
         """Return the leg as animated, and how far the lock moves its ankle."""
@@ -277,7 +274,7 @@ class FootClip:
         """
         frame = min(max(frame, self.first), self.last)
         lock = self._jumps(frame, lambda at: self.legs[at].lock)
-        return lock, self._jumps(frame, self._root_at)
+        return lock, self._jumps(frame, self.root_at)
 
     def _jumps(self, frame: int, place: Callable[[int], Vec]) -> Vec:
         """Return how far a place is from its mean around a frame."""
@@ -290,9 +287,27 @@ class FootClip:
             weights += weight
         return sub(here, scaled(mean, 1.0 / weights))
 
-    def _root_at(self, frame: int) -> Vec:
-        """Return the animated place of the hip joint."""
+    def root_at(self, frame: int) -> Vec:
+        """Return the animated place of the hip joint, within the clip."""
+        frame = min(max(frame, self.first), self.last)
         return add(self.pose(frame).place, self.root(frame))
+
+    def free(self, frame: int) -> tuple[int, int]:
+        """Return between which frames around another a foot is not flat, itself if it is."""
+        number = bisect_right(self._firm, frame, key=lambda span: span[0])
+        begin = self._firm[number - 1][1] if number > 0 else self.first
+        if number > 0 and begin >= frame:
+            return frame, frame
+        return begin, self._firm[number][0] if number < len(self._firm) else self.last
+
+    def _firm_frames(self, contact: Contact) -> Iterator[tuple[int, int]]:
+        """Yield the first and last frames in which a foot does not roll in a contact."""
+        flats = [part for part in contact.parts if part.kind == FLAT]
+        for part in flats:
+            yield part.first, part.last
+        if not flats:
+            third = (contact.last - contact.first) // 3
+            yield contact.first + third, contact.last - third
 
     def ends(self, number: int) -> list[Vec]:
         """Return the points of the sole in a contact, relative to the goal: first what stands."""
@@ -339,8 +354,10 @@ class Stances:
         self._blend = blend
         self._lyings = Column(self._lying)
         self._contacts_below = Column(self._contact_below)
-        self._edges: dict[int, GroundOffset] = {}
-        self._swings: dict[int, list[shape.Arc]] = {}
+        self._edges = Column(self._edge)
+        self._lifts = Column(self._lift)
+        self._stretches = Column(self._stretch)
+        self._far = max(1, round(STRIDE * clip.contact_track.track.rate))
         self._needs = Column(self._needed)
         self._last: tuple[Pose, Pose, float] | None = None
 
@@ -367,120 +384,72 @@ class Stances:
         return blended(given, foot, moved.share), moved
 
     def lift(self, time: float) -> float:
-        """Return how much higher the foot is for obstacles in its swing.
-
-        Where it would have to rise too fast after a contact, it rises in the last phase of it, and
-        likewise comes down in the first phase of the next one.
-        """
+        """Return how much higher the foot is for obstacles in its swing."""
         local = time - self._start
-        number, stands = self.clip.planted.around(local)
-        if not stands:
-            return self._lift(number, local)
-        early, late = self._rolls(number)
-        if local < self.clip.contact_track.contacts[number].first + early:
-            return self._lift(number - 1, local)
-        if local > self.clip.contact_track.contacts[number].last - late:
-            return self._lift(number, local)
-        return 0.0
+        frame = floor(local)
+        here = self._lifts[frame]
+        return here if local == frame else here + (local - frame) * (self._lifts[frame + 1] - here)
 
     def arc(self, frame: int) -> float:
         """Return how much higher it is for obstacles in its swing, as far as the ground counts."""
         local = min(max(frame - self._start, self.clip.first), self.clip.last)
         share = self.influence(local)
-        return share * self.lift(local + self._start) if share > 0.0 else 0.0
+        return share * self._lifts[local] if share > 0.0 else 0.0
 
     def raised(self, time: float) -> float:
         """Return how much higher it is for all that is below it, as far as the ground counts."""
         frame = floor(time - self._start)
         share = self.influence(frame)
-        return share * max(0.0, self.lift(time), self._need(frame).lack) if share > 0.0 else 0.0
+        return share * max(0.0, self.lift(time), self._needs[frame][1].lack) if share > 0.0 else 0.0
 
     def clearance(self, time: float) -> float:
         """Return how far it could be lower without being too low for what is below it."""
-        return self.raised(time) - self._need(floor(time - self._start)).lack
+        return self.raised(time) - self._needs[floor(time - self._start)][1].lack
 
-    def _rolls(self, number: int) -> tuple[int, int]:
-        """Return for how many frames a foot rolls before it is flat in a contact, and after."""
-        contact = self.clip.contact_track.contacts[number]
-        flats = [part for part in contact.parts if part.kind == FLAT]
-        if not flats:
-            third = (contact.last - contact.first) // 3
-            return third, third
-        return flats[0].first - contact.first, contact.last - flats[-1].last
+    def _lift(self, frame: int) -> float:
+        """Return how much higher the foot is at a frame: from one stretch to the next, smoothly."""
+        frame = min(max(frame, self.clip.first), self.clip.last)
+        begin, end = self.clip.free(frame)
+        if end - begin <= 2 * self._far:
+            nodes = range(max(begin - 1, self.clip.first), min(end + 1, self.clip.last) + 1)
+            return self._stretches[nodes][frame - nodes[0]]
+        number, step = divmod(frame, self._far)
+        before, after = (self._lift_near(k * self._far, frame) for k in (number, number + 1))
+        return before + smooth(step / self._far) * (after - before)
 
-    def _lift(self, number: int, local: float) -> float:
-        """Return how much higher the foot is for obstacles in the swing after a contact."""
-        if not self._span(number)[2]:
-            return shape.lift(local, self._arcs(number, local))
-        arcs = self._swings.get(number)
-        if arcs is None:
-            arcs = self._swings[number] = self._arcs(number, local)
-        return shape.lift(local, arcs)
+    def _lift_near(self, middle: int, frame: int) -> float:
+        """Return the same as far as what is near to another frame tells."""
+        first, last = middle - 2 * self._far, middle + 2 * self._far
+        nodes = range(max(first, self.clip.first), min(last, self.clip.last) + 1)
+        return self._stretches[nodes][frame - nodes[0]]
 
-    def _span(self, number: int) -> tuple[int, int, bool]:
-        """Return when the swing after a contact begins and ends, and whether it is one swing.
+    def _stretch(self, frames: range) -> list[float]:
+        """Return the lift over what is below the foot at some frames."""
+        flat = [self.clip.free(frame)[0] == frame for frame in frames]
+        stands = [self.clip.planted.around(frame)[1] for frame in frames]
+        lacks = [self._lack(frame) for frame in frames]
+        return shape.lift(lacks, flat, stands, self.clip.contact_track.track.rate)
 
-        Of one that the clip begins or ends in, half is taken to be outside of it. What would be
-        longer than a stride is none: a foot that stays in the air.
-        """
-        contacts, rate = self.clip.contact_track.contacts, self.clip.contact_track.track.rate
-        half = max(1, round(0.5 * SWING * rate))
-        begin, end = self.clip.first - half, self.clip.last + half
-        if number >= 0:
-            begin = contacts[number].last
-        if number + 1 < len(contacts):
-            end = contacts[number + 1].first
-        is_between = 0 <= number < len(contacts) - 1
-        is_short = end - begin - half <= STRIDE * rate
-        return begin, end, is_between or (is_short and bool(contacts))
+    def _lack(self, frame: int) -> float:
+        """Return how far the foot is to be lifted at least, as far as the ground counts."""
+        share = self.influence(frame)
+        if share <= 0.0:
+            return 0.0
+        if self.clip.planted.around(frame)[1]:  # It stays where it is, whatever is beside it.
+            return share * max(0.0, self._needs[frame][1].lack)
+        first, last = max(frame - 1, self.clip.first), min(frame + 1, self.clip.last)
+        beside = [self._needs[other][1] for other in range(first, last + 1)]
+        lack = lack_between(self.probe, self._needs[frame][1], beside)
+        if lack <= 0.0:
+            return 0.0
+        # Its knee may still lower it a little.
+        margin = knee.MOST * self.probe.leg * smooth(lack / (CLIMB * self.probe.leg))
+        return share * (lack + margin)
 
-    def _arcs(self, number: int, local: float) -> list[shape.Arc]:
-        """Return the arcs over the obstacles in the swing after a contact.
-
-        They are the same at all times of it, unless it is too long for one swing.
-        """
-        contacts, first, last = self.clip.contact_track.contacts, self.clip.first, self.clip.last
-        begin, end, is_one = self._span(number)
-        swing = end - begin if is_one else max(2, round(SWING * self.clip.contact_track.track.rate))
-        near = swing if is_one else swing // 2
-        late = self._rolls(number)[1] if number >= 0 else 0
-        early = self._rolls(number + 1)[0] if number + 1 < len(contacts) else 0
-        stride = -(-swing // LOOKED)
-        # The same frames whatever the time is, so that arcs do not come and go.
-        first, last = max(begin + 1, first), min(end - 1, last)
-        looked = [f for f in range(first, last + 1) if (f - first) % stride == 0 or f == last]
-        looked = [f for f in looked if abs(f - local) < near + stride + max(early, late)]
-        needs: dict[float, Need] = {frame: self._need(frame) for frame in looked}
-        for a, b in pairwise(looked):
-            self._look_between(needs, a, b)
-        arcs: list[shape.Arc] = []
-        for frame, found in needs.items():
-            height = self.influence(frame) * found.lack
-            time = shape.time_to_rise(height, self.probe.leg) * self.clip.contact_track.track.rate
-            rise = max(frame - near, min(begin, frame - time), begin - late)
-            fall = min(frame + near, max(end, frame + time), end + early)
-            arcs.append(shape.arc_over(rise, frame, fall, height, time))
-        return arcs
-
-    def _look_between(self, needs: dict[float, Need], a: float, b: float) -> None:
-        """Find the time at which the foot passes an edge, by bisection."""
-        high = edge(needs[a], needs[b])
-        # From one frame to the next a foot that is above the edge at both is so between them, too.
-        can_hit = b - a > 1 or max(needs[a].lack, needs[b].lack) + high > 0.0
-        finest = FINEST * self.clip.contact_track.track.rate
-        if can_hit and b - a > finest and high > EDGE * self.probe.leg:
-            middle = (a + b) // 2 if b - a > 1 else 0.5 * (a + b)
-            needs[middle] = self._need(middle)
-            self._look_between(needs, a, middle)
-            self._look_between(needs, middle, b)
-
-    def _need(self, time: float) -> Need:
-        return self._needs[time][1]
-
-    def _needed(self, time: float) -> tuple[Pose, Need]:
-        """Return a foot that is not lifted at a time of the clip, and the ground below it."""
-        flat = self.clip.flats[time]
-        foot, _ = self._on_ground(time, self.clip.pose(time), flat)
+    def _needed(self, frame: int) -> tuple[Pose, Below]:
+        """Return a foot that is not lifted at a frame, and the ground below it."""
+        flat = self.clip.flats[frame]
+        foot, _ = self._on_ground(frame, self.clip.pose(frame), flat)
         return foot, need(self.probe, self.clip.sole, flat, foot)
 
     def influence(self, local: float) -> float:
@@ -513,6 +482,13 @@ class Stances:
     def animated_root(self, time: float) -> Vec:
         """Return the animated hip joint, relative to the goal of the foot."""
         return self.clip.root(floor(time) - self._start)
+
+    def root_at(self, time: float) -> Vec:
+        """Return the animated place of the hip joint, in world space."""
+        frame = floor(time) - self._start
+        here = self.clip.root_at(frame)
+        share = time - floor(time)
+        return here if share == 0.0 else mix(here, self.clip.root_at(frame + 1), share)
 
     def need(self, time: float, flat: Pose, foot: Pose) -> float:
         """Return by how much a foot is too low, from its poses on the flat floor and on the ground.
@@ -579,8 +555,8 @@ class Stances:
             first = contacts[number].last
         if number + 1 < len(contacts):
             last = contacts[number + 1].first
-        before = self._edge(number, first) if number >= 0 else self._beyond(first)
-        after = self._edge(number + 1, last) if number + 1 < len(contacts) else self._beyond(last)
+        before = self._edges[first] if number >= 0 else self._beyond(first)
+        after = self._edges[last] if number + 1 < len(contacts) else self._beyond(last)
         # A swing of which the clip has little still takes its time.
         swing = max(1, round(SWING * self.clip.contact_track.track.rate))
         if number < 0:
@@ -598,12 +574,9 @@ class Stances:
             before.share + (after.share - before.share) * share,
         )
 
-    def _edge(self, number: int, frame: int) -> GroundOffset:
+    def _edge(self, frame: int) -> GroundOffset:
         """Return how the ground moves the foot at one end of a contact."""
-        moved = self._edges.get(frame)
-        if moved is None:
-            moved = self._edges[frame] = self._in_contact(number, self.clip.flats[frame])
-        return moved
+        return self._in_contact(self.clip.planted.around(frame)[0], self.clip.flats[frame])
 
     def _airborne(self, time: float) -> GroundOffset:
         """Return how the ground below moves a foot that is in no contact before or after."""

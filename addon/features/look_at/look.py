@@ -180,7 +180,9 @@ def _damped(snapshot: Snapshot, chain: ChainPlan, damping: float) -> Vec | None:
     if positions is None:
         return None
     aim = mean([(point, weight) for point, (_, weight) in zip(positions, samples, strict=True)])
-    return aim if chain.target_tie is None else add(aim, snapshot.lift(chain, chain.target_tie))
+    return (
+        aim if chain.target_tie is None else add(aim, snapshot.lift(chain, chain.target_tie, aim))
+    )
 
 
 _samples = lru_cache(maxsize=64)(moments)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from fractions import Fraction
 from itertools import pairwise
 from math import asin, atan, pi, radians, sin
 
@@ -12,8 +11,6 @@ import walkers
 from inside import walk_of
 from mathutils import Matrix, Quaternion, Vector
 from rigs import evaluated, go, tip_world, update, world_location
-
-from addon.plan import planner
 
 pytestmark = pytest.mark.newest
 
@@ -389,21 +386,6 @@ def test_half_of_the_influence_leaves_the_hip_where_the_ground_has_it() -> None:
     for frame in range(1, walkers.LAST, 7):
         go(frame)
         assert abs(walkers.hip(rig).z - 0.84 - 0.2) < 6e-3
-
-
-@pytest.mark.parametrize("rate", [24, 30, 60, 120])
-def test_an_edge_is_looked_for_at_times_as_near_at_any_frame_rate(rate: int) -> None:
-    bpy.context.scene.render.fps = rate
-    rig = walkers.walker_on(walkers.stairs)
-    for tick in range(4 * walkers.CYCLE):
-        go(1 + walkers.CYCLE + tick / 4)
-    denominators: set[int] = set()
-    for chain in planner.current().chains:
-        _, stances = chain.goal_source._stances_of_clip
-        denominators |= {Fraction(time).denominator for time in stances._needs}
-    apart = 1.0 / (rate * max(denominators))
-    assert 1.0 / 3840.0 <= apart <= 1.0 / 1920.0
-    assert len(rig.fabrik.constraints) == 2
 
 
 @pytest.mark.parametrize("is_local", [True, False], ids=["local location", "parent's axes"])

@@ -1,12 +1,13 @@
 """Moving a foot to uneven ground, and lowering the hip so that it reaches.
 
 In stance a foot stays in place. Its offset from the animation is blended from one contact to the
-next during the swing, with no velocity at either end. Over obstacles the foot is lifted in arcs.
-All of it is a function of time, the contacts and the ground.
+next during the swing, with no velocity at either end. Over obstacles it is lifted along the
+smoothest curve. A body is pitched by what stands at each end of its trunk. All of it is a function
+of time, the contacts and the ground.
 """
 
 from collections.abc import Mapping, Sequence
-from math import acos, ceil, cos, floor, fsum, inf, pi, sqrt
+from math import acos, atan2, ceil, cos, floor, fsum, inf, pi, sqrt
 from typing import NamedTuple
 
 from ..core.vectors import (
@@ -19,21 +20,22 @@ from ..core.vectors import (
     cross,
     dot,
     length,
+    quat_about,
     quat_exp,
+    quat_inverse,
+    rotate,
     scaled,
     solve_symmetric,
     sub,
     sum_of,
     unit,
 )
-from .easing import smooth, smoother
+from .easing import smooth
 from .knee import FLEXED, folded
+from .smoothest import Curve, smoothest
 
 STEEPEST = 0.5
 """The cosine of the slope above which a face is a wall: 60°."""
-
-STEPS = 8
-"""The exponent of the power mean that approximates the maximum of several arcs."""
 
 ROOM = 0.5
 """The share of the leg's remaining extension in the animation that the ground may use up."""
@@ -48,22 +50,16 @@ DEEPEST = 0.5
 BENT = 8.0
 """The weight of a knee of which half counts for the hip: it is 0.08 legs off the line."""
 
+CALM = 0.08
+"""How long what is smoothed takes to follow what it is asked for, in seconds: of what comes and
+goes in 2π times as long it does half."""
+
+FIRM = 16.0
+"""How much more it counts that a foot that rolls is on the ground: it comes back in half the time.
+"""
+
 LEAST_BEND = 0.01
 """How far a knee is taken to be from the line between hip and ankle at least, in legs."""
-
-GENTLE = 30.0
-"""The acceleration at which a foot rises over an obstacle if there is time, in legs per second
-squared."""
-
-
-def time_to_rise(height: float, leg: float) -> float:
-    """Return the time in seconds in which the foot of a leg of a length rises by a height.
-
-    The peak acceleration of a movement of minimum jerk is 10/√3 times height over time squared.
-    """
-    if not height > 0.0 or not leg > 0.0:
-        return 0.0
-    return sqrt(10.0 / sqrt(3.0) * height / (GENTLE * leg))
 
 
 def spline_weights(share: float) -> tuple[float, float, float, float]:
@@ -112,58 +108,28 @@ def influence(height: float, blend: float) -> float:
     return 1.0 if blend <= 0.0 else 1.0 - smooth(height / blend - 1.0)
 
 
-class Arc(NamedTuple):
-    """The arc over an obstacle in the way of a swinging foot.
+def lift(
+    lacks: Sequence[float], flat: Sequence[bool], stands: Sequence[bool], rate: float
+) -> list[float]:
+    """Return how much higher a foot is for the obstacles in its swing: the smoothest curve.
 
-    Attributes:
-        begin: The time at which the foot begins to rise.
-        top: The time at which it is highest.
-        end: The time from which on it is where it would be without the obstacle.
-        height: How high it is then; nothing is done below 0.
-    """
-
-    begin: float
-    top: float
-    end: float
-    height: float
-
-
-def arc_over(begin: float, passed: float, end: float, height: float, gentle: float) -> Arc:
-    """Return an arc of a given height at the time at which a foot passes an obstacle.
-
-    Where little time is left to its end, or was since its beginning, it is highest on the other
-    side of the obstacle, which is passed at speed: half as much again of that time takes half of
-    the acceleration, for a top that is a quarter higher.
+    In the phases in which it rolls it gives way to what it would have to rise over too fast; where
+    it is flat it does not.
 
     Args:
-        begin: The time at which the foot begins to rise.
-        passed: The time at which it passes the obstacle.
-        end: The time from which on it is where it would be without the obstacle.
-        height: By how much it would be too low.
-        gentle: The time in which it rises gently by that.
+        lacks: By how much it would be too low, at each frame, at least 0.
+        flat: Whether it is flat on the ground.
+        stands: Whether it is in contact.
+        rate: Frames a second.
     """
-    left, side = min((passed - begin, -1.0), (end - passed, 1.0))
-    far = end - begin - left
-    more = max(0.0, min(gentle - left, 0.5 * left, 0.5 * (far - left)))
-    if more <= 0.0:
-        return Arc(begin, passed, end, height)
-    return Arc(begin, passed - side * more, end, height / smoother(left / (left + more)))
-
-
-def lift(time: float, arcs: Sequence[Arc]) -> float:
-    """Return how much higher a foot swings for the obstacles in its way.
-
-    Together the arcs are at least as high as the highest of them, and as smooth as each.
-    """
-    high = max((arc.height for arc in arcs), default=0.0)
-    if high <= 0.0:
-        return 0.0
-    total = 0.0
-    for begin, top, end, height in arcs:
-        if height > 0.0 and begin < time < end:
-            share = (time - begin) / (top - begin) if time < top else (end - time) / (end - top)
-            total += float((height / high * smoother(share)) ** STEPS)
-    return high * float(total ** (1.0 / STEPS))
+    count = len(lacks)
+    if max(lacks) <= 0.0:
+        return [0.0] * count
+    lows = [0.0 if held else lack for held, lack in zip(flat, lacks, strict=True)]
+    highs = [0.0 if held else inf for held in flat]
+    weights = [FIRM if standing else 1.0 for standing in stands]
+    curve = Curve([0.0] * count, weights, [0.0] * (count - 2), (CALM * rate) ** 4)
+    return smoothest(curve, lows, highs)
 
 
 class CarriedLeg(NamedTuple):
@@ -236,6 +202,53 @@ def hip_lift(
     return wanted + max(folds, default=0.0), rise - max(lacks, default=-inf)
 
 
+class BodyMove(NamedTuple):
+    """How a body is moved: turned about a point, and shifted.
+
+    Attributes:
+        shift: How far that point is moved.
+        turn: The rotation.
+        pivot: The point, before.
+    """
+
+    shift: Vec = ORIGIN
+    turn: Quat = QUAT_IDENTITY
+    pivot: Vec = ORIGIN
+
+    def of(self, place: Vec) -> Vec:
+        """Return how far a point of the body is moved."""
+        if self.turn == QUAT_IDENTITY:
+            return self.shift
+        arm = sub(place, self.pivot)
+        return add(self.shift, sub(rotate(self.turn, arm), arm))
+
+    def before(self, place: Vec) -> Vec:
+        """Return where a point of the body was before it was moved."""
+        arm = sub(sub(place, self.shift), self.pivot)
+        return add(self.pivot, rotate(quat_inverse(self.turn), arm))
+
+
+def pitched(ends: tuple[Vec, Vec], lifts: tuple[float, float], up: Vec) -> BodyMove:
+    """Return how a body is moved whose ends are lifted.
+
+    It turns about its middle, in the upright plane of the two, and stays as long.
+
+    Args:
+        ends: The points between its hind legs and between its front legs.
+        lifts: How far each is lifted.
+        up: The unit vector up.
+    """
+    hind, front = ends
+    way = sub(front, hind)
+    axis = unit(cross(way, up))
+    shift = scaled(up, 0.5 * (lifts[0] + lifts[1]))
+    if axis is None or lifts[0] == lifts[1]:
+        return BodyMove(shift)
+    level, high = length(across(way, up)), dot(way, up)
+    angle = atan2(high + lifts[1] - lifts[0], level) - atan2(high, level)
+    return BodyMove(shift, quat_about(axis, angle), scaled(add(hind, front), 0.5))
+
+
 class LockedLeg(NamedTuple):
     """A leg whose foot is locked, as animated.
 
@@ -292,23 +305,6 @@ def shared_jolt(jumps: Sequence[tuple[Vec, Vec]]) -> Vec:
         if square > 0.0:
             total = add(total, scaled(lock, min(max(0.0, -dot(root, lock) / square), 1.0)))
     return scaled(total, 1.0 / len(jumps))
-
-
-def peaks(heights: Mapping[int, float], known: dict[int, float], frames: range, ease: int) -> None:
-    """Find the maximum of heights around each of some frames (a dilation).
-
-    `averaged` with the same window, they are never below the height at the time itself.
-
-    Args:
-        heights: The heights, by frame.
-        known: The maxima found so far; the rest is added.
-        frames: The frames, a stride apart, as those of the heights.
-        ease: How many frames before and after count, a multiple of the stride.
-    """
-    for frame in frames:
-        if frame not in known:
-            around = range(frame - ease, frame + ease + 1, frames.step)
-            known[frame] = max([heights[other] for other in around])
 
 
 def averaged(heights: Mapping[int, float], time: float, ease: int, stride: int) -> float:

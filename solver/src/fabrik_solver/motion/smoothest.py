@@ -54,7 +54,7 @@ def smoothest(curve: Curve, lows: Sequence[float] = (), highs: Sequence[float] =
     lows, highs = lows or [-inf] * count, highs or [inf] * count
     sizes = [abs(value) for value in (*curve.targets, *lows, *highs) if isfinite(value)]
     near = ROUNDING * max(sizes, default=0.0)
-    sides = [0] * count
+    sides = [int(low == high) for low, high in zip(lows, highs, strict=True)]
     chances, fewest = CHANCES, count + 1
     while True:
         fixed = [
@@ -198,7 +198,7 @@ def _changes(
             for j, band in ((i - 2, far), (i - 1, near), (i + 1, near), (i + 2, far)):
                 if 0 <= j < count:
                     pull += band[min(i, j)] * values[j]
-            if sides[i] * pull > rounding * middle[i]:
+            if lows[i] < highs[i] and sides[i] * pull > rounding * middle[i]:
                 changes.append(Change(i, 0))
         elif value < lows[i] - rounding:
             changes.append(Change(i, -1, lows[i] - value))
