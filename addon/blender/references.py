@@ -52,7 +52,8 @@ def constraint_sources(con: Any) -> list[Node]:
 
 def driver_sources(driver: Any) -> Iterator[Node]:
     """Yield the objects and bones that a driver depends on."""
-    pending, seen = [driver], set[tuple[bpy.types.ID, str]]()
+    pending = [driver]
+    seen: set[tuple[bpy.types.ID, str]] = set()
     while pending:
         for block, path, bone in driver_reads(pending.pop()):
             is_object = isinstance(block, bpy.types.Object)

@@ -174,6 +174,7 @@ def add_cycles(
     """
     written = {channel.owner.path_from_id(channel.name) for channel in channels}
     traveling = {owner.path_from_id("location") for owner in travelers}
+    animation.before_edit.notify(rig)
     for curve in animation.all_active_curves(rig):
         keys = [key.co[0] for key in curve.keyframe_points]
         if len(keys) < 2 or keys[0] < frames[0] - NEAR or keys[-1] > frames[-1] + NEAR:
