@@ -16,6 +16,7 @@ import bpy
 
 from . import dependency_driver
 from .access import pose_bones
+from .listeners import Listeners
 from .rotation import channel_of, mode_of
 
 HAS_LAYERS = hasattr(bpy.types, "ActionLayer")
@@ -23,6 +24,10 @@ HAS_LAYERS = hasattr(bpy.types, "ActionLayer")
 
 Before Blender 4.4, an action is a flat list of F-curves, and muting a group takes effect.
 """
+
+
+before_edit = Listeners[[bpy.types.Object]]()
+"""Called before the F-curves or drivers of an object are edited."""
 
 
 @dataclass(frozen=True)
@@ -255,6 +260,7 @@ def has_nla(ob: bpy.types.Object) -> bool:
 
 def mute(ob: bpy.types.Object, path: str) -> None:
     """Mute a scalar property's F-curve in the active action, and its driver."""
+    before_edit.notify(ob)
     lists = active_lists(ob)
     if ob.animation_data is not None:
         lists.append(ob.animation_data.drivers)
@@ -263,10 +269,11 @@ def mute(ob: bpy.types.Object, path: str) -> None:
 
 
 def ensure_channelbag(ob: bpy.types.Object) -> Any:
-    """Return the channelbag of the object's active action, created if needed.
+    """Return the channelbag of the object's active action, created if needed, to edit it.
 
     Before 4.4, this is the action itself.
     """
+    before_edit.notify(ob)
     data = ob.animation_data or ob.animation_data_create()
     assert data is not None
     if data.action is None:
@@ -393,6 +400,7 @@ def rewrite(
     data = ob.animation_data
     if data is None:
         return
+    before_edit.notify(ob)
     change(data.drivers)
     rewrite_in(holders(ob), other_objects, change)
 

@@ -160,6 +160,7 @@ def set_span(
         outside: For components without keys, their values at the guards, by array index.
     """
     path = owner.path_from_id(name)
+    animation.before_edit.notify(owner.id_data)
     keyed = {i: c for i, c in animation.active_curves(owner.id_data, path).items() if _keys(c)}
     for curve in keyed.values():
         for guard in guards:
@@ -231,6 +232,7 @@ def auto_key(owner: Any, name: str) -> None:
         "INSERTKEY_REPLACE": is_replacing,
         "INSERTKEY_CYCLE_AWARE": tools.use_keyframe_cycle_aware,
     }
+    animation.before_edit.notify(owner.id_data)
     owner.keyframe_insert(
         name,
         group=_group(owner),

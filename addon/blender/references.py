@@ -13,7 +13,8 @@ from typing import Any, NamedTuple
 
 import bpy
 
-from .relations import SHAPE, Node, driver_targets, node_of
+from .curves import split_bone_path
+from .relations import ARRAY_INDEX, SHAPE, Node, driver_reads, node_of
 
 SHAPING = ("modifiers", "data", "particle_systems", "instance_collection")
 """The properties of an object that determine its shape, besides its parent."""
@@ -51,7 +52,17 @@ def constraint_sources(con: Any) -> list[Node]:
 
 def driver_sources(driver: Any) -> Iterator[Node]:
     """Yield the objects and bones that a driver depends on."""
-    yield from _sources([], [driver])
+    pending = [driver]
+    seen: set[tuple[bpy.types.ID, str]] = set()
+    while pending:
+        for block, path, bone in driver_reads(pending.pop()):
+            is_object = isinstance(block, bpy.types.Object)
+            if is_object:
+                yield node_of(block, bone or split_bone_path(path)[0])
+            key = block, path if is_object else ""
+            if key not in seen:
+                seen.add(key)
+                pending += _driver_of(block, path) if is_object else _drivers(block)
 
 
 def shape_sources(ob: bpy.types.Object) -> Iterator[Node]:
@@ -70,7 +81,7 @@ def shape_sources(ob: bpy.types.Object) -> Iterator[Node]:
     for armature in armatures:
         names = ob.vertex_groups.keys() or armature.pose.bones.keys()
         yield from (node_of(armature, name) for name in names)
-    yield from _sources(blocks, [])
+    yield from _sources(blocks)
 
 
 def shape_parent(ob: bpy.types.Object) -> bpy.types.Object | None:
@@ -83,32 +94,37 @@ def shape_parent(ob: bpy.types.Object) -> bpy.types.Object | None:
     return parent
 
 
-def _sources(blocks: Iterable[bpy.types.ID], drivers: Iterable[Any]) -> Iterator[Node]:
-    """Yield the objects and bones that drivers, and data-blocks other than objects, depend on."""
-    pending: list[bpy.types.ID] = [*blocks]
-    seen, drivers = {*pending}, [*drivers]
-    while pending or drivers:
-        referenced: list[bpy.types.ID] = []
-        for target, bone in (target for driver in drivers for target in driver_targets(driver)):
-            if isinstance(target, bpy.types.Object):
-                yield node_of(target, bone)
-            else:
-                referenced.append(target)
-        drivers = []
-        if pending:
-            block: Any = pending.pop()
-            if isinstance(block, bpy.types.Collection):
-                yield from ((ob, SHAPE) for ob in block.all_objects)
-                continue
-            data = getattr(block, "animation_data", None)
-            drivers = [curve.driver for curve in data.drivers] if data else []
-            for reference in _references([block]):
-                if isinstance(reference.block, bpy.types.Object):
-                    yield _node(reference)
-                else:
-                    referenced.append(reference.block)
-        pending += [block for block in dict.fromkeys(referenced) if block not in seen]
-        seen.update(referenced)
+def _sources(blocks: Iterable[bpy.types.ID]) -> Iterator[Node]:
+    """Yield the objects and bones that data-blocks other than objects depend on."""
+    pending = [*blocks]
+    seen = {*pending}
+    while pending:
+        block = pending.pop()
+        if isinstance(block, bpy.types.Collection):
+            yield from ((ob, SHAPE) for ob in block.all_objects)
+            continue
+        for driver in _drivers(block):
+            yield from driver_sources(driver)
+        for reference in _references([block]):
+            if isinstance(reference.block, bpy.types.Object):
+                yield _node(reference)
+            elif reference.block not in seen:
+                seen.add(reference.block)
+                pending.append(reference.block)
+
+
+def _drivers(block: bpy.types.ID) -> list[Any]:
+    data: Any = getattr(block, "animation_data", None)
+    return [curve.driver for curve in data.drivers] if data else []
+
+
+def _driver_of(ob: bpy.types.Object, path: str) -> list[Any]:
+    """Return the driver of an object's property, if it has one."""
+    data: Any = ob.animation_data
+    match = ARRAY_INDEX.search(path)
+    place = (path[: match.start()], int(match[1])) if match else (path, 0)
+    curve = data.drivers.find(place[0], index=place[1]) if data and path else None
+    return [curve.driver] if curve else []
 
 
 def _node(reference: Reference) -> Node:

@@ -6,7 +6,9 @@ The functions that yield dependencies cover only Blender's own relations. The ca
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Collection, Container, Hashable, Iterable, Iterator, Mapping
+from contextlib import suppress
 from typing import Any, TypeVar, cast
 
 import bpy
@@ -20,6 +22,9 @@ Node = tuple[bpy.types.Object, int]
 
 SHAPE = -2
 """Instead of a bone's index: the evaluated shape of an object, in world space."""
+
+ARRAY_INDEX = re.compile(r"\[(\d+)\]$")
+"""Matches the index at the end of the path of an array's element."""
 
 AnyNode = TypeVar("AnyNode", bound=Hashable)
 """A `Node`, or anything else with dependencies."""
@@ -75,9 +80,26 @@ def deformers(ob: bpy.types.Object) -> list[bpy.types.Object]:
 
 def driver_targets(driver: Any) -> Iterator[tuple[bpy.types.ID, str]]:
     """Yield the data-blocks that the variables of a driver read, each with the name of a bone."""
-    for target in (target for variable in driver.variables for target in variable.targets):
-        if target.id is not None:
-            yield target.id, target.bone_target or split_bone_path(target.data_path)[0]
+    for block, path, bone in driver_reads(driver):
+        yield block, bone or split_bone_path(path)[0]
+
+
+def driver_reads(driver: Any) -> Iterator[tuple[bpy.types.ID, str, str]]:
+    """Yield what the variables of a driver read: data-block, data path, and bone of a transform."""
+    for variable in driver.variables:
+        for target in variable.targets:
+            block = bpy.context.scene if variable.type == "CONTEXT_PROP" else target.id
+            if block is not None:
+                path = target.data_path
+                yield _owner_of(block, path), path, target.bone_target
+
+
+def _owner_of(block: bpy.types.ID, path: str) -> bpy.types.ID:
+    """Return the data-block of a property, which the path may reach through pointers."""
+    with suppress(ValueError):  # No path, or an invalid one.
+        prop: Any = block.path_resolve(ARRAY_INDEX.sub("", path), False)
+        return getattr(prop, "id_data", block)
+    return block
 
 
 def walk_dependencies(

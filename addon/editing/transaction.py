@@ -1,8 +1,8 @@
 """All or nothing: an operator's changes are reverted if it fails or is interrupted.
 
 Blender's undo can't do that, because within an operator it replaces the data in use. Therefore
-everything operators change is stored first: settings, poses, animation, and which data exists. Two
-changes can't be reverted: data is removed at the end, and edited bones are copied first.
+everything operators change is stored first: settings, poses, and which data exists. Actions,
+drivers and rest bones are copied before they are edited, and data is removed at the end.
 """
 
 from __future__ import annotations
@@ -84,20 +84,22 @@ def keep_bones(armature: bpy.types.Object) -> None:
         _now[0].keep_bones(cast(bpy.types.Armature, armature.data))
 
 
+@animation.before_edit
+def _keep_animation(ob: bpy.types.Object) -> None:
+    if _now:
+        _now[0].keep_animation(ob)
+
+
 class _Animated(NamedTuple):
     """The animation of an object.
 
     Attributes:
         action: Its action.
         slot: The handle of its action slot.
-        copy: A copy of the action; None if it can't be edited.
-        drivers: An object with copies of its drivers; None without drivers.
     """
 
     action: bpy.types.Action | None
     slot: int
-    copy: bpy.types.Action | None
-    drivers: bpy.types.Object | None
 
 
 class _Before:
@@ -113,6 +115,7 @@ class _Before:
         self._known: dict[str, set[int]] = {}
         self._bones: dict[bpy.types.Armature, bpy.types.Armature] = {}
         self._copies: dict[bpy.types.Action, bpy.types.Action] = {}
+        self._drivers: dict[bpy.types.Object, bpy.types.Object | None] = {}
         self._keepers: list[bpy.types.Object] = []
         self._is_taken = False
 
@@ -129,7 +132,7 @@ class _Before:
         self._groups = [(group, [*group.objects]) for group in groups]
         objects = [ob for ob in layer.objects if ob.is_editable]
         self._objects = [(ob, _taken(ob, OBJECT)) for ob in objects]
-        self._animated = [(ob, self._animation(ob)) for ob in objects if ob.animation_data]
+        self._animated = [(ob, _animation(ob)) for ob in objects if ob.animation_data]
         self._still = [ob for ob in objects if not ob.animation_data]
         self._values = [(ob, animated_values.values(ob)) for ob, _ in self._animated]
         rigs = [ob for ob in objects if ob.pose is not None]
@@ -138,14 +141,13 @@ class _Before:
         self._posed = [(ob, [_bone(bone, ours) for bone in pose_bones(ob)]) for ob in rigs]
         self._is_taken = True
 
-    def _animation(self, ob: bpy.types.Object) -> _Animated:
-        data: Any = ob.animation_data
-        action = data.action
-        if action is not None and action.is_editable and action not in self._copies:
-            self._copies[action] = action.copy()
-        slot = getattr(data, "action_slot_handle", 0)
-        copy = None if action is None else self._copies.get(action)
-        return _Animated(action, slot, copy, self._kept_drivers(ob))
+    def keep_animation(self, ob: bpy.types.Object) -> None:
+        """Copy an object's actions and drivers before they are edited."""
+        for action in set(animation.actions(ob)) - self._copies.keys():
+            if action.is_editable and action.session_uid in self._known["actions"]:
+                self._copies[action] = cast("bpy.types.Action", action.copy())
+        if ob not in self._drivers:
+            self._drivers[ob] = self._kept_drivers(ob)
 
     def _kept_drivers(self, ob: bpy.types.Object) -> bpy.types.Object | None:
         drivers = _drivers_of(ob)
@@ -166,7 +168,7 @@ class _Before:
     def finish(self) -> None:
         """Run the removals, and remove the copies."""
         bpy.data.batch_remove([*self._copies.values(), *self._bones.values(), *self._keepers])
-        self._copies, self._bones, self._keepers = {}, {}, []
+        self._copies, self._bones, self._drivers, self._keepers = {}, {}, {}, []
         while self.removals:
             with suppress(ReferenceError):
                 self.removals[0]()
@@ -196,7 +198,10 @@ class _Before:
     def _give_animation_back(self) -> None:
         """Restore actions and drivers."""
         for ob, animated in self._there(self._animated):
-            _give_animation_back(ob, animated)
+            if _animation(ob) != animated:
+                animation.use_action(ob, *animated)
+        for ob, keeper in self._there(self._drivers.items()):
+            _give_drivers_back(ob, keeper)
         for action, copy in self._copies.items():
             if is_there(action) and _content(action) != _content(copy):
                 _replace(action, copy)
@@ -296,15 +301,17 @@ def _content(action: Any) -> list[object]:
     ]
 
 
-def _give_animation_back(ob: bpy.types.Object, old: _Animated) -> None:
+def _animation(ob: bpy.types.Object) -> _Animated:
     data: Any = ob.animation_data or ob.animation_data_create()
-    slot = getattr(data, "action_slot_handle", 0)
-    if data.action != old.action or slot != old.slot:
-        animation.use_action(ob, old.action, old.slot)
-    if _driver_content(ob) != _driver_content(old.drivers):
+    return _Animated(data.action, getattr(data, "action_slot_handle", 0))
+
+
+def _give_drivers_back(ob: bpy.types.Object, keeper: bpy.types.Object | None) -> None:
+    if _driver_content(ob) != _driver_content(keeper):
+        data: Any = ob.animation_data or ob.animation_data_create()
         for driver in _drivers_of(ob):
             data.drivers.remove(driver)
-        for driver in [] if old.drivers is None else _drivers_of(old.drivers):
+        for driver in [] if keeper is None else _drivers_of(keeper):
             data.drivers.from_existing(src_driver=driver)
 
 

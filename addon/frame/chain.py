@@ -359,6 +359,18 @@ class ChainUnit(Unit):
 class ReachingChain(ChainUnit):
     """A chain whose tip reaches for a target with one of the solver's methods."""
 
+    def design(self) -> object:
+        """Return what its solution depends on besides its inputs."""
+        chain, rig = self.plan, self.plan.rig
+        named = (chain.bones[-1], chain.tip_bone, chain.uneven)
+        return (
+            [rig.bone(bone) for bone in (*chain.bones, chain.tip_bone) if bone >= 0],
+            [bone in rig.connected for bone in chain.bones],
+            (len(rig.names), chain.bones, [rig.names[bone] if bone >= 0 else "" for bone in named]),
+            (chain.has_hand, chain.limb_bend, chain.rest_bend, chain.stretches, chain.more),
+            (chain.joints.drawn, chain.joints.stiffness, chain.joints.native),
+        )
+
     def check(self, settings: AnimatedSettings) -> None:
         """Refuse settings, also if the method needs another number of bones."""
         super().check(settings)

@@ -439,9 +439,12 @@ def after_load(_path: str, _unused: object = None) -> None:
 
 
 @persistent
+@uncollected
 def on_undo(_scene: bpy.types.Scene, _unused: object = None) -> None:
     """Forget references that undo or redo made invalid; an update follows."""
+    results = part(Runs).results()
     on_invalidate.notify()
+    part(Runs).remembered = results
     rebuild_poses()
     part(Events).is_undone = True
 

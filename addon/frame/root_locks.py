@@ -11,6 +11,7 @@ import bpy
 from fabrik_solver import (
     Bone,
     Cone,
+    Frame,
     Limit,
     LimitedLock,
     Local,
@@ -22,7 +23,7 @@ from fabrik_solver import (
     point_in,
     slab,
 )
-from fabrik_solver.core.constraints import ConstraintSpaces
+from fabrik_solver.core.constraints import ConstraintSpaces, LimitLocation, Range
 from fabrik_solver.core.vectors import (
     IDENTITY,
     ORIGIN,
@@ -57,14 +58,14 @@ class RootLocks(NamedTuple):
         rotation: Whether W, X, Y and Z of its rotation are locked.
         by_number: Whether these lock the four numbers of its channel, and not Euler angles.
         mode: Its rotation mode.
-        limits: Space and ranges of its Limit Location constraints.
+        limits: Space, ranges and influence of its Limit Location constraints.
     """
 
     location: tuple[bool, ...]
     rotation: tuple[bool, ...]
     by_number: bool
     mode: int
-    limits: tuple[tuple[str, Ranges], ...]
+    limits: tuple[tuple[str, Ranges, float], ...]
 
     def joint(self, limit: Limit | None, fk_rotation: Quat) -> Limit | None:
         """Return a joint limit combined with the rotation locks, which keep the FK rotation."""
@@ -107,12 +108,28 @@ class RootLocks(NamedTuple):
         locks: list[tuple[float, float]] = []
         for value, lock in zip(local.location, self.location, strict=True):
             locks.append((value, value) if lock else (-inf, inf))
-        for space, ranges in (("LOCAL", tuple(locks)), *self.limits):
+        for space, ranges, _ in (("LOCAL", tuple(locks), 1.0), *self.limits):
             try:
                 slabs += _slabs(spaces, space, ranges, head)
             except ValueError:  # The space has zero scale.
                 continue
         return slabs
+
+    def displaced(self, frame: Frame, spaces: ConstraintSpaces) -> Vec:
+        """Return by how much the limits move the bone, in armature space.
+
+        They apply to locked components too.
+
+        Args:
+            frame: The bone's frame before its constraints.
+            spaces: Their spaces.
+        """
+        limited = frame
+        for space, ranges, influence in self.limits:
+            (a, d), (b, e), (c, f) = ranges
+            limit = LimitLocation(Range((a, b, c), (d, e, f)))
+            limited = spaces.constrained(limit, space, limited, limited, influence)
+        return sub(limited[1], frame[1])
 
 
 def _slabs(spaces: ConstraintSpaces, space: str, ranges: Ranges, head: Vec) -> list[Slab]:
@@ -155,7 +172,7 @@ def root_locks(bone: Any, limits: Collection[str]) -> RootLocks:
         (bone.lock_rotation_w, *bone.lock_rotation),
         bone.lock_rotations_4d and mode_of(bone) <= 0,
         mode_of(bone),
-        tuple([(con.owner_space, _ranges(con)) for con in present if not con.mute]),
+        tuple([(con.owner_space, _ranges(con), con.influence) for con in present if not con.mute]),
     )
 
 

@@ -46,6 +46,7 @@ class Runs:
         overwritten: The channels overwritten for an evaluation.
         meshes: The evaluated meshes from which data was derived.
         played: The playback cache.
+        remembered: By armature and constraints, designs and results from before an undo.
     """
 
     def __init__(self) -> None:
@@ -60,6 +61,7 @@ class Runs:
         self.overwritten = Overwritten()
         self.meshes = part(Meshes)
         self.played = Played()
+        self.remembered: dict[tuple[int, tuple[int, ...]], tuple[object, SolveResult]] = {}
         self._armatures: dict[int, ArmaturePlan] = {}
         self._units: dict[UnitPlan, Unit] = {}
         self._cached = 0  # Number of bones in cached results.
@@ -84,7 +86,7 @@ class Runs:
                 self.writers[uid] = PoseWriter(rig, reader.rows, bool(slots))
         if self.plan.units is not old_plan.units:
             old_units = self._units
-            self._units = {unit: old_units.get(unit) or _unit_of(unit) for unit in plan.units}
+            self._units = {unit: old_units.get(unit) or self._new(unit) for unit in plan.units}
             self.units = [*self._units.values()]
             self.disturbed = [
                 unit
@@ -92,8 +94,22 @@ class Runs:
                 if any([chain.is_measured_late for chain in unit.plan.members])
             ]
             self._cached = sum([len(run.plan.bones) * len(run.results) for run in self.units])
+            self.remembered = {}
             self.is_solved = False
         return plan
+
+    def _new(self, plan: UnitPlan) -> Unit:
+        """Return a unit of a new plan, with the last result from before an undo if it has one."""
+        unit = _unit_of(plan)
+        remembered = self.remembered.get((plan.rig.uid, plan.items)) if plan.bones else None
+        if remembered is not None and remembered[0] == unit.design():
+            unit.last = remembered[1]._replace(bones=plan.bones)
+        return unit
+
+    def results(self) -> dict[tuple[int, tuple[int, ...]], tuple[object, SolveResult]]:
+        """Return designs and last results by armature and constraints, of units that have both."""
+        solved = [(unit.plan, unit.design(), unit.last) for unit in self.units if unit.last]
+        return {(p.rig.uid, p.items): (d, last) for p, d, last in solved if d is not None}
 
     def played_copies(self, depsgraph: bpy.types.Depsgraph) -> dict[int, bpy.types.Object]:
         """Return the evaluated copies of all armatures; cached during playback."""

@@ -28,7 +28,7 @@ from fabrik_solver import (
     unit_rotations,
 )
 from fabrik_solver.core.constraints import ConstraintSpaces
-from fabrik_solver.core.vectors import Vec
+from fabrik_solver.core.vectors import ORIGIN, Vec, add
 
 from ..blender.access import pose_bones
 from ..blender.errors import ProblemError, listed
@@ -174,9 +174,12 @@ class TreeUnit(Unit):
             written.rotations[index] = turn
             written.scales[index] = result.scales.get(bone, written.scales[index])
         frames = body.frames(written)
+        displaced = ORIGIN
+        if inputs.locks is not None:
+            displaced = inputs.locks.displaced(frames[0], self._spaces(body, inputs))
         reports: list[Report] = []
         for i, member in enumerate(body.members):
-            joints = body.joints(member, frames)
+            joints = [add(joint, displaced) for joint in body.joints(member, frames)]
             reports.append(_report(tree, i, inputs, posture.outcomes[i], joints, rounding))
         return tuple(reports)
 
@@ -231,12 +234,15 @@ class TreeUnit(Unit):
         """Return the limits of the first bone's head, in armature space."""
         if inputs.locks is None:
             return []
+        return inputs.locks.slabs(body.bones[0], body.locals[0], self._spaces(body, inputs))
+
+    def _spaces(self, body: BodyInput, inputs: TreeInput) -> ConstraintSpaces:
+        """Return the spaces of the first bone's constraints."""
         rest, chain = (
             self.plan.rig.rest_frame(self.plan.bones[0]),
             next(filter(None, inputs.chains)),
         )
-        spaces = ConstraintSpaces(body.bones[0], rest, inputs.parent, chain.world)
-        return inputs.locks.slabs(body.bones[0], body.locals[0], spaces)
+        return ConstraintSpaces(body.bones[0], rest, inputs.parent, chain.world)
 
     def _read_body(self, pose: SolvedPose, inputs: TreeInput) -> BodyInput:
         tree = self.plan

@@ -139,6 +139,7 @@ class Order:
         except CycleError:
             self._refuse_cycles()
             raise RefusedError from None
+        self._note_late_leaders()
         self._note_late_cycles()
 
     def _find_units(self) -> None:
@@ -527,6 +528,18 @@ class Order:
         for bone in chain.bones:
             for late in self._late_drivers((chain.rig.object, bone)):
                 self._note_late(chain, late)
+
+    def _note_late_leaders(self) -> None:
+        """Note that chains are late as well that depend on others that are."""
+        notes: dict[UnitPlan, str] = {}
+        for unit in self.sequence if self.late else ():
+            needs = self.needs[unit].union(*self.by_state.get(unit, ()))
+            noted = {part.note for part in unit.parts if part in self.late}
+            noted |= {notes[other] for other in needs if other in notes}
+            if noted:
+                notes[unit] = min(noted)
+                for part in (part for part in unit.parts if part not in self.late):
+                    part.is_late, part.note = True, part.note or notes[unit]
 
     def _note_late_cycles(self) -> None:
         """Add notes to chains that depend on themselves through a late input."""

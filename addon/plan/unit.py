@@ -73,6 +73,13 @@ class Unit(ABC):
         """Return a result without bones."""
         return SolveResult(None, (), (), (report,) * len(self.plan.items), NOTHING, NOTHING)
 
+    def design(self) -> object:
+        """Return what its solution depends on besides its inputs; None if that isn't compared.
+
+        It has no references to Blender's data, so that results are found again after undo.
+        """
+        return None
+
     @property
     def label(self) -> str:
         """Its constraints or its bone, for messages."""

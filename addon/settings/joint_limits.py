@@ -53,11 +53,13 @@ class Joints:
         limits: The limit of each bone; None without a limit.
         stiffness: The stiffness of each bone.
         native: Of each bone that uses its native IK settings: position in the chain, and index.
+        drawn: What the limits are made from, to compare them.
     """
 
     limits: list[Limit | None] = field(default_factory=list)
     stiffness: list[float] = field(default_factory=list)
     native: list[tuple[int, int]] = field(default_factory=list)
+    drawn: list[tuple[Any, ...]] = field(default_factory=list)
 
     def now(self, settings: Sequence[IkSettings]) -> tuple[list[Limit | None], list[float]]:
         """Return limits and stiffness with the current settings of the `native` bones."""
@@ -91,6 +93,7 @@ def joints_of(bones: Sequence[Any], indices: Sequence[int], rigid: Collection[in
             for i, joint in enumerate(joints)
             if joint and joint.limit_type == "BLENDER"
         ],
+        [_drawn(joint) if joint else () for joint in joints],
     )
 
 
@@ -141,20 +144,22 @@ def _direction(joint: FabrikJoint) -> tuple[float, float, float] | None:
 
 
 def _limit(joint: FabrikJoint) -> Limit | None:
+    drawn = _drawn(joint)
+    return drawn[0](*drawn[1:]) if drawn else None
+
+
+def _drawn(joint: FabrikJoint) -> tuple[Any, ...]:
+    """Return the class of a joint's limit and its arguments; empty without a limit."""
     if joint.limit_type == "HINGE":
         axis = AXES.get(joint.hinge_axis) or _direction(joint) or AXES["X"]
-        return Hinge(axis, (joint.hinge_min, joint.hinge_max))
+        return Hinge, axis, (joint.hinge_min, joint.hinge_max)
     if joint.limit_type == "CONE":
         turn = Euler(joint.center).to_quaternion()
         names = ("swing_x", "swing_z", "twist_min", "twist_max")
         swing_x, swing_z, low, high = [within_limits(joint, name) for name in names]
-        return Cone(
-            (-swing_x, swing_x),
-            (-swing_z, swing_z),
-            (low, high),
-            (turn.w, turn.x, turn.y, turn.z),
-        )
-    return None
+        quat = (turn.w, turn.x, turn.y, turn.z)
+        return Cone, (-swing_x, swing_x), (-swing_z, swing_z), (low, high), quat
+    return ()
 
 
 def ik_settings(bone: Any) -> IkSettings:

@@ -82,6 +82,7 @@ def set_keys(armature: bpy.types.Object, index: int, keys: Sequence[Event]) -> N
     """Replace the keys of a hold."""
     curve = curve_of(armature, index)
     if curve is not None:
+        animation.before_edit.notify(armature)
         curve.keyframe_points.clear()
         _note_edit(armature)
     for frame, holder in keys:

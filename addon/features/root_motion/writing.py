@@ -179,6 +179,7 @@ def add_cycles(
     """
     written = {channel.owner.path_from_id(channel.name) for channel in channels}
     traveling = {owner.path_from_id("location") for owner in travelers}
+    animation.before_edit.notify(rig)
     for curve in animation.all_active_curves(rig):
         keys = [key.co[0] for key in curve.keyframe_points]
         if not _are_within(keys, frames):

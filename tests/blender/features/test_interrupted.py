@@ -14,6 +14,7 @@ from operating import add_limbs, enter_pose_mode, refuses
 from spiders import key_body, make_spider, walk
 from walkers import make_ground, make_walker, stairs, stand
 
+from addon.editing import transaction
 from addon.editing.transaction import all_or_nothing
 
 pytestmark = pytest.mark.usefixtures("empty_file")
@@ -132,6 +133,13 @@ def _keys(ob: Any) -> object:
     ]
 
 
+def with_walk() -> Any:
+    rig = make_walker()
+    rigs.activate(rig)
+    rigs.go(10)
+    return rig
+
+
 OPERATORS: dict[str, tuple[Callable[[], Any], Callable[[], object]]] = {
     "hold": (figure, lambda: bpy.ops.fabrik.hold(object="Cup", holder="Rig", bone="Hand.L")),
     "release": (held, lambda: bpy.ops.fabrik.release(object="Cup")),
@@ -151,6 +159,7 @@ OPERATORS: dict[str, tuple[Callable[[], Any], Callable[[], object]]] = {
     "simulate": (held, lambda: bpy.ops.fabrik.simulate()),
     "set up": (without_ik, lambda: bpy.ops.fabrik.character_set_up()),
     "bake": (figure, lambda: bpy.ops.fabrik.bake(frame_start=1, frame_end=20)),
+    "root motion": (with_walk, lambda: bpy.ops.fabrik.root_motion_extract(onto="ROOT")),
 }
 
 
@@ -199,6 +208,30 @@ def test_an_operator_that_is_interrupted_changes_nothing_or_is_done(name: str) -
             make()
             assert content() == before
     assert undone
+
+
+@pytest.mark.parametrize("name", OPERATORS)
+def test_an_operator_copies_the_actions_that_it_edits_and_no_others(
+    name: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    make, run = OPERATORS[name]
+    make()
+    rigs.key(rigs.make_empty("Other"), "location", {1: (0, 0, 0), 9: (1, 0, 0)})
+    before = {action: transaction._content(action) for action in bpy.data.actions}
+    copied, edited = set(), set()
+    finish = transaction._Before.finish
+
+    def look(state: Any) -> None:
+        copied.update(action.name for action in state._copies)
+        edited.update(
+            action.name for action in before if transaction._content(action) != before[action]
+        )
+        finish(state)
+
+    monkeypatch.setattr(transaction._Before, "finish", look)
+    run()
+    assert edited <= copied
+    assert "OtherAction" not in copied
 
 
 def test_a_refused_operator_changes_nothing() -> None:

@@ -17,6 +17,7 @@ from rigs import add_constraint, go, link, make_armature, make_empty, update
 
 import addon
 from addon.features.hold import editing as holding
+from addon.frame import chain
 
 pytestmark = pytest.mark.usefixtures("empty_file")
 
@@ -437,6 +438,27 @@ def test_calls_grow_no_faster_than_the_work(make: Callable[[int], Scene], tmp_pa
     few, many = [calls_by_edit(make, n, f"{tmp_path}/{n}.blend") for n in (FEW, 4 * FEW)]
     growth = {edit: many[edit] / max(few[edit], 1) for edit in EDITS}
     assert {edit: one for edit, one in growth.items() if one > MOST} == {}
+
+
+def test_an_armature_takes_few_calls_when_all_are_planned_anew(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """After undo and redo, only chains are solved whose inputs changed."""
+    solved: list[object] = []
+    solve = chain.pose_in_world
+    monkeypatch.setattr(chain, "pose_in_world", lambda *args: solved.append(0) or solve(*args))
+    count = 4 * FEW
+    rig, target = unrelated_armatures(count)
+    names, calls, solves = (rig.name, target.name), {}, {}
+    for edit in ("undone", "redone", "loaded"):
+        prepare(edit, bpy.data.objects[names[1]], f"{tmp_path}/many.blend")
+        solved.clear()
+        objects = [bpy.data.objects[name] for name in names]
+        calls[edit] = calls_of(lambda edit=edit, of=objects: (EDITS[edit](*of), update()))
+        solves[edit] = len(solved)
+    assert solves == {"undone": 1, "redone": 1, "loaded": count}
+    assert calls["loaded"] <= 568 * count
+    assert max(calls["undone"], calls["redone"]) <= 540 * count
 
 
 def test_the_first_update_of_many_constraints_grows_no_faster_than_the_work() -> None:

@@ -99,29 +99,63 @@ def bones(**values: object) -> Link:
     return follow
 
 
+def reads_hand(lead: Lead, driver: Any) -> None:
+    """Have a driver read the height of the solved hand."""
+    driver.type = "SUM"
+    variable = driver.variables.new()
+    variable.type = "TRANSFORMS"
+    read = variable.targets[0]
+    read.id, read.bone_target, read.transform_type = lead.rig, "Hand", "LOC_Z"
+
+
 def driven(lead: Lead, owner: Any) -> None:
-    driver = owner.driver_add("location", 2).driver
-    driver.type = "SUM"
-    variable = driver.variables.new()
-    variable.type = "TRANSFORMS"
-    variable.targets[0].id, variable.targets[0].bone_target = lead.rig, "Hand"
-    variable.targets[0].transform_type = "LOC_Z"
+    reads_hand(lead, owner.driver_add("location", 2).driver)
 
 
-def driven_by_property(lead: Lead, owner: Any) -> None:
-    """Through a property of the data of another object, as of shape keys."""
-    data = bpy.data.meshes.new("Between")
-    data["height"] = 0.0
-    driver = data.driver_add('["height"]').driver
-    driver.type = "SUM"
-    variable = driver.variables.new()
-    variable.type = "TRANSFORMS"
-    variable.targets[0].id, variable.targets[0].bone_target = lead.rig, "Hand"
-    driver = owner.driver_add("location", 2).driver
-    driver.type = "SUM"
-    variable = driver.variables.new()
-    target = variable.targets[0]
-    target.id_type, target.id, target.data_path = "MESH", data, '["height"]'
+def driven_by(make: Callable[[Lead], tuple[Any, str, Any, str]]) -> Link:
+    """Through a driven property: the data-block and path to read, and what to drive of what."""
+
+    def follow(lead: Lead, owner: Any) -> None:
+        block, path, between, name = make(lead)
+        reads_hand(lead, between.driver_add(name).driver)
+        driver = owner.driver_add("location", 2).driver
+        driver.type = "SUM"
+        variable = driver.variables.new()
+        if block is None:
+            variable.type = "CONTEXT_PROP"
+        elif not isinstance(block, bpy.types.Object):
+            variable.targets[0].id_type = block.id_type
+        if block is not None:
+            variable.targets[0].id = block
+        variable.targets[0].data_path = path
+
+    return follow
+
+
+def of_a_mesh(_lead: Lead) -> tuple[Any, str, Any, str]:
+    mesh = bpy.data.meshes.new("Between")
+    mesh["height"], mesh.use_fake_user = 0.0, True
+    return mesh, '["height"]', mesh, '["height"]'
+
+
+def of_the_scene(_lead: Lead) -> tuple[Any, str, Any, str]:
+    scene = bpy.context.scene
+    scene["height"] = 0.0
+    return scene, '["height"]', scene, '["height"]'
+
+
+def of_a_bone(_lead: Lead) -> tuple[Any, str, Any, str]:
+    between = rigs.make_chain(1, "Between")
+    between.pose.bones["B0"]["height"] = 0.0
+    return between, 'pose.bones["B0"]["height"]', between.pose.bones["B0"], '["height"]'
+
+
+def of_a_node(_lead: Lead) -> tuple[Any, str, Any, str]:
+    material = bpy.data.materials.new("Between")
+    material.use_nodes = material.use_fake_user = True
+    value = material.node_tree.nodes.new("ShaderNodeValue")
+    path = f'node_tree.nodes["{value.name}"].outputs[0].default_value'
+    return material, path, value.outputs[0], "default_value"
 
 
 def blenders_ik(lead: Lead, owner: Any) -> None:
@@ -140,7 +174,11 @@ LINKS |= {
     "Armature, volume": bones(use_deform_preserve_volume=True),
     "Armature, envelopes": bones(use_bone_envelopes=True),
     "driver": driven,
-    "driver of a property": driven_by_property,
+    "driver of a property": driven_by(of_a_mesh),
+    "driver of the scene's property": driven_by(of_the_scene),
+    "driver of the context's property": driven_by(lambda lead: (None, *of_the_scene(lead)[1:])),
+    "driver of a bone's property": driven_by(of_a_bone),
+    "driver of a node's value": driven_by(of_a_node),
     "Blender's IK": blenders_ik,
 }
 constraint("CHILD_OF")
@@ -563,3 +601,17 @@ def test_a_skin_of_other_bones_is_none_of_a_chain() -> None:
     lead.skin.vertex_groups["Hand"].name = "Held"
     rig = in_role(lead, "target", LINKS["Shrinkwrap"])
     assert not rig.fabrik.constraints[0].message
+
+
+@pytest.mark.parametrize("role", ["target", "pole", "root"])
+def test_what_depends_on_a_late_chain_is_said_to_be_late(role: str) -> None:
+    def follow(lead: Lead, owner: Any) -> None:
+        between = rigs.make_empty("Between", (1.0, 0.3, 1.5))
+        LINKS["Shrinkwrap"](lead, between)
+        other = rigs.make_chain(3, "Other")
+        rigs.add_constraint(other, "B2", between)
+        owner.parent, owner.parent_type, owner.parent_bone = other, "BONE", "B1"
+
+    rig = in_role(Lead(), role, follow)
+    assert max(worst(rig)) > EXACT
+    assert "update late" in rig.fabrik.constraints[0].message

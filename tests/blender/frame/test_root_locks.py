@@ -180,14 +180,16 @@ def test_a_root_turns_only_about_what_is_free(rotation: tuple[bool, ...]) -> Non
 
 
 @pytest.mark.parametrize("space", ["LOCAL", "WORLD", "POSE", "LOCAL_WITH_PARENT"])
-def test_a_root_slides_to_the_ends_that_limit_location_leaves_it(space: str) -> None:
+@pytest.mark.parametrize("moves", [False, True], ids=["slides", "is locked outside the limits"])
+def test_a_root_slides_to_the_ends_that_limit_location_leaves_it(space: str, moves: bool) -> None:
     reached = 0
     for seed in range(4):
         one = arm(seed)
+        one.carriage.lock_location = (moves, False, moves)
         con = one.carriage.constraints.new("LIMIT_LOCATION")
-        con.owner_space = space
+        con.owner_space, con.influence = space, 0.5 if moves and seed == 3 else 1.0
         for i, axis in enumerate(AXES):
-            for end, offset in (("min", -0.2), ("max", 0.3)):
+            for end, offset in (("min", 0.1 if moves else -0.2), ("max", 0.3)):
                 setattr(con, f"use_{end}_{axis}", True)
                 setattr(con, f"{end}_{axis}", offset + seen_in(one, space)[i])
         rigs.update(one.rig)

@@ -112,6 +112,18 @@ def remove_constraint(rig, _target):
     rig.update_tag()
 
 
+def limit_joint(rig, _target):
+    joint = rig.pose.bones["B1"].fabrik_joint
+    joint.limit_type, joint.hinge_max = "HINGE", 0.2
+
+
+def move_rest_bone(rig, _target):
+    mode = rig.mode
+    rigs.activate(rig, "EDIT")
+    rig.data.edit_bones["B1"].tail.x += 0.3
+    bpy.ops.object.mode_set(mode=mode)
+
+
 EDITS = {
     "the target moved": lambda rig, target: setattr(target, "location", (0, 1, 2)),
     "the target deleted": lambda rig, target: bpy.data.objects.remove(target),
@@ -120,6 +132,15 @@ EDITS = {
     "a bone turned": lambda rig, target: setattr(
         rig.pose.bones["B0"], "rotation_quaternion", (0.6, 0, 0.8, 0)
     ),
+    "a joint limited": limit_joint,
+    "a joint stiffened": lambda rig, target: setattr(
+        rig.pose.bones["B1"].fabrik_joint, "stiffness", 0.9
+    ),
+    "a rest bone moved": move_rest_bone,
+    "a rotation no longer inherited": lambda rig, target: setattr(
+        rig.data.bones["B1"], "use_inherit_rotation", False
+    ),
+    "the tip moved": lambda rig, target: setattr(rig.fabrik.constraints[0], "use_tail", False),
     "a bone keyed": lambda rig, target: key_bone(rig, [(5, (0.2, 0.1, 0.6, 0.3))]),
 }
 
