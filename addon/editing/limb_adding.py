@@ -28,6 +28,7 @@ from ..body.helpers import is_seen
 from ..settings.properties import FabrikConstraint, settings
 from . import constraints as editing
 from .bending import add_hinge, native_limits_notes, restore_limits
+from .control_parents import ROOT, Parent
 from .controls import refuse_uneditable, remove_bones, use_bones
 from .ends import add_reaching, added_bone, reaching, with_ends
 from .girth import beside_mesh
@@ -67,6 +68,7 @@ class LimbOptions(NamedTuple):
         poles: Whether to add pole targets.
         hinges: Whether to limit inner joints to their bend axes.
         flip: Whether to reverse the detected bend direction.
+        parent: What control bones are parented to.
     """
 
     is_oriented: bool = True
@@ -74,6 +76,7 @@ class LimbOptions(NamedTuple):
     poles: bool = True
     hinges: bool = True
     flip: bool = False
+    parent: Parent = ROOT
 
 
 def add_limbs(
@@ -162,7 +165,7 @@ def _build(
         if options.poles and len(limb.bones) > 1:
             editing.add_pole(updated(), armature, index)
     if options.bones:
-        use_bones(armature, indices, armature)
+        use_bones(armature, indices, armature, parent=options.parent)
     else:
         items: list[Any] = [settings(armature).constraints[index] for index in indices]
         ends = [(end, "") for item in items for end in (item.target, item.pole_target) if end]

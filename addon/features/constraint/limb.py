@@ -17,7 +17,7 @@ from ...editing.limb_adding import LimbOptions, add_limbs, is_driven
 from ...plan import planner
 from ...settings.definitions import defined
 from ...settings.properties import settings
-from ...ui.adding import tip_refusal
+from ...ui.adding import Parenting, tip_refusal
 from ...ui.bending import evidence_of, told
 from ...ui.layout import REDO, draw_sentence
 from ...ui.refusing import Asking
@@ -36,7 +36,7 @@ def _pose_refusal(context: bpy.types.Context) -> str:
     return rest_problem(bone.id_data)
 
 
-class FABRIK_OT_limb_add(Asking, bpy.types.Operator):
+class FABRIK_OT_limb_add(Parenting, Asking, bpy.types.Operator):
     """Add IK to the limbs of the selected bones in a single step."""
 
     bl_idname = "fabrik.limb_add"
@@ -137,6 +137,7 @@ class FABRIK_OT_limb_add(Asking, bpy.types.Operator):
             self.use_pole,
             is_limitable,
             self.bend == "FLIPPED",
+            self.chosen_parent(),
         )
         lower = [name for limb in limbs for name in limb.bones[1:] if not is_driven(armature, name)]
         evidence = evidence_of(armature, lower)
@@ -183,6 +184,8 @@ class FABRIK_OT_limb_add(Asking, bpy.types.Operator):
     def draw_options(self, layout: Any) -> None:
         """Draw the options."""
         layout.prop(self, "controls")
+        if self.controls == "BONE":
+            self.draw_parent(layout, bpy.context.object)
         layout.prop(self, "chain_count")
         column = layout.column(heading="Add", heading_ctxt=CONTEXT)
         for name in ("use_both_sides", "use_pole", "use_hinges"):

@@ -1,0 +1,171 @@
+"""Controls are parented to the root of the character, or to the bone that is chosen."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import bpy
+import pytest
+from downloaded import make_mixamo
+from generated import generated_rig, metarig
+from humans import make_human
+from mathutils import Euler, Vector
+from operating import add_limbs, click_bones, refuses
+from rigs import evaluated, make_armature, make_chain, update
+from spiders import make_spider
+
+pytestmark = pytest.mark.usefixtures("empty_file")
+
+
+def heads(rig: Any) -> dict[str, Vector]:
+    posed = evaluated(rig)
+    return {bone.name: posed.matrix_world @ bone.head for bone in posed.pose.bones}
+
+
+def furthest(before: dict[str, Vector], after: dict[str, Vector], shift: Any = (0, 0, 0)) -> float:
+    return max((after[name] - before[name] - Vector(shift)).length for name in before)
+
+
+def parents(rig: Any) -> set[str]:
+    """Return the parents of all controls."""
+    bones = [bone for bone in rig.data.bones if bone.fabrik_is_control]
+    assert bones
+    return {bone.parent.name if bone.parent else "" for bone in bones}
+
+
+def with_root(rig: Any, below: str, head: Any = (0, 0, 0)) -> Any:
+    """Add a root bone above a bone."""
+    bpy.context.view_layer.objects.active = rig
+    bpy.ops.object.mode_set(mode="EDIT")
+    bones = rig.data.edit_bones
+    root = bones.new("root")
+    root.head, root.tail = head, Vector(head) + Vector((0, 0.3, 0))
+    bones[below].parent = root
+    bpy.ops.object.mode_set(mode="OBJECT")
+    update()
+    return rig
+
+
+def rooted_metarig(folder: Path) -> Any:
+    return with_root(metarig("human", folder), "spine")
+
+
+RIGS: dict[str, Any] = {
+    "human": (lambda _: make_human(False), "hand.L", "root"),
+    "scaled human": (lambda _: make_human(False, 100.0), "foot.R", "root"),
+    "metarig": (lambda folder: metarig("human", folder), "foot.L", ""),
+    "metarig with a root": (rooted_metarig, "foot.L", "root"),
+    "rigify": (lambda folder: generated_rig("human", folder), "foot_ik.L", "root"),
+    "mixamo": (lambda _: make_mixamo(), "mixamorig:LeftFoot", ""),
+    "chain": (lambda _: make_chain(4), "B3", ""),
+    "spider": (lambda _: make_spider(), "", ""),
+}
+
+
+@pytest.mark.parametrize("kind", RIGS)
+def test_controls_are_parented_to_the_root(kind: str, tmp_path: Path) -> None:
+    make, end, root = RIGS[kind]
+    rig = make(tmp_path)
+    end = end or next(bone.name for bone in rig.pose.bones if not bone.children)
+    add_limbs(rig, end)
+    assert parents(rig) == {root}
+    if not root:
+        return
+    bone = rig.pose.bones[root]
+    before, shift = heads(rig), Vector((2.0, 0.4, -0.3))
+    rest = bone.bone.matrix_local.to_3x3()
+    bone.location = rest.inverted() @ (rig.matrix_world.to_3x3().inverted() @ shift)
+    update()
+    assert furthest(before, heads(rig), shift) < 1e-5
+    assert {item.state for item in rig.fabrik.constraints} == {"REACHED"}
+
+
+def center(_: Path) -> Any:
+    """A body whose topmost bone is at its hips, as the center of MMD is."""
+    return with_root(make_mixamo(), "mixamorig:Hips", (0, 0, 97))
+
+
+@pytest.mark.parametrize(
+    ("name", "head", "parent"),
+    [
+        ("root", (0, 0, 0), "root"),
+        ("root", (0, 0, 97), "root"),
+        ("Reference", (0, 0, 0), "Reference"),
+        ("全ての親", (0, 0, 0), "全ての親"),
+        ("センター", (0, 0, 80), ""),
+        ("COG", (0, 0, 100), ""),
+    ],
+)
+def test_a_root_is_what_is_on_the_ground_or_is_named_so(
+    name: str, head: tuple[int, int, int], parent: str
+) -> None:
+    rig = with_root(make_mixamo(), "mixamorig:Hips", head)
+    rig.data.bones["root"].name = name
+    update()
+    add_limbs(rig, "mixamorig:LeftFoot")
+    assert parents(rig) == {parent}
+
+
+@pytest.mark.parametrize(
+    ("name", "is_deforming", "parent"),
+    [("master", True, "master"), ("Base", False, "Base"), ("Base", True, "")],
+)
+def test_the_root_of_a_tentacle(name: str, is_deforming: bool, parent: str) -> None:
+    """Nothing is recognized of it: its name tells, or that it deforms nothing."""
+    built = {name: ((0, 0, 0), (0, 0.2, 0), "")}
+    above = name
+    for i in range(6):
+        built[f"T{i}"] = ((0, 0, 0.2 * i), (0.01 * i, 0, 0.2 * i + 0.2), above)
+        above = f"T{i}"
+    rig = make_armature(built)
+    rig.data.bones[name].use_deform = is_deforming
+    click_bones(rig, "T5")
+    assert bpy.ops.fabrik.constraint_add(controls="BONE", chain_count=4) == {"FINISHED"}
+    assert parents(rig) == {parent}
+
+
+POSES: dict[str, dict[str, Any]] = {
+    "moved": {"location": (0.3, -0.2, 0.5), "rotation_euler": Euler((0.4, 0.2, -0.9))},
+    "scaled": {"scale": (2.0, 2.0, 2.0), "rotation_euler": Euler((0.4, 0.2, -0.9))},
+    "sheared": {"scale": (1.0, 2.0, 0.7), "rotation_euler": Euler((0.0, 0.5, 0.2))},
+}
+
+
+@pytest.mark.parametrize("pose", POSES)
+@pytest.mark.parametrize("parent", ["ROOT", "WORLD", "HIPS", "CHEST", "HEAD", "BONE"])
+def test_nothing_moves_whatever_is_chosen(parent: str, pose: str) -> None:
+    rig = make_human(False)
+    for name in ("root", "chest"):
+        rig.pose.bones[name].rotation_mode = "XYZ"
+        for channel, value in POSES[pose].items():
+            setattr(rig.pose.bones[name], channel, value)
+    update()
+    before = heads(rig)
+    add_limbs(rig, "hand.L", "foot.L", parent=parent, parent_bone="neck")
+    chosen = {"WORLD": "", "BONE": "neck"}.get(parent, parent.lower())
+    assert parents(rig) == {chosen}
+    assert furthest(before, heads(rig)) < 1e-5
+
+
+def test_what_the_chain_moves_is_refused() -> None:
+    rig = make_human(False)
+    click_bones(rig, "hand.L")
+    for bone in ("hand.L", "forearm.L"):
+        refuses(
+            bpy.ops.fabrik.limb_add,
+            f"“{bone}” moves with the chain",
+            parent="BONE",
+            parent_bone=bone,
+        )
+    refuses(bpy.ops.fabrik.limb_add, "lacks the bone", parent="BONE", parent_bone="tail")
+    assert not rig.fabrik.constraints
+    assert not [bone for bone in rig.data.bones if bone.fabrik_is_control]
+
+
+def test_a_walk_does_not_move_its_controls() -> None:
+    rig = make_human(False)
+    click_bones(rig, "root")
+    assert bpy.ops.fabrik.gait_add(controls="BONE") == {"FINISHED"}
+    assert rig.fabrik.gaits[0].body == "hips"
+    assert parents(rig) == {"root"}
