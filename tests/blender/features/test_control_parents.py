@@ -10,10 +10,12 @@ import pytest
 from downloaded import make_mixamo
 from generated import generated_rig, metarig
 from humans import make_human
-from mathutils import Euler, Vector
+from mathutils import Euler, Matrix, Vector
 from operating import add_limbs, click_bones, refuses
-from rigs import evaluated, make_armature, make_chain, update
+from rigs import evaluated, go, key, make_armature, make_chain, update
 from spiders import make_spider
+
+from addon.features.hold.listing import shown_holds
 
 pytestmark = pytest.mark.usefixtures("empty_file")
 
@@ -25,6 +27,17 @@ def heads(rig: Any) -> dict[str, Vector]:
 
 def furthest(before: dict[str, Vector], after: dict[str, Vector], shift: Any = (0, 0, 0)) -> float:
     return max((after[name] - before[name] - Vector(shift)).length for name in before)
+
+
+def pose(rig: Any, count: int) -> list[Matrix]:
+    """Return the matrices of the first bones in world space, as evaluated."""
+    posed = evaluated(rig)
+    return [posed.matrix_world @ bone.matrix for bone in list(posed.pose.bones)[:count]]
+
+
+def apart(a: list[Matrix], b: list[Matrix]) -> float:
+    differences = (m - n for m, n in zip(a, b, strict=True))
+    return max(abs(value) for matrix in differences for row in matrix for value in row)
 
 
 def parents(rig: Any) -> set[str]:
@@ -169,3 +182,44 @@ def test_a_walk_does_not_move_its_controls() -> None:
     assert bpy.ops.fabrik.gait_add(controls="BONE") == {"FINISHED"}
     assert rig.fabrik.gaits[0].body == "hips"
     assert parents(rig) == {"root"}
+
+
+@pytest.mark.parametrize("use_pole", [False, True])
+@pytest.mark.parametrize("blend", [0.0, 10.0])
+def test_the_parent_is_switched_without_a_pop(use_pole: bool, blend: float) -> None:
+    """From the world to the hips at frame 20, and back to the control's own parent at frame 40."""
+    rig = make_human(False)
+    hips = rig.pose.bones["hips"]
+    hips.rotation_mode = "XYZ"
+    for frame in range(1, 61, 10):
+        key(hips, "location", {frame: [0.002 * frame, -0.001 * frame, 0.0]})
+        key(hips, "rotation_euler", {frame: [0.0, 0.01 * frame, 0.004 * frame]})
+    go(1)
+    add_limbs(rig, "hand.L", "foot.L")
+    constraint = rig.fabrik.constraints["hand.L"]
+    control = constraint.pole_subtarget if use_pole else constraint.subtarget
+
+    def switch(frame: int, parent: str) -> None:
+        go(frame)
+        before = pose(rig, len(rig.pose.bones))
+        assert bpy.ops.fabrik.hold_parent(
+            constraint="hand.L", use_pole=use_pole, parent=parent
+        ) == {"FINISHED"}
+        rig.fabrik.holds[0].blend = blend
+        update()
+        assert apart(before, pose(rig, len(rig.pose.bones))) < 1e-5
+
+    def place(frame: int, parent: str = "") -> Matrix:
+        """Where the control is, as its parent has it."""
+        go(frame)
+        bones = evaluated(rig).pose.bones
+        matrix = rig.matrix_world @ bones[control].matrix
+        return (rig.matrix_world @ bones[parent].matrix).inverted() @ matrix if parent else matrix
+
+    switch(5, "WORLD")
+    switch(20, "HIPS")
+    switch(40, "RELEASE")
+    assert apart([place(5)], [place(19)]) < 1e-5
+    assert apart([place(20 + int(blend), "hips")], [place(39, "hips")]) < 1e-5
+    assert apart([place(40 + int(blend), "root")], [place(55, "root")]) < 1e-5
+    assert [event.by for event in shown_holds(rig)] == ["World", "hips"]

@@ -507,7 +507,7 @@ def test_what_is_used_all_the_time_stands_above_what_changes_its_height(
         lines.append(shown.index("bone") - top)
     assert tops[0] == tops[1] == tops[2]
     assert lines[0] == lines[1] < lines[2], "what comes and goes in a drag moves nothing"
-    for name in ("influence", "fabrik.switch", "fabrik.snap_to_fk", "pole_target"):
+    for name in ("influence", "fabrik.switch", "fabrik.snap_to_ik", "pole_target"):
         assert name in tops[0]
 
 
