@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, cast
 
 import bpy
 
@@ -185,7 +185,7 @@ class FABRIK_OT_limb_add(Parenting, Asking, bpy.types.Operator):
         """Draw the options."""
         layout.prop(self, "controls")
         if self.controls == "BONE":
-            self.draw_parent(layout, bpy.context.object)
+            self.draw_parent(layout, cast(bpy.types.Object, bpy.context.object))
         layout.prop(self, "chain_count")
         column = layout.column(heading="Add", heading_ctxt=CONTEXT)
         for name in ("use_both_sides", "use_pole", "use_hinges"):

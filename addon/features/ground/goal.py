@@ -286,7 +286,9 @@ def resolve_ground(chain: ChainPlan, item: FabrikConstraint) -> None:
         return
     check_choices(given)
     find_foot(chain)
-    source = cast(Source, given.source)
+    # The scene, until an object is chosen.
+    is_chosen = given.source != "OBJECT" or given.object is not None
+    source = cast(Source, given.source if is_chosen else "SCENE")
     ground = ground_of(
         source, given.object, given.collection, chain.rig.object, ends_of(chain.rig.object)
     )

@@ -7,13 +7,24 @@ from typing import TYPE_CHECKING, cast
 
 import bpy
 
+from fabrik_solver.motion.anatomy import ARM_PARTS, part_of, words_of
+
+from ...blender.errors import ProblemError, listed
 from ...blender.messages import CONTEXT, counted, msg, shown
 from ...blender.refusals import linked_problem
+from ...body.looking import body_of
 from ...plan import planner
 from ...settings.definitions import defined
 from ...settings.properties import FabrikConstraint, settings
+from ...ui.choosing import selected_in
 from ...ui.layout import Layout
-from ...ui.refusing import Refusing, active_armature, armature_refusal, rest_refusal
+from ...ui.refusing import (
+    Refusing,
+    Working,
+    active_armature,
+    armature_refusal,
+    rest_refusal,
+)
 from ...ui.registering import registering
 from ...ui.reporting import say
 from ...ui.sections import SECTIONS, Section, reaches
@@ -30,6 +41,11 @@ if TYPE_CHECKING:
     from bpy.stub_internal.rna_enums import OperatorReturnItems
 
     from ..bake.goal_keys import TargetBakeResult
+
+
+def _may_stand(item: FabrikConstraint) -> bool:
+    """Return whether a tip is on the ground, or isn't a hand by its name."""
+    return part_of(words_of(item.bone)) not in ARM_PARTS or ground_settings(item).use
 
 
 def _draw(layout: Layout, armature: bpy.types.Object, item: FabrikConstraint) -> None:
@@ -100,6 +116,34 @@ def _feet_refusal(context: bpy.types.Context) -> str:
     return msg("No foot of the armature is on the ground")
 
 
+class FABRIK_OT_ground_add(Working, bpy.types.Operator):
+    """Put the feet of the recognized legs on the ground."""
+
+    bl_idname = "fabrik.ground_add"
+    bl_label = "Put Each Foot on the Ground"
+    bl_description = (
+        "Put the feet of all legs with IK on the ground of the scene, or the tips of the selected "
+        "chains if no legs are recognized"
+    )
+    asks = (armature_refusal,)
+
+    def work(self, context: bpy.types.Context) -> str:
+        """Enable the ground."""
+        armature = active_armature(context)
+        items = settings(armature).constraints
+        limbs = [limb for shape, limb in body_of(armature).limbs if shape.kind == "LEG"]
+        tips = {tip for limb in limbs for tip in (limb.end, limb.hand, *limb.bones[-1:])}
+        legs = [item for item in items if item.bone in tips and reaches(item.solver)]
+        legs = legs or [
+            items[i] for i in selected_in(context, armature) if reaches(items[i].solver)
+        ]
+        if not legs:
+            raise ProblemError("No leg has IK: choose Set Up Character or Add IK Limb first")
+        for item in legs:
+            ground_settings(item).use = True
+        return msg("{feet} stand on the ground", feet=listed([item.name for item in legs]))
+
+
 class FABRIK_OT_ground_bake(Baking, DirectProgressOperator, Refusing, bpy.types.Operator):
     """Bake feet on the ground to keys of their targets."""
 
@@ -157,8 +201,8 @@ class FABRIK_OT_ground_bake(Baking, DirectProgressOperator, Refusing, bpy.types.
 
 
 register, unregister = registering(
-    (FABRIK_OT_ground_bake,),
-    (SECTIONS, Section(70, msg("Ground"), _draw, reaches, True, "ground.use")),
+    (FABRIK_OT_ground_add, FABRIK_OT_ground_bake),
+    (SECTIONS, Section(70, msg("Ground"), _draw, reaches, True, "ground.use", _may_stand)),
     (history.PROVIDERS, tracks_of),
     running=(FABRIK_OT_ground_bake,),
 )

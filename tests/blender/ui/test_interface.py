@@ -83,8 +83,44 @@ def test_the_operators_are_in_the_menu_of_inverse_kinematics(addon: ModuleType) 
     names = ["convert_from_blender", "drag", "pin", "switch", "snap_to_fk", "snap_to_ik", "bake"]
     names += ["hold", "hold", "hold", "pick_up", "release", "release"]
     operators = [f"fabrik.{name}" for name in names]
-    begin = ["fabrik.limb_add", "fabrik.constraint_add", "fabrik.ik_clear", "FABRIK_MT_motion"]
-    assert layout.shown == [*begin, *operators, "wm.call_menu_pie"]
+    begin = ["fabrik.limb_add", "fabrik.constraint_add", "fabrik.ik_clear"]
+    menus = ["FABRIK_MT_motion", "FABRIK_MT_character"]
+    assert layout.shown == [*begin, *menus, *operators, "wm.call_menu_pie"]
+
+
+@pytest.mark.parametrize(
+    ("searched", "operator"),
+    [
+        ("ik", "fabrik.limb_add"),
+        ("set up character", "fabrik.character_set_up"),
+        ("mirror", "fabrik.constraint_mirror"),
+        ("ground", "fabrik.ground_add"),
+        ("foot", "fabrik.ground_add"),
+        ("pole", "fabrik.pole_add"),
+        ("controls", "fabrik.controls_select"),
+    ],
+)
+def test_the_search_for_menu_entries_finds_operators(
+    addon: ModuleType, searched: str, operator: str
+) -> None:
+    """It finds what begins with the words, in menus that are reached from the header alone."""
+    from addon.app.menus import draw_ik
+
+    def entries(draw: Any) -> Iterator[str]:
+        layout = Layout()
+        draw(SimpleNamespace(layout=layout), bpy.context)
+        for name in layout.shown:
+            if name.startswith("FABRIK_MT"):
+                yield from entries(classes(addon)[name].draw)
+            else:
+                yield name
+
+    words = {}
+    for name in entries(draw_ik):
+        module, _, function = name.partition(".")
+        rna = getattr(getattr(bpy.ops, module), function).get_rna_type()
+        words[name] = rna.name.lower().split()
+    assert all(any(one.startswith(word) for one in words[operator]) for word in searched.split())
 
 
 def test_the_pie_menu_has_eight_entries_and_says_why_they_are_grey(addon: ModuleType) -> None:
