@@ -88,6 +88,16 @@ def draw_bone(menu: Any, context: bpy.types.Context) -> None:
     menu.layout.operator("fabrik.switch")
 
 
+def draw_pose(menu: Any, _context: bpy.types.Context) -> None:
+    """Draw the entry of Pose.
+
+    The search lists entries with few words first, and counts those of the shortcut. An operator
+    with a property has none.
+    """
+    menu.layout.separator()
+    menu.layout.operator("fabrik.limb_add").use_pole = True
+
+
 def draw_ik(menu: Any, context: bpy.types.Context) -> None:
     """Draw the entries of Pose > Inverse Kinematics."""
     layout = menu.layout
@@ -151,6 +161,7 @@ def _has_constraints(scene: bpy.types.Scene) -> bool:
 def _entries() -> list[tuple[Any, Callable[..., None]]]:
     types: Any = bpy.types
     return [
+        (types.VIEW3D_MT_pose, draw_pose),
         (types.VIEW3D_MT_pose_ik, draw_ik),
         (types.VIEW3D_MT_pose_context_menu, draw_bone),
         (types.VIEW3D_MT_object_animation, draw_animation),
