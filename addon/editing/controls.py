@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any, NamedTuple, cast
 
@@ -247,16 +247,47 @@ def _add_bones(armature: bpy.types.Object, controls: Sequence[Control]) -> list[
             names.append(bone.name)
     mark_controls(armature, names)
     for name, control in zip(names, controls, strict=True):
-        bone = pose_bones(armature)[name]
-        colour: Any = bone.bone.color
-        colour.palette = "CUSTOM"
-        custom = colour.custom
-        custom.normal, custom.select, custom.active = COLOURS[side_of(name)]
-        bone.custom_shape = control.shape
-        bone.use_custom_shape_bone_size = True
-        bone.custom_shape_scale_xyz = (0.25, 0.25, 0.25)
-        bone.custom_shape_wire_width = WIDTH
+        _show_as_control(pose_bones(armature)[name], control.shape)
     return names
+
+
+def _show_as_control(bone: Any, shape: bpy.types.Object | None) -> None:
+    """Set the color and custom shape of a control bone."""
+    colour: Any = bone.bone.color
+    colour.palette = "CUSTOM"
+    custom = colour.custom
+    custom.normal, custom.select, custom.active = COLOURS[side_of(bone.name)]
+    bone.custom_shape = shape
+    bone.use_custom_shape_bone_size = True
+    bone.custom_shape_scale_xyz = (0.25, 0.25, 0.25)
+    bone.custom_shape_wire_width = WIDTH
+
+
+def mirror_bones(
+    armature: bpy.types.Object, names: Mapping[str, str], parents: Mapping[str, str]
+) -> None:
+    """Add the mirror images of control bones at the YZ plane, at rest and posed.
+
+    Args:
+        armature: The armature.
+        names: The new names by those of the bones.
+        parents: The parents of the new bones by those of the bones; empty for none.
+    """
+    mirror = Matrix.Diagonal((-1.0, 1.0, 1.0))
+    with edit_mode(armature) as bones:
+        for name, new_name in names.items():
+            bone, new = bones[name], bones.new(new_name)
+            new.parent = bones.get(parents[name])
+            new.head, new.tail = mirror @ bone.head, mirror @ bone.tail
+            new.align_roll(mirror @ bone.z_axis)
+            new.use_deform = False
+    mark_controls(armature, names.values())
+    for name, new_name in names.items():
+        posed, new_posed = (pose_bones(armature)[one] for one in (name, new_name))
+        _show_as_control(new_posed, posed.custom_shape)
+        new_posed.rotation_mode = posed.rotation_mode
+        reflection = mirror.to_4x4()
+        new_posed.matrix_basis = reflection @ posed.matrix_basis @ reflection
 
 
 def mark_controls(armature: bpy.types.Object, names: Iterable[str]) -> None:

@@ -26,6 +26,7 @@ from ...body.chains import common_name, named_chain
 from ...body.flexion import Stored, restore_flexions, stored_flexions
 from ...editing import constraints as editing
 from ...editing.bending import hinge_values, rolled_cone
+from ...editing.controls import mirror_bones, remove_bones, uneditable_problem
 from ...editing.copying import IK_AXIS, add_with, set_values, values_of
 from ...editing.placing import new_empty
 from ...plan.registry import kind_of
@@ -234,6 +235,40 @@ def mirror_constraint(armature: bpy.types.Object, index: int) -> Mirrored:
     if item.bone not in pose_bones(armature):
         raise ProblemError("No tip bone: choose the last bone of the chain")
     tip = other_side(armature, item.bone)
+    new_bones = _add_controls(armature, item, tip)
+    try:
+        return _mirror_constraint(armature, index, tip)
+    except BaseException:
+        if new_bones:
+            remove_bones(armature, new_bones)
+        raise
+
+
+def _add_controls(armature: bpy.types.Object, item: Any, tip: str) -> list[str]:
+    """Add the control bones of the mirrored constraint that are missing; return their names.
+
+    Editing bones may move the settings in memory.
+    """
+    bones = pose_bones(armature)
+    ends = (item.target, item.subtarget), (item.pole_target, item.pole_subtarget)
+    names = {
+        bone: _flipped(bone, item.bone, tip)
+        for ob, bone in ends
+        if ob == armature and bone in bones and bones[bone].bone.fabrik_is_control
+    }
+    missing = {bone: new for bone, new in names.items() if new not in bones}
+    if not missing or uneditable_problem(armature):
+        return []
+    above = {bone: bones[bone].parent for bone in missing}
+    parents = {
+        bone: flipped(parent.name, bones) if parent else "" for bone, parent in above.items()
+    }
+    mirror_bones(armature, missing, parents)
+    return [*missing.values()]
+
+
+def _mirror_constraint(armature: bpy.types.Object, index: int, tip: str) -> Mirrored:
+    item = settings(armature).constraints[index]
     axes_to_tip = mirrored_axes(armature, item.bone, tip)
     notes: list[str] = []
     added: list[bpy.types.Object] = []

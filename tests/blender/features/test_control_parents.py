@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from types import ModuleType
 from typing import Any
 
 import bpy
@@ -12,7 +13,7 @@ from generated import generated_rig, metarig
 from humans import make_human
 from mathutils import Euler, Matrix, Vector
 from operating import add_limbs, click_bones, refuses
-from rigs import evaluated, go, key, make_armature, make_chain, update
+from rigs import activate, evaluated, go, key, make_armature, make_chain, update
 from spiders import make_spider
 
 from addon.features.hold.listing import shown_holds
@@ -223,3 +224,113 @@ def test_the_parent_is_switched_without_a_pop(use_pole: bool, blend: float) -> N
     assert apart([place(20 + int(blend), "hips")], [place(39, "hips")]) < 1e-5
     assert apart([place(40 + int(blend), "root")], [place(55, "root")]) < 1e-5
     assert [event.by for event in shown_holds(rig)] == ["World", "hips"]
+
+
+def test_what_ik_poses_says_which_control_to_move() -> None:
+    from addon.features.constraint.sentences import notes_of
+
+    rig = make_human(False)
+    add_limbs(rig, "hand.L")
+
+    def notes(bone: str) -> list[str]:
+        click_bones(rig, bone)
+        return [str(note) for _, note in notes_of(bpy.context)]
+
+    for bone in ("hand.L", "forearm.L", "upper_arm.L"):
+        assert notes(bone) == [f"“{bone}” is posed by IK: move its control “hand IK.L”"]
+    for bone in ("hand IK.L", "hand Pole.L", "hand.R", "clavicle.L", "root"):
+        assert notes(bone) == []
+    rig.fabrik.constraints[0].influence = 0.0
+    assert notes("hand.L") == []
+
+
+def test_controls_are_selected_and_hidden() -> None:
+    rig = make_human(False)
+    add_limbs(rig, "hand.L", "foot.L")
+
+    def selected() -> set[str]:
+        return {bone.name for bone in bpy.context.selected_pose_bones}
+
+    def shown() -> set[str]:
+        names = [bone.name for bone in rig.data.bones if bone.fabrik_is_control]
+        owners = rig.pose.bones if hasattr(rig.pose.bones[0], "hide") else rig.data.bones
+        return {name for name in names if not owners[name].hide}
+
+    every = {"hand IK.L", "hand Pole.L", "foot IK.L", "foot Pole.L"}
+    click_bones(rig, "hand.L")
+    assert bpy.ops.fabrik.controls_select() == {"FINISHED"}
+    assert selected() == {"hand IK.L", "hand Pole.L"}
+    click_bones(rig, "head")
+    assert bpy.ops.fabrik.controls_select() == {"FINISHED"}
+    assert selected() == every == shown()
+    assert bpy.ops.fabrik.controls_hide() == {"FINISHED"}
+    assert shown() == set()
+    refuses(bpy.ops.fabrik.controls_select, "choose Hide Controls to show them")
+    assert bpy.ops.fabrik.controls_hide() == {"FINISHED"}
+    assert shown() == every
+
+
+def test_feet_are_put_on_the_ground_of_the_scene() -> None:
+    rig = make_human(False)
+    assert bpy.ops.fabrik.character_set_up() == {"FINISHED"}
+    bpy.ops.object.mode_set(mode="OBJECT")
+    bpy.ops.mesh.primitive_plane_add(size=10.0, location=(0.0, 0.0, 0.2))
+    activate(rig)
+    assert bpy.ops.fabrik.ground_add() == {"FINISHED"}
+    update()
+    items = rig.fabrik.constraints
+    assert {item.bone for item in items if item.ground.use} == {"foot.L", "foot.R"}
+    assert {item.state for item in items if item.ground.use} == {"REACHED"}
+    foot = evaluated(rig).pose.bones["foot.L"]
+    assert (rig.matrix_world @ foot.head).z == pytest.approx(0.29, abs=0.02)
+
+
+def test_disabling_the_extension_shows_the_fk_pose_at_once(addon: ModuleType) -> None:
+    rig = make_human(False)
+    add_limbs(rig, "hand.L")
+    before = heads(rig)
+    rig.pose.bones["hand IK.L"].location = (0.1, 0.1, 0.1)
+    update()
+    assert furthest(before, heads(rig)) > 0.05
+    addon.unregister()
+    try:
+        posed = rig.evaluated_get(bpy.context.evaluated_depsgraph_get())
+        hand = posed.matrix_world @ posed.pose.bones["hand.L"].head
+        assert (hand - before["hand.L"]).length < 1e-6
+    finally:
+        addon.register()
+
+
+@pytest.mark.parametrize("controls", ["BONE", "EMPTY"])
+@pytest.mark.parametrize("kind", ["human", "mixamo"])
+def test_a_limb_is_mirrored_with_its_controls(kind: str, controls: str) -> None:
+    """Sides may be anywhere in names; what the left limb reaches for moves with it alone."""
+    rig = make_human(False) if kind == "human" else make_mixamo()
+    left, right = (
+        ("hand.L", "hand.R") if kind == "human" else ("mixamorig:LeftHand", "mixamorig:RightHand")
+    )
+    add_limbs(rig, left, controls=controls)
+    item = rig.fabrik.constraints[0]
+    moved = rig.pose.bones[item.subtarget] if controls == "BONE" else item.target
+    moved.location += Vector((0.02, -0.05, 0.03)) * (
+        100.0 if controls == "BONE" and kind == "mixamo" else 1.0
+    )
+    update()
+    assert bpy.ops.fabrik.constraint_mirror() == {"FINISHED"}
+    update()
+    one, other = rig.fabrik.constraints
+    assert (other.bone, other.state) == (right, one.state)
+    assert (one.target, one.subtarget) != (other.target, other.subtarget)
+    posed = evaluated(rig).pose.bones
+    heads = [posed[name].head for name in (left, right)]
+    mirrored = heads[0] * Vector((-1, 1, 1))
+    size = 100.0 if kind == "mixamo" else 1.0
+    assert (mirrored - heads[1]).length < 1e-4 * size
+    forearms = [
+        posed[name.replace("hand", "forearm").replace("Hand", "ForeArm")].head
+        for name in (left, right)
+    ]
+    assert (forearms[0] * Vector((-1, 1, 1)) - forearms[1]).length < 1e-4 * size
+    if controls == "BONE":
+        assert parents(rig) == {"root" if kind == "human" else ""}
+        assert len([bone for bone in rig.data.bones if bone.fabrik_is_control]) == 4
