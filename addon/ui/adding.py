@@ -74,7 +74,8 @@ def selection_of(context: bpy.types.Context, others: str, active: str) -> Select
     targets: list[Target] = [(b.id_data, b.name) for b in bones if b.id_data != armature]
     tips = _tips(bones_of_tip, others)
     targets = [(armature, bone.name) for bone in bones_of_tip if bone not in tips] + targets
-    target = _only(targets or _selected_objects(context, armature), active)
+    objects: list[Target] = [(ob, "") for ob in selected_objects(context, armature)]
+    target = _only(targets or objects, active)
     above = {parent.name for bone in tips for parent in bone.parent_recursive}
     return Selection(armature, [b.name for b in tips if b.name not in above], *target)
 
@@ -88,13 +89,15 @@ def _tips(bones: list[Any], others: str) -> list[Any]:
     return [bone for bone in bones if not _is_control(bone)] or bones
 
 
-def _selected_objects(context: bpy.types.Context, armature: bpy.types.Object) -> list[Target]:
+def selected_objects(
+    context: bpy.types.Context, armature: bpy.types.Object
+) -> list[bpy.types.Object]:
     """Return the selected objects that can be a target of an armature."""
     objects = [ob for ob in context.selected_objects if ob.mode != "POSE"]
     objects = [ob for ob in objects if armature not in deformers(ob)]
     if len(objects) > 1:
         objects = [ob for ob in objects if not moves_with(ob, {session_uid(armature)})]
-    return [(ob, "") for ob in objects]
+    return objects
 
 
 def _is_control(bone: Any) -> bool:

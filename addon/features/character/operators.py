@@ -8,6 +8,7 @@ import bpy
 
 from ...blender.errors import ProblemError
 from ...blender.messages import CONTEXT, counted, enumerated, joined, msg, recalled, store
+from ...body.chains import common_name
 from ...editing.controls import uneditable_problem
 from ...editing.unused import AFTER_REMOVAL
 from ...settings.definitions import defined
@@ -274,7 +275,7 @@ class FABRIK_UL_character_parts(bpy.types.UIList):
         """Draw one row: kind, bone, and whether it is used."""
         row = layout.row(align=True)
         row.active = item.use
-        row.label(text=item.bone, translate=False, icon=KIND_ICONS[item.kind])
+        row.label(text=common_name(item.bone), translate=False, icon=KIND_ICONS[item.kind])
         layout.prop(item, "use", text="")
 
 
@@ -310,6 +311,8 @@ class FABRIK_PT_character(SidebarPanel, bpy.types.Panel):
             draw_sentence(layout, context, HOW_TO)
         buttons = layout.column(align=True)
         buttons.operator("fabrik.character_set_up")
+        if not is_editable:
+            buttons.operator("fabrik.ground_add")
         buttons.operator("fabrik.character_remove", text="Remove")
 
 

@@ -6,9 +6,9 @@ from typing import Any, cast
 
 import bpy
 
-from ...blender.errors import ChoiceError, listed
+from ...blender.errors import ChoiceError, ProblemError, listed
 from ...blender.messages import CONTEXT, joined, msg, store
-from ...blender.refusals import joints_problem, rest_problem
+from ...blender.refusals import joints_problem, linked_problem, rest_problem
 from ...blender.skeleton import skeleton_of
 from ...body.body import Limb
 from ...body.clicked import find_limbs, other_limb
@@ -17,12 +17,12 @@ from ...editing.limb_adding import LimbOptions, add_limbs, is_driven
 from ...plan import planner
 from ...settings.definitions import defined
 from ...settings.properties import settings
-from ...ui.adding import Parenting, tip_refusal
+from ...ui.adding import Parenting, selected_objects, tip_refusal
 from ...ui.bending import evidence_of, told
 from ...ui.layout import REDO, draw_sentence
 from ...ui.refusing import Asking
 from ...ui.registering import registering
-from ...ui.selecting import select_alone
+from ...ui.selecting import Handle, select_alone
 
 
 def _bone_refusal(context: bpy.types.Context) -> str:
@@ -63,6 +63,12 @@ class FABRIK_OT_limb_add(Parenting, Asking, bpy.types.Operator):
     )
     use_both_sides: bool = defined(
         "Both Sides", "Also add IK to the limb on the other side", default=False
+    )
+    use_selected: bool = defined(
+        "To Selected Object",
+        "Use the selected object as the target, if there is only one besides the armature",
+        default=True,
+        options={"SKIP_SAVE"},
     )
     use_pole: bool = defined(
         "Pole", ("Add a pole target that controls the bend direction"), default=True
@@ -115,20 +121,51 @@ class FABRIK_OT_limb_add(Parenting, Asking, bpy.types.Operator):
     )
 
     def work(self, context: bpy.types.Context) -> str:
-        """Add IK to the limbs of the selected bones."""
+        """Add IK to the limbs of the selected bones, of the active bone's armature first."""
         active: Any = context.active_pose_bone
-        armature: bpy.types.Object = active.id_data
         selected: Any = [active, *(context.selected_pose_bones or ())]
-        names = [bone.name for bone in selected if bone.id_data == armature]
         planner.discard_if_outdated()  # Bones may have been renamed.
-        limb_ends = find_limbs(armature, names, self.use_finger)
-        first_limb, is_hand = limb_ends[0]
         self._forget_other()
-        self._set_defaults(armature, first_limb, is_hand)
-        limbs = [*dict.fromkeys(limb for limb, _ in limb_ends)]
-        if self.chain_count not in (0, len(first_limb.bones)):
-            resized = [_with_length(armature, limb, self.chain_count) for limb in limbs]
-            limbs = [*dict.fromkeys(resized)]
+        target = self._target(context, active.id_data)
+        # The defaults are those of the active limb; the others may differ.
+        names = [bone.name for bone in selected if bone.id_data == active.id_data]
+        limb, is_hand = find_limbs(active.id_data, names, self.use_finger)[0]
+        self._set_defaults(active.id_data, limb, is_hand and target is None)
+        count = self.chain_count if self.chain_count != len(limb.bones) else 0
+        reports: list[str] = []
+        controls: list[Handle] = []
+        for armature in dict.fromkeys(bone.id_data for bone in selected):
+            if problem := linked_problem(armature) or rest_problem(armature):
+                raise ProblemError(problem)
+            names = [bone.name for bone in selected if bone.id_data == armature]
+            reports += self._add(armature, names, target, count)
+            items: Any = settings(armature).constraints
+            start = settings(armature).active_index
+            controls += [(item.target, item.subtarget) for item in items[start:] if item.subtarget]
+        if controls:
+            select_alone(context, controls)
+        store(self.told)
+        return joined(". ", reports)
+
+    def _target(
+        self, context: bpy.types.Context, armature: bpy.types.Object
+    ) -> bpy.types.Object | None:
+        """Return the selected object, if it is to be the target."""
+        objects = selected_objects(context, armature) if self.use_selected else []
+        return objects[0] if len(objects) == 1 else None
+
+    def _add(
+        self,
+        armature: bpy.types.Object,
+        names: list[str],
+        target: bpy.types.Object | None,
+        count: int,
+    ) -> list[str]:
+        """Add IK to the limbs of an armature's bones, and return the report."""
+        limbs = [limb for limb, _ in find_limbs(armature, names, self.use_finger)]
+        if count:
+            limbs = [_with_length(armature, limb, count) for limb in limbs]
+        limbs = [*dict.fromkeys(limbs)]
         notes = self._add_other_sides(armature, limbs) if self.use_both_sides else []
         is_limitable = self.use_hinges and not joints_problem(armature)
         options = LimbOptions(
@@ -138,20 +175,19 @@ class FABRIK_OT_limb_add(Parenting, Asking, bpy.types.Operator):
             is_limitable,
             self.bend == "FLIPPED",
             self.chosen_parent(),
+            target,
         )
         lower = [name for limb in limbs for name in limb.bones[1:] if not is_driven(armature, name)]
         evidence = evidence_of(armature, lower)
         indices, warnings = add_limbs(armature, limbs, options)
         self.told = joined(". ", [*filter(None, [told(evidence, options.flip)]), *warnings])
-        store(self.told)
         items: Any = settings(armature).constraints
         settings(armature).active_index = indices[0]
-        if options.bones:
-            select_alone(context, [(armature, items[i].subtarget) for i in indices])
         tips = listed([items[i].name for i in indices])  # The names that an animator uses.
-        targets = listed([items[i].subtarget or items[i].target.name for i in indices])
+        ends = [items[i].subtarget or items[i].target.name for i in indices]
+        targets = listed([*dict.fromkeys(ends)])
         report = msg("Added IK to {tips}: move {targets}", tips=tips, targets=targets)
-        return joined(". ", [report, *notes, *warnings])
+        return [report, *notes, *warnings]
 
     def _set_defaults(self, armature: bpy.types.Object, limb: Limb, is_hand: bool) -> None:
         """Set the options that weren't chosen to what suits a limb."""
@@ -190,6 +226,7 @@ class FABRIK_OT_limb_add(Parenting, Asking, bpy.types.Operator):
         column = layout.column(heading="Add", heading_ctxt=CONTEXT)
         for name in ("use_both_sides", "use_pole", "use_hinges"):
             column.prop(self, name)
+        layout.prop(self, "use_selected")
         layout.prop(self, "bend")
         layout.prop(self, "use_rotation")
         layout.prop(self, "use_finger")

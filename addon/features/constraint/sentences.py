@@ -117,7 +117,7 @@ def notes_of(context: bpy.types.Context) -> list[tuple[Any, str]]:
         return []
     notes: list[tuple[Any, str]] = []
     for bone in context.selected_pose_bones or ():
-        armature: bpy.types.Object = bone.id_data
+        armature = cast(bpy.types.Object, bone.id_data)
         for control in _controls_of(armature, bone.name):
             posed = armature.evaluated_get(layer.depsgraph)
             position = posed.matrix_world @ pose_bones(posed)[bone.name].head

@@ -12,8 +12,8 @@ from downloaded import make_mixamo
 from generated import generated_rig, metarig
 from humans import make_human
 from mathutils import Euler, Matrix, Vector
-from operating import add_limbs, click_bones, refuses
-from rigs import activate, evaluated, go, key, make_armature, make_chain, update
+from operating import add_limbs, click_bone, click_bones, enter_pose_mode, refuses, select_bone
+from rigs import activate, evaluated, go, key, make_armature, make_chain, make_empty, update
 from spiders import make_spider
 
 from addon.features.hold.listing import shown_holds
@@ -334,3 +334,64 @@ def test_a_limb_is_mirrored_with_its_controls(kind: str, controls: str) -> None:
     if controls == "BONE":
         assert parents(rig) == {"root" if kind == "human" else ""}
         assert len([bone for bone in rig.data.bones if bone.fabrik_is_control]) == 4
+
+
+def test_limbs_of_all_armatures_in_pose_mode_get_ik() -> None:
+    rigs = [make_human(False), make_chain(3, "Arm")]
+    enter_pose_mode(*rigs)
+    select_bone(rigs[1], "B2")
+    click_bone(rigs[0], "hand.L")
+    assert bpy.ops.fabrik.limb_add() == {"FINISHED"}
+    update()
+    for rig, bone, count in zip(rigs, ("hand.L", "B2"), (2, 3), strict=True):
+        (item,) = rig.fabrik.constraints
+        assert (item.bone, item.target, item.chain_count) == (bone, rig, count)
+        assert item.state == "REACHED"
+    selected = {bone.name for bone in bpy.context.selected_pose_bones}
+    assert selected == {item.subtarget for rig in rigs for item in rig.fabrik.constraints}
+
+
+@pytest.mark.parametrize("controls", ["BONE", "EMPTY"])
+def test_a_limb_reaches_for_the_selected_object(controls: str) -> None:
+    rig = make_human(False)
+    empty = make_empty(location=(0.4, -0.1, 1.3))
+    click_bones(rig, "hand.L")
+    empty.select_set(True)
+    assert bpy.ops.fabrik.limb_add(controls=controls) == {"FINISHED"}
+    update()
+    (item,) = rig.fabrik.constraints
+    assert (item.target, item.state) == (empty, "REACHED")
+    assert (heads(rig)["hand.L"] - empty.location).length < 1e-4
+    assert item.pole_target not in (None, empty)
+    assert rig.pose.bones["forearm.L"].fabrik_joint.limit_type == "HINGE"
+    click_bones(rig, "forearm.L")
+    bpy.ops.fabrik.ik_clear()
+    assert empty.name in bpy.data.objects
+
+
+def test_the_selected_object_may_be_ignored() -> None:
+    rig = make_human(False)
+    empty = make_empty(location=(0.4, -0.1, 1.3))
+    click_bones(rig, "hand.L")
+    empty.select_set(True)
+    before = heads(rig)
+    assert bpy.ops.fabrik.limb_add(use_selected=False) == {"FINISHED"}
+    update()
+    assert rig.fabrik.constraints[0].target == rig and furthest(before, heads(rig)) < 1e-5
+
+
+def test_a_limb_of_rigify_is_in_ik_again_once_ours_is_removed(tmp_path: Path) -> None:
+    rig = generated_rig("basic_human", tmp_path)
+    before = heads(rig)
+    add_limbs(rig, "hand_fk.L", "foot_fk.R")
+    switches = {name: rig.pose.bones[name] for name in ("upper_arm_parent.L", "thigh_parent.R")}
+    assert [bone["IK_FK"] for bone in switches.values()] == [1.0, 1.0]
+    for bone, values in (("hand_fk.L", [0.0, 1.0]), ("foot_fk.R", [0.0, 0.0])):
+        click_bones(rig, bone)
+        assert bpy.ops.fabrik.ik_clear() == {"FINISHED"}
+        assert [bone["IK_FK"] for bone in switches.values()] == values
+    update()
+    assert furthest(before, heads(rig)) < 1e-5
+    rig.pose.bones["hand_ik.L"].location.z += 0.1
+    update()
+    assert (heads(rig)["DEF-hand.L"] - before["DEF-hand.L"]).length > 0.05
