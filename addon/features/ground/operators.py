@@ -57,8 +57,6 @@ def _draw(layout: Layout, armature: bpy.types.Object, item: FabrikConstraint) ->
         rest.prop(given, given.source.lower())
     rest.prop(given, "axis", text="Down", text_ctxt=CONTEXT)
     rest.prop(given, "use_local_axis", text="Local")
-    _draw_all(rest.column(align=True), given, "ray_above", "ray_below")
-    _draw_floor(rest.column(align=True), armature, given, item)
     _draw_all(rest.column(), given, "offset", "blend", "lift_only")
     turn = rest.column()
     turn.active = item.use_rotation
@@ -66,13 +64,19 @@ def _draw(layout: Layout, armature: bpy.types.Object, item: FabrikConstraint) ->
     rest.prop(given, "use_lock")
     lock = rest.column(align=True)
     lock.active = given.use_lock
-    _draw_all(lock, given, "lock_time", "speed", "height", "shortest")
+    lock.prop(given, "lock_time")
     rest.prop(given, "use_hip")
     hip = rest.column(align=True)
     hip.active = given.use_hip
     hip.prop_search(given, "hip", armature.pose, "bones")
     _draw_found_hip(hip, armature, given)
     _draw_all(hip, given, "hip_follow", "hip_reach")
+    header, detection = rest.panel("FABRIK_PT_ground_detection", default_closed=True)
+    header.label(text="Detection")
+    if detection is not None:
+        _draw_all(detection.column(align=True), given, "ray_above", "ray_below")
+        _draw_floor(detection.column(align=True), armature, given, item)
+        _draw_all(detection.column(align=True), given, "speed", "height", "shortest")
     buttons = rest.column(align=True)
     buttons.operator("fabrik.simulate")
     buttons.operator("fabrik.ground_bake")

@@ -8,7 +8,9 @@ from typing import Any
 
 import bpy
 import pytest
+from humans import make_human
 from layouts import Layout, classes
+from operating import add_limbs, click_bones
 from rigs import KEYABLE, activate, add_constraint, curves, go, make_chain, make_empty, update
 from user import SOLVERS
 
@@ -316,6 +318,8 @@ def test_the_panel_shows_all_settings_of_the_active_constraint(addon: ModuleType
         shown |= set(drawn(addon))
     item.solver, item.ground.source = "FABRIK", "COLLECTION"
     shown |= set(drawn(addon))
+    item.pole_target, item.use_free_root = None, True
+    shown |= set(drawn(addon))
     read_only = {"key", "state", "error", "iterations_used", "message"}
     in_list = {"name", "enabled", "show_overlay"}
     names: set[str] = set()
@@ -620,6 +624,29 @@ def test_a_first_look_shows_at_most_ten_controls(addon: ModuleType) -> None:
     switches = {"use_offset", "use_rotation", "use_stretch"}
     assert switches <= set(controls)
     assert len([one for one in controls if one not in switches]) <= 10
+
+
+@pytest.mark.parametrize(("bone", "is_offered"), [("hand.L", False), ("foot.L", True)])
+def test_all_settings_of_a_hand_are_at_most_forty(
+    addon: ModuleType, bone: str, is_offered: bool
+) -> None:
+    """With all sections open. Hands are offered no ground, and closed forms no iterations."""
+    rig = make_human(False)
+    add_limbs(rig, bone)
+    click_bones(rig, bone)
+    layout = Layout()
+    context = SimpleNamespace(
+        object=rig,
+        scene=bpy.context.scene,
+        preferences=bpy.context.preferences,
+        region=SimpleNamespace(width=400),
+    )
+    classes(addon)["FABRIK_PT_sidebar"].draw(SimpleNamespace(layout=layout), context)
+    own = {prop.identifier for prop in rig.fabrik.constraints[0].bl_rna.properties}
+    shown = [name for name in layout.shown if name in own or name.startswith("fabrik.")]
+    assert ("source" in layout.shown) == is_offered
+    assert not {"iterations", "tolerance", "swing", "root_weight"} & {*shown}
+    assert len(shown) <= 40
 
 
 NUMBERS = {
