@@ -44,21 +44,25 @@ def parent_bone(
         first: The topmost of these bones.
 
     Raises:
-        ChoiceError: If that bone doesn't exist, or the chain moves it.
+        ChoiceError: If that bone doesn't exist, or is chosen by its name and moved by the chain.
+            The target of a chest can't follow the chest: it follows the root.
     """
     if parent.kind == "WORLD":
         return ""
-    if parent.kind == "ROOT":
-        return root_above(armature, first)
-    bone = parent.bone if parent.kind == "BONE" else part_bone(armature, parent.kind, first)
     rig = skeleton_of(armature)
+    moved = rig.below({rig.index[name] for name in chain})
+    bone = parent.bone if parent.kind == "BONE" else ""
+    if parent.kind in PARTS:
+        bone = part_bone(armature, parent.kind, first)
+    if parent.kind == "ROOT" or (parent.kind in PARTS and rig.index.get(bone) in moved):
+        return root_above(armature, first)
     if bone not in rig.index:
         raise ChoiceError(
             "“{armature}” lacks the bone for Parent: choose another bone",
             {"parent": "ROOT"},
             armature=armature.name,
         )
-    if not rig.below({rig.index[name] for name in chain}).isdisjoint({rig.index[bone]}):
+    if rig.index[bone] in moved:
         raise ChoiceError(
             "“{bone}” moves with the chain, so it can't be the parent of its control: choose Root "
             "as Parent",

@@ -395,3 +395,87 @@ def test_a_limb_of_rigify_is_in_ik_again_once_ours_is_removed(tmp_path: Path) ->
     rig.pose.bones["hand_ik.L"].location.z += 0.1
     update()
     assert (heads(rig)["DEF-hand.L"] - before["DEF-hand.L"]).length > 0.05
+
+
+def moving_root(rig: Any) -> None:
+    """Key the root of a character: it travels, rises and turns."""
+    root = rig.pose.bones["root"]
+    root.rotation_mode = "XYZ"
+    for frame in range(1, 61, 10):
+        at = 0.02 * frame
+        key(root, "location", {frame: [at, 0.3 * at * at, 0.2 * at]})
+        key(root, "rotation_euler", {frame: [0.05 * at, 0.3 * at, 0.1 * at]})
+    bpy.context.scene.frame_start, bpy.context.scene.frame_end = 1, 51
+    go(1)
+
+
+def feet(rig: Any) -> list[dict[str, Vector]]:
+    poses = []
+    for frame in range(1, 52, 5):
+        go(frame)
+        poses.append({name: heads(rig)[name] for name in ("foot.L", "foot.R", "hand.L", "hips")})
+    return poses
+
+
+def most_apart(a: list[dict[str, Vector]], b: list[dict[str, Vector]]) -> float:
+    return max(furthest(one, other) for one, other in zip(a, b, strict=True))
+
+
+@pytest.mark.parametrize("parent", ["ROOT", "WORLD", "CHEST"])
+def test_a_character_is_set_up_and_baked_whatever_moves_its_controls(parent: str) -> None:
+    rig = make_human(True)
+    moving_root(rig)
+    before = feet(rig)
+    activate(rig)
+    assert bpy.ops.fabrik.character_set_up(parent=parent) == {"FINISHED"}
+    assert most_apart(before, feet(rig)) < 1e-4
+    bpy.ops.object.mode_set(mode="POSE")
+    bpy.ops.fabrik.bake(which="ARMATURE", frame_start=1, frame_end=51, afterwards="DISABLE")
+    assert not any(item.enabled for item in rig.fabrik.constraints)
+    assert most_apart(before, feet(rig)) < 1e-4
+
+
+def test_a_walk_steps_as_before_and_its_steps_are_baked_below_a_moving_root() -> None:
+    """Its controls are children of the root, which carries the body."""
+    rig = make_human(False)
+    moving_root(rig)
+    click_bones(rig, "root")
+    assert bpy.ops.fabrik.gait_add(controls="BONE") == {"FINISHED"}
+    live = feet(rig)
+    assert bpy.ops.fabrik.gait_bake() == {"FINISHED"}
+    assert parents(rig) == {"root"}
+    assert most_apart(live, feet(rig)) < 2e-3
+
+
+def test_feet_on_the_ground_are_baked_below_a_moving_root() -> None:
+    rig = make_human(False)
+    moving_root(rig)
+    assert bpy.ops.fabrik.character_set_up() == {"FINISHED"}
+    bpy.ops.object.mode_set(mode="OBJECT")
+    bpy.ops.mesh.primitive_plane_add(size=20.0, location=(0.0, 0.0, 0.05))
+    activate(rig)
+    assert bpy.ops.fabrik.ground_add() == {"FINISHED"}
+    assert bpy.ops.fabrik.simulate() == {"FINISHED"}
+    live = feet(rig)
+    assert bpy.ops.fabrik.ground_bake(frame_start=1, frame_end=51) == {"FINISHED"}
+    assert most_apart(live, feet(rig)) < 2e-3
+
+
+@pytest.mark.parametrize("parent", ["ROOT", "HIPS", "WORLD"])
+def test_limbs_are_snapped_and_switched_whatever_moves_their_controls(parent: str) -> None:
+    rig = make_human(True)
+    moving_root(rig)
+    add_limbs(rig, "hand.L", parent=parent)
+    go(23)
+    for name in ("snap_to_fk", "snap_to_ik", "switch"):
+        click_bones(rig, "hand.L")
+        rig.fabrik.active_index = 0
+        # In IK, the target is snapped to what is shown in FK.
+        rig.fabrik.constraints[0].enabled = name != "snap_to_fk"
+        update()
+        before = heads(rig)
+        assert getattr(bpy.ops.fabrik, name)() == {"FINISHED"}
+        rig.fabrik.constraints[0].enabled = True
+        update()
+        after = heads(rig)
+        assert max((after[bone] - before[bone]).length for bone in ("hand.L", "forearm.L")) < 1e-4
