@@ -109,11 +109,10 @@ def restore_unposed(armature: bpy.types.Object) -> None:
     fabrik = settings(armature)
     if not fabrik.switches:
         return
-    limbs = {limb.switch: limb for _, limb in body_of(armature).limbs}
     posed = {item.bone for item in fabrik.constraints}
+    limbs = [limb for _, limb in body_of(armature).limbs]
+    used = {limb.switch for limb in limbs if not posed.isdisjoint((*limb.bones, limb.hand))}
     states = states_in(fabrik.switches)
-    ends = {state.switch: limbs.get(state.switch, Limb(())) for state in states}
-    used = {name for name, limb in ends.items() if not posed.isdisjoint((*limb.bones, limb.hand))}
     for state in states:
         if state.switch not in used:
             restore_switch(armature, state)

@@ -141,8 +141,7 @@ class FABRIK_OT_character_set_up(CharacterOperator, Parenting, Asking, bpy.types
         """Recognize the parts if none are listed, and set up."""
         armature = active_armature(context)
         character = character_settings(armature)
-        if not self.properties.is_property_set("controls") and uneditable_problem(armature):
-            self.controls = "EMPTY"
+        self._prefer_empties(armature)
         is_new = not character.parts
         missing = ""
         if is_new:
@@ -170,6 +169,11 @@ class FABRIK_OT_character_set_up(CharacterOperator, Parenting, Asking, bpy.types
             )
         said = [result.problem, *result.notes, missing]
         return joined(". ", [text, *filter(None, said)])
+
+    def _prefer_empties(self, armature: bpy.types.Object) -> None:
+        """Use Empties by default where no bones can be added."""
+        if not self.properties.is_property_set("controls") and uneditable_problem(armature):
+            self.controls = "EMPTY"
 
     def draw_options(self, layout: Layout) -> None:
         """Draw the options."""

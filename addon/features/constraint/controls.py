@@ -19,14 +19,14 @@ from ...ui.selecting import Handle, is_clickable, select_alone
 def _controls(armature: bpy.types.Object, indices: list[int]) -> list[Handle]:
     """Return the targets, then the poles of constraints."""
     items = [settings(armature).constraints[index] for index in indices]
-    targets = [(item.target, item.subtarget) for item in items]
-    poles = [(item.pole_target, item.pole_subtarget) for item in items]
-    handles = [
-        (ob, bone if ob.pose is not None and bone in pose_bones(ob) else "")
-        for ob, bone in (*targets, *poles)
-        if ob is not None
-    ]
-    return [(ob, bone) for ob, bone in dict.fromkeys(handles) if bone or ob.pose is None]
+    ends = [(item.target, item.subtarget) for item in items]
+    ends += [(item.pole_target, item.pole_subtarget) for item in items]
+    return [(ob, bone) for ob, bone in dict.fromkeys(ends) if ob is not None and _exists(ob, bone)]
+
+
+def _exists(ob: bpy.types.Object, bone: str) -> bool:
+    """Return whether a target is an object without bones, or a bone."""
+    return not bone if ob.pose is None else bone in pose_bones(ob)
 
 
 class FABRIK_OT_controls_select(Working, bpy.types.Operator):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Any, cast
 
 import bpy
@@ -128,20 +129,17 @@ class FABRIK_OT_limb_add(Parenting, Asking, bpy.types.Operator):
         self._forget_other()
         target = self._target(context, active.id_data)
         # The defaults are those of the active limb; the others may differ.
-        names = [bone.name for bone in selected if bone.id_data == active.id_data]
+        names = _names_in(active.id_data, selected)
         limb, is_hand = find_limbs(active.id_data, names, self.use_finger)[0]
         self._set_defaults(active.id_data, limb, is_hand and target is None)
         count = self.chain_count if self.chain_count != len(limb.bones) else 0
         reports: list[str] = []
         controls: list[Handle] = []
         for armature in dict.fromkeys(bone.id_data for bone in selected):
-            if problem := linked_problem(armature) or rest_problem(armature):
-                raise ProblemError(problem)
-            names = [bone.name for bone in selected if bone.id_data == armature]
+            _refuse(armature)
+            names = _names_in(armature, selected)
             reports += self._add(armature, names, target, count)
-            items: Any = settings(armature).constraints
-            start = settings(armature).active_index
-            controls += [(item.target, item.subtarget) for item in items[start:] if item.subtarget]
+            controls += _new_bones(armature)
         if controls:
             select_alone(context, controls)
         store(self.told)
@@ -232,6 +230,27 @@ class FABRIK_OT_limb_add(Parenting, Asking, bpy.types.Operator):
         layout.prop(self, "use_finger")
         if self.told:
             draw_sentence(layout, bpy.context, self.told, REDO)
+
+
+def _names_in(armature: bpy.types.Object, bones: Iterable[Any]) -> list[str]:
+    """Return the names of the pose bones of an armature."""
+    return [bone.name for bone in bones if bone.id_data == armature]
+
+
+def _refuse(armature: bpy.types.Object) -> None:
+    """Refuse an armature that can't be posed.
+
+    Raises:
+        ProblemError: With the reason.
+    """
+    if problem := linked_problem(armature) or rest_problem(armature):
+        raise ProblemError(problem)
+
+
+def _new_bones(armature: bpy.types.Object) -> list[Handle]:
+    """Return the bones that the active constraint, the first new one, and later ones reach for."""
+    items: Any = settings(armature).constraints[settings(armature).active_index :]
+    return [(item.target, item.subtarget) for item in items if item.subtarget]
 
 
 def _with_length(armature: bpy.types.Object, limb: Limb, count: int) -> Limb:

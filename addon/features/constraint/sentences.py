@@ -134,18 +134,18 @@ def _controls_of(armature: bpy.types.Object, bone: str) -> list[str]:
     """Return the target of the constraint that poses a bone alone, if the bone isn't a control."""
     index = skeleton_of(armature).index.get(bone, -1)
     chains = [chain for chain in chains_in(armature) if index in (*chain.bones, chain.tip_bone)]
-    items = [settings(armature).constraints[chain.item] for chain in chains]
-    names = [
-        item.subtarget or item.target.name
-        for chain, item in zip(chains, items, strict=True)
-        if item.target is not None
-        and reaches(item.solver)
-        and is_on(chain)
-        and item.influence == 1.0
-        and not (index == chain.tip_bone and not item.use_rotation)
-        and (item.target, item.subtarget) != (armature, bone)
-    ]
+    items = [settings(armature).constraints[c.item] for c in chains if _poses_alone(c, index)]
+    ends = [(item.target, item.subtarget) for item in items]
+    names = [name or ob.name for ob, name in ends if ob and (ob, name) != (armature, bone)]
     return names[:1]
+
+
+def _poses_alone(chain: ChainPlan, bone: int) -> bool:
+    """Return whether a chain that reaches for a target poses a bone, whatever its FK pose is."""
+    item = settings(chain.rig.object).constraints[chain.item]
+    if not reaches(item.solver) or not is_on(chain) or item.influence < 1.0:
+        return False
+    return bone != chain.tip_bone or item.use_rotation
 
 
 def posed_by(armature: bpy.types.Object, bone: str) -> str:

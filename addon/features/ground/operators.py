@@ -120,6 +120,12 @@ def _feet_refusal(context: bpy.types.Context) -> str:
     return msg("No foot of the armature is on the ground")
 
 
+def _ends_of_legs(armature: bpy.types.Object) -> set[str]:
+    """Return the bones at which constraints of recognized legs may end."""
+    limbs = [limb for shape, limb in body_of(armature).limbs if shape.kind == "LEG"]
+    return {tip for limb in limbs for tip in (limb.end, limb.hand, *limb.bones[-1:])}
+
+
 class FABRIK_OT_ground_add(Working, bpy.types.Operator):
     """Put the feet of the recognized legs on the ground."""
 
@@ -134,18 +140,21 @@ class FABRIK_OT_ground_add(Working, bpy.types.Operator):
     def work(self, context: bpy.types.Context) -> str:
         """Enable the ground."""
         armature = active_armature(context)
-        items = settings(armature).constraints
-        limbs = [limb for shape, limb in body_of(armature).limbs if shape.kind == "LEG"]
-        tips = {tip for limb in limbs for tip in (limb.end, limb.hand, *limb.bones[-1:])}
-        legs = [item for item in items if item.bone in tips and reaches(item.solver)]
-        legs = legs or [
-            items[i] for i in selected_in(context, armature) if reaches(items[i].solver)
-        ]
+        legs = self._legs(context, armature)
         if not legs:
             raise ProblemError("No leg has IK: choose Set Up Character or Add IK Limb first")
         for item in legs:
             ground_settings(item).use = True
         return msg("{feet} stand on the ground", feet=listed([item.name for item in legs]))
+
+    def _legs(
+        self, context: bpy.types.Context, armature: bpy.types.Object
+    ) -> list[FabrikConstraint]:
+        """Return the constraints of the recognized legs, or else of the selected bones."""
+        items = [item for item in settings(armature).constraints if reaches(item.solver)]
+        legs = [item for item in items if item.bone in _ends_of_legs(armature)]
+        selected = [settings(armature).constraints[i] for i in selected_in(context, armature)]
+        return legs or [item for item in items if item in selected]
 
 
 class FABRIK_OT_ground_bake(Baking, DirectProgressOperator, Refusing, bpy.types.Operator):

@@ -10,7 +10,7 @@ from ...blender.access import pose_bones
 from ...blender.errors import ProblemError
 from ...blender.messages import label, msg, shown
 from ...body.root import root_above
-from ...editing.control_parents import PARTS, part_bone
+from ...editing.control_parents import part_bone
 from ...settings.definitions import defined
 from ...settings.properties import FabrikConstraint, settings
 from ...ui.layout import Layout
@@ -91,13 +91,21 @@ class FABRIK_OT_hold_parent(Taking, bpy.types.Operator):
             if active is None:
                 raise ProblemError("Click the bone that becomes the parent to make it active")
             return Holder(active.id_data, active.name)
-        bone = part_bone(armature, self.parent, tip) if self.parent in PARTS and tip else ""
+        return Holder(armature, self._part(armature, tip))
+
+    def _part(self, armature: bpy.types.Object, tip: str) -> str:
+        """Return the chosen part of the body that a limb belongs to.
+
+        Raises:
+            ProblemError: If there is none.
+        """
+        bone = part_bone(armature, self.parent, tip) if tip else ""
         if not bone:
             raise ProblemError(
                 "“{armature}” lacks the bone for Parent: choose another bone",
                 armature=armature.name,
             )
-        return Holder(armature, bone)
+        return bone
 
 
 def _controls(con: FabrikConstraint) -> list[Held]:

@@ -250,13 +250,7 @@ def _add_controls(armature: bpy.types.Object, item: Any, tip: str) -> list[str]:
     Editing bones may move the settings in memory.
     """
     bones = pose_bones(armature)
-    ends = (item.target, item.subtarget), (item.pole_target, item.pole_subtarget)
-    names = {
-        bone: _flipped(bone, item.bone, tip)
-        for ob, bone in ends
-        if ob == armature and bone in bones and bones[bone].bone.fabrik_is_control
-    }
-    missing = {bone: new for bone, new in names.items() if new not in bones}
+    missing = _missing_controls(armature, item, tip)
     if not missing or uneditable_problem(armature):
         return []
     above = {bone: bones[bone].parent for bone in missing}
@@ -265,6 +259,16 @@ def _add_controls(armature: bpy.types.Object, item: Any, tip: str) -> list[str]:
     }
     mirror_bones(armature, missing, parents)
     return [*missing.values()]
+
+
+def _missing_controls(armature: bpy.types.Object, item: Any, tip: str) -> dict[str, str]:
+    """Return the names of the mirror images that a constraint's control bones lack."""
+    bones = pose_bones(armature)
+    ends = (item.target, item.subtarget), (item.pole_target, item.pole_subtarget)
+    names = [bone for ob, bone in ends if ob == armature and bone in bones]
+    names = [bone for bone in names if bones[bone].bone.fabrik_is_control]
+    mirrored = {bone: _flipped(bone, item.bone, tip) for bone in names}
+    return {bone: new for bone, new in mirrored.items() if new not in bones}
 
 
 def _mirror_constraint(armature: bpy.types.Object, index: int, tip: str) -> Mirrored:
