@@ -143,8 +143,10 @@ class FABRIK_OT_ground_add(Working, bpy.types.Operator):
         legs = self._legs(context, armature)
         if not legs:
             raise ProblemError("No leg has IK: choose Set Up Character or Add IK Limb first")
-        for item in legs:
-            ground_settings(item).use = True
+        for ground in map(ground_settings, legs):
+            if ground.source == "OBJECT" and ground.object is None:
+                ground.source = "SCENE"
+            ground.use = True
         return msg("{feet} stand on the ground", feet=listed([item.name for item in legs]))
 
     def _legs(
