@@ -100,9 +100,9 @@ class Recorder:
             titles.append(self.place)
         return type("Settings", (), {})()
 
-    def operator_menu_enum(self, name: str, *_arguments: Any, **_named: Any) -> None:
+    def operator_menu_enum(self, name: str, *_arguments: Any, **_named: Any) -> Any:
         """Record an operator that is drawn as a menu of its choices."""
-        self.operator(name)
+        return self.operator(name)
 
 
 def is_ours(kind: Any) -> bool:

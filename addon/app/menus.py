@@ -30,6 +30,27 @@ class FABRIK_MT_motion(bpy.types.Menu):
             layout.operator(name, text=shown(title), translate=False)
 
 
+class FABRIK_MT_character(bpy.types.Menu):
+    """What is set up for whole characters, and their controls."""
+
+    bl_label = "Character and Controls"
+    bl_description = "Set up a character, put its feet on the ground, and find its controls"
+
+    def draw(self, _context: bpy.types.Context) -> None:  # type: ignore[override]
+        """Draw the operators."""
+        layout: Any = self.layout
+        for name in (
+            "character_set_up",
+            "character_remove",
+            "ground_add",
+            "pole_add",
+            "constraint_mirror",
+            "controls_select",
+            "controls_hide",
+        ):
+            layout.operator(f"fabrik.{name}")
+
+
 class FABRIK_MT_pie(bpy.types.Menu):
     """The most used operators, around the mouse."""
 
@@ -67,6 +88,16 @@ def draw_bone(menu: Any, context: bpy.types.Context) -> None:
     menu.layout.operator("fabrik.switch")
 
 
+def draw_pose(menu: Any, _context: bpy.types.Context) -> None:
+    """Draw the entry of Pose.
+
+    The search lists entries with few words first, and counts those of the shortcut. An operator
+    with a property has none.
+    """
+    menu.layout.separator()
+    menu.layout.operator("fabrik.limb_add").use_pole = True
+
+
 def draw_ik(menu: Any, context: bpy.types.Context) -> None:
     """Draw the entries of Pose > Inverse Kinematics."""
     layout = menu.layout
@@ -75,6 +106,7 @@ def draw_ik(menu: Any, context: bpy.types.Context) -> None:
     layout.operator("fabrik.constraint_add")
     layout.operator("fabrik.ik_clear")
     layout.menu(FABRIK_MT_motion.__name__)
+    layout.menu(FABRIK_MT_character.__name__)
     layout.operator("fabrik.convert_from_blender")
     layout.separator()
     layout.operator("fabrik.drag").under_mouse = False
@@ -101,6 +133,8 @@ def draw_animation(menu: Any, context: bpy.types.Context) -> None:
     if context.mode == "POSE":
         menu.layout.operator("fabrik.bake", text="Bake FABRIK IK…")
     if context.object is not None and context.object.type == "ARMATURE":
+        if context.mode == "OBJECT":
+            menu.layout.operator("fabrik.character_set_up")
         menu.layout.operator("fabrik.root_motion_add")
         menu.layout.operator("fabrik.root_motion_extract")
 
@@ -127,6 +161,7 @@ def _has_constraints(scene: bpy.types.Scene) -> bool:
 def _entries() -> list[tuple[Any, Callable[..., None]]]:
     types: Any = bpy.types
     return [
+        (types.VIEW3D_MT_pose, draw_pose),
         (types.VIEW3D_MT_pose_ik, draw_ik),
         (types.VIEW3D_MT_pose_context_menu, draw_bone),
         (types.VIEW3D_MT_object_animation, draw_animation),
@@ -137,6 +172,7 @@ def _entries() -> list[tuple[Any, Callable[..., None]]]:
 def register() -> None:
     """Add the entries."""
     bpy.utils.register_class(FABRIK_MT_motion)
+    bpy.utils.register_class(FABRIK_MT_character)
     bpy.utils.register_class(FABRIK_MT_pie)
     for menu, draw in _entries():
         menu.append(draw)
@@ -147,4 +183,5 @@ def unregister() -> None:
     for menu, draw in reversed(_entries()):
         menu.remove(draw)
     bpy.utils.unregister_class(FABRIK_MT_pie)
+    bpy.utils.unregister_class(FABRIK_MT_character)
     bpy.utils.unregister_class(FABRIK_MT_motion)

@@ -40,9 +40,9 @@ LONG: Final = 0.5
 bone that the hand carries, as a fraction of the shorter one's."""
 
 MECHANICAL: Final = re.compile(
-    r"^(?:(?:org|def|mch|drv|ctrl)[-_.])+|[-_. ](?:fk|ik)(?=[-_. ]|$)", re.IGNORECASE
+    r"^.+:|^(?:(?:org|def|mch|drv|ctrl)[-_.])+|[-_. ](?:fk|ik)(?=[-_. ]|$)", re.IGNORECASE
 )
-"""What rigs add to the names of a body's bones."""
+"""What rigs and importers add to the names of a body's bones."""
 
 
 def common_name(bone: str) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any, NamedTuple, cast
 
@@ -18,8 +18,9 @@ from ..blender.curves import split_bone_path
 from ..blender.errors import ChoiceError
 from ..blender.messages import msg
 from ..blender.skeleton import upright
-from ..body.chains import common_name
+from ..body.chains import common_name, named_chain
 from ..settings.properties import settings
+from .control_parents import ROOT, Parent, parent_bone
 from .girth import skins_of
 from .lifting import set_down
 from .placing import link_beside
@@ -55,11 +56,13 @@ class Control(NamedTuple):
         name: Its name.
         empty: The Empty that it replaces.
         shape: Its custom shape.
+        parent: The name of its parent; empty for none.
     """
 
     name: str
     empty: bpy.types.Object
     shape: bpy.types.Object
+    parent: str
 
 
 def uneditable_problem(armature: bpy.types.Object) -> str:
@@ -148,6 +151,8 @@ def use_bones(
     holder: bpy.types.Object,
     word: str = "IK",
     only: Collection[bpy.types.Object] | None = None,
+    parent: Parent = ROOT,
+    moving: Collection[str] = (),
 ) -> list[str]:
     """Replace the Empties that are constraints' targets and poles with new bones of an armature.
 
@@ -158,19 +163,30 @@ def use_bones(
         holder: The armature that gets the bones, which may be the same.
         word: The purpose of the controls, for their names.
         only: The Empties to replace; None for all.
+        parent: What the bones are parented to, if they are in the same armature.
+        moving: Further bones that move the chains, such as the body of a walk.
 
     Returns:
         The names of the new bones.
+
+    Raises:
+        ChoiceError: If they can't be parented to that. Nothing is changed.
     """
+    items: list[Any] = [settings(armature).constraints[index] for index in indices]
+    parents = (
+        {}
+        if holder != armature
+        else {item.name: _parent_of(armature, item, parent, moving) for item in items}
+    )
     cube, sphere = new_shape(armature, "CUBE"), new_shape(armature, "SPHERE")
     updated()
-    items: list[Any] = [settings(armature).constraints[index] for index in indices]
     controls: dict[bpy.types.Object, Control] = {}
     for end, is_pole in _empties_of(items):
         if (only is None or end in only) and end not in controls:
-            bones = [con.bone for con in items if end in (con.target, con.pole_target)]
-            name = control_name(bones[0], "Pole" if is_pole else word, len(bones) > 1)
-            controls[end] = Control(name, end, sphere if is_pole else cube)
+            users = [con for con in items if end in (con.target, con.pole_target)]
+            name = control_name(users[0].bone, "Pole" if is_pole else word, len(users) > 1)
+            above = parents.get(users[0].name, "")
+            controls[end] = Control(name, end, sphere if is_pole else cube, above)
     names = dict(zip(controls, _add_bones(holder, [*controls.values()]), strict=True))
     _show_in_front(holder)
     # Editing bones may have moved the settings in memory.
@@ -185,6 +201,18 @@ def use_bones(
     return [*names.values()]
 
 
+def _parent_of(
+    armature: bpy.types.Object, item: Any, parent: Parent, moving: Collection[str]
+) -> str:
+    """Return the bone that a constraint's controls are parented to; empty for none."""
+    tip = pose_bones(armature)[item.bone]
+    chain = named_chain(item, tip)
+    first = next(iter(chain.bones), tip.name)
+    line = [bone.name for bone in (tip, *tip.parent_recursive)]
+    higher = [name for name in line if name in moving]
+    return parent_bone(armature, parent, [tip.name, *chain.bones, *moving], (higher or [first])[-1])
+
+
 def _empties_of(items: Iterable[Any]) -> Iterator[tuple[bpy.types.Object, bool]]:
     """Yield constraints' targets and poles that aren't bones, each with whether it is a pole."""
     for item in items:
@@ -196,29 +224,70 @@ def _empties_of(items: Iterable[Any]) -> Iterator[tuple[bpy.types.Object, bool]]
 
 def _add_bones(armature: bpy.types.Object, controls: Sequence[Control]) -> list[str]:
     """Add control bones with Empties' locations and rotations, and return their names."""
-    to_armature = armature.matrix_world.inverted_safe()
+    world = armature.matrix_world
+    evaluated = pose_bones(armature.evaluated_get(updated()))
+    posed = {name: evaluated[name].matrix.copy() for name in {c.parent for c in controls} - {""}}
     names: list[str] = []
     with edit_mode(armature) as bones:
         for control in controls:
             bone = bones.new(control.name)
-            matrix = to_armature @ control.empty.matrix_world
-            size = control.empty.empty_display_size / max(armature.matrix_world.median_scale, 1e-9)
+            bone.parent = bones.get(control.parent)
+            # Its parent may be posed: at rest, the bone is where that takes it to the Empty.
+            moved = (
+                posed[bone.parent.name] @ bone.parent.matrix.inverted_safe()
+                if bone.parent
+                else Matrix()
+            )
+            shown = world @ moved
+            matrix = shown.inverted_safe() @ control.empty.matrix_world
+            size = control.empty.empty_display_size / max(shown.median_scale, 1e-9)
             bone.tail = (0.0, 4.0 * size, 0.0)
             bone.matrix = Matrix.LocRotScale(cast(Any, matrix.translation), upright(matrix), None)
             bone.use_deform = False
             names.append(bone.name)
     mark_controls(armature, names)
     for name, control in zip(names, controls, strict=True):
-        bone = pose_bones(armature)[name]
-        colour: Any = bone.bone.color
-        colour.palette = "CUSTOM"
-        custom = colour.custom
-        custom.normal, custom.select, custom.active = COLOURS[side_of(name)]
-        bone.custom_shape = control.shape
-        bone.use_custom_shape_bone_size = True
-        bone.custom_shape_scale_xyz = (0.25, 0.25, 0.25)
-        bone.custom_shape_wire_width = WIDTH
+        _show_as_control(pose_bones(armature)[name], control.shape)
     return names
+
+
+def _show_as_control(bone: Any, shape: bpy.types.Object | None) -> None:
+    """Set the color and custom shape of a control bone."""
+    colour: Any = bone.bone.color
+    colour.palette = "CUSTOM"
+    custom = colour.custom
+    custom.normal, custom.select, custom.active = COLOURS[side_of(bone.name)]
+    bone.custom_shape = shape
+    bone.use_custom_shape_bone_size = True
+    bone.custom_shape_scale_xyz = (0.25, 0.25, 0.25)
+    bone.custom_shape_wire_width = WIDTH
+
+
+def mirror_bones(
+    armature: bpy.types.Object, names: Mapping[str, str], parents: Mapping[str, str]
+) -> None:
+    """Add the mirror images of control bones at the YZ plane, at rest and posed.
+
+    Args:
+        armature: The armature.
+        names: The new names by those of the bones.
+        parents: The parents of the new bones by those of the bones; empty for none.
+    """
+    mirror = Matrix.Diagonal((-1.0, 1.0, 1.0))
+    with edit_mode(armature) as bones:
+        for name, new_name in names.items():
+            bone, new = bones[name], bones.new(new_name)
+            new.parent = bones.get(parents[name])
+            new.head, new.tail = mirror @ bone.head, mirror @ bone.tail
+            new.align_roll(mirror @ bone.z_axis)
+            new.use_deform = False
+    mark_controls(armature, names.values())
+    for name, new_name in names.items():
+        posed, new_posed = (pose_bones(armature)[one] for one in (name, new_name))
+        _show_as_control(new_posed, posed.custom_shape)
+        new_posed.rotation_mode = posed.rotation_mode
+        reflection = mirror.to_4x4()
+        new_posed.matrix_basis = reflection @ posed.matrix_basis @ reflection
 
 
 def mark_controls(armature: bpy.types.Object, names: Iterable[str]) -> None:

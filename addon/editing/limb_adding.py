@@ -28,6 +28,7 @@ from ..body.helpers import is_seen
 from ..settings.properties import FabrikConstraint, settings
 from . import constraints as editing
 from .bending import add_hinge, native_limits_notes, restore_limits
+from .control_parents import ROOT, Parent
 from .controls import refuse_uneditable, remove_bones, use_bones
 from .ends import add_reaching, added_bone, reaching, with_ends
 from .girth import beside_mesh
@@ -35,7 +36,7 @@ from .joint_uses import uses_of
 from .lifting import set_down
 from .placing import new_empty
 from .playing import updated
-from .switching import SwitchState, limbs_to_fk, restore_switch
+from .switching import SwitchState, limbs_to_fk, remember_switches, restore_switch
 from .transaction import all_or_nothing
 
 SAME_PLACE: Final = 1e-3
@@ -67,6 +68,8 @@ class LimbOptions(NamedTuple):
         poles: Whether to add pole targets.
         hinges: Whether to limit inner joints to their bend axes.
         flip: Whether to reverse the detected bend direction.
+        parent: What control bones are parented to.
+        target: What all limbs reach for; None adds a target to each that keeps its pose.
     """
 
     is_oriented: bool = True
@@ -74,6 +77,8 @@ class LimbOptions(NamedTuple):
     poles: bool = True
     hinges: bool = True
     flip: bool = False
+    parent: Parent = ROOT
+    target: bpy.types.Object | None = None
 
 
 def add_limbs(
@@ -105,6 +110,7 @@ def add_limbs(
                 restore_switch(armature, state)
             raise
     if switched:
+        remember_switches(armature, switched)
         notes.append(msg("Switched the limb to FK, because IK poses its FK controls"))
     return indices, notes
 
@@ -161,13 +167,36 @@ def _build(
     for index, limb in zip(indices, limbs, strict=True):
         if options.poles and len(limb.bones) > 1:
             editing.add_pole(updated(), armature, index)
+    _reach_for(armature, indices, options.target)
     if options.bones:
-        use_bones(armature, indices, armature)
+        use_bones(
+            armature, indices, armature, only=_new_ends(armature, indices), parent=options.parent
+        )
     else:
-        items: list[Any] = [settings(armature).constraints[index] for index in indices]
-        ends = [(end, "") for item in items for end in (item.target, item.pole_target) if end]
-        set_down(armature, indices, ends)
+        set_down(armature, indices, [(end, "") for end in _new_ends(armature, indices)])
     return list(filter(None, notes))
+
+
+def _reach_for(
+    armature: bpy.types.Object, indices: Sequence[int], target: bpy.types.Object | None
+) -> None:
+    """Replace the Empties that were added as targets of constraints by a target, if there is one.
+
+    They were needed to keep the pose until now, so that poles and hinges suit it.
+    """
+    for index in indices if target is not None else ():
+        item = settings(armature).constraints[index]
+        if item.target != armature:
+            empty: Any = item.target
+            item.target = target
+            bpy.data.objects.remove(empty)
+
+
+def _new_ends(armature: bpy.types.Object, indices: Sequence[int]) -> list[bpy.types.Object]:
+    """Return the Empties that were added as targets and poles of constraints."""
+    items: list[Any] = [settings(armature).constraints[index] for index in indices]
+    ends = [end for item in items for end in (item.target, item.pole_target) if end]
+    return [end for end in dict.fromkeys(ends) if end != armature and settings(end).is_control]
 
 
 def _hinge(
@@ -306,9 +335,9 @@ def _remove_from(armature: bpy.types.Object, start: int) -> None:
     """Remove the constraints from an index on, with the Empties that were added for them."""
     items = settings(armature).constraints
     for index in reversed(range(start, len(items))):
-        ends = [ob for ob in (items[index].target, items[index].pole_target) if ob != armature]
+        ends = _new_ends(armature, [index])
         editing.remove(armature, index)
-        for ob in filter(None, ends):
+        for ob in ends:
             bpy.data.objects.remove(ob)
 
 

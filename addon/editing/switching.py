@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import nullcontext
 from typing import Any, Final, NamedTuple, cast
@@ -27,6 +28,7 @@ from ..body.rigify import (
     switched_below,
     use_fk,
 )
+from ..settings.properties import settings
 from .animated_frames import animated_frames
 from .playing import go_to, returning, updated
 
@@ -85,12 +87,56 @@ def limbs_to_fk(
 
 
 def restore_switch(armature: bpy.types.Object, state: SwitchState) -> None:
-    """Undo `limbs_to_fk` for a limb, except for keys."""
+    """Undo `limbs_to_fk` for a limb, except for keys. Bones that no longer exist are skipped."""
     bones: Any = pose_bones(armature)
+    if state.switch not in bones:
+        return
     bones[state.switch][SWITCH] = state.value
     for name, matrix in state.poses.items():
-        bones[name].matrix_basis = matrix
+        if name in bones:
+            bones[name].matrix_basis = matrix
     armature.update_tag()
+
+
+def remember_switches(armature: bpy.types.Object, states: Sequence[SwitchState]) -> None:
+    """Store the states of limbs that get IK, for `restore_unposed`."""
+    fabrik = settings(armature)
+    fabrik.switches = text_of([*states_in(fabrik.switches), *states])
+
+
+def restore_unposed(armature: bpy.types.Object) -> None:
+    """Restore the limbs that were switched for IK, once no constraint poses them."""
+    fabrik = settings(armature)
+    if not fabrik.switches:
+        return
+    posed = {item.bone for item in fabrik.constraints}
+    limbs = [limb for _, limb in body_of(armature).limbs]
+    used = {limb.switch for limb in limbs if not posed.isdisjoint((*limb.bones, limb.hand))}
+    states = states_in(fabrik.switches)
+    for state in states:
+        if state.switch not in used:
+            restore_switch(armature, state)
+    fabrik.switches = text_of([state for state in states if state.switch in used])
+
+
+def text_of(states: Iterable[SwitchState]) -> str:
+    """Return states as text, one a line: value and switch, then the poses of controls."""
+    return "\n".join(
+        f"{state.value!r} {state.switch}\t"
+        + json.dumps({name: [[*row] for row in matrix] for name, matrix in state.poses.items()})
+        for state in states
+    )
+
+
+def states_in(text: str) -> list[SwitchState]:
+    """Return the states that `text_of` has written. Earlier versions wrote no poses."""
+    states: list[SwitchState] = []
+    for line in filter(None, text.split("\n")):
+        start, _, rows = line.partition("\t")
+        value, _, switch = start.partition(" ")
+        poses = {name: Matrix(matrix) for name, matrix in json.loads(rows or "{}").items()}
+        states.append(SwitchState(switch, float(value), poses))
+    return states
 
 
 def _is_to_switch(armature: bpy.types.Object, limb: Limb) -> bool:

@@ -15,6 +15,7 @@ from ..settings.properties import is_control, settings
 from . import constraints as editing
 from .controls import remove_bones, remove_empty_action
 from .ends import added_end
+from .switching import restore_unposed
 from .transaction import at_the_end
 from .uses import Control, used_ones
 
@@ -40,6 +41,7 @@ def remove_constraints(places: Iterable[tuple[bpy.types.Object, int]], keep_cont
     for armature in armatures:
         for forget in AFTER_REMOVAL:
             forget(armature)
+        restore_unposed(armature)
     if not keep_controls:
         remove_unused(controls)
 

@@ -608,5 +608,20 @@ def unregister() -> None:
         if bpy.app.timers.is_registered(timer):
             bpy.app.timers.unregister(timer)
     remove(*HANDLERS)
-    part(Runs).overwritten.restore(has_new_bones=True)
+    runs = part(Runs)
+    runs.overwritten.restore(has_new_bones=True)
+    _show_fk()
     on_invalidate.notify()
+
+
+def _show_fk() -> None:
+    """Evaluate all armatures once more, as they show what was solved."""
+    plan = part(Planner).plan
+    with suppress(ReferenceError):  # Something was removed since the last update.
+        for rig in plan.rigs.values() if plan is not None else ():
+            rig.object.update_tag()
+    manager = bpy.context.window_manager
+    layers = {window.view_layer for window in manager.windows} if manager else set()
+    for layer in layers | {bpy.context.view_layer}:
+        if layer is not None:
+            layer.update()

@@ -382,6 +382,12 @@ class FabrikSettings(bpy.types.PropertyGroup):
         options={"HIDDEN"},
         override=OVERRIDABLE,
     )
+    switches: str = defined(
+        "Switches",
+        "FK switches before limbs got IK, one a line",
+        options={"HIDDEN"},
+        override=OVERRIDABLE,
+    )
     is_shown_in_front: bool = defined(
         "Shown in Front",
         "In Front was enabled for control bones, and is disabled with the last of them",

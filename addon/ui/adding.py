@@ -14,6 +14,7 @@ from ..blender.messages import COMMA, CONTEXT, joined, msg
 from ..blender.relations import deformers, moves_with
 from ..editing import constraints as editing
 from ..editing.bending import native_limits_notes
+from ..editing.control_parents import Parent
 from ..editing.controls import refuse_uneditable, uneditable_problem, use_bones
 from ..editing.lifting import set_down
 from ..settings.definitions import defined
@@ -73,7 +74,8 @@ def selection_of(context: bpy.types.Context, others: str, active: str) -> Select
     targets: list[Target] = [(b.id_data, b.name) for b in bones if b.id_data != armature]
     tips = _tips(bones_of_tip, others)
     targets = [(armature, bone.name) for bone in bones_of_tip if bone not in tips] + targets
-    target = _only(targets or _selected_objects(context, armature), active)
+    objects: list[Target] = [(ob, "") for ob in selected_objects(context, armature)]
+    target = _only(targets or objects, active)
     above = {parent.name for bone in tips for parent in bone.parent_recursive}
     return Selection(armature, [b.name for b in tips if b.name not in above], *target)
 
@@ -87,13 +89,15 @@ def _tips(bones: list[Any], others: str) -> list[Any]:
     return [bone for bone in bones if not _is_control(bone)] or bones
 
 
-def _selected_objects(context: bpy.types.Context, armature: bpy.types.Object) -> list[Target]:
+def selected_objects(
+    context: bpy.types.Context, armature: bpy.types.Object
+) -> list[bpy.types.Object]:
     """Return the selected objects that can be a target of an armature."""
     objects = [ob for ob in context.selected_objects if ob.mode != "POSE"]
     objects = [ob for ob in objects if armature not in deformers(ob)]
     if len(objects) > 1:
         objects = [ob for ob in objects if not moves_with(ob, {session_uid(armature)})]
-    return [(ob, "") for ob in objects]
+    return objects
 
 
 def _is_control(bone: Any) -> bool:
@@ -130,7 +134,43 @@ def tip_refusal(context: bpy.types.Context, active: str = TIP) -> str:
     return ""
 
 
-class MakingControls(Working):
+class Parenting:
+    """An operator that adds control bones with a choice of their parent."""
+
+    parent: str = defined(
+        "Parent",
+        "Parent of new control bones, which moves them as well",
+        items=(
+            (
+                "ROOT",
+                "Root",
+                "Root bone above the body. Without one, only the armature object moves them",
+            ),
+            ("WORLD", "World", "No bone: only the armature object moves them"),
+            ("HIPS", "Hips", "Hips of the body"),
+            ("CHEST", "Chest", "Bone of the spine that carries the arms"),
+            ("HEAD", "Head", "Head of the body"),
+            ("BONE", "Bone", "The bone chosen below"),
+        ),
+        default="ROOT",
+        options={"SKIP_SAVE"},
+    )
+    parent_bone: str = defined(
+        "Parent Bone", "Parent of new control bones, if Parent is Bone", options={"SKIP_SAVE"}
+    )
+
+    def chosen_parent(self) -> Parent:
+        """Return the choice."""
+        return Parent(self.parent, self.parent_bone)
+
+    def draw_parent(self, layout: Any, armature: bpy.types.Object) -> None:
+        """Draw the choice."""
+        layout.prop(self, "parent")
+        if self.parent == "BONE":
+            layout.prop_search(self, "parent_bone", armature.pose, "bones")
+
+
+class MakingControls(Parenting, Working):
     """An operator that adds targets or poles: control bones when called from the interface.
 
     Attributes:
@@ -190,7 +230,7 @@ class MakingControls(Working):
         """
         empties = [ob for ob in bpy.data.objects if ob.session_uid not in old_uids]
         if empties and self.controls == "BONE":
-            names = use_bones(armature, indices, armature, self.word, empties)
+            names = use_bones(armature, indices, armature, self.word, empties, self.chosen_parent())
             select_alone(bpy.context, [(armature, name) for name in names])
         elif empties:
             set_down(armature, indices, [(ob, "") for ob in empties])
@@ -260,9 +300,9 @@ class AddMotionOperator(Working):
             chosen = self.completed(chosen)
             for tip in chosen.tips:
                 self.add(chosen, tip)
-        indices = range(start, len(settings(armature).constraints))
+            indices = range(start, len(settings(armature).constraints))
+            self.make_controls(armature, indices, old_uids)
         settings(armature).active_index = start
-        self.make_controls(armature, indices, old_uids)
         items: list[Any] = [settings(armature).constraints[index] for index in indices]
         return joined(". ", [self._done(items), *native_limits_notes(armature, items)])
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from itertools import pairwise
 from math import cos, pi, sin
@@ -23,7 +23,10 @@ MARGIN = 12
 """Margin of text in a corner, in pixels at a resolution scale of 1."""
 
 
-DRAGS = ("TRANSFORM_OT_", "FABRIK_OT_drag")
+MOVES = ("TRANSFORM_OT_",)
+"""Prefixes of the names of Blender's own operators that move something with the mouse."""
+
+DRAGS = (*MOVES, "FABRIK_OT_drag")
 """Prefixes of the names of operators that move something with the mouse."""
 
 
@@ -173,11 +176,22 @@ def in_region(context: bpy.types.Context, point_world: Vec) -> tuple[float, floa
     return None if pixel is None else (pixel.x, pixel.y)
 
 
-def is_dragging() -> bool:
-    """Return whether the user is moving something with the mouse, in any window."""
+BESIDE: list[Callable[[bpy.types.Context], list[tuple[Any, str]]]] = []
+"""Functions of features that return notes on what is dragged, each with its position in the world.
+
+They explain why it doesn't move.
+"""
+
+
+def is_dragging(names: tuple[str, ...] = DRAGS) -> bool:
+    """Return whether the user is moving something with the mouse, in any window.
+
+    Args:
+        names: Prefixes of the names of the operators that count.
+    """
     windows = cast(bpy.types.WindowManager, bpy.context.window_manager).windows
     return any(
-        operator is not None and operator.bl_idname.startswith(DRAGS)
+        operator is not None and operator.bl_idname.startswith(names)
         for window in windows
         for operator in cast(Any, window).modal_operators
     )

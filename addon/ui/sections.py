@@ -57,6 +57,7 @@ class Section(NamedTuple):
         is_closed: Whether it is closed by default.
         switch: Path of the property that enables it, from the constraint. It is a checkbox in the
             header, so a closed section shows whether it is enabled.
+        suits: Whether the section is shown for a constraint.
     """
 
     order: int
@@ -65,6 +66,7 @@ class Section(NamedTuple):
     is_for: Callable[[str], bool]
     is_closed: bool = False
     switch: str = ""
+    suits: Callable[[FabrikConstraint], bool] = bool
 
 
 Note = Callable[[Layout, bpy.types.Object], None]
@@ -103,7 +105,9 @@ def draw_sections(layout: Layout, armature: bpy.types.Object, item: FabrikConstr
 
 
 def _sections_of(item: FabrikConstraint) -> list[Section]:
-    applicable = [section for section in SECTIONS if section.is_for(item.solver)]
+    applicable = [
+        section for section in SECTIONS if section.is_for(item.solver) and section.suits(item)
+    ]
     return sorted(applicable, key=lambda section: section.order)
 
 

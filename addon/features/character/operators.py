@@ -8,8 +8,11 @@ import bpy
 
 from ...blender.errors import ProblemError
 from ...blender.messages import CONTEXT, counted, enumerated, joined, msg, recalled, store
+from ...body.chains import common_name
+from ...editing.controls import uneditable_problem
 from ...editing.unused import AFTER_REMOVAL
 from ...settings.definitions import defined
+from ...ui.adding import Parenting
 from ...ui.bending import evidence_of, told
 from ...ui.layout import REDO, Layout, SidebarPanel, draw_sentence
 from ...ui.refusing import (
@@ -33,8 +36,8 @@ HOW_TO = msg("Recognize the parts of the character, correct them, then set it up
 KIND_ICONS = {"ARM": "VIEW_PAN", "LEG": "MOD_DYNAMICPAINT", "SPINE": "BONE_DATA", "HEAD": "USER"}
 
 CONTROL_ITEMS = (
-    ("EMPTY", "Empties", "Add Empties as targets and poles", 0),
     ("BONE", "Control Bones", "Add bones to the armature as targets and poles", 1),
+    ("EMPTY", "Empties", "Add Empties as targets and poles", 0),
     ("ARMATURE", "New Armature", "Add targets and poles as bones of a new armature", 2),
 )
 
@@ -108,7 +111,7 @@ class FABRIK_OT_character_recognize(CharacterOperator, bpy.types.Operator):
         draw_sentence(self.layout, context, self.told, REDO)
 
 
-class FABRIK_OT_character_set_up(CharacterOperator, Asking, bpy.types.Operator):
+class FABRIK_OT_character_set_up(CharacterOperator, Parenting, Asking, bpy.types.Operator):
     """Set up a character in one step."""
 
     bl_idname = "fabrik.character_set_up"
@@ -119,7 +122,9 @@ class FABRIK_OT_character_set_up(CharacterOperator, Asking, bpy.types.Operator):
     )
     asks = (*CharacterOperator.asks, _set_up_refusal)
 
-    controls: str = defined("Controls", "Type of targets and poles", items=CONTROL_ITEMS)
+    controls: str = defined(
+        "Controls", "Type of targets and poles", items=CONTROL_ITEMS, default="BONE"
+    )
     poles: bool = defined("Poles", "Add pole targets to arms and legs", default=True)
     hinges: bool = defined(
         "Hinges",
@@ -136,12 +141,15 @@ class FABRIK_OT_character_set_up(CharacterOperator, Asking, bpy.types.Operator):
         """Recognize the parts if none are listed, and set up."""
         armature = active_armature(context)
         character = character_settings(armature)
+        self._prefer_empties(armature)
         is_new = not character.parts
         missing = ""
         if is_new:
             parts, missing, _ = recognize_parts(armature, _meant_bone(context))
             fill(character, parts)
-        options = Options(self.controls, self.poles, self.hinges, self.animation)
+        options = Options(
+            self.controls, self.poles, self.hinges, self.animation, self.chosen_parent()
+        )
         try:
             result = set_up(armature, options)
         except ProblemError:
@@ -162,9 +170,16 @@ class FABRIK_OT_character_set_up(CharacterOperator, Asking, bpy.types.Operator):
         said = [result.problem, _moved(context, result), *result.notes, missing]
         return joined(". ", [text, *filter(None, said)])
 
+    def _prefer_empties(self, armature: bpy.types.Object) -> None:
+        """Use Empties by default where no bones can be added."""
+        if not self.properties.is_property_set("controls") and uneditable_problem(armature):
+            self.controls = "EMPTY"
+
     def draw_options(self, layout: Layout) -> None:
         """Draw the options."""
         layout.prop(self, "controls")
+        if self.controls == "BONE":
+            self.draw_parent(layout, active_armature(bpy.context))
         column = layout.column(heading="Add", heading_ctxt=CONTEXT)
         column.prop(self, "poles")
         column.prop(self, "hinges")
@@ -276,7 +291,7 @@ class FABRIK_UL_character_parts(bpy.types.UIList):
         """Draw one row: kind, bone, and whether it is used."""
         row = layout.row(align=True)
         row.active = item.use
-        row.label(text=item.bone, translate=False, icon=KIND_ICONS[item.kind])
+        row.label(text=common_name(item.bone), translate=False, icon=KIND_ICONS[item.kind])
         layout.prop(item, "use", text="")
 
 
@@ -312,6 +327,8 @@ class FABRIK_PT_character(SidebarPanel, bpy.types.Panel):
             draw_sentence(layout, context, HOW_TO)
         buttons = layout.column(align=True)
         buttons.operator("fabrik.character_set_up")
+        if not is_editable:
+            buttons.operator("fabrik.ground_add")
         buttons.operator("fabrik.character_remove", text="Remove")
 
 

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Collection, Sequence
 from typing import NamedTuple
 
 import bpy
-from mathutils import Matrix
 
 from fabrik_solver.motion.anatomy import part_of, words_of
 
@@ -17,7 +15,13 @@ from ...blender.messages import joined, msg
 from ...body.body import Body, Limb
 from ...body.lacking import missing_parts, stiff_limbs
 from ...body.looking import body_of, figure_among, figures
-from ...editing.switching import SwitchState, limbs_to_fk, restore_switch
+from ...editing.switching import (
+    SwitchState,
+    limbs_to_fk,
+    restore_switch,
+    states_in,
+    text_of,
+)
 from .settings import FabrikCharacter, FabrikPart, add_part, character_settings
 
 LIMBS = ("ARM", "LEG")
@@ -170,24 +174,13 @@ def switch_to_fk(armature: bpy.types.Object, ends: Collection[str]) -> list[Swit
     body = body_of(armature)
     limbs = [limb for _, limb in body.limbs if limb.switch and body.part_of(limb)[0] in ends]
     states = limbs_to_fk(armature, limbs, keeps_animation=True)
-    character_settings(armature).switches = "\n".join(map(_line, states))
+    character_settings(armature).switches = text_of(states)
     return states
-
-
-def _line(state: SwitchState) -> str:
-    """Return a state as text: value and switch, then controls with the rows of their poses."""
-    poses = {name: [[*row] for row in matrix] for name, matrix in state.poses.items()}
-    return f"{state.value!r} {state.switch}\t{json.dumps(poses)}"
 
 
 def restore_switches(armature: bpy.types.Object) -> None:
     """Restore the FK switches from before `switch_to_fk`, and the poses of controls."""
-    character, bones = character_settings(armature), pose_bones(armature)
-    for line in filter(None, character.switches.split("\n")):
-        text, _, rows = line.partition("\t")  # Files of earlier versions have no poses.
-        value, _, switch = text.partition(" ")
-        if switch in bones:
-            poses = {name: Matrix(matrix) for name, matrix in json.loads(rows or "{}").items()}
-            present = {name: matrix for name, matrix in poses.items() if name in bones}
-            restore_switch(armature, SwitchState(switch, float(value), present))
+    character = character_settings(armature)
+    for state in states_in(character.switches):
+        restore_switch(armature, state)
     character.switches = ""

@@ -19,6 +19,7 @@ from ...blender.skeleton import Point, skeleton_of, vector
 from ...body.looking import body_of
 from ...editing.animated_frames import animated_frames, is_transform
 from ...editing.bending import native_limits_notes
+from ...editing.control_parents import ROOT, Parent
 from ...editing.controls import new_armature, refuse_uneditable, use_bones
 from ...editing.limb_adding import shown_pose
 from ...editing.playing import staged
@@ -48,12 +49,14 @@ class Options(NamedTuple):
         poles: Whether arms and legs get pole targets.
         hinges: Whether elbows and knees get limits, if they are not animated.
         animation: Whether the controls are keyed to keep the animation.
+        parent: What control bones are parented to.
     """
 
-    controls: str = "EMPTY"
+    controls: str = "BONE"
     poles: bool = True
     hinges: bool = True
     animation: bool = True
+    parent: Parent = ROOT
 
 
 class SetUpResult(NamedTuple):
@@ -147,10 +150,10 @@ def _build(
         if options.poles:
             add_pole(armature, part)
     if options.controls == "BONE":
-        _use_bones(armature, parts, armature)
+        _use_bones(armature, parts, armature, options.parent)
     elif options.controls == "ARMATURE":
         controls = character_settings(armature).controls = new_armature(armature)
-        _use_bones(armature, parts, controls)
+        _use_bones(armature, parts, controls, options.parent)
     items = [settings(armature).constraints[cast(int, index_of(armature, part))] for part in parts]
     notes += native_limits_notes(armature, items)
     snapped = _snap(armature, parts, span)
@@ -180,11 +183,14 @@ def _points(shown: bpy.types.Object, names: Sequence[str]) -> list[float]:
 
 
 def _use_bones(
-    armature: bpy.types.Object, parts: Sequence[FabrikPart], holder: bpy.types.Object
+    armature: bpy.types.Object,
+    parts: Sequence[FabrikPart],
+    holder: bpy.types.Object,
+    parent: Parent,
 ) -> None:
     """Replace the Empties that are targets and poles by bones of an armature."""
     indices = [cast(int, index_of(armature, part)) for part in parts]
-    use_bones(armature, indices, holder)
+    use_bones(armature, indices, holder, parent=parent)
     for part, index in zip(parts, indices, strict=True):
         item = settings(armature).constraints[index]
         if item.subtarget != part.bone:  # Otherwise it is an end of the limb.

@@ -2,8 +2,8 @@
 
 from ...plan.registry import Feature
 from ...ui.following import follow
-from . import draw, limb, operators, panels, presets
+from . import controls, draw, limb, operators, panels, presets, sentences
 
 FEATURE = Feature(on_update=follow)
 
-PARTS = (operators, limb, draw, presets, panels)
+PARTS = (operators, controls, limb, draw, presets, panels, sentences)

@@ -7,13 +7,13 @@ from typing import cast
 import bpy
 
 from ...blender.errors import listed
-from ...blender.messages import CONTEXT, Message, counted, label, msg, shown
+from ...blender.messages import Message, counted, label, msg, shown
 from ...blender.refusals import rest_problem
 from ...editing.constraints import active_constraint
 from ...plan.registry import kind_of
 from ...settings.properties import FabrikConstraint, settings
 from ...settings.shot_keys import lost
-from ...ui.layout import Layout, active_column, draw_bone_of, draw_if, draw_sentence
+from ...ui.layout import Layout, active_column, draw_bone_of, draw_sentence
 from ...ui.refusing import active_armature
 from ...ui.registering import registering
 from ...ui.sections import (
@@ -178,11 +178,12 @@ def _draw_advanced(layout: Layout, _armature: bpy.types.Object, item: FabrikCons
     layout.prop(item, "softness")
     layout.prop(item, "chain_bias")
     # Two Bone and poles always swing the whole chain first.
-    is_free = not is_exact(item.solver) and item.pole_target is None
-    draw_if(is_free, layout, item, "swing")
+    if not is_exact(item.solver) and item.pole_target is None:
+        layout.prop(item, "swing")
     root = layout.column(heading="Move Root")
     root.prop(item, "use_free_root", text="")
-    draw_if(item.use_free_root, root, item, "root_weight")
+    if item.use_free_root:
+        root.prop(item, "root_weight")
 
 
 def _draw_offset(layout: Layout, _armature: bpy.types.Object, item: FabrikConstraint) -> None:
@@ -193,7 +194,7 @@ def _draw_offset(layout: Layout, _armature: bpy.types.Object, item: FabrikConstr
 
 
 def _draw_rotation(layout: Layout, _armature: bpy.types.Object, item: FabrikConstraint) -> None:
-    layout.prop(item, "rotation_weight", text="Weight", text_ctxt=CONTEXT)
+    layout.prop(item, "rotation_weight")
     layout.prop(item, "twist_spread")
 
 
@@ -211,11 +212,12 @@ def _draw_pole(layout: Layout, _armature: bpy.types.Object, item: FabrikConstrai
 
 def _draw_solver(layout: Layout, _armature: bpy.types.Object, item: FabrikConstraint) -> None:
     layout.prop(item, "solver")
-    column = active_column(layout, not is_exact(item.solver))
+    if is_exact(item.solver):
+        return
     if reaches(item.solver):
-        column.prop(item, "iterations")
+        layout.prop(item, "iterations")
     if has_target(item.solver):
-        column.prop(item, "tolerance")
+        layout.prop(item, "tolerance")
 
 
 def state_name(item: FabrikConstraint) -> Message:

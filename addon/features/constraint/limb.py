@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Any
+from collections.abc import Iterable, Sequence
+from typing import Any, cast
 
 import bpy
 
-from ...blender.errors import ChoiceError, listed
+from ...blender.errors import ChoiceError, ProblemError, listed
 from ...blender.messages import CONTEXT, joined, msg, store
-from ...blender.refusals import joints_problem, rest_problem
+from ...blender.refusals import joints_problem, linked_problem, rest_problem
 from ...blender.skeleton import skeleton_of
 from ...body.body import Limb
 from ...body.clicked import find_limbs, other_limb
@@ -18,18 +18,19 @@ from ...editing.limb_adding import LimbOptions, add_limbs, is_driven
 from ...plan import planner
 from ...settings.definitions import defined
 from ...settings.properties import settings
-from ...ui.adding import tip_refusal
+from ...ui.adding import Parenting, selected_objects, tip_refusal
 from ...ui.bending import evidence_of, told
 from ...ui.layout import REDO, draw_sentence
 from ...ui.refusing import Asking
 from ...ui.registering import registering
-from ...ui.selecting import select_alone
+from ...ui.selecting import Handle, select_alone
 
 
 def _added(items: Sequence[Any]) -> str:
     """Return the report of new constraints, with the names that an animator uses."""
     tips = listed([item.name for item in items])
-    targets = listed([item.subtarget or item.target.name for item in items])
+    ends = [item.subtarget or item.target.name for item in items]
+    targets = listed([*dict.fromkeys(ends)])
     return msg("Added IK to {tips}: move {targets}", tips=tips, targets=targets)
 
 
@@ -44,7 +45,7 @@ def _pose_refusal(context: bpy.types.Context) -> str:
     return rest_problem(bone.id_data)
 
 
-class FABRIK_OT_limb_add(Asking, bpy.types.Operator):
+class FABRIK_OT_limb_add(Parenting, Asking, bpy.types.Operator):
     """Add IK to the limbs of the selected bones in a single step."""
 
     bl_idname = "fabrik.limb_add"
@@ -71,6 +72,12 @@ class FABRIK_OT_limb_add(Asking, bpy.types.Operator):
     )
     use_both_sides: bool = defined(
         "Both Sides", "Also add IK to the limb on the other side", default=False
+    )
+    use_selected: bool = defined(
+        "To Selected Object",
+        "Use the selected object as the target, if there is only one besides the armature",
+        default=True,
+        options={"SKIP_SAVE"},
     )
     use_pole: bool = defined(
         "Pole", ("Add a pole target that controls the bend direction"), default=True
@@ -123,20 +130,48 @@ class FABRIK_OT_limb_add(Asking, bpy.types.Operator):
     )
 
     def work(self, context: bpy.types.Context) -> str:
-        """Add IK to the limbs of the selected bones."""
+        """Add IK to the limbs of the selected bones, of the active bone's armature first."""
         active: Any = context.active_pose_bone
-        armature: bpy.types.Object = active.id_data
         selected: Any = [active, *(context.selected_pose_bones or ())]
-        names = [bone.name for bone in selected if bone.id_data == armature]
         planner.discard_if_outdated()  # Bones may have been renamed.
-        limb_ends = find_limbs(armature, names, self.use_finger)
-        first_limb, is_hand = limb_ends[0]
         self._forget_other()
-        self._set_defaults(armature, first_limb, is_hand)
-        limbs = [*dict.fromkeys(limb for limb, _ in limb_ends)]
-        if self.chain_count not in (0, len(first_limb.bones)):
-            resized = [_with_length(armature, limb, self.chain_count) for limb in limbs]
-            limbs = [*dict.fromkeys(resized)]
+        target = self._target(context, active.id_data)
+        # The defaults are those of the active limb; the others may differ.
+        names = _names_in(active.id_data, selected)
+        limb, is_hand = find_limbs(active.id_data, names, self.use_finger)[0]
+        self._set_defaults(active.id_data, limb, is_hand and target is None)
+        count = self.chain_count if self.chain_count != len(limb.bones) else 0
+        reports: list[str] = []
+        controls: list[Handle] = []
+        for armature in dict.fromkeys(bone.id_data for bone in selected):
+            _refuse(armature)
+            names = _names_in(armature, selected)
+            reports += self._add(armature, names, target, count)
+            controls += _new_bones(armature)
+        if controls:
+            select_alone(context, controls)
+        store(self.told)
+        return joined(". ", reports)
+
+    def _target(
+        self, context: bpy.types.Context, armature: bpy.types.Object
+    ) -> bpy.types.Object | None:
+        """Return the selected object, if it is to be the target."""
+        objects = selected_objects(context, armature) if self.use_selected else []
+        return objects[0] if len(objects) == 1 else None
+
+    def _add(
+        self,
+        armature: bpy.types.Object,
+        names: list[str],
+        target: bpy.types.Object | None,
+        count: int,
+    ) -> list[str]:
+        """Add IK to the limbs of an armature's bones, and return the report."""
+        limbs = [limb for limb, _ in find_limbs(armature, names, self.use_finger)]
+        if count:
+            limbs = [_with_length(armature, limb, count) for limb in limbs]
+        limbs = [*dict.fromkeys(limbs)]
         notes = self._add_other_sides(armature, limbs) if self.use_both_sides else []
         is_limitable = self.use_hinges and not joints_problem(armature)
         options = LimbOptions(
@@ -145,17 +180,16 @@ class FABRIK_OT_limb_add(Asking, bpy.types.Operator):
             self.use_pole,
             is_limitable,
             self.bend == "FLIPPED",
+            self.chosen_parent(),
+            target,
         )
         lower = [name for limb in limbs for name in limb.bones[1:] if not is_driven(armature, name)]
         evidence = evidence_of(armature, lower)
         indices, warnings = add_limbs(armature, limbs, options)
         self.told = joined(". ", [*filter(None, [told(evidence, options.flip)]), *warnings])
-        store(self.told)
+        items: Any = settings(armature).constraints
         settings(armature).active_index = indices[0]
-        items: Any = [settings(armature).constraints[i] for i in indices]
-        if options.bones:
-            select_alone(context, [(armature, item.subtarget) for item in items])
-        return joined(". ", [_added(items), *notes, *warnings])
+        return [_added([items[i] for i in indices]), *notes, *warnings]
 
     def _set_defaults(self, armature: bpy.types.Object, limb: Limb, is_hand: bool) -> None:
         """Set the options that weren't chosen to what suits a limb."""
@@ -188,15 +222,39 @@ class FABRIK_OT_limb_add(Asking, bpy.types.Operator):
     def draw_options(self, layout: Any) -> None:
         """Draw the options."""
         layout.prop(self, "controls")
+        if self.controls == "BONE":
+            self.draw_parent(layout, cast(bpy.types.Object, bpy.context.object))
         layout.prop(self, "chain_count")
         column = layout.column(heading="Add", heading_ctxt=CONTEXT)
         for name in ("use_both_sides", "use_pole", "use_hinges"):
             column.prop(self, name)
+        layout.prop(self, "use_selected")
         layout.prop(self, "bend")
         layout.prop(self, "use_rotation")
         layout.prop(self, "use_finger")
         if self.told:
             draw_sentence(layout, bpy.context, self.told, REDO)
+
+
+def _names_in(armature: bpy.types.Object, bones: Iterable[Any]) -> list[str]:
+    """Return the names of the pose bones of an armature."""
+    return [bone.name for bone in bones if bone.id_data == armature]
+
+
+def _refuse(armature: bpy.types.Object) -> None:
+    """Refuse an armature that can't be posed.
+
+    Raises:
+        ProblemError: With the reason.
+    """
+    if problem := linked_problem(armature) or rest_problem(armature):
+        raise ProblemError(problem)
+
+
+def _new_bones(armature: bpy.types.Object) -> list[Handle]:
+    """Return the bones that the active constraint, the first new one, and later ones reach for."""
+    items: Any = settings(armature).constraints[settings(armature).active_index :]
+    return [(item.target, item.subtarget) for item in items if item.subtarget]
 
 
 def _with_length(armature: bpy.types.Object, limb: Limb, count: int) -> Limb:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any, cast
+
 import bpy
 
 from fabrik_solver.core.bend import NEAR_AXIS
@@ -12,12 +14,15 @@ from ...blender.errors import listed
 from ...blender.messages import Message, msg
 from ...blender.moving import place_of
 from ...blender.refusals import linked_problem, rest_problem
-from ...blender.skeleton import vector
+from ...blender.skeleton import skeleton_of, vector
 from ...editing.constraints import is_on
 from ...plan.chain_plan import ChainPlan
 from ...plan.planner import chains_in, known, partners
 from ...settings.properties import FabrikConstraint, settings
 from ...ui.following import controls_of, hangs_on
+from ...ui.paint import BESIDE, MOVES, is_dragging
+from ...ui.registering import registering
+from ...ui.sections import reaches
 
 ON_AXIS = msg("The pole is on the line from root to target and has little effect: move it aside")
 
@@ -102,6 +107,47 @@ def _is_control(armature: bpy.types.Object, chain: ChainPlan, bone: str) -> bool
     return (armature, bone) in controls_of(chain)
 
 
+def notes_of(context: bpy.types.Context) -> list[tuple[Any, str]]:
+    """Return notes on selected bones that a constraint poses, which name the control to move.
+
+    Each has its position in world space.
+    """
+    plan, layer = known(), cast(bpy.types.ViewLayer, context.view_layer)
+    if plan is None or layer.depsgraph is None:
+        return []
+    notes: list[tuple[Any, str]] = []
+    for bone in context.selected_pose_bones or ():
+        armature = cast(bpy.types.Object, bone.id_data)
+        for control in _controls_of(armature, bone.name):
+            posed = armature.evaluated_get(layer.depsgraph)
+            position = posed.matrix_world @ pose_bones(posed)[bone.name].head
+            note = msg(
+                "“{bone}” is posed by IK: move its control “{control}”",
+                bone=bone.name,
+                control=control,
+            )
+            notes.append((position, note))
+    return notes
+
+
+def _controls_of(armature: bpy.types.Object, bone: str) -> list[str]:
+    """Return the target of the constraint that poses a bone alone, if the bone isn't a control."""
+    index = skeleton_of(armature).index.get(bone, -1)
+    chains = [chain for chain in chains_in(armature) if index in (*chain.bones, chain.tip_bone)]
+    items = [settings(armature).constraints[c.item] for c in chains if _poses_alone(c, index)]
+    ends = [(item.target, item.subtarget) for item in items]
+    names = [name or ob.name for ob, name in ends if ob and (ob, name) != (armature, bone)]
+    return names[:1]
+
+
+def _poses_alone(chain: ChainPlan, bone: int) -> bool:
+    """Return whether a chain that reaches for a target poses a bone, whatever its FK pose is."""
+    item = settings(chain.rig.object).constraints[chain.item]
+    if not reaches(item.solver) or not is_on(chain) or item.influence < 1.0:
+        return False
+    return bone != chain.tip_bone or item.use_rotation
+
+
 def posed_by(armature: bpy.types.Object, bone: str) -> str:
     """Return a sentence on the constraints that pose a bone; empty without any."""
     if known() is None:
@@ -115,3 +161,11 @@ def posed_by(armature: bpy.types.Object, bone: str) -> str:
         bone=bone,
         names=listed(names),
     )
+
+
+def _notes_while_moving(context: bpy.types.Context) -> list[tuple[Any, str]]:
+    """Return the notes for Blender's own Move and Rotate: the Drag tool moves the control."""
+    return notes_of(context) if is_dragging(MOVES) else []
+
+
+register, unregister = registering((), (BESIDE, _notes_while_moving))

@@ -138,9 +138,8 @@ def _draw(layout: Layout, armature: bpy.types.Object, item: FabrikConstraint) ->
             "fabrik.switch", text=text, translate=False, depress=states == {is_ik}
         )
         button.to, button.which = to, which
-    snap = column.row(align=True)
-    for name in ("fabrik.snap_to_fk", "fabrik.snap_to_ik"):
-        snap.operator(name).which = which
+    # The pose that isn't shown is the one to match; the menu has both.
+    column.operator("fabrik.snap_to_ik" if True in states else "fabrik.snap_to_fk").which = which
 
 
 register, unregister = registering((FABRIK_OT_switch,), (SECTIONS, Section(1, "", _draw, reaches)))

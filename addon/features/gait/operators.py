@@ -141,7 +141,7 @@ class FABRIK_OT_gait_add(Simulating, MakingControls, bpy.types.Operator):
         items: list[Any] = [settings(armature).constraints[index] for index in indices]
         if items and body and self.controls == "BONE":
             only = [item.target for item in items]
-            use_bones(armature, indices, armature, self.word, only)
+            use_bones(armature, indices, armature, self.word, only, self.chosen_parent(), [body])
         legs = that_pose(armature, [active])
         if is_posing and body and not legs:
             select_alone(context, [(armature, body)])

@@ -289,7 +289,9 @@ def resolve_ground(chain: ChainPlan, item: FabrikConstraint) -> None:
         return
     check_choices(given)
     find_foot(chain)
-    source = cast(Source, given.source)
+    # The scene, until an object is chosen. One that was chosen and removed is missed.
+    is_chosen = given.source != "OBJECT" or given.is_property_set("object")
+    source = cast(Source, given.source if is_chosen else "SCENE")
     ground = ground_of(
         source, given.object, given.collection, chain.rig.object, ends_of(chain.rig.object)
     )

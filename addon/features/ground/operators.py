@@ -7,13 +7,24 @@ from typing import TYPE_CHECKING, cast
 
 import bpy
 
+from fabrik_solver.motion.anatomy import ARM_PARTS, part_of, words_of
+
+from ...blender.errors import ProblemError, listed
 from ...blender.messages import CONTEXT, counted, msg, shown
 from ...blender.refusals import linked_problem
+from ...body.looking import body_of
 from ...plan import planner
 from ...settings.definitions import defined
 from ...settings.properties import FabrikConstraint, settings
+from ...ui.choosing import selected_in
 from ...ui.layout import Layout
-from ...ui.refusing import Refusing, active_armature, armature_refusal, rest_refusal
+from ...ui.refusing import (
+    Refusing,
+    Working,
+    active_armature,
+    armature_refusal,
+    rest_refusal,
+)
 from ...ui.registering import registering
 from ...ui.reporting import say
 from ...ui.sections import SECTIONS, Section, reaches
@@ -32,6 +43,11 @@ if TYPE_CHECKING:
     from ..bake.goal_keys import TargetBakeResult
 
 
+def _may_stand(item: FabrikConstraint) -> bool:
+    """Return whether a tip is on the ground, or isn't a hand by its name."""
+    return part_of(words_of(item.bone)) not in ARM_PARTS or ground_settings(item).use
+
+
 def _draw(layout: Layout, armature: bpy.types.Object, item: FabrikConstraint) -> None:
     """Draw how the tip of a chain stands on the ground."""
     given = ground_settings(item)
@@ -41,8 +57,6 @@ def _draw(layout: Layout, armature: bpy.types.Object, item: FabrikConstraint) ->
         rest.prop(given, given.source.lower())
     rest.prop(given, "axis", text="Down", text_ctxt=CONTEXT)
     rest.prop(given, "use_local_axis", text="Local")
-    _draw_all(rest.column(align=True), given, "ray_above", "ray_below")
-    _draw_floor(rest.column(align=True), armature, given, item)
     _draw_all(rest.column(), given, "offset", "blend", "lift_only")
     turn = rest.column()
     turn.active = item.use_rotation
@@ -50,13 +64,19 @@ def _draw(layout: Layout, armature: bpy.types.Object, item: FabrikConstraint) ->
     rest.prop(given, "use_lock")
     lock = rest.column(align=True)
     lock.active = given.use_lock
-    _draw_all(lock, given, "lock_time", "speed", "height", "shortest")
+    lock.prop(given, "lock_time")
     rest.prop(given, "use_hip")
     hip = rest.column(align=True)
     hip.active = given.use_hip
     hip.prop_search(given, "hip", armature.pose, "bones")
     _draw_found_hip(hip, armature, given)
     _draw_all(hip, given, "hip_follow", "hip_reach")
+    header, detection = rest.panel("FABRIK_PT_ground_detection", default_closed=True)
+    header.label(text="Detection")
+    if detection is not None:
+        _draw_all(detection.column(align=True), given, "ray_above", "ray_below")
+        _draw_floor(detection.column(align=True), armature, given, item)
+        _draw_all(detection.column(align=True), given, "speed", "height", "shortest")
     buttons = rest.column(align=True)
     buttons.operator("fabrik.simulate")
     buttons.operator("fabrik.ground_bake")
@@ -98,6 +118,45 @@ def _feet_refusal(context: bpy.types.Context) -> str:
     if any(ground_settings(item).use for item in settings(armature).constraints):
         return linked_problem(armature)
     return msg("No foot of the armature is on the ground")
+
+
+def _ends_of_legs(armature: bpy.types.Object) -> set[str]:
+    """Return the bones at which constraints of recognized legs may end."""
+    limbs = [limb for shape, limb in body_of(armature).limbs if shape.kind == "LEG"]
+    return {tip for limb in limbs for tip in (limb.end, limb.hand, *limb.bones[-1:])}
+
+
+class FABRIK_OT_ground_add(Working, bpy.types.Operator):
+    """Put the feet of the recognized legs on the ground."""
+
+    bl_idname = "fabrik.ground_add"
+    bl_label = "Put Each Foot on the Ground"
+    bl_description = (
+        "Put the feet of all legs with IK on the ground of the scene, or the tips of the selected "
+        "chains if no legs are recognized"
+    )
+    asks = (armature_refusal,)
+
+    def work(self, context: bpy.types.Context) -> str:
+        """Enable the ground."""
+        armature = active_armature(context)
+        legs = self._legs(context, armature)
+        if not legs:
+            raise ProblemError("No leg has IK: choose Set Up Character or Add IK Limb first")
+        for ground in map(ground_settings, legs):
+            if ground.source == "OBJECT" and ground.object is None:
+                ground.source = "SCENE"
+            ground.use = True
+        return msg("{feet} stand on the ground", feet=listed([item.name for item in legs]))
+
+    def _legs(
+        self, context: bpy.types.Context, armature: bpy.types.Object
+    ) -> list[FabrikConstraint]:
+        """Return the constraints of the recognized legs, or else of the selected bones."""
+        items = [item for item in settings(armature).constraints if reaches(item.solver)]
+        legs = [item for item in items if item.bone in _ends_of_legs(armature)]
+        selected = [settings(armature).constraints[i] for i in selected_in(context, armature)]
+        return legs or [item for item in items if item in selected]
 
 
 class FABRIK_OT_ground_bake(Baking, DirectProgressOperator, Refusing, bpy.types.Operator):
@@ -157,8 +216,8 @@ class FABRIK_OT_ground_bake(Baking, DirectProgressOperator, Refusing, bpy.types.
 
 
 register, unregister = registering(
-    (FABRIK_OT_ground_bake,),
-    (SECTIONS, Section(70, msg("Ground"), _draw, reaches, True, "ground.use")),
+    (FABRIK_OT_ground_add, FABRIK_OT_ground_bake),
+    (SECTIONS, Section(70, msg("Ground"), _draw, reaches, True, "ground.use", _may_stand)),
     (history.PROVIDERS, tracks_of),
     running=(FABRIK_OT_ground_bake,),
 )

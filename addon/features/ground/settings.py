@@ -14,6 +14,10 @@ from ...settings.properties import FabrikConstraint
 SOURCE_ITEMS = source_items({"OBJECT": 0, "COLLECTION": 1, "SCENE": 2})
 
 
+def _is_mesh(_settings: object, ob: bpy.types.Object) -> bool:
+    return ob.type == "MESH"
+
+
 class FabrikGround(bpy.types.PropertyGroup):
     """The settings of a foot on the ground."""
 
@@ -23,7 +27,11 @@ class FabrikGround(bpy.types.PropertyGroup):
         default=False,
     )
     source: str = fixed("Source", "Objects to use as ground", items=SOURCE_ITEMS, default="OBJECT")
-    object: bpy.types.Object | None = fixed("Object", "Mesh object that the feet stand on")
+    object: bpy.types.Object | None = fixed(
+        "Object",
+        "Mesh object that the feet stand on. Without one, the scene is used",
+        poll=_is_mesh,
+    )
     collection: bpy.types.Collection | None = fixed(
         "Collection", "Collection of the meshes that the feet stand on"
     )

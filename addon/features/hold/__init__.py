@@ -2,7 +2,7 @@
 
 from ...plan.registry import Feature
 from ...settings.definitions import ItemList, defined
-from . import operators, panel
+from . import operators, panel, parenting
 from .held import held_bones
 from .settings import FabrikHold, FabrikHolder, holds_signature
 
@@ -22,4 +22,4 @@ FEATURE = Feature(
     lists={"holds": holds_signature},
 )
 
-PARTS = (operators, panel)
+PARTS = (operators, panel, parenting)

@@ -79,6 +79,26 @@ def goal_of(armature: bpy.types.Object, constraint: str) -> Held:
     Raises:
         ProblemError: If the constraint does not exist or has no target.
     """
+    item = _named(armature, constraint)
+    if item.target is None:
+        raise ProblemError("No target: choose an object or a bone")
+    return Held(item.target, item.subtarget if item.target.type == "ARMATURE" else "")
+
+
+def pole_of(armature: bpy.types.Object, constraint: str) -> Held:
+    """Return the pole target of a constraint, to be held.
+
+    Raises:
+        ProblemError: If the constraint does not exist or has no pole target.
+    """
+    item = _named(armature, constraint)
+    if item.pole_target is None:
+        raise ProblemError("No pole target: add one first")
+    is_bone = item.pole_target.type == "ARMATURE"
+    return Held(item.pole_target, item.pole_subtarget if is_bone else "")
+
+
+def _named(armature: bpy.types.Object, constraint: str) -> Any:
     item = settings(armature).constraints.get(constraint)
     if item is None:
         raise ProblemError(
@@ -86,9 +106,7 @@ def goal_of(armature: bpy.types.Object, constraint: str) -> Held:
             armature=armature.name,
             constraint=constraint,
         )
-    if item.target is None:
-        raise ProblemError("No target: choose an object or a bone")
-    return Held(item.target, item.subtarget if item.target.type == "ARMATURE" else "")
+    return item
 
 
 def find_hold(held: Held) -> tuple[bpy.types.Object, int] | None:

@@ -12,6 +12,7 @@ from ...blender.messages import msg, shown
 from ...ui.following import shown_armature
 from ...ui.layout import Layout, SidebarPanel, draw_sentence, wrapped
 from ...ui.paint import (
+    BESIDE,
     Colour,
     Strokes,
     faint,
@@ -182,7 +183,7 @@ def _draw_notes() -> None:
             return
         colour = palette(context).text
         leading = 1.6 * start_texts(context)
-        for position, note in notes_of(context):
+        for position, note in [note for ask in BESIDE for note in ask(context)]:
             pixels = in_region(context, position)
             if pixels is None:
                 continue
@@ -221,7 +222,7 @@ def _draw_bars() -> None:
         report_once("could not draw what is held")
 
 
-_register, _unregister = registering((FABRIK_PT_holds,))
+_register, _unregister = registering((FABRIK_PT_holds,), (BESIDE, notes_of))
 
 
 def register() -> None:

@@ -8,21 +8,25 @@ same angle about −S a.
 
 from __future__ import annotations
 
+from collections.abc import Container
 from math import atan2, pi
 from typing import Any, NamedTuple
 
 import bpy
 from mathutils import Euler, Matrix, Quaternion, Vector
 
+from fabrik_solver.motion.anatomy import opposites
+
 from ...blender.access import pose_bones, rest_bone
 from ...blender.errors import ProblemError, listed
 from ...blender.messages import msg
 from ...blender.refusals import joints_problem
 from ...blender.skeleton import vector
-from ...body.chains import named_chain
+from ...body.chains import common_name, named_chain
 from ...body.flexion import Stored, restore_flexions, stored_flexions
 from ...editing import constraints as editing
 from ...editing.bending import hinge_values, rolled_cone
+from ...editing.controls import mirror_bones, remove_bones, uneditable_problem
 from ...editing.copying import IK_AXIS, add_with, set_values, values_of
 from ...editing.placing import new_empty
 from ...plan.registry import kind_of
@@ -73,13 +77,25 @@ def mirrored_axes(armature: bpy.types.Object, bone: str, other: str) -> Matrix:
     return _rest(armature, other).transposed() @ MIRROR_X @ _rest(armature, bone)
 
 
+def flipped(name: str, names: Container[str]) -> str:
+    """Return the name of the counterpart on the other side, itself for a name without a side.
+
+    Blender flips a side at the beginning or end. In other names it may be anywhere, as in
+    ``mixamorig:LeftFoot``, if the counterpart is among the names.
+    """
+    other = bpy.utils.flip_name(name)
+    if other != name:
+        return other
+    return next((other for other in opposites(name) if other in names), name)
+
+
 def other_side(armature: bpy.types.Object, bone: str) -> str:
     """Return the name of the bone on the other side.
 
     Raises:
         ProblemError: If it doesn't exist.
     """
-    name = bpy.utils.flip_name(bone)
+    name = flipped(bone, pose_bones(armature))
     if name == bone:
         raise ProblemError("“{bone}” has no side: its name must end in .L or .R", bone=bone)
     if name not in pose_bones(armature):
@@ -219,6 +235,44 @@ def mirror_constraint(armature: bpy.types.Object, index: int) -> Mirrored:
     if item.bone not in pose_bones(armature):
         raise ProblemError("No tip bone: choose the last bone of the chain")
     tip = other_side(armature, item.bone)
+    new_bones = _add_controls(armature, item, tip)
+    try:
+        return _mirror_constraint(armature, index, tip)
+    except BaseException:
+        if new_bones:
+            remove_bones(armature, new_bones)
+        raise
+
+
+def _add_controls(armature: bpy.types.Object, item: Any, tip: str) -> list[str]:
+    """Add the control bones of the mirrored constraint that are missing; return their names.
+
+    Editing bones may move the settings in memory.
+    """
+    bones = pose_bones(armature)
+    missing = _missing_controls(armature, item, tip)
+    if not missing or uneditable_problem(armature):
+        return []
+    above = {bone: bones[bone].parent for bone in missing}
+    parents = {
+        bone: flipped(parent.name, bones) if parent else "" for bone, parent in above.items()
+    }
+    mirror_bones(armature, missing, parents)
+    return [*missing.values()]
+
+
+def _missing_controls(armature: bpy.types.Object, item: Any, tip: str) -> dict[str, str]:
+    """Return the names of the mirror images that a constraint's control bones lack."""
+    bones = pose_bones(armature)
+    ends = (item.target, item.subtarget), (item.pole_target, item.pole_subtarget)
+    names = [bone for ob, bone in ends if ob == armature and bone in bones]
+    names = [bone for bone in names if bones[bone].bone.fabrik_is_control]
+    mirrored = {bone: _flipped(bone, item.bone, tip) for bone in names}
+    return {bone: new for bone, new in mirrored.items() if new not in bones}
+
+
+def _mirror_constraint(armature: bpy.types.Object, index: int, tip: str) -> Mirrored:
+    item = settings(armature).constraints[index]
     axes_to_tip = mirrored_axes(armature, item.bone, tip)
     notes: list[str] = []
     added: list[bpy.types.Object] = []
@@ -280,8 +334,11 @@ def _put(armature: bpy.types.Object, name: str, values: dict[str, Any]) -> str:
 
 def _flipped(name: str, bone: str, other: str) -> str:
     """Return a name for the other side, even if it contains a bone's name: “hand.L Pole”."""
-    flipped = bpy.utils.flip_name(name)
-    return name.replace(bone, other) if flipped == name else flipped
+    mirrored = bpy.utils.flip_name(name)
+    if mirrored != name:
+        return mirrored
+    # Names of limbs lack the prefix of their bones.
+    return name.replace(bone, other).replace(common_name(bone), common_name(other))
 
 
 def _mirrored_offset(
@@ -336,7 +393,7 @@ def _mirrored_end(
         return MirroredTarget(None, bone, MIRROR_X)
     if bone and ob.type == "ARMATURE":
         return _mirrored_bone(ob, bone, notes)
-    tip = bpy.utils.flip_name(item.bone)
+    tip = flipped(item.bone, pose_bones(armature))
     name = _flipped(ob.name, item.bone, tip)
     existing = bpy.data.objects.get(name)
     if existing is not None and existing != ob:
@@ -358,7 +415,7 @@ def _mirrored_end(
 
 
 def _mirrored_bone(ob: bpy.types.Object, bone: str, notes: list[str]) -> MirroredTarget:
-    other = bpy.utils.flip_name(bone)
+    other = flipped(bone, pose_bones(ob))
     armature = bpy.data.objects.get(bpy.utils.flip_name(ob.name)) or ob
     if armature.type != "ARMATURE" or other not in pose_bones(armature):
         armature = ob
@@ -408,8 +465,8 @@ def _mirrored_empty(
     if ob.parent is not None:
         new.parent, new.parent_type = ob.parent, ob.parent_type
         if ob.parent_type == "BONE":
-            flipped = bpy.utils.flip_name(ob.parent_bone)
-            new.parent_bone = flipped if flipped in pose_bones(ob.parent) else ob.parent_bone
+            above = flipped(ob.parent_bone, pose_bones(ob.parent))
+            new.parent_bone = above if above in pose_bones(ob.parent) else ob.parent_bone
         bpy.context.view_layer.update()
     new.matrix_world = matrix
     return new

@@ -179,7 +179,8 @@ def report(context: bpy.types.Context, chains: Sequence[ShownChain]) -> list[str
         )
     if len(chains) > MOST_LINES:
         lines.append(msg("and {count} more", count=len(chains) - MOST_LINES))
-    seconds = timing.last()
+    view = cast(bpy.types.SpaceView3D, context.space_data)
+    seconds = timing.last() if view.overlay.show_stats else None
     if seconds is not None and chains:
         lines.append(msg("FABRIK IK: {seconds:.2f} ms", seconds=1000.0 * seconds))
     return lines

@@ -26,12 +26,13 @@ pytestmark = pytest.mark.usefixtures("empty_file")
 
 
 def shown(rig: bpy.types.Object, frames: Sequence[int] = (1, 9, 14, 25)) -> list[Any]:
-    """Return where the bones stand at frames."""
+    """Return where the bones stand at frames, without controls that were added."""
     found: list[Any] = []
+    names = [bone.name for bone in rig.data.bones if not bone.fabrik_is_control]
     for frame in frames:
         go(frame)
         posed = evaluated(rig)
-        found.append([posed.matrix_world @ bone.matrix for bone in posed.pose.bones])
+        found.append([posed.matrix_world @ posed.pose.bones[name].matrix for name in names])
     return found
 
 
@@ -218,7 +219,7 @@ def test_a_hidden_armature_is_set_up_and_stays_hidden(hiding: str, controls: str
     assert len(rig.users_collection) == 1
     rig.hide_viewport = away.hide_viewport = False
     rig.hide_set(False)
-    assert apart(before, [frame[: len(names)] for frame in shown(rig)]) < 2e-5
+    assert apart(before, [frame[: len(names)] for frame in shown(rig)]) < 3e-5
     rig.hide_viewport = hiding == "hide_viewport"
     away.hide_viewport = hiding == "collection"
     assert bpy.ops.fabrik.character_remove() == {"FINISHED"}
@@ -428,6 +429,8 @@ def test_a_generated_rig_that_is_keyed_in_ik_moves_as_before(fk: bool, tmp_path:
     assert [bone["IK_FK"] for bone in rig.pose.bones if "IK_FK" in bone] == [1.0] * 4
     assert apart(before, played(rig)) < 2e-3
     ik = {path: found for path, found in all_keys(rig).items() if "_fk" not in path[0]}
+    ik = {path: found for path, found in ik.items() if " IK" not in path[0]}
+    ik = {path: found for path, found in ik.items() if " Pole" not in path[0]}
     assert ik == {path: found for path, found in keys.items() if "_fk" not in path[0]}
     assert bpy.ops.fabrik.character_remove() == {"FINISHED"}
     assert apart(before, played(rig)) < 1e-6
@@ -484,15 +487,15 @@ def test_all_constraints_but_the_look_at_are_snapped(keyed: bool) -> None:
     set_up(rig)
     wanted = shown(rig, (9,))
     for name in ("hand.L IK", "foot.R IK"):
-        target = rig.fabrik.constraints[name].target
-        target.animation_data_clear()
+        target = rig.pose.bones[rig.fabrik.constraints[name].subtarget]
+        for curve in [one for one in curves(rig) if target.name in one.data_path]:
+            curve.mute = True
         target.location.x += 0.1
     update()
     assert apart(shown(rig, (9,)), wanted) > 0.05
     assert bpy.ops.fabrik.snap_to_fk(which="ALL") == {"FINISHED"}
     update()
-    found = evaluated(rig)
-    assert apart([[found.matrix_world @ bone.matrix for bone in found.pose.bones]], wanted) < 1e-4
+    assert apart(shown(rig, (bpy.context.scene.frame_current,)), wanted) < 1e-4
 
 
 def test_a_spine_of_one_bone_is_said_to_be_left_out(capfd: pytest.CaptureFixture[str]) -> None:
@@ -528,19 +531,20 @@ def test_that_shape_alone_tells_the_limbs_is_said(
 def test_legs_without_feet_reach_with_the_tails_of_their_last_bones() -> None:
     spider: Any = make_spider()
     update()
-    before = shown(spider, (1,))
+    before, ends = shown(spider, (1,)), sorted(tips(spider))
     set_up(spider)
     parts = [part for part in spider.fabrik.character.parts if part.kind == "LEG"]
-    assert sorted(part.bone for part in parts) == sorted(tips(spider))
+    assert sorted(part.bone for part in parts) == ends
     assert {part.chain_count for part in parts} == {3}
     assert apart(shown(spider, (1,)), before) < 1e-5
     for part in parts:
         (item,) = [one for one in spider.fabrik.constraints if one.bone == part.bone]
         assert item.use_tail and not item.use_rotation and item.state == "REACHED"
-    item.target.location.z += 0.2
+    target = spider.pose.bones[item.subtarget]
+    target.location.z += 0.2
     update()
-    tail = spider.matrix_world @ evaluated(spider).pose.bones[item.bone].tail
-    assert (tail - item.target.matrix_world.translation).length < 1e-3
+    posed = evaluated(spider).pose.bones
+    assert (posed[item.bone].tail - posed[target.name].head).length < 1e-3
 
 
 def test_a_spine_whose_tail_is_guessed_reaches_with_the_joint_of_the_neck() -> None:
@@ -558,4 +562,5 @@ def test_a_spine_whose_tail_is_guessed_reaches_with_the_joint_of_the_neck() -> N
     set_up(rig)
     (item,) = [one for one in rig.fabrik.constraints if one.bone == "chest"]
     assert item.use_tail and item.state == "REACHED"
-    assert (item.target.matrix_world.translation - neck).length < 1e-5
+    target = evaluated(rig).pose.bones[item.subtarget]
+    assert (rig.matrix_world @ target.head - neck).length < 1e-5

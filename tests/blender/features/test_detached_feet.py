@@ -155,6 +155,8 @@ def shown(rig: Any, frames: Any = FRAMES) -> dict[tuple[int, str], Matrix]:
         go(frame)
         posed = evaluated(rig)
         for bone in posed.pose.bones:
+            if bone.bone.fabrik_is_control and "IK End" not in bone.name:
+                continue  # Bakes move them.
             found[frame, bone.name] = posed.matrix_world @ bone.matrix
     return found
 
@@ -293,6 +295,7 @@ def test_the_body_moves_with_a_foot_that_has_ik(
     moved = {
         bone.name: posed.matrix_world @ bone.head - before[9, bone.name].translation
         for bone in posed.pose.bones
+        if (9, bone.name) in before
     }
     assert (moved[moving] - Vector(way)).length < 2e-3
     for bone in {"foot.L", "foot.R"} - {moving}:

@@ -155,7 +155,7 @@ def test_control_bones_are_as_a_rigger_makes_them() -> None:
     assert [bpy.utils.flip_name(name) for name in names] == [*names[2:], *names[:2]]
     for name in names:
         bone = rig.data.bones[name]
-        assert bone.parent is None
+        assert bone.parent == rig.data.bones["root"]
         assert not bone.use_deform
         assert rig.pose.bones[name].custom_shape is not None
         assert [one.name for one in bone.collections] == ["IK Controls"]
@@ -254,7 +254,7 @@ def test_what_breaks_off_leaves_nothing_behind(monkeypatch: pytest.MonkeyPatch) 
     from addon.blender.errors import ProblemError
     from addon.editing import limb_adding
 
-    def broken(*_arguments: object) -> None:
+    def broken(*_arguments: object, **_options: object) -> None:
         raise ProblemError("broken here")
 
     rig = make_human(False)

@@ -797,13 +797,16 @@ def test_the_corner_tells_how_the_chains_do(overlay: Any, shown: Any) -> None:
     rig.fabrik.active_index = 7
     renew()
     update()
-    context = SimpleNamespace(scene=bpy.context.scene)
+    view = SimpleNamespace(overlay=SimpleNamespace(show_stats=True))
+    context = SimpleNamespace(scene=bpy.context.scene, space_data=view)
     chains = shown()
     lines = overlay.report(context, chains)
     assert lines[0] == "IK 7: Out of Reach, error 3 m"
     assert lines[-1] == f"and {len(chains) - 6} more"
     update(rig)
     assert overlay.report(context, chains)[-1].startswith("FABRIK IK: ")
+    view.overlay.show_stats = False
+    assert not overlay.report(context, chains)[-1].startswith("FABRIK IK: ")
     assert overlay.report(context, []) == []
 
 

@@ -363,10 +363,12 @@ class TestFiles:
         pose = rigs.pose_bits(rig)
         addon.unregister()
         try:
+            shown = rigs.pose_bits(rig)
+            assert shown != pose, "the FK pose is shown at once"
             target.location = (0, 1, 2)
             rigs.go(5, 1)
             rigs.update()
-            assert rigs.pose_bits(rig) == pose
+            assert rigs.pose_bits(rig) == shown
         finally:
             addon.register()
 

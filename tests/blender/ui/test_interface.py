@@ -8,7 +8,9 @@ from typing import Any
 
 import bpy
 import pytest
+from humans import make_human
 from layouts import Layout, classes
+from operating import add_limbs, click_bones
 from rigs import KEYABLE, activate, add_constraint, curves, go, make_chain, make_empty, update
 from user import SOLVERS
 
@@ -83,8 +85,44 @@ def test_the_operators_are_in_the_menu_of_inverse_kinematics(addon: ModuleType) 
     names = ["convert_from_blender", "drag", "pin", "switch", "snap_to_fk", "snap_to_ik", "bake"]
     names += ["hold", "hold", "hold", "pick_up", "release", "release"]
     operators = [f"fabrik.{name}" for name in names]
-    begin = ["fabrik.limb_add", "fabrik.constraint_add", "fabrik.ik_clear", "FABRIK_MT_motion"]
-    assert layout.shown == [*begin, *operators, "wm.call_menu_pie"]
+    begin = ["fabrik.limb_add", "fabrik.constraint_add", "fabrik.ik_clear"]
+    menus = ["FABRIK_MT_motion", "FABRIK_MT_character"]
+    assert layout.shown == [*begin, *menus, *operators, "wm.call_menu_pie"]
+
+
+@pytest.mark.parametrize(
+    ("searched", "operator"),
+    [
+        ("ik", "fabrik.limb_add"),
+        ("set up character", "fabrik.character_set_up"),
+        ("mirror", "fabrik.constraint_mirror"),
+        ("ground", "fabrik.ground_add"),
+        ("foot", "fabrik.ground_add"),
+        ("pole", "fabrik.pole_add"),
+        ("controls", "fabrik.controls_select"),
+    ],
+)
+def test_the_search_for_menu_entries_finds_operators(
+    addon: ModuleType, searched: str, operator: str
+) -> None:
+    """It finds what begins with the words, in menus that are reached from the header alone."""
+    from addon.app.menus import draw_ik
+
+    def entries(draw: Any) -> Iterator[str]:
+        layout = Layout()
+        draw(SimpleNamespace(layout=layout), bpy.context)
+        for name in layout.shown:
+            if name.startswith("FABRIK_MT"):
+                yield from entries(classes(addon)[name].draw)
+            else:
+                yield name
+
+    words = {}
+    for name in entries(draw_ik):
+        module, _, function = name.partition(".")
+        rna = getattr(getattr(bpy.ops, module), function).get_rna_type()
+        words[name] = rna.name.lower().split()
+    assert all(any(one.startswith(word) for one in words[operator]) for word in searched.split())
 
 
 def test_the_pie_menu_has_eight_entries_and_says_why_they_are_grey(addon: ModuleType) -> None:
@@ -279,6 +317,8 @@ def test_the_panel_shows_all_settings_of_the_active_constraint(addon: ModuleType
         item.solver = solver.identifier
         shown |= set(drawn(addon))
     item.solver, item.ground.source = "FABRIK", "COLLECTION"
+    shown |= set(drawn(addon))
+    item.pole_target, item.use_free_root = None, True
     shown |= set(drawn(addon))
     read_only = {"key", "state", "error", "iterations_used", "message"}
     in_list = {"name", "enabled", "show_overlay"}
@@ -507,7 +547,7 @@ def test_what_is_used_all_the_time_stands_above_what_changes_its_height(
         lines.append(shown.index("bone") - top)
     assert tops[0] == tops[1] == tops[2]
     assert lines[0] == lines[1] < lines[2], "what comes and goes in a drag moves nothing"
-    for name in ("influence", "fabrik.switch", "fabrik.snap_to_fk", "pole_target"):
+    for name in ("influence", "fabrik.switch", "fabrik.snap_to_ik", "pole_target"):
         assert name in tops[0]
 
 
@@ -584,6 +624,29 @@ def test_a_first_look_shows_at_most_ten_controls(addon: ModuleType) -> None:
     switches = {"use_offset", "use_rotation", "use_stretch"}
     assert switches <= set(controls)
     assert len([one for one in controls if one not in switches]) <= 10
+
+
+@pytest.mark.parametrize(("bone", "is_offered"), [("hand.L", False), ("foot.L", True)])
+def test_all_settings_of_a_hand_are_at_most_forty(
+    addon: ModuleType, bone: str, is_offered: bool
+) -> None:
+    """With all sections open. Hands are offered no ground, and closed forms no iterations."""
+    rig = make_human(False)
+    add_limbs(rig, bone)
+    click_bones(rig, bone)
+    layout = Layout()
+    context = SimpleNamespace(
+        object=rig,
+        scene=bpy.context.scene,
+        preferences=bpy.context.preferences,
+        region=SimpleNamespace(width=400),
+    )
+    classes(addon)["FABRIK_PT_sidebar"].draw(SimpleNamespace(layout=layout), context)
+    own = {prop.identifier for prop in rig.fabrik.constraints[0].bl_rna.properties}
+    shown = [name for name in layout.shown if name in own or name.startswith("fabrik.")]
+    assert ("source" in layout.shown) == is_offered
+    assert not {"iterations", "tolerance", "swing", "root_weight"} & {*shown}
+    assert len(shown) <= 40
 
 
 NUMBERS = {

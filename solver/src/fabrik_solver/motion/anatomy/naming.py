@@ -139,6 +139,9 @@ RIGHTS: Final = {
     "right",
     "rt",
 }
+MIRRORED: Final = {"左": "右", "右": "左"}
+"""The sides in Japanese names."""
+
 SIDES: Final = dict.fromkeys(LEFTS, 1) | dict.fromkeys(RIGHTS, -1)
 NOT_BODY: Final = {"ik", "pole", "ctrl", "control", "target", "mch", "drv"}
 """Words in the names of bones that are controls or mechanisms."""
@@ -294,6 +297,25 @@ def _without_twist(word: str) -> tuple[str, tuple[str, ...]]:
         if stem in KNOWN or (stem[:1] in ("l", "r") and stem[1:] in KNOWN):
             return stem, (twist,) if stem != word else ()
     return word, ()
+
+
+def opposites(name: str) -> list[str]:
+    """Return names of a bone's counterpart on the other side, wherever a name has its side.
+
+    Each word for a side is replaced by all of those for the other side, in the same case.
+    """
+    names: list[str] = []
+    for match in WORDS.finditer(name):
+        word = match.group()
+        side = SIDES.get(word.lower(), 0)
+        if word in MIRRORED:
+            names.append(name[: match.start()] + MIRRORED[word] + name[match.end() :])
+        for other in sorted(RIGHTS if side > 0 else LEFTS) if side else ():
+            is_title = word[:1].isupper()
+            cased = other.capitalize() if is_title else other
+            cased = other.upper() if word.isupper() else cased
+            names.append(name[: match.start()] + cased + name[match.end() :])
+    return names
 
 
 def side_of(name: str) -> int:

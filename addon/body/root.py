@@ -1,0 +1,106 @@
+"""The root of a character: the bone that carries the body and isn't part of it."""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+import bpy
+
+from fabrik_solver.motion.anatomy import words_of
+
+from ..blender.access import pose_bones
+from ..blender.relations import active_constraints
+from ..blender.skeleton import Skeleton, skeleton_of
+from .body import Body
+from .carriers import Carriers
+from .looking import body_of
+
+NAMES: Final = {"root", "master"}
+"""Words in the names of roots."""
+
+
+def root_above(armature: bpy.types.Object, bone: str) -> str:
+    """Return the root of the character that a bone belongs to, above the bone.
+
+    Controls are parented to it: they follow the character, but not its hips. It's the topmost bone,
+    unless that is part of the body or of a chain, as in characters without a root.
+
+    Args:
+        armature: The armature.
+        bone: The name of the bone.
+
+    Returns:
+        The name of the root; empty without one.
+    """
+    rig = skeleton_of(armature)
+    carriers = Carriers(rig, armature)
+    top = _topmost(armature, carriers, rig.index[bone])
+    if top == rig.index[bone]:
+        return ""
+    body = body_of(armature, bone)
+    hips = body.anatomy.hips
+    if hips >= 0 and _topmost(armature, carriers, rig.index[body.names[hips]]) == top:
+        is_root = _is_near_ground(body, rig, top)
+    else:
+        is_root = _is_beside(rig, top, rig.index[bone])
+    name = rig.names[top]
+    is_root = is_root or not NAMES.isdisjoint(words_of(name))
+    return name if is_root and name not in trunk_of(body) else ""
+
+
+def _topmost(armature: bpy.types.Object, carriers: Carriers, bone: int) -> int:
+    """Return the topmost bone that carries a bone, as parents and Armature constraints tell.
+
+    Rigify switches the parents of controls by such constraints.
+    """
+    line = carriers.up(bone)
+    while (above := _carrier(armature, carriers.rig, line[0])) >= 0 and above not in line:
+        line = [*carriers.up(above), *line]
+    return line[0]
+
+
+def _carrier(armature: bpy.types.Object, rig: Skeleton, bone: int) -> int:
+    """Return the bone that a bone follows most by an Armature constraint; -1 without one."""
+    targets: list[Any] = [
+        target
+        for con in active_constraints(pose_bones(armature)[rig.names[bone]])
+        if con.type == "ARMATURE"
+        for target in con.targets
+        if target.target == armature and target.subtarget in rig.index
+    ]
+    most = max(targets, key=lambda target: target.weight, default=None)
+    return -1 if most is None else rig.index[most.subtarget]
+
+
+def trunk_of(body: Body) -> set[str]:
+    """Return the names of the hips and spine of a body."""
+    return {body.names[i] for i in (body.anatomy.hips, *body.anatomy.spine) if i >= 0}
+
+
+def _is_near_ground(body: Body, rig: Skeleton, top: int) -> bool:
+    """Return whether the topmost bone above a body is nearer to the ground than to the hips.
+
+    Nearer to the hips, it's the center of gravity: moving it makes the legs bend.
+    """
+    up = body.up
+    bones = [rig.rest(rig.index[name]) for name in body.names]
+    heights = [up.dot(body.matrix(bone).translation) for bone in bones]
+    height = up.dot(body.matrix(rig.rest(top)).translation)
+    return 2.0 * height < heights[body.anatomy.hips] + min(heights)
+
+
+def _is_beside(rig: Skeleton, top: int, bone: int) -> bool:
+    """Return whether the topmost bone above a chain isn't part of any skeleton.
+
+    It deforms nothing, or the skeleton branches only below it.
+    """
+    count = len(rig.names)
+    deforming = {i for i in range(count) if rig.rest(i).use_deform} or {*range(count)}
+    if top not in deforming:
+        return True
+    line = rig.chain_up(bone)[:-1]
+    branches = [
+        sum([not rig.below({child}).isdisjoint(deforming) for child in rig.children[above]])
+        for above in line
+    ]
+    return line[:1] == [top] and branches[0] < 2 and max(branches) > 1
