@@ -21,14 +21,14 @@ from .carriers import Carriers
 
 
 class LooseEnd(NamedTuple):
-    """A foot or hand that is no child of its limb.
+    """A foot or hand that isn't parented to its limb.
 
     Attributes:
         name: Its name.
         limb: The last bone of the limb.
         joint: Where that ends, in its rest space, whose origin is its head.
-        tip: The child of the last bone whose head is there, as exporters and IK add one; empty if
-            there is none.
+        tip: The child of the last bone whose head is there, as exporters and IK add one; empty
+            without one.
     """
 
     name: str
@@ -42,11 +42,11 @@ class Limb(NamedTuple):
 
     Attributes:
         bones: The names of the bones that bend, root first.
-        hand: The hand or foot after them; empty if there is none.
+        hand: The hand or foot after them; empty without one.
         kind: ``'ARM'`` or ``'LEG'`` of a recognized body; empty for any other limb.
         switch: The bone with the switch to the controls that these bones are; empty without one.
-        loose: The hand or foot if it is no child of the bones, but where they end: it stays as it
-            is, and IK reaches for it. None for any other limb.
+        loose: The hand or foot at the end of the bones, if it isn't parented to them: it stays
+            unchanged, and IK reaches for it. None for any other limb.
     """
 
     bones: tuple[str, ...]
@@ -70,7 +70,7 @@ class Row(NamedTuple):
 
     Attributes:
         name: Its name in the armature.
-        title: The name that tells what it is.
+        title: The name that identifies it.
         bone: The bone.
         parent: The index of its parent, which comes before it; -1 for none.
         deforms: Whether it deforms a mesh.
@@ -96,11 +96,11 @@ class Rig(Protocol):
     is_keyed: bool
 
     def marks(self, armature: bpy.types.Object) -> object:
-        """Return what else than its bones tells whether an armature is such a rig, to compare."""
+        """Return what identifies an armature as such a rig, besides its bones, to compare."""
         ...
 
     def rows(self, armature: bpy.types.Object) -> list[Row]:
-        """Return the bones that count, parents first; none if the armature is no such rig."""
+        """Return the relevant bones, parents first; empty if the armature isn't such a rig."""
         ...
 
     def limb(self, body: Body, limb: LimbAnatomy) -> Limb | None:
@@ -139,8 +139,8 @@ class Body:
         frame: The frame of its animation at which it was looked at, and at which all directions
             are; None for the rest pose.
         posed: The matrices of its bones at that frame, in armature space; empty for the rest pose.
-        loose: The hands and feet that are no children of their limbs in the armature, by their
-            names; in `bones` they are.
+        loose: The hands and feet that aren't parented to their limbs in the armature, by name; in
+            `bones` they are.
     """
 
     armature: bpy.types.Object
@@ -184,8 +184,8 @@ class Body:
         index = self.index.get(self.meant(bone), -1)
         lines = [(*limb.bones, limb.end) for limb in self.anatomy.limbs]
         nexts = {a: b for line in lines for a, b in pairwise(line)}
-        after = nexts.get(index, -1)
-        return self.names[after] if after >= 0 else ""
+        successor = nexts.get(index, -1)
+        return self.names[successor] if successor >= 0 else ""
 
     def without_loose(self, limb: LimbAnatomy) -> tuple[LimbAnatomy, str]:
         """Return a limb that ends where it does without a loose hand or foot, and that one's name.

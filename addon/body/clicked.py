@@ -42,8 +42,8 @@ def find_limbs(
     """Return the limb of each bone, and whether the bone is its hand or foot, or below that.
 
     Arms and legs of a character are recognized from any of their bones, those below their hands and
-    feet, the clavicle, and what controls them or lies beside. Without, two long bones tell, with
-    what is short after them. Any other limb goes from the bone to the tip, and up to where the
+    feet, the clavicle, and what controls them or lies beside. In any other limb these are two long
+    bones, followed by short ones. Any other limb goes from the bone to the tip, and up to where the
     skeleton branches. What only follows other bones of the armature means these.
 
     Args:
@@ -59,9 +59,11 @@ def find_limbs(
 
 def _find(clicks: Clicks, bone: str, is_literal: bool) -> tuple[Limb, bool]:
     armature, rig, body = clicks.armature, clicks.skeleton, clicks.body
-    known = clicks.limb_at(bone)
-    if known is not None and not (is_literal and bone not in (*known[0].bones, known[0].hand)):
-        return _controlling(armature, known[0]), known[1]
+    clicked = clicks.limb_at(bone)
+    if clicked is not None and not (
+        is_literal and bone not in (*clicked[0].bones, clicked[0].hand)
+    ):
+        return _controlling(armature, clicked[0]), clicked[1]
     finger = clicks.finger_at(bone) if is_literal else None
     if finger is not None:
         return finger, False
@@ -95,12 +97,12 @@ def _controlling(armature: bpy.types.Object, limb: Limb) -> Limb:
     """Return the limb whose bones a limb copies, if they are a chain; otherwise the limb itself."""
     rig = skeleton_of(armature)
     sources = [controller_of(armature, name) for name in limb.bones]
-    way = [rig.names[i] for i in rig.chain_up(rig.index[sources[-1]])] if all(sources) else []
-    if not way or not set(sources) <= set(way):
+    path = [rig.names[i] for i in rig.chain_up(rig.index[sources[-1]])] if all(sources) else []
+    if not path or not set(sources) <= set(path):
         return limb
     hand = controller_of(armature, limb.hand) if limb.hand else ""
     is_child = hand and rig.parents[rig.index[hand]] == rig.index[sources[-1]]
-    return Limb(tuple(way[way.index(sources[0]) :]), hand if is_child else "", limb.kind)
+    return Limb(tuple(path[path.index(sources[0]) :]), hand if is_child else "", limb.kind)
 
 
 def _has_mechanism(armature: bpy.types.Object, limb: Limb) -> bool:
@@ -118,13 +120,13 @@ def _find_any(
     if hand >= 0:
         return _with_hand(rig, hand), True
     last = bone
-    while (after := next_in_limb(rig, last)) >= 0:
-        if not is_literal and is_end(after):
-            limb = _with_hand(rig, after)
+    while (next_bone := next_in_limb(rig, last)) >= 0:
+        if not is_literal and is_end(next_bone):
+            limb = _with_hand(rig, next_bone)
             if rig.names[bone] in limb.bones:
                 return limb, False
             break
-        last = after
+        last = next_bone
     bones = rig.chain_up(last)[-limb_length(rig, last) :]
     if bone not in bones:
         bones = rig.chain_up(bone)[-limb_length(rig, bone) :]
@@ -166,16 +168,16 @@ def _ends(rig: Skeleton, by_shape: bool) -> Callable[[int], bool]:
 
 
 def other_limb(armature: bpy.types.Object, limb: Limb) -> Limb | None:
-    """Return the limb on the other side, None if there is none."""
-    known = body_of(armature, limb.bones[-1]).limbs
-    for anatomical, candidate in known:
+    """Return the limb on the other side; None without one."""
+    limbs = body_of(armature, limb.bones[-1]).limbs
+    for anatomical, candidate in limbs:
         if _controlling(armature, candidate) != limb:
             continue
-        same = [one for one in known if one[0].kind == anatomical.kind]
-        index = [one for one in same if one[0].side == anatomical.side].index(
+        same = [entry for entry in limbs if entry[0].kind == anatomical.kind]
+        index = [entry for entry in same if entry[0].side == anatomical.side].index(
             (anatomical, candidate)
         )
-        others = [other for one, other in same if one.side == -anatomical.side]
+        others = [other for entry, other in same if entry.side == -anatomical.side]
         return _controlling(armature, others[index]) if index < len(others) else None
     names = [bpy.utils.flip_name(name) for name in (*limb.bones, limb.hand)]
     bones = pose_bones(armature)
@@ -217,7 +219,9 @@ class Clicks:
         if not controls.has_any(bone):
             return self._at(self._beside(self._index(bone)))
         candidates: dict[Limb, bool] = {}
-        for name in controls.below(bone, lambda one: self._at(self._index(one)) is not None):
+        for name in controls.below(
+            bone, lambda bone_name: self._at(self._index(bone_name)) is not None
+        ):
             limb, is_end = self._at(self._index(name)) or (None, False)
             if limb is not None:
                 candidates[limb] = candidates.get(limb, False) or is_end
@@ -246,8 +250,8 @@ class Clicks:
     def finger_at(self, bone: str) -> Limb | None:
         """Return the finger or toe of a recognized hand or foot that only controls pose."""
         index = self._index(bone)
-        known = None if self.body.rig.is_keyed else self._at(index)
-        if known is None or not known[1]:
+        clicked = None if self.body.rig.is_keyed else self._at(index)
+        if clicked is None or not clicked[1]:
             return None
         ends = {limb.end for limb, _ in self.body.limbs}
         controls = [self._control(i) for i in self._controlled_line(index, ends)]
@@ -277,12 +281,12 @@ class Clicks:
     def _at(self, index: int) -> tuple[Limb, bool] | None:
         """Return the limb of a bone of the body, see `limb_at`."""
         for i in self._up(index):
-            for found, limb in self.body.limbs:
-                toe = found.toe if found.kind == "LEG" else -1  # An arm's is a finger.
-                if i in (found.end, toe):
+            for anatomical, limb in self.body.limbs:
+                toe = anatomical.toe if anatomical.kind == "LEG" else -1  # An arm's is a finger.
+                if i in (anatomical.end, toe):
                     return limb, True
-                if i in (*found.carriers, *found.bones):
-                    is_part = i == index or self._is_helper_of(found, i, index)
+                if i in (*anatomical.carriers, *anatomical.bones):
+                    is_part = i == index or self._is_helper_of(anatomical, i, index)
                     return (limb, False) if is_part else None
         return None
 
@@ -294,8 +298,8 @@ class Clicks:
         """
         if self._parent(index) == bone in limb.bones and not self._children(index):
             return True
-        way = [*self._up(index)]
-        branch = [way[way.index(bone) - 1]]
+        path = [*self._up(index)]
+        branch = [path[path.index(bone) - 1]]
         for i in branch:
             branch += self._children(i)
         bones = self.body.bones
@@ -319,7 +323,7 @@ class Clicks:
         return self._below.get(index, [])
 
     def _beside(self, index: int) -> int:
-        """Return the bone of the body that a helper lies beside; -1 if there is none.
+        """Return the bone of the body next to a helper; -1 without one.
 
         One that hangs on the trunk is part of that, and one that is further off than poles are lies
         beside nothing.
@@ -330,8 +334,8 @@ class Clicks:
             return -1
         body = {i for i in range(len(bones)) if i != index and self._at(i) is not None}
         body |= trunk | {anatomy.hips}
-        place = bones[index].head
-        near = {i: self._distance(place, i) for i in body if i >= 0}
+        point = bones[index].head
+        near = {i: self._distance(point, i) for i in body if i >= 0}
         nearest = min(near, key=lambda i: near[i], default=-1)
         limb = self._at(nearest)
         if limb is None:
@@ -340,15 +344,15 @@ class Clicks:
         size = sum(dist(a, b) for a, b in pairwise(joints))
         return nearest if near[nearest] <= POLES * size else -1
 
-    def _distance(self, place: Vec, index: int) -> float:
+    def _distance(self, point: Vec, index: int) -> float:
         """Return the distance of a place from a bone, up to its children."""
         head = self.body.bones[index].head
         ends = [self.body.bones[i].head for i in self._children(index)]
-        return min(_from_line(place, head, end) for end in (head, *ends))
+        return min(_from_line(point, head, end) for end in (head, *ends))
 
 
-def _from_line(place: Vec, start: Vec, end: Vec) -> float:
-    way = sub(end, start)
-    size = dot(way, way)
-    share = min(1.0, max(0.0, dot(sub(place, start), way) / size)) if size > 0.0 else 0.0
-    return dist(place, add(start, scaled(way, share)))
+def _from_line(point: Vec, start: Vec, end: Vec) -> float:
+    line = sub(end, start)
+    size = dot(line, line)
+    fraction = min(1.0, max(0.0, dot(sub(point, start), line) / size)) if size > 0.0 else 0.0
+    return dist(point, add(start, scaled(line, fraction)))

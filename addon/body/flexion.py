@@ -1,6 +1,6 @@
 """How a joint flexes: the axis and sign of an elbow or knee, decided from all that is known.
 
-A frame alone does not tell: at heel strike many captured knees are straight, or bent a little
+A frame alone isn't conclusive: at heel strike many captured knees are straight, or bent a little
 backward. Evidence is asked for in this order, and the first that is clear counts:
 
 1. ``SET``: what has been decided before, or corrected by the user (`Bone.fabrik_flexion`);
@@ -43,8 +43,8 @@ SAMPLES: Final = 64
 """The most frames of a clip that are looked at."""
 
 LEAST_FLEXION: Final = radians(10.0)
-"""The flexion from which on a clip tells the axis of a joint: less may be noise of a straight
-one."""
+"""The flexion from which on a clip shows the axis of a joint: less may be the noise of a straight
+joint."""
 
 COHERENT: Final = cos(radians(30.0))
 """The least coherence of a joint's axes in a clip: the length of their mean, where all have 1."""
@@ -60,7 +60,7 @@ AGREED: Final = 0.7
 """The least length of the mean of several joints' sides, which have length 1, for them to agree."""
 
 FOLDED: Final = cos(radians(15.0))
-"""The cosine of the least angle of a joint at rest that tells to which side it flexes."""
+"""The cosine of the smallest angle of a joint at rest that shows to which side it flexes."""
 
 
 class _Clip(NamedTuple):
@@ -68,7 +68,7 @@ class _Clip(NamedTuple):
 
     Attributes:
         axis: The mean axis about which it flexes, in the bone's rest space, not normalized.
-        is_bent: Whether it ever flexes enough to tell.
+        is_bent: Whether it ever flexes enough.
         is_hinge: Whether it flexes about that axis, and to one side.
     """
 
@@ -88,7 +88,7 @@ class Flexion(NamedTuple):
     Attributes:
         axis: The unit vector about which a positive rotation flexes it, in the bone's rest space.
         angle: The angle by which it is flexed at rest, in radians.
-        source: What tells, as in the module's list.
+        source: The evidence, as in the module's list.
     """
 
     axis: Vector
@@ -112,7 +112,7 @@ class Uses(NamedTuple):
 def flexion_of(
     armature: bpy.types.Object, name: str, uses: Uses, end: Vector | None = None
 ) -> Flexion | None:
-    """Return how the joint above a bone flexes; None if it has none, or nothing tells.
+    """Return how the joint above a bone flexes; None without a joint, or if unknown.
 
     Args:
         armature: The armature.
@@ -140,11 +140,14 @@ def limb_flexion_of(armature: bpy.types.Object, name: str, uses: Uses) -> Flexio
     """
     rig = skeleton_of(armature)
     bone = rig.index[name]
-    after = next_in_limb(rig, bone)
-    flexion = flexion_of(armature, name if after < 0 else rig.names[after], uses)
-    if after < 0 or flexion is None:
+    next_bone = next_in_limb(rig, bone)
+    flexion = flexion_of(armature, name if next_bone < 0 else rig.names[next_bone], uses)
+    if next_bone < 0 or flexion is None:
         return flexion
-    turn = rig.rest(bone).matrix_local.to_3x3().transposed() @ rig.rest(after).matrix_local.to_3x3()
+    turn = (
+        rig.rest(bone).matrix_local.to_3x3().transposed()
+        @ rig.rest(next_bone).matrix_local.to_3x3()
+    )
     return Flexion(turn @ flexion.axis, 0.0, flexion.source)
 
 
@@ -262,7 +265,7 @@ def stored_flexions(armature: bpy.types.Object, bones: Iterable[str]) -> dict[st
 
 def restore_flexions(armature: bpy.types.Object, stored: Mapping[str, Stored]) -> None:
     """Store again what was stored of bones."""
-    for name, (axis, found, linked) in stored.items():
+    for name, (axis, found_flexion, linked) in stored.items():
         bone: Any = rest_bone(armature, name)
         posed: Any = pose_bones(armature)[name]
         if vector(posed.fabrik_found_flexion) != linked:
@@ -271,7 +274,7 @@ def restore_flexions(armature: bpy.types.Object, stored: Mapping[str, Stored]) -
             continue
         if vector(bone.fabrik_flexion) != axis:
             bone.fabrik_flexion = axis
-        bone.fabrik_found_flexion = found
+        bone.fabrik_found_flexion = found_flexion
 
 
 @dataclass(frozen=True)
@@ -356,9 +359,9 @@ class _Joint:
     @property
     def bent(self) -> Vector | None:
         """The axis about which it is bent at rest, in the bone's rest space; None if straight."""
-        before, after = self.before.normalized(), self.after.normalized()
-        axis = cast(Vector, before.cross(after))
-        is_straight = before.dot(after) > NO_BEND or axis.length == 0.0
+        upper, lower = self.before.normalized(), self.after.normalized()
+        axis = cast(Vector, upper.cross(lower))
+        is_straight = upper.dot(lower) > NO_BEND or axis.length == 0.0
         return None if is_straight else self.to_bone(axis)
 
     @property
@@ -372,7 +375,10 @@ class _Joint:
 
     def angle_about(self, axis: Vector) -> float:
         """Return the flexion at rest about an axis in the bone's rest space, in radians."""
-        a, b = (one - axis * axis.dot(one) for one in map(self.to_bone, (self.before, self.after)))
+        a, b = (
+            direction - axis * axis.dot(direction)
+            for direction in map(self.to_bone, (self.before, self.after))
+        )
         return atan2(axis.dot(cast(Vector, a.cross(b))), a.dot(b))
 
 
@@ -382,17 +388,19 @@ def _joint(armature: bpy.types.Object, name: str, uses: Uses, end: Vector | None
     head = rig.rest(bone).head_local
     # Mechanisms put bones under controls, at the same joint.
     above = (rig.rest(i).head_local for i in reversed(rig.chain_up(bone)[:-1]))
-    before = next((way for way in (head - start for start in above) if way.length > 0.0), Vector())
+    upper = next(
+        (segment for segment in (head - start for start in above) if segment.length > 0.0), Vector()
+    )
     if end is None:
-        known = rig.index.get(body_of(armature, name).joint_after(name), -1)
-        end = rig.rest(known).head_local if known >= 0 else Vector(end_of(rig, bone))
-    after = end - head
-    if before.length == 0.0 or after.length == 0.0:
+        joint_index = rig.index.get(body_of(armature, name).joint_after(name), -1)
+        end = rig.rest(joint_index).head_local if joint_index >= 0 else Vector(end_of(rig, bone))
+    lower = end - head
+    if upper.length == 0.0 or lower.length == 0.0:
         return None
-    end_at = head + after
+    end_at = head + lower
     ends = [i for i in rig.children[bone] if (rig.rest(i).head_local - end_at).length == 0.0]
     end_bone = pose_bones(armature)[rig.names[ends[0]]] if ends else None
-    return _Joint(armature, rig, bone, uses, before, after, end_bone)
+    return _Joint(armature, rig, bone, uses, upper, lower, end_bone)
 
 
 # Evidence: each returns the axis in the bone's rest space, None if it does not tell.
@@ -431,14 +439,14 @@ def _clip_of(joint: _Joint) -> _Clip | None:
     total, weight, most = Vector(), 0.0, 0.0
     for turn, location, *ends in samples:
         # Captures may move joints as well.
-        before = (joint.to_bone(joint.before) + location).normalized()
-        after = joint.to_bone(joint.after)
+        upper = (joint.to_bone(joint.before) + location).normalized()
+        lower = joint.to_bone(joint.after)
         if end is not None:
-            after += joint.to_bone(end.bone.matrix_local.to_3x3() @ ends[0])
-        turned = (Quaternion(quaternion(mode_of(posed), turn)) @ after).normalized()
-        normal = cast(Vector, before.cross(turned))
+            lower += joint.to_bone(end.bone.matrix_local.to_3x3() @ ends[0])
+        turned = (Quaternion(quaternion(mode_of(posed), turn)) @ lower).normalized()
+        normal = cast(Vector, upper.cross(turned))
         # A rotation by more than a quarter is flexed no less.
-        flexed = normal.length if before.dot(turned) > 0.0 else 1.0
+        flexed = normal.length if upper.dot(turned) > 0.0 else 1.0
         total += normal * flexed
         weight += normal.length * flexed
         most = max(most, flexed)
@@ -535,7 +543,7 @@ EVIDENCE: Final = (
 def planned_flexion(rig: Skeleton, name: str) -> Vector | None:
     """Return the axis about which a joint flexes as the plan sees it, in the bone's rest space.
 
-    That is what is stored, or else the rest pose; None if neither tells.
+    This is the stored side, or else that of the rest pose; None if neither is clear.
     """
     stored = stored_flexion(rig, rig.index[name])
     joint = _joint(rig.object, name, Uses((), lambda _: None), None) if stored is None else None
@@ -544,9 +552,9 @@ def planned_flexion(rig: Skeleton, name: str) -> Vector | None:
 
 
 def bend_side(rig: Skeleton, chain: Sequence[int], tip_bone: int) -> RestBend | None:
-    """Return how a chain bends, None if nothing tells.
+    """Return how a chain bends; None if unknown.
 
-    Its joints' stored flexion tells, else its rest pose.
+    The stored flexion of its joints decides, or else its rest pose.
 
     Args:
         rig: The armature.
@@ -567,8 +575,8 @@ def bend_side(rig: Skeleton, chain: Sequence[int], tip_bone: int) -> RestBend | 
     if side is None:
         # A joint bulges to where its bone does not go.
         sides = [
-            cast(Vector, (after - at).normalized().cross(axis))
-            for (at, after), axis in zip(pairwise(joints[1:]), stored, strict=True)
+            cast(Vector, (next_joint - at).normalized().cross(axis))
+            for (at, next_joint), axis in zip(pairwise(joints[1:]), stored, strict=True)
             if axis is not None
         ]
         total = sum(sides, Vector())
@@ -590,20 +598,20 @@ def _folded_side(
         joints: From the root to the tip, at rest.
         stored: The axis about which each joint between them flexes, None if none is stored.
     """
-    bones = [cast(Vector, after - at) for at, after in pairwise(joints)]
+    bones = [cast(Vector, second - at) for at, second in pairwise(joints)]
     axes: list[Vector | None] = []
-    for (before, after), axis in zip(pairwise(bones), stored, strict=True):
-        is_folded = before.dot(after) < FOLDED * before.length * after.length
-        axes.append(cast(Vector, before.cross(after)) if axis is None and is_folded else axis)
-    known = [axis.normalized() for axis in axes if axis is not None]
-    along = [axis.dot(known[0]) for axis in known]
-    if min(along, default=1.0) > -SAME_AXIS or any(abs(one) < SAME_AXIS for one in along):
+    for (first, second), axis in zip(pairwise(bones), stored, strict=True):
+        is_folded = first.dot(second) < FOLDED * first.length * second.length
+        axes.append(cast(Vector, first.cross(second)) if axis is None and is_folded else axis)
+    unit_axes = [axis.normalized() for axis in axes if axis is not None]
+    along = [axis.dot(unit_axes[0]) for axis in unit_axes]
+    if min(along, default=1.0) > -SAME_AXIS or any(abs(cosine) < SAME_AXIS for cosine in along):
         return None
-    folds = [0 if axis is None else round(axis.normalized().dot(known[0])) for axis in axes]
+    folds = [0 if axis is None else round(axis.normalized().dot(unit_axes[0])) for axis in axes]
     points = [vector(joint - joints[0]) for joint in joints]
     line = chain_axis(points)
-    own = bend_direction(points, line)
-    if own is not None and Vector(own).dot(folded_bend(points, line, folds)) < 0.0:
+    posed_bend = bend_direction(points, line)
+    if posed_bend is not None and Vector(posed_bend).dot(folded_bend(points, line, folds)) < 0.0:
         folds = [-fold for fold in folds]
     normal = Vector()
     for fold, axis in zip(folds, axes, strict=True):

@@ -22,7 +22,7 @@ def missing_parts(body: Body) -> str:
 
 
 def _left_out(body: Body) -> str:
-    """Return in a sentence what to do about limbs that are no parts, as no bone ends them."""
+    """Return a sentence on what to do about limbs left out because no bone ends them."""
     ends = [limb.bones[-1] for limb in body.anatomy.limbs if limb.end < 0 and limb.is_bare]
     if not ends:
         return ""

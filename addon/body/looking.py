@@ -33,7 +33,7 @@ KINDS: Final[tuple[Rig, ...]] = (RigifyRig(), PlainRig())
 """The kinds of rigs: the first one counts that has bones in an armature."""
 
 OUTER: Final = {"LEGS", "ARMS", "FEET", "HANDS"}
-"""What a body may lack because its hands or feet are no children of its limbs."""
+"""The parts a body may lack because its hands or feet aren't parented to its limbs."""
 
 LYING: Final = ("Z", "Y", "NEGATIVE_Y")
 """The axes that may point up in a character that lies down: those of importers, and that of what
@@ -102,15 +102,15 @@ def _remembered(
         clip: The clip of what asks, which then depends on it as well.
     """
     looked = _looked(armature)
-    known = looked.results.get(asked)
-    if known is None or known[1] is not None:
+    remembered = looked.results.get(asked)
+    if remembered is None or remembered[1] is not None:
         new = Clip(armature)
-        if known is None or known[1] != new.revision:
+        if remembered is None or remembered[1] != new.revision:
             result = look(looked.rig, new)
-            known = looked.results[asked] = result, new.revision if new.is_read else None
-    if clip is not None and known[1] is not None:
+            remembered = looked.results[asked] = result, new.revision if new.is_read else None
+    if clip is not None and remembered[1] is not None:
         clip.is_read = True
-    return known[0]
+    return remembered[0]
 
 
 def _revision(armature: bpy.types.Object) -> tuple[object, ...]:
@@ -189,7 +189,9 @@ def _hips_between(armature: bpy.types.Object, *pair: Body) -> float:
 def figure_among(armature: bpy.types.Object, tops: Sequence[str], bone: str) -> str:
     """Return which of some topmost bones of figures a bone is or is below; empty if none."""
     bones = cast("bpy.types.Armature", armature.data).bones
-    above = {bone, *(one.name for one in bones[bone].parent_recursive)} if bone in bones else ()
+    above = (
+        {bone, *(parent.name for parent in bones[bone].parent_recursive)} if bone in bones else ()
+    )
     return next((top for top in tops if top in above), "")
 
 
@@ -223,12 +225,12 @@ def _looked_at(
 
 
 def _look(armature: bpy.types.Object, axes: Sequence[str], top: str, rig: Rig, clip: Clip) -> Body:
-    """Recognize a body, with hands and feet that are no children of its limbs if it lacks any.
+    """Recognize a body; if it lacks hands or feet, include those not parented to its limbs.
 
     Args:
         armature: The armature object.
         axes: The axes that may point up; the first is preferred.
-        top: The topmost bone of the body; empty if there is no other one.
+        top: The topmost bone of the body; empty for the only body.
         rig: What kind of rig it is.
         clip: The animation of the armature.
     """

@@ -1,7 +1,7 @@
-"""Feet and hands that are no children of their limbs, as in games whose IK was baked.
+"""Feet and hands that aren't parented to their limbs, as in game rigs with baked IK.
 
-Such a foot hangs on the root, and its joint is where the leg ends, also in an animation: nothing
-else tells that they belong together, as the tail of a last bone may lie anywhere.
+Such a foot is a child of the root, and its joint is where the leg ends, also in an animation.
+Nothing else connects them, because the tail of a last bone may be anywhere.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ def loose_ends(
 ) -> dict[str, LooseEnd]:
     """Return the bones that are where limbs end without being their children, by their names.
 
-    The clip tells, if the limb bends in it; otherwise tails do, and joints at rest.
+    The clip decides, if the limb bends in it; otherwise tails and joints at rest do.
 
     Args:
         armature: The armature.
@@ -55,26 +55,26 @@ def loose_ends(
     children, below = _children_and_below(bones)
     paths = JointPaths(list(bones), poses)
     size = paths.extent(body)
-    found: list[tuple[tuple[bool, int, bool, float, int], LooseEnd]] = []
+    candidates: list[tuple[tuple[bool, int, bool, float, int], LooseEnd]] = []
     for last in bones:
-        before = last.parent
-        if before is None or last.name not in body or not _may_end(last, before, children, size):
+        upper = last.parent
+        if upper is None or last.name not in body or not _may_end(last, upper, children, size):
             continue
-        beside = _beside(last, before, children, names)
+        beside = _beside(last, upper, children, names)
         named = _named_ends(last, beside)
-        for one, off, joint in paths.joints(last, beside, named):
+        for candidate, off, joint in paths.joints(last, beside, named):
             tip = _tip(last, children.get(last.name, ()), joint)
-            end = LooseEnd(one.name, last.name, vector(joint), tip)
-            count = len(below[one.name])
-            is_named = one.name in named
+            end = LooseEnd(candidate.name, last.name, vector(joint), tip)
+            count = len(below[candidate.name])
+            is_named = candidate.name in named
             # What ends a limb by its name ends the last of its bones.
-            depth = -len(before.parent_recursive) if is_named else 0
-            found.append(((not is_named, depth, count == 0, round(off, 2), -count), end))
+            depth = -len(upper.parent_recursive) if is_named else 0
+            candidates.append(((not is_named, depth, count == 0, round(off, 2), -count), end))
     ends: dict[str, LooseEnd] = {}
-    limbs = {end.limb for _, end in found}
+    limbs = {end.limb for _, end in candidates}
     # Of several, that of the name of its limb counts, or the nearest one that carries toes: a
     # control may be there as well.
-    for _, end in sorted(found, key=lambda pair: pair[0]):
+    for _, end in sorted(candidates, key=lambda pair: pair[0]):
         is_taken = end.name in ends or end.limb in {other.limb for other in ends.values()}
         if not is_taken and limbs.isdisjoint({end.name, *below[end.name]}):  # It carries none.
             ends[end.name] = end
@@ -96,18 +96,18 @@ def _may_end(
 
 def _beside(
     last: bpy.types.Bone,
-    before: bpy.types.Bone,
+    upper: bpy.types.Bone,
     children: Mapping[str, Sequence[bpy.types.Bone]],
     names: Collection[str],
 ) -> list[bpy.types.Bone]:
     """Return the children of what two bones hang on, but not those that lead to them."""
-    above = ["", *(bone.name for bone in before.parent_recursive)]
-    line = {last, before, *before.parent_recursive}
+    above = ["", *(bone.name for bone in upper.parent_recursive)]
+    line = {last, upper, *upper.parent_recursive}
     return [
-        one
+        child
         for name in above
-        for one in children.get(name, ())
-        if one.name in names and one not in line
+        for child in children.get(name, ())
+        if child.name in names and child not in line
     ]
 
 
@@ -166,8 +166,8 @@ def attached(rows: Sequence[Row], ends: Mapping[str, LooseEnd]) -> list[Row]:
 
 
 def _tip(last: bpy.types.Bone, children: Sequence[bpy.types.Bone], joint: Vector) -> str:
-    """Return the child of a bone that is at a place in its space; empty if there is none."""
+    """Return the child of a bone at a point in its space; empty without one."""
     to_last = last.matrix_local.inverted_safe()
-    near = {one.name: (to_last @ one.head_local - joint).length for one in children}
-    name = min(near, key=lambda one: near[one], default="")
+    near = {child.name: (to_last @ child.head_local - joint).length for child in children}
+    name = min(near, key=lambda child: near[child], default="")
     return name if name and near[name] <= SAME_TIP * joint.length else ""

@@ -56,7 +56,7 @@ class RigifyRig:
     def limb(self, body: Body, limb: LimbAnatomy) -> Limb | None:
         """Return a limb along its FK controls; None if it has none.
 
-        A paw without a control of its own goes along with the control above it, which ends there.
+        A paw without a separate control moves with the control above it, which ends there.
         """
         armature, rig = body.armature, skeleton_of(body.armature)
         first, last, end = (
@@ -146,7 +146,7 @@ def _parent(bones: bpy.types.ArmatureBones, bone: bpy.types.Bone) -> str | None:
 def original_name(bone: str, names: Collection[str]) -> str:
     """Return which of the bones of the metarig a bone of the rig belongs to by its name.
 
-    Names of controls begin as that of the bone that they control. It is empty if there is none.
+    Names of controls begin like that of the controlled bone. Empty without a control.
     """
     stem, side = _split(PREFIXED.sub("", bone, count=1))
     original = ""
@@ -199,7 +199,7 @@ def fk_joint(armature: bpy.types.Object, control: str) -> str:
 
 
 def fk_switch(armature: bpy.types.Object, control: str) -> str:
-    """Return the bone with the switch of the limb of an FK control, empty if there is none."""
+    """Return the bone with the switch of an FK control's limb; empty without one."""
     bones = pose_bones(armature)
     for above in bones[control].parent_recursive:
         name = above.name.removeprefix(MECHANISM)
@@ -231,7 +231,7 @@ def switched_below(armature: bpy.types.Object, switch: str, end: str) -> dict[st
             for target in variable.targets
         )
     }
-    found: dict[str, str] = {}
+    names_by_control: dict[str, str] = {}
     originals = original_bones(armature)
     below: set[int] = set()
     for i, row in enumerate(originals):
@@ -241,8 +241,8 @@ def switched_below(armature: bpy.types.Object, switch: str, end: str) -> dict[st
             control = own_control(armature, name)
             above = pose_bones(armature)[control].parent if control else None
             if control and {name, above.name if above else ""} & switched:
-                found[control] = name
-    return found
+                names_by_control[control] = name
+    return names_by_control
 
 
 def use_fk(armature: bpy.types.Object, switches: Collection[str]) -> None:

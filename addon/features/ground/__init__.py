@@ -1,4 +1,4 @@
-"""Feet on the ground: their goals, the hip over them, and feet that are no children of legs."""
+"""Feet on the ground: their goals, the hip above them, and feet not parented to their legs."""
 
 from collections.abc import Iterator, Sequence
 

@@ -91,7 +91,7 @@ def _feet(armature: bpy.types.Object) -> list[ChainPlan]:
     """Return the constraints of feet on the ground.
 
     Raises:
-        ProblemError: If there are none, or one has an offset.
+        ProblemError: Without feet on the ground, or if one has an offset.
     """
     chains = [c for c in chains_in(armature) if isinstance(c.goal_source, GroundGoal)]
     chains = [c for c in chains if not c.problem]
@@ -123,9 +123,9 @@ def _leg_length(chain: ChainPlan) -> float:
 
 def _still(chain: ChainPlan, frames: range) -> list[tuple[int, int]]:
     """Return the spans of a range in which a foot is flat, counted from its first frame."""
-    given = ground_settings(settings(chain.rig.object).constraints[chain.item])
-    contact_track, _ = cast(GroundGoal, chain.goal_source).contact_track(chain, given, frames[0])
-    if contact_track is None or not given.use_lock:
+    ground = ground_settings(settings(chain.rig.object).constraints[chain.item])
+    contact_track, _ = cast(GroundGoal, chain.goal_source).contact_track(chain, ground, frames[0])
+    if contact_track is None or not ground.use_lock:
         return []
     last = len(frames) - 1
     spans = [(max(0, a - frames[0]), min(last, b - frames[0])) for a, b in contact_track.flats]

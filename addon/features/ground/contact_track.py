@@ -123,8 +123,8 @@ class ContactTrack:
     def _is_level(self, frame: int) -> bool:
         """Return whether a foot is nearly at the angle to the floor that it has at rest."""
         foot, up = self.track.foot, self.track.samples[frame].up
-        way = sub(foot.ball, foot.heel)
-        return abs(dot(way, up) - (foot.ball_rest - foot.heel_rest)) <= LEVEL * length(way)
+        sole = sub(foot.ball, foot.heel)
+        return abs(dot(sole, up) - (foot.ball_rest - foot.heel_rest)) <= LEVEL * length(sole)
 
     def sole(self, floor: float) -> Sole:
         """Return the points that touch a floor of a height above the armature's origin."""

@@ -146,42 +146,42 @@ class GroundGoal:
         return foothold
 
     def _foothold(self, snapshot: Snapshot, chain: ChainPlan, aim: Aim) -> Foothold:
-        given = ground_settings(snapshot.item(chain))
+        ground = ground_settings(snapshot.item(chain))
         stances = self.stances(snapshot, chain)
-        probe = self.probe(snapshot, chain, given) if stances is None else stances.probe
+        probe = self.probe(snapshot, chain, ground) if stances is None else stances.probe
         note = LEFT_OUT if self.ground.is_excluded(snapshot.depsgraph) else ""
-        if given.use_lock:
+        if ground.use_lock:
             note = note or self.contact_track_at(snapshot, chain)[1]
         note = note or self.hip_note
-        known = None if stances is None else self._footholds_by_frame.get(snapshot.time)
-        if known is None or known[0] != aim:
-            grounded = GroundedFoot(snapshot.time, probe, aim, given.blend)
+        cached = None if stances is None else self._footholds_by_frame.get(snapshot.time)
+        if cached is None or cached[0] != aim:
+            grounded = GroundedFoot(snapshot.time, probe, aim, ground.blend)
             if stances is None:
                 world = snapshot.world(chain.rig.object, chain.rig.uid)
                 foot = foot_of(chain, world[0], probe.leg, probe.up)
-                known = aim, grounded.unlocked((foot.heel, foot.ball))
+                cached = aim, grounded.unlocked((foot.heel, foot.ball))
             else:
-                known = self._footholds_by_frame[snapshot.time] = aim, grounded.locked(stances)
-        foothold = known[1]
+                cached = self._footholds_by_frame[snapshot.time] = aim, grounded.locked(stances)
+        foothold = cached[1]
         return foothold._replace(aim=foothold.aim._replace(note=note))
 
     def probe(
-        self, snapshot: Snapshot, chain: ChainPlan, given: FabrikGround, leg: float = 0.0
+        self, snapshot: Snapshot, chain: ChainPlan, ground: FabrikGround, leg: float = 0.0
     ) -> Probe:
         """Return what finds the ground below a foot.
 
         Args:
             snapshot: The moment.
             chain: The constraint.
-            given: Its settings.
+            ground: Its settings.
             leg: The length of the leg, in metres; 0 to measure it.
 
         Raises:
             ProblemError: As `probe_of`.
         """
-        floor = 0.0 if given.use_floor else found_floor(chain, snapshot)
+        floor = 0.0 if ground.use_floor else found_floor(chain, snapshot)
         leg = leg or leg_length(joints_of(snapshot, chain), chain)
-        return probe_of(snapshot, chain, given, self.ground, floor, leg)
+        return probe_of(snapshot, chain, ground, self.ground, floor, leg)
 
     def stances(self, snapshot: Snapshot, chain: ChainPlan) -> Stances | None:
         """Return the contacts at a moment, None if they are unknown or not locked."""
@@ -191,26 +191,26 @@ class GroundGoal:
         return last[1]
 
     def _stances(self, snapshot: Snapshot, chain: ChainPlan) -> Stances | None:
-        given = ground_settings(snapshot.item(chain))
+        ground = ground_settings(snapshot.item(chain))
         contact_track, _ = self.contact_track_at(snapshot, chain)
-        if not given.use_lock or contact_track is None or not contact_track.covers(snapshot.time):
+        if not ground.use_lock or contact_track is None or not contact_track.covers(snapshot.time):
             return None
         # As long as when it was simulated: what is measured differs in its last bits.
-        probe = self.probe(snapshot, chain, given, contact_track.track.leg)
+        probe = self.probe(snapshot, chain, ground, contact_track.track.leg)
         frames: dict[int, Frame] = {}
         for under in contact_track.used:
             ob = None if under == IN_WORLD else contact_track.grounds[under]
             frames[under] = frame_of(snapshot, ob)
         toes = has_toes(chain)
-        inputs = ClipInput(probe.up, probe.floor, probe.rest, given.lock_time, frames, toes)
+        inputs = ClipInput(probe.up, probe.floor, probe.rest, ground.lock_time, frames, toes)
         clip = self._clip_of_track
         if clip is None or clip.contact_track is not contact_track or clip.inputs != inputs:
             clip = self._clip_of_track = FootClip(contact_track, inputs)
         state = self.ground.state(snapshot.depsgraph)
-        now = clip, state, given.blend, probe[1:]
+        key = clip, state, ground.blend, probe[1:]
         kept = self._stances_of_clip
-        if kept is None or state is None or kept[0] != now:
-            kept = self._stances_of_clip = now, Stances(clip, probe, given.blend)
+        if kept is None or state is None or kept[0] != key:
+            kept = self._stances_of_clip = key, Stances(clip, probe, ground.blend)
             self._footholds_by_frame = {}
         stances = kept[1]
         stances.probe = probe  # Rays can be cast until the next evaluation only.
@@ -222,21 +222,21 @@ class GroundGoal:
         """Return `contact_track` at a moment; it is looked up once."""
         last = self._track_of_update
         if last is None or last[0]() is not snapshot:
-            given = ground_settings(snapshot.item(chain))
+            ground = ground_settings(snapshot.item(chain))
             last = self._track_of_update = (
                 weakref.ref(snapshot),
-                self.contact_track(chain, given, snapshot.time),
+                self.contact_track(chain, ground, snapshot.time),
             )
         return last[1]
 
     def contact_track(
-        self, chain: ChainPlan, given: FabrikGround, time: float
+        self, chain: ChainPlan, ground: FabrikGround, time: float
     ) -> tuple[ContactTrack | None, str]:
         """Return the track of a foot with its contacts, if there is one, and a message.
 
         Args:
             chain: The constraint.
-            given: Its settings.
+            ground: Its settings.
             time: The frame that the message is for.
         """
         owner = history.owner_path(chain.item, "ground")
@@ -244,7 +244,7 @@ class GroundGoal:
         blob = kept.blob if kept else b""
         if blob != self._track_of_history[0]:
             track = unpacked(blob)
-            thresholds = Thresholds(given.speed, given.height, given.shortest)
+            thresholds = Thresholds(ground.speed, ground.height, ground.shortest)
             self._track_of_history = (
                 blob,
                 None if track is None else ContactTrack(track, thresholds, chain.watched),
@@ -272,28 +272,28 @@ def _inner(chain: ChainPlan, stances: Stances) -> float:
     if chain.tip_bone < 0 and not chain.has_hand:
         sizes.append(rest(ends[-1]).length)
     whole = sum(sizes)
-    share = 2.0 * max(sizes) / whole - 1.0 if whole > 0.0 else 0.0
-    return max(0.0, share) * stances.clip.contact_track.track.leg
+    fraction = 2.0 * max(sizes) / whole - 1.0 if whole > 0.0 else 0.0
+    return max(0.0, fraction) * stances.clip.contact_track.track.leg
 
 
 def resolve_ground(chain: ChainPlan, item: FabrikConstraint) -> None:
     """Put the goal of a chain on the ground, if that is enabled.
 
     Raises:
-        ProblemError: If there is no ground, or the foot is no child of the leg and cannot move.
+        ProblemError: Without ground, or if the foot isn't parented to the leg and can't move.
     """
     if not item.is_property_set("ground"):
         return  # Reading it would store it (see `pointed`).
-    given = ground_settings(item)
-    if not given.use:
+    options = ground_settings(item)
+    if not options.use:
         return
-    check_choices(given)
+    check_choices(options)
     find_foot(chain)
     # The scene, until an object is chosen. One that was chosen and removed is missed.
-    is_chosen = given.source != "OBJECT" or given.is_property_set("object")
-    source = cast(Source, given.source if is_chosen else "SCENE")
+    is_chosen = options.source != "OBJECT" or options.is_property_set("object")
+    source = cast(Source, options.source if is_chosen else "SCENE")
     ground = ground_of(
-        source, given.object, given.collection, chain.rig.object, ends_of(chain.rig.object)
+        source, options.object, options.collection, chain.rig.object, ends_of(chain.rig.object)
     )
     chain.goal_source = GroundGoal(ground)
     chain.is_timed = True
@@ -314,10 +314,10 @@ class Floors(dict[int, tuple[weakref.ref[Snapshot], tuple[float, float]]]):
 def found_floor(chain: ChainPlan, snapshot: Snapshot | None = None) -> float:
     """Return the height of the floor of the animation below a foot, above the armature's origin.
 
-    It is found from the contacts of all feet together, and 0 if there are none. A foot that is held
-    at another angle than at rest, as in sitting, counts only if there is no other. If a foot stands
-    as high or low as a contact may be off that floor, its floor is there: markers of captures are
-    not at the same height on both feet.
+    It follows from the contacts of all feet together; 0 without contacts. A foot that is held at
+    another angle than at rest, as in sitting, counts only if there is no other. If a foot stands as
+    high or low as a contact may be off that floor, its floor is there: markers of captures are not
+    at the same height on both feet.
 
     Args:
         chain: The foot.
@@ -347,7 +347,7 @@ def _common_floor(chain: ChainPlan, snapshot: Snapshot | None) -> tuple[float, f
 
 
 def _track_of_foot(chain: ChainPlan, snapshot: Snapshot | None) -> ContactTrack | None:
-    """Return the simulated contacts of a foot, None if there are none, or it has no ground."""
+    """Return the simulated contacts of a foot; None without these, or without ground."""
     goal = chain.goal_source
     if not isinstance(goal, GroundGoal):
         return None

@@ -80,23 +80,23 @@ class GroundedFoot:
         base = blended(self._given, foot, self._share)
         lack = stances.need(self._time, flat, base)
         rise = self._share * max(stances.lift(self._time), lack)
-        place = add(base.place, scaled(self._up, rise)) if rise > 0.0 else base.place
-        place = self._at_least(place, self._probe.floor + self._height)
-        return Foothold(self._aim_of(place, base), base.place, self._share * moved.rise)
+        location = add(base.place, scaled(self._up, rise)) if rise > 0.0 else base.place
+        location = self._at_least(location, self._probe.floor + self._height)
+        return Foothold(self._aim_of(location, base), base.place, self._share * moved.rise)
 
-    def _aim_of(self, place: Vec, foot: Pose) -> Aim:
+    def _aim_of(self, location: Vec, foot: Pose) -> Aim:
         """Return a pose as a goal; exactly the animated one if nothing has changed it."""
         axes = self._aim.axes
         if axes is not None and foot.turn != self._given.turn:
             axes = quat_matrix(foot.turn)
-        return Aim(place, axes)
+        return Aim(location, axes)
 
-    def _at_least(self, place: Vec, height: float) -> Vec:
+    def _at_least(self, location: Vec, height: float) -> Vec:
         """Return a location, not lower than a height if the foot may only be lifted."""
-        rise = height - dot(place, self._up)
+        rise = height - dot(location, self._up)
         if not self._probe.lift_only or rise <= 0.0:
-            return place
-        return add(place, scaled(self._up, rise))
+            return location
+        return add(location, scaled(self._up, rise))
 
 
 def pose_of(aim: Aim) -> Pose:

@@ -119,9 +119,9 @@ class Hip(PrePassBone):
         if not working:
             return None
         stances = {leg: _ground_goal(leg).stances(snapshot, leg) for leg in working}
-        known = {leg: feet for leg, feet in stances.items() if feet is not None}
-        if len(known) == len(working):
-            move = self._foreseen(snapshot, known)
+        known_stances = {leg: feet for leg, feet in stances.items() if feet is not None}
+        if len(known_stances) == len(working):
+            move = self._foreseen(snapshot, known_stances)
         else:
             self._now = None
             move = self._unforeseen(snapshot, aims, stances[working[0]])
@@ -206,15 +206,15 @@ class Hip(PrePassBone):
         aim = aim_of(snapshot, leg)
         return aim if isfinite(sum(aim.place)) else None
 
-    def _leg(self, snapshot: Snapshot, chain: ChainPlan, given: Aim) -> CarriedLeg:
+    def _leg(self, snapshot: Snapshot, chain: ChainPlan, animated_aim: Aim) -> CarriedLeg:
         joints = joints_of(snapshot, chain)
-        foothold = _ground_goal(chain).foothold(snapshot, chain, given)
-        target, goal = given.place, foothold.base
+        foothold = _ground_goal(chain).foothold(snapshot, chain, animated_aim)
+        target, goal = animated_aim.place, foothold.base
         size = leg_length(joints, chain)
         if chain.tip_bone < 0 and chain.has_hand:
             # The foot copies its target's rotation, so its head has to come within reach.
             foot = length(sub(joints[-1], joints[-2]))
-            target = _heel(target, given.axes, foot)
+            target = _heel(target, animated_aim.axes, foot)
             goal = _heel(goal, foothold.aim.axes, foot)
         return CarriedLeg(joints[0], target, goal, size, foothold.rise)
 
@@ -279,8 +279,8 @@ class EndLift:
     def _lift(self, node: int) -> float:
         """Return how far it is lifted at a node: from one span to the next, smoothly."""
         span, step = divmod(node, self._half)
-        before, after = (self._spans[k][node - self._nodes(k)[0]] for k in (span, span + 1))
-        return before + smooth(step / self._half) * (after - before)
+        start, end = (self._spans[k][node - self._nodes(k)[0]] for k in (span, span + 1))
+        return start + smooth(step / self._half) * (end - start)
 
     def _nodes(self, span: int) -> range:
         """Return the nodes that count for a span."""
@@ -389,13 +389,13 @@ def hips_of(rig: Skeleton, chains: Sequence[ChainPlan]) -> Iterator[Hip]:
     for chain in chains:
         if chain.problem or not isinstance(chain.goal_source, GroundGoal):
             continue
-        given = ground_settings(settings(rig.object).constraints[chain.item])
-        if not given.use_hip:
+        ground = ground_settings(settings(rig.object).constraints[chain.item])
+        if not ground.use_hip:
             continue
         bone = common
-        if given.hip:
+        if ground.hip:
             try:
-                bone = _hip_bone(rig, chain, given)
+                bone = _hip_bone(rig, chain, ground)
             except ProblemError as problem:
                 chain.problem = str(problem)
                 continue
@@ -412,14 +412,14 @@ def hips_of(rig: Skeleton, chains: Sequence[ChainPlan]) -> Iterator[Hip]:
 def _common_parent(rig: Skeleton, chains: Sequence[ChainPlan]) -> tuple[int, str]:
     """Return the lowest movable bone that moves the body of the legs whose hip is not set.
 
-    -1 with the reason if none can be moved for them, without one if there are no two of them.
+    -1 with the reason if none can be moved for them; -1 without a reason for fewer than two legs.
     """
     legs: list[ChainPlan] = []
     for chain in chains:
         if not isinstance(chain.goal_source, GroundGoal) or chain.problem:
             continue
-        given = ground_settings(settings(rig.object).constraints[chain.item])
-        if given.use_hip and not given.hip:
+        ground = ground_settings(settings(rig.object).constraints[chain.item])
+        if ground.use_hip and not ground.hip:
             legs.append(chain)
     if len(legs) < 2:
         return -1, ""
@@ -436,13 +436,13 @@ def _common_parent(rig: Skeleton, chains: Sequence[ChainPlan]) -> tuple[int, str
     return -1, reasons[0] if reasons else ALONE
 
 
-def _hip_bone(rig: Skeleton, chain: ChainPlan, given: FabrikGround) -> int:
+def _hip_bone(rig: Skeleton, chain: ChainPlan, ground: FabrikGround) -> int:
     """Return the bone that is the hip of a leg.
 
     Raises:
         ProblemError: If it cannot be the hip.
     """
-    bone = bone_index(rig, given, "hip")
+    bone = bone_index(rig, ground, "hip")
     name = rig.names[bone]
     if bone in chain.bones or bone not in rig.chain_up(chain.bones[0]):
         raise ProblemError(

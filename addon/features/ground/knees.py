@@ -37,8 +37,8 @@ EASE = 0.025
 is kicked up and comes down in a tenth of one, and is lowered in between."""
 
 CHANGED = 5e-5
-"""From which mean change of its extension on a leg is no more as animated, in legs. Where it is
-partly so, a knee behind its line would be turned to its side instead of forward."""
+"""The mean change of its extension, in legs, from which on a leg isn't treated as animated. If it
+were partly so, a knee behind its line would be turned to its side instead of forward."""
 
 Nodes = tuple[tuple[float, float, float, float], tuple[float, float]]
 
@@ -105,8 +105,8 @@ class Knees:
         """
         foot, clip = pose_of(aim), self.stances.clip
         ankle = add(foot.place, rotate(foot.turn, clip.ankle))
-        given, size = length(sub(ankle, root)), self._size
-        far = given
+        distance, size = length(sub(ankle, root)), self._size
+        far = distance
         fall = self._fall(time, sub(ankle, root))
         if fall > 0.0:
             # Moved straight away from the hip, a foot that passes right below it would leave its
@@ -118,13 +118,13 @@ class Knees:
             if 0.0 < left < far:
                 away = scaled(sub(ankle, root), far / left - 1.0)
                 foot, ankle = foot._replace(place=add(foot.place, away)), add(ankle, away)
-        more, share = self._around(time)
+        more, weight = self._around(time)
         off = knee.aside(far, size)
         wanted = knee.apart(knee.moved(off, more), size) - far
-        share *= self.stances.influence(time - self._start)
-        gives = share * knee.given(wanted, size)
+        weight *= self.stances.influence(time - self._start)
+        gives = weight * knee.given(wanted, size)
         if gives == 0.0 or far == 0.0:
-            return aim._replace(place=foot.place), share
+            return aim._replace(place=foot.place), weight
         wanted = far + gives
         stands, up = self.stances.stands(time), self.stances.probe.up
         if stands > 0.0:
@@ -132,12 +132,12 @@ class Knees:
             foot = pivoted(foot, root, clip.ankle, clip.sole, up, apart)
             ankle = add(foot.place, rotate(foot.turn, clip.ankle))
             far = length(sub(ankle, root))
-        place = add(foot.place, scaled(sub(ankle, root), wanted / far - 1.0))
-        rise = dot(sub(place, aim.place), up)
+        location = add(foot.place, scaled(sub(ankle, root), wanted / far - 1.0))
+        rise = dot(sub(location, aim.place), up)
         if self.stances.probe.lift_only and rise < 0.0:
-            place = sub(place, scaled(up, rise))
+            location = sub(location, scaled(up, rise))
         axes = aim.axes if aim.axes is None else quat_matrix(foot.turn)
-        return aim._replace(place=place, axes=axes), share
+        return aim._replace(place=location, axes=axes), weight
 
     def _unfolded(self, time: float, far: float, inner: float) -> float:
         """Return how far the ankle of a leg that swings is from its hip joint (see `folded`)."""
@@ -147,7 +147,7 @@ class Knees:
         animated = self.stances.clip.reach(time - self._start)
         return far + swings * (knee.folded(far, animated, inner) - far)
 
-    def _fall(self, time: float, way: Vec) -> float:
+    def _fall(self, time: float, leg: Vec) -> float:
         """Return how far an ankle would have to be lowered so that its leg folds no farther.
 
         One that is kicked above its hip joint comes nearest to it right beside it. It is lowered to
@@ -155,13 +155,13 @@ class Knees:
 
         Args:
             time: The time.
-            way: From the hip joint to the ankle.
+            leg: From the hip joint to the ankle.
         """
         up = self.stances.probe.up
-        high, aside = dot(way, up), length(across(way, up))
+        high, aside = dot(leg, up), length(across(leg, up))
         if high <= 0.0:
-            far = self._unfolded(time, length(way), self._flexed)
-            return high + sqrt(max(0.0, far * far - aside * aside)) if far > length(way) else 0.0
+            far = self._unfolded(time, length(leg), self._flexed)
+            return high + sqrt(max(0.0, far * far - aside * aside)) if far > length(leg) else 0.0
         animated = self.stances.clip.reach(time - self._start)
         room = 0.5 * (animated - min(self._flexed, animated))
         near = smooth((animated - aside) / room) if room > 0.0 else float(aside < animated)
@@ -184,7 +184,7 @@ class Knees:
         return min([self._rooms[other] for other in around])
 
     def facing(self, time: float, aim: Aim, root: Vec) -> Vec | None:
-        """Return a point to which the leg bends around a time, in world space, if anything tells.
+        """Return a point to which the leg bends around a time, in world space, if known.
 
         Args:
             time: The frame.
@@ -215,15 +215,15 @@ class Knees:
         if last < first:
             return (0.0, 0.0, 0.0, 0.0), (0.0, 0.0)
         looks = [self._looked[node * self._stride] for node in range(first, last + 1)]
-        before = [look.before for look in looks]
+        asides_before = [look.before for look in looks]
         bends = [
             knee.clear(b, size) * (a - 2.0 * b + c)
-            for a, b, c in zip(before, before[1:], before[2:], strict=False)
+            for a, b, c in zip(asides_before, asides_before[1:], asides_before[2:], strict=False)
         ]
         weights = [look.weight for look in looks]
-        after = [look.after for look in looks]
-        nodes = smoothest(Curve(after, weights, bends, self._stiffness))
-        more = [new - old for new, old in zip(nodes, after, strict=True)]
+        asides_after = [look.after for look in looks]
+        nodes = smoothest(Curve(asides_after, weights, bends, self._stiffness))
+        more = [new - old for new, old in zip(nodes, asides_after, strict=True)]
         around = [more[min(max(i, first), last) - first] for i in range(number - 1, number + 3)]
         changes = {
             node: knee.change(look.before, look.after, size)
@@ -246,8 +246,12 @@ class Knees:
         """Return its knee at a frame of the clip."""
         stances, size, time = self.stances, self._size, frame + self._start
         seen = stances.foreseen(time)
-        before = knee.aside(length(stances.clip.legs[frame].way), size)
+        aside_before = knee.aside(length(stances.clip.legs[frame].way), size)
         ankle = add(seen.goal, scaled(stances.probe.up, stances.raised(time)))
         far = length(sub(ankle, add(seen.root, self._shift_at(time))))
-        after = knee.aside(self._unfolded(time, far, self._flexed), size)
-        return Look(before, after, knee.weight(before, after, size, stances.lies(time)))
+        aside_after = knee.aside(self._unfolded(time, far, self._flexed), size)
+        return Look(
+            aside_before,
+            aside_after,
+            knee.weight(aside_before, aside_after, size, stances.lies(time)),
+        )

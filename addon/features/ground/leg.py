@@ -141,7 +141,7 @@ def knee_axis(snapshot: SolvedScene, chain: ChainPlan) -> Vec:
     to bend counts as well, for `KNOWN`. 0 for legs that do not have one knee.
     """
     rig, pose = chain.rig, snapshot.poses[chain.rig.uid]
-    given = ChainInput(
+    chain_input = ChainInput(
         [rig.bone(bone) for bone in chain.bones],
         [pose.fk.posed(bone) for bone in chain.bones],
         tip_of(chain, pose),
@@ -150,17 +150,17 @@ def knee_axis(snapshot: SolvedScene, chain: ChainPlan) -> Vec:
         has_hand=chain.has_hand,
         limb_bend=chain.limb_bend,
     )
-    leg = given.limb or given
+    leg = chain_input.limb or chain_input
     world = snapshot.world(rig.object, rig.uid)
     if len(leg.joints) != 3:
         return ORIGIN
     hip, knee, ankle = [point_in(world, joint) for joint in leg.joints]
-    way = sub(ankle, hip)
-    along = unit(way)
+    leg_vector = sub(ankle, hip)
+    along = unit(leg_vector)
     if along is None:
         return ORIGIN
     side = unit(across(mat_apply(world[0], leg.chain.forward()), along)) or ORIGIN
-    off = add(across(sub(knee, hip), along), scaled(side, KNOWN * length(way)))
+    off = add(across(sub(knee, hip), along), scaled(side, KNOWN * length(leg_vector)))
     return cross(along, off)
 
 

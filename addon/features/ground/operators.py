@@ -50,66 +50,66 @@ def _may_stand(item: FabrikConstraint) -> bool:
 
 def _draw(layout: Layout, armature: bpy.types.Object, item: FabrikConstraint) -> None:
     """Draw how the tip of a chain stands on the ground."""
-    given = ground_settings(item)
+    ground = ground_settings(item)
     rest = layout.column()
-    rest.prop(given, "source")
-    if given.source != "SCENE":
-        rest.prop(given, given.source.lower())
-    rest.prop(given, "axis", text="Down", text_ctxt=CONTEXT)
-    rest.prop(given, "use_local_axis", text="Local")
-    _draw_all(rest.column(), given, "offset", "blend", "lift_only")
+    rest.prop(ground, "source")
+    if ground.source != "SCENE":
+        rest.prop(ground, ground.source.lower())
+    rest.prop(ground, "axis", text="Down", text_ctxt=CONTEXT)
+    rest.prop(ground, "use_local_axis", text="Local")
+    _draw_all(rest.column(), ground, "offset", "blend", "lift_only")
     turn = rest.column()
     turn.active = item.use_rotation
-    turn.prop(given, "max_angle")
-    rest.prop(given, "use_lock")
+    turn.prop(ground, "max_angle")
+    rest.prop(ground, "use_lock")
     lock = rest.column(align=True)
-    lock.active = given.use_lock
-    lock.prop(given, "lock_time")
-    rest.prop(given, "use_hip")
+    lock.active = ground.use_lock
+    lock.prop(ground, "lock_time")
+    rest.prop(ground, "use_hip")
     hip = rest.column(align=True)
-    hip.active = given.use_hip
-    hip.prop_search(given, "hip", armature.pose, "bones")
-    _draw_found_hip(hip, armature, given)
-    _draw_all(hip, given, "hip_follow", "hip_reach")
+    hip.active = ground.use_hip
+    hip.prop_search(ground, "hip", armature.pose, "bones")
+    _draw_found_hip(hip, armature, ground)
+    _draw_all(hip, ground, "hip_follow", "hip_reach")
     header, detection = rest.panel("FABRIK_PT_ground_detection", default_closed=True)
     header.label(text="Detection")
     if detection is not None:
-        _draw_all(detection.column(align=True), given, "ray_above", "ray_below")
-        _draw_floor(detection.column(align=True), armature, given, item)
-        _draw_all(detection.column(align=True), given, "speed", "height", "shortest")
+        _draw_all(detection.column(align=True), ground, "ray_above", "ray_below")
+        _draw_floor(detection.column(align=True), armature, ground, item)
+        _draw_all(detection.column(align=True), ground, "speed", "height", "shortest")
     buttons = rest.column(align=True)
     buttons.operator("fabrik.simulate")
     buttons.operator("fabrik.ground_bake")
 
 
-def _draw_found_hip(layout: Layout, armature: bpy.types.Object, given: FabrikGround) -> None:
+def _draw_found_hip(layout: Layout, armature: bpy.types.Object, ground: FabrikGround) -> None:
     """Draw which bone is the hip if it is not set."""
-    known = planner.known() if given.use_hip and not given.hip else None
-    for hip in known.units if known else ():
+    plan = planner.known() if ground.use_hip and not ground.hip else None
+    for hip in plan.units if plan else ():
         if isinstance(hip, Hip) and hip.rig.object == armature:
             name = hip.rig.names[hip.bone]
             layout.label(text=shown(msg("Detected: {found}", found=name)), translate=False)
 
 
 def _draw_floor(
-    layout: Layout, armature: bpy.types.Object, given: FabrikGround, item: FabrikConstraint
+    layout: Layout, armature: bpy.types.Object, ground: FabrikGround, item: FabrikConstraint
 ) -> None:
     """Draw the floor of the animation: as it was found, or as it is set."""
-    layout.prop(given, "use_floor")
+    layout.prop(ground, "use_floor")
     height = layout.row()
-    height.active = given.use_floor
-    height.prop(given, "floor")
-    known = None if given.use_floor else planner.known()
-    for chain in known.chains if known else ():
+    height.active = ground.use_floor
+    height.prop(ground, "floor")
+    plan = None if ground.use_floor else planner.known()
+    for chain in plan.chains if plan else ():
         if chain.rig.object == armature and chain.name == item.name:
             floor = found_floor(chain)
             text = length_text(cast(bpy.types.Scene, bpy.context.scene), floor)
             layout.label(text=shown(msg("Detected: {found}", found=text)), translate=False)
 
 
-def _draw_all(layout: Layout, given: bpy.types.PropertyGroup, *names: str) -> None:
+def _draw_all(layout: Layout, group: bpy.types.PropertyGroup, *names: str) -> None:
     for name in names:
-        layout.prop(given, name)
+        layout.prop(group, name)
 
 
 def _feet_refusal(context: bpy.types.Context) -> str:

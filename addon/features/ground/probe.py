@@ -69,21 +69,21 @@ class Probe(NamedTuple):
         level = under.height + self.offset
         return max(level, self.floor) if self.lift_only else level
 
-    def under(self, place: Vec) -> Under | None:
-        """Return the ground below or above a point, None if there is none to stand on.
+    def under(self, point: Vec) -> Under | None:
+        """Return the ground below or above a point; None without ground to stand on.
 
         If the distance is automatic, ground near the floor of the animation comes first, so that a
         figure in a house does not climb its roof, and one that walks uphill still finds the hill.
         """
-        rise = self.floor - dot(place, self.up)
+        rise = self.floor - dot(point, self.up)
         near, reach = self.above or self.leg, (self.below or self.leg)
-        surface = self._cast(add(place, scaled(self.up, rise + near)), near + reach)
+        surface = self._cast(add(point, scaled(self.up, rise + near)), near + reach)
         if surface is None and self.above == 0.0:
             far = FARTHEST * self.leg
-            surface = self._cast(add(place, scaled(self.up, rise + far)), far - near)
+            surface = self._cast(add(point, scaled(self.up, rise + far)), far - near)
         if surface is None and self.below == 0.0:
             far = FARTHEST * self.leg
-            surface = self._cast(add(place, scaled(self.up, rise - reach)), far - reach)
+            surface = self._cast(add(point, scaled(self.up, rise - reach)), far - reach)
         return surface
 
     def _cast(self, origin: Vec, distance: float) -> Under | None:
@@ -97,7 +97,7 @@ class Probe(NamedTuple):
 def probe_of(
     snapshot: Snapshot,
     chain: ChainPlan,
-    given: FabrikGround,
+    options: FabrikGround,
     ground: Ground,
     floor: float,
     leg: float,
@@ -107,7 +107,7 @@ def probe_of(
     Args:
         snapshot: The moment.
         chain: The constraint.
-        given: Its settings.
+        options: Its settings.
         ground: What counts as ground.
         floor: The detected height of the animation's floor above the armature's origin.
         leg: The length of the leg, in metres.
@@ -115,27 +115,27 @@ def probe_of(
     Raises:
         ProblemError: If a setting is not a number, or the armature has zero scale along its axis.
     """
-    check_animated(given, msg(" of the ground"))
+    check_animated(options, msg(" of the ground"))
     axes, origin = snapshot.world(chain.rig.object, chain.rig.uid)
-    down = AXES[given.axis]
-    up = unit(scaled(mat_apply(axes, down) if given.use_local_axis else down, -1.0))
+    down = AXES[options.axis]
+    up = unit(scaled(mat_apply(axes, down) if options.use_local_axis else down, -1.0))
     if up is None:
         raise ProblemError(
             "“{object}” has zero scale, so Down has no direction: change its scale, or disable "
             "Local",
             object=chain.rig.object.name,
         )
-    rest = given.floor if given.use_floor else floor
+    rest = options.floor if options.use_floor else floor
     return Probe(
         ground.caster(snapshot.depsgraph),
         up,
         dot(origin, up) + rest,
         rest,
         leg,
-        given.ray_above,
-        given.ray_below,
-        given.max_angle,
+        options.ray_above,
+        options.ray_below,
+        options.max_angle,
         chain.has_foot,
-        given.offset,
-        given.lift_only,
+        options.offset,
+        options.lift_only,
     )

@@ -133,9 +133,9 @@ class FootTrack:
         start = self._start + first
         return packed(Track(start, rate, self._leg, self._foot, maker.grounds, samples))
 
-    def _chain(self, now: Plan) -> ChainPlan | None:
+    def _chain(self, plan: Plan) -> ChainPlan | None:
         """Return the resolved constraint, None if it is invalid."""
-        for chain in now.chains:
+        for chain in plan.chains:
             if chain.rig.object == self._armature and chain.item == self._index:
                 works = isinstance(chain.goal_source, GroundGoal) and not chain.problem
                 return chain if works else None

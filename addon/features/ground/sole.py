@@ -35,26 +35,26 @@ class SoleContact(NamedTuple):
     rise: float
 
 
-def sole_contact(probe: Probe, place: Vec, points: Sequence[Vec]) -> SoleContact | None:
-    """Return how a foot lies on the ground with neither end below it, None if there is no ground.
+def sole_contact(probe: Probe, location: Vec, points: Sequence[Vec]) -> SoleContact | None:
+    """Return how a foot lies on the ground with neither end below it; None without ground.
 
     Args:
         probe: Finds the ground.
-        place: The animated location of the goal.
+        location: The animated location of the goal.
         points: The points that touch the floor of the animation, relative to the goal: the one that
             counts first, and the other end if there is one.
     """
     up = probe.up
-    near = probe.under(add(place, points[0]))
+    near = probe.under(add(location, points[0]))
     if near is None:
         # Where one end is over a wall, as the riser of a step, the foot stands on the other one.
-        return sole_contact(probe, place, points[1:]) if len(points) > 1 else None
+        return sole_contact(probe, location, points[1:]) if len(points) > 1 else None
     if len(points) == 1:
         tilt = tilt_of(near.normal, up, probe.most) if probe.turns else ORIGIN
         turned = rotate(turn_of(tilt), points[0])
         height = _level(probe, near, sub(turned, points[0])) - dot(turned, up)
         return SoleContact(tilt, height, probe.level(near) - probe.floor)
-    far = probe.under(add(place, points[1]))
+    far = probe.under(add(location, points[1]))
     end = sub(points[1], points[0])
     reach = length(across(end, up))
     normal = near.normal
@@ -92,7 +92,7 @@ class Below(NamedTuple):
     levels: list[float | None]
 
 
-def need(probe: Probe, sole: Sole, given: Pose, foot: Pose) -> Below:
+def need(probe: Probe, sole: Sole, animated: Pose, foot: Pose) -> Below:
     """Return the ground below a foot.
 
     It may be below the ground as far as the animation has it below its floor.
@@ -100,16 +100,16 @@ def need(probe: Probe, sole: Sole, given: Pose, foot: Pose) -> Below:
     Args:
         probe: Finds the ground.
         sole: The points of the foot that touch it.
-        given: The pose on the floor of the animation.
+        animated: The pose on the floor of the animation.
         foot: The pose on the ground.
     """
     heights: list[float] = []
     levels: list[float | None] = []
     for point in dict.fromkeys((sole.heel, sole.ball)):
-        place = add(foot.place, rotate(foot.turn, point))
-        under = probe.under(place)
-        sunk = dot(add(given.place, rotate(given.turn, point)), probe.up) - probe.floor
-        heights.append(dot(place, probe.up))
+        point_world = add(foot.place, rotate(foot.turn, point))
+        under = probe.under(point_world)
+        sunk = dot(add(animated.place, rotate(animated.turn, point)), probe.up) - probe.floor
+        heights.append(dot(point_world, probe.up))
         levels.append(None if under is None else probe.level(under) + min(0.0, sunk))
     return Below(_lack(probe, heights, levels), heights, levels)
 

@@ -86,7 +86,7 @@ class GroundOffset(NamedTuple):
         shift: The translation.
         tilt: The rotation vector of the foot.
         rise: How much higher the ground is than the floor of the animation.
-        share: Its influence: 0 in a contact below which there is no ground.
+        share: Its influence: 0 in a contact without ground below.
     """
 
     shift: Vec = ORIGIN
@@ -183,8 +183,10 @@ class FootClip:
         """
         frame = floor(time)
         if time != frame:
-            here, then, share = self.pose(frame), self.pose(frame + 1), time - frame
-            return Pose(mix(here.place, then.place, share), slerp(here.turn, then.turn, share))
+            here, then, fraction = self.pose(frame), self.pose(frame + 1), time - frame
+            return Pose(
+                mix(here.place, then.place, fraction), slerp(here.turn, then.turn, fraction)
+            )
         return self._poses[frame]
 
     def _pose(self, frame: int) -> Pose:
@@ -199,7 +201,7 @@ class FootClip:
         return mat_apply(self.inputs.frames[sample.under][0], sample.root)
 
     def flexion(self, time: float) -> Vec:
-        """Return the axis about which the knee flexes around a time, 0 if nothing tells."""
+        """Return the axis about which the knee flexes around a time; 0 if unknown."""
         return self._smoothed(self._bends, time, 0.5)
 
     def _smoothed(self, axes: Column[int, Vec | None], time: float, strides: float) -> Vec:
@@ -239,8 +241,8 @@ class FootClip:
         """
         shares = self._gone[range(first, last + 1)]
         number = min(floor(time) - first, len(shares) - 2)
-        before, after = shares[number : number + 2]
-        return before + (time - first - number) * (after - before)
+        start, end = shares[number : number + 2]
+        return start + (time - first - number) * (end - start)
 
     def _shares_gone(self, swing: range) -> list[float]:
         """Return the same at the frames of a swing."""
@@ -276,14 +278,14 @@ class FootClip:
         lock = self._jumps(frame, lambda at: self.legs[at].lock)
         return lock, self._jumps(frame, self.root_at)
 
-    def _jumps(self, frame: int, place: Callable[[int], Vec]) -> Vec:
+    def _jumps(self, frame: int, location: Callable[[int], Vec]) -> Vec:
         """Return how far a place is from its mean around a frame."""
         window = max(1, round(WINDOW * self.contact_track.track.rate))
         window = min(window, frame - self.first, self.last - frame)
-        here, mean, weights = place(frame), ORIGIN, 0.0
+        here, mean, weights = location(frame), ORIGIN, 0.0
         for beside in range(-window, window + 1):
             weight = cos(0.5 * pi * beside / (window + 1)) ** 2
-            mean = add(mean, scaled(place(frame + beside), weight))
+            mean = add(mean, scaled(location(frame + beside), weight))
             weights += weight
         return sub(here, scaled(mean, 1.0 / weights))
 
@@ -375,13 +377,13 @@ class Stances:
         """
         return self._on_ground(time - self._start, pose, flat)
 
-    def _on_ground(self, time: float, given: Pose, flat: Pose) -> tuple[Pose, GroundOffset]:
+    def _on_ground(self, time: float, animated: Pose, flat: Pose) -> tuple[Pose, GroundOffset]:
         moved = self._moved(time, flat)
         foot = Pose(add(flat.place, moved.shift), flat.turn)
         if moved.tilt != ORIGIN:
             turn = quat_product(shape.turn_of(moved.tilt), flat.turn)
             foot = foot._replace(turn=turn)
-        return blended(given, foot, moved.share), moved
+        return blended(animated, foot, moved.share), moved
 
     def lift(self, time: float) -> float:
         """Return how much higher the foot is for obstacles in its swing."""
@@ -393,14 +395,16 @@ class Stances:
     def arc(self, frame: int) -> float:
         """Return how much higher it is for obstacles in its swing, as far as the ground counts."""
         local = min(max(frame - self._start, self.clip.first), self.clip.last)
-        share = self.influence(local)
-        return share * self._lifts[local] if share > 0.0 else 0.0
+        weight = self.influence(local)
+        return weight * self._lifts[local] if weight > 0.0 else 0.0
 
     def raised(self, time: float) -> float:
         """Return how much higher it is for all that is below it, as far as the ground counts."""
         frame = floor(time - self._start)
-        share = self.influence(frame)
-        return share * max(0.0, self.lift(time), self._needs[frame][1].lack) if share > 0.0 else 0.0
+        weight = self.influence(frame)
+        return (
+            weight * max(0.0, self.lift(time), self._needs[frame][1].lack) if weight > 0.0 else 0.0
+        )
 
     def clearance(self, time: float) -> float:
         """Return how far it could be lower without being too low for what is below it."""
@@ -509,8 +513,8 @@ class Stances:
         """Return the leg as animated at a frame, and how far the lock moves its ankle."""
         local = frame - self._start
         leg = self.clip.legs[local]
-        share = self.influence(local) * self._moved(local, self.clip.flats[local]).share
-        return leg if share >= 1.0 else leg._replace(lock=scaled(leg.lock, share))
+        weight = self.influence(local) * self._moved(local, self.clip.flats[local]).share
+        return leg if weight >= 1.0 else leg._replace(lock=scaled(leg.lock, weight))
 
     def jumps(self, frame: int) -> tuple[Vec, Vec]:
         """Return by how much ankle and hip joint jump at a frame (see `FootClip.jumps`)."""
@@ -521,11 +525,11 @@ class Stances:
         local = frame - self._start
         pose, ankle = self.clip.pose(local), self.clip.ankle
         foot, moved = self._on_ground(local, pose, self.clip.flats[local])
-        share = self.influence(local)
+        weight = self.influence(local)
         target = add(pose.place, rotate(pose.turn, ankle))
-        goal = mix(target, add(foot.place, rotate(foot.turn, ankle)), share)
+        goal = mix(target, add(foot.place, rotate(foot.turn, ankle)), weight)
         root = add(pose.place, self.clip.root(local))
-        return LegAtFrame(root, target, goal, share * moved.rise)
+        return LegAtFrame(root, target, goal, weight * moved.rise)
 
     def between(self, frames: range) -> tuple[object, ...]:
         """Return all that its way depends on: how it lies in contacts, and how far it is lifted."""
@@ -555,23 +559,23 @@ class Stances:
             first = contacts[number].last
         if number + 1 < len(contacts):
             last = contacts[number + 1].first
-        before = self._edges[first] if number >= 0 else self._beyond(first)
-        after = self._edges[last] if number + 1 < len(contacts) else self._beyond(last)
+        previous = self._edges[first] if number >= 0 else self._beyond(first)
+        following = self._edges[last] if number + 1 < len(contacts) else self._beyond(last)
         # A swing of which the clip has little still takes its time.
         swing = max(1, round(SWING * self.clip.contact_track.track.rate))
         if number < 0:
             first = min(first, last - swing)
         elif number + 1 >= len(contacts):
             last = max(last, first + swing)
-        before, after = before or after, after or before
-        if before is None or after is None or before == after:
-            return before or GroundOffset()
-        share = self.clip.gone(time, first, last)
+        previous, following = previous or following, following or previous
+        if previous is None or following is None or previous == following:
+            return previous or GroundOffset()
+        fraction = self.clip.gone(time, first, last)
         return GroundOffset(
-            mix(before.shift, after.shift, share),
-            mix(before.tilt, after.tilt, share),
-            before.rise + (after.rise - before.rise) * share,
-            before.share + (after.share - before.share) * share,
+            mix(previous.shift, following.shift, fraction),
+            mix(previous.tilt, following.tilt, fraction),
+            previous.rise + (following.rise - previous.rise) * fraction,
+            previous.share + (following.share - previous.share) * fraction,
         )
 
     def _edge(self, frame: int) -> GroundOffset:
@@ -580,14 +584,14 @@ class Stances:
 
     def _airborne(self, time: float) -> GroundOffset:
         """Return how the ground below moves a foot that is in no contact before or after."""
-        shift, tilt, rise, share = ORIGIN, ORIGIN, 0.0, 0.0
+        shift, tilt, rise, total_share = ORIGIN, ORIGIN, 0.0, 0.0
         for node, weight in self._nodes(time):
             moved = self._beyond(node)
             if moved is not None:
                 shift = add(shift, scaled(moved.shift, weight))
                 tilt = add(tilt, scaled(moved.tilt, weight))
-                rise, share = rise + weight * moved.rise, share + weight
-        return GroundOffset(shift, tilt, rise, share)
+                rise, total_share = rise + weight * moved.rise, total_share + weight
+        return GroundOffset(shift, tilt, rise, total_share)
 
     def _nodes(self, time: float) -> list[tuple[int, float]]:
         """Return the frames at which the ground below such a foot is looked for, and their weights.
@@ -611,7 +615,7 @@ class Stances:
     def _beyond(self, frame: int) -> GroundOffset | None:
         """Return how the ground moves a foot that swings in the first, or last, frame of the clip.
 
-        None if there is no ground below it.
+        None without ground below it.
         """
         lying = self._contacts_below[frame]
         if lying is None:
@@ -620,7 +624,7 @@ class Stances:
         return GroundOffset(shift, lying.tilt, lying.rise)
 
     def _contact_below(self, frame: int) -> SoleContact | None:
-        """Return how the foot would lie on the ground below it, None if there is none."""
+        """Return how the foot would lie on the ground below it; None without ground."""
         flat = self.clip.flats[frame]
         ends = dict.fromkeys((self.clip.sole.heel, self.clip.sole.ball))
         points = [level(flat, end, self._up, self.probe.floor) for end in ends]
@@ -640,7 +644,7 @@ class Stances:
         return GroundOffset(shift, lying.tilt, lying.rise - drift)
 
     def _lying(self, number: int) -> SoleContact | None:
-        """Return how the foot lies in a contact, None if there is no ground."""
+        """Return how the foot lies in a contact; None without ground."""
         base = self.clip.planted.places[number].base
         return sole_contact(self.probe, base, self.clip.ends(number))
 
@@ -657,11 +661,11 @@ def level(foot: Pose, point: Vec, up: Vec, floor: float) -> Vec:
     return sub(end, scaled(up, dot(add(foot.place, end), up) - floor))
 
 
-def blended(given: Pose, foot: Pose, share: float) -> Pose:
+def blended(animated: Pose, foot: Pose, weight: float) -> Pose:
     """Return the blend of the animated pose and that on the ground."""
-    if share >= 1.0 or share <= 0.0:
-        return foot if share >= 1.0 else given
-    return Pose(mix(given.place, foot.place, share), slerp(given.turn, foot.turn, share))
+    if weight >= 1.0 or weight <= 0.0:
+        return foot if weight >= 1.0 else animated
+    return Pose(mix(animated.place, foot.place, weight), slerp(animated.turn, foot.turn, weight))
 
 
 def frame_of(snapshot: Snapshot, ob: bpy.types.Object | None) -> Frame:

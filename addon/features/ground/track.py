@@ -62,7 +62,7 @@ class Sample(NamedTuple):
         end_step: The displacement of the other end of the foot, as ``step``.
         up: The unit vector up, in the axes of the foot.
         flexion: The axis about which its knee flexes, in that space, as long as the knee is off the
-            line from hip to ankle, in metres; 0 if nothing tells.
+            line from hip to ankle, in metres; 0 if unknown.
     """
 
     under: int
@@ -143,7 +143,7 @@ def packed(track: Track) -> bytes:
 
 
 def unpacked(blob: bytes) -> Track | None:
-    """Return a track from bytes, None if they are none."""
+    """Return a track from bytes; None if they aren't a track."""
     try:
         (start, *unders), grounds, numbers = FORM.unpacked(blob)
         (rate, leg, *foot), numbers = numbers[:HEAD], numbers[HEAD:]
@@ -228,20 +228,20 @@ class TrackMaker:
             frames: Where that stands in world space now, and where the one of the last sample does.
             seen: The foot.
         """
-        now, before = frames
-        undone = inverse(now)
+        ground_frame, previous_frame = frames
+        undone = inverse(ground_frame)
         local, end = point_in(undone, seen.place), point_in(undone, seen.end)
         step = end_step = ORIGIN
         if self._last is not None:
-            step = sub(seen.place, point_in(before, self._last[1]))
-            end_step = sub(seen.end, point_in(before, self._last[2]))
+            step = sub(seen.place, point_in(previous_frame, self._last[1]))
+            end_step = sub(seen.end, point_in(previous_frame, self._last[2]))
         number = IN_WORLD
         if under is not None:
             if under not in self._grounds:
                 self._grounds.append(under)
             number = self._grounds.index(under)
         leg = sub(point_in(undone, seen.root), local)
-        turn = quat_product(quat_inverse(turn_of_frame(now)), seen.turn)
+        turn = quat_product(quat_inverse(turn_of_frame(ground_frame)), seen.turn)
         up = rotate(quat_inverse(seen.turn), seen.up)
         flexion = mat_apply(undone[0], seen.flexion)
         self.samples.append(

@@ -62,18 +62,18 @@ LEAST_BEND = 0.01
 """How far a knee is taken to be from the line between hip and ankle at least, in legs."""
 
 
-def spline_weights(share: float) -> tuple[float, float, float, float]:
+def spline_weights(fraction: float) -> tuple[float, float, float, float]:
     """Return the weights of four consecutive nodes of a uniform cubic B-spline.
 
     Args:
-        share: The place between the second node and the third, from 0 to 1.
+        fraction: The place between the second node and the third, from 0 to 1.
     """
-    rest = 1.0 - share
+    rest = 1.0 - fraction
     return (
         rest**3 / 6.0,
-        (4.0 - 3.0 * share * share * (1.0 + rest)) / 6.0,
-        (4.0 - 3.0 * rest * rest * (1.0 + share)) / 6.0,
-        share**3 / 6.0,
+        (4.0 - 3.0 * fraction * fraction * (1.0 + rest)) / 6.0,
+        (4.0 - 3.0 * rest * rest * (1.0 + fraction)) / 6.0,
+        fraction**3 / 6.0,
     )
 
 
@@ -162,7 +162,7 @@ def hip_rise(legs: Sequence[CarriedLeg], follow: float) -> float:
     return follow * fsum([leg.rise for leg in legs]) / len(legs)
 
 
-def hip_drop(legs: Sequence[CarriedLeg], up: Vec, share: float, rise: float) -> float:
+def hip_drop(legs: Sequence[CarriedLeg], up: Vec, extension: float, rise: float) -> float:
     """Return how far the hip is lowered from there until all feet reach.
 
     Legs are extended up to a share of their length, so that no knee snaps. A leg that the animation
@@ -172,14 +172,14 @@ def hip_drop(legs: Sequence[CarriedLeg], up: Vec, share: float, rise: float) -> 
     Args:
         legs: All its legs, at least one.
         up: The unit vector along which it moves.
-        share: The maximum extension of a leg, as a share of its length.
+        extension: The maximum extension of a leg, as a share of its length.
         rise: How far it has risen with the ground.
     """
-    return max([0.0, *[_lack(leg, up, share, rise) for leg in legs if leg.length > 0.0]])
+    return max([0.0, *[_lack(leg, up, extension, rise) for leg in legs if leg.length > 0.0]])
 
 
 def hip_lift(
-    legs: Sequence[CarriedLeg], up: Vec, share: float, follow: float
+    legs: Sequence[CarriedLeg], up: Vec, extension: float, follow: float
 ) -> tuple[float, float]:
     """Return how far the hip wants to be lifted, negative if lowered, and how far it can be.
 
@@ -191,12 +191,12 @@ def hip_lift(
     Args:
         legs: All its legs, at least one.
         up: The unit vector along which it moves.
-        share: As in `hip_drop`.
+        extension: As in `hip_drop`.
         follow: As in `hip_rise`.
     """
     rise = hip_rise(legs, follow)
     standing = [leg for leg in legs if leg.stands]
-    lacks = [_lack(leg, up, share, rise) for leg in legs if leg.length > 0.0]
+    lacks = [_lack(leg, up, extension, rise) for leg in legs if leg.length > 0.0]
     wanted = hip_rise(standing, follow) if standing else rise
     folds = [_crowded(leg, up, wanted) for leg in legs if leg.length > 0.0 and not leg.stands]
     return wanted + max(folds, default=0.0), rise - max(lacks, default=-inf)
@@ -274,9 +274,9 @@ def follow_locks(legs: Sequence[LockedLeg]) -> Vec:
         legs: All its legs.
     """
     diagonal, others, wanted = (1.0, 1.0, 1.0), ORIGIN, ORIGIN
-    for way, size, lock in legs:
-        apart = length(way)
-        along = unit(way)
+    for leg_vector, size, lock in legs:
+        apart = length(leg_vector)
+        along = unit(leg_vector)
         if along is None or size == 0.0:
             continue
         square = max(0.25 * (size * size - apart * apart), (LEAST_BEND * size) ** 2)
@@ -328,25 +328,25 @@ def smoothed(places: Mapping[int, Vec | None], time: float, ease: int, stride: i
     """Return the mean of places around a time, with the window of `averaged`.
 
     Args:
-        places: The places by frame; None where there is none.
+        places: The places by frame; None for a frame without one.
         time: As there.
         ease: As there.
         stride: As there.
     """
     total, weights = ORIGIN, 0.0
     for number in range(ceil((time - ease) / stride), floor((time + ease) / stride) + 1):
-        place = places[number * stride]
-        if place is not None:
+        location = places[number * stride]
+        if location is not None:
             weight = cos(0.5 * pi * (number * stride - time) / ease) ** 2
-            total = add(total, scaled(place, weight))
+            total = add(total, scaled(location, weight))
             weights += weight
     return scaled(total, 1.0 / weights) if weights > 0.0 else ORIGIN
 
 
-def _lack(leg: CarriedLeg, up: Vec, share: float, rise: float) -> float:
+def _lack(leg: CarriedLeg, up: Vec, extension: float, rise: float) -> float:
     """Return how far the hip must be lowered for one leg; negative if it could rise."""
-    given = length(sub(leg.root, leg.target))
-    reach = max(share * leg.length, given + ROOM * max(0.0, leg.length - given))
+    distance = length(sub(leg.root, leg.target))
+    reach = max(extension * leg.length, distance + ROOM * max(0.0, leg.length - distance))
     apart = add(sub(leg.root, leg.goal), scaled(up, rise))
     aside = length(across(apart, up))
     lack = dot(apart, up) - _upright(reach * reach - aside * aside, FLAT * leg.length)

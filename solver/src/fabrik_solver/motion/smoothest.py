@@ -72,16 +72,18 @@ def smoothest(curve: Curve, lows: Sequence[float] = (), highs: Sequence[float] =
             sides[i] = side
 
 
-def cubic(values: Sequence[float], share: float) -> float:
+def cubic(values: Sequence[float], fraction: float) -> float:
     """Return a value between the second and the third of four (Catmull and Rom, 1974).
 
     Args:
         values: Those at four frames.
-        share: The place between the second and the third, from 0 to 1.
+        fraction: The place between the second and the third, from 0 to 1.
     """
     a, b, c, d = values
     third = 3.0 * (b - c) + d - a
-    return b + 0.5 * share * (c - a + share * (2.0 * a - 5.0 * b + 4.0 * c - d + share * third))
+    return b + 0.5 * fraction * (
+        c - a + fraction * (2.0 * a - 5.0 * b + 4.0 * c - d + fraction * third)
+    )
 
 
 Bands = tuple[list[float], list[float], list[float]]
