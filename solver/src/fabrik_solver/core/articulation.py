@@ -40,6 +40,10 @@ From a crouch, springs find the way both up and down: from straight knees a head
 bends the back first, until thighs are at limits behind which knees bend no more.
 """
 
+BACK: Final = 0.3
+"""How far the bone above rotates the other way, as a share of that. With one half, limbs are
+compressed along their line, but thighs begin at limits behind which knees bend no more."""
+
 SHARED: Final = 3.0
 """How many times as stiff a joint is against leaving its share of another's swing."""
 
@@ -450,6 +454,9 @@ class Articulation:
     def start(self, points: dict[int, Vec]) -> Placement:
         """Return the pose at the press, within the limits, with limbs bent.
 
+        The bone above a joint rotates the other way: from hips that are in front of the feet, a
+        body that is pulled down leans backward.
+
         Args:
             points: Where on the last bones the goals are.
         """
@@ -466,7 +473,11 @@ class Articulation:
                 outgoing = sub(following[index], self.heads[index])
                 bend = atan2(length(cross(incoming, outgoing)), dot(incoming, outgoing))
                 if bend < START_BEND:
-                    turns[index] = quat_exp(scaled(joint.preferred, START_BEND - bend))
+                    bent, above = scaled(joint.preferred, START_BEND - bend), joint.parent
+                    across = quat_product(quat_inverse(self.joints[above].axes), joint.axes)
+                    turns[above] = quat_exp(scaled(rotate(across, bent), -BACK))
+                    turns[index] = quat_exp(bent)
+        for index in self.order:
             turns[index] = self.within(index, turns[index])
         placement = Placement([ORIGIN] * len(self.joints), turns)
         self.place(placement)
