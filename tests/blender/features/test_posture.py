@@ -185,6 +185,16 @@ def test_a_body_bows_with_its_hips_behind_the_feet(person: Person) -> None:
     assert person.off_balance() < 0.05
 
 
+@pytest.mark.parametrize("way", [(-0.2, 0.0, -0.9), (-0.25, 0.0, -0.5)])
+def test_a_body_squats_below_a_head_that_goes_down_and_back(
+    person: Person, way: tuple[float, float, float]
+) -> None:
+    """It doesn't lean back over knees that are in front of the feet."""
+    person.drag(person.roles.head, person.way(*way))
+    assert person.ahead(person.roles.hips) < 0.1
+    assert person.pitch(person.roles.chest) > -35.0
+
+
 def test_a_hand_reaches_for_the_floor_over_bent_knees(person: Person) -> None:
     roles = person.roles
     hand = max(roles.hands, key=lambda name: person.start[name].dot(person.left))

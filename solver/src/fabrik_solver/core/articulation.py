@@ -40,6 +40,10 @@ From a crouch the springs can move the body up or down. From straight knees, pul
 would bend the back first, until the thighs reach limits that keep the knees from bending.
 """
 
+BACK: Final = 0.3
+"""How far the bone above rotates the other way, as a share of that. With one half, limbs are
+compressed along their line, but thighs begin at limits behind which knees bend no more."""
+
 SHARED: Final = 3.0
 """The stiffness factor of a joint against leaving its share of another joint's swing."""
 
@@ -450,6 +454,9 @@ class Articulation:
     def start(self, points: dict[int, Vec]) -> Placement:
         """Return the pose at the start, within the limits and with bent limbs.
 
+        The bone above a joint rotates the other way: from hips that are in front of the feet, a
+        body that is pulled down leans backward.
+
         Args:
             points: The positions of the goals on the last bones.
         """
@@ -466,7 +473,11 @@ class Articulation:
                 outgoing = sub(following[index], self.heads[index])
                 bend = atan2(length(cross(incoming, outgoing)), dot(incoming, outgoing))
                 if bend < START_BEND:
-                    turns[index] = quat_exp(scaled(joint.preferred, START_BEND - bend))
+                    bent, above = scaled(joint.preferred, START_BEND - bend), joint.parent
+                    across = quat_product(quat_inverse(self.joints[above].axes), joint.axes)
+                    turns[above] = quat_exp(scaled(rotate(across, bent), -BACK))
+                    turns[index] = quat_exp(bent)
+        for index in self.order:
             turns[index] = self.within(index, turns[index])
         placement = Placement([ORIGIN] * len(self.joints), turns)
         self.place(placement)
