@@ -100,13 +100,13 @@ class BodyBone:
     Attributes:
         carrier: The bone that carries it; -1 if none does.
         inherits: Whether it rotates with that.
-        is_joint: Whether it does not simply go along with it.
+        is_joint: Whether it moves relative to its parent.
         is_end: Whether it is dragged and pinned at its head, and not at its tail.
         bends: Whether it rotates by itself.
         limit: The limit of its joint; None if it has none.
         locks: The axes that it must not rotate about.
         flexion: The axis about which an elbow or knee flexes, in the bone's rest space; None for
-            other joints, or if nothing tells.
+            other joints, or if unknown.
         stiffness: The stiffness of its joint.
         follows: The bone in whose swing it has a share; -1 for none.
         part: The part of a person that it is; None for none.
@@ -201,9 +201,9 @@ class Body:
 
     def _end(self, bone: int) -> Vec:
         """Return the end of a bone: the head of the next one of the body, or else its tail."""
-        after = next((i for i in self.bones if self._facts[i].carrier == bone), -1)
-        if after >= 0:
-            return self._frames[after][1]
+        successor = next((i for i in self.bones if self._facts[i].carrier == bone), -1)
+        if successor >= 0:
+            return self._frames[successor][1]
         return point_in(self._frames[bone], (0.0, self.rig.bone(bone).length, 0.0))
 
     # Solving
@@ -313,9 +313,11 @@ class Body:
         about = rotate(self._axes[bone], axis)
         upper = self.joints[self.joint_of(self._facts[bone].carrier)]
         head = self._frames[bone][1]
-        before, after = sub(head, self._frames[upper][1]), sub(self._end(bone), head)
-        before, after = (sub(way, scaled(about, dot(way, about))) for way in (before, after))
-        angle = atan2(dot(about, cross(before, after)), dot(before, after))
+        upper_bone, lower_bone = sub(head, self._frames[upper][1]), sub(self._end(bone), head)
+        upper_bone, lower_bone = (
+            sub(vector, scaled(about, dot(vector, about))) for vector in (upper_bone, lower_bone)
+        )
+        angle = atan2(dot(about, cross(upper_bone, lower_bone)), dot(upper_bone, lower_bone))
         return Hinge(axis, (min(0.0, angle), max(MOST_FLEXION, angle))), angle
 
     def solve(
@@ -345,13 +347,13 @@ class Body:
                 size of the body.
         """
         shown = shown or self._composed_in
-        exact = [i for i, one in enumerate(wanted) if is_exact(one.goal)]
+        exact = [i for i, item in enumerate(wanted) if is_exact(item.goal)]
         places = [_location(wanted[i].goal) for i in exact]
         response = response or response_of(wanted)
         last = inf
         while True:
             asked = response.asked(places)
-            goals = [one.goal for one in wanted]
+            goals = [item.goal for item in wanted]
             for i, there in zip(exact, asked, strict=True):
                 goals[i] = _moved(goals[i], there)
             pose = solver.solve(goals, support)
@@ -360,7 +362,7 @@ class Body:
                 response.forget()
                 return pose
             seen = self._seen(shown(pose), pose, [wanted[i] for i in exact], asked)
-            misses = [length(sub(one, other)) for one, other in zip(seen, places, strict=True)]
+            misses = [length(sub(item, other)) for item, other in zip(seen, places, strict=True)]
             missed = max(misses, default=0.0)
             if missed <= EXACT * self.size:
                 return pose
@@ -368,7 +370,7 @@ class Body:
             response.learn(asked, seen, is_reached and missed < last)
             last = missed
             allowed = [near if wanted[i].goal.rank == DRAGGED else EXACT for i in exact]
-            if all(one <= most * self.size for one, most in zip(misses, allowed, strict=True)):
+            if all(item <= most * self.size for item, most in zip(misses, allowed, strict=True)):
                 return pose
 
     def _seen(
@@ -383,20 +385,20 @@ class Body:
         Where no pose reaches, the solver's misses are not to be corrected.
         """
         seen: list[Vec] = []
-        for one, there in zip(exact, asked, strict=True):
-            point = one.goal.point
-            expected, _ = self.placed(pose, one.bone, point)
-            own = self.in_bone(one.bone, point)
-            seen.append(add(there, sub(point_in(frame(one.bone), own), expected)))
+        for item, there in zip(exact, asked, strict=True):
+            point = item.goal.point
+            expected, _ = self.placed(pose, item.bone, point)
+            local_point = self.in_bone(item.bone, point)
+            seen.append(add(there, sub(point_in(frame(item.bone), local_point), expected)))
         return seen
 
     def placed(self, pose: WholeBodyPose, bone: int, point: Vec) -> tuple[Vec, Quat]:
         """Return where a point of a bone is now, and how the bone has rotated to a pose."""
         joint = self.joint_of(bone)
-        before = self.joints[joint]
-        change = quat_product(pose.axes[joint], quat_inverse(self._axes[before]))
-        way = sub(point, self._frames[before][1])
-        return add(pose.heads[joint], rotate(change, way)), change
+        original = self.joints[joint]
+        change = quat_product(pose.axes[joint], quat_inverse(self._axes[original]))
+        lever = sub(point, self._frames[original][1])
+        return add(pose.heads[joint], rotate(change, lever)), change
 
     # The channels
 
@@ -493,7 +495,7 @@ def is_exact(goal: WholeBodyGoal) -> bool:
 
 def response_of(wanted: Iterable[Wanted]) -> Response:
     """Return a response of what goals are for, of which nothing is known yet."""
-    return Response([one.goal.point for one in wanted if is_exact(one.goal)])
+    return Response([item.goal.point for item in wanted if is_exact(item.goal)])
 
 
 def _location(goal: WholeBodyGoal) -> Vec:

@@ -207,7 +207,7 @@ class WholeBodyDrag:
         carried: dict[int, list[Load]] = {}
         for name, load in loads_of(self.object, shown, self._roles).items():
             line = self._carriers.up(self._posed.rig.index[name])
-            bone = next((one for one in line[::-1] if one in self._posed.bones), -1)
+            bone = next((ancestor for ancestor in line[::-1] if ancestor in self._posed.bones), -1)
             if bone >= 0:
                 carried.setdefault(self._posed.joint_of(bone), []).append(load)
         return {joint: added(loads) for joint, loads in carried.items()}

@@ -100,7 +100,7 @@ def _standing(bone: bpy.types.Bone, roles: Roles) -> tuple[tuple[Vec, ...], Quat
     back, rest = here.to_3x3().inverted_safe(), bone.matrix_local
     up, front = Vector(roles.up), Vector(roles.front)
     ways = (front, cast("Vector", up.cross(front)), up)
-    axes = tuple([vector((back @ way).normalized()) for way in ways])
+    axes = tuple([vector((back @ direction).normalized()) for direction in ways])
     if not roles.standing:
         return axes, QUAT_IDENTITY
     if (parent := bone.parent) is not None:

@@ -95,9 +95,9 @@ class Part(NamedTuple):
             rotation: Its rotation at the press, since it stood.
         """
         turned, to_own = quat_log(rotation), quat_inverse(rotation)
-        found: list[Resistance] = []
-        for way, axis in zip(axes, self._bending(), strict=True):
-            since_standing = dot(turned, way)
+        result: list[Resistance] = []
+        for standing_axis, axis in zip(axes, self._bending(), strict=True):
+            since_standing = dot(turned, standing_axis)
             common = min(axis.negative, axis.positive)
             sides = [
                 self._onsets(common, weight, degrees, room)
@@ -106,8 +106,8 @@ class Part(NamedTuple):
                     (axis.positive, axis.high, -since_standing),
                 )
             ]
-            found.append(Resistance(rotate(to_own, way), *sides))
-        return found
+            result.append(Resistance(rotate(to_own, standing_axis), *sides))
+        return result
 
     def _onsets(self, common: float, weight: float, degrees: float, room: float) -> list[Onset]:
         """Return the onsets of one direction.

@@ -80,9 +80,9 @@ def _numbers(points: Sequence[Vec]) -> list[float]:
     return [number for point in points for number in point]
 
 
-def _minus(one: Sequence[float], other: Sequence[float]) -> list[float]:
-    return [a - b for a, b in zip(one, other, strict=True)]
+def _minus(values: Sequence[float], others: Sequence[float]) -> list[float]:
+    return [a - b for a, b in zip(values, others, strict=True)]
 
 
-def _dot(one: Sequence[float], other: Sequence[float]) -> float:
-    return sum([a * b for a, b in zip(one, other, strict=True)])
+def _dot(values: Sequence[float], others: Sequence[float]) -> float:
+    return sum([a * b for a, b in zip(values, others, strict=True)])

@@ -171,8 +171,8 @@ class Tie:
 
     def held(self, step: list[Vec]) -> list[Vec]:
         """Return the step of a system without this tie, with it (Sherman and Morrison)."""
-        share = _product(self.row, step) / (1.0 / self.rate + _product(self.row, self.response))
-        return _all_added(step, self.response, -share)
+        fraction = _product(self.row, step) / (1.0 / self.rate + _product(self.row, self.response))
+        return _all_added(step, self.response, -fraction)
 
 
 @final
@@ -243,9 +243,9 @@ class Search:
             pose = self._settle(pose, SMALL, SEEN)
         return self._pinned(pose)
 
-    def _stretch(self, share: float) -> None:
+    def _stretch(self, fraction: float) -> None:
         for spring in self.springs:
-            spring.stretch(share)
+            spring.stretch(fraction)
 
     def _pinned(self, pose: Placement) -> Placement:
         """Return a pose with its pins put back, as a search out of reach may end on its way."""
@@ -280,13 +280,13 @@ class Search:
             damping = self._damping
             size = self._largest(step)
             slope = _product(right, step)
-            after, reached = self._descend(pose, step, lowest, slope)
+            candidate, reached = self._descend(pose, step, lowest, slope)
             is_stopped = reached >= lowest
             if is_stopped and slope > FINE:
-                after, reached = self._touching(pose, step, lowest)
+                candidate, reached = self._touching(pose, step, lowest)
             gain = lowest - reached
             if gain > 0.0:
-                pose, lowest = after, reached
+                pose, lowest = candidate, reached
             elif slope <= FINE:
                 break
             is_little = size < seen and gain < FINE + enough * lowest
@@ -310,7 +310,7 @@ class Search:
         """Factorize the system with a damping, or the least that it needs above that.
 
         Raises:
-            OverflowError: If there is none, as a number is not finite.
+            OverflowError: Without a solution, because a number isn't finite.
         """
         while not self._system.factorize(damping):
             damping = max(FIRM * damping, 1.0)
@@ -336,21 +336,21 @@ class Search:
         for spring in self.springs:
             spring.force = spring.pull(spring.foreseen)
         size = self._largest(step)
-        share = first = _first_share(size)
+        fraction = first = _first_share(size)
         for _ in range(HALVINGS):
-            after, reached = self._ahead(pose, step, share, start)
+            candidate, reached = self._ahead(pose, step, fraction, start)
             if reached < lowest:
-                best, lowest = after, reached
+                best, lowest = candidate, reached
                 break
-            share *= 0.5
-        if share < first:  # Twice as much has failed.
+            fraction *= 0.5
+        if fraction < first:  # Twice as much has failed.
             return best, lowest
-        while start - lowest > STEEP * share * slope and 2.0 * share * size <= LARGEST:
-            share *= 2.0
-            after, reached = self._ahead(pose, step, share, start)
+        while start - lowest > STEEP * fraction * slope and 2.0 * fraction * size <= LARGEST:
+            fraction *= 2.0
+            candidate, reached = self._ahead(pose, step, fraction, start)
             if reached >= lowest:
                 break
-            best, lowest = after, reached
+            best, lowest = candidate, reached
         return best, lowest
 
     def _touching(self, pose: Placement, step: list[Vec], start: float) -> tuple[Placement, float]:
@@ -359,38 +359,38 @@ class Search:
         Args:
             pose: The pose.
             step: The step.
-            start: The energy of the pose, which is returned with it if there is no wall.
+            start: The energy of the pose, which is returned with it without a limit.
         """
-        share = _first_share(self._largest(step)) * 0.5 ** (HALVINGS - 1)
-        if not self._leaves(pose, step, share):
+        fraction = _first_share(self._largest(step)) * 0.5 ** (HALVINGS - 1)
+        if not self._leaves(pose, step, fraction):
             return pose, start
         inside = 0.0
         for _ in range(NARROWINGS):
-            middle = 0.5 * (inside + share)
+            middle = 0.5 * (inside + fraction)
             if self._leaves(pose, step, middle):
-                share = middle
+                fraction = middle
             else:
                 inside = middle
-        return self._ahead(pose, step, share, start)
+        return self._ahead(pose, step, fraction, start)
 
-    def _leaves(self, pose: Placement, step: list[Vec], share: float) -> bool:
+    def _leaves(self, pose: Placement, step: list[Vec], fraction: float) -> bool:
         """Return whether a share of a step leads through a wall that it does not hold."""
         system, body = self._system, self.body
         for index, owner in enumerate(system.owners):
             if body.joints[owner].limit is None or not system.is_rotation(index):
                 continue
             axes = system.axes[index]
-            way = scaled(_combined(axes, step[index]), share)
-            turned = quat_unit(quat_product(pose.turns[owner], quat_exp(way)))
+            turn = scaled(_combined(axes, step[index]), fraction)
+            turned = quat_unit(quat_product(pose.turns[owner], quat_exp(turn)))
             over = quat_log(quat_product(quat_inverse(body.within(owner, turned)), turned))
             x, y, z = _along(axes, over)
             u, v, w = system.kept[index]
-            if hypot(x * u, y * v, z * w) > THROUGH * length(way):
+            if hypot(x * u, y * v, z * w) > THROUGH * length(turn):
                 return True
         return False
 
     def _ahead(
-        self, pose: Placement, step: list[Vec], share: float, start: float
+        self, pose: Placement, step: list[Vec], fraction: float, start: float
     ) -> tuple[Placement, float]:
         """Return the pose at a share of a step, and its energy: corrected as long as that helps.
 
@@ -399,22 +399,22 @@ class Search:
         Args:
             pose: The pose.
             step: The step.
-            share: The share.
+            fraction: The share.
             start: The energy of the pose.
         """
-        way = _all_scaled(step, share)
-        self._foresee(pose, step, share)
-        best = after = self._moved(pose, way)
+        motion = _all_scaled(step, fraction)
+        self._foresee(pose, step, fraction)
+        best = moved = self._moved(pose, motion)
         lowest = self._energy(best)
         for _ in range(CORRECTIONS):
-            bent = self._solved(self._missed(pose, after))
-            way = [add(a, b) for a, b in zip(way, bent, strict=True)]
-            after = self._moved(pose, way)
-            reached = self._energy(after)
+            bent = self._solved(self._missed(pose, moved))
+            motion = [add(a, b) for a, b in zip(motion, bent, strict=True)]
+            moved = self._moved(pose, motion)
+            reached = self._energy(moved)
             if reached >= lowest:
                 break
             gain = lowest - reached
-            best, lowest = after, reached
+            best, lowest = moved, reached
             if gain < LITTLE * (start - lowest):
                 break
         return best, lowest
@@ -491,12 +491,12 @@ class Search:
             stiffness[at].add_tension(force, sub(following, head))
             following = head
 
-    def _missed(self, pose: Placement, after: Placement) -> list[Vec]:
+    def _missed(self, pose: Placement, moved: Placement) -> list[Vec]:
         """Return what pulls at the system because a step has curvature.
 
         Args:
             pose: The pose that the step began at.
-            after: The pose that it led to, whose energy was the last that was asked for.
+            moved: The pose that it led to, whose energy was the last that was asked for.
         """
         count = len(self.body.joints)
         forces: list[Vec] = [ORIGIN] * count
@@ -507,9 +507,9 @@ class Search:
         right = self._gathered(pose, forces, torques)
         for tie in self._ties:
             if tie.link is None:
-                value = dot(self.body.centre(after), tie.along)
+                value = dot(self.body.centre(moved), tie.along)
             else:
-                value = tie.link.stretched(after.turns)
+                value = tie.link.stretched(moved.turns)
             right = _all_added(right, tie.row, tie.rate * (value - tie.value - tie.foreseen))
         return _all_scaled(right, -1.0)
 
@@ -536,17 +536,19 @@ class Search:
         last = [-1] * len(self.body.joints)
         for index in self.body.order:
             joint = self.body.joints[index]
-            before = last[joint.parent] if joint.parent >= 0 else -1
+            previous = last[joint.parent] if joint.parent >= 0 else -1
             if joint.is_free:
-                before = system.append(index, NO_AXES, NO_AXES, (X, Y, Z), before)
-            own, walls = self._own_axes(pose, index)
-            if own:
+                previous = system.append(index, NO_AXES, NO_AXES, (X, Y, Z), previous)
+            free_axes, walls = self._own_axes(pose, index)
+            if free_axes:
                 head, axes = pose.heads[index], pose.axes[index]
-                own_axes = _three(own)
-                spins = _three([rotate(axes, axis) for axis in own])
-                slides = _three([cross(head, rotate(axes, axis)) for axis in own])
-                before = system.append(index, own_axes, spins, slides, before, len(own), walls)
-            last[index] = before
+                own_axes = _three(free_axes)
+                spins = _three([rotate(axes, axis) for axis in free_axes])
+                slides = _three([cross(head, rotate(axes, axis)) for axis in free_axes])
+                previous = system.append(
+                    index, own_axes, spins, slides, previous, len(free_axes), walls
+                )
+            last[index] = previous
         return system
 
     def _own_axes(self, pose: Placement, index: int) -> tuple[list[Vec], int]:
@@ -596,11 +598,11 @@ class Search:
                 self._resist(pose, index, follower, taken, gradient, grown)
         return grown
 
-    def _shared(self, joint: int, changes: Three, share: float) -> Three:
+    def _shared(self, joint: int, changes: Three, fraction: float) -> Three:
         """Return what a joint takes of the swings of the one it follows, times a share."""
         taken: list[Vec] = []
         for x, _, z in changes:
-            taken.append(scaled(self.body.shared(self.body.joints[joint], (x, 0.0, z)), share))
+            taken.append(scaled(self.body.shared(self.body.joints[joint], (x, 0.0, z)), fraction))
         return _three(taken)
 
     def _resist(
@@ -642,16 +644,16 @@ class Search:
                 stiffness[parent].add_point(stiffness[index].slide, pose.heads[index])
         for index, owner in enumerate(system.owners):
             spins, slides = system.spins[index], system.slides[index]
-            own = stiffness[owner]
+            bone_stiffness = stiffness[owner]
             forces = (
-                own.force(spins[0], slides[0]),
-                own.force(spins[1], slides[1]),
-                own.force(spins[2], slides[2]),
+                bone_stiffness.force(spins[0], slides[0]),
+                bone_stiffness.force(spins[1], slides[1]),
+                bone_stiffness.force(spins[2], slides[2]),
             )
             torques = (
-                own.torque(spins[0], slides[0]),
-                own.torque(spins[1], slides[1]),
-                own.torque(spins[2], slides[2]),
+                bone_stiffness.torque(spins[0], slides[0]),
+                bone_stiffness.torque(spins[1], slides[1]),
+                bone_stiffness.torque(spins[2], slides[2]),
             )
             row, at = system.rows[index], owner
             for k, other in enumerate(system.chains[index]):
@@ -670,7 +672,8 @@ class Search:
     def _press(self, pose: Placement) -> None:
         """Add that walls which joints are pressed against are curved.
 
-        Who goes along one leaves what presses against it: the second derivative of the Lagrangian.
+        Moving along a limit leaves what presses against it: the second derivative of the
+        Lagrangian.
         """
         system = self._system
         curved: list[int] = []
@@ -709,11 +712,13 @@ class Search:
         forces = [_pressing(normal, axes[:walls], pulled) for normal in normals]
         changes: list[Vec] = []
         for axis in axes[walls:]:
-            after = _own_normals(limit, quat_product(rotation, quat_exp(scaled(axis, NEAR))))
-            if len(after) != len(normals):
+            turned_normals = _own_normals(
+                limit, quat_product(rotation, quat_exp(scaled(axis, NEAR)))
+            )
+            if len(turned_normals) != len(normals):
                 return
             change = ORIGIN
-            for force, normal, other in zip(forces, normals, after, strict=True):
+            for force, normal, other in zip(forces, normals, turned_normals, strict=True):
                 change = add(change, scaled(sub(other, normal), force / NEAR))
             changes.append(change)
         along, across = axes[walls], axes[2]
@@ -753,19 +758,21 @@ class Search:
                     moment = scaled(pose.heads[index], masses[index])
                 masses[parent] += masses[index]
                 moments[parent] = add(moments[parent], moment)
-        for way, more in ((along, outward), (cross(support.up, along), 0.0)):
+        for direction, more in ((along, outward), (cross(support.up, along), 0.0)):
             row = [
                 add(
-                    scaled(_along(slides, way), masses[owner]),
-                    _along(spins, cross(moments[owner], way)),
+                    scaled(_along(slides, direction), masses[owner]),
+                    _along(spins, cross(moments[owner], direction)),
                 )
                 for owner, slides, spins in zip(
                     system.owners, system.slides, system.spins, strict=True
                 )
             ]
             if more + inward > 0.0:
-                force = more * distance + inward * dot(moved, way)
-                self._ties.append(Tie(None, way, dot(centre, way), force, more + inward, row))
+                force = more * distance + inward * dot(moved, direction)
+                self._ties.append(
+                    Tie(None, direction, dot(centre, direction), force, more + inward, row)
+                )
 
     def _link(self, pose: Placement, grown: list[Three]) -> None:
         """Find the links that are stretched."""
@@ -791,12 +798,12 @@ class Search:
         for index, tie in enumerate(self._ties):
             if not tie.response:
                 tie.response = self._system.solved(tie.row)
-                for before in self._ties[:index]:
-                    tie.response = before.held(tie.response)
+                for earlier in self._ties[:index]:
+                    tie.response = earlier.held(tie.response)
             step = tie.held(step)
         return step
 
-    def _foresee(self, pose: Placement, step: list[Vec], share: float) -> None:
+    def _foresee(self, pose: Placement, step: list[Vec], fraction: float) -> None:
         """Find what the springs miss after a share of a step, if all were linear."""
         system, joints = self._system, self.body.joints
         spins: list[Vec] = [ORIGIN] * len(joints)
@@ -812,16 +819,16 @@ class Search:
                     slide = add(slide, cross(spin, pose.heads[index]))
                     spin = ORIGIN
             while at < count and system.owners[at] == index:
-                way = scaled(step[at], share)
-                spin = add(spin, _combined(system.spins[at], way))
-                slide = add(slide, _combined(system.slides[at], way))
+                motion = scaled(step[at], fraction)
+                spin = add(spin, _combined(system.spins[at], motion))
+                slide = add(slide, _combined(system.slides[at], motion))
                 at += 1
             spins[index] = spin
             slides[index] = slide
         for spring in self.springs:
             spring.foresee(spins[spring.joint], slides[spring.joint])
         for tie in self._ties:
-            tie.foreseen = share * _product(tie.row, step)
+            tie.foreseen = fraction * _product(tie.row, step)
 
     def _moved(self, pose: Placement, step: list[Vec]) -> Placement:
         """Return the pose after a step, within the limits."""
@@ -833,9 +840,9 @@ class Search:
         for index, owner in enumerate(system.owners):
             if not system.is_rotation(index):
                 moved[owner] = add(moved[owner], step[index])
-        after = Placement(moved, turns)
-        body.place(after)
-        return after
+        placement = Placement(moved, turns)
+        body.place(placement)
+        return placement
 
     def _turns(self, step: list[Vec]) -> dict[int, Vec]:
         """Return the rotation vector of each joint that a step rotates, in its own axes.
@@ -847,16 +854,16 @@ class Search:
         turns: dict[int, Vec] = {}
         for index, owner in enumerate(system.owners):
             if system.is_rotation(index):
-                way, walls = step[index], system.walls[index]
+                turn, walls = step[index], system.walls[index]
                 if walls > 0:
-                    inward = dot(way, way)
-                    x, y, z = way
+                    inward = dot(turn, turn)
+                    x, y, z = turn
                     u, v, w = system.kept[index]
                     x += inward * (1.0 - u)
                     y += inward * (1.0 - v) if walls > 1 else 0.0
                     z += inward * (1.0 - w) if walls > 2 else 0.0
-                    way = (x, y, z)
-                turns[owner] = _combined(system.axes[index], way)
+                    turn = (x, y, z)
+                turns[owner] = _combined(system.axes[index], turn)
         return turns
 
     def _largest(self, step: list[Vec]) -> float:
@@ -865,8 +872,8 @@ class Search:
         squares = [0.0]
         for index, axes in enumerate(system.axes):
             is_rotation = system.is_rotation(index)
-            way = _combined(axes, step[index]) if is_rotation else step[index]
-            squares.append(dot(way, way))
+            motion = _combined(axes, step[index]) if is_rotation else step[index]
+            squares.append(dot(motion, motion))
         return sqrt(max(squares))
 
 
@@ -900,11 +907,11 @@ def _walled(normals: list[Vec]) -> tuple[list[Vec], int]:
         return [X, Y, Z], 0
     locked: list[Vec] = []
     walls: list[Vec] = []
-    for one in normals:
-        is_between = any([dot(one, other) < -PARALLEL for other in normals])
-        found = locked if is_between else walls
-        if not any([abs(dot(one, other)) > PARALLEL for other in found]):
-            found.append(one)
+    for normal in normals:
+        is_between = any([dot(normal, other) < -PARALLEL for other in normals])
+        group = locked if is_between else walls
+        if not any([abs(dot(normal, other)) > PARALLEL for other in group]):
+            group.append(normal)
     basis = locked + walls
     if len(basis) == 1:
         basis.append(any_perpendicular(basis[0]))
@@ -942,13 +949,13 @@ def _combined(axes: Three, shares: Vec) -> Vec:
     return x * ux + y * vx + z * wx, x * uy + y * vy + z * wy, x * uz + y * vz + z * wz
 
 
-def _all_scaled(vectors: list[Vec], share: float) -> list[Vec]:
-    return [scaled(vector, share) for vector in vectors]
+def _all_scaled(vectors: list[Vec], factor: float) -> list[Vec]:
+    return [scaled(vector, factor) for vector in vectors]
 
 
-def _all_added(vectors: list[Vec], others: list[Vec], share: float) -> list[Vec]:
+def _all_added(vectors: list[Vec], others: list[Vec], factor: float) -> list[Vec]:
     """Return vectors with a share of others."""
-    return [add(a, scaled(b, share)) for a, b in zip(vectors, others, strict=True)]
+    return [add(a, scaled(b, factor)) for a, b in zip(vectors, others, strict=True)]
 
 
 def _product(a: list[Vec], b: list[Vec]) -> float:

@@ -291,13 +291,20 @@ class ChainInput:
             head = head_in_parent(bones[-1], locals_[-1])
             last = len(bones) - 1
             self.hand = _constrained(bones, locals_, head, tip_in_bone, limits, stiffness, last)
-            before = bones[:-1], locals_[:-1], limits[:-1], stiffness[:-1]
+            without_hand = bones[:-1], locals_[:-1], limits[:-1], stiffness[:-1]
             if tip_in_bone == ORIGIN:
-                bones, locals_, limits, stiffness = before
+                bones, locals_, limits, stiffness = without_hand
                 tip_in_bone = head
             else:
                 self.limb = ChainInput(
-                    before[0], before[1], head, parent, limb_bend, before[2], before[3], bias=bias
+                    without_hand[0],
+                    without_hand[1],
+                    head,
+                    parent,
+                    limb_bend,
+                    without_hand[2],
+                    without_hand[3],
+                    bias=bias,
                 )
         if not bones or len(bones) != len(locals_):
             raise ValueError("a chain needs at least one bone, and the channels of each")

@@ -121,7 +121,7 @@ class WholeBody:
         """Take the bones and the links between them.
 
         Raises:
-            ValueError: If there is none, or a parent does not come before its child.
+            ValueError: Without a joint, or if a parent doesn't come before its child.
         """
         self.joints = list(joints)
         self.links = links
