@@ -245,15 +245,17 @@ class Body:
 
     @cached_property
     def _lowest(self) -> float:
-        return min(map(self._height, range(len(self.bones))))
-
-    def _height(self, bone: int) -> float:
         rests = cast("bpy.types.Armature", self.armature.data).bones
-        return self.matrix(rests[self.names[bone]]).translation.dot(self.up)
+        heads = [self.posed.get(name, rests[name].matrix_local) for name in self.names]
+        return min([head.translation.dot(self.up) for head in heads])
+
+    def rise(self, name: str) -> float:
+        """Return the height of a bone's head above the lowest one, in the pose looked at."""
+        rest = cast("bpy.types.Armature", self.armature.data).bones[name]
+        return self.matrix(rest).translation.dot(self.up) - self._lowest
 
     def _rise(self, bone: int) -> float:
-        """Return the height of a bone above the lowest one, in the pose that was looked at."""
-        return self._height(bone) - self._lowest
+        return self.rise(self.names[bone])
 
     def carriers_of(self, legs: Sequence[str]) -> list[str]:
         """Return the bones of the armature that move the body with some legs, topmost first.

@@ -82,11 +82,8 @@ def _is_near_ground(body: Body, rig: Skeleton, top: int) -> bool:
 
     Nearer to the hips, it's the center of gravity: moving it makes the legs bend.
     """
-    up = body.up
-    bones = [rig.rest(rig.index[name]) for name in body.names]
-    heights = [up.dot(body.matrix(bone).translation) for bone in bones]
-    height = up.dot(body.matrix(rig.rest(top)).translation)
-    return 2.0 * height < heights[body.anatomy.hips] + min(heights)
+    hips = body.names[body.anatomy.hips]
+    return 2.0 * body.rise(rig.names[top]) < body.rise(hips)
 
 
 def _is_beside(rig: Skeleton, top: int, bone: int) -> bool:

@@ -184,9 +184,9 @@ class _DependencyWalk:
         self.meshes: dict[tuple[int, ...], GoalSource] = {}
         self._objects: dict[int, bool] = {}
         self._standing: dict[bpy.types.Object, bool] = {}
-        self._unpredictable: dict[int, set[str]] = {}
+        self._poses: dict[bpy.types.Object, tuple[Skeleton, Any, set[str]]] = {}
         self.driving: dict[int, dict[tuple[int, str], bpy.types.ID]] = {}
-        self._constrained: set[tuple[int, int]] = set()
+        self._followed: dict[Node, list[Node]] = {}
         self._starts: list[Node] = []
 
     def knows(self, units: Iterable[UnitPlan]) -> bool:
@@ -205,7 +205,7 @@ class _DependencyWalk:
 
         def relations(node: Node) -> Iterable[Node]:
             are_known.append(self._knows(node))
-            return self._sources_of(node) if are_known[-1] else ()
+            return [*parents(node), *self._followed.get(node, ())] if are_known[-1] else ()
 
         for _ in walk_dependencies(starts, relations):
             pass
@@ -216,7 +216,7 @@ class _DependencyWalk:
         inputs: dict[Skeleton, list[int]] = {}
         for ob, bone in dict.fromkeys(self._starts):
             above = skeleton_of(ob).chain_up(bone) if bone >= 0 else ()
-            last = [i for i in above if (ob.session_uid, i) in self._constrained][-1:]
+            last = [i for i in above if (ob, i) in self._followed][-1:]
             bones = inputs.setdefault(skeleton_of(ob), []) if last else []
             bones += [i for i in last if i not in bones]
         return inputs
@@ -284,18 +284,19 @@ class _DependencyWalk:
                         driving = self.driving.setdefault(ob.session_uid, {})
                         driving[target.id.session_uid, target.data_path] = target.id
 
-    def _sources_of(self, node: Node) -> list[Node]:
-        """Return what the transform of a node depends on directly."""
-        constraints = possible_constraints(_owner(node)) if node[1] >= 0 else ()
-        sources = [source for con in constraints for source in constraint_sources(con)]
-        return [*parents(node), *sources]
-
     def _knows(self, node: Node) -> bool:
         """Return whether a node's transform relative to its parent can be computed ahead."""
         ob, bone = node
         if not self._knows_object(ob):
             return False
-        return bone < 0 or self._knows_bone(ob, skeleton_of(ob).names[bone])
+        if bone < 0:
+            return True
+        if ob not in self._poses:
+            rig = skeleton_of(ob)
+            self._poses[ob] = rig, pose_bones(ob), self._unpredictable_bones(rig)
+        rig, bones, unpredictable = self._poses[ob]
+        name = rig.names[bone]
+        return name not in unpredictable and self._knows_constraints(node, bones[name])
 
     def _knows_object(self, ob: bpy.types.Object) -> bool:
         uid = ob.session_uid
@@ -330,25 +331,22 @@ class _DependencyWalk:
             self.curves[ob.session_uid] = curves
         return all(path in OBJECT_CHANNELS for path in curves.places if _places(path))
 
-    def _knows_bone(self, ob: bpy.types.Object, name: str) -> bool:
-        if name in self._unpredictable_bones(ob):
-            return False
-        constraints = possible_constraints(pose_bones(ob)[name])
+    def _knows_constraints(self, node: Node, owner: bpy.types.PoseBone) -> bool:
+        """Return whether all constraints of a bone can be computed, and note what they follow."""
+        constraints = possible_constraints(owner) if owner.constraints else ()
         if constraints:
-            prefix = f'pose.bones["{bpy.utils.escape_identifier(name)}"].constraints['
-            self._expect(ob, [c for c in _drivers(ob) if c.data_path.startswith(prefix)])
-            self._constrained.add((ob.session_uid, skeleton_of(ob).index[name]))
+            sources = [source for con in constraints for source in constraint_sources(con)]
+            self._followed[node] = sources
+            prefix = f'pose.bones["{bpy.utils.escape_identifier(owner.name)}"].constraints['
+            drivers = [c for c in _drivers(node[0]) if c.data_path.startswith(prefix)]
+            self._expect(node[0], drivers)
         return all([is_predictable(con, on_bone=True) for con in constraints])
 
-    def _unpredictable_bones(self, ob: bpy.types.Object) -> set[str]:
+    def _unpredictable_bones(self, rig: Skeleton) -> set[str]:
         """Return the bones that native IK, drivers or unsupported F-curves move."""
-        uid = ob.session_uid
-        if uid not in self._unpredictable:
-            rig = skeleton_of(ob)
-            chains = native_ik_chains(rig, ("IK", "SPLINE_IK"))
-            posed = {rig.names[bone] for _, chain in chains for bone in chain}
-            self._unpredictable[uid] = posed | self._posed_by_animation(ob)
-        return self._unpredictable[uid]
+        chains = native_ik_chains(rig, ("IK", "SPLINE_IK"))
+        posed = {rig.names[bone] for _, chain in chains for bone in chain}
+        return posed | self._posed_by_animation(rig.object)
 
     def _posed_by_animation(self, ob: bpy.types.Object) -> set[str]:
         """Return the bones that drivers pose, or F-curves of other than transform channels."""
@@ -419,11 +417,6 @@ def _is_settled(curve: bpy.types.FCurve) -> bool:
             for target in variable.targets
         ]
     )
-
-
-def _owner(node: Node) -> Any:
-    ob, bone = node
-    return pose_bones(ob)[skeleton_of(ob).names[bone]]
 
 
 def _places(path: str) -> bool:

@@ -55,7 +55,7 @@ class MovedHip(Protocol):
     """A hip that is moved for feet on the ground."""
 
     def ahead(
-        self, snapshot: Snapshot, chain: ChainPlan
+        self, snapshot: Snapshot, foot: Stances
     ) -> tuple[object, Callable[[int], Vec]] | None:
         """Return how far the hip joint of a leg is moved at any frame, and what it depends on."""
 
@@ -119,7 +119,7 @@ class GroundGoal:
         self, snapshot: Snapshot, chain: ChainPlan, stances: Stances, aim: Aim, root: Vec
     ) -> Aim:
         """Return the goal of a foot whose knee moves smoothly (see `Knees`)."""
-        hip = None if self.hip is None else self.hip.ahead(snapshot, chain)
+        hip = None if self.hip is None else self.hip.ahead(snapshot, stances)
         if self.hip is not None and hip is None:
             return aim
         key, shift_at = hip or (None, lambda _: ORIGIN)

@@ -184,16 +184,16 @@ class Hip(PrePassBone):
         return SolveResult(inputs, self.bones, rotation, (), NOTHING, locations, move)
 
     def ahead(
-        self, snapshot: Snapshot, chain: ChainPlan
+        self, snapshot: Snapshot, foot: Stances
     ) -> tuple[object, Callable[[int], Vec]] | None:
         """Return how far the hip joint of a leg is moved at any frame, and what that depends on.
 
-        None if its feet are not known ahead.
+        None if its feet aren't known ahead.
         """
         if self._now is None or self._now[0]() is not snapshot:
             return None
         path = self._now[1]
-        return path, partial(path.shift_of, chain)
+        return path, partial(path.shift_of, foot)
 
     def _aim(self, snapshot: Snapshot, leg: ChainPlan) -> Aim | None:
         """Return the goal of a leg; None if it is disabled, or not finite, as its chain reports.
@@ -345,9 +345,9 @@ class HipPath(Column[float, BodyMove]):
         """Return whether it is that of these feet."""
         return self._limits == limits and self._stances == stances
 
-    def shift_of(self, chain: ChainPlan, frame: int) -> Vec:
-        """Return how far the hip joint of a leg is moved at a frame."""
-        return self[frame].of(self._stances[chain].root_at(frame))
+    def shift_of(self, foot: Stances, frame: int) -> Vec:
+        """Return how far the hip joint of a leg is moved at a frame; it need not stand."""
+        return self[frame].of(foot.root_at(frame))
 
     def _moved(self, time: float) -> BodyMove:
         """Return how it is moved at a time."""

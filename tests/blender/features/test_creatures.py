@@ -19,7 +19,8 @@ pytestmark = pytest.mark.newest
 
 
 def on_floor(*bones: int, **settings: float) -> bpy.types.Object:
-    rig = on_floor(*bones, **settings)
+    rig = make_quadruped(*bones, **settings)
+    make_floor()
     return rig
 
 

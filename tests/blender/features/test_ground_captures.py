@@ -489,7 +489,7 @@ def test_foot_that_never_stands_goes_over_steps_smoothly() -> None:
     assert any("never stands" in message for message in messages(rig))
     for bone in ("FootR", "LegR"):
         assert max(bends(after[bone])) < 2.0 * max(bends(before[bone]))
-    assert max(bends(after["Hips"])) < 10.0
+    assert max(bends(after["Hips"])) < 12.0
 
 
 def test_hip_shares_a_jolt_of_the_whole_capture_with_the_knees() -> None:
@@ -898,7 +898,8 @@ def test_hind_legs_of_animals_stay_in_the_plane_in_which_they_walk(file: str, sl
     name, *legs = HIND_LEGS[file]
     rig = run_of(file, name, 30)
     joints = tuple(joint for leg in legs for joint in leg)
-    before = toes_at(rig, joints, frames_of(rig))
+    frames = frames_of(rig)
+    before = toes_at(rig, joints, frames)
     assert bpy.ops.fabrik.character_set_up() == {"FINISHED"}
     size = (before[legs[0][0]][0] - before[legs[0][-1]][0]).length
     tilted = plane(size=20.0 * size)
@@ -907,7 +908,7 @@ def test_hind_legs_of_animals_stay_in_the_plane_in_which_they_walk(file: str, sl
         if item.bone in {leg[-1] for leg in legs}:
             item.ground.object, item.ground.use = tilted, True
     assert bpy.ops.fabrik.simulate() == {"FINISHED"}
-    after = toes_at(rig, joints, frames_of(rig))
+    after = toes_at(rig, joints, frames)
     for leg in legs:
         assert max(normal_turns(before, after, leg)) < radians(5.0), leg
 
