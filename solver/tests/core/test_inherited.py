@@ -178,7 +178,7 @@ def test_a_hand_keeps_its_limit_and_reaches() -> None:
 
 
 def test_stretched_chains_reach() -> None:
-    rng = random.Random(6)
+    rng = random.Random(5)
     for off in subsets(3):
         case = Case(rng, 3, "hinge")
         case.limits = [

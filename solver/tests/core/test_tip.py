@@ -224,7 +224,7 @@ def test_solved_from_another_pose_it_is_near_that_and_stays_there() -> None:
         again = posed(handed(rig), target, axes, tolerance=1e-6, start=near.rotations)
         assert near.state == again.state == "REACHED"
         numbers = [x for q in again.rotations for x in q]
-        assert numbers == pytest.approx([x for q in near.rotations for x in q], abs=1e-10)
+        assert numbers == pytest.approx([x for q in near.rotations for x in q], abs=1e-12)
         assert numbers != pytest.approx([x for q in alone.rotations for x in q], abs=0.1)
 
 

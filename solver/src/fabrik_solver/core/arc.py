@@ -40,6 +40,11 @@ def arc(
     return [add(scaled(axis, x * ux + y * uy), scaled(side, y * ux - x * uy)) for x, y in flat]
 
 
+def chord_of(half: float) -> float:
+    """Return the chord of an arc of length 1 that turns by twice the angle."""
+    return sin(half) / half if half > 1e-6 else 1.0
+
+
 def half_turn(chord: float) -> float:
     """Return half the angle of an arc of length 1 whose ends are ``chord`` apart.
 

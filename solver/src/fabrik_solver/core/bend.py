@@ -8,7 +8,7 @@ from itertools import pairwise
 from math import atan2, cos, sin, sqrt
 from typing import Final, NamedTuple
 
-from .arc import arc, half_turn
+from .arc import arc
 from .joint import Joint, points_of, sizes_of
 from .vectors import (
     ORIGIN,
@@ -26,7 +26,7 @@ from .vectors import (
     mix,
     quat_about,
     quat_between,
-    quat_matrix,
+    rotate,
     scaled,
     slerp,
     sub,
@@ -48,9 +48,6 @@ CLEAR: Final = 0.08
 """The mean distance of joints from the axis above which the pose alone decides the bend direction.
 A knee of two equal bones is flexed by 18° there. The straighter the limb, the more its preferred
 bend direction weighs."""
-
-OPPOSITE: Final = 0.7
-"""The length of the mean of two bends of length 1 below which a chain bends like an S in part."""
 
 BACKWARD: Final = 0.04
 """The same for a pose to the opposite side. Up to this (9° for such a knee) it was posed or
@@ -216,80 +213,25 @@ def bow(
     set_lengths(joints)
 
 
-def curl_to(
-    joints: list[Joint],
-    axis: Vec,
-    span: float,
-    folds: Sequence[int] = (),
-    hinge: Vec = ORIGIN,
-    lean: Vec = ORIGIN,
-) -> None:
-    """Bend a chain until its ends are about ``span`` apart, sharing the bend among all joints.
-
-    Args:
-        joints: From the origin on. The tip stays near the axis.
-        axis: The unit vector from the root to the tip.
-        span: How far apart its ends should be, in chain lengths.
-        folds: How the joints flex in a limb that bends to both sides (see `RestBend`); they all
-            bend by the same angle.
-        hinge: See `curl`. It counts as far as the bend is new.
-        lean: The rotation vector by which each joint of a straight chain starts to bend.
-    """
-    half, posed = half_turn(span), half_turn(length(joints[-1].at()))
-    if half > posed > 0.0:
-        hinge = scaled(hinge, 1.0 - posed / half)
-    curl(joints, axis, half - posed, folds, hinge if half > posed else ORIGIN, lean)
-
-
-def curl(
-    joints: list[Joint],
-    axis: Vec,
-    further: float,
-    folds: Sequence[int] = (),
-    hinge: Vec = ORIGIN,
-    lean: Vec = ORIGIN,
-) -> None:
+def curl(joints: list[Joint], axis: Vec, half_turn: float, folds: Sequence[int] = ()) -> None:
     """Bend a chain further, sharing the bend among all joints.
 
-    Each joint bends like a beam's under an axial load, in proportion to its distance from the axis,
-    plus the mean of all joints. A joint that is bent bends more, about its own hinge. Or all bend
-    by the same angle about ``hinge``, as far as it is long. Where both are opposite, halves of the
-    chain bend opposite ways instead (an S), so that it never straightens between them.
-
-    Bone rotations of variance v, weighted by length, shorten a chain like an arc that turns by
-    √(12 v).
+    Iterations from the tip on would fold it at a few joints. Here each joint bends like a beam's
+    under an axial load, in proportion to its distance from the axis, plus the mean of all joints. A
+    joint that is bent bends more, about its own hinge. Bone rotations of variance v, weighted by
+    length, shorten a chain like an arc that turns by √(12 v).
 
     Args:
-        joints: See `curl_to`.
-        axis: See `curl_to`.
-        further: Half the angle by which an equally long arc would turn further, in radians.
-        folds: See `curl_to`.
-        hinge: The axis about which the joints bend, from 0 to 1 long; the rest is their own bend.
-        lean: See `curl_to`.
+        joints: From the origin on, bent at least a little. The tip stays near the axis.
+        axis: The unit vector from the root to the tip.
+        half_turn: Half the angle by which an equally long arc would turn further, in radians.
+        folds: How the joints flex in a limb that bends to both sides (see `RestBend`); they all
+            bend by the same angle.
     """
-    turns, mean, per_joint, variance, moments = _curling(joints, axis, folds, lean)
-    own = 0.5 * further / max(sqrt(3.0 * variance), STRAIGHT)
-    share = length(hinge)
-    if share > 0.0:
-        hinge = scaled(hinge, 1.0 / share)
-        moment, first, second = moments
-        spread = second - first * first
-        alike = dot(moment, hinge) / sqrt(max(spread * variance, 1e-30))
-        rest = 1.0 - share
-        both = sqrt(max(0.0, rest * rest + share * share + 2.0 * alike * share * rest))
-        bent = eased(both / OPPOSITE)
-        ratio = bent / both if both > 0.0 else 0.0
-        even = 0.5 * further * ratio * share / sqrt(3.0 * spread)
-        own *= ratio * rest
-        mean = add(scaled(mean, own), scaled(hinge, even * first))
-        per_joint = add(scaled(per_joint, own), scaled(hinge, even))
-        halves = 0.5 * further * sqrt(max(0.0, 1.0 - bent * bent))
-        turns = _with_halves(turns, own, scaled(hinge, halves))
-        own = 1.0
-    else:
-        mean, per_joint = scaled(mean, own), scaled(per_joint, own)
+    turns, mean, hinge, variance = _curling(joints, axis, folds)
+    factor = 0.5 * half_turn / max(sqrt(3.0 * variance), STRAIGHT)
     mx, my, mz = mean
-    hx, hy, hz = per_joint
+    hx, hy, hz = hinge
     x = y = z = ox = oy = oz = 0.0
     for i, (vx, vy, vz) in enumerate(turns):
         joint = joints[i + 1]
@@ -302,12 +244,13 @@ def curl(
         ox = jx
         oy = jy
         oz = jz
-        vx = own * vx + i * hx - mx
-        vy = own * vy + i * hy - my
-        vz = own * vz + i * hz - mz
-        half = sqrt(vx * vx + vy * vy + vz * vz)
+        vx += i * hx - mx
+        vy += i * hy - my
+        vz += i * hz - mz
+        size = sqrt(vx * vx + vy * vy + vz * vz)
+        half = factor * size
         # As `rotate` by the quaternion (w, v): both times √2, which saves a factor of 2.
-        ratio = ROOT_2 * (sin(half) / half if half > 1e-9 else 1.0)
+        ratio = ROOT_2 * (sin(half) / size if size > 1e-9 else factor)
         w = ROOT_2 * cos(half)
         vx *= ratio
         vy *= ratio
@@ -323,31 +266,14 @@ def curl(
         joint.z = z
 
 
-def _with_halves(turns: list[Vec], own: float, vector: Vec) -> list[Vec]:
-    """Return rotation vectors times ``own``, and more that bend a chain's halves opposite ways.
-
-    The vectors to add have no mean, and a third of the square of ``vector`` as their variance.
-    """
-    count = len(turns)
-    mean = 0.25 * (count - count % 2 / count)
-    factor = 1.0 / sqrt((count * count - 1) / 4.0 - 3.0 * mean * mean)
-    x, y, z = scaled(vector, factor)
-    halves: list[Vec] = []
-    for i, (vx, vy, vz) in enumerate(turns):
-        off = abs(i - 0.5 * (count - 1)) - mean
-        halves.append((own * vx + x * off, own * vy + y * off, own * vz + z * off))
-    return halves
-
-
 def _curling(
-    joints: list[Joint], axis: Vec, folds: Sequence[int], lean: Vec
-) -> tuple[list[Vec], Vec, Vec, float, tuple[Vec, float, float]]:
+    joints: list[Joint], axis: Vec, folds: Sequence[int]
+) -> tuple[list[Vec], Vec, Vec, float]:
     """Return how the bones rotate when a chain curls with its tip near the axis.
 
     Returns:
         A rotation vector for each bone; the mean of all weighted by length, which is to be
-        subtracted; the rotation vector to add once for each bone before it; the variance; the
-        covariance with the bones' numbers, their mean and their mean square.
+        subtracted; the rotation vector to add once for each bone before it; the variance.
     """
     if folds:
         return _folding(joints, axis, folds)
@@ -377,23 +303,18 @@ def _curling(
         first += weight
         second += count * weight
     # Each joint also bends by the mean of all, and each bone rotates by the sum before it.
-    hx, hy, hz = x / count + lean[0], y / count + lean[1], z / count + lean[2]
+    hx, hy, hz = x / count, y / count, z / count
     square += 2.0 * (hx * kx + hy * ky + hz * kz) + second * (hx * hx + hy * hy + hz * hz)
     mx += first * hx
     my += first * hy
     mz += first * hz
     variance = max(0.0, square - mx * mx - my * my - mz * mz)
-    moment = (
-        kx + second * hx - first * mx,
-        ky + second * hy - first * my,
-        kz + second * hz - first * mz,
-    )
-    return turns, (mx, my, mz), (hx, hy, hz), variance, (moment, first, second)
+    return turns, (mx, my, mz), (hx, hy, hz), variance
 
 
 def _folding(
     joints: list[Joint], axis: Vec, folds: Sequence[int]
-) -> tuple[list[Vec], Vec, Vec, float, tuple[Vec, float, float]]:
+) -> tuple[list[Vec], Vec, Vec, float]:
     """Return what `_curling` does, for a limb that bends to both sides, by the same angle."""
     hinge = cross(folded_bend(points_of(joints), axis, folds), axis)
     turns, heading, mean, square = [ORIGIN], 0, 0.0, 0.0
@@ -404,7 +325,7 @@ def _folding(
         mean += heading * weight
         square += heading * heading * weight
     variance = max(0.0, square - mean * mean) * dot(hinge, hinge)
-    return turns, scaled(hinge, mean), ORIGIN, variance, (ORIGIN, 0.0, 0.0)
+    return turns, scaled(hinge, mean), ORIGIN, variance
 
 
 def farthest_from(axis: Vec, joints: list[Joint]) -> float:
@@ -594,14 +515,8 @@ def swivel_turn(axis: Vec, swivel: Swivel) -> Quat:
 
 def turn_joints(joints: list[Joint], turn: Quat) -> None:
     """Rotate a whole chain."""
-    xx, xy, xz, yx, yy, yz, zx, zy, zz = quat_matrix(turn)
     for joint in joints:
-        x = joint.x
-        y = joint.y
-        z = joint.z
-        joint.x = xx * x + xy * y + xz * z
-        joint.y = yx * x + yy * y + yz * z
-        joint.z = zx * x + zy * y + zz * z
+        joint.move(rotate(turn, joint.at()))
 
 
 def clarity(bend: Vec, spread: float, side: Vec, bones: int) -> float:

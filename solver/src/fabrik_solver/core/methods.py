@@ -7,15 +7,14 @@ from collections.abc import Callable
 from math import inf
 from typing import Final, NamedTuple
 
-from .bend import axis_of, curl_to
 from .ccd import ccd
 from .chain import Chain
 from .edge import close, complete
-from .fabrik import fabrik
+from .fabrik import backward, fabrik
 from .joint import Joint
 from .landing import EXACT, land
 from .two_bone import two_bone
-from .vectors import Vec, length, mix, scaled, sub
+from .vectors import Vec, length, mix, sub
 
 Step = Callable[[list[Joint], Vec], None]
 """One iteration: moves the joints to bring the tip nearer to the target."""
@@ -30,11 +29,18 @@ swung toward the target (0 to 1); the iteration limit; the tolerance (see `solve
 PRECISE: Final = 1e-12
 """The residual, in chain lengths, at which a closed form needn't be evaluated."""
 
-SHAPING: Final = 3
-"""The iterations that shape a chain for CCD, before it lands."""
+SHAPING: Final = 2
+SHORT_SHAPING: Final = 3
+"""The iterations that shape a chain, and those for chains with fewer than `SHORT` bones.
+
+With more iterations, the landed chain moves more like a converged one.
+"""
+
+SHORT: Final = 6
+"""From this number of bones on, a third iteration costs more than it gains in smoothness."""
 
 
-def _shared_and_landed(
+def _shaped_and_landed(
     joints: list[Joint],
     target: Vec,
     chain: Chain,
@@ -42,23 +48,33 @@ def _shared_and_landed(
     iterations: int,
     tolerance: float,
 ) -> int:
-    """Land a chain whose joints share its bend (see `Method.shares`).
+    """Shape the chain with FABRIK iterations, then land.
 
-    Iterations would fold it at a few joints, and draw the others straight.
+    The number of iterations before landing is fixed: the pose would jump wherever it changed.
     """
-    near_enough = min(tolerance, EXACT)
-    if iterations <= 0 or length(sub(joints[-1].at(), target)) <= near_enough:
+    near_enough, inner = min(tolerance, EXACT), chain.inner
+    bones = len(joints) - 1
+    is_short = bones < SHORT
+    used = min(SHORT_SHAPING if is_short else SHAPING, iterations)
+    if used <= 0 or length(sub(joints[-1].at(), target)) <= near_enough:
         return 0
-    if len(joints) == 3:
-        two_bone(joints, target)
-        return 1
-    if chain.inner > 0.0:
+    # An iteration that takes the tip past other joints would fold a limb differently. After a
+    # swing, the tip only has to come nearer, which it does in even steps.
+    is_stepped = is_short and swing > 0.0
+    start = mix(target, joints[-1].at(), swing)
+    for i in range(1, used):
+        fabrik(joints, mix(start, target, i / used) if is_stepped else target)
+    if inner > 0.0 or bones == 2:
         # A chain that has to fold to its shortest span lands slowly: each step only halves the gap.
-        complete(joints, target, chain.inner, inf, near_enough)
-    steps = land(joints, target, near_enough, iterations)
+        fabrik(joints, target)
+        complete(joints, target, inner, inf, near_enough)
+    else:
+        # The forward pass of the last iteration is the first pass of landing.
+        backward(joints, target)
+    steps = land(joints, target, near_enough, iterations - used)
     # Does nothing after a successful landing: some chains can hardly fold any further.
     close(joints, target, near_enough)
-    return steps
+    return used + steps
 
 
 def _closed_form(
@@ -83,21 +99,14 @@ def _turned_and_landed(
     iterations: int,
     tolerance: float,
 ) -> int:
-    """Curl the chain, shape it with CCD iterations that draw the tip in even steps, then land.
+    """Shape the chain with CCD iterations that draw the tip in even steps, then land.
 
-    The number of iterations before landing is fixed: the pose would jump wherever it changed.
+    As many iterations as with FABRIK: the pose would jump wherever their number changed.
     """
-    near_enough = min(tolerance, EXACT)
-    used = min(SHAPING, iterations)
-    if length(sub(joints[-1].at(), target)) <= near_enough:
+    near_enough, start = min(tolerance, EXACT), joints[-1].at()
+    used = min(SHORT_SHAPING, iterations)
+    if used <= 0 or length(sub(start, target)) <= near_enough:
         return 0
-    if len(joints) > 3:
-        axis, span = axis_of(joints), length(target)
-        curl_to(joints, axis, span, chain.folds)
-        land(joints, scaled(axis, span), near_enough, 1)
-    if used <= 0:
-        return 0
-    start = joints[-1].at()
     for i in range(1, used + 1):
         ccd(joints, mix(start, target, i / used))
     complete(joints, target, chain.inner, chain.outer, near_enough)
@@ -141,7 +150,9 @@ class Method(NamedTuple):
         bones: The number of bones that it solves; 0 for any.
         is_exact: Whether it is a closed form, which more iterations can't improve. It always swings
             the whole chain toward the target first.
-        shares: Whether all joints share the bend from the start, before it solves.
+        curls: The largest distance of a target from the axis, relative to one that an arc along the
+            axis meets, for which the chain first curls. Farther out, iterations bend all joints by
+            themselves. 0 never curls, infinity always.
     """
 
     name: str
@@ -151,7 +162,7 @@ class Method(NamedTuple):
     reach: Reach
     bones: int = 0
     is_exact: bool = False
-    shares: bool = False
+    curls: float = 0.0
 
     def suits(self, bones: int) -> bool:
         """Return whether it solves chains with this number of bones."""
@@ -163,9 +174,9 @@ METHODS: tuple[Method, ...] = (
         "FABRIK",
         0,
         "FABRIK",
-        "Bend all joints alike toward the target. Suited to chains of any length",
-        _shared_and_landed,
-        shares=True,
+        "Iterate forward and backward along the chain. Suited to chains of any length",
+        _shaped_and_landed,
+        curls=0.5,
     ),
     Method(
         "TWO_BONE",
@@ -182,6 +193,7 @@ METHODS: tuple[Method, ...] = (
         "CCD",
         "Rotate one joint after another, from the tip to the root. Tends to curl the chain",
         _turned_and_landed,
+        curls=inf,
     ),
     Method(
         "TEXTBOOK",

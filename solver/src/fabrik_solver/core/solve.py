@@ -1,18 +1,17 @@
 """The loop that drives all solvers."""
 
 from collections.abc import Sequence
-from math import atan2, exp, pi, sqrt
+from math import atan2, exp, sqrt
 from typing import Final
 
-from .arc import half_turn
+from .arc import chord_of, half_turn
 from .bend import (
     CLEAR,
     LIMB,
     NEARLY_STRAIGHT,
-    STRAIGHT,
     Swivel,
     bow,
-    curl_to,
+    curl,
     eased,
     forward_turn,
     mean_swivel,
@@ -68,9 +67,6 @@ NEARLY: Final = 1e-9
 STEPS: Final = 60
 """The most steps of landing there."""
 
-SWUNG: Final = 0.6
-"""The distance of a target, in chain lengths, from which on a chain swings toward it fully."""
-
 STRAIGHT_ENOUGH: Final = 1e-15
 """How near to full reach, in chain lengths, a chain is solved as straight."""
 
@@ -121,12 +117,7 @@ def solve(
     aim = target
     joints, normal, target, pole = _in_plane(chain, aim, pole)
     bend, side, keep = chain.bending(pole)
-    axis, turn, hinge = chain.axis, QUAT_IDENTITY, ORIGIN
-    bends_anywhere = method.shares and bones > 2 and not chain.is_known and not chain.folds
-    if method.shares and swing_factor < 1.0:
-        if bends_anywhere:
-            hinge = scaled(_plane_of_target(axis, target), 1.0 - swing_factor)
-        swing_factor += (1.0 - swing_factor) * _swings(distance)
+    axis, turn = chain.axis, QUAT_IDENTITY
     if swing_factor > 0.0:
         turn = swing_turn(axis, _facing(chain, bend, normal), target, swing_factor)
         turn_joints(joints, turn)
@@ -145,12 +136,9 @@ def solve(
         side = rotate(turn, side)
         least = 0.0 if soft_pole is None or bones > LIMB else goal.pole_weight
         side = _hinted(joints, chain, axis, side, (soft_pole, least), distance)
-        bowed = 1.0 if bends_anywhere else keep
-        _bend_to_side(joints, chain, axis, side, bowed, target, near_enough, least)
-        gap = length(sub(joints[-1].at(), target))
-        if method.shares and bones > 2 and gap > min(tolerance, EXACT):
-            lean = scaled(cross(side, axis), STRAIGHT * (1.0 - keep)) if bowed > keep else ORIGIN
-            curl_to(joints, axis, distance, chain.folds, hinge, lean)
+        _bend_to_side(joints, chain, axis, side, keep, target, near_enough, least)
+        if method.curls > 0.0 and bones > 2:
+            _curl_to(joints, chain, axis, target, min(tolerance, EXACT), method.curls)
         used = method.reach(joints, target, chain, swing_factor, iterations, tolerance)
         swivel = _swivel_of_solved(joints, chain, axis, turn, goal, pole, swivel)
     normal = cross(axis, bend) if normal == ORIGIN or bones < 3 else rotate(turn, normal)
@@ -241,30 +229,34 @@ def _bend_to_side(
         turn_joints(joints, forward_turn(axis, toward_pole, side, new_bend))
 
 
-def _plane_of_target(axis: Vec, target: Vec) -> Vec:
-    """Return the hinge about which a chain bends toward a target aside, from 0 to 1 long.
+def _curl_to(
+    joints: list[Joint], chain: Chain, axis: Vec, target: Vec, near_enough: float, curls: float
+) -> None:
+    """Bring a chain's ends as far apart as root and target are, as far as the target is ahead.
 
-    An arc that leaves the root along the axis meets a target where the angle to it is half that of
-    the arc. From there on, the plane of the target is that in which the root turns least. The
-    nearer the target is to the axis, ahead or behind, the less it defines a plane; the nearer it is
-    to the root, the less it defines a direction.
+    Iterations alone would fold a shortening chain at only a few joints. To a target aside they bend
+    all joints: an arc that leaves the root along the axis meets it where the angle to it is half
+    that of the arc.
+
+    A straight chain is an arc of the right span already (see `bow`). It isn't compared with its
+    posed span: it would become straight where its target passes from aside to ahead.
     """
-    half, across_both = half_turn(length(target)), cross(axis, target)
-    size = length(across_both)
-    if half <= 0.0 or size <= 0.0:
-        return ORIGIN
-    angle = atan2(size, dot(axis, target))
-    clear = eased(angle / half) * eased((pi - angle) / half) * eased(length(target)) ** 2
-    return scaled(across_both, clear / size)
-
-
-def _swings(distance: float) -> float:
-    """Return how far a chain that shares its bend swings toward a target, from 0 to 1.
-
-    Landing would fold a chain that is far from straight and far from its target. Near the root, a
-    swing would move its joints much faster than the target.
-    """
-    return eased(distance / SWUNG)
+    if length(sub(joints[-1].at(), target)) <= near_enough:
+        return
+    span, reach = length(target), length(joints[-1].at())
+    half = half_turn(span)
+    if half <= 0.0:
+        return
+    ahead = 1.0 - eased(atan2(length(cross(axis, target)), dot(axis, target)) / (curls * half))
+    if span > reach:  # The less, the straighter the chain becomes: iterations straighten it evenly.
+        ahead *= (1.0 - span) / (1.0 - reach)
+    if ahead > 0.0:
+        # A part of the turn, not of the span: joints move as evenly as the target comes ahead.
+        posed = half_turn(reach)
+        turn = ahead * (half - posed)
+        curl(joints, axis, turn, chain.folds)
+        span = reach + chord_of(posed + turn) - chord_of(posed)
+        land(joints, scaled(axis, span), near_enough, 1)
 
 
 def _hinted(
