@@ -117,13 +117,13 @@ def need(probe: Probe, sole: Sole, animated: Pose, foot: Pose) -> Below:
 def lack_between(probe: Probe, foot: Below, beside: Sequence[Below]) -> float:
     """Return by how much a foot is too low for what is below it then, or a little before or after.
 
-    An edge may be anywhere between, and where a point is over a riser it is as high as beside that.
+    An edge may be anywhere between.
     """
     levels = [
-        here if here is not None else max([x for x in near if x is not None], default=None)
-        for here, *near in zip(foot.levels, *[other.levels for other in beside], strict=True)
+        max([level for level in column if level is not None], default=None)
+        for column in zip(foot.levels, *[other.levels for other in beside], strict=True)
     ]
-    return max(_lack(probe, foot.heights, levels), *[other.lack for other in beside])
+    return max(foot.lack, _lack(probe, foot.heights, levels))
 
 
 def _lack(probe: Probe, heights: Sequence[float], levels: Sequence[float | None]) -> float:

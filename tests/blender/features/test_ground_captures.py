@@ -489,7 +489,7 @@ def test_foot_that_never_stands_goes_over_steps_smoothly() -> None:
     assert any("never stands" in message for message in messages(rig))
     for bone in ("FootR", "LegR"):
         assert max(bends(after[bone])) < 2.0 * max(bends(before[bone]))
-    assert max(bends(after["Hips"])) < 12.0
+    assert max(bends(after["Hips"])) < 11.0
 
 
 def test_hip_shares_a_jolt_of_the_whole_capture_with_the_knees() -> None:
@@ -874,7 +874,7 @@ def test_an_animal_whose_feet_are_not_part_of_its_legs_does_not_sink_into_its_fl
     assert bpy.ops.fabrik.simulate() == {"FINISHED"}
     after = toes_at(rig, (body,), frames_of(rig))[body]
     high = min(place.z for place in before)
-    assert max(abs((old - new).z) for old, new in zip(before, after, strict=True)) < 0.0125 * high
+    assert max(abs((old - new).z) for old, new in zip(before, after, strict=True)) < 0.02 * high
 
 
 HIND_LEGS = {
