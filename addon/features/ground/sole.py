@@ -114,16 +114,27 @@ def need(probe: Probe, sole: Sole, animated: Pose, foot: Pose) -> Below:
     return Below(_lack(probe, heights, levels), heights, levels)
 
 
-def lack_between(probe: Probe, foot: Below, beside: Sequence[Below]) -> float:
+def lack_between(probe: Probe, foot: Below, beside: Sequence[Below], is_free: bool) -> float:
     """Return by how much a foot is too low for what is below it then, or a little before or after.
 
-    An edge may be anywhere between.
+    Args:
+        probe: Finds the ground.
+        foot: What is below it then.
+        beside: What is below it before, then and after.
+        is_free: Whether it swings all that time, so that an edge may be anywhere between. Else a
+            point counts what is beside it only over a riser.
     """
     levels = [
-        max([level for level in column if level is not None], default=None)
-        for column in zip(foot.levels, *[other.levels for other in beside], strict=True)
+        here if here is not None and not is_free else max(known, default=None)
+        for here, known in zip(foot.levels, _present(beside), strict=True)
     ]
-    return max(foot.lack, _lack(probe, foot.heights, levels))
+    return max(_lack(probe, foot.heights, levels), *[other.lack for other in beside])
+
+
+def _present(beside: Sequence[Below]) -> list[list[float]]:
+    """Return the levels below each point that are not missing."""
+    columns = zip(*[other.levels for other in beside], strict=True)
+    return [[level for level in column if level is not None] for column in columns]
 
 
 def _lack(probe: Probe, heights: Sequence[float], levels: Sequence[float | None]) -> float:

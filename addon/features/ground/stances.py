@@ -441,9 +441,10 @@ class Stances:
             return 0.0
         if self.clip.planted.around(frame)[1]:  # It stays where it is, whatever is beside it.
             return share * max(0.0, self._needs[frame][1].lack)
-        first, last = max(frame - 1, self.clip.first), min(frame + 1, self.clip.last)
-        beside = [self._needs[other][1] for other in range(first, last + 1)]
-        lack = lack_between(self.probe, self._needs[frame][1], beside)
+        near = range(max(frame - 1, self.clip.first), min(frame + 1, self.clip.last) + 1)
+        beside = [self._needs[other][1] for other in near]
+        is_free = not any([self.clip.planted.around(other)[1] for other in near])
+        lack = lack_between(self.probe, self._needs[frame][1], beside, is_free)
         if lack <= 0.0:
             return 0.0
         # Its knee may still lower it a little.
