@@ -106,7 +106,7 @@ class Names:
         self.stems = [tuple([w for w in words if w not in SIDES]) for words in self.words]
         self.parts = [part_of(words) for words in self.words]
         self.sides = self._paired_sides()
-        self.marks = {i for i, bone in enumerate(bones) if _is_mark(bones, bone)}
+        self.marks = _marks(bones)
         above = [self.words[bone.parent] if bone.parent >= 0 else () for bone in bones]
         self.twists = {i for i, words in enumerate(self.words) if only_twists(words, above[i])}
         for i, part in enumerate(self.parts):
@@ -150,10 +150,15 @@ class Names:
         return (part == "" or part in LIMBS) and bone in self.twists
 
 
-def _is_mark(bones: Sequence[RestBone], bone: RestBone) -> bool:
-    parent = bones[bone.parent].name if bone.parent >= 0 else ""
-    rest = bone.name.removeprefix(parent)
-    return 0 < len(rest) < len(bone.name) and bool(END & set(words_of(rest)))
+def _marks(bones: Sequence[RestBone]) -> set[int]:
+    """Return the bones named like their parent, with a word for an end after that."""
+    marks: set[int] = set()
+    for i, bone in enumerate(bones):
+        parent = bones[bone.parent].name if bone.parent >= 0 else ""
+        if parent and bone.name.startswith(parent):
+            rest = words_of(bone.name.removeprefix(parent))
+            marks |= set() if END.isdisjoint(rest) else {i}
+    return marks
 
 
 class Figure:
