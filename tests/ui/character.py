@@ -5,6 +5,7 @@ from window import Picture, Place, Window
 RIG = "bpy.data.objects['Downloaded']"
 COUNT = f"len({RIG}.fabrik.constraints)"
 HAND = "mixamorig:LeftHand"
+CONTROL, POLE = "LeftHand IK", "LeftHand Pole"
 SELECTED = "[bone.name for bone in bpy.context.selected_pose_bones or ()]"
 
 

@@ -6,7 +6,7 @@ An action is a click, a key with its modifiers, or a choice in an open menu.
 from contextlib import nullcontext
 from dataclasses import dataclass
 
-from character import COUNT, HAND, RIG, SELECTED, hand_at, have_character
+from character import CONTROL, COUNT, HAND, POLE, RIG, SELECTED, hand_at, have_character
 from figure import CHANGED, NEAR, POSE_MENU
 from window import SCREEN, Picture, Place, Window
 
@@ -54,15 +54,15 @@ class TestAddingLimbs:
         item = f"{RIG}.fabrik.constraints[0]"
         assert window.ask(f"({item}.bone, {item}.use_rotation)") == [HAND, True]
         assert window.ask(f"({item}.subtarget, {item}.pole_subtarget)") == [
-            f"{HAND} IK",
-            f"{HAND} Pole",
+            CONTROL,
+            POLE,
         ]
         window.until(f"{item}.state == 'REACHED'")
         assert moved(window, bones) < STILL
         window.drawn(start, window.ask("box()"), CHANGED)  # The overlay shows it at once.
 
         # The control bone is selected, so that the next key moves the hand.
-        assert window.ask(SELECTED) == [f"{HAND} IK"]
+        assert window.ask(SELECTED) == [CONTROL]
         animator.key("g")
         window.until("modal() == 'TRANSFORM_OT_translate'")
         window.slide(-60, -60)
@@ -114,7 +114,7 @@ class TestAddingLimbs:
             2,
             True,
         ]
-        assert (animator.actions, window.ask(SELECTED)) == (2, [f"{HAND} IK"])
+        assert (animator.actions, window.ask(SELECTED)) == (2, [CONTROL])
         window.click_in_redo_panel(8)
 
         last = FINGER.replace("2", "3")

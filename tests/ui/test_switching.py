@@ -5,12 +5,11 @@ from urllib.parse import urlsplit
 from urllib.request import url2pathname
 
 import pytest
-from character import COUNT, HAND, RIG, SELECTED, hand_at, have_character
+from character import CONTROL, COUNT, HAND, RIG, SELECTED, hand_at, have_character
 from figure import CHANGED
 from window import ROOT, SCREEN, Window
 
 INFLUENCE = f"{RIG}.fabrik.constraints[0].influence"
-CONTROL = f"{HAND} IK"
 MIDDLE = (300, 200, 1000, 600)
 """Where menus open, on the screen."""
 

@@ -222,16 +222,16 @@ class FABRIK_OT_limb_add(Parenting, Asking, bpy.types.Operator):
     def draw_options(self, layout: Any) -> None:
         """Draw the options."""
         layout.prop(self, "controls")
-        if self.controls == "BONE":
-            self.draw_parent(layout, cast(bpy.types.Object, bpy.context.object))
         layout.prop(self, "chain_count")
         column = layout.column(heading="Add", heading_ctxt=CONTEXT)
         for name in ("use_both_sides", "use_pole", "use_hinges"):
             column.prop(self, name)
-        layout.prop(self, "use_selected")
         layout.prop(self, "bend")
         layout.prop(self, "use_rotation")
         layout.prop(self, "use_finger")
+        layout.prop(self, "use_selected")
+        if self.controls == "BONE":
+            self.draw_parent(layout, cast(bpy.types.Object, bpy.context.object))
         if self.told:
             draw_sentence(layout, bpy.context, self.told, REDO)
 

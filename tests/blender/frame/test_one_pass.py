@@ -695,6 +695,8 @@ def constrained(kind: str) -> bpy.types.Object:
             target.target, target.subtarget = rig, name
     else:
         con.target, con.subtarget = rig, "Source"
+    if kind == "LIMIT_DISTANCE":
+        con.distance = 0.4
     bones["Root"]["amount"] = 0.8
     driver = con.driver_add("influence").driver
     variable = driver.variables.new()
