@@ -283,7 +283,7 @@ def mirror_bones(
             new.use_deform = False
     mark_controls(armature, names.values())
     for name, new_name in names.items():
-        posed, new_posed = (pose_bones(armature)[one] for one in (name, new_name))
+        posed, new_posed = pose_bones(armature)[name], pose_bones(armature)[new_name]
         _show_as_control(new_posed, posed.custom_shape)
         new_posed.rotation_mode = posed.rotation_mode
         reflection = mirror.to_4x4()

@@ -42,7 +42,6 @@ PRECISION = 1e-5
 """Tolerance of single precision. For locations, relative to the largest coordinate of the object
 and its parents; for axes, relative to their length."""
 
-
 ROUNDED = 10.0 * PRECISION
 """The same for bones with constraints, some of which amplify rounding."""
 
@@ -447,9 +446,9 @@ class ChannelSnapshot(SceneSnapshot):
         bones = pose_bones(copy)
         for bone, (axes, head) in computed.items():
             shown = bones[rig.names[bone]].matrix
-            if not _is_near(shown.translation, head, largest):
+            if not _is_near(shown.translation, head, ROUNDED * largest):
                 return False
-            if not _is_near(matrix3(shown), axes, max(map(abs, axes))):
+            if not _is_near(matrix3(shown), axes, ROUNDED * max(map(abs, axes))):
                 return False
         return True
 
@@ -471,13 +470,11 @@ class ChannelSnapshot(SceneSnapshot):
         if world is None:
             return True
         near = PRECISION * max(map(abs, world[0]))
-        axes = zip(matrix3(copy.matrix_world), world[0], strict=True)
-        return all([abs(a - b) <= near for a, b in axes])
+        return _is_near(matrix3(copy.matrix_world), world[0], near)
 
 
-def _is_near(evaluated: Iterable[float], computed: Iterable[float], largest: float) -> bool:
-    """Return whether numbers agree, as far as Blender's constraints amplify rounding."""
-    near = ROUNDED * largest
+def _is_near(evaluated: Iterable[float], computed: Iterable[float], near: float) -> bool:
+    """Return whether numbers differ by no more than a distance."""
     return all([abs(a - b) <= near for a, b in zip(evaluated, computed, strict=True)])
 
 

@@ -463,12 +463,11 @@ class SolvedScene:
         bone = rig.index.get(ob.parent_bone)
         if bone is None:
             return world
-        axes, head = self.frame(rig, bone)
+        frame = self.frame(rig, bone)
         rest = rest_bone(parent, ob.parent_bone)
         if rest.use_relative_parent:
             # The child is relative to the armature's origin, moved by the bone from its rest pose.
-            moved = frame_in((axes, head), inverse(matrix_frame(rest.matrix_local)))
+            moved = frame_in(frame, inverse(matrix_frame(rest.matrix_local)))
             return frame_in(world, moved)
         # Children of a bone are relative to its tail.
-        tail = point_in((axes, head), (0.0, rig.bone(bone).length, 0.0))
-        return frame_in(world, (axes, tail))
+        return frame_in(world, along_bone(frame, rig.bone(bone).length))

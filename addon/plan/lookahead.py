@@ -406,9 +406,8 @@ def _is_settled(curve: bpy.types.FCurve) -> bool:
     """Return whether a driver depends only on custom properties."""
     driver: Any = curve.driver
     variables = driver.variables
-    if driver.type == "SCRIPTED" and not (
-        driver.is_simple_expression and not FRAME.search(driver.expression)
-    ):
+    is_scripted = driver.type == "SCRIPTED"
+    if is_scripted and (not driver.is_simple_expression or FRAME.search(driver.expression)):
         return False
     return all(
         [

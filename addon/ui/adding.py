@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Sequence
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any, NamedTuple, cast
+from typing import TYPE_CHECKING, Any, Final, NamedTuple, cast
 
 import bpy
 
@@ -134,6 +134,14 @@ def tip_refusal(context: bpy.types.Context, active: str = TIP) -> str:
     return ""
 
 
+PART_ITEMS: Final = (
+    ("HIPS", "Hips", "Hips of the body"),
+    ("CHEST", "Chest", "Bone of the spine that carries the arms"),
+    ("HEAD", "Head", "Head of the body"),
+)
+"""The parts of a body that controls can be parented to (see `control_parents.PARTS`)."""
+
+
 class Parenting:
     """An operator that adds control bones with a choice of their parent."""
 
@@ -147,9 +155,7 @@ class Parenting:
                 "Root bone above the body. Without one, only the armature object moves them",
             ),
             ("WORLD", "World", "No bone: only the armature object moves them"),
-            ("HIPS", "Hips", "Hips of the body"),
-            ("CHEST", "Chest", "Bone of the spine that carries the arms"),
-            ("HEAD", "Head", "Head of the body"),
+            *PART_ITEMS,
             ("BONE", "Bone", "The bone chosen below"),
         ),
         default="ROOT",

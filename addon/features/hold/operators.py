@@ -121,13 +121,14 @@ class Taking(Holding):
         return msg(
             "“{holder}” holds “{bone}” from frame {frame:g} on and ignores its own keys: to use "
             "them, enable Own Animation",
-            holder=_name(holder),
+            holder=holder_name(holder),
             bone=_names(held),
             frame=frame,
         )
 
 
-def _name(holder: Holder) -> str:
+def holder_name(holder: Holder) -> str:
+    """Return the name of a holder, as messages have it."""
     return holder.bone or (shown(msg("World")) if holder.object is None else holder.object.name)
 
 
@@ -180,7 +181,7 @@ class FABRIK_OT_hold(Taking, bpy.types.Operator):
             )
         return msg(
             "“{holder}” holds “{bone}” from frame {frame:g} on",
-            holder=_name(holder),
+            holder=holder_name(holder),
             bone=_names(held),
             frame=frame,
         )

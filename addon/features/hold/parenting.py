@@ -13,6 +13,7 @@ from ...body.root import root_above
 from ...editing.control_parents import part_bone
 from ...settings.definitions import defined
 from ...settings.properties import FabrikConstraint, settings
+from ...ui.adding import PART_ITEMS
 from ...ui.layout import Layout
 from ...ui.refusing import active_armature
 from ...ui.registering import registering
@@ -21,16 +22,14 @@ from . import editing
 from .editing import Held, Holder
 from .events import events_of, holder_at
 from .listing import name_of
-from .operators import Taking
+from .operators import Taking, holder_name
 from .settings import holds_of
 
 SWITCH_ITEMS = (
     ("RELEASE", "Own Parent", "The parent that it was added with"),
     ("WORLD", "World", "Nothing moves it"),
     ("ROOT", "Root", "Root bone above the body. Without one, the armature object"),
-    ("HIPS", "Hips", "Hips of the body"),
-    ("CHEST", "Chest", "Bone of the spine that carries the arms"),
-    ("HEAD", "Head", "Head of the body"),
+    *PART_ITEMS,
     ("ACTIVE", "Active Bone", "The active bone in Pose Mode"),
 )
 
@@ -70,7 +69,7 @@ class FABRIK_OT_hold_parent(Taking, bpy.types.Operator):
         return msg(
             "The parent of “{bone}” is “{parent}” from frame {frame:g} on",
             bone=held[0].name,
-            parent=holder.bone or (holder.object.name if holder.object else shown(msg("World"))),
+            parent=holder_name(holder),
             frame=frame,
         )
 
