@@ -174,7 +174,7 @@ class TestAFirstLook:
         shown |= {what for what, *_ in all_rows(window, left + 0.8 * width)}
         checks = [what for what, *_ in checkboxes(window, boxes)]
 
-        assert 7 < len(shown - {*checks}) <= 10
+        assert 8 < len(shown - {*checks}) <= 10
         assert [short(what) for what in checks] == ["use_offset", "use_rotation", "use_stretch"]
 
     def test_a_checkbox_enables_a_closed_section_and_moves_nothing(self, window):
