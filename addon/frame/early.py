@@ -47,6 +47,18 @@ class Coming(NamedTuple):
     may_be_rebuilt: bool
     flushed: bpy.types.Depsgraph | None
 
+    def copy_of(self, uid: int) -> bpy.types.Object | None:
+        """Return the copy of an armature that Blender will evaluate without copying it again.
+
+        None if it is tagged, or if Blender might not evaluate its pose.
+        """
+        if self.flushed is None or self.tagged or self.graphs != [self.flushed]:
+            return None
+        if uid not in self.plan.lookahead.moving:
+            return None
+        copy = self.plan.rigs[uid].object.evaluated_get(self.flushed)
+        return copy if copy.is_evaluated else None
+
 
 class Early:
     """What the session solved ahead of the current evaluation.
@@ -251,7 +263,7 @@ def _cached_pose(
     return pose
 
 
-def write_early(runs: Runs, uid: int, is_foreseen: bool, coming: Coming) -> None:
+def write_early(runs: Runs, uid: int, is_foreseen: bool, coming: Coming) -> bool:
     """Write the composed values of an armature that its animation doesn't overwrite.
 
     At a frame, F-curves of posed slots are muted; their values have been read. An edit rarely
@@ -262,20 +274,21 @@ def write_early(runs: Runs, uid: int, is_foreseen: bool, coming: Coming) -> None
         uid: The armature.
         is_foreseen: Whether the values were composed for this evaluation.
         coming: The evaluation.
+
+    Returns:
+        Whether it has to be tagged, as Blender must copy them.
     """
     written, lookahead = runs.overwritten, runs.plan.lookahead
     writer, reader = runs.writers[uid], runs.readers[uid]
     animated = lookahead.animated[uid]
     curves = lookahead.replaced.get(uid) if is_foreseen else None
     if curves is None:
-        written.write_ahead(writer, animated)
-        return
+        return written.write_ahead(writer, animated, copy=coming.copy_of(uid))
     curves.restrict(reader.posed_channels)
     if coming.frame is None:
-        written.write_ahead(writer, (), curves)
-        return
+        return written.write_ahead(writer, (), curves)
     muted = None if coming.flushed is None else mute_copy(curves, coming.flushed)
+    copy = coming.copy_of(uid)
     if muted is None:
-        written.write_ahead(writer, animated)
-    else:
-        written.write_ahead(writer, (), curves, muted, reader.last)
+        return written.write_ahead(writer, animated, copy=copy)
+    return written.write_ahead(writer, (), curves, muted, reader.last, copy)

@@ -58,6 +58,7 @@ class Events:
         early: What was solved ahead of an evaluation.
         timing: How long updates take.
         is_inside: Whether a handler is running; nested updates belong to it.
+        is_rendering: Whether a render began and hasn't ended. It evaluates its own depsgraph.
         is_undone: Whether the next update follows an undo or redo.
         may_shots_differ: Whether keys of library overrides must be checked.
         tagged: Names of the data-blocks tagged for the current update; None until they are read.
@@ -69,6 +70,7 @@ class Events:
         self.early = part(Early)
         self.timing = part(Timing)
         self.is_inside = False
+        self.is_rendering = False
         self.is_undone = False
         self.may_shots_differ = False
         self.tagged: set[str] | None = None
@@ -96,7 +98,7 @@ def _before(scene: bpy.types.Scene, is_frame_change: bool) -> None:
             return  # Handlers after ours may do anything, and also need the FK pose.
         events.tagged = tagged_in(graphs)
         if plan is not None:
-            coming = _coming(runs, scene, graphs, is_frame_change, events.tagged)
+            coming = _coming(events, scene, graphs, is_frame_change, events.tagged)
             before_evaluation(runs, events.early, coming)
     except ReferenceError:
         _give_up()  # Something was removed without notice.
@@ -127,13 +129,14 @@ def _keep_data(events: Events, graphs: list[bpy.types.Depsgraph], is_frame_chang
 
 
 def _coming(
-    runs: Runs,
+    events: Events,
     scene: bpy.types.Scene,
     graphs: list[bpy.types.Depsgraph],
     is_frame_change: bool,
     tagged: set[str],
 ) -> Coming:
     """Return the evaluation that Blender is about to do."""
+    runs = events.runs
     plan = runs.follow()
     may_be_rebuilt = any([graph.id_type_updated("SCENE") for graph in graphs])
     if may_be_rebuilt:  # Resetting an override recreates bones.
@@ -144,10 +147,10 @@ def _coming(
         plan = runs.follow()
     # While a render runs in another thread, the window may be evaluated too. An edited action is
     # copied with its current F-curves.
-    needs_graph = plan.lookahead.replaced or plan.lookahead.meshes
-    may_mute = is_frame_change and needs_graph and not (may_be_rebuilt or has_new_curves)
+    needs_graph = plan.lookahead.moving or plan.lookahead.meshes
+    is_plain = is_frame_change and needs_graph and not (may_be_rebuilt or has_new_curves)
     flushed = None
-    if may_mute and not _is_rendering_beside():
+    if is_plain and not (events.is_rendering or _is_rendering_beside()):
         layer = bpy.context.view_layer
         flushed = layer.depsgraph if layer is not None and layer.depsgraph in graphs else None
     frame = scene.frame_current_final if is_frame_change else None
@@ -412,6 +415,18 @@ def on_restore(_unused: object = None, _unused_too: object = None) -> None:
 
 
 @persistent
+def before_render(_scene: bpy.types.Scene, _unused: object = None) -> None:
+    """Note that a render begins."""
+    part(Events).is_rendering = True
+
+
+@persistent
+def after_render(_scene: bpy.types.Scene, _unused: object = None) -> None:
+    """Note that a render ended."""
+    part(Events).is_rendering = False
+
+
+@persistent
 def before_saving(_path: str, _unused: object = None) -> None:
     """Restore the FK pose, and make library overrides keep their settings and keys."""
     on_restore()
@@ -433,6 +448,7 @@ def after_load(_path: str, _unused: object = None) -> None:
     on_invalidate.notify()
     on_load.notify()
     forget_reported()
+    part(Events).is_rendering = False
     _keep_shots()
     if planner.is_used():
         refresh(is_loaded=True)
@@ -581,6 +597,9 @@ OURS = {name: [ends[name] for ends in (FIRST, LAST) if name in ends] for name in
 HANDLERS: tuple[tuple[str, Callable[..., None]], ...] = (
     *FIRST.items(),
     *LAST.items(),
+    ("render_init", before_render),
+    ("render_complete", after_render),
+    ("render_cancel", after_render),
     ("save_pre", before_saving),
     ("undo_pre", on_restore),
     ("redo_pre", on_restore),

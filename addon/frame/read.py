@@ -35,6 +35,7 @@ from ..plan.plan import Plan
 from ..settings.properties import FabrikConstraint, settings
 from .armature import Evaluated, FkPose, FkReader, Unevaluated, Varying, animated_from
 from .following import Followers
+from .replay import ShownFrame
 
 T = TypeVar("T")
 
@@ -54,6 +55,7 @@ class Played:
         followers: By armature, its bones that follow something solved.
         still: The frames in world space of objects that animation doesn't move.
         frames: The frames at which all armatures were solved.
+        shown: By frame and armature, what was shown of it, if its chains follow computed bones.
         copies: The armatures evaluated by `depsgraph`.
         depsgraph: The depsgraph evaluated last.
     """
@@ -64,6 +66,7 @@ class Played:
         self.followers: dict[int, Followers] = {}
         self.still: dict[int, Frame] = {}
         self.frames: set[float] = set()
+        self.shown: dict[float, dict[int, ShownFrame]] = {}
         self.copies: dict[int, bpy.types.Object] = {}
         self.depsgraph: bpy.types.Depsgraph | None = None
 

@@ -7,7 +7,7 @@ the FK pose before and after both.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Set
+from collections.abc import Callable, Iterable, Mapping, Set
 from typing import Any, NamedTuple, cast
 
 import bpy
@@ -24,6 +24,7 @@ from .armature import Evaluated
 from .early import Coming, Early, chosen, compose_cached, write_early
 from .following import value_at
 from .read import ChannelSnapshot, EvaluatedSnapshot, Played, SceneSnapshot
+from .replay import ShownFrame, digest_of
 from .shown import measure_shown
 from .solved_scene import SolvedScene
 from .solving import Runs, evaluated_copies
@@ -86,9 +87,12 @@ def before_evaluation(runs: Runs, early: Early, coming: Coming) -> None:
         played |= cached.keys() & plan.lookahead.replaced.keys()
         foreseen |= cached.keys()
     early.written = changed | copied | played
-    for uid in early.written - plan.lookahead.mode_animated:
-        write_early(runs, uid, uid in foreseen, coming)
-    for uid in changed:
+    to_copy = {
+        uid
+        for uid in early.written - plan.lookahead.mode_animated
+        if write_early(runs, uid, uid in foreseen, coming)
+    }
+    for uid in changed & (to_copy | plan.lookahead.mode_animated):
         plan.rigs[uid].object.update_tag(refresh={"OBJECT"})
 
 
@@ -122,7 +126,10 @@ def after_evaluation(runs: Runs, early: Early, done: Update) -> bool:
         affected = affected._replace(update=done, new=set(affected.evaluated))
     may_differ = done.is_undo or done.has_others or not was_tried
     stale = _newly_driven(affected, early) if runs.plan.lookahead.driving else set()
-    right = set() if may_differ else _confirmed(affected, solved) - stale
+    replayed: set[int] = set()
+    if done.frame in runs.played.shown and not may_differ:
+        replayed = _replayed(affected, runs.played.shown[done.frame]) - stale
+    right = set() if may_differ else (_confirmed(affected, solved) | replayed) - stale
     wrong = _wrong(affected, right, differing)
     changed: set[int] = _read_and_solve(affected, wrong) if wrong else set()
     # A changed pose isn't shown yet, unless it was written ahead.
@@ -142,6 +149,8 @@ def after_evaluation(runs: Runs, early: Early, done: Update) -> bool:
     runs.is_solved = True
     if done.is_played and done.frame is not None:
         runs.played.frames.add(done.frame)
+        if runs.plan.lookahead.visited:
+            _note_shown(affected, done.frame, affected.evaluated.keys() - replayed)
     return True
 
 
@@ -191,6 +200,37 @@ def _confirmed(affected: Affected, early: SolvedScene | None) -> set[int]:
     if affected.update.frame is not None:  # A frame change doesn't affect the inputs of these.
         right |= evaluated & lookahead.still - foreseen
     return {uid for uid in right if affected.is_shown(uid)}
+
+
+def _replayed(affected: Affected, shown: Mapping[int, ShownFrame]) -> set[int]:
+    """Return the armatures that show what the same frame showed when it was played before."""
+    runs, frame = affected.runs, cast(float, affected.update.frame)
+    digests = _digests(affected, {uid for uid in affected.evaluated if affected.is_shown(uid)})
+    rigs = {uid for uid in digests.keys() & shown.keys() if shown[uid].digest == digests[uid]}
+    for uid in rigs:
+        runs.writers[uid].reports = shown[uid].reports
+    for unit in runs.units_at(frame) if rigs else ():
+        if unit.plan.rig.uid in rigs:
+            unit.last = unit.results.get(frame)
+    return rigs
+
+
+def _note_shown(affected: Affected, frame: float, rigs: Set[int]) -> None:
+    """Note what a frame shows of armatures, for when it is played again."""
+    runs = affected.runs
+    shown = runs.played.shown.setdefault(frame, {})
+    for uid, digest in _digests(affected, rigs).items():
+        shown[uid] = ShownFrame(digest, runs.writers[uid].reports)
+
+
+def _digests(affected: Affected, rigs: Set[int]) -> dict[int, bytes]:
+    """Return the digests of armatures whose chains follow computed bones."""
+    visited, depsgraph = affected.runs.plan.lookahead.visited, affected.update.depsgraph
+    digests: dict[int, bytes] = {}
+    for group in {id(visited[uid]): visited[uid] for uid in visited.keys() & rigs}.values():
+        digest = digest_of(group, depsgraph)
+        digests |= {uid: digest for uid in rigs if visited.get(uid) is group}
+    return digests
 
 
 def _read_and_solve(affected: Affected, rigs: set[int]) -> set[int]:

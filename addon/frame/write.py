@@ -252,6 +252,18 @@ class ChannelBuffer:
         for bone in self.bones:
             writers[bone]()
 
+    def write_copy(self, bones: bpy.types.bpy_prop_collection[Any], numbers: array[float]) -> None:
+        """Set all values of the bones of an evaluated copy, which tags nothing."""
+        names, size, view = self.rig.names, self.size, memoryview(numbers)
+        for i, bone in enumerate(self.bones):
+            prop = bones[names[bone]].path_resolve(self.channel, False)
+            prop.foreach_set(view[i * size : (i + 1) * size])
+
+
+def _are_many(writer: PoseWriter) -> bool:
+    """Return whether Blender copies an armature faster than its bones are set one at a time."""
+    return sum([len(group.bones) for group, _ in writer.composed]) > MOST_SINGLY
+
 
 class Overwrite(NamedTuple):
     """A channel that was overwritten for an evaluation.
@@ -293,7 +305,8 @@ class Overwritten:
         curves: Curves | None = None,
         muted: MutedCopy | None = None,
         fk: FkPose | None = None,
-    ) -> None:
+        copy: bpy.types.Object | None = None,
+    ) -> bool:
         """Write the composed values over the FK pose, ahead of an evaluation.
 
         Args:
@@ -302,7 +315,13 @@ class Overwritten:
             curves: F-curves that overwrite other slots if the evaluation includes animation.
             muted: These F-curves, if they are muted for the evaluation.
             fk: The FK pose with the values of the muted F-curves.
+            copy: The copy that will be evaluated, to write to it instead; None if Blender will copy
+                the armature, or has to.
+
+        Returns:
+            Whether it has to.
         """
+        copied = None if copy is None or _are_many(writer) else pose_bones(copy)
         if muted is not None:
             self._muted.append(muted)
             self.is_any = True
@@ -310,7 +329,8 @@ class Overwritten:
             bones = group.bones
             if animated:
                 bones = [bone for bone in bones if group.first + bone not in animated]
-            self._write(writer, group, composed, bones, curves, fk)
+            self._write(writer, group, composed, bones, curves, fk, copied=copied)
+        return copied is None
 
     def write(self, writer: PoseWriter, is_quiet: bool = False) -> None:
         """Write the composed values, if any, over the FK pose.
@@ -331,6 +351,7 @@ class Overwritten:
         curves: Curves | None = None,
         fk: FkPose | None = None,
         is_quiet: bool = False,
+        copied: bpy.types.bpy_prop_collection[Any] | None = None,
     ) -> None:
         if not bones:
             return
@@ -344,12 +365,16 @@ class Overwritten:
             played, values = fk_values[:], array("f", group.of_slots(fk.inputs))
             for i in buffer.components_of(curves):
                 played[i] = values[i]
+        if copied is not None:
+            buffer.write_copy(copied, written)
+            written = fk_values
         if written == fk_values == played:
             return
         self.is_any = True
         overwriting = curves if fk is None else None  # Muted F-curves don't overwrite.
         self._channels.append(Overwrite(buffer, fk_values, played, written, overwriting))
-        buffer.write(written, is_quiet)
+        if copied is None:
+            buffer.write(written, is_quiet)
 
     def keep_flushed(self, ob: bpy.types.Object, flushed: Flushed) -> None:
         """Make `restore` also restore values replaced by a flush to the original data."""

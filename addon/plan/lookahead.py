@@ -13,7 +13,7 @@ in the depsgraph's copy of the action; their values are the FK pose.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from typing import Any, cast
 
 import bpy
@@ -84,6 +84,8 @@ def lookahead_of(plan: Plan) -> Lookahead:
             done |= group
             units = [unit for key in group for unit in plan.units_of[key]]
             _look_at_group(plan, lookahead, group, units, objects)
+    posed = {uid for uid, curves in lookahead.curves.items() if curves.bone_places}
+    lookahead.moving = lookahead.replaced.keys() | plan.rigs.keys() & (posed | lookahead.placed)
     lookahead.still = lookahead.known - lookahead.timed
     lookahead.is_early = bool(lookahead.worth) or lookahead.known < plan.rigs.keys()
     lookahead.is_timed = plan.rigs.keys() <= plan.timed | lookahead.timed
@@ -102,7 +104,10 @@ def _look_at_group(
     if not is_known:
         return
     lookahead.known |= group
-    _note_foreseen(lookahead, walk, plan)
+    inputs = walk.inputs()
+    if inputs and not walk.meshes:
+        lookahead.visited |= dict.fromkeys(group, walk.objects)
+    _note_foreseen(lookahead, walk, inputs, plan)
     if any(part.is_timed for unit in units for part in unit.parts):
         lookahead.timed |= group
     if walk.curves:
@@ -116,9 +121,11 @@ def _look_at_group(
         lookahead.sources.setdefault(source, set()).update(group)
 
 
-def _note_foreseen(lookahead: Lookahead, walk: _DependencyWalk, plan: Plan) -> None:
+def _note_foreseen(
+    lookahead: Lookahead, walk: _DependencyWalk, inputs: Mapping[Skeleton, list[int]], plan: Plan
+) -> None:
     """Note what is computed or expected, and has to be compared after an evaluation."""
-    for rig, bones in walk.inputs().items():
+    for rig, bones in inputs.items():
         _, present = lookahead.constrained.setdefault(rig.uid, (rig, set()))
         present |= {*bones} - plan.moved.get(rig.uid, set())
     for uid, driving in walk.driving.items():

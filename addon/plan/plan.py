@@ -230,6 +230,7 @@ class Lookahead:
         curves: F-curves of animated objects on which the known armatures depend.
         replaced: By armature with animated posed slots, its F-curves, if they can be muted so that
             Blender evaluates the solution instead.
+        moving: Armatures whose F-curves move them or bones, so that each frame evaluates the pose.
         placed: Those of these objects whose transform F-curves set.
         turned: Those of these objects whose rotation or scale F-curves set.
         switched: Armature and name of bones whose native constraints animation switches.
@@ -238,6 +239,7 @@ class Lookahead:
         drivers: By armature, its number of drivers.
         constrained: By armature, the bones that chains follow with constraints that we compute, as
             far as nothing solved moves them.
+        visited: By armature whose chains follow such bones, all objects that may change its inputs.
         driving: By armature, the custom properties that drive settings, as session UID and path,
             each with its data-block.
         signatures: All examined objects, each with a signature of its animation.
@@ -253,6 +255,7 @@ class Lookahead:
     meshes: dict[int, list[GoalSource]] = field(default_factory=dict)
     curves: dict[int, Curves] = field(default_factory=dict)
     replaced: dict[int, Curves] = field(default_factory=dict)
+    moving: set[int] = field(default_factory=set)
     placed: set[int] = field(default_factory=set)
     turned: set[int] = field(default_factory=set)
     switched: set[tuple[int, str]] = field(default_factory=set)
@@ -260,6 +263,7 @@ class Lookahead:
     mode_animated: set[int] = field(default_factory=set)
     drivers: dict[int, int] = field(default_factory=dict)
     constrained: dict[int, tuple[Skeleton, set[int]]] = field(default_factory=dict)
+    visited: dict[int, list[bpy.types.Object]] = field(default_factory=dict)
     driving: dict[int, dict[tuple[int, str], bpy.types.ID]] = field(default_factory=dict)
     signatures: list[tuple[bpy.types.Object, object]] = field(default_factory=list)
     still: set[int] = field(default_factory=set)

@@ -656,6 +656,59 @@ def test_what_is_written_and_tagged_ahead_is_evaluated_and_f_curves_overwrite_it
         assert shown.location.x == pytest.approx(5.0 if is_frame else 7.0)
 
 
+def key_object(rig: Any) -> None:
+    key_ramp(rig)
+
+
+def key_other_bone(rig: Any) -> None:
+    key_ramp(rig.pose.bones["B1"])
+
+
+def key_muted_bone(rig: Any) -> None:
+    """Muted in the evaluated action, as for a solution written ahead."""
+    key_other_bone(rig)
+    rigs.go(1)
+    copy = animation.active_lists(rigs.evaluated(rig))[0]
+    copy.foreach_set("mute", [True] * len(copy))
+
+
+def key_property(rig: Any) -> None:
+    rig["amount"] = 0.0
+    for frame in (1, 11):
+        rig["amount"] = frame * 1.0
+        rig.keyframe_insert('["amount"]', frame=frame)
+
+
+@pytest.mark.parametrize(
+    ("key", "is_evaluated"),
+    ((key_object, True), (key_other_bone, True), (key_muted_bone, True), (key_property, False)),
+)
+def test_what_is_written_into_the_copy_is_evaluated_where_animation_moves_the_pose(
+    key: Callable[[Any], None], is_evaluated: bool
+) -> None:
+    """It tags nothing, and the original keeps its channels."""
+    rig = rigs.make_chain(2)
+    key(rig)
+    rigs.go(1)
+    tagged: list[list[str]] = []
+
+    def write(depsgraph: bpy.types.Depsgraph) -> None:
+        bone = rigs.evaluated(rig).pose.bones["B0"]
+        bone.path_resolve("rotation_quaternion", False).foreach_set(array("f", TURNED))
+        tagged.append([block.id.name for block in bpy.context.view_layer.depsgraph.updates])
+
+    with calling("frame_change_pre", then=write):
+        rigs.go(6)
+    assert tagged == [[]]
+    shown = rigs.evaluated(rig).pose.bones["B0"]
+    assert shown.rotation_quaternion[:] == tuple(TURNED)
+    assert (shown.tail.z < 0.5) == is_evaluated
+    assert rig.pose.bones["B0"].rotation_quaternion[:] == (1.0, 0.0, 0.0, 0.0)
+    rig.update_tag(refresh={"OBJECT"})
+    rigs.update()
+    assert rigs.evaluated(rig).pose.bones["B0"].rotation_quaternion[:] == (1.0, 0.0, 0.0, 0.0)
+
+
 def test_f_curves_muted_in_the_evaluated_action_leave_what_was_written_ahead() -> None:
     """The original action stays as it is; its next edit copies it anew, without the mutes."""
     rig = rigs.make_chain(2)

@@ -9,7 +9,7 @@ import bpy
 import pytest
 import rigs
 from bpy.app.handlers import persistent
-from inside import forget
+from inside import count, forget
 from mathutils import Matrix
 from rendering import bones_of, witnessed
 from rigs import update
@@ -231,7 +231,7 @@ def test_a_frame_with_keyed_bones_is_evaluated_once(
         target_of(rig).constraints.new("COPY_LOCATION").target = leader
     rigs.watch(rig, "B3")
     update()
-    for count in (1 if is_known else 2, 1, 1):
+    for times in (1 if is_known else 2, 1, 1):
         evaluations.clear()
         poses: dict[int, bytes] = {}
         for frame in FRAMES:
@@ -239,7 +239,7 @@ def test_a_frame_with_keyed_bones_is_evaluated_once(
             assert rigs.channels_bits(rig) == rigs.channels_bits(twin)
             assert muted_curves(rig) == []
             poses[frame] = rigs.pose_bits(rig)
-        assert len(evaluations) == count * len(FRAMES)
+        assert len(evaluations) == times * len(FRAMES)
         assert len(set(poses.values())) == len(FRAMES)
     assert played_anew(rig) == poses
 
@@ -735,6 +735,41 @@ def test_where_constraints_decide_where_a_chain_begins_it_is_evaluated_once(
     other = played(rig)
     assert not set(other.values()) & set(first.values())
     assert played_anew(rig) == other
+
+
+@pytest.mark.parametrize("kind", CONSTRAINTS)
+def test_what_such_a_frame_showed_is_recognized_when_it_is_played_again(
+    monkeypatch: pytest.MonkeyPatch, kind: str
+) -> None:
+    """Without computing the constraints. States and errors are those of the frame."""
+    rig = constrained(kind)
+    target = bpy.data.objects["Target"]
+    for frame, z in ((1, 1.7), (9, 5.0)):
+        target.location.z = z
+        target.keyframe_insert("location", index=2, frame=frame)
+    update()
+    rigs.go(*FRAMES)
+
+    def reports() -> dict[int, tuple[str, float]]:
+        shown = {}
+        for frame in FRAMES:
+            rigs.go(frame)
+            item = rig.fabrik.constraints[0]
+            shown[frame] = item.state, item.error
+        return shown
+
+    computed: list[object] = []
+    count(monkeypatch, "compute a constraint", lambda *_: computed.append(None))
+    again = reports()
+    assert {state for state, _ in again.values()} == {"REACHED", "OUT_OF_REACH"}
+    assert not computed
+    source = rigs.evaluated(rig).pose.bones["Source"]  # Nothing is tagged.
+    source.path_resolve("scale", False).foreach_set((2.0, 2.0, 2.0))
+    rigs.go(5)
+    assert computed
+    rig.update_tag()
+    update()
+    assert reports() == again
 
 
 def test_a_setting_that_is_driven_by_something_animated_is_as_blender_evaluates_it(

@@ -29,6 +29,7 @@ from addon.frame.armature import Evaluated, FkReader
 from addon.frame.read import ChannelSnapshot, EvaluatedSnapshot
 from addon.plan import dependencies, lookahead, order, planner, resolving
 from addon.plan.planner import Planner
+from fabrik_solver.core.constraints import ConstraintSpaces
 
 PLACES: dict[str, tuple[Any, str]] = {
     "resolve": (resolving, "_resolve_joints"),
@@ -57,6 +58,7 @@ PLACES: dict[str, tuple[Any, str]] = {
     "write a channel": (write, "set_channel"),
     "write": (write.Overwritten, "write"),
     "write reports": (update, "write_reports"),
+    "compute a constraint": (ConstraintSpaces, "constrained"),
     "compare": (update.Affected, "is_shown"),
     "evaluate": (update, "_evaluate_again"),
     "notify of reports": (write.on_report, "notify"),
