@@ -279,6 +279,8 @@ def write_early(runs: Runs, uid: int, is_foreseen: bool, coming: Coming) -> bool
         Whether it has to be tagged, as Blender must copy them.
     """
     written, lookahead = runs.overwritten, runs.plan.lookahead
+    if uid in lookahead.mode_animated:
+        return True
     writer, reader = runs.writers[uid], runs.readers[uid]
     animated = lookahead.animated[uid]
     curves = lookahead.replaced.get(uid) if is_foreseen else None

@@ -145,16 +145,20 @@ def _coming(
     if may_be_rebuilt or has_new_curves or plan.has_new_drivers():
         runs.planner.look_at_animation()
         plan = runs.follow()
-    # While a render runs in another thread, the window may be evaluated too. An edited action is
-    # copied with its current F-curves.
+    # An edited action is copied with its current F-curves.
     needs_graph = plan.lookahead.moving or plan.lookahead.meshes
     is_plain = is_frame_change and needs_graph and not (may_be_rebuilt or has_new_curves)
-    flushed = None
-    if is_plain and not (events.is_rendering or _is_rendering_beside()):
-        layer = bpy.context.view_layer
-        flushed = layer.depsgraph if layer is not None and layer.depsgraph in graphs else None
+    flushed = _flushed_of(events, graphs) if is_plain else None
     frame = scene.frame_current_final if is_frame_change else None
     return Coming(plan, scene, graphs, frame, tagged, may_be_rebuilt, flushed)
+
+
+def _flushed_of(events: Events, graphs: list[bpy.types.Depsgraph]) -> bpy.types.Depsgraph | None:
+    """Return the depsgraph whose animation Blender flushes; None if a render may be evaluated."""
+    if events.is_rendering or _is_rendering_beside():
+        return None
+    layer = bpy.context.view_layer
+    return layer.depsgraph if layer is not None and layer.depsgraph in graphs else None
 
 
 def _is_rendering_beside() -> bool:

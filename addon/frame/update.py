@@ -7,7 +7,7 @@ the FK pose before and after both.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Set
+from collections.abc import Callable, Iterable, Set
 from typing import Any, NamedTuple, cast
 
 import bpy
@@ -87,13 +87,10 @@ def before_evaluation(runs: Runs, early: Early, coming: Coming) -> None:
         played |= cached.keys() & plan.lookahead.replaced.keys()
         foreseen |= cached.keys()
     early.written = changed | copied | played
-    to_copy = {
-        uid
-        for uid in early.written - plan.lookahead.mode_animated
-        if write_early(runs, uid, uid in foreseen, coming)
-    }
-    for uid in changed & (to_copy | plan.lookahead.mode_animated):
-        plan.rigs[uid].object.update_tag(refresh={"OBJECT"})
+    for uid in early.written:
+        is_copied = write_early(runs, uid, uid in foreseen, coming)
+        if is_copied and uid in changed:
+            plan.rigs[uid].object.update_tag(refresh={"OBJECT"})
 
 
 def after_evaluation(runs: Runs, early: Early, done: Update) -> bool:
@@ -124,13 +121,13 @@ def after_evaluation(runs: Runs, early: Early, done: Update) -> bool:
         # This cleared the list of updates.
         done = done._replace(updates=Updates(done.depsgraph))
         affected = affected._replace(update=done, new=set(affected.evaluated))
-    may_differ = done.is_undo or done.has_others or not was_tried
     stale = _newly_driven(affected, early) if runs.plan.lookahead.driving else set()
+    confirmed: set[int] = set()
     replayed: set[int] = set()
-    if done.frame in runs.played.shown and not may_differ:
-        replayed = _replayed(affected, runs.played.shown[done.frame]) - stale
-    right = set() if may_differ else (_confirmed(affected, solved) | replayed) - stale
-    wrong = _wrong(affected, right, differing)
+    if was_tried and not (done.is_undo or done.has_others):
+        confirmed = _confirmed(affected, solved) - stale
+        replayed = _replayed(affected) - stale
+    wrong = _wrong(affected, confirmed | replayed, differing)
     changed: set[int] = _read_and_solve(affected, wrong) if wrong else set()
     # A changed pose isn't shown yet, unless it was written ahead.
     sure = changed - early.written
@@ -150,7 +147,7 @@ def after_evaluation(runs: Runs, early: Early, done: Update) -> bool:
     if done.is_played and done.frame is not None:
         runs.played.frames.add(done.frame)
         if runs.plan.lookahead.visited:
-            _note_shown(affected, done.frame, affected.evaluated.keys() - replayed)
+            _note_shown(affected, done.frame, replayed)
     return True
 
 
@@ -202,9 +199,12 @@ def _confirmed(affected: Affected, early: SolvedScene | None) -> set[int]:
     return {uid for uid in right if affected.is_shown(uid)}
 
 
-def _replayed(affected: Affected, shown: Mapping[int, ShownFrame]) -> set[int]:
+def _replayed(affected: Affected) -> set[int]:
     """Return the armatures that show what the same frame showed when it was played before."""
-    runs, frame = affected.runs, cast(float, affected.update.frame)
+    runs, frame = affected.runs, affected.update.frame
+    shown = None if frame is None else runs.played.shown.get(frame)
+    if frame is None or shown is None:
+        return set()
     digests = _digests(affected, {uid for uid in affected.evaluated if affected.is_shown(uid)})
     rigs = {uid for uid in digests.keys() & shown.keys() if shown[uid].digest == digests[uid]}
     for uid in rigs:
@@ -215,11 +215,11 @@ def _replayed(affected: Affected, shown: Mapping[int, ShownFrame]) -> set[int]:
     return rigs
 
 
-def _note_shown(affected: Affected, frame: float, rigs: Set[int]) -> None:
-    """Note what a frame shows of armatures, for when it is played again."""
+def _note_shown(affected: Affected, frame: float, replayed: Set[int]) -> None:
+    """Note what a frame shows of armatures that weren't recognized, for when it is played again."""
     runs = affected.runs
     shown = runs.played.shown.setdefault(frame, {})
-    for uid, digest in _digests(affected, rigs).items():
+    for uid, digest in _digests(affected, affected.evaluated.keys() - replayed).items():
         shown[uid] = ShownFrame(digest, runs.writers[uid].reports)
 
 
