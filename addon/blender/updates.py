@@ -195,6 +195,16 @@ def tagged_in(graphs: Iterable[bpy.types.Depsgraph]) -> set[str]:
     return {update.id.name for graph in untyped for update in graph.updates}
 
 
+def moved_in(graphs: Iterable[bpy.types.Depsgraph]) -> set[str]:
+    """Return the names of the objects that are tagged as moved (see `Armatures.moved`)."""
+    return {
+        update.id.name
+        for graph in graphs
+        for update in graph.updates
+        if update.is_updated_transform and isinstance(update.id, Object)
+    }
+
+
 def tag_animation(depsgraph: bpy.types.Depsgraph) -> None:
     """Make the next update evaluate all F-curves, as on a frame change."""
     for block in depsgraph.ids:

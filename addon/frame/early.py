@@ -195,6 +195,7 @@ def chosen(runs: Runs, early: Early, coming: Coming) -> Choice:
         coming.flushed,
         seen,
         played,
+        runs.posed if coming.frame is None else None,
     )
     return Choice(snapshot, True, unknown)
 
@@ -263,7 +264,7 @@ def _cached_pose(
     return pose
 
 
-def write_early(runs: Runs, uid: int, is_foreseen: bool, coming: Coming) -> bool:
+def write_early(runs: Runs, uid: int, is_foreseen: bool, is_new: bool, coming: Coming) -> None:
     """Write the composed values of an armature that its animation doesn't overwrite.
 
     At a frame, F-curves of posed slots are muted; their values have been read. An edit rarely
@@ -273,24 +274,26 @@ def write_early(runs: Runs, uid: int, is_foreseen: bool, coming: Coming) -> bool
         runs: The session's runs.
         uid: The armature.
         is_foreseen: Whether the values were composed for this evaluation.
+        is_new: Whether they differ from those composed before.
         coming: The evaluation.
-
-    Returns:
-        Whether it has to be tagged, as Blender must copy them.
     """
     written, lookahead = runs.overwritten, runs.plan.lookahead
-    if uid in lookahead.mode_animated:
-        return True
     writer, reader = runs.writers[uid], runs.readers[uid]
-    animated = lookahead.animated[uid]
-    curves = lookahead.replaced.get(uid) if is_foreseen else None
-    if curves is None:
-        return written.write_ahead(writer, animated, copy=coming.copy_of(uid))
-    curves.restrict(reader.posed_channels)
-    if coming.frame is None:
-        return written.write_ahead(writer, (), curves)
-    muted = None if coming.flushed is None else mute_copy(curves, coming.flushed)
-    copy = coming.copy_of(uid)
-    if muted is None:
-        return written.write_ahead(writer, animated, copy=copy)
-    return written.write_ahead(writer, (), curves, muted, reader.last, copy)
+    if uid in lookahead.mode_animated:
+        to_copy = True
+    else:
+        copy, animated = coming.copy_of(uid), lookahead.animated[uid]
+        curves = lookahead.replaced.get(uid) if is_foreseen else None
+        if curves is None:
+            to_copy = written.write_ahead(writer, animated, copy=copy)
+        else:
+            curves.restrict(reader.posed_channels)
+            muted = None if coming.flushed is None else mute_copy(curves, coming.flushed)
+            if coming.frame is None:
+                to_copy = written.write_ahead(writer, (), curves)
+            elif muted is None:
+                to_copy = written.write_ahead(writer, animated, copy=copy)
+            else:
+                to_copy = written.write_ahead(writer, (), curves, muted, reader.last, copy)
+    if to_copy and is_new:
+        writer.rig.object.update_tag(refresh={"OBJECT"})

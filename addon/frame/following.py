@@ -13,6 +13,7 @@ from fabrik_solver.core.constraints import (
     BoneConstraint,
     BoneOf,
     Bulge,
+    ConstrainedFrame,
     Constraint,
     CopyLocation,
     CopyRotation,
@@ -89,22 +90,29 @@ class Follower(NamedTuple):
 
 
 class Followers:
-    """The bones of an armature that follow something solved, cached during playback.
+    """The bones of an armature that follow something solved, cached between updates.
 
-    Only their animated properties are read again.
+    During playback, only their animated properties are read again. While bones are posed, only
+    their channels are.
 
     Attributes:
         bones: By index, those whose frames depend only on other bones of the armature.
+        last: By index, frames of these (see `ConstrainedPose`).
     """
 
-    def __init__(self, rig: Skeleton, animated: Mapping[int, Sequence[str]]) -> None:
+    def __init__(
+        self, rig: Skeleton, animated: Mapping[int, Sequence[str]], is_posed: bool
+    ) -> None:
         """Start without any.
 
         Args:
             rig: The armature.
             animated: By bone, the paths of its animated properties, relative to the bone.
+            is_posed: Whether all channels may change, but no settings.
         """
         self.bones: dict[int, FollowingBone] = {}
+        self.last: dict[int, ConstrainedFrame] = {}
+        self._is_posed = is_posed
         self._rig = rig
         self._known: dict[int, Follower] = {}
         self._values: dict[int, list[object]] = {}
@@ -117,12 +125,21 @@ class Followers:
             if switched:
                 self._switched[bone] = switched
 
-    def refresh(self, owner_of: Callable[[int], Any]) -> None:
-        """Forget bones whose constraints animation changed.
+    def refresh(self, owner_of: Callable[[int], Any], local_of: Callable[[int], Local]) -> None:
+        """Forget bones whose constraints animation changed, and read the channels of posed ones.
 
         Args:
             owner_of: Returns an evaluated bone.
+            local_of: Returns its channels.
         """
+        for bone in self._known if self._is_posed else ():
+            follower, following = self._known[bone], self.bones.get(bone)
+            local = local_of(bone)
+            if follower.local is None or local.is_same(follower.local):
+                continue
+            self._known[bone] = follower._replace(local=local)
+            if following is not None:
+                self.bones[bone] = FollowingBone(following.own, local, following.constraints)
         for bone, old_values in [*self._values.items()]:
             if self._values_of(bone, owner_of(bone)) != old_values:
                 del self._values[bone], self._known[bone]

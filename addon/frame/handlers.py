@@ -145,6 +145,9 @@ def _coming(
     if may_be_rebuilt or has_new_curves or plan.has_new_drivers():
         runs.planner.look_at_animation()
         plan = runs.follow()
+    is_posing = not (is_frame_change or may_be_rebuilt or has_new_curves)
+    if runs.posed:
+        runs.forget_constraints(graphs if is_posing else None)
     # An edited action is copied with its current F-curves.
     needs_graph = plan.lookahead.moving or plan.lookahead.meshes
     is_plain = is_frame_change and needs_graph and not (may_be_rebuilt or has_new_curves)

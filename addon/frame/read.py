@@ -85,6 +85,8 @@ class SceneSnapshot(ABC):
         failed: Armatures that couldn't be read because of an unexpected error.
         locations: World locations of the objects read so far.
         played: The playback cache, if nothing was edited; else None.
+        posed: By armature, its bones that follow something solved, if only bones may have been
+            posed; else None.
     """
 
     evaluated: Mapping[int, Evaluated]
@@ -109,6 +111,7 @@ class SceneSnapshot(ABC):
         self.rigs = rigs
         self.locations: dict[int, Vec] = {}
         self.played = played
+        self.posed: dict[int, Followers] | None = None
         self._readers = readers
 
     def _read_all(self, touched: Collection[int]) -> None:
@@ -156,12 +159,16 @@ class SceneSnapshot(ABC):
     def followers(self, rig: Skeleton) -> Followers | None:
         """Return the cached bones with constraints of Blender's; None without a cache."""
         played = self.played
+        if self.posed is not None and rig.uid in self.plan.lookahead.constrained:
+            if rig.uid not in self.posed:
+                self.posed[rig.uid] = Followers(rig, {}, is_posed=True)
+            return self.posed[rig.uid]
         varying = None if played is None else played.varying.get(rig.uid)
         if played is None or varying is None or rig.uid not in self.rigs:
             return None
         followers = played.followers.get(rig.uid)
         if followers is None:
-            followers = played.followers[rig.uid] = Followers(rig, varying.bones)
+            followers = played.followers[rig.uid] = Followers(rig, varying.bones, False)
         return followers
 
     def item(self, chain: ChainPlan) -> FabrikConstraint:
@@ -308,6 +315,7 @@ class ChannelSnapshot(SceneSnapshot):
         depsgraph: bpy.types.Depsgraph | None = None,
         seen: Mapping[GoalSource, object] | None = None,
         played: Played | None = None,
+        posed: dict[int, Followers] | None = None,
     ) -> None:
         """Read a scene.
 
@@ -322,11 +330,13 @@ class ChannelSnapshot(SceneSnapshot):
                 a parent.
             seen: What goal sources read of its meshes ahead of its evaluation; None after it.
             played: The playback cache, if only animation may have changed anything; else None.
+            posed: The bones that follow something solved, if only bones may have been posed.
         """
         objects = {uid: plan.rigs[uid].object for uid in rigs}
         super().__init__(plan, readers, depsgraph, scene, objects, played)
         self.objects: dict[int, bpy.types.Object] = {}
         self._frame_ahead = frame
+        self.posed = posed
         self.seen = {} if seen is None else seen
         self._seen_in = depsgraph if seen is None else None
         self._samplers: dict[int, Sampler | None] = {}

@@ -286,11 +286,12 @@ class SolvedScene:
         if frames is None:
             frames = self.frames[rig.uid] = {}
             if followers is not None:
-                followers.refresh(pose.owner)
+                followers.refresh(pose.owner, pose.local)
         if followers is not None and bone in followers.bones:
             world = self.world(rig.object, rig.uid)
             other = partial(self.frame, rig)
-            return ConstrainedPose(followers.bones, frames, world, other).frame(bone)
+            last = followers.last
+            return ConstrainedPose(followers.bones, frames, world, other, last).frame(bone)
         return self._computed_frame(pose, bone, frames)
 
     def _computed_frame(self, pose: SolvedPose, bone: int, frames: dict[int, Frame]) -> Frame:

@@ -15,6 +15,7 @@ from ..blender.errors import INTERNAL_ERROR, ProblemError, report_once
 from ..blender.meshes import Meshes
 from ..blender.rotation import ranges_of
 from ..blender.session import part
+from ..blender.updates import moved_in
 from ..plan.chain_plan import ChainPlan, Report, UnitPlan
 from ..plan.plan import ArmaturePlan, Plan
 from ..plan.planner import Planner
@@ -23,6 +24,7 @@ from ..plan.tree_plan import TreePlan
 from ..plan.unit import PrePassUnit, Unit
 from .armature import FkReader
 from .chain import MovedChain, ReachingChain
+from .following import Followers
 from .read import EvaluatedSnapshot, Played, SceneSnapshot
 from .solved_scene import SolvedScene
 from .tree import TreeUnit
@@ -46,6 +48,7 @@ class Runs:
         overwritten: The channels overwritten for an evaluation.
         meshes: The evaluated meshes from which data was derived.
         played: The playback cache.
+        posed: By armature, its bones that follow something solved, while only bones are posed.
         remembered: By armature and constraints, designs and results from before an undo.
     """
 
@@ -61,6 +64,7 @@ class Runs:
         self.overwritten = Overwritten()
         self.meshes = part(Meshes)
         self.played = Played()
+        self.posed: dict[int, Followers] = {}
         self.remembered: dict[tuple[int, tuple[int, ...]], tuple[object, SolveResult]] = {}
         self._armatures: dict[int, ArmaturePlan] = {}
         self._units: dict[UnitPlan, Unit] = {}
@@ -73,6 +77,7 @@ class Runs:
             return plan
         self.plan = plan
         self.played = Played()
+        self.posed.clear()
         old_armatures, self._armatures = self._armatures, dict(self.planner.armatures)
         for uid in old_armatures.keys() - self._armatures.keys():
             del self.readers[uid], self.writers[uid]
@@ -110,6 +115,19 @@ class Runs:
         """Return designs and last results by armature and constraints, of units that have both."""
         solved = [(unit.plan, unit.design(), unit.last) for unit in self.units if unit.last]
         return {(p.rig.uid, p.items): (d, last) for p, d, last in solved if d is not None}
+
+    def forget_constraints(self, graphs: Iterable[bpy.types.Depsgraph] | None) -> None:
+        """Forget the constraints that may have been edited.
+
+        Args:
+            graphs: The depsgraphs, where only bones may be posed; None if anything may change.
+        """
+        if graphs is None:
+            self.posed.clear()
+        moved = moved_in(graphs or ())
+        constrained = self.plan.lookahead.constrained
+        for uid in [uid for uid in self.posed if constrained[uid][0].object.name in moved]:
+            del self.posed[uid]
 
     def played_copies(self, depsgraph: bpy.types.Depsgraph) -> dict[int, bpy.types.Object]:
         """Return the evaluated copies of all armatures; cached during playback."""

@@ -88,9 +88,7 @@ def before_evaluation(runs: Runs, early: Early, coming: Coming) -> None:
         foreseen |= cached.keys()
     early.written = changed | copied | played
     for uid in early.written:
-        is_copied = write_early(runs, uid, uid in foreseen, coming)
-        if is_copied and uid in changed:
-            plan.rigs[uid].object.update_tag(refresh={"OBJECT"})
+        write_early(runs, uid, uid in foreseen, uid in changed, coming)
 
 
 def after_evaluation(runs: Runs, early: Early, done: Update) -> bool:
@@ -240,6 +238,7 @@ def _read_and_solve(affected: Affected, rigs: set[int]) -> set[int]:
     result bit for bit. If the evaluation differs, they are read from it like the others.
     """
     done, runs, plan = affected.update, affected.runs, affected.runs.plan
+    runs.posed.clear()
     touched = affected.touched()
     from_channels = rigs & plan.lookahead.known
     changed: set[int] = set()

@@ -490,18 +490,25 @@ def test_only_an_edited_constraint_of_a_bone_moves_the_object(name: str) -> None
     con: Any = rig.pose.bones["B1"].constraints.new("LIMIT_SCALE")
     rigs.update()
     moved: list[bool] = []
+    ahead: list[bool] = []
 
     def look(depsgraph: bpy.types.Depsgraph) -> None:
         updates: Any = depsgraph.updates
         moved.extend(one.is_updated_transform for one in updates if one.id.original == rig)
 
-    with calling("depsgraph_update_post", then=look):
+    def look_ahead(_none: object) -> None:
+        ahead.append("Rig" in updates.moved_in([bpy.context.view_layer.depsgraph]))
+
+    with (
+        calling("depsgraph_update_pre", then=look_ahead),
+        calling("depsgraph_update_post", then=look),
+    ):
         rig.pose.bones["B1"].location.x = 1.0
         rigs.update()
         setattr(con, name, 0.5 if name == "influence" else not getattr(con, name))
         rigs.update()
 
-    assert moved == [False, True]
+    assert moved == ahead == [False, True]
 
 
 def test_a_renamed_bone_has_its_armature_tagged() -> None:

@@ -77,7 +77,7 @@ def test_a_pose_is_that_of_its_bones_one_after_the_other(rests, world, first, se
         1: constraints.FollowingBone(own[1], local, []),
         2: constraints.FollowingBone(own[2], local, [copy]),
     }
-    axes, head = constraints.ConstrainedPose(followed, known, world, other).frame(2)
+    axes, head = constraints.ConstrainedPose(followed, known, world, other, {}).frame(2)
     middle = bone_frame(rests[1], local, base)
     assert known[1] == middle
     assert near((axes, head), (bone_frame(rests[2], local, middle)[0], base[1]))
@@ -93,7 +93,7 @@ def test_the_first_bone_may_have_constraints(rest, world, turn, at) -> None:
     )
     known: dict[int, Frame] = {1: (WHOLE[0], at)}
     followed = {0: constraints.FollowingBone(own, Local((0.0, 0.0, 0.0), turn), [copy])}
-    axes, head = constraints.ConstrainedPose(followed, known, world, lambda _: WHOLE).frame(0)
+    axes, head = constraints.ConstrainedPose(followed, known, world, lambda _: WHOLE, {}).frame(0)
     assert near((axes, head), (bone_frame(rest, Local((0.0, 0.0, 0.0), turn), WHOLE)[0], at))
 
 

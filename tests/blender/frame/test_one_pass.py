@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+from collections.abc import Callable
 from pathlib import Path
 
 import bpy
@@ -770,6 +771,52 @@ def test_what_such_a_frame_showed_is_recognized_when_it_is_played_again(
     rig.update_tag()
     update()
     assert reports() == again
+
+
+EDITS: dict[str, Callable[[bpy.types.Object, bpy.types.Constraint], None]] = {
+    "an influence": lambda _rig, con: setattr(con, "influence", 0.4),
+    "a setting": lambda _rig, con: setattr(con, "owner_space", "LOCAL_WITH_PARENT"),
+    "a muted constraint": lambda _rig, con: setattr(con, "mute", True),
+    "a target": lambda _rig, con: setattr(con, "subtarget", "Root"),
+    "a rotation mode": lambda rig, _con: setattr(rig.pose.bones["Hub"], "rotation_mode", "XZY"),
+    "a pose": lambda rig, _con: setattr(rig.pose.bones["Hub"], "location", (0.1, 0.0, 0.2)),
+    "an object": lambda rig, _con: setattr(rig, "location", (0.0, 0.0, 0.2)),
+}
+
+
+@pytest.mark.parametrize("edit", EDITS)
+@pytest.mark.parametrize("kind", ("COPY_ROTATION", "COPY_TRANSFORMS", "DAMPED_TRACK"))
+def test_while_bones_are_posed_constraints_are_as_if_they_were_read(
+    evaluations: list[float], monkeypatch: pytest.MonkeyPatch, kind: str, edit: str
+) -> None:
+    rig = constrained(kind)
+    con, source = rig.pose.bones["Hub"].constraints[0], rig.pose.bones["Source"]
+    con.driver_remove("influence")
+    source.rotation_mode = "YXZ"
+    rigs.watch(rig, "Lower")
+    update()
+    seen: list[bytes] = []
+
+    def pose(amount: float) -> None:
+        source.location.y = source.rotation_euler.x = amount
+        update()
+        seen.append(rigs.pose_bits(rig))
+
+    pose(0.1)
+    pose(0.2)
+    read: list[object] = []
+    count(monkeypatch, "read constraints", lambda *_: read.append(None))
+    evaluations.clear()
+    pose(0.3)
+    assert len(evaluations) == 1 and not read
+    EDITS[edit](rig, con)
+    pose(0.4)
+    pose(0.5)
+    assert rigs.tip_error(rig, "Lower", bpy.data.objects["Target"]) < 1e-5
+    for amount, bits in ((0.5, seen[-1]), (0.4, seen[-2])):
+        forget()
+        pose(amount)
+        assert seen[-1] == bits
 
 
 def test_a_setting_that_is_driven_by_something_animated_is_as_blender_evaluates_it(

@@ -19,6 +19,7 @@ from addon.blender.session import part
 from addon.frame import (
     armature,
     chain,
+    following,
     handlers,
     solving,
     tree,
@@ -58,6 +59,7 @@ PLACES: dict[str, tuple[Any, str]] = {
     "write a channel": (write, "set_channel"),
     "write": (write.Overwritten, "write"),
     "write reports": (update, "write_reports"),
+    "read constraints": (following, "follower_of"),
     "compute a constraint": (ConstraintSpaces, "constrained"),
     "compare": (update.Affected, "is_shown"),
     "evaluate": (update, "_evaluate_again"),

@@ -106,6 +106,14 @@ class Local:
         self.rotation = rotation
         self.scale = scale
 
+    def is_same(self, other: "Local") -> bool:
+        """Return whether all channels are equal."""
+        return (
+            self.location == other.location
+            and self.rotation == other.rotation
+            and self.scale == other.scale
+        )
+
 
 def bone_frame(bone: Bone, local: Local, parent: Frame) -> Frame:
     """Return a bone's frame from its parent's frame, which is `WHOLE` without a parent.

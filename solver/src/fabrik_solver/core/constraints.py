@@ -522,6 +522,21 @@ class FollowingBone:
 
 
 @final
+class ConstrainedFrame:
+    """The frame of a bone, with everything it was computed from. Immutable.
+
+    Attributes:
+        bone: The bone.
+        sources: The frames of its parent, of the armature, and of what its constraints follow.
+        frame: Its frame in armature space.
+    """
+
+    def __init__(self, bone: FollowingBone, sources: list[Frame], frame: Frame) -> None:
+        """Set up the frame."""
+        self.bone, self.sources, self.frame = bone, sources, frame
+
+
+@final
 class ConstrainedPose:
     """The frames of an armature's bones, as far as they follow from other bones.
 
@@ -530,6 +545,8 @@ class ConstrainedPose:
         frames: Known frames in armature space, by index; computed frames are added.
         world: The frame of the armature in world space.
         other: Returns the frame of any other bone.
+        last: By index, frames of bones with constraints computed before. They are taken where all
+            they were computed from is equal; others are added.
     """
 
     def __init__(
@@ -538,9 +555,11 @@ class ConstrainedPose:
         frames: dict[int, Frame],
         world: Frame,
         other: Callable[[int], Frame],
+        last: dict[int, ConstrainedFrame],
     ) -> None:
         """Set up the pose."""
         self.bones, self.frames, self.world, self.other = bones, frames, world, other
+        self.last = last
 
     def frame(self, index: int) -> Frame:
         """Return a bone's frame in armature space; -1 stands for the parent of root bones."""
@@ -559,32 +578,58 @@ class ConstrainedPose:
         return frame
 
     def _constrained(self, bone: FollowingBone, parent: Frame) -> Frame:
-        frame = bone_frame(bone.own.bone, bone.local, parent)
         if not bone.constraints:
-            return frame
-        spaces = ConstraintSpaces(bone.own.bone, bone.own.rest, parent, self.world)
+            return bone_frame(bone.own.bone, bone.local, parent)
+        index = bone.own.index
+        sources = [parent, self.world]
         for con in bone.constraints:
+            if con.target is not None:
+                sources.append(self.frame(con.target.index))
+                sources.append(
+                    WHOLE if con.target_space == "WORLD" else self.frame(con.target.parent)
+                )
+        last = self.last.get(index)
+        if last is None or last.bone is not bone or last.sources != sources:
+            last = ConstrainedFrame(bone, sources, _constrained(bone, sources))
+            self.last[index] = last
+        return last.frame
+
+
+def _constrained(bone: FollowingBone, sources: list[Frame]) -> Frame:
+    """Return the frame of a bone with constraints.
+
+    Args:
+        bone: The bone.
+        sources: The frames of its parent and of the armature, and for each target in turn its frame
+            and that of its parent.
+    """
+    parent, world = sources[0], sources[1]
+    frame = bone_frame(bone.own.bone, bone.local, parent)
+    spaces = ConstraintSpaces(bone.own.bone, bone.own.rest, parent, world)
+    position = 2
+    for con in bone.constraints:
+        source = WHOLE
+        if con.target is not None:
+            position += 2
             try:
-                source = WHOLE if con.target is None else self._seen(con.target, con)
+                source = _seen(con, con.target, sources[position - 2], sources[position - 1], world)
             except ValueError:  # The target has zero scale.
                 continue
-            frame = spaces.constrained(con.constraint, con.space, frame, source, con.influence)
-        return frame
+        frame = spaces.constrained(con.constraint, con.space, frame, source, con.influence)
+    return frame
 
-    def _seen(self, target: BoneOf, con: BoneConstraint) -> Frame:
-        """Return the frame of a bone converted to a constraint's target space.
 
-        Raises:
-            ValueError: If the space has zero scale.
-        """
-        frame = self.frame(target.index)
-        if con.along != 0.0:
-            frame = along_bone(frame, target.bone.length * con.along)
-        if con.target_space == "WORLD":
-            return frame_in(self.world, frame)
-        parent = self.frame(target.parent)
-        spaces = ConstraintSpaces(target.bone, target.rest, parent, self.world)
-        return spaces.seen(frame, con.target_space)
+def _seen(con: BoneConstraint, target: BoneOf, frame: Frame, parent: Frame, world: Frame) -> Frame:
+    """Return the frame of a target bone converted to a constraint's target space.
+
+    Raises:
+        ValueError: If the space has zero scale.
+    """
+    if con.along != 0.0:
+        frame = along_bone(frame, target.bone.length * con.along)
+    if con.target_space == "WORLD":
+        return frame_in(world, frame)
+    return ConstraintSpaces(target.bone, target.rest, parent, world).seen(frame, con.target_space)
 
 
 def along_bone(frame: Frame, distance: float) -> Frame:
