@@ -26,6 +26,7 @@ from ...blender.updates import Updates
 from ...editing.playing import frame_of
 from ...frame.solved_scene import SolvedScene
 from ...plan import planner
+from ...plan.chain_plan import ChainPlan
 from ...plan.plan import Plan
 from ...settings.properties import settings
 from . import digest
@@ -151,6 +152,13 @@ _running: dict[tuple[int, str], dict[Any, Any]] = {}
 def owner_path(index: int, group: str) -> str:
     """Return the RNA path of a property group of a constraint on the armature object."""
     return f"fabrik.constraints[{index}].{group}"
+
+
+def chain_of(armature: bpy.types.Object, index: int) -> ChainPlan | None:
+    """Return the plan of a constraint; None if none is made."""
+    plan = planner.known()
+    chains = plan.chains if plan else ()
+    return next((c for c in chains if c.item == index and c.rig.object == armature), None)
 
 
 def owners(armature: bpy.types.Object) -> list[Simulated]:

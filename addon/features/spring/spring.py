@@ -1,0 +1,121 @@
+"""A spring: how its simulated rotations are read and shown."""
+
+from __future__ import annotations
+
+from typing import NamedTuple, cast
+
+import bpy
+
+from fabrik_solver import ChainInput
+from fabrik_solver.core.vectors import slerp
+from fabrik_solver.motion.joint_fitting import with_rotations
+
+from ...blender.access import session_uid
+from ...blender.errors import ProblemError
+from ...blender.messages import msg
+from ...plan.chain_plan import ChainPlan, ChainPose, Motion, MotionContext, Report, Snapshot
+from ...settings.properties import FabrikConstraint
+from ...settings.values import check_choices
+from ..simulation import history
+from ..simulation.history import History
+from .recording import SOLVER, StoredStrand, center_of, collider_points
+from .settings import spring_of
+
+MISMATCH = msg("The simulation doesn't match the chain: press Simulate")
+
+
+class SpringInput(NamedTuple):
+    """The inputs of a spring at a frame.
+
+    Attributes:
+        numbers: The local rotations, four numbers a bone.
+        note: A message for the user, or an empty text.
+    """
+
+    numbers: tuple[float, ...]
+    note: str
+
+
+_strands: dict[tuple[int, int], tuple[bytes, StoredStrand]] = {}
+"""The unpacked strands, with their bytes, by armature and constraint."""
+
+
+def _resolve(chain: ChainPlan, item: FabrikConstraint) -> None:
+    spring = spring_of(item)
+    check_choices(spring)
+    chain.is_timed = True
+    if spring.center is not None and center_of(spring) is None:
+        raise ProblemError(
+            "“{object}” has no bone “{name}”: choose another bone",
+            name=spring.center_bone,
+            object=spring.center.name,
+        )
+    collider_points(chain, spring)
+
+
+def _read(snapshot: Snapshot, chain: ChainPlan) -> SpringInput:
+    armature = chain.rig.object
+    owner = history.owner_path(chain.item, "spring")
+    record = history.data(armature, owner)
+    if record is None:
+        raise ProblemError(history.lack(armature, owner))
+    strand = _strand(armature, chain, record)
+    time = min(max(snapshot.time - record.start, 0.0), float(record.end - record.start))
+    numbers = _rotations(strand, time)
+    return SpringInput(numbers, history.note(record, snapshot.time))
+
+
+def _strand(armature: bpy.types.Object, chain: ChainPlan, record: History) -> StoredStrand:
+    """Return the stored strand, unpacked once.
+
+    Raises:
+        ProblemError: If it doesn't match the chain or the frames.
+    """
+    key = session_uid(armature), chain.item
+    cached = _strands.get(key)
+    if cached is None or cached[0] is not record.blob:
+        try:
+            cached = _strands[key] = record.blob, StoredStrand.unpacked(record.blob)
+        except ValueError:
+            raise ProblemError(MISMATCH) from None
+    strand = cached[1]
+    count = len(chain.bones)
+    if strand.bones != count or len(strand.numbers) != 4 * count * len(record.frames):
+        raise ProblemError(MISMATCH)
+    return strand
+
+
+def _rotations(strand: StoredStrand, time: float) -> tuple[float, ...]:
+    """Return the rotations at a time in frames, interpolated between whole frames."""
+    stride = 4 * strand.bones
+    at = int(time)
+    start = strand.numbers[at * stride : (at + 1) * stride]
+    fraction = time - at
+    if fraction == 0.0 or at + 1 in strand.cuts:
+        return start
+    end = strand.numbers[(at + 1) * stride : (at + 2) * stride]
+    numbers: list[float] = []
+    for i in range(0, stride, 4):
+        a, b, c, d = start[i : i + 4]
+        w, x, y, z = end[i : i + 4]
+        numbers.extend(slerp((a, b, c, d), (w, x, y, z), fraction))
+    return tuple(numbers)
+
+
+def _pose(chain: ChainInput, context: MotionContext, read: object) -> ChainPose:
+    numbers, note = cast(SpringInput, read)
+    posture = with_rotations(chain, [*numbers], context.influence)
+    return ChainPose(posture, Report(posture.state, message=note))
+
+
+MOTION = Motion(
+    solver=(SOLVER, "Spring", "Swing by inertia, stiffness and gravity, as hair and tails do", 8),
+    needs_target=False,
+    resolve=_resolve,
+    read=_read,
+    pose=_pose,
+    places_tip=False,
+    measure=None,
+    doing=msg("Swinging"),
+    is_known_ahead=lambda _: True,
+)
