@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
+from math import dist
 from typing import Any, NamedTuple, cast
 
 import bpy
@@ -40,6 +42,9 @@ FORM = codec.Form(b"FABS", 1)
 
 SIMULATED_SETTINGS = ("chain_count", "use_tail")
 """Settings of the constraint that are inputs of the simulation."""
+
+CURVES = ("stiffness", "stiffness_tip", "drag", "drag_tip", "radius", "radius_tip")
+"""Settings that vary along the strand."""
 
 NAMES = ("center_bone", "bone", "groups", "group")
 """Settings that only name what the digest contains anyway."""
@@ -103,6 +108,8 @@ class SpringSimulation:
         self._instants: list[Instant] = []
         self._input: ChainInput | None = None
         self._bits: object = None
+        self._values: object = None
+        self._springs: list[Spring] = []
 
     def inputs(self) -> object:
         """Return the settings, without those that are animated, and the frame rate."""
@@ -148,8 +155,11 @@ class SpringSimulation:
         gravity = mat_apply(to_space[0], scaled(direction, spring.gravity * share))
         given = self._given(snapshot, chain)
         colliders = _colliders(snapshot, chain, pointers, to_space)
-        springs = _along(given, spring, gravity)
-        self._instants.append(Instant(world, given, springs, colliders, spring.reset))
+        values = tuple([getattr(spring, name) for name in CURVES]), gravity, given.links
+        if values != self._values:
+            self._values = values
+            self._springs = _along(_positions(given), spring, gravity)
+        self._instants.append(Instant(world, given, self._springs, colliders, spring.reset))
 
     def result(self) -> bytes:
         """Simulate the strand, and return it as bytes."""
@@ -198,15 +208,20 @@ def _unanimated(group: Any, paths: set[str]) -> list[tuple[str, object]]:
     ]
 
 
-def _along(given: ChainInput, spring: FabrikSpring, gravity: Vec) -> list[Spring]:
-    """Return the springs of the bones: values blend along the strand, from its first bone on."""
-    lengths = given.chain.bone_lengths()
-    whole = sum(lengths[:-1]) or 1.0
+def _positions(given: ChainInput) -> list[float]:
+    """Return where the bones are along the strand: the first one at 0, the last one at 1."""
+    positions = [0.0]
+    for a, b in pairwise(given.joints[:-1]):
+        positions.append(positions[-1] + dist(a, b))
+    return [position / (positions[-1] or 1.0) for position in positions]
+
+
+def _along(positions: list[float], spring: FabrikSpring, gravity: Vec) -> list[Spring]:
+    """Return the springs of the bones: values blend from the first to the last one."""
     springs: list[Spring] = []
-    position = 0.0
-    for size in lengths:
+    for position in positions:
         stiffness, drag, radius = [
-            value * (1.0 + position / whole * (tip - 1.0))
+            value * (1.0 + position * (tip - 1.0))
             for value, tip in (
                 (spring.stiffness, spring.stiffness_tip),
                 (spring.drag, spring.drag_tip),
@@ -214,7 +229,6 @@ def _along(given: ChainInput, spring: FabrikSpring, gravity: Vec) -> list[Spring
             )
         ]
         springs.append(Spring(stiffness, min(drag, 1.0), gravity, radius))
-        position += size
     return springs
 
 

@@ -53,7 +53,7 @@ from ..core.vectors import (
     times,
     unit_or,
 )
-from .spring_collision import Collider, cleared, penetration, pushed
+from .spring_collision import SWEEPS, Collider, cleared, penetration, pushed
 
 REFERENCE: Final = 60.0
 """The frame rate, in 1/s, at which VRM's values have their meaning in continuous time."""
@@ -231,10 +231,12 @@ class _Tail:
         swing: The last change of that vector.
         rest: Its direction at rest, a unit vector.
         turn: Its local rotation, after that of the FK pose.
+        stretch: Its length relative to that at rest, of a bone under uneven scale.
         weight: The share of a step's forces: half at its start, where they begin.
     """
 
-    __slots__ = ("arm", "head", "rest", "shift", "swing", "turn", "weight")
+    __slots__ = ("arm", "head", "rest", "shift", "stretch", "swing", "turn", "weight")
+    stretch: float
     rest: Vec
     weight: float
     head: Vec
@@ -250,6 +252,7 @@ class _Tail:
         self.swing = ORIGIN
         self.rest = unit_or(arm, (0.0, 0.0, 1.0))
         self.turn = QUAT_IDENTITY
+        self.stretch = 1.0
         self.weight = 0.5
 
     def direction(self, head: Vec, rest: Vec, size: float, lever: float, pull: _Pull) -> Vec:
@@ -588,7 +591,11 @@ class _Simulation:
             axes, root = _frame_at(around, part)
             form = self._forms[i - 1].toward(self._forms[i], part)
             colliders = _colliders_at(self.instants[i - 1].colliders, one.colliders, part)
-            self._step(_Moment(axes, root, form, springs, pulls, colliders), False, h)
+            moment = _Moment(axes, root, form, springs, pulls, colliders)
+            if step < self.steps and not one.chain.constrained:
+                self._step_between(moment)
+            else:
+                self._step(moment, False, h)
 
     def _around(self, i: int, starts: set[int]) -> list[Frame]:
         """Return the frames of the root's parent before, at and after an interval.
@@ -617,6 +624,28 @@ class _Simulation:
             after = _extended(b, a, before, has_before)
         return [before, a, b, after]
 
+    def _step_between(self, moment: _Moment) -> None:
+        """Advance by a step between frames, where axes aren't needed.
+
+        Under uneven scale, bones keep the lengths of the last frame.
+        """
+        head, parent, form = moment.root, moment.parent, moment.form
+        colliders = moment.colliders
+        for i, tail in enumerate(self.tails):
+            along = mat_apply(parent, form.rests[i])
+            size = length(along)
+            if size > 0.0:
+                rest = scaled(along, 1.0 / size)
+                lever = size * form.levers[i]
+                size *= tail.stretch
+                direction = tail.direction(head, rest, size, lever, moment.pulls[i])
+                if colliders:
+                    radius = moment.springs[i].radius
+                    direction = cleared(head, direction, size, radius, colliders)
+                along = scaled(direction, size)
+            tail.move(head, along)
+            head = add(head, along)
+
     def _step(self, moment: _Moment, is_settling: bool, h: float) -> None:
         """Advance by a step; by 0 seconds only to where the strand starts."""
         form = moment.form
@@ -631,6 +660,9 @@ class _Simulation:
                 tail.turn = self._swing(i, unscaled, aim, direction)
                 unscaled = mat_product(unscaled, quat_matrix(tail.turn))
                 along = mat_apply(unscaled, aim)
+                tail.stretch = length(along) / (
+                    length(mat_apply(moment.parent, form.rests[i])) or 1.0
+                )
             tail.move(head, along)
             axes = scale_columns(unscaled, form.sizes[i])
             head = add(head, along)
@@ -671,7 +703,7 @@ class _Simulation:
         radius, aim = moment.springs[i].radius, length(moment.form.aims[i])
         volume = mat_inverse(axes)
         size = 0.0
-        for _ in range(8):
+        for _ in range(SWEEPS):
             last, size = size, aim / (length(mat_apply(volume, direction)) or 1.0)
             if abs(size - last) <= AGREED * AGREED * size:
                 break
