@@ -27,8 +27,13 @@ def swing_head(rig, fps=24, seconds=2.0, bone="Head"):
     """Key a head that turns and moves, at times in seconds."""
     head = rig.pose.bones[bone]
     head.rotation_mode = "XYZ"
-    keys = ((0.0, (0, 0, 0), 0.0), (0.5, (0.6, 0, 0.5), 0.2), (1.0, (-0.5, 0.3, -0.4), -0.1),
-            (1.5, (0.2, -0.2, 0.6), 0.1), (2.0, (0, 0, 0), 0.0))
+    keys = (
+        (0.0, (0, 0, 0), 0.0),
+        (0.5, (0.6, 0, 0.5), 0.2),
+        (1.0, (-0.5, 0.3, -0.4), -0.1),
+        (1.5, (0.2, -0.2, 0.6), 0.1),
+        (2.0, (0, 0, 0), 0.0),
+    )
     for time, turn, x in keys:
         head.rotation_euler, head.location = turn, (x, 0, 0)
         for path in ("rotation_euler", "location"):
@@ -74,9 +79,12 @@ def test_explore():
     rig = make_tail()
     swing_head(rig)
     add_spring(rig, "T0")
-    print([ (i.name,i.bone,i.chain_count,i.state,i.message) for i in rig.fabrik.constraints])
+    print([(i.name, i.bone, i.chain_count, i.state, i.message) for i in rig.fabrik.constraints])
     simulate(rig)
-    print([ (i.name,i.bone,i.chain_count,i.state,i.message) for i in rig.fabrik.constraints], rig.fabrik.simulation.state)
-    for f in (1,5,10,20,30,49):
+    print(
+        [(i.name, i.bone, i.chain_count, i.state, i.message) for i in rig.fabrik.constraints],
+        rig.fabrik.simulation.state,
+    )
+    for f in (1, 5, 10, 20, 30, 49):
         rigs.go(f)
-        print(f,[tuple(round(x,3) for x in p) for p in joints(rig)])
+        print(f, [tuple(round(x, 3) for x in p) for p in joints(rig)])
