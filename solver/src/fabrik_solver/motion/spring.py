@@ -782,8 +782,8 @@ def _combined(frames: list[Frame], weights: list[float]) -> Frame:
         for i, number in enumerate(numbers):
             axes[i] += weight * number
         x, y, z = x + weight * head[0], y + weight * head[1], z + weight * head[2]
-    a, b, c, d, e, f, g, h, i = axes
-    return (a, b, c, d, e, f, g, h, i), (x, y, z)
+    a, b, c, d, e, f, g, h, last = axes
+    return (a, b, c, d, e, f, g, h, last), (x, y, z)
 
 
 def _frame_at(around: list[Frame], t: float) -> Frame:
