@@ -220,12 +220,14 @@ def is_due(armature: bpy.types.Object) -> bool:
 
 def data(armature: bpy.types.Object, owner: str) -> History | None:
     """Return the history of an owner; None if it is missing, or being simulated."""
-    if is_running(armature, owner):
+    if _running and is_running(armature, owner):
         return None
     history = _history(armature, owner)
     if isinstance(history, str):
         return None
-    return history._replace(is_fresh=_freshness(armature).get(owner, False))
+    # Decoded as fresh.
+    is_fresh = _freshness(armature).get(owner, False)
+    return history if is_fresh else history._replace(is_fresh=False)
 
 
 def lack(armature: bpy.types.Object, owner: str, unknown: str = UNKNOWN) -> str:

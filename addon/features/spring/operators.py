@@ -13,7 +13,7 @@ from ...blender.skeleton import Skeleton, skeleton_of
 from ...editing import constraints as editing
 from ...settings.properties import FabrikConstraint, settings
 from ...ui.adding import MOTION_OPERATORS, all_or_none, known_objects, tip_refusal
-from ...ui.layout import Layout, draw_if
+from ...ui.layout import Layout, draw_bone_of, draw_if
 from ...ui.refusing import Working
 from ...ui.registering import registering
 from ...ui.sections import SECTIONS, Section
@@ -101,8 +101,7 @@ def _draw(layout: Layout, armature: bpy.types.Object, item: FabrikConstraint) ->
     layout.prop(spring, "gravity")
     draw_if(spring.gravity != 0.0, layout, spring, "gravity_direction")
     layout.prop(spring, "center")
-    if spring.center is not None and spring.center.type == "ARMATURE":
-        layout.prop_search(spring, "center_bone", spring.center.pose, "bones")
+    draw_bone_of(layout, spring, "center_bone", spring.center)
     for name in ("use_settle", "use_loop", "use_cuts", "reset"):
         layout.prop(spring, name)
     layout.prop(spring, "use_colliders")
@@ -117,9 +116,7 @@ def _draw_colliders(layout: Layout, armature: bpy.types.Object, _item: FabrikCon
         row.prop(collider, "kind", text="")
         cast(Any, row.operator("fabrik.collider_remove", text="", icon="X")).index = i
         box.prop(collider, "object")
-        carrier = collider.object or armature
-        if carrier.type == "ARMATURE":
-            box.prop_search(collider, "bone", carrier.pose, "bones")
+        draw_bone_of(box, collider, "bone", collider.object or armature)
         box.prop(collider, "offset")
         draw_if(not collider.kind.endswith("SPHERE"), box, collider, "tail")
         draw_if(collider.kind != "PLANE", box, collider, "radius")
