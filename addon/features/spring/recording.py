@@ -18,8 +18,10 @@ from fabrik_solver.core.vectors import (
     unit,
 )
 from fabrik_solver.motion import codec
-from fabrik_solver.motion.spring import REFERENCE, Instant, Mode, Spring, Strand, simulate
+from fabrik_solver.motion.spring import REFERENCE, Spring
 from fabrik_solver.motion.spring_collision import Collider
+from fabrik_solver.motion.spring_inputs import Instant
+from fabrik_solver.motion.spring_strand import Mode, Strand, simulate
 
 from ...blender import animation
 from ...blender.access import frame_rate

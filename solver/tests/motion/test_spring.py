@@ -24,8 +24,10 @@ from fabrik_solver.core.vectors import (
     sub,
     unit,
 )
-from fabrik_solver.motion.spring import Instant, Mode, Spring, Strand, simulate
+from fabrik_solver.motion.spring import Spring
 from fabrik_solver.motion.spring_collision import Collider
+from fabrik_solver.motion.spring_inputs import Instant
+from fabrik_solver.motion.spring_strand import Mode, Strand, simulate
 
 DOWN: Mat3 = (1.0, 0.0, 0.0, 0.0, 0.0, 1.0, 0.0, -1.0, 0.0)
 """Rest axes of a bone that hangs down, along −Z."""
