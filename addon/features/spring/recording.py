@@ -36,6 +36,7 @@ from ...settings.properties import settings
 from ...settings.values import now, values_of
 from ..simulation import history
 from ..simulation.digest import Source
+from ..simulation.history import History
 from .settings import FabrikSpring, chosen_colliders, colliders_of, spring_of
 
 SOLVER = "SPRING"
@@ -51,8 +52,11 @@ CURVES = ("stiffness", "stiffness_tip", "drag", "drag_tip", "radius", "radius_ti
 NAMES = ("center_bone", "bone", "groups", "group")
 """Settings that only name what the digest contains anyway."""
 
-CONFLICT = 1e-3
-"""The penetration to report, as a fraction of the strand's length."""
+CONFLICT = 1e-5
+"""The penetration to report, as a fraction of the strand's length: more than rounding."""
+
+LOOPED = 1e-4
+"""The distance of the ends of a loop to report, as a fraction of the strand's length."""
 
 
 class StoredStrand(NamedTuple):
@@ -63,6 +67,7 @@ class StoredStrand(NamedTuple):
         cuts: The indices of the frames at which it started again.
         deepest: The index of the frame at which it penetrates colliders most.
         penetration: How deep, in metres.
+        size: Its length in metres.
         gap: The distance of the ends of a loop, as a fraction of the strand's length.
         numbers: The local rotations, four numbers a bone, frame by frame.
     """
@@ -71,6 +76,7 @@ class StoredStrand(NamedTuple):
     cuts: list[int]
     deepest: int
     penetration: float
+    size: float
     gap: float
     numbers: tuple[float, ...]
 
@@ -81,10 +87,10 @@ class StoredStrand(NamedTuple):
         Raises:
             ValueError: If the bytes are damaged.
         """
-        (bones, deepest, *cuts), _, (penetration, gap, *numbers) = FORM.unpacked(blob)
+        (bones, deepest, *cuts), _, (penetration, size, gap, *numbers) = FORM.unpacked(blob)
         if bones <= 0 or not numbers or len(numbers) % (4 * bones):
             raise ValueError(codec.DAMAGED)
-        return cls(bones, cuts, deepest, penetration, gap, tuple(numbers))
+        return cls(bones, cuts, deepest, penetration, size, gap, tuple(numbers))
 
 
 def packed(strand: Strand) -> bytes:
@@ -92,7 +98,7 @@ def packed(strand: Strand) -> bytes:
     bones = len(strand.rotations[0]) // 4
     numbers = [number for rotations in strand.rotations for number in rotations]
     integers = [bones, strand.deepest, *strand.cuts]
-    return FORM.packed(integers, (), [strand.penetration, strand.gap, *numbers])
+    return FORM.packed(integers, (), [strand.penetration, strand.size, strand.gap, *numbers])
 
 
 class SpringSimulation:
@@ -169,11 +175,13 @@ class SpringSimulation:
         mode = Mode(spring.mode != "VRM", spring.use_settle, spring.use_loop, spring.use_cuts)
         rate = frame_rate(cast(bpy.types.Scene, bpy.context.scene))
         try:
-            return packed(simulate(self._instants, rate, mode))
-        except ValueError:
+            blob = packed(simulate(self._instants, rate, mode))
+            StoredStrand.unpacked(blob)  # Refuses numbers that aren't finite.
+            return blob
+        except (ValueError, ArithmeticError):
             raise ProblemError(
-                "“{name}” has no spring motion, because its armature, center or a parent has zero "
-                "scale: change its scale",
+                "“{name}” can't be simulated: check the scale and position of its armature, center "
+                "and colliders",
                 name=settings(self._armature).constraints[self._index].name,
             ) from None
 
@@ -331,32 +339,37 @@ def strands(armature: bpy.types.Object) -> list[SpringSimulation]:
     return simulations
 
 
+def cuts_of(record: History, strand: StoredStrand) -> str:
+    """Return the frames at which a strand started again, as a text."""
+    return ", ".join([str(record.start + cut) for cut in strand.cuts])
+
+
+def problem_of(record: History, strand: StoredStrand) -> str:
+    """Return what is wrong with a simulated strand, or an empty text."""
+    if strand.penetration > CONFLICT * strand.size:
+        return msg(
+            "A joint is {depth:.3g} m deep in colliders at frame {frame}: move them apart",
+            depth=strand.penetration,
+            frame=record.start + strand.deepest,
+        )
+    if strand.gap > LOOPED:
+        return msg("The ends of the loop differ: increase Drag")
+    return ""
+
+
 def notes(armature: bpy.types.Object) -> list[str]:
-    """Return where strands were reset at cuts, are in colliders, or don't loop."""
-    found: list[str] = []
+    """Return where strands started again, and what is wrong with them."""
+    texts: list[str] = []
     for i, item in enumerate(settings(armature).constraints):
         record = history.data(armature, history.owner_path(i, "spring"))
         if item.solver != SOLVER or record is None:
             continue
         strand = StoredStrand.unpacked(record.blob)
         if strand.cuts:
-            frames = ", ".join([str(record.start + cut) for cut in strand.cuts])
-            found.append(
+            frames = cuts_of(record, strand)
+            texts.append(
                 msg("“{name}” starts again at the cuts: {frames}", name=item.name, frames=frames)
             )
-        if strand.penetration > CONFLICT:
-            found.append(
-                msg(
-                    "“{name}” is {depth:.3g} m deep in colliders at frame {frame}: move them apart",
-                    name=item.name,
-                    depth=strand.penetration,
-                    frame=record.start + strand.deepest,
-                )
-            )
-        if strand.gap > LOOPED:
-            found.append(msg("“{name}” doesn't loop: increase Drag", name=item.name))
-    return found
-
-
-LOOPED = 1e-4
-"""The distance of the ends of a loop above which it isn't one, as a fraction of the strand."""
+        if problem := problem_of(record, strand):
+            texts.append(msg("“{name}”: {note}", name=item.name, note=problem))
+    return texts

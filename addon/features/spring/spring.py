@@ -18,7 +18,7 @@ from ...settings.properties import FabrikConstraint
 from ...settings.values import check_choices
 from ..simulation import history
 from ..simulation.history import History
-from .recording import SOLVER, StoredStrand, center_of, collider_points
+from .recording import SOLVER, StoredStrand, center_of, collider_points, problem_of
 from .settings import spring_of
 
 MISMATCH = msg("The simulation doesn't match the chain: press Simulate")
@@ -62,7 +62,8 @@ def _read(snapshot: Snapshot, chain: ChainPlan) -> SpringInput:
     strand = _strand(armature, chain, record)
     time = min(max(snapshot.time - record.start, 0.0), float(record.end - record.start))
     numbers = _rotations(strand, time)
-    return SpringInput(numbers, history.note(record, snapshot.time))
+    note = history.note(record, snapshot.time) or problem_of(record, strand)
+    return SpringInput(numbers, note)
 
 
 def _strand(armature: bpy.types.Object, chain: ChainPlan, record: History) -> StoredStrand:

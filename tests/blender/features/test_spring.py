@@ -532,3 +532,36 @@ def test_a_bake_keeps_the_motion_without_springs():
     for frame in (40, 3, 17, 49, 1):
         rigs.go(frame)
         assert rigs.pose_bits(rig) == shown[frame]
+
+
+def test_what_goes_wrong_is_said():
+    rig = make_tail()
+    swing_head(rig)
+    add_spring(rig, "T0", drag=0.0, stiffness=0.0, gravity=9.81, use_loop=True)
+    item = rig.fabrik.constraints[0]
+    simulate(rig)
+    assert item.message == "The ends of the loop differ: increase Drag"
+    item.spring.use_loop = False
+    for z, side in ((-0.03, 1.0), (-0.3, -1.0)):
+        wall = rig.fabrik.colliders.add()
+        wall.object, wall.kind = rigs.make_empty(f"Wall{z}", (0, 0, z)), "PLANE"
+        wall.offset, wall.tail = (0, 0, 0), (0, 0, side)
+    rigs.update()
+    simulate(rig)
+    assert "m deep in colliders at frame" in item.message
+    assert item.state == "REACHED"
+
+
+def test_jumps_and_invalid_numbers_are_said(capfd):
+    rig = make_tail()
+    rigs.key(rig, "location", {1: (0, 0, 0), 20: (0, 0, 0), 21: (9, 0, 0), 40: (9, 0, 0)})
+    rigs.make_linear(rig)
+    bpy.context.scene.frame_end = 40
+    add_spring(rig, "T0")
+    simulate(rig)
+    assert "“T4” starts again at the cuts: 21" in capfd.readouterr().out
+    rig.fabrik.constraints[0].spring.gravity = float("nan")
+    rigs.update()
+    with pytest.raises(RuntimeError, match="is invalid: enter a valid number for “Gravity”"):
+        bpy.ops.fabrik.simulate()
+    assert rig.fabrik.constraints[0].state == "REACHED"

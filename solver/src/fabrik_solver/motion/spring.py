@@ -203,6 +203,14 @@ class Tail:
         left = sqrt(max(0.0, 1.0 - (tx * tx + ty * ty + tz * tz) / square))
         return unit_or((ax * left + tx, ay * left + ty, az * left + tz), rest)
 
+    def at_start(self, rest: Vec, spring: Spring, is_settling: bool) -> Vec:
+        """Return the direction at the start: of its FK pose, or where its forces point."""
+        self.rest = rest
+        direction = unit_or(self.arm, rest)
+        if not is_settling:
+            return direction
+        return unit_or(add(scaled(rest, spring.stiffness), spring.gravity), direction)
+
     def next_direction(
         self,
         head: Vec,

@@ -74,7 +74,8 @@ class Strand(NamedTuple):
         rotations: The local rotations of its bones at each frame, four numbers a bone.
         joints: Its joints at each frame, root first, in the space of the simulation.
         cuts: The indices of the frames at which it started again.
-        penetration: How deep a tail is in colliders at most.
+        size: Its length at the first frame.
+        penetration: How deep a tail is in colliders at most. As VRM specifies, this is ignored.
         deepest: The index of the frame at which it is.
         gap: The distance of the ends of a loop, as a fraction of the strand's length.
     """
@@ -82,6 +83,7 @@ class Strand(NamedTuple):
     rotations: list[list[float]]
     joints: list[list[Vec]]
     cuts: list[int]
+    size: float
     penetration: float
     deepest: int
     gap: float
@@ -100,6 +102,26 @@ def simulate(instants: Sequence[Instant], rate: float, mode: Mode) -> Strand:
             singular.
     """
     return _Simulation(instants, rate, mode).run()
+
+
+def _cuts(instants: Sequence[Instant], finds_jumps: bool) -> list[int]:
+    """Return the frames at which a strand starts again."""
+    jumps = {*_jumps([fk_joints(one) for one in instants])} if finds_jumps else set[int]()
+    return [i for i, one in enumerate(instants) if i > 0 and (one.is_reset or i in jumps)]
+
+
+def _jumps(shown: Sequence[Sequence[Vec]]) -> list[int]:
+    """Return the frames to which a strand jumps, from its joints in the FK pose at all frames.
+
+    It jumps in a step that is longer than the steps before and after it and the strand together:
+    neither its speed nor its size explain it. Steps are those of its two ends.
+    """
+    steps = [0.0]
+    for a, b in pairwise(shown):
+        steps.append(max(length(sub(b[0], a[0])), length(sub(b[-1], a[-1]))))
+    steps.append(0.0)
+    size = sum([length(sub(b, a)) for a, b in pairwise(shown[0])])
+    return [i for i in range(1, len(shown)) if steps[i] > steps[i - 1] + steps[i + 1] + size]
 
 
 @final
@@ -135,20 +157,21 @@ class _Simulation:
 
     def run(self) -> Strand:
         """Simulate all frames."""
-        cuts = self._cuts()
+        cuts = _cuts(self.instants, self.mode.finds_cuts)
         starts = {0, *cuts}
         gap = 0.0
         self._start(0)
         if self.mode.is_loop and len(self.instants) > 1:
             gap = self._run_in(starts)
-        strand = Strand([], [], cuts, 0.0, 0, gap)
+        size = sum([length(tail.arm) for tail in self.tails])
+        strand = Strand([], [], cuts, size, 0.0, 0, gap)
         for i in range(len(self.instants)):
             if i > 0:
                 self._advance(i, starts)
             rotations, joints = self._posed(i)
             strand.rotations.append(rotations)
             strand.joints.append(joints)
-            depth = self._depth(i)
+            depth = self._depth(i) if self.mode.is_steady else 0.0
             if depth > strand.penetration:
                 strand = strand._replace(penetration=depth, deepest=i)
         return strand
@@ -175,29 +198,6 @@ class _Simulation:
 
     def _joints(self) -> list[Vec]:
         return [self.tails[0].head, *[add(tail.head, tail.arm) for tail in self.tails]]
-
-    def _cuts(self) -> list[int]:
-        """Return the frames at which the strand starts again.
-
-        A step is a cut if it is longer than the steps before and after it and the strand together:
-        neither its speed nor its size explain it. Steps are those of its ends in their FK pose.
-        """
-        cuts = [i for i, one in enumerate(self.instants) if i and one.is_reset]
-        if not self.mode.finds_cuts:
-            return cuts
-        ends = [[joints[0], joints[-1]] for joints in map(fk_joints, self.instants)]
-        steps = [0.0]
-        for previous, current in pairwise(ends):
-            moves = zip(previous, current, strict=True)
-            steps.append(max([length(sub(a, b)) for a, b in moves]))
-        steps.append(0.0)
-        joints = fk_joints(self.instants[0])
-        size = sum([length(sub(b, a)) for a, b in pairwise(joints)])
-        for i in range(1, len(ends)):
-            before = steps[i - 1] if i > 1 else 0.0
-            if steps[i] > before + steps[i + 1] + size and i not in cuts:
-                cuts.append(i)
-        return sorted(cuts)
 
     def _start(self, i: int) -> None:
         """Start at rest at a frame, in the FK pose or in equilibrium."""
@@ -320,23 +320,19 @@ class _Simulation:
     ) -> Vec:
         """Return the new direction of a bone."""
         unscaled, along = fk_pose
-        tail, spring = self.tails[i], moment.springs[i]
+        tail, spring, is_steady = self.tails[i], moment.springs[i], self.mode.is_steady
         size = length(along)
         rest = scaled(along, 1.0 / size)
-        if self.mode.is_steady:
+        if is_steady:
             rest = unit_or(mat_apply(moment.parent, moment.form.rests[i]), rest)
         if h == 0.0:
-            tail.rest = rest
-            direction = unit_or(tail.arm, rest)
-            if is_settling:
-                pull = add(scaled(rest, spring.stiffness), spring.gravity)
-                direction = unit_or(pull, direction)
-        elif self.mode.is_steady:
+            direction = tail.at_start(rest, spring, is_settling)
+        elif is_steady:
             lever = size * moment.form.levers[i]
             direction = tail.direction(head, rest, size, lever, moment.pulls[i])
         else:
             return tail.next_direction(head, rest, size, spring, h, moment.colliders)
-        if moment.colliders and (self.mode.is_steady or is_settling):
+        if moment.colliders and (is_steady or is_settling):
             return self._cleared(moment, i, head, direction, unscaled)
         return direction
 
