@@ -57,6 +57,20 @@ def _reach(rig: Skeleton, bone: int) -> float:
     return longest
 
 
+def _selected_roots(context: bpy.types.Context) -> tuple[bpy.types.Object, list[str]]:
+    """Return the armature of the active bone, and its selected bones not below another one."""
+    active: Any = context.active_pose_bone
+    armature: bpy.types.Object = active.id_data
+    selected = [bone for bone in context.selected_pose_bones or () if bone.id_data == armature]
+    names = {bone.name for bone in (active, *selected)}
+    bones = [bone for bone in pose_bones(armature) if bone.name in names]
+    return armature, [
+        bone.name
+        for bone in bones
+        if names.isdisjoint(parent.name for parent in bone.parent_recursive)
+    ]
+
+
 class FABRIK_OT_spring_add(Working, bpy.types.Operator):
     """Let the bones below the selected bones swing."""
 
@@ -70,21 +84,13 @@ class FABRIK_OT_spring_add(Working, bpy.types.Operator):
 
     def work(self, context: bpy.types.Context) -> str:
         """Add a constraint to each strand."""
-        active: Any = context.active_pose_bone
-        armature: bpy.types.Object = active.id_data
+        armature, roots = _selected_roots(context)
         rig = skeleton_of(armature)
-        selected = [bone for bone in context.selected_pose_bones or () if bone.id_data == armature]
-        names = {bone.name for bone in (active, *selected)}
-        roots = [
-            bone
-            for bone in pose_bones(armature)
-            if bone.name in names and names.isdisjoint(p.name for p in bone.parent_recursive)
-        ]
         start = len(settings(armature).constraints)
         tips: list[str] = []
         with all_or_none(armature, known_objects()):
             for root in roots:
-                for strand in strands_below(rig, rig.index[root.name]):
+                for strand in strands_below(rig, rig.index[root]):
                     tips.append(rig.names[strand[-1]])
                     editing.add(armature, tips[-1], chain_count=len(strand), solver=SOLVER)
         settings(armature).active_index = start

@@ -242,15 +242,13 @@ def _along(positions: list[float], spring: FabrikSpring, gravity: Vec) -> list[S
     return springs
 
 
-def _named(ob: bpy.types.Object, bone: str) -> Point | None:
-    """Return an object, or its bone with a name; None if it lacks the bone."""
-    if not bone or ob.type != "ARMATURE":
+def _named(ob: bpy.types.Object, bone: str) -> Point:
+    """Return an object, or its bone with a name."""
+    if not bone or ob.type != "ARMATURE" or ob.pose is None:
         return Point(ob)
-    if ob.pose is None:
-        return None
     skeleton = skeleton_of(ob)
-    index = skeleton.index.get(bone, -1)
-    return Point(ob, skeleton, index) if index >= 0 else None
+    name = skeleton.renamed.get(bone, bone)
+    return Point(ob, skeleton, skeleton.index[name]) if name in skeleton.index else Point(ob)
 
 
 def center_of(spring: FabrikSpring) -> Point | None:
@@ -262,18 +260,13 @@ def collider_points(chain: ChainPlan, spring: FabrikSpring) -> list[Point]:
     """Return what moves the colliders of a spring, collider by collider.
 
     Raises:
-        ProblemError: If a collider's bone doesn't exist, or the strand itself moves it.
+        ProblemError: If the strand itself moves a collider.
     """
     armature = chain.rig.object
     points: list[Point] = []
     for i in chosen_colliders(armature, spring):
         collider = colliders_of(armature)[i]
         point = _named(collider.object or armature, collider.bone)
-        if point is None:
-            raise ProblemError(
-                "The collider “{collider}” is on a missing bone: choose another bone",
-                collider=collider.name,
-            )
         if _is_on(point, chain.rig, chain.bones[0]):
             raise ProblemError(
                 "The collider “{collider}” is on the strand itself: choose another group of "

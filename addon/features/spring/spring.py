@@ -13,13 +13,15 @@ from fabrik_solver.motion.joint_fitting import with_rotations
 from ...blender.access import session_uid
 from ...blender.errors import ProblemError
 from ...blender.messages import msg
+from ...blender.skeleton import skeleton_of
 from ...plan.chain_plan import ChainPlan, ChainPose, Motion, MotionContext, Report, Snapshot
+from ...plan.resolving import bone_index
 from ...settings.properties import FabrikConstraint
 from ...settings.values import check_choices
 from ..simulation import history
 from ..simulation.history import History
-from .recording import SOLVER, StoredStrand, center_of, collider_points, problem_of
-from .settings import spring_of
+from .recording import SOLVER, StoredStrand, collider_points, problem_of
+from .settings import chosen_colliders, colliders_of, spring_of
 
 MISMATCH = msg("The simulation doesn't match the chain: press Simulate")
 
@@ -44,13 +46,21 @@ def _resolve(chain: ChainPlan, item: FabrikConstraint) -> None:
     spring = spring_of(item)
     check_choices(spring)
     chain.is_timed = True
-    if spring.center is not None and center_of(spring) is None:
-        raise ProblemError(
-            "“{object}” has no bone “{name}”: choose another bone",
-            name=spring.center_bone,
-            object=spring.center.name,
-        )
+    _follow_renames(spring, "center_bone", spring.center)
+    colliders = colliders_of(chain.rig.object)
+    for i in chosen_colliders(chain.rig.object, spring):
+        _follow_renames(colliders[i], "bone", colliders[i].object or chain.rig.object)
     collider_points(chain, spring)
+
+
+def _follow_renames(group: bpy.types.PropertyGroup, name: str, ob: bpy.types.Object | None) -> None:
+    """Find the bone that a setting names.
+
+    Raises:
+        ProblemError: If it doesn't exist.
+    """
+    if getattr(group, name) and ob is not None and ob.type == "ARMATURE" and ob.pose is not None:
+        bone_index(skeleton_of(ob), group, name)
 
 
 def _read(snapshot: Snapshot, chain: ChainPlan) -> SpringInput:

@@ -235,7 +235,10 @@ def test_strands_that_miss_a_bone_or_collide_with_themselves_say_so():
     rig = make_tail()
     add_spring(rig, "T0")
     ball = rig.fabrik.colliders.add()
-    for bone, words in (("None", "missing bone"), ("T2", "on the strand itself")):
+    for bone, words in (
+        ("None", "has no bone “None”: choose another bone"),
+        ("T2", "on the strand itself"),
+    ):
         ball.bone = bone
         rigs.update()
         assert rig.fabrik.constraints[0].state == "INVALID"
@@ -333,6 +336,7 @@ def test_what_the_simulation_depends_on():
     ball = rigs.make_empty("Ball", (1, 0, 0))
     collider = rig.fabrik.colliders.add()
     collider.object = ball
+    rig.fabrik.colliders.add().bone = "Head"
     add_spring(rig, "T0")
     item = rig.fabrik.constraints[0]
     simulate(rig)
@@ -347,10 +351,12 @@ def test_what_the_simulation_depends_on():
 
     def rename():
         rig.data.bones["T2"].name = "Renamed"
+        rig.data.bones["Head"].name = "Skull"
 
     scene = bpy.context.scene
     assert not changes(lambda: setattr(item, "influence", 0.5))
     assert not changes(rename)
+    assert rig.fabrik.colliders[1].bone == "Skull"
     assert changes(lambda: setattr(item.spring, "stiffness", 2.0))
     assert changes(lambda: setattr(item.spring, "gravity_direction", (1, 0, 0)))
     assert changes(lambda: setattr(item.spring, "use_loop", True))
@@ -358,7 +364,7 @@ def test_what_the_simulation_depends_on():
     assert changes(lambda: setattr(collider, "kind", "CAPSULE"))
     assert changes(lambda: setattr(ball, "location", (2, 0, 0)))
     assert changes(lambda: setattr(item.spring, "center", ball))
-    assert changes(lambda: setattr(rig.pose.bones["Head"], "scale", (2, 2, 2)))
+    assert changes(lambda: setattr(rig.pose.bones["Skull"], "scale", (2, 2, 2)))
     assert changes(lambda: setattr(scene.render, "fps", 30))
 
 
@@ -565,3 +571,25 @@ def test_jumps_and_invalid_numbers_are_said(capfd):
     with pytest.raises(RuntimeError, match="is invalid: enter a valid number for “Gravity”"):
         bpy.ops.fabrik.simulate()
     assert rig.fabrik.constraints[0].state == "REACHED"
+
+
+def test_colliders_are_outlined(addon):
+    from importlib import import_module
+
+    drawing = import_module(f"{addon.__name__}.features.spring.drawing")
+    rig = make_tail()
+    add_spring(rig, "T0")
+    for kind, count in (("SPHERE", 3), ("CAPSULE", 4), ("PLANE", 2)):
+        ball = rig.fabrik.colliders.add()
+        ball.kind, ball.bone, ball.radius = kind, "Head", 0.2
+        ball.tail = (0.0, 0.5, 0.0)
+        lines = drawing.outlines(bpy.context)
+        assert len(lines) == count
+        if kind == "SPHERE":
+            assert {round(p.length, 5) for line in lines for p in line} == {0.2}
+        elif kind == "CAPSULE":
+            other = Vector((0, 0, 0.5))
+            points = [point for line in lines for point in line]
+            away = {round(min(p.length, (p - other).length), 5) for p in points}
+            assert away == {0.2}
+        rig.fabrik.colliders.clear()
