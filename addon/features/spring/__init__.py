@@ -2,7 +2,7 @@
 
 from ...plan.registry import Feature
 from ...settings.definitions import ItemList, defined, group
-from . import drawing, fitting, operators
+from . import drawing, fitting, importing, operators
 from .settings import FabrikCollider, FabrikSpring, colliders_signature
 from .spring import MOTION
 
@@ -23,4 +23,4 @@ FEATURE = Feature(
     lists={"colliders": colliders_signature},
 )
 
-PARTS = (operators, fitting, drawing)
+PARTS = (operators, fitting, importing, drawing)

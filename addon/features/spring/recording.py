@@ -27,7 +27,7 @@ from ...blender import animation
 from ...blender.access import frame_rate
 from ...blender.errors import ProblemError
 from ...blender.messages import msg
-from ...blender.skeleton import Point, Skeleton, skeleton_of
+from ...blender.skeleton import Point, skeleton_of
 from ...frame.chain import tip_of
 from ...frame.solved_scene import SolvedScene
 from ...frame.solving import posed_before
@@ -167,7 +167,8 @@ class SpringSimulation:
         if values != self._values:
             self._values = values
             self._springs = _along(_positions(given), spring, gravity)
-        self._instants.append(Instant(world, given, self._springs, colliders, spring.reset))
+        parent = WHOLE if chain.root_parent < 0 else snapshot.frame(rig, chain.root_parent)
+        self._instants.append(Instant(world, given, parent, self._springs, colliders, spring.reset))
 
     def result(self) -> bytes:
         """Simulate the strand, and return it as bytes."""
@@ -191,17 +192,14 @@ class SpringSimulation:
         pose = snapshot.poses[rig.uid]
         if chain.is_layered:
             pose = posed_before(snapshot, chain, pose.fk)
-        parent = WHOLE if chain.root_parent < 0 else snapshot.frame(rig, chain.root_parent)
         native = tuple([pose.fk.joints[bone] for _, bone in chain.joints.native])
         bits = pose.fk.bits_of(chain.ranges, chain.tip_bone), pose.beneath(chain.bones), native
-        if self._input is not None and bits == self._bits:
-            self._input = self._input.carried(parent)
-        else:
+        if self._input is None or bits != self._bits:
             bones = [rig.bone(bone) for bone in chain.bones]
             channels = [pose.posed_local(bone) for bone in chain.bones]
             limits, _ = chain.joints.now(native)
             tip = tip_of(chain, pose)
-            self._input = ChainInput(bones, channels, tip, parent, chain.rest_bend, limits)
+            self._input = ChainInput(bones, channels, tip, WHOLE, chain.rest_bend, limits)
         self._bits = bits
         return self._input
 
@@ -267,7 +265,7 @@ def collider_points(chain: ChainPlan, spring: FabrikSpring) -> list[Point]:
     for i in chosen_colliders(armature, spring):
         collider = colliders_of(armature)[i]
         point = _named(collider.object or armature, collider.bone)
-        if _is_on(point, chain.rig, chain.bones[0]):
+        if is_on(point, chain):
             raise ProblemError(
                 "The collider “{collider}” is on the strand itself: choose another group of "
                 "colliders",
@@ -277,9 +275,11 @@ def collider_points(chain: ChainPlan, spring: FabrikSpring) -> list[Point]:
     return points
 
 
-def _is_on(point: Point, rig: Skeleton, root: int) -> bool:
-    """Return whether a point moves with a bone."""
-    return point.skeleton is rig and root in rig.chain_up(point.bone)
+def is_on(point: Point | None, chain: ChainPlan) -> bool:
+    """Return whether a point moves with a strand."""
+    if point is None or point.skeleton is not chain.rig:
+        return False
+    return chain.bones[0] in chain.rig.chain_up(point.bone)
 
 
 def _to_space(snapshot: SolvedScene, center: Point | None) -> Frame:

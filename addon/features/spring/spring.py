@@ -20,7 +20,7 @@ from ...settings.properties import FabrikConstraint
 from ...settings.values import check_choices
 from ..simulation import history
 from ..simulation.history import History
-from .recording import SOLVER, StoredStrand, collider_points, problem_of
+from .recording import SOLVER, StoredStrand, center_of, collider_points, is_on, problem_of
 from .settings import chosen_colliders, colliders_of, spring_of
 
 MISMATCH = msg("The simulation doesn't match the chain: press Simulate")
@@ -47,6 +47,8 @@ def _resolve(chain: ChainPlan, item: FabrikConstraint) -> None:
     check_choices(spring)
     chain.is_timed = True
     _follow_renames(spring, "center_bone", spring.center)
+    if is_on(center_of(spring), chain):
+        raise ProblemError("The center is on the strand itself: choose another bone")
     colliders = colliders_of(chain.rig.object)
     for i in chosen_colliders(chain.rig.object, spring):
         _follow_renames(colliders[i], "bone", colliders[i].object or chain.rig.object)

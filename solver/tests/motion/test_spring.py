@@ -72,9 +72,8 @@ def played(
 ) -> Strand:
     instants: list[Instant] = []
     for i in range(round(seconds * rate) + 1):
-        chain = chain.carried(path(i / rate))
         springs = [spring] * len(chain.links)
-        instants.append(Instant(world, chain, springs, colliders(i / rate)))
+        instants.append(Instant(world, chain, path(i / rate), springs, colliders(i / rate)))
     return simulate(instants, rate, mode)
 
 
@@ -383,6 +382,6 @@ def test_a_sheared_armature_keeps_its_bones_whole() -> None:
 def test_wrong_input_is_refused() -> None:
     with pytest.raises(ValueError, match="at least one frame"):
         simulate([], 24.0, Mode())
-    one = Instant(WHOLE, strand([0.1]), [], [])
+    one = Instant(WHOLE, strand([0.1]), WHOLE, [], [])
     with pytest.raises(ValueError, match="differ"):
         simulate([one], 24.0, Mode())

@@ -247,6 +247,10 @@ def test_strands_that_miss_a_bone_or_collide_with_themselves_say_so():
     rig.fabrik.constraints[0].spring.groups = "mine, yours"
     rigs.update()
     assert "press Simulate" in rig.fabrik.constraints[0].message
+    rig.fabrik.constraints[0].spring.center = rig
+    rig.fabrik.constraints[0].spring.center_bone = "T0"
+    rigs.update()
+    assert "The center is on the strand itself" in rig.fabrik.constraints[0].message
 
 
 def make_ball(rig, bone, radius=0.15):
@@ -593,3 +597,114 @@ def test_colliders_are_outlined(addon):
             away = {round(min(p.length, (p - other).length), 5) for p in points}
             assert away == {0.2}
         rig.fabrik.colliders.clear()
+
+
+def vrm_groups():
+    """The public properties of the VRM add-on that hold springs."""
+    from bpy.props import (
+        CollectionProperty,
+        FloatProperty,
+        FloatVectorProperty,
+        PointerProperty,
+        StringProperty,
+    )
+
+    def group(name, **props):
+        cls = type(name, (bpy.types.PropertyGroup,), {"__annotations__": props})
+        bpy.utils.register_class(cls)
+        return cls
+
+    numbers = ("stiffness", "drag_force", "hit_radius", "gravity_power")
+    node = group("VrmNode", bone_name=StringProperty())
+    joint = group(
+        "VrmJoint",
+        node=PointerProperty(type=node),
+        gravity_dir=FloatVectorProperty(size=3),
+        **{name: FloatProperty() for name in numbers},
+    )
+    using = group("VrmUsing", collider_group_uuid=StringProperty())
+    spring = group(
+        "VrmSpring",
+        joints=CollectionProperty(type=joint),
+        center=PointerProperty(type=node),
+        collider_groups=CollectionProperty(type=using),
+    )
+    round_ = group(
+        "VrmRound",
+        offset=FloatVectorProperty(size=3),
+        tail=FloatVectorProperty(size=3),
+        radius=FloatProperty(),
+    )
+    shape = group(
+        "VrmShape", sphere=PointerProperty(type=round_), capsule=PointerProperty(type=round_)
+    )
+    collider = group(
+        "VrmCollider",
+        node=PointerProperty(type=node),
+        shape=PointerProperty(type=shape),
+        shape_type=StringProperty(),
+        uuid=StringProperty(),
+    )
+    reference = group("VrmReference", collider_uuid=StringProperty())
+    named = group(
+        "VrmGroup",
+        vrm_name=StringProperty(),
+        uuid=StringProperty(),
+        colliders=CollectionProperty(type=reference),
+    )
+    springs = group(
+        "VrmSprings",
+        springs=CollectionProperty(type=spring),
+        colliders=CollectionProperty(type=collider),
+        collider_groups=CollectionProperty(type=named),
+    )
+    extension = group("VrmExtension", spring_bone1=PointerProperty(type=springs))
+    bpy.types.Armature.vrm_addon_extension = PointerProperty(type=extension)
+    all_groups = (extension, springs, named, reference, collider, shape, round_, spring, using)
+    return (*all_groups, joint, node)
+
+
+@pytest.fixture
+def vrm():
+    groups = vrm_groups()
+    yield
+    del bpy.types.Armature.vrm_addon_extension
+    for cls in groups:
+        bpy.utils.unregister_class(cls)
+
+
+def test_springs_of_the_vrm_addon_are_imported(vrm):
+    rig = make_tail()
+    rigs.activate(rig)
+    with pytest.raises(RuntimeError, match="No VRM springs"):
+        bpy.ops.fabrik.springs_import()
+    stored = rig.data.vrm_addon_extension.spring_bone1
+    spring = stored.springs.add()
+    for i in range(4):
+        joint = spring.joints.add()
+        joint.node.bone_name = f"T{i}"
+        joint.stiffness, joint.drag_force, joint.hit_radius = 2.0 - 0.5 * i, 0.5, 0.02
+        joint.gravity_power, joint.gravity_dir = 0.3, (0, 0, -1)
+    spring.center.bone_name = "Head"
+    spring.collider_groups.add().collider_group_uuid = "g"
+    ball = stored.colliders.add()
+    ball.uuid, ball.shape_type, ball.node.bone_name = "c", "Capsule", "Head"
+    ball.shape.capsule.offset, ball.shape.capsule.radius = (0, 0.1, 0), 0.05
+    ball.shape.capsule.tail = (0, 0.2, 0)
+    group = stored.collider_groups.add()
+    group.vrm_name, group.uuid = "Skull", "g"
+    group.colliders.add().collider_uuid = "c"
+    assert bpy.ops.fabrik.springs_import() == {"FINISHED"}
+    [item] = rig.fabrik.constraints
+    found = item.spring
+    assert (item.bone, item.use_tail, item.chain_count) == ("T3", False, 3)
+    assert (found.mode, found.groups, found.use_colliders) == ("VRM", "Skull", True)
+    assert (found.stiffness, found.stiffness_tip, found.drag_tip) == (2.0, 0.5, 1.0)
+    assert (found.center, found.center_bone) == (rig, "Head")
+    assert found.gravity == pytest.approx(0.3)
+    [collider] = rig.fabrik.colliders
+    assert (collider.kind, collider.bone, collider.group) == ("CAPSULE", "Head", "Skull")
+    assert tuple(collider.tail) == pytest.approx((0, 0.2, 0))
+    swing_head(rig)
+    simulate(rig)
+    assert item.state == "REACHED"

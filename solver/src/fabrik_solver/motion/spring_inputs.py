@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from typing import NamedTuple, final
 
-from ..core import WHOLE, ChainInput, Frame, frame_in, inverse, point_in
+from ..core import WHOLE, ChainInput, Frame, frame_in, head_in_parent, inverse, point_in
 from ..core.vectors import (
     ORIGIN,
     Mat3,
@@ -27,7 +27,9 @@ class Instant(NamedTuple):
     Attributes:
         world: The frame of the armature, in the space of the simulation: the world, or that of a
             center, whose axes are orthonormal.
-        chain: The bones, in their FK pose, with their joint limits.
+        chain: The bones, in their FK pose, with their joint limits; the same object while these
+            stay.
+        parent: The frame of the root bone's parent, whatever the chain has.
         springs: The settings of each bone.
         colliders: The colliders, in the space of the simulation; as many at each frame.
         is_reset: Whether the strand starts again at this frame.
@@ -35,6 +37,7 @@ class Instant(NamedTuple):
 
     world: Frame
     chain: ChainInput
+    parent: Frame
     springs: Sequence[Spring]
     colliders: Sequence[Collider]
     is_reset: bool = False
@@ -124,8 +127,8 @@ def _levers(arms: list[Vec]) -> list[float]:
     return levers
 
 
-def form_of(chain: ChainInput) -> Form:
-    """Return the form of a chain.
+def form_of(chain: ChainInput, parent: Mat3) -> Form:
+    """Return the form of a chain, from the axes of its root bone's parent.
 
     Bones that don't inherit all from their parent do so here as in the FK pose.
     """
@@ -133,8 +136,8 @@ def form_of(chain: ChainInput) -> Form:
     aims: list[Vec] = []
     sizes: list[Vec] = []
     rests: list[Vec] = []
-    axes = chain.parent[0]
-    back = mat_inverse(axes)
+    axes = parent
+    back = mat_inverse(parent)
     for link in chain.links:
         unscaled, scale = link.unscaled(axes)
         aim = times(link.arm, scale)
@@ -149,22 +152,38 @@ def form_of(chain: ChainInput) -> Form:
 def forms_of(instants: Sequence[Instant]) -> list[Form]:
     """Return the forms of a chain at all frames: the same object while its FK pose stays."""
     forms: list[Form] = []
-    links = None
+    chain = None
     for one in instants:
-        is_same = one.chain.links is links and all([link.is_plain for link in one.chain.links])
-        forms.append(forms[-1] if is_same else form_of(one.chain))
-        links = one.chain.links
+        is_same = one.chain is chain and is_plain(one.chain)
+        forms.append(forms[-1] if is_same else form_of(one.chain, one.parent[0]))
+        chain = one.chain
     return forms
+
+
+def is_plain(chain: ChainInput) -> bool:
+    """Return whether all bones of a chain inherit their parent's axes unchanged."""
+    return all([link.is_plain for link in chain.links])
 
 
 def parent_of(one: Instant) -> Frame:
     """Return the axes of the root's parent, at the root, in the space of the simulation."""
-    return mat_product(one.world[0], one.chain.parent[0]), point_in(one.world, one.chain.root)
+    root = point_in(one.parent, head_in_parent(one.chain.links[0].bone, one.chain.channels[0]))
+    return mat_product(one.world[0], one.parent[0]), point_in(one.world, root)
 
 
-def fk_joints(one: Instant) -> list[Vec]:
-    """Return the joints in the FK pose, in the space of the simulation."""
-    return [point_in(one.world, joint) for joint in one.chain.joints]
+def fk_joints(parent: Frame, form: Form) -> list[Vec]:
+    """Return the joints in the FK pose, in the space of the simulation.
+
+    Args:
+        parent: As from `parent_of`.
+        form: The form of the chain.
+    """
+    axes, joint = parent
+    joints = [joint]
+    for rest in form.rests:
+        joint = add(joint, mat_apply(axes, rest))
+        joints.append(joint)
+    return joints
 
 
 def carrying(start: Frame, end: Frame) -> Frame:

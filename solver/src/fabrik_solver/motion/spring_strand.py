@@ -37,6 +37,7 @@ from .spring_inputs import (
     fk_joints,
     forms_of,
     frame_at,
+    is_plain,
     parent_of,
     springs_at,
 )
@@ -104,12 +105,6 @@ def simulate(instants: Sequence[Instant], rate: float, mode: Mode) -> Strand:
     return _Simulation(instants, rate, mode).run()
 
 
-def _cuts(instants: Sequence[Instant], finds_jumps: bool) -> list[int]:
-    """Return the frames at which a strand starts again."""
-    jumps = {*_jumps([fk_joints(one) for one in instants])} if finds_jumps else set[int]()
-    return [i for i, one in enumerate(instants) if i > 0 and (one.is_reset or i in jumps)]
-
-
 def _jumps(shown: Sequence[Sequence[Vec]]) -> list[int]:
     """Return the frames to which a strand jumps, from its joints in the FK pose at all frames.
 
@@ -157,7 +152,7 @@ class _Simulation:
 
     def run(self) -> Strand:
         """Simulate all frames."""
-        cuts = _cuts(self.instants, self.mode.finds_cuts)
+        cuts = self._cuts()
         starts = {0, *cuts}
         gap = 0.0
         self._start(0)
@@ -175,6 +170,14 @@ class _Simulation:
             if depth > strand.penetration:
                 strand = strand._replace(penetration=depth, deepest=i)
         return strand
+
+    def _cuts(self) -> list[int]:
+        """Return the frames at which the strand starts again."""
+        jumps: list[int] = []
+        if self.mode.finds_cuts:
+            pairs = zip(self._parents, self._forms, strict=True)
+            jumps = _jumps([fk_joints(parent, form) for parent, form in pairs])
+        return [i for i, one in enumerate(self.instants) if i > 0 and (one.is_reset or i in jumps)]
 
     def _run_in(self, starts: set[int]) -> float:
         """Repeat the cycle until its ends agree; return their distance.
@@ -202,7 +205,9 @@ class _Simulation:
     def _start(self, i: int) -> None:
         """Start at rest at a frame, in the FK pose or in equilibrium."""
         one = self.instants[i]
-        self.tails = [Tail(a, sub(b, a)) for a, b in pairwise(fk_joints(one))]
+        self.tails = [
+            Tail(a, sub(b, a)) for a, b in pairwise(fk_joints(self._parents[i], self._forms[i]))
+        ]
         self._chain = one.chain
         axes, root = self._parents[i]
         moment = Moment(axes, root, self._forms[i], one.springs, [], one.colliders)
@@ -362,13 +367,12 @@ class _Simulation:
         """Return the local rotations at a frame, four numbers a bone, and the joints."""
         one = self.instants[i]
         joints = self._joints()
-        links = one.chain.links
-        if not all([link.is_plain for link in links]):
-            back = inverse(one.world)
-            return swing_along(one.chain, [point_in(back, joint) for joint in joints])[0], joints
+        if not is_plain(one.chain):
+            back, chain = inverse(one.world), one.chain.carried(one.parent)
+            return swing_along(chain, [point_in(back, joint) for joint in joints])[0], joints
         numbers: list[float] = []
-        for tail, link in zip(self.tails, links, strict=True):
-            numbers.extend(quat_product(link.rotation, tail.turn))
+        for tail, rotation in zip(self.tails, one.chain.rotations, strict=True):
+            numbers.extend(quat_product(rotation, tail.turn))
         return numbers, joints
 
     def _depth(self, i: int) -> float:
