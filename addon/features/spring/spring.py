@@ -26,6 +26,9 @@ from .settings import chosen_colliders, colliders_of, spring_of
 MISMATCH = msg("The simulation doesn't match the chain: press Simulate")
 
 
+CUT = msg("The strand starts again at this cut")
+
+
 class SpringInput(NamedTuple):
     """The inputs of a spring at a frame.
 
@@ -75,6 +78,8 @@ def _read(snapshot: Snapshot, chain: ChainPlan) -> SpringInput:
     time = min(max(snapshot.time - record.start, 0.0), float(record.end - record.start))
     numbers = _rotations(strand, time)
     note = history.note(record, snapshot.time) or problem_of(record, strand)
+    if not note and time in strand.cuts:
+        note = CUT
     return SpringInput(numbers, note)
 
 

@@ -570,6 +570,9 @@ def test_jumps_and_invalid_numbers_are_said(capfd):
     add_spring(rig, "T0")
     simulate(rig)
     assert "“T4” starts again at the cuts: 21" in capfd.readouterr().out
+    for frame, note in ((20, ""), (21, "The strand starts again at this cut"), (22, "")):
+        rigs.go(frame)
+        assert rig.fabrik.constraints[0].message == note
     rig.fabrik.constraints[0].spring.gravity = float("nan")
     rigs.update()
     with pytest.raises(RuntimeError, match="is invalid: enter a valid number for “Gravity”"):

@@ -185,7 +185,8 @@ class Tail:
         rx, ry, rz = self.rest  # The forces are those before the step, at its start.
         keep, push = pull.keep, self.weight * pull.push
         self.rest, self.weight = rest, 1.0
-        self.shift = shift = (hx - ox, hy - oy, hz - oz)
+        shift = (hx - ox, hy - oy, hz - oz)
+        self.shift = shift
         spring = push * pull.stiffness
         fx = spring * rx + push * gx + keep * sx - shift[0]
         fy = spring * ry + push * gy + keep * sy - shift[1]
