@@ -5,7 +5,7 @@ from itertools import pairwise
 from math import acos, cos, dist, hypot, isfinite, pi, sin, sqrt
 
 import pytest
-from hypothesis import example, given
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from fabrik_solver import WHOLE, Bone, ChainInput, Cone, Frame, Limit, Local
@@ -159,8 +159,7 @@ def test_vrm_is_what_is_written(
     assert shown.cuts == []
 
 
-@pytest.mark.parametrize("angle", [0.1, 1.0, 2.5])
-@pytest.mark.parametrize("rate", [24.0, 25.0, 60.0])
+@pytest.mark.parametrize(("angle", "rate"), [(0.1, 60.0), (1.0, 25.0), (2.5, 24.0)])
 def test_a_pendulum_has_its_period_and_gains_no_energy(angle: float, rate: float) -> None:
     size = 0.5
     rest = mat_product(turned((1.0, 0.0, 0.0), angle), DOWN)
@@ -182,8 +181,8 @@ def test_a_pendulum_has_its_period_and_gains_no_energy(angle: float, rate: float
     assert period == pytest.approx(2.0 * pi * sqrt(size / 9.81) / a, rel=1e-3)
 
 
-@pytest.mark.parametrize("lengths", [[0.5], [0.1] * 5, [0.05] * 10, [0.2, 0.15, 0.1, 0.05]])
-@pytest.mark.parametrize(("stiffness", "drag"), [(1.0, 0.4), (0.3, 0.2), (2.0, 0.1), (4.0, 0.9)])
+@pytest.mark.parametrize("lengths", [[0.5], [0.05] * 10, [0.2, 0.15, 0.1, 0.05]])
+@pytest.mark.parametrize(("stiffness", "drag"), [(1.0, 0.4), (2.0, 0.1), (4.0, 0.9)])
 def test_every_frame_rate_shows_the_same_motion(
     lengths: list[float], stiffness: float, drag: float, figure: Callable[[str, str], None]
 ) -> None:
@@ -212,6 +211,7 @@ def test_damped_springs_end_at_rest_and_stiff_ones_stay_there() -> None:
         assert apart(shown.joints[:1], shown.joints[-1:]) < (0.2 if spring.drag else 1e-9)
 
 
+@settings(max_examples=30)
 @given(
     st.lists(st.one_of(st.floats(0.01, 1.0), st.just(0.0)), min_size=1, max_size=6),
     st.floats(0.0, 5.0),
