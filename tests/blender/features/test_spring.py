@@ -711,3 +711,28 @@ def test_springs_of_the_vrm_addon_are_imported(vrm):
     swing_head(rig)
     simulate(rig)
     assert item.state == "REACHED"
+
+
+def test_the_command_line_simulates_and_bakes(tmp_path):
+    from importlib import import_module
+
+    rig = make_tail()
+    swing_head(rig)
+    add_spring(rig, "T0", gravity=5.0)
+    simulate(rig)
+    shown = {}
+    for frame in (3, 17, 49):
+        rigs.go(frame)
+        shown[frame] = rigs.pose_bits(rig)
+    assert bpy.ops.fabrik.simulation_clear() == {"FINISHED"}
+    path = str(tmp_path / "shot.blend")
+    bpy.ops.wm.save_as_mainfile(filepath=path)
+    root = type(rig.fabrik).__module__.split(".settings.")[0]
+    bake = import_module(f"{root}.features.command.command").run
+    assert bake([path, "--output", str(tmp_path / "baked.blend")]) == 0
+    bpy.ops.wm.open_mainfile(filepath=str(tmp_path / "baked.blend"))
+    rig = bpy.data.objects["Rig"]
+    assert not any(item.enabled for item in rig.fabrik.constraints)
+    for frame, bits in shown.items():
+        rigs.go(frame)
+        assert rigs.pose_bits(rig) == bits
