@@ -115,7 +115,7 @@ def add_collider(armature: bpy.types.Object, bone: str, kind: str, group: str) -
 
 def _vertices(armature: bpy.types.Object, bone: str) -> list[Vector]:
     """Return the vertices that mainly one bone deforms, at rest, in the space of the bone."""
-    found: list[Vector] = []
+    inside: list[Vector] = []
     to_bone = cast(Any, pose_bones(armature)[bone]).bone.matrix_local.inverted_safe()
     for ob in bpy.data.objects:
         group = ob.vertex_groups.get(bone) if ob.type == "MESH" else None
@@ -125,8 +125,8 @@ def _vertices(armature: bpy.types.Object, bone: str) -> list[Vector]:
         for vertex in cast(bpy.types.Mesh, ob.data).vertices:
             weights = {part.group: part.weight for part in vertex.groups}
             if weights.get(group.index, 0.0) > SHARE * sum(weights.values()):
-                found.append(to_armature @ vertex.co)
-    return found
+                inside.append(to_armature @ vertex.co)
+    return inside
 
 
 Fitted = tuple[Vector, Vector, float]

@@ -88,7 +88,7 @@ def _add_spring(armature: bpy.types.Object, stored: Any, spring: Any) -> None:
     if spring.center.bone_name:
         values.center, values.center_bone = armature, spring.center.bone_name
     names = {group.uuid: group.vrm_name for group in stored.collider_groups}
-    groups = [names.get(one.collider_group_uuid, "") for one in spring.collider_groups]
+    groups = [names.get(reference.collider_group_uuid, "") for reference in spring.collider_groups]
     values.use_colliders, values.groups = any(groups), ", ".join(filter(None, groups))
 
 

@@ -34,7 +34,7 @@ def strands_below(rig: Skeleton, root: int) -> list[list[int]]:
 
     At a branch, a strand goes on along its longest branch. The others begin strands after it.
     """
-    found: list[list[int]] = []
+    strands_found: list[list[int]] = []
     pending = [root]
     while pending:
         strand = [pending.pop(0)]
@@ -42,8 +42,8 @@ def strands_below(rig: Skeleton, root: int) -> list[list[int]]:
             longest = max(children, key=lambda child: _reach(rig, child))
             pending += [child for child in children if child != longest]
             strand.append(longest)
-        found.append(strand)
-    return found
+        strands_found.append(strand)
+    return strands_found
 
 
 def _reach(rig: Skeleton, bone: int) -> float:

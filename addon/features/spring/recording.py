@@ -161,14 +161,16 @@ class SpringSimulation:
         direction = unit(cast(Vec, tuple(spring.gravity_direction))) or (0.0, 0.0, -1.0)
         share = 1.0 if spring.mode == "VRM" else 1.0 / REFERENCE
         gravity = mat_apply(to_space[0], scaled(direction, spring.gravity * share))
-        given = self._given(snapshot, chain)
+        chain_input = self._chain_input(snapshot, chain)
         colliders = _colliders(snapshot, chain, pointers, to_space)
-        values = tuple([getattr(spring, name) for name in CURVES]), gravity, given.links
+        values = tuple([getattr(spring, name) for name in CURVES]), gravity, chain_input.links
         if values != self._values:
             self._values = values
-            self._springs = _along(_positions(given), spring, gravity)
+            self._springs = _along(_positions(chain_input), spring, gravity)
         parent = WHOLE if chain.root_parent < 0 else snapshot.frame(rig, chain.root_parent)
-        self._instants.append(Instant(world, given, parent, self._springs, colliders, spring.reset))
+        self._instants.append(
+            Instant(world, chain_input, parent, self._springs, colliders, spring.reset)
+        )
 
     def result(self) -> bytes:
         """Simulate the strand, and return it as bytes."""
@@ -186,7 +188,7 @@ class SpringSimulation:
                 name=settings(self._armature).constraints[self._index].name,
             ) from None
 
-    def _given(self, snapshot: SolvedScene, chain: ChainPlan) -> ChainInput:
+    def _chain_input(self, snapshot: SolvedScene, chain: ChainPlan) -> ChainInput:
         """Return the chain as the constraints before it in the list pose it."""
         rig = chain.rig
         pose = snapshot.poses[rig.uid]
@@ -216,10 +218,10 @@ def _unanimated(group: Any, paths: set[str]) -> list[tuple[str, object]]:
     ]
 
 
-def _positions(given: ChainInput) -> list[float]:
+def _positions(chain_input: ChainInput) -> list[float]:
     """Return where the bones are along the strand: the first one at 0, the last one at 1."""
     positions = [0.0]
-    for a, b in pairwise(given.joints[:-1]):
+    for a, b in pairwise(chain_input.joints[:-1]):
         positions.append(positions[-1] + dist(a, b))
     return [position / (positions[-1] or 1.0) for position in positions]
 

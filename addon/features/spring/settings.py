@@ -153,7 +153,7 @@ def colliders_of(armature: bpy.types.ID) -> ItemList[FabrikCollider]:
 
 def colliders_signature(fabrik: FabrikSettings) -> object:
     """Return the colliders' parts that the plan uses and whose changes are not reported."""
-    return [(one.bone, one.group) for one in cast(Any, fabrik).colliders]
+    return [(collider.bone, collider.group) for collider in cast(Any, fabrik).colliders]
 
 
 def chosen_colliders(armature: bpy.types.ID, spring: FabrikSpring) -> list[int]:
@@ -162,4 +162,4 @@ def chosen_colliders(armature: bpy.types.ID, spring: FabrikSpring) -> list[int]:
         return []
     names = {name.strip() for name in spring.groups.split(",") if name.strip()}
     colliders = colliders_of(armature)
-    return [i for i, one in enumerate(colliders) if not names or one.group in names]
+    return [i for i, collider in enumerate(colliders) if not names or collider.group in names]

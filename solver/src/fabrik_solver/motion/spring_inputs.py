@@ -153,10 +153,10 @@ def forms_of(instants: Sequence[Instant]) -> list[Form]:
     """Return the forms of a chain at all frames: the same object while its FK pose stays."""
     forms: list[Form] = []
     chain = None
-    for one in instants:
-        is_same = one.chain is chain and is_plain(one.chain)
-        forms.append(forms[-1] if is_same else form_of(one.chain, one.parent[0]))
-        chain = one.chain
+    for instant in instants:
+        is_same = instant.chain is chain and is_plain(instant.chain)
+        forms.append(forms[-1] if is_same else form_of(instant.chain, instant.parent[0]))
+        chain = instant.chain
     return forms
 
 
@@ -165,10 +165,12 @@ def is_plain(chain: ChainInput) -> bool:
     return all([link.is_plain for link in chain.links])
 
 
-def parent_of(one: Instant) -> Frame:
+def parent_of(instant: Instant) -> Frame:
     """Return the axes of the root's parent, at the root, in the space of the simulation."""
-    root = point_in(one.parent, head_in_parent(one.chain.links[0].bone, one.chain.channels[0]))
-    return mat_product(one.world[0], one.parent[0]), point_in(one.world, root)
+    root = point_in(
+        instant.parent, head_in_parent(instant.chain.links[0].bone, instant.chain.channels[0])
+    )
+    return mat_product(instant.world[0], instant.parent[0]), point_in(instant.world, root)
 
 
 def fk_joints(parent: Frame, form: Form) -> list[Vec]:

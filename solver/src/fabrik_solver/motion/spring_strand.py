@@ -138,7 +138,10 @@ class _Simulation:
         """
         if not instants:
             raise ValueError("a spring needs the inputs of at least one frame")
-        counts = {(len(one.springs), len(one.chain.links), len(one.colliders)) for one in instants}
+        counts = {
+            (len(instant.springs), len(instant.chain.links), len(instant.colliders))
+            for instant in instants
+        }
         if len(counts) > 1 or len(instants[0].springs) != len(instants[0].chain.links):
             raise ValueError("the inputs of a spring differ in their bones or colliders")
         self.rate = rate
@@ -146,7 +149,7 @@ class _Simulation:
         self.instants = instants
         self.steps = ceil(RATE / rate - 1e-9) if mode.is_steady else 1
         self.tails: list[Tail] = []
-        self._parents = [parent_of(one) for one in instants]
+        self._parents = [parent_of(instant) for instant in instants]
         self._forms = forms_of(instants)
         self._chain = instants[0].chain
 
@@ -177,7 +180,11 @@ class _Simulation:
         if self.mode.finds_cuts:
             pairs = zip(self._parents, self._forms, strict=True)
             jumps = _jumps([fk_joints(parent, form) for parent, form in pairs])
-        return [i for i, one in enumerate(self.instants) if i > 0 and (one.is_reset or i in jumps)]
+        return [
+            i
+            for i, instant in enumerate(self.instants)
+            if i > 0 and (instant.is_reset or i in jumps)
+        ]
 
     def _run_in(self, starts: set[int]) -> float:
         """Repeat the cycle until its ends agree; return their distance.
@@ -188,13 +195,16 @@ class _Simulation:
         size = sum([length(tail.arm) for tail in self.tails]) or 1.0
         gap = 0.0
         for _ in range(CYCLES):
-            before = self._joints()
+            start_joints = self._joints()
             for i in range(1, len(self.instants)):
                 self._advance(i, starts)
             for tail in self.tails:
                 tail.carry(back)
-            after = self._joints()
-            gap = max([length(sub(a, b)) for a, b in zip(before, after, strict=True)]) / size
+            end_joints = self._joints()
+            gap = (
+                max([length(sub(a, b)) for a, b in zip(start_joints, end_joints, strict=True)])
+                / size
+            )
             if gap <= AGREED:
                 break
         return gap
@@ -204,13 +214,13 @@ class _Simulation:
 
     def _start(self, i: int) -> None:
         """Start at rest at a frame, in the FK pose or in equilibrium."""
-        one = self.instants[i]
+        instant = self.instants[i]
         self.tails = [
             Tail(a, sub(b, a)) for a, b in pairwise(fk_joints(self._parents[i], self._forms[i]))
         ]
-        self._chain = one.chain
+        self._chain = instant.chain
         axes, root = self._parents[i]
-        moment = Moment(axes, root, self._forms[i], one.springs, [], one.colliders)
+        moment = Moment(axes, root, self._forms[i], instant.springs, [], instant.colliders)
         self._step(moment, self.mode.is_settled, 0.0)
         for tail in self.tails:
             tail.shift = tail.swing = ORIGIN
@@ -220,11 +230,11 @@ class _Simulation:
         if i in starts:
             self._start(i)
             return
-        one = self.instants[i]
-        self._chain = one.chain
+        instant = self.instants[i]
+        self._chain = instant.chain
         if not self.mode.is_steady:
             axes, root = self._parents[i]
-            moment = Moment(axes, root, self._forms[i], one.springs, [], one.colliders)
+            moment = Moment(axes, root, self._forms[i], instant.springs, [], instant.colliders)
             self._step(moment, False, 1.0 / self.rate)
             return
         h = 1.0 / (self.rate * self.steps)
@@ -232,14 +242,14 @@ class _Simulation:
         pulls: list[Pull] = []
         for step in range(1, self.steps + 1):
             part = step / self.steps
-            springs = springs_at(self.instants[i - 1].springs, one.springs, part)
-            if not pulls or springs is not one.springs:
+            springs = springs_at(self.instants[i - 1].springs, instant.springs, part)
+            if not pulls or springs is not instant.springs:
                 pulls = [Pull(spring, h) for spring in springs]
             axes, root = frame_at(around, part)
             form = self._forms[i - 1].toward(self._forms[i], part)
-            colliders = colliders_at(self.instants[i - 1].colliders, one.colliders, part)
+            colliders = colliders_at(self.instants[i - 1].colliders, instant.colliders, part)
             moment = Moment(axes, root, form, springs, pulls, colliders)
-            if step < self.steps and not one.chain.constrained:
+            if step < self.steps and not instant.chain.constrained:
                 self._step_between(moment)
             else:
                 self._step(moment, False, h)
@@ -252,24 +262,24 @@ class _Simulation:
         parents = self._parents
         last = len(parents) - 1
         a, b = parents[i - 1], parents[i]
-        before = after = WHOLE
-        has_before = i - 1 not in starts
-        has_after = i < last and i + 1 not in starts
-        if has_before:
-            before = parents[i - 2]
+        earlier = later = WHOLE
+        has_earlier = i - 1 not in starts
+        has_later = i < last and i + 1 not in starts
+        if has_earlier:
+            earlier = parents[i - 2]
         elif i == 1 and self.mode.is_loop:
-            before = frame_in(carrying(parents[last], parents[0]), parents[last - 1])
-            has_before = True
-        if has_after:
-            after = parents[i + 1]
+            earlier = frame_in(carrying(parents[last], parents[0]), parents[last - 1])
+            has_earlier = True
+        if has_later:
+            later = parents[i + 1]
         elif i == last and self.mode.is_loop:
-            after = frame_in(carrying(parents[0], parents[last]), parents[1])
-            has_after = True
-        if not has_before:
-            before = extended(a, b, after, has_after)
-        if not has_after:
-            after = extended(b, a, before, has_before)
-        return [before, a, b, after]
+            later = frame_in(carrying(parents[0], parents[last]), parents[1])
+            has_later = True
+        if not has_earlier:
+            earlier = extended(a, b, later, has_later)
+        if not has_later:
+            later = extended(b, a, earlier, has_earlier)
+        return [earlier, a, b, later]
 
     def _step_between(self, moment: Moment) -> None:
         """Advance by a step between frames, where axes aren't needed.
@@ -365,22 +375,22 @@ class _Simulation:
 
     def _posed(self, i: int) -> tuple[list[float], list[Vec]]:
         """Return the local rotations at a frame, four numbers a bone, and the joints."""
-        one = self.instants[i]
+        instant = self.instants[i]
         joints = self._joints()
-        if not is_plain(one.chain):
-            back, chain = inverse(one.world), one.chain.carried(one.parent)
+        if not is_plain(instant.chain):
+            back, chain = inverse(instant.world), instant.chain.carried(instant.parent)
             return swing_along(chain, [point_in(back, joint) for joint in joints])[0], joints
         numbers: list[float] = []
-        for tail, rotation in zip(self.tails, one.chain.rotations, strict=True):
+        for tail, rotation in zip(self.tails, instant.chain.rotations, strict=True):
             numbers.extend(quat_product(rotation, tail.turn))
         return numbers, joints
 
     def _depth(self, i: int) -> float:
         """Return how deep a tail is in a collider."""
-        one = self.instants[i]
+        instant = self.instants[i]
         depth = 0.0
-        for tail, spring in zip(self.tails, one.springs, strict=True):
-            if one.colliders:
+        for tail, spring in zip(self.tails, instant.springs, strict=True):
+            if instant.colliders:
                 end = add(tail.head, tail.arm)
-                depth = max(depth, penetration(end, spring.radius, one.colliders))
+                depth = max(depth, penetration(end, spring.radius, instant.colliders))
         return depth
