@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from array import array
 from itertools import pairwise
 from math import dist
 from typing import Any, NamedTuple, cast
@@ -94,9 +95,13 @@ class StoredStrand(NamedTuple):
 
 
 def packed(strand: Strand) -> bytes:
-    """Return a simulated strand as bytes."""
+    """Return a simulated strand as bytes.
+
+    Rotations are rounded to single precision, as channels have it. So they take half the space
+    compressed: Blender copies them whenever it evaluates the armature.
+    """
     bones = len(strand.rotations[0]) // 4
-    numbers = [number for rotations in strand.rotations for number in rotations]
+    numbers = array("f", [number for rotations in strand.rotations for number in rotations])
     integers = [bones, strand.deepest, *strand.cuts]
     return FORM.packed(integers, (), [strand.penetration, strand.size, strand.gap, *numbers])
 
