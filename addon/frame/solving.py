@@ -22,11 +22,11 @@ from ..plan.planner import Planner
 from ..plan.results import SolveResult, is_far
 from ..plan.tree_plan import TreePlan
 from ..plan.unit import PrePassUnit, Unit
-from .armature import FkReader
+from .armature import FkPose, FkReader
 from .chain import MovedChain, ReachingChain
 from .following import Followers
 from .read import EvaluatedSnapshot, Played, SceneSnapshot
-from .solved_scene import SolvedScene
+from .solved_scene import SolvedPose, SolvedScene
 from .tree import TreeUnit
 from .write import Overwritten, PoseWriter, channels_of
 
@@ -187,6 +187,18 @@ def present_runs() -> Runs:
     runs = part(Runs)
     runs.follow()
     return runs
+
+
+def posed_before(solved: SolvedScene, unit: UnitPlan, fk: FkPose) -> SolvedPose:
+    """Return the pose of a unit's armature before the unit is solved, from an FK pose."""
+    uid = unit.rig.uid
+    pose = SolvedPose(fk, solved.poses[uid].now)
+    for other in present_runs().units:
+        if other.plan is unit:
+            break
+        if other.plan.rig.uid == uid and other.last is not None:
+            pose.add(other.last)
+    return pose
 
 
 def _unit_of(plan: UnitPlan) -> Unit:

@@ -271,9 +271,11 @@ def test_no_number_in_a_setting_breaks_the_pose(kind: kinds.Kind) -> None:
     kind()
     rig = its_rig()
     for owner, name, is_whole in numbers_of(rig):
-        kept = getattr(owner, name)
+        value = getattr(owner, name)
+        kept = tuple(value) if hasattr(value, "__len__") else value
+        count = owner.bl_rna.properties[name].array_length
         for number in (0, -1, 2**31 - 1, -(2**31)) if is_whole else BAD_NUMBERS:
-            setattr(owner, name, number)
+            setattr(owner, name, (number,) * count if count else number)
             rigs.go(6, 5)
             assert is_finite(), f"{name} = {number}"
             for item in rig.fabrik.constraints:

@@ -11,8 +11,8 @@ from ...blender.errors import ProblemError
 from ...blender.skeleton import Point
 from ...frame.chain import ChainUnit, goal_of, orientation_of, stretch_of
 from ...frame.root_locks import root_locks
-from ...frame.solved_scene import SolvedPose, SolvedScene
-from ...frame.solving import present_runs
+from ...frame.solved_scene import SolvedScene
+from ...frame.solving import posed_before, present_runs
 from ...frame.tree import TreeUnit
 from ...plan import planner
 from ...plan.chain_plan import ChainPlan
@@ -138,20 +138,14 @@ def _filled(poses: list[StoredPose | None], bones: int) -> list[StoredPose]:
 def _before(solved: SolvedScene, unit: ShotUnit) -> SolvedScene:
     """Return the scene before a unit is solved, with its shots at full influence."""
     uid = unit.rig.uid
-    fk, current = solved.poses[uid].fk, solved.poses[uid].now
+    fk = solved.poses[uid].fk
     settings = [
         chain_settings._replace(enabled=True, influence=1.0)
         if i in unit.items and _is_continuous(unit, i)
         else chain_settings
         for i, chain_settings in enumerate(fk.settings)
     ]
-    pose = SolvedPose(fk._replace(settings=settings), current)
-    for other in present_runs().units:
-        if other.plan is unit:
-            break
-        if other.plan.rig.uid == uid and other.last is not None:
-            pose.add(other.last)
-    return solved.with_pose(pose)
+    return solved.with_pose(posed_before(solved, unit, fk._replace(settings=settings)))
 
 
 def _is_continuous(unit: ShotUnit, item: int) -> bool:

@@ -30,7 +30,6 @@ from ...blender.access import session_uid
 from ...blender.errors import ProblemError
 from ...blender.messages import msg
 from ...blender.skeleton import Point
-from ...plan import planner
 from ...plan.chain_plan import ChainPlan, ChainPose, Motion, MotionContext, Report, Snapshot
 from ...plan.results import explanation
 from ...settings.definitions import fixed, stored
@@ -264,7 +263,7 @@ class HeadSimulation:
         return SimulatedPath(self._world, self._joints, self._path).packed()
 
     def _chain(self) -> ChainPlan | None:
-        return _planned(self._armature, self._index)
+        return history.chain_of(self._armature, self._index)
 
 
 def goal_of(snapshot: Snapshot, chain: ChainPlan) -> Vec:
@@ -275,18 +274,12 @@ def goal_of(snapshot: Snapshot, chain: ChainPlan) -> Vec:
     return point_in(snapshot.place(target), chain.offset[1])
 
 
-def _planned(armature: bpy.types.Object, index: int) -> ChainPlan | None:
-    plan = planner.known()
-    chains = plan.chains if plan else ()
-    return next((c for c in chains if c.item == index and c.rig.object == armature), None)
-
-
 def heads(armature: bpy.types.Object) -> list[HeadSimulation]:
     """Return the simulations of the valid free chains of an armature."""
     simulations: list[HeadSimulation] = []
     for i, item in enumerate(settings(armature).constraints):
         if item.solver == SOLVER:
-            chain = _planned(armature, i)
+            chain = history.chain_of(armature, i)
             if chain is None or not chain.problem:
                 simulations.append(HeadSimulation(armature, i))
     return simulations

@@ -26,6 +26,7 @@ from ...blender.updates import Updates
 from ...editing.playing import frame_of
 from ...frame.solved_scene import SolvedScene
 from ...plan import planner
+from ...plan.chain_plan import ChainPlan
 from ...plan.plan import Plan
 from ...settings.properties import settings
 from . import digest
@@ -153,6 +154,13 @@ def owner_path(index: int, group: str) -> str:
     return f"fabrik.constraints[{index}].{group}"
 
 
+def chain_of(armature: bpy.types.Object, index: int) -> ChainPlan | None:
+    """Return the plan of a constraint; None if none is made."""
+    plan = planner.known()
+    chains = plan.chains if plan else ()
+    return next((c for c in chains if c.item == index and c.rig.object == armature), None)
+
+
 def owners(armature: bpy.types.Object) -> list[Simulated]:
     """Return everything that can be simulated of an armature."""
     return [simulated for provider in PROVIDERS for simulated in provider(armature)]
@@ -212,12 +220,14 @@ def is_due(armature: bpy.types.Object) -> bool:
 
 def data(armature: bpy.types.Object, owner: str) -> History | None:
     """Return the history of an owner; None if it is missing, or being simulated."""
-    if is_running(armature, owner):
+    if _running and is_running(armature, owner):
         return None
     history = _history(armature, owner)
     if isinstance(history, str):
         return None
-    return history._replace(is_fresh=_freshness(armature).get(owner, False))
+    # Decoded as fresh.
+    is_fresh = _freshness(armature).get(owner, False)
+    return history if is_fresh else history._replace(is_fresh=False)
 
 
 def lack(armature: bpy.types.Object, owner: str, unknown: str = UNKNOWN) -> str:

@@ -140,6 +140,7 @@ def test_a_preset_keeps_every_setting_but_what_the_constraint_is_for() -> None:
         "influence",
     }
     own |= {"rope.collision_object", "ground.object", "ground.collection"}
+    own |= {"spring.center", "spring.center_bone", "spring.reset"}
     item, joint = rig.fabrik.constraints[0], rig.pose.bones["B0"].fabrik_joint
     assert set(preset_names(item)) == values_of(item).keys() - own
     assert set(preset_names(joint)) == values_of(joint).keys()

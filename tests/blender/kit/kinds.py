@@ -194,6 +194,24 @@ def follow() -> str:
 
 
 @kept
+def spring() -> str:
+    """Swing behind a keyed bone, on top of a chain that reaches, beside a collider that moves."""
+    rig, target = posed_chain()
+    rigs.add_constraint(rig, "B5", target, chain_count=3, name="Reach").influence = 0.5
+    for frame, x in ((1, 0.15), (6, -0.4), (END, 0.5)):
+        rig.pose.bones["B0"].rotation_quaternion.x = x
+        rig.pose.bones["B0"].keyframe_insert("rotation_quaternion", frame=frame)
+    item = rigs.add_constraint(rig, "B5", solver="SPRING", chain_count=4)
+    rigs.key(item.spring, "drag", {1: 0.2, END: 0.6})
+    item.spring.gravity = 5.0
+    ball = rig.fabrik.colliders.add()
+    ball.object, ball.radius = rigs.make_empty("Ball", (0.5, -1.0, 4.0)), 0.8
+    rigs.key(ball.object, "location", {1: (0.5, -1.0, 4.0), END: (0.0, 0.5, 4.5)})
+    simulate(rig)
+    return "constraints[1].influence"
+
+
+@kept
 def continuous() -> str:
     """Solve a chain with limits as one shot."""
     rig, target = posed_chain(4)
@@ -282,5 +300,5 @@ REACHING: tuple[Kind, ...] = (chain, two_bone, ccd_with_limits, stretched, turne
 MOTIONS: tuple[Kind, ...] = (look, damped_look, rope, rope_over_mesh, rope_on_plane, wave)
 PINNED: tuple[Kind, ...] = (pinned_body,)
 HELD: tuple[Kind, ...] = (held,)
-SIMULATED: tuple[Kind, ...] = (follow, continuous, ground, body_on_ground, gait)
+SIMULATED: tuple[Kind, ...] = (follow, spring, continuous, ground, body_on_ground, gait)
 KINDS = (*REACHING, *MOTIONS, *PINNED, *HELD, *SIMULATED)

@@ -20,7 +20,7 @@ from rigs import activate, go, make_armature, make_chain, make_empty, update
 
 from addon.settings.values import settings_in, values_of
 
-SOLVERS = ("FABRIK", "TWO_BONE", "CCD", "TEXTBOOK", "LOOK_AT", "ROPE", "FOLLOW", "WAVE")
+SOLVERS = ("FABRIK", "TWO_BONE", "CCD", "TEXTBOOK", "LOOK_AT", "ROPE", "FOLLOW", "WAVE", "SPRING")
 NAMES = ('a"]["b', "\\", 'pose.bones["B0"]', "ünïcödé", "new\nline", "a" * 60, "[0]", "  ", "%s{}")
 SCALES = ((1, 1, 1), (2, 2, 2), (0.5, 2, 1), (-1, 1, 1), (1e-3,) * 3, (0, 0, 0), (1, 0, 1))
 LOOSE = ("T0", "T1", "T2")

@@ -312,6 +312,7 @@ def test_the_panel_shows_all_settings_of_the_active_constraint(addon: ModuleType
     rig = make_chain(2)
     add_constraint(rig, "B1", rig, subtarget="B0", pole_target=rig, use_offset=True)
     item = rig.fabrik.constraints[0]
+    item.spring.center = rig
     shown: set[str] = set()
     for solver in item.bl_rna.properties["solver"].enum_items:
         item.solver = solver.identifier
@@ -650,7 +651,12 @@ def test_all_settings_of_a_hand_are_at_most_forty(
 
 
 NUMBERS = {
-    "FabrikConstraint.solver": (" ".join(SOLVERS), range(8)),
+    "FabrikCollider.kind": (
+        "SPHERE CAPSULE PLANE INSIDE_SPHERE INSIDE_CAPSULE",
+        range(5),
+    ),
+    "FabrikSpring.mode": ("STEADY VRM", range(2)),
+    "FabrikConstraint.solver": (" ".join(SOLVERS), range(9)),
     "FabrikConstraint.state": ("REACHED OUT_OF_REACH LIMITED INVALID DISABLED", range(5)),
     "FabrikGait.front_axis": ("X Y Z NEGATIVE_X NEGATIVE_Y NEGATIVE_Z", range(6)),
     "FabrikGait.pattern": ("ALTERNATING PAIRS WAVE GROUPS", range(4)),
@@ -699,6 +705,6 @@ def test_sections_are_shown_by_what_the_solver_does() -> None:
         **dict.fromkeys(("FABRIK", "TWO_BONE", "CCD", "TEXTBOOK"), (True, True, True)),
         "LOOK_AT": (False, True, False),
         **dict.fromkeys(("ROPE", "FOLLOW"), (False, True, True)),
-        "WAVE": (False, False, False),
+        **dict.fromkeys(("WAVE", "SPRING"), (False, False, False)),
         "": (False, False, False),  # What an F-curve out of range stands for.
     }

@@ -1,10 +1,22 @@
-"""Fitting bones to joints."""
+"""Fitting bones to joints, and postures of rotations that a motion computed."""
 
 from collections.abc import Sequence
 from math import dist
 
-from ..core import Chain, ChainInput, Goal, Posture, Solution, State, swing_along, weakened
-from ..core.vectors import ORIGIN, Vec, scaled, sub
+from ..core import (
+    Chain,
+    ChainInput,
+    Goal,
+    Placed,
+    Posture,
+    Solution,
+    State,
+    chain_frames,
+    point_in,
+    swing_along,
+    weakened,
+)
+from ..core.vectors import ORIGIN, Quat, Vec, scaled, sub
 
 
 def fitted_to_joints(
@@ -50,3 +62,26 @@ def fitted_to_joints(
     solution = Solution(along, along.start, state, is_there, residual, 0, aim)
     posture = Posture(numbers, tip, state, goal, solution)
     return posture if influence == 1.0 else weakened(posture, chain, influence)
+
+
+def with_rotations(chain: ChainInput, numbers: list[float], influence: float = 1.0) -> Posture:
+    """Return the posture with some local rotations, which has no target.
+
+    Args:
+        chain: The bones and their FK pose.
+        numbers: The rotations, root first, four numbers a bone.
+        influence: See `pose_chain`.
+
+    Raises:
+        ValueError: If a number isn't finite.
+    """
+    rotations = [_quat(numbers, i) for i in range(0, len(numbers), 4)]
+    frames = chain_frames(chain, rotations)
+    tip = point_in(frames[-1], chain.links[-1].arm)
+    joints = [*[head for _, head in frames], tip]
+    posture = Posture(numbers, tip, "REACHED", Goal(tip), Placed(chain, joints, 0.0))
+    return posture if influence == 1.0 else weakened(posture, chain, influence)
+
+
+def _quat(numbers: list[float], i: int) -> Quat:
+    return (numbers[i], numbers[i + 1], numbers[i + 2], numbers[i + 3])

@@ -4,9 +4,10 @@ from collections.abc import Sequence
 from math import cos, floor, fsum, pi, sin
 from typing import Final, NamedTuple
 
-from ..core import Chain, ChainInput, Goal, Posture, Solution, chain_frames, point_in, weakened
-from ..core.vectors import Vec, quat_exp, quat_product, sub
+from ..core import ChainInput, Posture
+from ..core.vectors import Vec, quat_exp, quat_product
 from .easing import smooth
+from .joint_fitting import with_rotations
 
 FULL_TURN: Final = 2.0 * pi
 
@@ -55,13 +56,9 @@ def pose_wave(chain: ChainInput, wave: Wave, influence: float = 1.0) -> Posture:
     """
     turning = zip(chain.rotations, turns(chain.chain.bone_lengths(), wave), strict=True)
     rotations = [quat_product(rotation, quat_exp(turn)) for rotation, turn in turning]
-    frames = chain_frames(chain, rotations)
-    tip = point_in(frames[-1], chain.links[-1].arm)
-    along = Chain((*[head for _, head in frames], tip))
-    numbers = [number for rotation in rotations for number in rotation]
-    solution = Solution(along, along.start, "REACHED", True, 0.0, 0, sub(tip, chain.root))
-    posture = Posture(numbers, tip, "REACHED", Goal(tip), solution)
-    return posture if influence == 1.0 else weakened(posture, chain, influence)
+    return with_rotations(
+        chain, [number for rotation in rotations for number in rotation], influence
+    )
 
 
 def turns(lengths: Sequence[float], wave: Wave) -> list[Vec]:

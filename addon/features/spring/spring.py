@@ -1,0 +1,139 @@
+"""A spring: how its simulated rotations are read and shown."""
+
+from __future__ import annotations
+
+from typing import NamedTuple, cast
+
+import bpy
+
+from fabrik_solver import ChainInput
+from fabrik_solver.core.vectors import slerp
+from fabrik_solver.motion.joint_fitting import with_rotations
+
+from ...blender.access import session_uid
+from ...blender.errors import ProblemError
+from ...blender.messages import msg
+from ...blender.skeleton import skeleton_of
+from ...plan.chain_plan import ChainPlan, ChainPose, Motion, MotionContext, Report, Snapshot
+from ...plan.resolving import bone_index
+from ...settings.properties import FabrikConstraint
+from ...settings.values import check_choices
+from ..simulation import history
+from ..simulation.history import History
+from .recording import SOLVER, StoredStrand, center_of, collider_points, is_on, problem_of
+from .settings import chosen_colliders, colliders_of, spring_of
+
+MISMATCH = msg("The simulation doesn't match the chain: press Simulate")
+
+
+CUT = msg("The strand starts again at this cut")
+
+
+class SpringInput(NamedTuple):
+    """The inputs of a spring at a frame.
+
+    Attributes:
+        numbers: The local rotations, four numbers a bone.
+        note: A message for the user, or an empty text.
+    """
+
+    numbers: tuple[float, ...]
+    note: str
+
+
+_strands: dict[tuple[int, int], tuple[bytes, StoredStrand]] = {}
+"""The unpacked strands, with their bytes, by armature and constraint."""
+
+
+def _resolve(chain: ChainPlan, item: FabrikConstraint) -> None:
+    spring = spring_of(item)
+    check_choices(spring)
+    chain.is_timed = True
+    _follow_renames(spring, "center_bone", spring.center)
+    if is_on(center_of(spring), chain):
+        raise ProblemError("The center is on the strand itself: choose another bone")
+    colliders = colliders_of(chain.rig.object)
+    for i in chosen_colliders(chain.rig.object, spring):
+        _follow_renames(colliders[i], "bone", colliders[i].object or chain.rig.object)
+    collider_points(chain, spring)
+
+
+def _follow_renames(group: bpy.types.PropertyGroup, name: str, ob: bpy.types.Object | None) -> None:
+    """Find the bone that a setting names.
+
+    Raises:
+        ProblemError: If it doesn't exist.
+    """
+    if getattr(group, name) and ob is not None and ob.type == "ARMATURE" and ob.pose is not None:
+        bone_index(skeleton_of(ob), group, name)
+
+
+def _read(snapshot: Snapshot, chain: ChainPlan) -> SpringInput:
+    armature = chain.rig.object
+    owner = history.owner_path(chain.item, "spring")
+    record = history.data(armature, owner)
+    if record is None:
+        raise ProblemError(history.lack(armature, owner))
+    strand = _strand(armature, chain, record)
+    time = min(max(snapshot.time - record.start, 0.0), float(record.end - record.start))
+    numbers = _rotations(strand, time)
+    note = history.note(record, snapshot.time) or problem_of(record, strand)
+    if not note and time in strand.cuts:
+        note = CUT
+    return SpringInput(numbers, note)
+
+
+def _strand(armature: bpy.types.Object, chain: ChainPlan, record: History) -> StoredStrand:
+    """Return the stored strand, unpacked once.
+
+    Raises:
+        ProblemError: If it doesn't match the chain or the frames.
+    """
+    key = session_uid(armature), chain.item
+    cached = _strands.get(key)
+    if cached is None or cached[0] is not record.blob:
+        try:
+            cached = _strands[key] = record.blob, StoredStrand.unpacked(record.blob)
+        except ValueError:
+            raise ProblemError(MISMATCH) from None
+    strand = cached[1]
+    count = len(chain.bones)
+    if strand.bones != count or len(strand.numbers) != 4 * count * len(record.frames):
+        raise ProblemError(MISMATCH)
+    return strand
+
+
+def _rotations(strand: StoredStrand, time: float) -> tuple[float, ...]:
+    """Return the rotations at a time in frames, interpolated between whole frames."""
+    stride = 4 * strand.bones
+    at = int(time)
+    start = strand.numbers[at * stride : (at + 1) * stride]
+    fraction = time - at
+    if fraction == 0.0 or at + 1 in strand.cuts:
+        return start
+    end = strand.numbers[(at + 1) * stride : (at + 2) * stride]
+    numbers: list[float] = []
+    for i in range(0, stride, 4):
+        a, b, c, d = start[i : i + 4]
+        w, x, y, z = end[i : i + 4]
+        numbers.extend(slerp((a, b, c, d), (w, x, y, z), fraction))
+    return tuple(numbers)
+
+
+def _pose(chain: ChainInput, context: MotionContext, read: object) -> ChainPose:
+    numbers, note = cast(SpringInput, read)
+    posture = with_rotations(chain, [*numbers], context.influence)
+    return ChainPose(posture, Report(posture.state, message=note))
+
+
+MOTION = Motion(
+    solver=(SOLVER, "Spring", "Swing by inertia, stiffness and gravity, as hair and tails do", 8),
+    needs_target=False,
+    resolve=_resolve,
+    read=_read,
+    pose=_pose,
+    places_tip=False,
+    measure=None,
+    doing=msg("Swinging"),
+    is_known_ahead=lambda _: True,
+)

@@ -1,0 +1,243 @@
+"""Springs: bones that swing on their parent by themselves, such as hair, ears and tails.
+
+The model is that of VRMC_springBone 1.0 (https://github.com/vrm-c/vrm-specification). Each bone is
+a rod on its parent, with all its mass at the tail. A step adds to the tail
+
+    (tail − previous tail) (1 − drag) + dt · stiffness · rest axis + dt · gravity,
+
+restores the bone's length, and pushes it out of each collider. `vrm_step` is this text. It depends
+on the frame rate: drag and stiffness apply once a frame.
+
+A steady `Mode` is the same law in continuous time, as VRM has it at 60 frames a second. Drag leaves
+the share e = exp(−c h) of the velocity after h seconds. A bone that swings at ω about where its
+forces point moves toward there by the share
+
+    1 + e − 2 √e cos(h √(ω² − c² / 4))
+
+in each step. So a damped spring is exact at its steps, at any stiffness, length and h. The motion
+of the head is part of the forces. The length is restored along the previous direction (SHAKE;
+Ryckaert, Ciccotti and Berendsen, 1977), which neither adds nor takes energy.
+
+In two ways it differs from VRM. A bone swings as the pendulum that it is with all bones that it
+carries, and it returns to the FK pose of the strand, not to its rest axis on the bone before it.
+Otherwise each bone would amplify the motion of the one before: a strand of ten bones whips about,
+and another frame rate shows another motion. A single bone is the same.
+"""
+
+from collections.abc import Sequence
+from math import cos, cosh, expm1, log1p, pi, sqrt
+from typing import Final, NamedTuple, final
+
+from ..core import Frame, point_in
+from ..core.vectors import ORIGIN, QUAT_IDENTITY, Quat, Vec, add, mat_apply, scaled, sub, unit_or
+from .spring_collision import Collider, pushed
+
+REFERENCE: Final = 60.0
+"""The frame rate, in 1/s, at which VRM's values have their meaning in continuous time."""
+
+NO_DRAG: Final = 1e-12
+"""The smallest drag, and the smallest distance of drag from 1: both ends are limits."""
+
+
+class Spring(NamedTuple):
+    """The settings of a bone at a frame.
+
+    Attributes:
+        stiffness: VRM's stiffness.
+        drag: VRM's drag, from 0 to 1.
+        gravity: VRM's gravity, its power times its direction, in the space of the simulation.
+        radius: The radius of the tail.
+    """
+
+    stiffness: float
+    drag: float
+    gravity: Vec
+    radius: float
+
+
+def vrm_step(
+    head: Vec,
+    tails: tuple[Vec, Vec],
+    rest: Vec,
+    size: float,
+    spring: Spring,
+    dt: float,
+    colliders: Sequence[Collider],
+) -> Vec:
+    """Return the next tail of a bone as VRMC_springBone 1.0 specifies it.
+
+    Args:
+        head: The head of the bone.
+        tails: Its current and its previous tail.
+        rest: The direction of the bone at rest, a unit vector.
+        size: Its length.
+        spring: Its settings.
+        dt: The duration of a frame in seconds.
+        colliders: The colliders.
+    """
+    current, previous = tails
+    inertia = scaled(sub(current, previous), 1.0 - spring.drag)
+    external = add(scaled(rest, dt * spring.stiffness), scaled(spring.gravity, dt))
+    aim = sub(add(add(current, inertia), external), head)
+    tail = add(head, scaled(unit_or(aim, rest), size))
+    return pushed(head, tail, size, spring.radius, colliders)
+
+
+@final
+class Pull:
+    """A spring for steps of some duration.
+
+    Attributes:
+        push: The displacement of VRM's forces in a step, per unit of force, in seconds.
+        keep: The share of the velocity that a step leaves.
+        root: Its square root.
+        angle: The square of half the decay of a step, (c h / 2)².
+        square: The square of h over the displacement of an acceleration.
+        stiffness: See `Spring`.
+        gravity: See `Spring`.
+        radius: See `Spring`.
+    """
+
+    __slots__ = ("angle", "gravity", "keep", "push", "radius", "root", "square", "stiffness")
+    push: float
+    keep: float
+    root: float
+    angle: float
+    square: float
+    stiffness: float
+    gravity: Vec
+    radius: float
+
+    def __init__(self, spring: Spring, h: float) -> None:
+        drag = min(max(spring.drag, NO_DRAG), 1.0 - NO_DRAG)
+        decay = -REFERENCE * log1p(-drag) * h
+        lost = -expm1(-decay)
+        self.keep = 1.0 - lost
+        self.root = sqrt(self.keep)
+        self.angle = 0.25 * decay * decay
+        self.push = h * lost / drag
+        # An acceleration a moves the tail by a h² in a step without drag, by less with drag.
+        self.square = decay / lost
+        self.stiffness = spring.stiffness
+        self.gravity = spring.gravity
+        self.radius = spring.radius
+
+    def share(self, size: float) -> float:
+        """Return the share by which a step moves a bone toward where its forces point.
+
+        Args:
+            size: Their displacement in a step, in lengths of the bone.
+        """
+        angle = size * self.square - self.angle
+        turn = cos(min(sqrt(angle), pi)) if angle >= 0.0 else cosh(sqrt(-angle))
+        return 1.0 + self.keep - 2.0 * self.root * turn
+
+
+@final
+class Tail:
+    """The state of a bone.
+
+    Attributes:
+        head: The position of its head.
+        shift: The last displacement of its head.
+        arm: The vector from its head to its tail.
+        swing: The last change of that vector.
+        rest: Its direction at rest, a unit vector.
+        turn: Its local rotation, after that of the FK pose.
+        stretch: Its length relative to that at rest, of a bone under uneven scale.
+        weight: The share of a step's forces: half at its start, where they begin.
+    """
+
+    __slots__ = ("arm", "head", "rest", "shift", "stretch", "swing", "turn", "weight")
+    stretch: float
+    rest: Vec
+    weight: float
+    head: Vec
+    shift: Vec
+    arm: Vec
+    swing: Vec
+    turn: Quat
+
+    def __init__(self, head: Vec, arm: Vec) -> None:
+        self.head = head
+        self.arm = arm
+        self.shift = ORIGIN
+        self.swing = ORIGIN
+        self.rest = unit_or(arm, (0.0, 0.0, 1.0))
+        self.turn = QUAT_IDENTITY
+        self.stretch = 1.0
+        self.weight = 0.5
+
+    def direction(self, head: Vec, rest: Vec, size: float, lever: float, pull: Pull) -> Vec:
+        """Return the direction after a step, without colliders.
+
+        Args:
+            head: The new position of its head.
+            rest: The new direction at rest, a unit vector.
+            size: The length of the bone.
+            lever: The length of the pendulum that it swings as.
+            pull: The spring.
+        """
+        ox, oy, oz = self.head
+        hx, hy, hz = head
+        sx, sy, sz = self.shift
+        gx, gy, gz = pull.gravity
+        rx, ry, rz = self.rest  # The forces are those before the step, at its start.
+        keep, push = pull.keep, self.weight * pull.push
+        self.rest, self.weight = rest, 1.0
+        shift = (hx - ox, hy - oy, hz - oz)
+        self.shift = shift
+        spring = push * pull.stiffness
+        fx = spring * rx + push * gx + keep * sx - shift[0]
+        fy = spring * ry + push * gy + keep * sy - shift[1]
+        fz = spring * rz + push * gz + keep * sz - shift[2]
+        force = sqrt(fx * fx + fy * fy + fz * fz)
+        factor = pull.share(force / lever) * size / force if force > 0.0 else 0.0
+        ux, uy, uz = self.swing
+        tx, ty, tz = keep * ux + factor * fx, keep * uy + factor * fy, keep * uz + factor * fz
+        ax, ay, az = self.arm
+        square = ax * ax + ay * ay + az * az
+        if square == 0.0:
+            return rest
+        along = (tx * ax + ty * ay + tz * az) / square
+        tx, ty, tz = tx - ax * along, ty - ay * along, tz - az * along
+        left = sqrt(max(0.0, 1.0 - (tx * tx + ty * ty + tz * tz) / square))
+        return unit_or((ax * left + tx, ay * left + ty, az * left + tz), rest)
+
+    def at_start(self, rest: Vec, spring: Spring, is_settling: bool) -> Vec:
+        """Return the direction at the start: of its FK pose, or where its forces point."""
+        self.rest = rest
+        direction = unit_or(self.arm, rest)
+        if not is_settling:
+            return direction
+        return unit_or(add(scaled(rest, spring.stiffness), spring.gravity), direction)
+
+    def next_direction(
+        self,
+        head: Vec,
+        rest: Vec,
+        size: float,
+        spring: Spring,
+        dt: float,
+        colliders: Sequence[Collider],
+    ) -> Vec:
+        """Return the direction after a frame as VRM specifies it; see `vrm_step`."""
+        current = add(self.head, self.arm)
+        previous = sub(current, add(self.shift, self.swing))
+        moved = vrm_step(head, (current, previous), rest, size, spring, dt, colliders)
+        self.shift = sub(head, self.head)
+        return unit_or(sub(moved, head), rest)
+
+    def move(self, head: Vec, arm: Vec) -> None:
+        """Move to a new head and arm."""
+        self.swing = sub(arm, self.arm)
+        self.head = head
+        self.arm = arm
+
+    def carry(self, frame: Frame) -> None:
+        """Carry the state to another place."""
+        self.head = point_in(frame, self.head)
+        self.shift = mat_apply(frame[0], self.shift)
+        self.rest = unit_or(mat_apply(frame[0], self.rest), self.rest)
+        self.arm = mat_apply(frame[0], self.arm)
+        self.swing = mat_apply(frame[0], self.swing)

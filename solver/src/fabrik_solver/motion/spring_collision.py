@@ -1,0 +1,165 @@
+"""Colliders of springs: spheres, capsules and planes that the tail of a bone stays out of or in.
+
+A bone has a fixed length, so its tail is on a sphere about its head. Where it touches a collider,
+its direction is on the boundary of a spherical cap: it is turned to there, in a single step.
+"""
+
+from collections.abc import Sequence
+from math import sqrt
+from typing import Final, final
+
+from ..core.vectors import Vec, add, any_perpendicular, dot, length, mix, scaled, sub, unit
+
+SWEEPS: Final = 64
+"""How often all colliders are visited, if they are in conflict or their edges meet."""
+
+TOUCHING: Final = 1e-9
+"""The penetration at which a tail touches a collider, as a fraction of the bone's length."""
+
+
+@final
+class Collider:
+    """A sphere, capsule or plane.
+
+    Attributes:
+        start: The center of a sphere or of a capsule's first end, or a point of a plane.
+        end: The center of a capsule's other end; that of a sphere is its start.
+        normal: The unit normal of a plane, toward the free side.
+        radius: The radius of a sphere or capsule.
+        is_plane: Whether it is a plane.
+        is_inside: Whether tails stay inside a sphere or capsule, instead of outside.
+    """
+
+    __slots__ = ("end", "is_inside", "is_plane", "normal", "radius", "start")
+    start: Vec
+    end: Vec
+    normal: Vec
+    radius: float
+    is_plane: bool
+    is_inside: bool
+
+    def __init__(
+        self,
+        start: Vec,
+        end: Vec,
+        radius: float,
+        is_plane: bool = False,
+        is_inside: bool = False,
+    ) -> None:
+        """Take a collider; for a plane, ``end`` is a point straight above its start."""
+        self.start = start
+        self.end = end
+        self.normal = (unit(sub(end, start)) or (0.0, 0.0, 1.0)) if is_plane else end
+        self.radius = radius
+        self.is_plane = is_plane
+        self.is_inside = is_inside
+
+    def toward(self, other: "Collider", t: float) -> "Collider":
+        """Return the collider on its way to another one of its kind."""
+        radius = (1.0 - t) * self.radius + t * other.radius
+        start, end = mix(self.start, other.start, t), mix(self.end, other.end, t)
+        return Collider(start, end, radius, self.is_plane, self.is_inside)
+
+    def gap(self, tail: Vec, radius: float) -> tuple[float, Vec]:
+        """Return the distance from a tail to the surface, and the direction that increases it.
+
+        The distance is negative on the wrong side. For a tail on the axis, the direction is any.
+
+        Args:
+            tail: The center of the tail.
+            radius: The radius of the tail.
+        """
+        if self.is_plane:
+            return dot(sub(tail, self.start), self.normal) - radius, self.normal
+        away = sub(tail, self._nearest(tail))
+        distance = length(away)
+        outward = unit(away) or (0.0, 0.0, 1.0)
+        if self.is_inside:
+            return self.radius - radius - distance, scaled(outward, -1.0)
+        return distance - self.radius - radius, outward
+
+    def _nearest(self, position: Vec) -> Vec:
+        """Return the nearest point of the axis."""
+        along = sub(self.end, self.start)
+        square = dot(along, along)
+        if square == 0.0:
+            return self.start
+        part = dot(sub(position, self.start), along) / square
+        return add(self.start, scaled(along, min(1.0, max(0.0, part))))
+
+    def turned(self, head: Vec, direction: Vec, size: float, radius: float) -> Vec:
+        """Return the nearest direction of a bone whose tail touches the collider.
+
+        Args:
+            head: The head of the bone.
+            direction: Its direction, whose tail is on the wrong side.
+            size: Its length.
+            radius: The radius of its tail.
+        """
+        if self.is_plane:
+            axis = self.normal
+            cosine = (radius - dot(sub(head, self.start), axis)) / size
+        else:
+            to_center = sub(self._nearest(add(head, scaled(direction, size))), head)
+            distance = length(to_center)
+            axis = unit(to_center) or direction
+            reach = self.radius - radius if self.is_inside else self.radius + radius
+            # The law of cosines: of the angle at the head, between the tail and the center.
+            square = size * size + distance * distance - max(reach, 0.0) ** 2
+            cosine = square / (2.0 * size * distance) if distance > 0.0 else 1.0
+            if not self.is_inside:
+                axis, cosine = scaled(axis, -1.0), -cosine
+        cosine = min(1.0, max(-1.0, cosine))
+        along = dot(direction, axis)
+        if along >= cosine:
+            return direction
+        side = unit(sub(direction, scaled(axis, along))) or any_perpendicular(axis)
+        return add(scaled(axis, cosine), scaled(side, sqrt(1.0 - cosine * cosine)))
+
+
+def cleared(
+    head: Vec, direction: Vec, size: float, radius: float, colliders: Sequence[Collider]
+) -> Vec:
+    """Return the direction of a bone, turned so that its tail penetrates no collider.
+
+    Colliders in conflict, which leave no such direction, are visited in turn a limited number of
+    times; `penetration` then tells what remains.
+
+    Args:
+        head: The head of the bone.
+        direction: Its direction, a unit vector.
+        size: Its length.
+        radius: The radius of its tail.
+        colliders: The colliders.
+    """
+    for _ in range(SWEEPS):
+        is_clear = True
+        for collider in colliders:
+            tail = add(head, scaled(direction, size))
+            if collider.gap(tail, radius)[0] < -TOUCHING * size:
+                direction = collider.turned(head, direction, size, radius)
+                is_clear = False
+        if is_clear:
+            break
+    return direction
+
+
+def penetration(tail: Vec, radius: float, colliders: Sequence[Collider]) -> float:
+    """Return how deep a tail is in the colliders at most; 0 if it is in none."""
+    deepest = 0.0
+    for collider in colliders:
+        deepest = max(deepest, -collider.gap(tail, radius)[0])
+    return deepest
+
+
+def pushed(head: Vec, tail: Vec, size: float, radius: float, colliders: Sequence[Collider]) -> Vec:
+    """Return a tail as VRMC_springBone 1.0 pushes it out of each collider in turn.
+
+    Its length is restored after each push, so that it may remain in a collider.
+    """
+    for collider in colliders:
+        gap, outward = collider.gap(tail, radius)
+        if gap < 0.0:
+            moved = sub(add(tail, scaled(outward, -gap)), head)
+            tail = add(head, scaled(unit(moved) or outward, size))
+    return tail

@@ -1,0 +1,396 @@
+"""Strands of springs, simulated frame by frame (see `spring` for the law of a bone)."""
+
+from collections.abc import Sequence
+from itertools import pairwise
+from math import ceil
+from typing import Final, NamedTuple, final
+
+from ..core import WHOLE, Frame, frame_in, inverse, point_in, swing_along
+from ..core.vectors import (
+    ORIGIN,
+    Mat3,
+    Quat,
+    Vec,
+    add,
+    inverse_direction,
+    length,
+    mat_apply,
+    mat_inverse,
+    mat_product,
+    quat_between,
+    quat_inverse,
+    quat_matrix,
+    quat_product,
+    scale_columns,
+    scaled,
+    sub,
+    unit_or,
+)
+from .spring import Pull, Tail
+from .spring_collision import SWEEPS, cleared, penetration
+from .spring_inputs import (
+    Instant,
+    Moment,
+    carrying,
+    colliders_at,
+    extended,
+    fk_joints,
+    forms_of,
+    frame_at,
+    is_plain,
+    parent_of,
+    springs_at,
+)
+
+RATE: Final = 120.0
+"""The least number of steps a second; frames are at steps."""
+
+AGREED: Final = 1e-5
+"""The distance of the ends of a loop at which they agree, as a fraction of the strand's length."""
+
+CYCLES: Final = 200
+"""The maximum number of cycles before a loop. Without drag, its ends never agree."""
+
+
+class Mode(NamedTuple):
+    """How a strand is simulated.
+
+    Attributes:
+        is_steady: Whether it is independent of the frame rate; otherwise as VRM specifies.
+        is_settled: Whether it starts where its forces are in equilibrium, not in its FK pose.
+        is_loop: Whether the last frame continues at the first one.
+        finds_cuts: Whether it starts again where the character is moved elsewhere.
+    """
+
+    is_steady: bool = True
+    is_settled: bool = False
+    is_loop: bool = False
+    finds_cuts: bool = True
+
+
+class Strand(NamedTuple):
+    """A simulated strand.
+
+    Attributes:
+        rotations: The local rotations of its bones at each frame, four numbers a bone.
+        joints: Its joints at each frame, root first, in the space of the simulation.
+        cuts: The indices of the frames at which it started again.
+        size: Its length at the first frame.
+        penetration: How deep a tail is in colliders at most. As VRM specifies, this is ignored.
+        deepest: The index of the frame at which it is.
+        gap: The distance of the ends of a loop, as a fraction of the strand's length.
+    """
+
+    rotations: list[list[float]]
+    joints: list[list[Vec]]
+    cuts: list[int]
+    size: float
+    penetration: float
+    deepest: int
+    gap: float
+
+
+def simulate(instants: Sequence[Instant], rate: float, mode: Mode) -> Strand:
+    """Return a strand simulated from its inputs at all frames.
+
+    Args:
+        instants: The inputs, frame by frame.
+        rate: The frame rate, in frames a second.
+        mode: How it is simulated.
+
+    Raises:
+        ValueError: If there are no frames, their bones or colliders differ in number, or a space is
+            singular.
+    """
+    return _Simulation(instants, rate, mode).run()
+
+
+def _jumps(shown: Sequence[Sequence[Vec]]) -> list[int]:
+    """Return the frames to which a strand jumps, from its joints in the FK pose at all frames.
+
+    It jumps in a step that is longer than the steps before and after it and the strand together:
+    neither its speed nor its size explain it. Steps are those of its two ends.
+    """
+    steps = [0.0]
+    for a, b in pairwise(shown):
+        steps.append(max(length(sub(b[0], a[0])), length(sub(b[-1], a[-1]))))
+    steps.append(0.0)
+    size = sum([length(sub(b, a)) for a, b in pairwise(shown[0])])
+    return [i for i in range(1, len(shown)) if steps[i] > steps[i - 1] + steps[i + 1] + size]
+
+
+@final
+class _Simulation:
+    """A strand at a time.
+
+    Attributes:
+        rate: The frame rate, in frames a second.
+        mode: How it is simulated.
+        instants: Its inputs at all frames.
+        tails: The state of each bone.
+    """
+
+    def __init__(self, instants: Sequence[Instant], rate: float, mode: Mode) -> None:
+        """Take the inputs of all frames.
+
+        Raises:
+            ValueError: If there are none, or numbers of bones or colliders differ.
+        """
+        if not instants:
+            raise ValueError("a spring needs the inputs of at least one frame")
+        counts = {
+            (len(instant.springs), len(instant.chain.links), len(instant.colliders))
+            for instant in instants
+        }
+        if len(counts) > 1 or len(instants[0].springs) != len(instants[0].chain.links):
+            raise ValueError("the inputs of a spring differ in their bones or colliders")
+        self.rate = rate
+        self.mode = mode
+        self.instants = instants
+        self.steps = ceil(RATE / rate - 1e-9) if mode.is_steady else 1
+        self.tails: list[Tail] = []
+        self._parents = [parent_of(instant) for instant in instants]
+        self._forms = forms_of(instants)
+        self._chain = instants[0].chain
+
+    def run(self) -> Strand:
+        """Simulate all frames."""
+        cuts = self._cuts()
+        starts = {0, *cuts}
+        gap = 0.0
+        self._start(0)
+        if self.mode.is_loop and len(self.instants) > 1:
+            gap = self._run_in(starts)
+        size = sum([length(tail.arm) for tail in self.tails])
+        strand = Strand([], [], cuts, size, 0.0, 0, gap)
+        for i in range(len(self.instants)):
+            if i > 0:
+                self._advance(i, starts)
+            rotations, joints = self._posed(i)
+            strand.rotations.append(rotations)
+            strand.joints.append(joints)
+            depth = self._depth(i) if self.mode.is_steady else 0.0
+            if depth > strand.penetration:
+                strand = strand._replace(penetration=depth, deepest=i)
+        return strand
+
+    def _cuts(self) -> list[int]:
+        """Return the frames at which the strand starts again."""
+        jumps: list[int] = []
+        if self.mode.finds_cuts:
+            pairs = zip(self._parents, self._forms, strict=True)
+            jumps = _jumps([fk_joints(parent, form) for parent, form in pairs])
+        return [
+            i
+            for i, instant in enumerate(self.instants)
+            if i > 0 and (instant.is_reset or i in jumps)
+        ]
+
+    def _run_in(self, starts: set[int]) -> float:
+        """Repeat the cycle until its ends agree; return their distance.
+
+        The strand ends as it started, in its parent: the character may have walked on.
+        """
+        back = carrying(self._parents[-1], self._parents[0])
+        size = sum([length(tail.arm) for tail in self.tails]) or 1.0
+        gap = 0.0
+        for _ in range(CYCLES):
+            start_joints = self._joints()
+            for i in range(1, len(self.instants)):
+                self._advance(i, starts)
+            for tail in self.tails:
+                tail.carry(back)
+            end_joints = self._joints()
+            gap = (
+                max([length(sub(a, b)) for a, b in zip(start_joints, end_joints, strict=True)])
+                / size
+            )
+            if gap <= AGREED:
+                break
+        return gap
+
+    def _joints(self) -> list[Vec]:
+        return [self.tails[0].head, *[add(tail.head, tail.arm) for tail in self.tails]]
+
+    def _start(self, i: int) -> None:
+        """Start at rest at a frame, in the FK pose or in equilibrium."""
+        instant = self.instants[i]
+        self.tails = [
+            Tail(a, sub(b, a)) for a, b in pairwise(fk_joints(self._parents[i], self._forms[i]))
+        ]
+        self._chain = instant.chain
+        axes, root = self._parents[i]
+        moment = Moment(axes, root, self._forms[i], instant.springs, [], instant.colliders)
+        self._step(moment, self.mode.is_settled, 0.0)
+        for tail in self.tails:
+            tail.shift = tail.swing = ORIGIN
+
+    def _advance(self, i: int, starts: set[int]) -> None:
+        """Advance from the previous frame to a frame."""
+        if i in starts:
+            self._start(i)
+            return
+        instant = self.instants[i]
+        self._chain = instant.chain
+        if not self.mode.is_steady:
+            axes, root = self._parents[i]
+            moment = Moment(axes, root, self._forms[i], instant.springs, [], instant.colliders)
+            self._step(moment, False, 1.0 / self.rate)
+            return
+        h = 1.0 / (self.rate * self.steps)
+        around = self._around(i, starts)
+        pulls: list[Pull] = []
+        for step in range(1, self.steps + 1):
+            part = step / self.steps
+            springs = springs_at(self.instants[i - 1].springs, instant.springs, part)
+            if not pulls or springs is not instant.springs:
+                pulls = [Pull(spring, h) for spring in springs]
+            axes, root = frame_at(around, part)
+            form = self._forms[i - 1].toward(self._forms[i], part)
+            colliders = colliders_at(self.instants[i - 1].colliders, instant.colliders, part)
+            moment = Moment(axes, root, form, springs, pulls, colliders)
+            if step < self.steps and not instant.chain.constrained:
+                self._step_between(moment)
+            else:
+                self._step(moment, False, h)
+
+    def _around(self, i: int, starts: set[int]) -> list[Frame]:
+        """Return the frames of the root's parent before, at and after an interval.
+
+        Across a cut, or beyond the ends, they are extrapolated; those of a loop are of the cycle.
+        """
+        parents = self._parents
+        last = len(parents) - 1
+        a, b = parents[i - 1], parents[i]
+        earlier = later = WHOLE
+        has_earlier = i - 1 not in starts
+        has_later = i < last and i + 1 not in starts
+        if has_earlier:
+            earlier = parents[i - 2]
+        elif i == 1 and self.mode.is_loop:
+            earlier = frame_in(carrying(parents[last], parents[0]), parents[last - 1])
+            has_earlier = True
+        if has_later:
+            later = parents[i + 1]
+        elif i == last and self.mode.is_loop:
+            later = frame_in(carrying(parents[0], parents[last]), parents[1])
+            has_later = True
+        if not has_earlier:
+            earlier = extended(a, b, later, has_later)
+        if not has_later:
+            later = extended(b, a, earlier, has_earlier)
+        return [earlier, a, b, later]
+
+    def _step_between(self, moment: Moment) -> None:
+        """Advance by a step between frames, where axes aren't needed.
+
+        Under uneven scale, bones keep the lengths of the last frame.
+        """
+        head, parent, form = moment.root, moment.parent, moment.form
+        colliders = moment.colliders
+        for i, tail in enumerate(self.tails):
+            along = mat_apply(parent, form.rests[i])
+            size = length(along)
+            if size > 0.0:
+                rest = scaled(along, 1.0 / size)
+                lever = size * form.levers[i]
+                size *= tail.stretch
+                direction = tail.direction(head, rest, size, lever, moment.pulls[i])
+                if colliders:
+                    radius = moment.springs[i].radius
+                    direction = cleared(head, direction, size, radius, colliders)
+                along = scaled(direction, size)
+            tail.move(head, along)
+            head = add(head, along)
+
+    def _step(self, moment: Moment, is_settling: bool, h: float) -> None:
+        """Advance by a step; by 0 seconds only to where the strand starts."""
+        form = moment.form
+        axes, head = moment.parent, moment.root
+        for i, tail in enumerate(self.tails):
+            unscaled = mat_product(axes, form.turns[i])
+            aim = form.aims[i]
+            along = mat_apply(unscaled, aim)
+            size = length(along)
+            if size > 0.0:
+                direction = self._direction(moment, i, head, (unscaled, along), is_settling, h)
+                tail.turn = self._swing(i, unscaled, aim, direction)
+                unscaled = mat_product(unscaled, quat_matrix(tail.turn))
+                along = mat_apply(unscaled, aim)
+                tail.stretch = length(along) / (
+                    length(mat_apply(moment.parent, form.rests[i])) or 1.0
+                )
+            tail.move(head, along)
+            axes = scale_columns(unscaled, form.sizes[i])
+            head = add(head, along)
+
+    def _direction(
+        self,
+        moment: Moment,
+        i: int,
+        head: Vec,
+        fk_pose: tuple[Mat3, Vec],
+        is_settling: bool,
+        h: float,
+    ) -> Vec:
+        """Return the new direction of a bone."""
+        unscaled, along = fk_pose
+        tail, spring, is_steady = self.tails[i], moment.springs[i], self.mode.is_steady
+        size = length(along)
+        rest = scaled(along, 1.0 / size)
+        if is_steady:
+            rest = unit_or(mat_apply(moment.parent, moment.form.rests[i]), rest)
+        if h == 0.0:
+            direction = tail.at_start(rest, spring, is_settling)
+        elif is_steady:
+            lever = size * moment.form.levers[i]
+            direction = tail.direction(head, rest, size, lever, moment.pulls[i])
+        else:
+            return tail.next_direction(head, rest, size, spring, h, moment.colliders)
+        if moment.colliders and (is_steady or is_settling):
+            return self._cleared(moment, i, head, direction, unscaled)
+        return direction
+
+    def _cleared(self, moment: Moment, i: int, head: Vec, direction: Vec, axes: Mat3) -> Vec:
+        """Return the direction out of colliders. Under uneven scale, it changes the length."""
+        radius, aim = moment.springs[i].radius, length(moment.form.aims[i])
+        volume = mat_inverse(axes)
+        size = 0.0
+        for _ in range(SWEEPS):
+            last, size = size, aim / (length(mat_apply(volume, direction)) or 1.0)
+            if abs(size - last) <= AGREED * AGREED * size:
+                break
+            direction = cleared(head, direction, size, radius, moment.colliders)
+        return direction
+
+    def _swing(self, i: int, unscaled: Mat3, aim: Vec, direction: Vec) -> Quat:
+        """Return the local rotation, after that of the FK pose, that points a bone somewhere."""
+        swing = quat_between(aim, inverse_direction(unscaled, direction), (1.0, 0.0, 0.0))
+        constrained = self._chain.constrained
+        if constrained and constrained[i].limit is not None:
+            rotation = self._chain.rotations[i]
+            allowed = constrained[i].allowed(quat_product(rotation, swing))
+            swing = quat_product(quat_inverse(rotation), allowed)
+        return swing
+
+    def _posed(self, i: int) -> tuple[list[float], list[Vec]]:
+        """Return the local rotations at a frame, four numbers a bone, and the joints."""
+        instant = self.instants[i]
+        joints = self._joints()
+        if not is_plain(instant.chain):
+            back, chain = inverse(instant.world), instant.chain.carried(instant.parent)
+            return swing_along(chain, [point_in(back, joint) for joint in joints])[0], joints
+        numbers: list[float] = []
+        for tail, rotation in zip(self.tails, instant.chain.rotations, strict=True):
+            numbers.extend(quat_product(rotation, tail.turn))
+        return numbers, joints
+
+    def _depth(self, i: int) -> float:
+        """Return how deep a tail is in a collider."""
+        instant = self.instants[i]
+        depth = 0.0
+        for tail, spring in zip(self.tails, instant.springs, strict=True):
+            if instant.colliders:
+                end = add(tail.head, tail.arm)
+                depth = max(depth, penetration(end, spring.radius, instant.colliders))
+        return depth

@@ -1,0 +1,738 @@
+"""Springs swing the same at each frame, whichever way it was reached."""
+
+from __future__ import annotations
+
+from itertools import pairwise
+from math import sqrt
+
+import bpy
+import numpy as np
+import pytest
+import rigs
+from mathutils import Matrix, Vector
+
+
+def make_tail(count=5, length=0.5, name="Rig", horizontal=False):
+    """A head that carries a strand; both hang."""
+    size = length / count
+    way = Vector((0, 1, 0)) if horizontal else Vector((0, 0, -1))
+    bones = {"Head": ((0, 0, 0), (0, 0, 0.3), "")}
+    for i in range(count):
+        bones[f"T{i}"] = (way * size * i, way * size * (i + 1), f"T{i - 1}" if i else "Head")
+    return rigs.make_armature(bones, name)
+
+
+def swing_head(rig, fps=24, seconds=2.0, bone="Head"):
+    """Key a head that turns and moves, at times in seconds."""
+    head = rig.pose.bones[bone]
+    head.rotation_mode = "XYZ"
+    keys = (
+        (0.0, (0, 0, 0), 0.0),
+        (0.5, (0.6, 0, 0.5), 0.2),
+        (1.0, (-0.5, 0.3, -0.4), -0.1),
+        (1.5, (0.2, -0.2, 0.6), 0.1),
+        (2.0, (0, 0, 0), 0.0),
+    )
+    for time, turn, x in keys:
+        head.rotation_euler, head.location = turn, (x, 0, 0)
+        for path in ("rotation_euler", "location"):
+            head.keyframe_insert(path, frame=1 + time * fps)
+    scene = bpy.context.scene
+    scene.render.fps = fps
+    scene.frame_start, scene.frame_end = 1, 1 + round(seconds * fps)
+
+
+def add_spring(rig, *bones, **values):
+    rigs.activate(rig, "POSE")
+    for bone in rig.pose.bones:
+        on = bone.name in bones
+        if bpy.app.version >= (5, 0):
+            bone.select = on
+        else:
+            bone.bone.select = on
+    rig.data.bones.active = rig.data.bones[bones[0]]
+    assert bpy.ops.fabrik.spring_add() == {"FINISHED"}
+    bpy.ops.object.mode_set(mode="OBJECT")
+    for item in rig.fabrik.constraints:
+        for name, value in values.items():
+            setattr(item.spring, name, value)
+    rigs.update()
+
+
+def simulate(rig):
+    rigs.activate(rig)
+    assert bpy.ops.fabrik.simulate() == {"FINISHED"}
+
+
+def joints(rig, prefix="T"):
+    shown = rigs.evaluated(rig)
+    bones = [bone for bone in shown.pose.bones if bone.name.startswith(prefix)]
+    return [shown.matrix_world @ p for p in (*(b.head for b in bones), bones[-1].tail)]
+
+
+def apart(a, b):
+    return max((p - q).length for p, q in zip(a, b, strict=True))
+
+
+def stored(rig, index=0):
+    """The simulated rotations, as they are stored: bones in rows of quaternions, by frame."""
+    from importlib import import_module
+
+    root = type(rig.fabrik).__module__.split(".settings.")[0]
+    recording = import_module(f"{root}.features.spring.recording")
+    history = import_module(f"{root}.features.simulation.history")
+    record = history.data(rig, f"fabrik.constraints[{index}].spring")
+    strand = recording.StoredStrand.unpacked(record.blob)
+    return np.array(strand.numbers).reshape(-1, strand.bones, 4)
+
+
+def shown_at(rig, times, fps):
+    shown = []
+    for time in times:
+        rigs.go(1 + time * fps)
+        shown.append(joints(rig))
+    return shown
+
+
+def matrix_of(q):
+    w, x, y, z = q
+    return np.array(
+        [
+            [1 - 2 * (y * y + z * z), 2 * (x * y - z * w), 2 * (x * z + y * w)],
+            [2 * (x * y + z * w), 1 - 2 * (x * x + z * z), 2 * (y * z - x * w)],
+            [2 * (x * z - y * w), 2 * (y * z + x * w), 1 - 2 * (x * x + y * y)],
+        ]
+    )
+
+
+def from_to(a, b):
+    """The smallest rotation between unit vectors, as a matrix."""
+    v, c = np.cross(a, b), a @ b
+    cross = np.array([[0, -v[2], v[1]], [v[2], 0, -v[0]], [-v[1], v[0], 0]])
+    return np.eye(3) + cross + cross @ cross / (1.0 + c)
+
+
+def as_written(rig, frames, fps, stiffness, drag, gravity, ball, radius):
+    """VRMC_springBone 1.0 in numpy: where the tails are at each frame."""
+    rests = [b.bone for b in rig.pose.bones if b.name.startswith("T")]
+    locals_ = []
+    for bone in rests:
+        local = bone.parent.matrix_local.inverted() @ bone.matrix_local
+        locals_.append(np.array(local.to_3x3(), dtype=float))
+    axis, sizes = np.array([0.0, 1.0, 0.0]), [bone.length for bone in rests]
+    current = previous = None
+    shown = []
+    for frame in frames:
+        rigs.go(frame)
+        head = rigs.evaluated(rig).pose.bones["Head"].matrix
+        axes, at = np.array(head.to_3x3(), dtype=float), np.array(head.to_translation())
+        offset = np.array(rests[0].parent.matrix_local.inverted() @ rests[0].head_local)
+        at = at + axes @ offset
+        tails, start = [], current is None
+        for i, size in enumerate(sizes):
+            axes = axes @ locals_[i]
+            rest = axes @ axis
+            if start:
+                tail = at + size * rest
+            else:
+                tail = current[i] + (current[i] - previous[i]) * (1 - drag)
+                tail = tail + rest * stiffness / fps + gravity / fps
+                tail = at + size * (tail - at) / np.linalg.norm(tail - at)
+                away = np.linalg.norm(tail - ball[0])
+                if away < ball[1] + radius:
+                    tail = ball[0] + (tail - ball[0]) / away * (ball[1] + radius)
+                    tail = at + size * (tail - at) / np.linalg.norm(tail - at)
+            axes = from_to(rest, (tail - at) / size) @ axes
+            at = tail
+            tails.append(tail)
+        previous, current = (tails, tails) if start else (current, tails)
+        shown.append(np.array(tails))
+    return shown
+
+
+@pytest.mark.parametrize("fps", [24, 60])
+def test_vrm_is_the_written_text(fps):
+    rig = make_tail()
+    swing_head(rig, fps)
+    ball = (np.array([0.15, 0.1, -0.3]), 0.12)
+    collider = rig.fabrik.colliders.add()
+    collider.object, collider.radius = rigs.make_empty("Ball", ball[0]), ball[1]
+    values = {"mode": "VRM", "stiffness": 0.8, "drag": 0.3, "gravity": 0.2, "radius": 0.02}
+    add_spring(rig, "T0", **values)
+    simulate(rig)
+    frames = range(1, 2 * fps + 2)
+    down = np.array([0.0, 0.0, -rig.fabrik.constraints[0].spring.gravity])
+    stiffness, drag, radius = [
+        getattr(rig.fabrik.constraints[0].spring, name) for name in ("stiffness", "drag", "radius")
+    ]
+    size = rigs.evaluated(rig).fabrik.colliders[0].radius
+    wanted = as_written(rig, frames, fps, stiffness, drag, down, (ball[0], size), radius)
+    touched = 0
+    for frame, tails in zip(frames, wanted, strict=True):
+        rigs.go(frame)
+        found = np.array(joints(rig)[1:])
+        assert np.abs(found - tails).max() < 2e-6  # Blender's poses have single precision.
+        touched += np.linalg.norm(found - ball[0], axis=1).min() < size + radius + 1e-6
+    assert touched > 3
+
+
+def test_every_frame_rate_shows_the_same_motion():
+    shown = {}
+    times = [0.0, 0.4, 0.8, 1.0, 1.2, 1.6, 2.0]
+    for fps in (24, 25, 30, 60, 120):
+        rig = make_tail(name=f"Rig{fps}")
+        swing_head(rig, fps)
+        add_spring(rig, "T0", gravity=9.81)
+        simulate(rig)
+        shown[fps] = shown_at(rig, [t for t in times if t == 1.0 or t in (0.0, 2.0)], fps)
+        rigs.enable(rig, False)
+    for others in shown.values():
+        for a, b in zip(shown[120], others, strict=True):
+            assert apart(a, b) < 1e-3
+
+
+def test_a_pendulum_swings_with_its_period():
+    rig = make_tail(1, horizontal=True)
+    bpy.context.scene.frame_end = 500
+    add_spring(rig, "T0", stiffness=0.0, drag=0.0, gravity=9.81)
+    simulate(rig)
+    ends = []
+    for frame in range(1, 501):
+        rigs.go(frame)
+        ends.append(joints(rig)[-1])
+    assert max(end.z for end in ends) < 1e-6
+    passes = [i + a.y / (a.y - b.y) for i, (a, b) in enumerate(pairwise(ends)) if a.y < 0 <= b.y]
+    period = (passes[-1] - passes[0]) / (len(passes) - 1) / 24.0
+    # From a right angle: 2 K(sin 45°) √(L / g).
+    assert period == pytest.approx(4.0 * 1.8540746773 * sqrt(0.5 / 9.81), rel=2e-3)
+
+
+def test_strands_reach_to_their_tips_with_all_branches():
+    bones = {
+        "Head": ((0, 0, 0), (0, 0, 1), ""),
+        "A": ((0, 0, 1), (0, 0, 2), "Head"),
+        "B": ((0, 0, 2), (0, 0, 3), "A"),
+        "C": ((0, 0, 3), (0, 0, 4), "B"),
+        "Side": ((0, 0, 2), (0, 1, 2), "A"),
+        "Other": ((1, 0, 0), (1, 0, 1), "Head"),
+    }
+    rig = rigs.make_armature(bones)
+    rigs.key(rig, "location", {1: (0, 0, 0), 10: (1, 0, 0), 24: (0, 0, 0)})
+    bpy.context.scene.frame_end = 24
+    add_spring(rig, "A", "B", "C", "Other")
+    found = {(item.bone, item.chain_count) for item in rig.fabrik.constraints}
+    assert found == {("C", 3), ("Side", 1), ("Other", 1)}
+    simulate(rig)
+    rigs.go(12)
+    assert {item.state for item in rig.fabrik.constraints} == {"REACHED"}
+    shown = rigs.evaluated(rig).pose.bones
+    rests = {bone.name: bone.bone.matrix_local for bone in rig.pose.bones}
+    for name in ("C", "Side", "Other"):
+        assert shown[name].matrix != rests[name]
+
+
+def test_strands_that_miss_a_bone_or_collide_with_themselves_say_so():
+    rig = make_tail()
+    add_spring(rig, "T0")
+    ball = rig.fabrik.colliders.add()
+    for bone, words in (
+        ("None", "has no bone “None”: choose another bone"),
+        ("T2", "on the strand itself"),
+    ):
+        ball.bone = bone
+        rigs.update()
+        assert rig.fabrik.constraints[0].state == "INVALID"
+        assert words in rig.fabrik.constraints[0].message
+    ball.group = "other"
+    rig.fabrik.constraints[0].spring.groups = "mine, yours"
+    rigs.update()
+    assert "press Simulate" in rig.fabrik.constraints[0].message
+    rig.fabrik.constraints[0].spring.center = rig
+    rig.fabrik.constraints[0].spring.center_bone = "T0"
+    rigs.update()
+    assert "The center is on the strand itself" in rig.fabrik.constraints[0].message
+
+
+def make_ball(rig, bone, radius=0.15):
+    """A ball of mesh around the head of a bone, which it deforms."""
+    bpy.ops.mesh.primitive_uv_sphere_add(radius=radius, location=rig.pose.bones[bone].head)
+    ob = bpy.context.object
+    group = ob.vertex_groups.new(name=bone)
+    group.add(range(len(ob.data.vertices)), 1.0, "REPLACE")
+    ob.modifiers.new("Armature", "ARMATURE").object = rig
+    return ob
+
+
+def test_colliders_fit_the_mesh_and_are_not_penetrated():
+    rig = make_tail()
+    swing_head(rig)
+    rigs.activate(rig, "EDIT")
+    side = rig.data.edit_bones.new("Side")
+    side.head, side.tail = (0.1, 0.05, -0.3), (0.1, 0.05, -0.1)
+    bpy.ops.object.mode_set(mode="OBJECT")
+    make_ball(rig, "Side")
+    rigs.activate(rig, "POSE")
+    rig.data.bones.active = rig.data.bones["Side"]
+    assert bpy.ops.fabrik.collider_add(group="body") == {"FINISHED"}
+    bpy.ops.object.mode_set(mode="OBJECT")
+    collider = rig.fabrik.colliders[0]
+    assert (collider.kind, collider.bone, collider.group) == ("SPHERE", "Side", "body")
+    assert collider.radius == pytest.approx(0.15, abs=1e-3)
+    center = rig.pose.bones["Side"].matrix @ Vector(collider.offset)
+    assert (center - Vector((0.1, 0.05, -0.3))).length < 1e-3
+    add_spring(rig, "T0", radius=0.02, groups="body", drag=0.2)
+    simulate(rig)
+    gaps = []
+    for frame in range(1, 50):
+        rigs.go(frame)
+        gaps += [(joint - center).length - collider.radius - 0.02 for joint in joints(rig)[1:]]
+    assert -1e-6 < min(gaps) < 1e-5
+    assert bpy.ops.fabrik.collider_remove(index=0) == {"FINISHED"}
+    assert rig.fabrik.simulation.state == "STALE"
+
+
+SHAPES = {
+    "scaled": Matrix.Scale(0.01, 4),
+    "turned and large": Matrix.Rotation(1.0, 4, (1, 2, 3)) @ Matrix.Scale(10.0, 4),
+    "mirrored": Matrix.Scale(-1.0, 4, (1, 0, 0)),
+    "sheared": Matrix.Shear("XY", 4, (0.4, 0.3)) @ Matrix.Diagonal((1.0, 2.0, 0.5, 1.0)),
+}
+
+
+@pytest.mark.parametrize("shape", SHAPES)
+def test_armatures_may_have_any_shape(shape):
+    rig = make_tail()
+    swing_head(rig)
+    add_spring(rig, "T0", gravity=3.0)
+    parent = rigs.make_empty("Parent", (0, 0, 0))
+    rig.parent = parent
+    rig.matrix_parent_inverse = SHAPES[shape]
+    rigs.update()
+    simulate(rig)
+    assert rig.fabrik.constraints[0].state == "REACHED"
+    rigs.go(1)
+    scale = abs(SHAPES[shape].determinant()) ** (1 / 3)
+    shown = rigs.evaluated(rig)
+    for frame in (5, 20, 49):
+        rigs.go(frame)
+        assert rigs.is_finite(rig)
+        for bone in shown.pose.bones:
+            assert bone.length == pytest.approx(bone.bone.length, rel=1e-4)
+    assert scale > 0.0
+
+
+def test_a_mirrored_armature_swings_mirrored():
+    shown = []
+    for sign in (1.0, -1.0):
+        rig = make_tail(name=f"Rig{sign}")
+        swing_head(rig)
+        rig.scale.x = sign
+        add_spring(rig, "T0", gravity=5.0)
+        simulate(rig)
+        rigs.go(20)
+        shown.append([Vector((sign * p.x, p.y, p.z)) for p in joints(rig)])
+    assert apart(*shown) < 1e-6
+
+
+def test_what_the_simulation_depends_on():
+    rig = make_tail()
+    swing_head(rig)
+    ball = rigs.make_empty("Ball", (1, 0, 0))
+    collider = rig.fabrik.colliders.add()
+    collider.object = ball
+    rig.fabrik.colliders.add().bone = "Head"
+    add_spring(rig, "T0")
+    item = rig.fabrik.constraints[0]
+    simulate(rig)
+
+    def changes(edit):
+        edit()
+        rigs.update()
+        was_stale = rig.fabrik.simulation.state == "STALE"
+        simulate(rig)
+        assert rig.fabrik.simulation.state == "FRESH"
+        return was_stale
+
+    def rename():
+        rig.data.bones["T2"].name = "Renamed"
+        rig.data.bones["Head"].name = "Skull"
+
+    scene = bpy.context.scene
+    assert not changes(lambda: setattr(item, "influence", 0.5))
+    assert not changes(rename)
+    assert rig.fabrik.colliders[1].bone == "Skull"
+    assert changes(lambda: setattr(item.spring, "stiffness", 2.0))
+    assert changes(lambda: setattr(item.spring, "gravity_direction", (1, 0, 0)))
+    assert changes(lambda: setattr(item.spring, "use_loop", True))
+    assert changes(lambda: setattr(collider, "radius", 0.3))
+    assert changes(lambda: setattr(collider, "kind", "CAPSULE"))
+    assert changes(lambda: setattr(ball, "location", (2, 0, 0)))
+    assert changes(lambda: setattr(item.spring, "center", ball))
+    assert changes(lambda: setattr(rig.pose.bones["Skull"], "scale", (2, 2, 2)))
+    assert changes(lambda: setattr(scene.render, "fps", 30))
+
+
+def test_a_center_carries_the_strand_with_it():
+    rig = make_tail()
+    train = rigs.make_empty("Train", (0, 0, 0))
+    rig.parent = train
+    rigs.key(train, "location", {1: (0, 0, 0), 24: (30, 0, 0), 49: (35, 5, 0)})
+    rigs.key(train, "rotation_euler", {1: (0, 0, 0), 49: (0, 0, 2)})
+    bpy.context.scene.frame_end = 49
+    add_spring(rig, "T0", center=train, gravity=9.81)
+    simulate(rig)
+    for frame in (1, 12, 30, 49):
+        rigs.go(frame)
+        for bone in rigs.evaluated(rig).pose.bones:
+            assert (
+                bone.matrix.to_quaternion()
+                .rotation_difference(bone.bone.matrix_local.to_quaternion())
+                .angle
+                < 1e-3
+            )
+    rig.fabrik.constraints[0].spring.center = None
+    simulate(rig)
+    rigs.go(20)
+    assert (joints(rig)[-1] - rigs.evaluated(rig).matrix_world @ Vector((0, 0, -0.5))).length > 0.05
+
+
+def test_loops_end_as_they_start_and_cuts_start_again():
+    rig = make_tail()
+    swing_head(rig)
+    add_spring(rig, "T0", use_loop=True, gravity=4.0, drag=0.2)
+    simulate(rig)
+    first, last = shown_at(rig, (0.0, 2.0), 24)
+    assert apart(first, last) < 1e-4 * 0.5
+    rig.fabrik.constraints[0].spring.use_loop = False
+    rig.location.x = 0.0
+    for frame, x in ((20, 0.0), (21, 50.0)):
+        rig.location.x = x
+        rig.keyframe_insert("location", frame=frame)
+    rigs.make_linear(rig)
+    simulate(rig)
+    rigs.go(21)
+    fresh = joints(rig)
+    rest = rigs.evaluated(rig).pose.bones["Head"].matrix @ Matrix.Translation((0, 0, 0))
+    assert rest is not None
+    rig.fabrik.constraints[0].influence = 0.0
+    rigs.update()
+    assert apart(fresh, joints(rig)) < 1e-5
+
+
+def test_a_key_on_reset_starts_again():
+    rig = make_tail()
+    swing_head(rig)
+    add_spring(rig, "T0", drag=0.1)
+    spring = rig.fabrik.constraints[0].spring
+    for frame, value in ((1, False), (30, True), (31, False)):
+        spring.reset = value
+        spring.keyframe_insert("reset", frame=frame)
+    simulate(rig)
+    shown = {}
+    for influence in (1.0, 0.0):
+        rig.fabrik.constraints[0].influence = influence
+        rigs.go(29)
+        before = joints(rig)
+        rigs.go(30)
+        shown[influence] = before, joints(rig)
+    assert apart(shown[1.0][0], shown[0.0][0]) > 0.01
+    assert apart(shown[1.0][1], shown[0.0][1]) < 1e-6
+
+
+def test_settled_strands_hang_from_the_first_frame_on():
+    rig = make_tail(horizontal=True)
+    bpy.context.scene.frame_end = 40
+    add_spring(rig, "T0", use_settle=True, gravity=9.81, stiffness=0.1)
+    simulate(rig)
+    first, last = shown_at(rig, (0.0, 1.6), 24)
+    assert apart(first, last) < 1e-6
+    assert first[-1].z < -0.3
+
+
+def test_joint_limits_hold():
+    rig = make_tail()
+    swing_head(rig)
+    joint = rig.pose.bones["T2"].fabrik_joint
+    joint.limit_type = "CONE"
+    joint.swing_x = joint.swing_z = 0.03
+    joint.twist_min = joint.twist_max = 0.0
+    add_spring(rig, "T0", gravity=20.0, gravity_direction=(1, 0, 0), stiffness=0.2)
+    simulate(rig)
+    rotations = stored(rig)
+    angles = 2.0 * np.arcsin(np.linalg.norm(rotations[:, :, 1:], axis=2))
+    assert angles[:, 2].max() == pytest.approx(0.03, abs=1e-6)
+    assert angles[:, 1].max() > 0.04
+
+
+def test_a_strand_that_is_grabbed_blends_by_influence():
+    rig = make_tail()
+    swing_head(rig)
+    target = rigs.make_empty("Hand", (0.2, 0.1, -0.25))
+    rigs.add_constraint(rig, "T4", target, chain_count=5)
+    add_spring(rig, "T0")
+    swing = rig.fabrik.constraints[1]
+    assert swing.solver == "SPRING"
+    rigs.key(swing, "influence", {1: 0.0, 24: 0.0, 36: 1.0})
+    simulate(rig)
+    for frame in (1, 12, 24):
+        rigs.go(frame)
+        assert rigs.tip_error(rig, "T4", target) < 1e-4
+    steps = []
+    for frame in range(20, 49):
+        rigs.go(frame)
+        steps.append(joints(rig))
+    assert max(apart(a, b) for a, b in pairwise(steps)) < 0.1
+
+
+def test_animated_settings_count_at_their_frame():
+    shown = []
+    for values in ({1: 1.0}, {1: 1.0, 25: 1.0, 26: 0.0, 49: 0.0}):
+        rig = make_tail(name=f"Rig{len(values)}")
+        swing_head(rig)
+        add_spring(rig, "T0")
+        rigs.key(rig.fabrik.constraints[0].spring, "stiffness", values)
+        simulate(rig)
+        assert rig.fabrik.simulation.state == "FRESH"
+        rigs.go(33)
+        assert rig.fabrik.simulation.state == "FRESH"
+        shown.append(shown_at(rig, (0.9, 1.9), 24))
+    assert apart(shown[0][0], shown[1][0]) < 1e-6
+    assert apart(shown[0][1], shown[1][1]) > 0.02
+
+
+def test_values_blend_along_the_strand():
+    ends = []
+    for tip in (1.0, 0.1):
+        rig = make_tail(name=f"Rig{tip}", horizontal=True)
+        bpy.context.scene.frame_end = 40
+        add_spring(rig, "T0", use_settle=True, gravity=9.81, stiffness_tip=tip)
+        simulate(rig)
+        rigs.go(1)
+        ends.append(joints(rig))
+    assert (ends[0][1] - ends[1][1]).length < 1e-6
+    assert ends[1][-1].z < ends[0][-1].z - 0.05
+
+
+def test_bones_without_length_and_without_parent_swing():
+    rig = rigs.make_armature(
+        {"A": ((0, 0, 0), (0, 0, -0.2), ""), "B": ((0, 0, -0.2), (0, 0, -0.4), "A")}
+    )
+    rigs.key(rig, "location", {1: (0, 0, 0), 10: (1, 0, 0), 24: (0, 1, 0)})
+    rig.pose.bones["A"].scale = (0.0, 0.0, 0.0)
+    bpy.context.scene.frame_end = 24
+    add_spring(rig, "A", gravity=5.0)
+    simulate(rig)
+    for frame in range(1, 25):
+        rigs.go(frame)
+        assert rigs.is_finite(rig)
+
+
+def test_a_bake_keeps_the_motion_without_springs():
+    rig = make_tail()
+    swing_head(rig)
+    add_spring(rig, "T0", gravity=5.0)
+    simulate(rig)
+    shown = {}
+    for frame in range(1, 50):
+        rigs.go(frame)
+        shown[frame] = rigs.pose_bits(rig)
+    rigs.activate(rig)
+    assert bpy.ops.fabrik.bake() == {"FINISHED"}
+    assert not any(item.enabled for item in rig.fabrik.constraints)
+    for frame in (40, 3, 17, 49, 1):
+        rigs.go(frame)
+        assert rigs.pose_bits(rig) == shown[frame]
+
+
+def test_what_goes_wrong_is_said():
+    rig = make_tail()
+    swing_head(rig)
+    add_spring(rig, "T0", drag=0.0, stiffness=0.0, gravity=9.81, use_loop=True)
+    item = rig.fabrik.constraints[0]
+    simulate(rig)
+    assert item.message == "The ends of the loop differ: increase Drag"
+    item.spring.use_loop = False
+    for z, side in ((-0.03, 1.0), (-0.3, -1.0)):
+        wall = rig.fabrik.colliders.add()
+        wall.object, wall.kind = rigs.make_empty(f"Wall{z}", (0, 0, z)), "PLANE"
+        wall.offset, wall.tail = (0, 0, 0), (0, 0, side)
+    rigs.update()
+    simulate(rig)
+    assert "m deep in colliders at frame" in item.message
+    assert item.state == "REACHED"
+
+
+def test_jumps_and_invalid_numbers_are_said(capfd):
+    rig = make_tail()
+    rigs.key(rig, "location", {1: (0, 0, 0), 20: (0, 0, 0), 21: (9, 0, 0), 40: (9, 0, 0)})
+    rigs.make_linear(rig)
+    bpy.context.scene.frame_end = 40
+    add_spring(rig, "T0")
+    simulate(rig)
+    assert "“T4” starts again at the cuts: 21" in capfd.readouterr().out
+    for frame, note in ((20, ""), (21, "The strand starts again at this cut"), (22, "")):
+        rigs.go(frame)
+        assert rig.fabrik.constraints[0].message == note
+    rig.fabrik.constraints[0].spring.gravity = float("nan")
+    rigs.update()
+    with pytest.raises(RuntimeError, match="is invalid: enter a valid number for “Gravity”"):
+        bpy.ops.fabrik.simulate()
+    assert rig.fabrik.constraints[0].state == "REACHED"
+
+
+def test_colliders_are_outlined(addon):
+    from importlib import import_module
+
+    drawing = import_module(f"{addon.__name__}.features.spring.drawing")
+    rig = make_tail()
+    add_spring(rig, "T0")
+    for kind, count in (("SPHERE", 3), ("CAPSULE", 4), ("PLANE", 2)):
+        ball = rig.fabrik.colliders.add()
+        ball.kind, ball.bone, ball.radius = kind, "Head", 0.2
+        ball.tail = (0.0, 0.5, 0.0)
+        lines = drawing.outlines(bpy.context)
+        assert len(lines) == count
+        if kind == "SPHERE":
+            assert {round(p.length, 5) for line in lines for p in line} == {0.2}
+        elif kind == "CAPSULE":
+            other = Vector((0, 0, 0.5))
+            points = [point for line in lines for point in line]
+            away = {round(min(p.length, (p - other).length), 5) for p in points}
+            assert away == {0.2}
+        rig.fabrik.colliders.clear()
+
+
+def vrm_groups():
+    """The public properties of the VRM add-on that hold springs."""
+    from bpy.props import (
+        CollectionProperty,
+        FloatProperty,
+        FloatVectorProperty,
+        PointerProperty,
+        StringProperty,
+    )
+
+    def group(name, **props):
+        cls = type(name, (bpy.types.PropertyGroup,), {"__annotations__": props})
+        bpy.utils.register_class(cls)
+        return cls
+
+    numbers = ("stiffness", "drag_force", "hit_radius", "gravity_power")
+    node = group("VrmNode", bone_name=StringProperty())
+    joint = group(
+        "VrmJoint",
+        node=PointerProperty(type=node),
+        gravity_dir=FloatVectorProperty(size=3),
+        **{name: FloatProperty() for name in numbers},
+    )
+    using = group("VrmUsing", collider_group_uuid=StringProperty())
+    spring = group(
+        "VrmSpring",
+        joints=CollectionProperty(type=joint),
+        center=PointerProperty(type=node),
+        collider_groups=CollectionProperty(type=using),
+    )
+    round_ = group(
+        "VrmRound",
+        offset=FloatVectorProperty(size=3),
+        tail=FloatVectorProperty(size=3),
+        radius=FloatProperty(),
+    )
+    shape = group(
+        "VrmShape", sphere=PointerProperty(type=round_), capsule=PointerProperty(type=round_)
+    )
+    collider = group(
+        "VrmCollider",
+        node=PointerProperty(type=node),
+        shape=PointerProperty(type=shape),
+        shape_type=StringProperty(),
+        uuid=StringProperty(),
+    )
+    reference = group("VrmReference", collider_uuid=StringProperty())
+    named = group(
+        "VrmGroup",
+        vrm_name=StringProperty(),
+        uuid=StringProperty(),
+        colliders=CollectionProperty(type=reference),
+    )
+    springs = group(
+        "VrmSprings",
+        springs=CollectionProperty(type=spring),
+        colliders=CollectionProperty(type=collider),
+        collider_groups=CollectionProperty(type=named),
+    )
+    extension = group("VrmExtension", spring_bone1=PointerProperty(type=springs))
+    bpy.types.Armature.vrm_addon_extension = PointerProperty(type=extension)
+    all_groups = (extension, springs, named, reference, collider, shape, round_, spring, using)
+    return (*all_groups, joint, node)
+
+
+@pytest.fixture
+def vrm():
+    groups = vrm_groups()
+    yield
+    del bpy.types.Armature.vrm_addon_extension
+    for cls in groups:
+        bpy.utils.unregister_class(cls)
+
+
+def test_springs_of_the_vrm_addon_are_imported(vrm):
+    rig = make_tail()
+    rigs.activate(rig)
+    with pytest.raises(RuntimeError, match="No VRM springs"):
+        bpy.ops.fabrik.springs_import()
+    stored = rig.data.vrm_addon_extension.spring_bone1
+    spring = stored.springs.add()
+    for i in range(4):
+        joint = spring.joints.add()
+        joint.node.bone_name = f"T{i}"
+        joint.stiffness, joint.drag_force, joint.hit_radius = 2.0 - 0.5 * i, 0.5, 0.02
+        joint.gravity_power, joint.gravity_dir = 0.3, (0, 0, -1)
+    spring.center.bone_name = "Head"
+    spring.collider_groups.add().collider_group_uuid = "g"
+    ball = stored.colliders.add()
+    ball.uuid, ball.shape_type, ball.node.bone_name = "c", "Capsule", "Head"
+    ball.shape.capsule.offset, ball.shape.capsule.radius = (0, 0.1, 0), 0.05
+    ball.shape.capsule.tail = (0, 0.2, 0)
+    group = stored.collider_groups.add()
+    group.vrm_name, group.uuid = "Skull", "g"
+    group.colliders.add().collider_uuid = "c"
+    assert bpy.ops.fabrik.springs_import() == {"FINISHED"}
+    [item] = rig.fabrik.constraints
+    found = item.spring
+    assert (item.bone, item.use_tail, item.chain_count) == ("T3", False, 3)
+    assert (found.mode, found.groups, found.use_colliders) == ("VRM", "Skull", True)
+    assert (found.stiffness, found.stiffness_tip, found.drag_tip) == (2.0, 0.5, 1.0)
+    assert (found.center, found.center_bone) == (rig, "Head")
+    assert found.gravity == pytest.approx(0.3)
+    [collider] = rig.fabrik.colliders
+    assert (collider.kind, collider.bone, collider.group) == ("CAPSULE", "Head", "Skull")
+    assert tuple(collider.tail) == pytest.approx((0, 0.2, 0))
+    swing_head(rig)
+    simulate(rig)
+    assert item.state == "REACHED"
+
+
+def test_the_command_line_simulates_and_bakes(tmp_path):
+    from importlib import import_module
+
+    rig = make_tail()
+    swing_head(rig)
+    add_spring(rig, "T0", gravity=5.0)
+    simulate(rig)
+    shown = {}
+    for frame in (3, 17, 49):
+        rigs.go(frame)
+        shown[frame] = rigs.pose_bits(rig)
+    assert bpy.ops.fabrik.simulation_clear() == {"FINISHED"}
+    path = str(tmp_path / "shot.blend")
+    bpy.ops.wm.save_as_mainfile(filepath=path)
+    root = type(rig.fabrik).__module__.split(".settings.")[0]
+    bake = import_module(f"{root}.features.command.command").run
+    assert bake([path, "--output", str(tmp_path / "baked.blend")]) == 0
+    bpy.ops.wm.open_mainfile(filepath=str(tmp_path / "baked.blend"))
+    rig = bpy.data.objects["Rig"]
+    assert not any(item.enabled for item in rig.fabrik.constraints)
+    for frame, bits in shown.items():
+        rigs.go(frame)
+        assert rigs.pose_bits(rig) == bits
