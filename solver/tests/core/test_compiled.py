@@ -126,7 +126,7 @@ from fabrik_solver.motion.foothold import GroundHit
 from fabrik_solver.motion.footfall import STILL, foot_at
 from fabrik_solver.motion.gait import WalkingLeg, WalkSettings, bob_at, lean_at
 from fabrik_solver.motion.ground import CarriedLeg as Carried, hip_drop, hip_rise
-from fabrik_solver.motion.ground import averaged, hip_lift, peaks
+from fabrik_solver.motion.ground import averaged, hip_lift, lift, pitched
 from fabrik_solver.motion.look import Look, pose_look
 from fabrik_solver.motion.packing import packed, unpacked
 from fabrik_solver.motion.pattern import groups_of
@@ -179,11 +179,12 @@ for i in range(60):
     print(mean([(place(), weight) for _, weight in moments(rng.random())]))
     legs = [Carried(UP, place(), place(), rng.uniform(1.0, 2.0), rng.random()) for _ in range(4)]
     print(hip_rise(legs, 1.0), hip_drop(legs, UP, 0.95, 0.1), hip_lift(legs, UP, 0.95, 1.0))
-    found, highest = {frame: rng.random() for frame in range(10, 30)}, {}
+    found = {frame: rng.random() for frame in range(10, 30)}
     curve = Curve([*found.values()], [rng.random()] * 20, [rng.random()] * 18, 9.0)
     print(smoothest(curve, [0.2] * 20, [0.6] * 20), cubic(curve.targets[:4], rng.random()))
-    peaks(found, highest, range(17, 24, 1), 2)
-    print(averaged(found, 20.3, 3, 1), averaged(highest, 20.3, 3, 1))
+    flat = [frame % 7 < 2 for frame in found]
+    print(lift([*found.values()], flat, flat, 24.0), averaged(found, 20.3, 3, 1))
+    print(pitched((place(), place()), (rng.random(), rng.random()), UP))
 def cast(origin, direction, distance):
     hit = hills(origin, direction, distance)
     return hit and GroundHit(*hit, i % 2 or STILL)
