@@ -17,6 +17,7 @@ import bpy
 from . import dependency_driver
 from .access import pose_bones
 from .listeners import Listeners
+from .offset_layers import edited_layer
 from .rotation import channel_of, mode_of
 
 HAS_LAYERS = hasattr(bpy.types, "ActionLayer")
@@ -78,11 +79,15 @@ def is_animated(ob: bpy.types.Object) -> bool:
 
 
 def holders(ob: Any) -> Iterator[Any]:
-    """Yield the possible holders of an action: the animation data and all its NLA strips."""
+    """Yield the possible holders of an action: the animation data and all its NLA strips.
+
+    In tweak mode the animation data shows the action of a strip, and can't get another one.
+    """
     data = ob.animation_data
     if data is None:
         return
-    yield data
+    if not data.use_tweak_mode:
+        yield data
     yield from strips(data.nla_tracks)
 
 
@@ -211,11 +216,20 @@ def all_active_curves(ob: bpy.types.Object) -> list[Any]:
 
 
 def active_lists(ob: bpy.types.Object) -> list[Any]:
-    """Return the F-curve collections of the object's active action."""
-    data = ob.animation_data
-    if data is None or data.action is None:
+    """Return the F-curve collections of the object's active action, below an offset layer."""
+    holder = active_holder(ob)
+    if holder is None or holder.action is None:
         return []
-    return curve_lists(data.action, getattr(data, "action_slot", None))
+    return curve_lists(holder.action, getattr(holder, "action_slot", None))
+
+
+def active_holder(ob: bpy.types.Object) -> Any:
+    """Return the holder of the action that takes keys of whole values; None without any.
+
+    This is the animation data, or the strip below an offset layer.
+    """
+    layer = edited_layer(ob)
+    return ob.animation_data if layer is None else layer.base
 
 
 def channel_curves(lists: Sequence[Any], path: str, count: int) -> list[Any]:
@@ -229,25 +243,27 @@ def channel_curves(lists: Sequence[Any], path: str, count: int) -> list[Any]:
     return by_component
 
 
-def is_only_user(ob: bpy.types.Object, bones: Iterable[int]) -> bool:
-    """Return whether nothing else uses F-curves of bones in the active action of an object.
+def is_only_user(ob: bpy.types.Object, holder: Any, bones: Iterable[int]) -> bool:
+    """Return whether nothing else uses F-curves of bones in an action of an object.
 
     A slot lists its users as data-blocks, so it doesn't count Action constraints within the object.
     Each of these reads the F-curves of the bone it is on.
 
     Args:
         ob: The object.
+        holder: Its animation data, or the NLA strip that has the action.
         bones: The indices of the bones.
     """
-    data: Any = ob.animation_data
-    action = data.action
-    if action.users - action.use_fake_user == 1:
+    action = holder.action
+    # A strip in tweak mode shares its action with the animation data.
+    is_tweaked = holder != ob.animation_data and ob.animation_data.action == action
+    if action.users - action.use_fake_user == 1 + is_tweaked:
         return True
-    if not HAS_LAYERS or len(data.action_slot.users()) > 1:
+    if not HAS_LAYERS or len(holder.action_slot.users()) > 1:
         return False
     owners = pose_bones(ob)
     constraints = (con for bone in bones for con in owners[bone].constraints)
-    return all(con.type != "ACTION" or _key(con) != _key(data) for con in constraints)
+    return all(con.type != "ACTION" or _key(con) != _key(holder) for con in constraints)
 
 
 def has_nla(ob: bpy.types.Object) -> bool:
@@ -276,16 +292,17 @@ def ensure_channelbag(ob: bpy.types.Object) -> Any:
     before_edit.notify(ob)
     data = ob.animation_data or ob.animation_data_create()
     assert data is not None
-    if data.action is None:
-        data.action = bpy.data.actions.new(f"{ob.name}Action")
-    action: Any = data.action
+    holder = active_holder(ob)
+    if holder.action is None:
+        holder.action = bpy.data.actions.new(f"{ob.name}Action")
+    action: Any = holder.action
     if not HAS_LAYERS:
         return action
-    if data.action_slot is None:
-        data.action_slot = action.slots.new("OBJECT", ob.name)
+    if holder.action_slot is None:
+        holder.action_slot = action.slots.new("OBJECT", ob.name)
     layer = action.layers[0] if action.layers else action.layers.new("Layer")
     strip = layer.strips[0] if layer.strips else layer.strips.new(type="KEYFRAME")
-    return strip.channelbag(data.action_slot, ensure=True)
+    return strip.channelbag(holder.action_slot, ensure=True)
 
 
 def copy_action(ob: bpy.types.Object, name: str) -> None:

@@ -95,8 +95,10 @@ def nla_content(data: Any) -> Iterator[object]:
     yield data.use_nla, data.action_blend_type, data.action_extrapolation, data.action_influence
     yield [(track.mute, track.is_solo) for track in data.nla_tracks]
     for strip in animation.strips(data.nla_tracks):
-        # Blender sets these two during playback.
-        yield [pair for pair in values(strip) if pair[0] not in ("influence", "strip_time")]
+        # Blender sets these during playback, the influence unless it is constant.
+        is_set = strip.use_animated_influence and all(curve.is_empty for curve in strip.fcurves)
+        played = ("strip_time",) if is_set else ("strip_time", "influence")
+        yield [pair for pair in values(strip) if pair[0] not in played]
         yield [curve_digest(curve) for curve in strip.fcurves]
 
 

@@ -10,6 +10,7 @@ import bpy
 
 from ...blender import animation
 from ...blender.access import is_there
+from ...blender.offset_layers import edit_layer, edited_layer
 from ...editing.playing import returning, staged
 
 RECORDED_PROGRESS = 0.5
@@ -123,8 +124,16 @@ class Draft:
     """A copy of an object's action that gets the keys until the bake is verified."""
 
     def __init__(self, armature: bpy.types.Object) -> None:
-        """Assign a copy of the action, or a new action if there isn't any."""
+        """Assign a copy of the action, or a new action if there isn't any.
+
+        An offset layer stays below the new action, which has the keys of whole values.
+        """
         data: Any = armature.animation_data
+        base = animation.active_holder(armature)
+        base_name = base.action.name if base and base.action else armature.name
+        self._was_layered = edited_layer(armature) is not None
+        if self._was_layered:
+            data.use_tweak_mode = False
         self.armature = armature
         self._had_data = data is not None
         self._old = data.action if data else None
@@ -134,8 +143,7 @@ class Draft:
         self._driven = {
             (driver.data_path, driver.array_index) for driver in drivers if not driver.mute
         }
-        name = self._old.name if self._old else armature.name
-        animation.copy_action(armature, f"{name} Baked")
+        animation.copy_action(armature, f"{base_name} Baked")
 
     @property
     def has_old(self) -> bool:
@@ -153,6 +161,8 @@ class Draft:
         draft = data.action
         animation.use_action(self.armature, self._old, self._slot)
         bpy.data.actions.remove(draft)
+        if self._was_layered:
+            edit_layer(self.armature)
         if not self._had_data:
             self.armature.animation_data_clear()
 

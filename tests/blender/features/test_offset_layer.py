@@ -1,0 +1,278 @@
+"""Captured motion is touched up by offsets above it, and nothing else changes."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Any
+
+import bpy
+import pytest
+from humans import make_human
+from kept_files import open_kept
+from mathutils import Quaternion, Vector
+from rigs import activate, evaluated, everything_bits, go, key, update
+
+from addon.blender.offset_layers import edited_layer, layer_of
+
+LAST = 60
+AT, BEFORE, AFTER = 30, 15, 45
+HAND = "hand.L"
+TENTH = 0.1
+
+
+def _walk(controls: str) -> None:
+    rig = make_human(keyed=False)
+    rig.name = "Walker"
+    swinging = {"thigh": 0.4, "shin": 0.3, "foot": 0.1, "upper_arm": 0.4, "forearm": 0.3}
+    for bone in rig.pose.bones:
+        name, _, side = bone.name.partition(".")
+        bone.rotation_mode = "XYZ" if name in ("thigh", "hand") else "QUATERNION"
+        phase, swing = (0.0, math.pi)[side == "R"], swinging.get(name, 0.05)
+        for frame in range(1, LAST + 1):
+            angle = swing * math.sin(2 * math.pi * frame / 30 + phase)
+            if bone.rotation_mode == "XYZ":
+                key(bone, "rotation_euler", {frame: (angle, 0.1 * angle, 0.0)})
+            else:
+                key(bone, "rotation_quaternion", {frame: Quaternion((1, 0.1, 0), angle)})
+    for frame in range(1, LAST + 1):
+        rig.pose.bones["root"].location = (0.0, 0.0, 0.0)
+        key(rig.pose.bones["root"], "location", {frame: (0.0, 0.03 * frame, 0.0)})
+    bpy.context.scene.frame_start, bpy.context.scene.frame_end = 1, LAST
+    activate(rig)
+    assert bpy.ops.fabrik.character_set_up(controls=controls) == {"FINISHED"}
+
+
+def captured(controls: str = "BONE") -> Any:
+    """Return a human whose walk of 60 frames was captured, set up as a character."""
+    open_kept(("captured walk", controls), lambda: _walk(controls))
+    rig: Any = bpy.data.objects["Walker"]
+    activate(rig, "POSE" if controls == "BONE" else "")
+    return rig
+
+
+def hand_control(rig: Any) -> Any:
+    """Return the bone or Empty that the left hand follows."""
+    item = next(item for item in rig.fabrik.constraints if item.bone == HAND)
+    return item.target.pose.bones[item.subtarget] if item.subtarget else item.target
+
+
+def item_of(rig: Any, bone: str = HAND) -> Any:
+    return next(item for item in rig.fabrik.constraints if item.bone == bone)
+
+
+def played(frames: Sequence[float] = range(1, LAST + 1)) -> dict[float, bytes]:
+    bits = {}
+    for frame in frames:
+        go(frame)
+        bits[frame] = everything_bits()
+    return bits
+
+
+def tip(rig: Any, bone: str = HAND) -> Vector:
+    posed = evaluated(rig)
+    return (posed.matrix_world @ posed.pose.bones[bone].matrix).translation
+
+
+def joints(rig: Any) -> dict[str, Vector]:
+    posed = evaluated(rig)
+    bones = [bone for bone in posed.pose.bones if not bone.bone.fabrik_is_control]
+    return {bone.name: posed.matrix_world @ bone.head for bone in bones}
+
+
+def inward(rig: Any, control: Any, by: float = TENTH) -> Vector:
+    """Return a distance towards the shoulder in the space of a control's location."""
+    posed = evaluated(rig)
+    shoulder = posed.matrix_world @ posed.pose.bones["upper_arm.L"].head
+    is_bone = isinstance(control, bpy.types.PoseBone)
+    shown = rig.matrix_world @ control.matrix if is_bone else control.matrix_world
+    space = (shown @ control.matrix_basis.inverted()).to_3x3()
+    return by * (space.inverted() @ (shoulder - tip(rig))).normalized()
+
+
+def offset_hand(rig: Any, control: Any) -> None:
+    """Key zero 15 frames before and after, and an offset in the middle, as an animator does."""
+    for frame in (BEFORE, AFTER):
+        go(frame)
+        control.keyframe_insert("location")
+    go(AT)
+    control.location = control.location + inward(rig, control)
+    control.keyframe_insert("location")
+    go(AT)
+
+
+@pytest.mark.parametrize("controls", ["BONE", "EMPTY"])
+def test_a_key_eases_in_and_out_and_nothing_else_changes(controls: str) -> None:
+    rig = captured(controls)
+    control, frames = hand_control(rig), range(1, LAST + 1)
+    before = played()
+    stand = []
+    for frame in frames:
+        go(frame)
+        stand.append((tip(rig), {**joints(rig)}))
+    assert bpy.ops.fabrik.offset_layer_add() == {"FINISHED"}
+    assert played() == before
+    offset_hand(rig, control)
+    after = played()
+    assert [f for f in frames if after[f] != before[f]] == [*range(BEFORE + 1, AFTER)]
+    lifts = []
+    arm = {"upper_arm.L", "forearm.L", "hand.L"}
+    for frame in frames:
+        go(frame)
+        lifts.append((tip(rig) - stand[frame - 1][0]).length)
+        moved = {name for name, head in joints(rig).items() if head != stand[frame - 1][1][name]}
+        assert moved <= arm
+        assert item_of(rig).state == "REACHED"
+    assert lifts[AT - 1] == pytest.approx(TENTH, rel=1e-3)
+    rising, falling = lifts[BEFORE - 1 : AT], lifts[AT - 1 : AFTER]
+    assert rising == sorted(rising) and falling == sorted(falling, reverse=True)
+    steps = [b - a for a, b in zip(lifts, lifts[1:], strict=False)]
+    assert max(map(abs, steps)) < 2 * TENTH / (AT - BEFORE)
+
+
+def touched_up(controls: str = "BONE") -> tuple[Any, Any]:
+    """Return a captured human with an offset layer that moves a hand, and the hand's control."""
+    rig = captured(controls)
+    assert bpy.ops.fabrik.offset_layer_add() == {"FINISHED"}
+    control = hand_control(rig)
+    offset_hand(rig, control)
+    return rig, control
+
+
+def places(frames: Sequence[float] = range(1, LAST + 1)) -> list[dict[str, Vector]]:
+    rig = bpy.data.objects["Walker"]
+    found = []
+    for frame in frames:
+        go(frame)
+        found.append(joints(rig))
+    return found
+
+
+def apart(a: Sequence[dict[str, Vector]], b: Sequence[dict[str, Vector]]) -> float:
+    return max(
+        (one[name] - two[name]).length for one, two in zip(a, b, strict=True) for name in one
+    )
+
+
+def turned(control: Any) -> None:
+    """Key a turn and a scale of a control as well, between zero offsets."""
+    channel = "rotation_quaternion" if control.rotation_mode == "QUATERNION" else "rotation_euler"
+    for frame in (BEFORE, AFTER):
+        go(frame)
+        control.keyframe_insert(channel)
+        control.keyframe_insert("scale")
+    go(AT)
+    turn = Quaternion((0.3, 0.2, 1.0), 0.7)
+    if channel == "rotation_quaternion":
+        control.rotation_quaternion = control.rotation_quaternion @ turn
+    else:
+        euler = control.rotation_euler
+        control.rotation_euler = (euler.to_quaternion() @ turn).to_euler("XYZ", euler)
+    control.scale = (1.2, 0.9, 1.1)
+    control.keyframe_insert(channel)
+    control.keyframe_insert("scale")
+
+
+@pytest.mark.parametrize("controls", ["BONE", "EMPTY"])
+def test_off_and_removed_are_as_before_and_merged_is_as_shown(controls: str) -> None:
+    rig = captured(controls)
+    before = played()
+    assert bpy.ops.fabrik.offset_layer_add() == {"FINISHED"}
+    control = hand_control(rig)
+    offset_hand(rig, control)
+    turned(control)
+    shown, above = played(), places()
+    assert bpy.ops.fabrik.offset_layer_toggle() == {"FINISHED"}
+    assert played() == before
+    assert bpy.ops.fabrik.offset_layer_toggle() == {"FINISHED"}
+    assert played() == shown
+    bpy.ops.ed.undo_push(message="layered")
+    assert bpy.ops.fabrik.offset_layer_merge() == {"FINISHED"}
+    rig = bpy.data.objects["Walker"]
+    assert all(layer_of(ob) is None for ob in bpy.data.objects)
+    assert apart(places(), above) < 1e-5 * rig.dimensions.length
+    merged = played()
+    outside = [*range(1, BEFORE + 1), *range(AFTER, LAST + 1)]
+    assert [frame for frame in outside if merged[frame] != before[frame]] == []
+
+
+@pytest.mark.parametrize("mode", ["QUATERNION", "XYZ", "AXIS_ANGLE"])
+@pytest.mark.parametrize("influence", [1.0, 0.4])
+def test_what_is_merged_is_what_blender_evaluates(mode: str, influence: float) -> None:
+    rig = captured()
+    control = hand_control(rig)
+    go(1)
+    control.rotation_mode = mode
+    channel = {"XYZ": "rotation_euler"}.get(mode, f"rotation_{mode.lower()}")
+    for frame in range(1, LAST + 1, 3):
+        values = [0.3 * math.sin(frame + k) for k in range(4 if mode != "XYZ" else 3)]
+        key(control, channel, {frame: values})
+    rig["dial"] = 0.5
+    rig.id_properties_ui("dial").update(default=0.25)
+    rig.keyframe_insert('["dial"]', frame=10)
+    assert bpy.ops.fabrik.offset_layer_add() == {"FINISHED"}
+    for frame, size in ((10, 0.0), (30, 0.5), (40, 0.2)):
+        go(frame)
+        for i in range(3):
+            control.location[i] += size * 0.1
+            getattr(control, channel)[i] += size
+        control.scale = (1 + size, 1 - size, 1)
+        rig["dial"] = 0.5 + size
+        for name in ("location", channel, "scale"):
+            control.keyframe_insert(name)
+        rig.keyframe_insert('["dial"]')
+    layer_of(rig).strip.influence = influence
+    update(rig)
+
+    def values() -> list[list[float]]:
+        found = []
+        for frame in range(1, LAST + 1):
+            go(frame)
+            posed = evaluated(rig)
+            bone = posed.pose.bones[control.name]
+            turn = getattr(bone, channel)
+            # Blender normalizes quaternions above a layer, which turns nothing.
+            turn = turn.normalized() if mode == "QUATERNION" else turn
+            row = [*bone.location, *turn, *bone.scale, posed["dial"]]
+            found.append(row + [x for row in bone.matrix for x in row])
+        return found
+
+    shown = values()
+    assert bpy.ops.fabrik.offset_layer_merge() == {"FINISHED"}
+    rows = zip(shown, values(), strict=True)
+    off = [[round(abs(a - b), 5) for a, b in zip(one, two, strict=True)] for one, two in rows]
+    assert off == [[0.0] * len(row) for row in off]
+
+
+def test_influence_is_keyed_and_at_zero_shows_what_is_below() -> None:
+    rig = captured()
+    before = played()
+    assert bpy.ops.fabrik.offset_layer_add() == {"FINISHED"}
+    offset_hand(rig, hand_control(rig))
+    full = played()
+    strip = layer_of(rig).strip
+    for value in (0.0, 0.5):
+        strip.influence = value
+        update(rig)
+        go(AT)
+        assert (everything_bits() == before[AT]) == (value == 0.0)
+    strip.influence = 1.0
+    strip.keyframe_insert("influence", frame=AT)
+    strip.influence = 0.0
+    strip.keyframe_insert("influence", frame=AT + 5)
+    faded = played()
+    assert faded[AT] == full[AT] and faded[AT + 2] not in (full[AT + 2], before[AT + 2])
+    assert all(faded[frame] == before[frame] for frame in range(AT + 5, LAST + 1))
+
+
+@pytest.mark.parametrize("frames", [range(LAST, 0, -1), range(1, LAST + 1, 7)])
+def test_frames_are_the_same_in_any_order(frames: Sequence[int]) -> None:
+    rig, _ = touched_up()
+    forwards = played()
+    assert played(frames) == {frame: forwards[frame] for frame in frames}
+    for frame in (AT + 0.5, AT + 1 / 3):
+        go(frame)
+        bits = everything_bits()
+        go(1, frame)
+        assert everything_bits() == bits
+    assert edited_layer(rig) is not None
