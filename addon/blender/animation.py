@@ -256,7 +256,8 @@ def is_only_user(ob: bpy.types.Object, holder: Any, bones: Iterable[int]) -> boo
     """
     action = holder.action
     # A strip in tweak mode shares its action with the animation data.
-    is_tweaked = holder != ob.animation_data and ob.animation_data.action == action
+    data: Any = ob.animation_data
+    is_tweaked = holder != data and data.action == action
     if action.users - action.use_fake_user == 1 + is_tweaked:
         return True
     if not HAS_LAYERS or len(holder.action_slot.users()) > 1:

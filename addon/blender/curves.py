@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 import bpy
 
 from . import animation
+from .access import pose_bones
 from .offset_layers import OffsetLayer, combined, edited_layer, influence_at
 from .offset_values import neutral_of
 
@@ -218,7 +219,7 @@ class Sampler:
 
     def _bone_values_above(self, channel: str, size: int) -> Iterator[tuple[int, float]]:
         """Yield the same above an offset layer, which isn't cached, as its influence may change."""
-        names = self._curves.object.pose.bones.keys()
+        names = pose_bones(self._curves.object).keys()
         for bone in dict.fromkeys(bone for bone, *_ in self._curves.bone_places[channel]):
             path = f'pose.bones["{bpy.utils.escape_identifier(names[bone])}"].{channel}'
             for index, value in self.at(path):

@@ -137,10 +137,11 @@ def separated(
 
 
 def _power(values: list[float], influence: float) -> Quaternion:
-    """Return a power of a rotation, as Blender computes it (`pow_qt_fl_normalized`)."""
+    """Return a power of a rotation, as Blender computes it (`pow_qt_fl_normalized`).
+
+    Small angles lose digits in the cosine, also where the influence is 1.
+    """
     turn = Quaternion(values).normalized()
-    if influence == 1.0:
-        return turn
     angle = influence * acos(min(max(turn.w, -1.0), 1.0))
     axis = Vector(turn[1:]).normalized() * sin(angle)
     return Quaternion((cos(angle), *axis))

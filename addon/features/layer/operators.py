@@ -36,6 +36,12 @@ def _character(armature: bpy.types.Object) -> list[bpy.types.Object]:
     return list(dict.fromkeys([armature, *controls]))
 
 
+def _is_animated(ob: bpy.types.Object) -> bool:
+    """Return whether an object has an action, or an offset layer above one."""
+    data = ob.animation_data
+    return data is not None and (data.action is not None or layer_of(ob) is not None)
+
+
 def _layered(armature: bpy.types.Object) -> list[tuple[bpy.types.Object, OffsetLayer]]:
     """Return the objects of a character that have an offset layer."""
     pairs = [(ob, layer_of(ob)) for ob in _character(armature)]
@@ -98,8 +104,7 @@ class FABRIK_OT_offset_layer_add(LayerOperator, bpy.types.Operator):
     def work(self, context: bpy.types.Context) -> str:
         """Add the layers."""
         armature = active_armature(context)
-        animated = [ob for ob in _character(armature) if ob.animation_data]
-        objects = [ob for ob in animated if ob.animation_data.action or layer_of(ob) is not None]
+        objects = [ob for ob in _character(armature) if _is_animated(ob)]
         if not objects:
             raise ProblemError(
                 "“{armature}” and its controls have no action: key them first",

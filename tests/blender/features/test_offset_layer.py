@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from itertools import pairwise
 from typing import Any
 
 import bpy
@@ -126,7 +127,7 @@ def test_a_key_eases_in_and_out_and_nothing_else_changes(controls: str) -> None:
     assert lifts[AT - 1] == pytest.approx(TENTH, rel=1e-3)
     rising, falling = lifts[BEFORE - 1 : AT], lifts[AT - 1 : AFTER]
     assert rising == sorted(rising) and falling == sorted(falling, reverse=True)
-    steps = [b - a for a, b in zip(lifts, lifts[1:], strict=False)]
+    steps = [b - a for a, b in pairwise(lifts)]
     assert max(map(abs, steps)) < 2 * TENTH / (AT - BEFORE)
 
 
