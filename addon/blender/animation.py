@@ -17,7 +17,7 @@ import bpy
 from . import dependency_driver
 from .access import pose_bones
 from .listeners import Listeners
-from .offset_layers import edited_layer
+from .offset_layers import edited_layer, unedited
 from .rotation import channel_of, mode_of
 
 HAS_LAYERS = hasattr(bpy.types, "ActionLayer")
@@ -100,14 +100,14 @@ def strips(tracks: Iterable[Any]) -> Iterator[Any]:
         pending += strip.strips
 
 
-def _acting(ob: Any) -> Iterator[Any]:
+def acting_holders(ob: Any) -> Iterator[Any]:
     """Yield the holders that are evaluated, considering muted and solo tracks."""
     data = ob.animation_data
     if data is None:
         return
     tracks = [track for track in data.nla_tracks if not track.mute] if data.use_nla else []
     soloed = [track for track in tracks if track.is_solo]
-    if not soloed:
+    if not soloed and not data.use_tweak_mode:  # It shows the action of a strip then.
         yield data
     # Muted and inactive strips are included: they set their channels to the defaults.
     yield from strips(soloed or tracks)
@@ -117,7 +117,7 @@ def _acting_lists(ob: Any) -> list[Any]:
     """Return the F-curve collections that are evaluated."""
     return [
         curves
-        for holder in _acting(ob)
+        for holder in acting_holders(ob)
         for curves in curve_lists(holder.action, getattr(holder, "action_slot", None))
     ]
 
@@ -272,7 +272,7 @@ def has_nla(ob: bpy.types.Object) -> bool:
     data = ob.animation_data
     if data is None or not data.nla_tracks:
         return False
-    return any(holder != data for holder in _acting(ob))
+    return any(holder != data for holder in acting_holders(ob))
 
 
 def mute(ob: bpy.types.Object, path: str) -> None:
@@ -388,7 +388,7 @@ def signature(ob: bpy.types.Object) -> tuple[object, ...]:
     if data is None:
         return ()
     parts: list[object] = [mute_flags(data.drivers)]
-    for holder in _acting(ob):
+    for holder in acting_holders(ob):
         parts += _key(holder)
         for bag in _bags(holder.action, getattr(holder, "action_slot", None)):
             parts += [mute_flags(bag.fcurves), () if HAS_LAYERS else mute_flags(bag.groups)]
@@ -410,7 +410,7 @@ def rewrite(
     """Edit the drivers of an object, and its F-curves in all its actions.
 
     Args:
-        ob: The object, not in the NLA's tweak mode.
+        ob: The object, not in the NLA's tweak mode except for an offset layer.
         other_objects: Objects whose F-curves must not change. If they use an action with the same
             slot, or if it is linked, it is copied first.
         change: Edits a collection of F-curves in place.
@@ -420,7 +420,8 @@ def rewrite(
         return
     before_edit.notify(ob)
     change(data.drivers)
-    rewrite_in(holders(ob), other_objects, change)
+    with unedited(ob):
+        rewrite_in(holders(ob), other_objects, change)
 
 
 def rewrite_in(

@@ -7,8 +7,10 @@ Blender then converts what is keyed by hand, so that the keyed pose is the one o
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from math import acos, cos, sin
-from typing import Any, Final, NamedTuple
+from typing import Any, Final, NamedTuple, cast
 
 import bpy
 from mathutils import Quaternion, Vector
@@ -72,6 +74,47 @@ def edit_layer(ob: bpy.types.Object) -> None:
     data.nla_tracks.active = data.nla_tracks[-1]
     data.use_tweak_mode = True
     ob.update_tag()
+
+
+@contextmanager
+def unedited(ob: bpy.types.Object) -> Iterator[None]:
+    """Leave the offset layer of an object while in the block, as strips can't get actions in it."""
+    is_edited = edited_layer(ob) is not None
+    if is_edited:
+        cast(Any, ob.animation_data).use_tweak_mode = False
+    try:
+        yield
+    finally:
+        if is_edited:
+            edit_layer(ob)
+
+
+class NlaState(NamedTuple):
+    """What changes of an object's NLA when offset layers are added and switched.
+
+    Attributes:
+        is_edited: Whether it has an offset layer that takes its keys.
+        mutes: Whether each track is muted.
+    """
+
+    is_edited: bool
+    mutes: list[bool]
+
+
+def nla_state(ob: bpy.types.Object) -> NlaState:
+    """Return the state of an object's NLA."""
+    tracks = ob.animation_data.nla_tracks if ob.animation_data else ()
+    return NlaState(edited_layer(ob) is not None, [track.mute for track in tracks])
+
+
+def restore_tracks(ob: bpy.types.Object, state: NlaState) -> None:
+    """Remove later tracks of an object, and mute the others as before; its layer isn't edited."""
+    data: Any = ob.animation_data
+    data.use_tweak_mode = False
+    for track in [*data.nla_tracks][len(state.mutes) :]:
+        data.nla_tracks.remove(track)
+    for track, is_muted in zip(data.nla_tracks, state.mutes, strict=True):
+        track.mute = is_muted
 
 
 def _is_whole(track: Any, blending: str) -> bool:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from math import ceil, floor
-from typing import Any, Final, cast
+from typing import Any, Final, NamedTuple, cast
 
 import bpy
 
@@ -144,19 +144,23 @@ def _mute(layer: OffsetLayer, is_muted: bool) -> None:
     layer.base.mute = layer.strip.mute = False
 
 
-def remove_layer(ob: bpy.types.Object, layer: OffsetLayer) -> None:
+def remove_layer(ob: bpy.types.Object) -> None:
     """Remove an offset layer, and its action unless something else uses it."""
+    turn_off(ob, cast(OffsetLayer, layer_of(ob)))
+    at_the_end(lambda: _remove_tracks(ob))
+
+
+def _remove_tracks(ob: bpy.types.Object) -> None:
+    layer, data = cast(OffsetLayer, layer_of(ob)), cast(Any, ob.animation_data)
     action = layer.strip.action
-    turn_off(ob, layer)
-    data: Any = ob.animation_data
-    layer = cast(OffsetLayer, layer_of(ob))
     data.nla_tracks.remove(layer.track)
     data.nla_tracks.remove(layer.base_track)
-    at_the_end(lambda: action.users or bpy.data.actions.remove(action))
+    if not action.users:
+        bpy.data.actions.remove(action)
 
 
 def merge_layer(ob: bpy.types.Object, layer: OffsetLayer) -> int:
-    """Key what an offset layer shows into the action below; the layer is to be removed then.
+    """Key what an offset layer shows into the action below, and remove the layer.
 
     Keys outside of the frames that the layer changes stay as they are. An action that is linked or
     used by other objects is copied first.
@@ -168,21 +172,49 @@ def merge_layer(ob: bpy.types.Object, layer: OffsetLayer) -> int:
     lists = animation.curve_lists(layer.strip.action, getattr(layer.strip, "action_slot", None))
     curves = [curve for curves in lists for curve in curves if animation.has_effect(curve)]
     influence = [curve for curve in layer.strip.fcurves if not curve.is_empty]
-    _own_base(ob, layer)
-    merged = 0
+    merges: list[_Merge] = []
     for path in dict.fromkeys(curve.data_path for curve in curves):
-        own = [curve for curve in curves if curve.data_path == path]
+        offsets = [curve for curve in curves if curve.data_path == path]
         base = [*animation.active_curves(ob, path).values()]
-        frames = _frames([*own, *base, *influence], scene)
-        merged += _merge_channel(ob, layer, path, frames)
-    return merged
-
-
-def _own_base(ob: bpy.types.Object, layer: OffsetLayer) -> None:
-    """Copy the action below a layer if its keys aren't the object's alone."""
+        frames = _frames([*offsets, *base, *influence], scene)
+        merges.append(_Merge(path, frames, *above_layer(ob, layer, path, frames)))
+    remove_layer(ob)
     animation.before_edit.notify(ob)
     other_objects = [other for other in bpy.data.objects if other != ob]
-    animation.rewrite_in([layer.base], other_objects, lambda _curves: None)
+    animation.rewrite_in([ob.animation_data], other_objects, lambda _curves: None)
+    return sum([merge.write(ob) for merge in merges])
+
+
+class _Merge(NamedTuple):
+    """A channel to merge.
+
+    Attributes:
+        path: Its data path.
+        frames: The frames of its keys.
+        lower: Its values below the layer, frames × components.
+        upper: Its values above it.
+    """
+
+    path: str
+    frames: list[float]
+    lower: list[list[float]]
+    upper: list[list[float]]
+
+    def write(self, ob: bpy.types.Object) -> int:
+        """Key the components where the layer changes them, and return their number."""
+        pairs = zip(self.lower, self.upper, strict=True)
+        changed = [i for i, (lower, upper) in enumerate(pairs) if lower != upper]
+        if not changed:
+            return 0
+        start, end = max(changed[0] - 1, 0), min(changed[-1] + 2, len(self.frames))
+        curves, merged = ActiveCurves(ob), 0
+        columns = zip(zip(*self.lower, strict=True), zip(*self.upper, strict=True), strict=True)
+        for index, (lower, upper) in enumerate(columns):
+            if lower != upper:
+                curve = curves.at(self.path, index, _group(ob, self.path))
+                _replace(curve, self.frames, upper, start, end)
+                merged += 1
+        return merged
 
 
 def _frames(curves: Sequence[Any], scene: bpy.types.Scene) -> list[float]:
@@ -191,25 +223,6 @@ def _frames(curves: Sequence[Any], scene: bpy.types.Scene) -> list[float]:
     if any(len(curve.modifiers) or curve.extrapolation != "CONSTANT" for curve in curves):
         keys |= {float(scene.frame_start), float(scene.frame_end)}
     return sorted(keys | {float(frame) for frame in range(ceil(min(keys)), floor(max(keys)) + 1)})
-
-
-def _merge_channel(
-    ob: bpy.types.Object, layer: OffsetLayer, path: str, frames: Sequence[float]
-) -> int:
-    """Key a channel where a layer changes it, and return the number of changed components."""
-    lower, upper = above_layer(ob, layer, path, frames)
-    changed = [i for i, pair in enumerate(zip(lower, upper, strict=True)) if pair[0] != pair[1]]
-    if not changed:
-        return 0
-    start, end = max(changed[0] - 1, 0), min(changed[-1] + 2, len(frames))
-    curves, merged = ActiveCurves(ob), 0
-    for index in range(len(upper[0])):
-        column = [row[index] for row in upper]
-        if column == [row[index] for row in lower]:
-            continue
-        _replace(curves.at(path, index, _group(ob, path)), frames, column, start, end)
-        merged += 1
-    return merged
 
 
 def _replace(

@@ -152,11 +152,8 @@ class FABRIK_OT_offset_layer_merge(LayerOperator, bpy.types.Operator):
     )
 
     def work(self, context: bpy.types.Context) -> str:
-        """Merge them, then remove them."""
-        layers = [*self.layers(context)]
-        count = sum([merge_layer(ob, layer) for ob, layer in layers])
-        for ob, layer in layers:
-            remove_layer(ob, layer)
+        """Merge them."""
+        count = sum([merge_layer(ob, layer) for ob, layer in [*self.layers(context)]])
         return counted(
             count, "Merged the offsets of {count} channel", "Merged the offsets of {count} channels"
         )
@@ -172,8 +169,8 @@ class FABRIK_OT_offset_layer_remove(LayerOperator, bpy.types.Operator):
     def work(self, context: bpy.types.Context) -> str:
         """Remove them."""
         layers = [*self.layers(context)]
-        for ob, layer in layers:
-            remove_layer(ob, layer)
+        for ob, _ in layers:
+            remove_layer(ob)
         return counted(len(layers), "Removed {count} offset layer", "Removed {count} offset layers")
 
 

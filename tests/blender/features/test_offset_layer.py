@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from itertools import pairwise
+from pathlib import Path
 from typing import Any
 
 import bpy
@@ -12,8 +13,25 @@ import pytest
 from humans import make_human
 from kept_files import open_kept
 from mathutils import Quaternion, Vector
-from rigs import activate, evaluated, everything_bits, go, key, update
+from operating import refuses
+from rendering import rendered
+from rigs import (
+    activate,
+    add_constraint,
+    channels_bits,
+    enable,
+    evaluated,
+    everything_bits,
+    go,
+    key,
+    make_empty,
+    pose_bits,
+    shown_bits,
+    update,
+    world_location,
+)
 
+from addon.blender import animation
 from addon.blender.offset_layers import edited_layer, layer_of
 
 LAST = 60
@@ -96,9 +114,11 @@ def offset_hand(rig: Any, control: Any) -> None:
     for frame in (BEFORE, AFTER):
         go(frame)
         control.keyframe_insert("location")
+        update()
     go(AT)
     control.location = control.location + inward(rig, control)
     control.keyframe_insert("location")
+    update()
     go(AT)
 
 
@@ -277,3 +297,256 @@ def test_frames_are_the_same_in_any_order(frames: Sequence[int]) -> None:
         go(1, frame)
         assert everything_bits() == bits
     assert edited_layer(rig) is not None
+
+
+def test_frames_outside_of_the_clip_and_between_frames_stay() -> None:
+    rig = captured()
+    frames = (-20, -0.5, 0, 0.25, 30.125, 59.75, 60.5, 200)
+    for path in ("location", "rotation_quaternion"):
+        for curve in animation.active_curves(rig, f'pose.bones["root"].{path}').values():
+            curve.modifiers.new("CYCLES")
+    update(rig)
+    before = played(frames)
+    assert bpy.ops.fabrik.offset_layer_add() == {"FINISHED"}
+    after = played(frames)
+    assert [frame for frame in frames if after[frame] != before[frame]] == []
+
+
+def test_solved_bones_keep_their_fk_pose_in_the_channels() -> None:
+    rig, _ = touched_up()
+    enable(rig, False)
+    fk = []
+    for frame in (20, AT, 50):
+        go(frame)
+        fk.append(channels_bits(rig))
+    enable(rig)
+    for frame, channels in zip((20, AT, 50), fk, strict=True):
+        go(frame)
+        assert channels_bits(rig) == channels != shown_bits(rig)
+
+
+def test_renders_show_it_as_the_viewport_does() -> None:
+    rig, _ = touched_up()
+    frames = (20, AT, 50)
+    shown = {}
+    for frame in frames:
+        go(frame)
+        shown[frame] = pose_bits(rig)
+    images = rendered(20, 50, 10)
+    assert {frame: images[frame] for frame in frames} == shown
+
+
+def test_undo_and_redo_are_one_step_each() -> None:
+    captured()
+    before = played(range(1, LAST + 1, 5))
+    bpy.ops.ed.undo_push(message="captured")
+    assert bpy.ops.fabrik.offset_layer_add() == {"FINISHED"}
+    offset_hand(bpy.data.objects["Walker"], hand_control(bpy.data.objects["Walker"]))
+    bpy.ops.ed.undo_push(message="layered")
+    shown = played(range(1, LAST + 1, 5))
+    assert bpy.ops.fabrik.offset_layer_merge() == {"FINISHED"}
+    bpy.ops.ed.undo_push(message="merged")
+    bpy.ops.ed.undo()
+    assert edited_layer(bpy.data.objects["Walker"]) is not None
+    assert played(range(1, LAST + 1, 5)) == shown
+    bpy.ops.ed.undo()
+    assert layer_of(bpy.data.objects["Walker"]) is None
+    assert played(range(1, LAST + 1, 5)) == before
+
+
+def test_the_layer_is_saved_with_the_file(tmp_path: Path) -> None:
+    touched_up()
+    shown = played(range(1, LAST + 1, 5))
+    bpy.ops.wm.save_as_mainfile(filepath=str(tmp_path / "layered.blend"))
+    bpy.ops.wm.open_mainfile(filepath=str(tmp_path / "layered.blend"))
+    assert edited_layer(bpy.data.objects["Walker"]) is not None
+    assert played(range(1, LAST + 1, 5)) == shown
+
+
+@pytest.mark.parametrize("into", ["NEW", "CURRENT"])
+def test_bake_keys_what_is_shown_and_cancelling_it_leaves_the_layer(into: str) -> None:
+    rig, _ = touched_up()
+    above = places()
+    options = {"frame_start": 1, "frame_end": LAST, "into": into}
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("addon.features.bake.bake._PoseBake._compare", None)
+        with pytest.raises(Exception, match="callable"):
+            bpy.ops.fabrik.bake(**options)
+    assert edited_layer(rig) is not None and apart(places(), above) == 0.0
+    assert bpy.ops.fabrik.bake(**options) == {"FINISHED"}
+    assert not [item for item in rig.fabrik.constraints if item.state == "REACHED"]
+    assert apart(places(), above) < 1e-5 * rig.dimensions.length
+
+
+def test_snapping_a_range_of_controls_keys_below_the_layer() -> None:
+    rig, _ = touched_up()
+    index = next(i for i, item in enumerate(rig.fabrik.constraints) if item.bone == HAND)
+    rig.fabrik.active_index = index
+    enable(rig, False)
+    fk = places()
+    enable(rig)
+    go(1)
+    options = {"which": "ALL", "use_range": True, "frame_start": 1, "frame_end": LAST}
+    assert bpy.ops.fabrik.snap_to_fk(**options) == {"FINISHED"}
+    assert apart(places(), fk) < 1e-4
+    assert edited_layer(rig) is not None
+    bpy.ops.fabrik.offset_layer_toggle()
+    assert apart(places(), fk) > 0.1 * TENTH
+
+
+def test_holds_and_their_keys_go_on() -> None:
+    rig = captured()
+    cup = make_empty("Cup", location=(0.3, -0.3, 1.2))
+    bpy.context.view_layer.objects.active = rig
+    hold = {"object": "Cup", "holder": "Walker", "bone": HAND}
+    go(10)
+    assert bpy.ops.fabrik.hold(**hold) == {"FINISHED"}
+    before = played()
+    assert bpy.ops.fabrik.offset_layer_add() == {"FINISHED"}
+    assert played() == before
+    offset_hand(rig, hand_control(rig))
+    go(AT)
+    grip = tip(rig).lerp(world_location(cup), 1.0) - tip(rig)
+    assert grip.length == pytest.approx(_grip(rig, cup, 12), abs=1e-5)
+    go(50)
+    assert bpy.ops.fabrik.release(object="Cup") == {"FINISHED"}
+    go(55)
+    released = world_location(cup)
+    go(59)
+    assert (world_location(cup) - released).length < 1e-6
+
+
+def _grip(rig: Any, cup: Any, frame: float) -> float:
+    current = bpy.context.scene.frame_current
+    go(frame)
+    length = (tip(rig) - world_location(cup)).length
+    go(current)
+    return length
+
+
+def test_pins_stay_where_they_are_put() -> None:
+    rig, _ = touched_up()
+    go(10)
+    assert bpy.ops.fabrik.pin(bone="foot.R", kind="LOCATION", frames="PLACE") == {"FINISHED"}
+    update()
+    stand = tip(rig, "foot.R")
+    for frame in (11, 12, AT):
+        go(frame)
+        if frame < 13:
+            assert (tip(rig, "foot.R") - stand).length < 1e-4
+
+
+def test_a_simulation_is_outdated_by_keys_in_the_layer_and_fresh_without() -> None:
+    rig = captured("EMPTY")
+    control = hand_control(rig)
+    add_constraint(rig, "toe.L", control, solver="FOLLOW", chain_count=1)
+    update(rig)
+    assert bpy.ops.fabrik.simulate() == {"FINISHED"}
+
+    def state() -> str:
+        update(rig, control)
+        go(AT)
+        return rig.fabrik.simulation.state
+
+    assert state() == "FRESH"
+    assert bpy.ops.fabrik.offset_layer_add() == {"FINISHED"}
+    assert state() == "FRESH"
+    offset_hand(rig, control)
+    assert state() == "STALE"
+    assert bpy.ops.fabrik.simulate() == {"FINISHED"}
+    assert state() == "FRESH"
+    layer_of(control).strip.influence = 0.5
+    assert state() == "STALE"
+    assert bpy.ops.fabrik.offset_layer_remove() == {"FINISHED"}
+    assert bpy.ops.fabrik.simulate() == {"FINISHED"}
+    assert state() == "FRESH"
+
+
+@pytest.mark.parametrize("operator", ["add", "merge", "remove", "toggle"])
+def test_nothing_is_lost_if_it_fails(operator: str) -> None:
+    rig = captured()
+    if operator != "add":
+        assert bpy.ops.fabrik.offset_layer_add() == {"FINISHED"}
+        offset_hand(rig, hand_control(rig))
+    shown, edited = played(range(1, LAST + 1, 5)), edited_layer(rig) is not None
+
+    def fail(*_arguments: object, **_names: object) -> None:
+        raise RuntimeError("The test does not want this")
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("addon.features.layer.operators.counted", fail)
+        patch.setattr("addon.features.layer.operators.msg", fail)
+        with pytest.raises(RuntimeError, match="does not want"):
+            getattr(bpy.ops.fabrik, f"offset_layer_{operator}")()
+    rig = bpy.data.objects["Walker"]
+    assert (edited_layer(rig) is not None) == edited
+    assert played(range(1, LAST + 1, 5)) == shown
+
+
+@pytest.mark.parametrize(
+    ("case", "message"),
+    [
+        ("still", "no action"),
+        ("twice", "already has an offset layer"),
+        ("solo", "solo"),
+        ("blending", "blends with the NLA"),
+        ("tweaked", "tweak mode"),
+    ],
+)
+def test_refused_with_the_reason_and_nothing_changes(case: str, message: str) -> None:
+    rig = captured()
+    data = rig.animation_data
+    if case == "still":
+        data.action = None
+    elif case == "twice":
+        bpy.ops.fabrik.offset_layer_add()
+    elif case == "blending":
+        data.action_blend_type = "ADD"
+    else:
+        other = data.nla_tracks.new()
+        strip = other.strips.new("Other", 1, bpy.data.actions.new("Other"))
+        if hasattr(strip, "action_slot"):
+            strip.action_slot = strip.action.slots.new("OBJECT", "Walker")
+        other.is_solo = case == "solo"
+        if case == "tweaked":
+            data.nla_tracks.active, strip.select = other, True
+            data.use_tweak_mode = True
+    tracks = len(data.nla_tracks)
+    state = data.action, data.use_tweak_mode, len(bpy.data.actions)
+    refuses(bpy.ops.fabrik.offset_layer_add, message)
+    assert (data.action, data.use_tweak_mode, len(bpy.data.actions)) == state
+    assert len(data.nla_tracks) == tracks
+
+
+def test_an_action_that_others_use_is_copied_before_it_is_merged() -> None:
+    rig = captured()
+    action, slot = rig.animation_data.action, getattr(rig.animation_data, "action_slot_handle", 0)
+    other = bpy.data.objects.new("Twin", rig.data)
+    bpy.context.scene.collection.objects.link(other)
+    other.animation_data_create()
+    animation.use_action(other, action, slot)
+    keys = [len(curve.keyframe_points) for curve in animation.all_active_curves(other)]
+    values = [curve.evaluate(AT) for curve in animation.all_active_curves(other)]
+    assert bpy.ops.fabrik.offset_layer_add() == {"FINISHED"}
+    offset_hand(rig, hand_control(rig))
+    assert bpy.ops.fabrik.offset_layer_merge() == {"FINISHED"}
+    assert rig.animation_data.action != other.animation_data.action == action
+    assert [len(c.keyframe_points) for c in animation.all_active_curves(other)] == keys
+    assert [c.evaluate(AT) for c in animation.all_active_curves(other)] == values
+
+
+def test_strips_that_exist_stay_below() -> None:
+    rig = captured()
+    data = rig.animation_data
+    other = bpy.data.actions.new("Below")
+    strip = data.nla_tracks.new().strips.new("Below", 1, other)
+    if hasattr(strip, "action_slot"):
+        strip.action_slot = other.slots.new("OBJECT", "Walker")
+    update(rig)
+    before = places()
+    assert bpy.ops.fabrik.offset_layer_add() == {"FINISHED"}
+    assert apart(places(), before) < 1e-5
+    offset_hand(rig, hand_control(rig))
+    assert bpy.ops.fabrik.offset_layer_remove() == {"FINISHED"}
+    assert len(data.nla_tracks) == 1 and data.action is not None
+    assert apart(places(), before) < 1e-5
