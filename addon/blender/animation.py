@@ -228,8 +228,9 @@ def active_holder(ob: bpy.types.Object) -> Any:
 
     This is the animation data, or the strip below an offset layer.
     """
-    layer = edited_layer(ob)
-    return ob.animation_data if layer is None else layer.base
+    data = ob.animation_data
+    layer = edited_layer(ob) if data is not None and data.use_tweak_mode else None
+    return data if layer is None else layer.base
 
 
 def channel_curves(lists: Sequence[Any], path: str, count: int) -> list[Any]:

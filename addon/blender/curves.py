@@ -84,17 +84,21 @@ class Curves:
 
     def refresh(self) -> list[Any]:
         """Return the F-curve collections, indexed again if they have changed."""
-        self.layer = None if self._strip else edited_layer(self.object)
+        data = self._strip or self.object.animation_data
+        is_tweaked = data is not None and self._strip is None and data.use_tweak_mode
+        self.layer = layer = edited_layer(self.object) if is_tweaked else None
         lists: list[Any] = []
         key: list[object] = []
         self.is_plain, base = True, 0
-        for holder in [self._strip] if self._strip else _holders(self.object, self.layer):
+        for holder in (data,) if layer is None else (layer.base, layer.strip):
+            if holder is None or holder.action is None:
+                continue
             part = animation.curve_lists(holder.action, getattr(holder, "action_slot", None))
-            self.is_plain &= len(part) <= 1
+            self.is_plain = self.is_plain and len(part) <= 1
             base = len(lists)
             lists += part
             handle = getattr(holder, "action_slot_handle", 0)
-            key += [holder.action.session_uid, handle, *map(len, part)]
+            key += (holder.action.session_uid, handle, *map(len, part))
         if key != self._key:
             self._key = key
             self.base = base if self.layer else len(lists)

@@ -26,7 +26,7 @@ from .layering import (
 )
 
 HOW_TO = msg("Change captured motion without touching its keys: what you key is added to them")
-EXITED = msg("The layer isn't being edited: turn it on to key into it")
+EXITED = msg("New keys would hide the layer: press Edit Layer first")
 
 
 def _character(armature: bpy.types.Object) -> list[bpy.types.Object]:
@@ -189,14 +189,14 @@ class FABRIK_PT_offset_layer(SidebarPanel, bpy.types.Panel):
             layout.operator("fabrik.offset_layer_add")
             return
         is_on = any(edited_layer(ob) is not None for ob, _ in layers)
-        layout.operator(
-            "fabrik.offset_layer_toggle",
-            text="Layer On" if is_on else "Layer Off",
-            icon="HIDE_OFF" if is_on else "HIDE_ON",
-            depress=is_on,
-        )
-        if not is_on and any(layer.is_on for _, layer in layers):
+        toggle = "fabrik.offset_layer_toggle"
+        if is_on:
+            layout.operator(toggle, text="Layer On", icon="HIDE_OFF", depress=True)
+        elif any(layer.is_on for _, layer in layers):
             draw_sentence(layout, context, EXITED)
+            layout.operator(toggle, text="Edit Layer", icon="GREASEPENCIL")
+        else:
+            layout.operator(toggle, text="Layer Off", icon="HIDE_ON")
         column = layout.column()
         column.use_property_split, column.active = True, is_on
         for ob, layer in layers:
