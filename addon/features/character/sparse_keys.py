@@ -14,7 +14,7 @@ from ...blender import animation
 from ...blender.access import pose_bones
 from ...blender.keying import ActiveCurves, put_keys
 from ...blender.rotation import LOCATION, channel_of, floats, mode_of
-from ...blender.simplifying import ROUNDING, errors, slopes
+from ...blender.simplifying import between, errors, slopes
 from ...blender.skeleton import skeleton_of
 from ...blender.turns import Numbers
 from ...editing.playing import play
@@ -22,16 +22,28 @@ from ...plan.planner import chains_in
 from ...settings.properties import settings
 
 LEVER = 0.1
-"""The lever arm by which an error in rotation is measured as one in location, in chains."""
+"""How far a joint is expected to move with a pole or what is looked at, as a fraction; also the
+lever arm of a rotation, in chains. What is measured then decides."""
 
 MARGIN = 1.5
 """How much nearer than in proportion a curve gets where a joint is off: errors of controls add."""
 
-TINY = 1e-9
-"""The weight of the slopes at every frame, where frames decide nothing."""
+ROUNDS = 6
+"""After how many plays keys are added where joints are still off."""
 
-Control = tuple[bpy.types.Object, str]
-"""An object and the name of its bone, empty for the object itself."""
+
+class Control(NamedTuple):
+    """A target or pole.
+
+    Attributes:
+        object: Its object.
+        bone: The name of its bone; empty for the object itself.
+        leverage: How far a joint moves with it, as a fraction, before it is measured.
+    """
+
+    object: bpy.types.Object
+    bone: str
+    leverage: float
 
 
 class Controlled(NamedTuple):
@@ -39,7 +51,7 @@ class Controlled(NamedTuple):
 
     Attributes:
         controls: Its target and pole.
-        bones: The indices of its bones, and of those that follow them but no other constraint's.
+        bones: The indices of its bones and their descendants: an elbow depends on the chest.
         length: The length of its chain, in armature space.
     """
 
@@ -52,20 +64,18 @@ def controlled_parts(armature: bpy.types.Object, indices: Sequence[int]) -> list
     """Return what constraints of an armature pose, with their controls."""
     chains = {chain.item: chain for chain in chains_in(armature)}
     rig, items = skeleton_of(armature), settings(armature).constraints
-    posing = {bone: i for i in indices for bone in (*chains[i].bones, chains[i].tip_bone)}
-    followers: dict[int, list[int]] = {i: [] for i in indices}
-    for bone in range(len(rig.names)):
-        posed = [posing[above] for above in rig.chain_up(bone) if above in posing]
-        if posed:
-            followers[posed[-1]].append(bone)
     parts: list[Controlled] = []
     for i in indices:
         item, bones = items[i], (*chains[i].bones, chains[i].tip_bone)
-        ends = (item.target, item.subtarget), (item.pole_target, item.pole_subtarget)
+        leverage = 1.0 if chains[i].kind.reaches else LEVER
+        ends = (
+            (item.target, item.subtarget, leverage),
+            (item.pole_target, item.pole_subtarget, LEVER),
+        )
         heads = [rig.rest(bone).head_local for bone in bones]
         length = sum([(b - a).length for a, b in pairwise(heads)]) or rig.rest(bones[0]).length
-        controls = [(ob, bone) for ob, bone in ends if ob is not None]
-        parts.append(Controlled(controls, followers[i], length))
+        controls = [Control(*end) for end in ends if end[0] is not None]
+        parts.append(Controlled(controls, sorted(rig.below({*bones})), length))
     return parts
 
 
@@ -87,74 +97,70 @@ class _Channel:
     Attributes:
         rows: Its values at each frame, frames × components.
         tolerances: The largest error of the curve at each frame, in its unit or in radians.
-        knots: The frames that have keys, counted from the first.
+        required: The frames that always have keys, counted from the first.
+        knots: The frames that have keys.
     """
 
     def __init__(self, owner: Any, mode: int, rows: Numbers, tolerance: float) -> None:
-        """Start with keys at the first and the last frame."""
+        """Take the values, without keys yet."""
         self.rows, self.tolerances = rows, np.full(len(rows), tolerance)
-        self.knots = [0, len(rows) - 1]
-        self._owner, self._mode = owner, mode
+        self.required, self.knots = {len(rows) - 1}, [0]
+        self._owner, self._mode, self._slopes = owner, mode, slopes(rows)
 
-    def write(self, frames: range) -> int:
-        """Fit the curve, key it, and return the number of keys in all array elements."""
-        values, slopes = self._fitted()
+    def write(self, frames: range) -> None:
+        """Choose the frames that need keys, and key them."""
+        self.knots = [0]
+        while self.knots[-1] < len(self.rows) - 1:
+            self.knots.append(self._next(self.knots[-1]))
         owner, name = self._owner, channel_of(self._mode)[0]
         curves, path = ActiveCurves(owner.id_data), owner.path_from_id(name)
         group = owner.name if isinstance(owner, bpy.types.PoseBone) else ""
         times = [float(frames[knot]) for knot in self.knots]
         for i in range(self.rows.shape[1]):
-            put_keys(curves.at(path, i, group), times, values[:, i].tolist(), slopes[:, i].tolist())
-        return len(times) * self.rows.shape[1]
+            values, slope = self.rows[self.knots, i], self._slopes[self.knots, i]
+            put_keys(curves.at(path, i, group), times, values.tolist(), slope.tolist())
 
-    def tighten(self, excess: Numbers) -> bool:
-        """Divide the tolerance where joints are off by more than allowed; return whether it helps.
+    def _next(self, first: int) -> int:
+        """Return the last frame up to which a single span from a key is near enough."""
+        most = min(frame for frame in self.required if frame > first)
+        good, bad = first + 1, first + 2
+        while bad <= most and self._is_near(first, bad):
+            good, bad = bad, bad + (bad - first)
+        bad = min(bad, most + 1)
+        while bad - good > 1:
+            middle = (good + bad) // 2
+            if self._is_near(first, middle):
+                good = middle
+            else:
+                bad = middle
+        return good
+
+    def _is_near(self, first: int, last: int) -> bool:
+        within = slice(first + 1, last)
+        curve = between(self.rows, self._slopes, first, last)
+        off = errors(self._mode, self.rows[within], curve, 1.0)
+        return bool((off <= self.tolerances[within]).all())
+
+    def tighten(self, excess: Numbers, is_last: bool) -> bool:
+        """Bring the curve nearer to its values where joints are off; return whether that helps.
+
+        Each span between keys gets as much nearer as joints are farther off within it. The last
+        times, it gets keys where they are off, with which it is exact there.
 
         Args:
             excess: The error of the joints at each frame, as a multiple of the allowed one.
+            is_last: Whether to add keys.
         """
-        is_off = (excess > 1.0) & (self.tolerances > ROUNDING)
-        self.tolerances[is_off] /= MARGIN * excess[is_off]
-        return bool(is_off.any()) and len(self.knots) < len(self.rows)
-
-    def _fitted(self) -> tuple[Numbers, Numbers]:
-        """Add knots until the curve of least squares is within the tolerances at every frame.
-
-        Returns:
-            The values and the slopes at the knots, knots × components.
-        """
-        dense_slopes = slopes(self.rows)
-        while True:
-            basis = _hermite(self.knots, len(self.rows))
-            start = np.concatenate([self.rows[self.knots], dense_slopes[self.knots]])
-            # Slopes that no frame decides stay as they are.
-            normal = basis.T @ basis + TINY * np.eye(len(start))
-            fit = start + np.linalg.solve(normal, basis.T @ (self.rows - basis @ start))
-            off = errors(self._mode, self.rows, basis @ fit, 1.0) / self.tolerances
-            new = [
-                first + 1 + int(off[first + 1 : last].argmax())
-                for first, last in pairwise(self.knots)
-                if last - first > 1 and off[first : last + 1].max() > 1.0
-            ]
-            if not new:
-                return fit[: len(self.knots)], fit[len(self.knots) :]
-            self.knots = sorted({*self.knots, *new})
-
-
-def _hermite(knots: Sequence[int], count: int) -> Numbers:
-    """Return the matrix from values, then slopes, at knots to the values at each frame."""
-    frames = np.arange(count)
-    spans = np.clip(np.searchsorted(knots, frames, side="right") - 1, 0, len(knots) - 2)
-    ends = np.array(knots, float)
-    lengths = np.diff(ends)[spans]
-    t = (frames - ends[spans]) / lengths
-    rest = 1.0 - t
-    basis = np.zeros((count, 2 * len(knots)))
-    basis[frames, spans] = (1.0 + 2.0 * t) * rest * rest
-    basis[frames, spans + 1] = t * t * (3.0 - 2.0 * t)
-    basis[frames, len(knots) + spans] = t * rest * rest * lengths
-    basis[frames, len(knots) + spans + 1] = -t * t * rest * lengths
-    return basis
+        off = {*np.flatnonzero(excess > 1.0).tolist()} - {0}
+        if is_last:
+            is_new = not off <= self.required
+            self.required |= off
+            return is_new
+        for first, last in pairwise(self.knots):
+            largest = excess[first : last + 1].max()
+            if largest > 1.0:
+                self.tolerances[first : last + 1] /= MARGIN * largest
+        return bool(off)
 
 
 def thin_keys(
@@ -180,16 +186,19 @@ def thin_keys(
     channels = [_channels(armature, part, whole, error) for part in parts]
     flat = [channel for part in channels for channel in part]
     most = sum([channel.rows.size for channel in flat])
-    while True:
-        keys = sum([channel.write(whole) for channel in flat])
+    changed, rounds = flat, 0
+    while changed:
+        for channel in changed:
+            channel.write(whole)
         distances = np.linalg.norm(live - _played(armature, scene, whole), axis=-1).max(axis=-1)
-        is_off = False
-        for part, part_channels in zip(parts, channels, strict=True):
-            excess = distances[:, part.bones].max(axis=1) / error
-            for channel in part_channels:
-                is_off |= channel.tighten(excess)
-        if not is_off:
-            return KeyCount(keys, most)
+        changed = [
+            channel
+            for part, part_channels in zip(parts, channels, strict=True)
+            for channel in part_channels
+            if channel.tighten(distances[:, part.bones].max(axis=1) / error, rounds > ROUNDS)
+        ]
+        rounds += 1
+    return KeyCount(sum([len(c.knots) * c.rows.shape[1] for c in flat]), most)
 
 
 def _channels(
@@ -197,11 +206,14 @@ def _channels(
 ) -> list[_Channel]:
     """Return the keyed channels of a part's controls, with their values at each frame."""
     channels: list[_Channel] = []
-    for ob, bone in part.controls:
+    for ob, bone, leverage in part.controls:
         owner: Any = pose_bones(ob)[bone] if bone else ob
         # A bone of the armature is in its space, an Empty in the world.
         scale = 1.0 if bone else armature.matrix_world.median_scale
-        tolerances = {LOCATION: error * scale, mode_of(owner): error / (LEVER * part.length)}
+        tolerances = {
+            LOCATION: error * scale / leverage,
+            mode_of(owner): error / (LEVER * part.length),
+        }
         for mode, tolerance in tolerances.items():
             name, size = channel_of(mode)
             curves = animation.active_curves(ob, owner.path_from_id(name))
