@@ -74,7 +74,7 @@ def controlled_parts(armature: bpy.types.Object, indices: Sequence[int]) -> list
         )
         heads = [rig.rest(bone).head_local for bone in bones]
         length = sum([(b - a).length for a, b in pairwise(heads)]) or rig.rest(bones[0]).length
-        controls = [Control(*end) for end in ends if end[0] is not None]
+        controls = [Control(ob, bone, share) for ob, bone, share in ends if ob is not None]
         parts.append(Controlled(controls, sorted(rig.below({*bones})), length))
     return parts
 
