@@ -200,7 +200,10 @@ class FABRIK_PT_offset_layer(SidebarPanel, bpy.types.Panel):
         column = layout.column()
         column.use_property_split, column.active = True, is_on
         for ob, layer in layers:
-            column.prop(layer.strip, "influence", text=ob.name if len(layers) > 1 else "Influence")
+            if len(layers) > 1:
+                column.prop(layer.strip, "influence", text=ob.name, translate=False)
+            else:
+                column.prop(layer.strip, "influence")
         row = layout.row(align=True)
         row.operator("fabrik.offset_layer_merge", text="Merge")
         row.operator("fabrik.offset_layer_remove", text="Remove")

@@ -11,7 +11,7 @@ from typing import Any
 import bpy
 import pytest
 from humans import make_human
-from kept_files import open_kept
+from kept_files import new_file, open_kept
 from mathutils import Quaternion, Vector
 from operating import refuses
 from rendering import rendered
@@ -550,3 +550,39 @@ def test_strips_that_exist_stay_below() -> None:
     assert bpy.ops.fabrik.offset_layer_remove() == {"FINISHED"}
     assert len(data.nla_tracks) == 1 and data.action is not None
     assert apart(places(), before) < 1e-5
+
+
+@pytest.mark.parametrize("controls", ["BONE", "EMPTY"])
+def test_the_character_is_removed_with_the_layer_on(controls: str) -> None:
+    rig = captured(controls)
+    enable(rig, False)
+    fk = places()
+    enable(rig)
+    assert bpy.ops.fabrik.offset_layer_add() == {"FINISHED"}
+    offset_hand(rig, hand_control(rig))
+    assert bpy.ops.fabrik.character_remove() == {"FINISHED"}
+    assert not rig.fabrik.constraints
+    assert apart(places(), fk) < 1e-5
+
+
+def test_an_override_of_a_linked_character_gets_a_layer(tmp_path: Path) -> None:
+    captured()
+    path = str(tmp_path / "library.blend")
+    bpy.ops.wm.save_as_mainfile(filepath=path)
+    new_file()
+    with bpy.data.libraries.load(path, link=True) as (_, into):
+        into.objects = ["Walker"]
+    bpy.context.scene.collection.objects.link(into.objects[0])
+    rig = into.objects[0].override_create(remap_local_usages=True)
+    activate(rig)
+    refuses(bpy.ops.fabrik.offset_layer_remove, "No offset layer")
+    action = rig.animation_data.action
+    assert not action.is_editable
+    before = places()
+    assert bpy.ops.fabrik.offset_layer_add() == {"FINISHED"}
+    offset_hand(rig, hand_control(rig))
+    assert apart(places(), before) > 0.5 * TENTH
+    shown = places()
+    assert bpy.ops.fabrik.offset_layer_merge() == {"FINISHED"}
+    assert apart(places(), shown) < 1e-5
+    assert rig.animation_data.action != action
