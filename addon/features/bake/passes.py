@@ -10,7 +10,8 @@ import bpy
 
 from ...blender import animation
 from ...blender.access import is_there
-from ...blender.offset_layers import edit_layer, edited_layer
+from ...blender.offset_layers import edited_layer, layer_of
+from ...editing.layering import merges_of, turn_off, turn_on
 from ...editing.playing import returning, staged
 
 RECORDED_PROGRESS = 0.5
@@ -126,14 +127,14 @@ class Draft:
     def __init__(self, armature: bpy.types.Object) -> None:
         """Assign a copy of the action, or a new action if there isn't any.
 
-        An offset layer stays below the new action, which has the keys of whole values.
+        An offset layer is merged into the copy, and turned off.
         """
         data: Any = armature.animation_data
-        base = animation.active_holder(armature)
-        base_name = base.action.name if base and base.action else armature.name
-        self._was_layered = edited_layer(armature) is not None
-        if self._was_layered:
-            data.use_tweak_mode = False
+        layer = edited_layer(armature)
+        merges = [] if layer is None else merges_of(armature, layer)
+        self._was_layered = layer is not None
+        if layer is not None:
+            turn_off(armature, layer)
         self.armature = armature
         self._had_data = data is not None
         self._old = data.action if data else None
@@ -143,12 +144,15 @@ class Draft:
         self._driven = {
             (driver.data_path, driver.array_index) for driver in drivers if not driver.mute
         }
-        animation.copy_action(armature, f"{base_name} Baked")
+        name = self._old.name if self._old else armature.name
+        animation.copy_action(armature, f"{name} Baked")
+        for merge in merges:
+            merge.write(armature)
 
     @property
     def has_old(self) -> bool:
-        """Whether there was a previous action."""
-        return self._old is not None
+        """Whether there was a previous action, without an offset layer."""
+        return self._old is not None and not self._was_layered
 
     def drop(self) -> None:
         """Restore the previous action, and unmute its drivers."""
@@ -161,8 +165,9 @@ class Draft:
         draft = data.action
         animation.use_action(self.armature, self._old, self._slot)
         bpy.data.actions.remove(draft)
-        if self._was_layered:
-            edit_layer(self.armature)
+        layer = layer_of(self.armature)
+        if self._was_layered and layer is not None:
+            turn_on(self.armature, layer)
         if not self._had_data:
             self.armature.animation_data_clear()
 

@@ -10,12 +10,7 @@ import bpy
 from ...blender.errors import ProblemError, listed
 from ...blender.messages import counted, msg
 from ...blender.offset_layers import OffsetLayer, edited_layer, layer_of
-from ...settings.definitions import defined
-from ...settings.properties import settings
-from ...ui.layout import Layout, SidebarPanel, draw_sentence
-from ...ui.refusing import Working, active_armature, armature_refusal
-from ...ui.registering import registering
-from .layering import (
+from ...editing.layering import (
     add_layer,
     merge_layer,
     refuse_covered,
@@ -24,6 +19,11 @@ from .layering import (
     turn_off,
     turn_on,
 )
+from ...settings.definitions import defined
+from ...settings.properties import settings
+from ...ui.layout import Layout, SidebarPanel, draw_sentence
+from ...ui.refusing import Working, active_armature, armature_refusal
+from ...ui.registering import registering
 
 HOW_TO = msg("Change captured motion without touching its keys: what you key is added to them")
 EXITED = msg("New keys would hide the layer: press Edit Layer first")
@@ -178,7 +178,6 @@ class FABRIK_PT_offset_layer(SidebarPanel, bpy.types.Panel):
     """The offset layer of a character."""
 
     bl_label = "Offset Layer"
-    bl_parent_id = "FABRIK_PT_character"
 
     def draw(self, context: bpy.types.Context) -> None:
         """Draw the layer's influence and the buttons."""

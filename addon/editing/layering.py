@@ -8,14 +8,14 @@ from typing import Any, Final, NamedTuple, cast
 
 import bpy
 
-from ...blender import animation
-from ...blender.errors import ProblemError
-from ...blender.keying import ActiveCurves, pin, put_keys
-from ...blender.messages import msg
-from ...blender.offset_layers import COMBINE, OffsetLayer, edit_layer, edited_layer, layer_of
-from ...blender.offset_values import above_layer
-from ...blender.refusals import linked_problem, tweak_problem
-from ...editing.transaction import at_the_end
+from ..blender import animation
+from ..blender.errors import ProblemError
+from ..blender.keying import ActiveCurves, pin, put_keys
+from ..blender.messages import msg
+from ..blender.offset_layers import COMBINE, OffsetLayer, edit_layer, edited_layer, layer_of
+from ..blender.offset_values import above_layer
+from ..blender.refusals import linked_problem, tweak_problem
+from .transaction import at_the_end
 
 LAST: Final = 1_048_574
 """The last frame that Blender supports."""
@@ -168,16 +168,7 @@ def merge_layer(ob: bpy.types.Object, layer: OffsetLayer) -> int:
     Returns:
         The number of merged channels.
     """
-    scene = cast(bpy.types.Scene, bpy.context.scene)
-    lists = animation.curve_lists(layer.strip.action, getattr(layer.strip, "action_slot", None))
-    curves = [curve for curves in lists for curve in curves if animation.has_effect(curve)]
-    influence = [curve for curve in layer.strip.fcurves if not curve.is_empty]
-    merges: list[_Merge] = []
-    for path in dict.fromkeys(curve.data_path for curve in curves):
-        offsets = [curve for curve in curves if curve.data_path == path]
-        base = [*animation.active_curves(ob, path).values()]
-        frames = _frames([*offsets, *base, *influence], scene)
-        merges.append(_Merge(path, frames, *above_layer(ob, layer, path, frames)))
+    merges = merges_of(ob, layer)
     remove_layer(ob)
     animation.before_edit.notify(ob)
     other_objects = [other for other in bpy.data.objects if other != ob]
@@ -185,7 +176,22 @@ def merge_layer(ob: bpy.types.Object, layer: OffsetLayer) -> int:
     return sum([merge.write(ob) for merge in merges])
 
 
-class _Merge(NamedTuple):
+def merges_of(ob: bpy.types.Object, layer: OffsetLayer) -> list[Merge]:
+    """Return the channels that an offset layer animates, with their values below and above it."""
+    scene = cast(bpy.types.Scene, bpy.context.scene)
+    lists = animation.curve_lists(layer.strip.action, getattr(layer.strip, "action_slot", None))
+    curves = [curve for curves in lists for curve in curves if animation.has_effect(curve)]
+    influence = [curve for curve in layer.strip.fcurves if not curve.is_empty]
+    merges: list[Merge] = []
+    for path in dict.fromkeys(curve.data_path for curve in curves):
+        offsets = [curve for curve in curves if curve.data_path == path]
+        base = [*animation.active_curves(ob, path).values()]
+        frames = _frames([*offsets, *base, *influence], scene)
+        merges.append(Merge(path, frames, *above_layer(ob, layer, path, frames)))
+    return merges
+
+
+class Merge(NamedTuple):
     """A channel to merge.
 
     Attributes:
