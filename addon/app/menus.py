@@ -47,6 +47,8 @@ class FABRIK_MT_character(bpy.types.Menu):
             "constraint_mirror",
             "controls_select",
             "controls_hide",
+            "offset_layer_add",
+            "offset_layer_merge",
         ):
             layout.operator(f"fabrik.{name}")
 

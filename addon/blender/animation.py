@@ -17,6 +17,7 @@ import bpy
 from . import dependency_driver
 from .access import pose_bones
 from .listeners import Listeners
+from .offset_layers import edited_layer, unedited
 from .rotation import channel_of, mode_of
 
 HAS_LAYERS = hasattr(bpy.types, "ActionLayer")
@@ -78,11 +79,15 @@ def is_animated(ob: bpy.types.Object) -> bool:
 
 
 def holders(ob: Any) -> Iterator[Any]:
-    """Yield the possible holders of an action: the animation data and all its NLA strips."""
+    """Yield the possible holders of an action: the animation data and all its NLA strips.
+
+    In tweak mode the animation data shows the action of a strip, and can't get another one.
+    """
     data = ob.animation_data
     if data is None:
         return
-    yield data
+    if not data.use_tweak_mode:
+        yield data
     yield from strips(data.nla_tracks)
 
 
@@ -95,14 +100,14 @@ def strips(tracks: Iterable[Any]) -> Iterator[Any]:
         pending += strip.strips
 
 
-def _acting(ob: Any) -> Iterator[Any]:
+def acting_holders(ob: Any) -> Iterator[Any]:
     """Yield the holders that are evaluated, considering muted and solo tracks."""
     data = ob.animation_data
     if data is None:
         return
     tracks = [track for track in data.nla_tracks if not track.mute] if data.use_nla else []
     soloed = [track for track in tracks if track.is_solo]
-    if not soloed:
+    if not soloed and not data.use_tweak_mode:  # It shows the action of a strip then.
         yield data
     # Muted and inactive strips are included: they set their channels to the defaults.
     yield from strips(soloed or tracks)
@@ -112,7 +117,7 @@ def _acting_lists(ob: Any) -> list[Any]:
     """Return the F-curve collections that are evaluated."""
     return [
         curves
-        for holder in _acting(ob)
+        for holder in acting_holders(ob)
         for curves in curve_lists(holder.action, getattr(holder, "action_slot", None))
     ]
 
@@ -211,11 +216,21 @@ def all_active_curves(ob: bpy.types.Object) -> list[Any]:
 
 
 def active_lists(ob: bpy.types.Object) -> list[Any]:
-    """Return the F-curve collections of the object's active action."""
-    data = ob.animation_data
-    if data is None or data.action is None:
+    """Return the F-curve collections of the object's active action, below an offset layer."""
+    holder = active_holder(ob)
+    if holder is None or holder.action is None:
         return []
-    return curve_lists(data.action, getattr(data, "action_slot", None))
+    return curve_lists(holder.action, getattr(holder, "action_slot", None))
+
+
+def active_holder(ob: bpy.types.Object) -> Any:
+    """Return the holder of the action that takes keys of whole values; None without any.
+
+    This is the animation data, or the strip below an offset layer.
+    """
+    data = ob.animation_data
+    layer = edited_layer(ob) if data is not None and data.use_tweak_mode else None
+    return data if layer is None else layer.base
 
 
 def channel_curves(lists: Sequence[Any], path: str, count: int) -> list[Any]:
@@ -229,25 +244,28 @@ def channel_curves(lists: Sequence[Any], path: str, count: int) -> list[Any]:
     return by_component
 
 
-def is_only_user(ob: bpy.types.Object, bones: Iterable[int]) -> bool:
-    """Return whether nothing else uses F-curves of bones in the active action of an object.
+def is_only_user(ob: bpy.types.Object, holder: Any, bones: Iterable[int]) -> bool:
+    """Return whether nothing else uses F-curves of bones in an action of an object.
 
     A slot lists its users as data-blocks, so it doesn't count Action constraints within the object.
     Each of these reads the F-curves of the bone it is on.
 
     Args:
         ob: The object.
+        holder: Its animation data, or the NLA strip that has the action.
         bones: The indices of the bones.
     """
+    action = holder.action
+    # A strip in tweak mode shares its action with the animation data.
     data: Any = ob.animation_data
-    action = data.action
-    if action.users - action.use_fake_user == 1:
+    is_tweaked = holder != data and data.action == action
+    if action.users - action.use_fake_user == 1 + is_tweaked:
         return True
-    if not HAS_LAYERS or len(data.action_slot.users()) > 1:
+    if not HAS_LAYERS or len(holder.action_slot.users()) > 1:
         return False
     owners = pose_bones(ob)
     constraints = (con for bone in bones for con in owners[bone].constraints)
-    return all(con.type != "ACTION" or _key(con) != _key(data) for con in constraints)
+    return all(con.type != "ACTION" or _key(con) != _key(holder) for con in constraints)
 
 
 def has_nla(ob: bpy.types.Object) -> bool:
@@ -255,7 +273,7 @@ def has_nla(ob: bpy.types.Object) -> bool:
     data = ob.animation_data
     if data is None or not data.nla_tracks:
         return False
-    return any(holder != data for holder in _acting(ob))
+    return any(holder != data for holder in acting_holders(ob))
 
 
 def mute(ob: bpy.types.Object, path: str) -> None:
@@ -276,16 +294,17 @@ def ensure_channelbag(ob: bpy.types.Object) -> Any:
     before_edit.notify(ob)
     data = ob.animation_data or ob.animation_data_create()
     assert data is not None
-    if data.action is None:
-        data.action = bpy.data.actions.new(f"{ob.name}Action")
-    action: Any = data.action
+    holder = active_holder(ob)
+    if holder.action is None:
+        holder.action = bpy.data.actions.new(f"{ob.name}Action")
+    action: Any = holder.action
     if not HAS_LAYERS:
         return action
-    if data.action_slot is None:
-        data.action_slot = action.slots.new("OBJECT", ob.name)
+    if holder.action_slot is None:
+        holder.action_slot = action.slots.new("OBJECT", ob.name)
     layer = action.layers[0] if action.layers else action.layers.new("Layer")
     strip = layer.strips[0] if layer.strips else layer.strips.new(type="KEYFRAME")
-    return strip.channelbag(data.action_slot, ensure=True)
+    return strip.channelbag(holder.action_slot, ensure=True)
 
 
 def copy_action(ob: bpy.types.Object, name: str) -> None:
@@ -370,7 +389,7 @@ def signature(ob: bpy.types.Object) -> tuple[object, ...]:
     if data is None:
         return ()
     parts: list[object] = [mute_flags(data.drivers)]
-    for holder in _acting(ob):
+    for holder in acting_holders(ob):
         parts += _key(holder)
         for bag in _bags(holder.action, getattr(holder, "action_slot", None)):
             parts += [mute_flags(bag.fcurves), () if HAS_LAYERS else mute_flags(bag.groups)]
@@ -392,7 +411,7 @@ def rewrite(
     """Edit the drivers of an object, and its F-curves in all its actions.
 
     Args:
-        ob: The object, not in the NLA's tweak mode.
+        ob: The object, not in the NLA's tweak mode except for an offset layer.
         other_objects: Objects whose F-curves must not change. If they use an action with the same
             slot, or if it is linked, it is copied first.
         change: Edits a collection of F-curves in place.
@@ -402,7 +421,8 @@ def rewrite(
         return
     before_edit.notify(ob)
     change(data.drivers)
-    rewrite_in(holders(ob), other_objects, change)
+    with unedited(ob):
+        rewrite_in(holders(ob), other_objects, change)
 
 
 def rewrite_in(

@@ -16,6 +16,7 @@ from mathutils import Matrix, Quaternion
 from . import animation
 from .access import pose_bones
 from .curves import Curves, Sampler
+from .offset_layers import edited_layer
 from .rotation import PatchedChannels, integers, quaternion
 
 SAMPLES: Final = 9
@@ -136,7 +137,13 @@ def _times(curve: Any) -> list[float]:
 
 
 def _strip(armature: bpy.types.Object) -> Any:
-    """Return the NLA strip whose action to read, None if there is an active action or no strip."""
+    """Return the NLA strip whose action to read, None if there is an active action or no strip.
+
+    An offset layer is above the action to read.
+    """
+    layer = edited_layer(armature)
+    if layer is not None:
+        return layer.base
     data = armature.animation_data
     if data is None or data.action is not None or not data.use_nla:
         return None

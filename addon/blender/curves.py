@@ -10,12 +10,18 @@ from typing import Any, NamedTuple
 import bpy
 
 from . import animation
+from .access import pose_bones
+from .offset_layers import OffsetLayer, combined, edited_layer, influence_at
+from .offset_values import neutral_of
 
 BONE_PATH = re.compile(r'pose\.bones\["((?:[^"\\]|\\.)*)"\]\.(.+)', re.DOTALL)
 """Matches the data path of a pose bone's property: the bone's escaped name, and the remainder."""
 
 ITEM = "fabrik.constraints["
 """The prefix of the data paths of constraint settings."""
+
+QUATERNIONS = "rotation_quaternion"
+"""The suffix of the data paths of quaternions."""
 
 MOST_KEPT = 2**18
 """Maximum number of cached F-curve values of an object: 1 MB."""
@@ -30,6 +36,8 @@ def split_bone_path(path: str) -> tuple[str, str]:
 class Curves:
     """An index, by data path, of the effective F-curves in an object's active action.
 
+    With an offset layer, they are those of the action below it, then those of the layer.
+
     It stores the indices of F-curves in their collections: references to F-curves become invalid
     when one is removed.
 
@@ -39,6 +47,10 @@ class Curves:
         bone_places: For each channel of pose bones, tuples of bone, array index, collection, and
             index in it.
         settings: For each setting of constraints, tuples of a constraint's index and the data path.
+        layer: The offset layer at the last refresh; None without one.
+        base: The number of collections below the layer.
+        offsets: For each data path with F-curves in the layer, the default of the property.
+        is_plain: Whether each action has a single collection at most.
         values: Cached values of the F-curves in `bone_places`, by frame and channel.
     """
 
@@ -59,26 +71,37 @@ class Curves:
         self.object = ob
         self._only = only
         self._strip = strip
-        self._key: tuple[object, ...] = ()
+        self._key: list[object] = []
         self.places: dict[str, list[tuple[int, int, int]]] = {}
         self.bone_places: dict[str, list[tuple[int, int, int, int]]] = {}
         self.settings: dict[str, list[tuple[int, str]]] = {}
+        self.layer: OffsetLayer | None = None
+        self.base = 0
+        self.offsets: dict[str, list[float]] = {}
+        self.is_plain = True
         self.values: dict[tuple[float, str], array[float]] = {}
         self._room = MOST_KEPT
 
     def refresh(self) -> list[Any]:
         """Return the F-curve collections, indexed again if they have changed."""
         data = self._strip or self.object.animation_data
-        action = data.action if data else None
-        if data is None or action is None:
-            self._key = ()
-            self._index([])
-            return []
-        lists = animation.curve_lists(action, getattr(data, "action_slot", None))
-        handle = getattr(data, "action_slot_handle", 0)
-        key = (action.session_uid, handle, *map(len, lists))
+        is_tweaked = data is not None and self._strip is None and data.use_tweak_mode
+        self.layer = layer = edited_layer(self.object) if is_tweaked else None
+        lists: list[Any] = []
+        key: list[object] = []
+        self.is_plain, base = True, 0
+        for holder in (data,) if layer is None else (layer.base, layer.strip):
+            if holder is None or holder.action is None:
+                continue
+            part = animation.curve_lists(holder.action, getattr(holder, "action_slot", None))
+            self.is_plain = self.is_plain and len(part) <= 1
+            base = len(lists)
+            lists += part
+            handle = getattr(holder, "action_slot_handle", 0)
+            key += (holder.action.session_uid, handle, *map(len, part))
         if key != self._key:
             self._key = key
+            self.base = base if self.layer else len(lists)
             self._index(lists)
         return lists
 
@@ -90,7 +113,7 @@ class Curves:
 
     def forget(self) -> None:
         """Invalidate the index: F-curves may have been muted, renamed or replaced."""
-        self._key = ()
+        self._key = []
 
     def keep(self, frame: float, channel: str, values: array[float]) -> None:
         """Cache the values of a channel at a frame until the F-curves change."""
@@ -100,6 +123,7 @@ class Curves:
 
     def _index(self, lists: list[Any]) -> None:
         self.places, self.bone_places, self.settings, self.values = {}, {}, {}, {}
+        self.offsets = {}
         self._room = MOST_KEPT
         names = self.object.pose.bones.keys() if self.object.pose else []
         bones = {name: i for i, name in enumerate(names)}
@@ -111,7 +135,10 @@ class Curves:
                 name, channel = split_bone_path(path)
                 if self._only is not None and (channel, bones.get(name)) not in self._only:
                     continue
-                self.places.setdefault(path, []).append((index, nr, at))
+                places = self.places.setdefault(path, [])
+                if nr >= self.base and path not in self.offsets:
+                    self.offsets[path] = neutral_of(self.object, path)
+                places.append((index, nr, at))
                 if name in bones:
                     entries = self.bone_places.setdefault(channel, [])
                     entries.append((bones[name], index, nr, at))
@@ -142,8 +169,26 @@ class Sampler:
 
     def at(self, path: str) -> list[tuple[int, float]]:
         """Return the animated components of a property as array index and value."""
-        lists, frame = self._lists, self._frame
-        return [(i, lists[nr][at].evaluate(frame)) for i, nr, at in self.places.get(path, ())]
+        lists, frame, places = self._lists, self._frame, self.places.get(path, ())
+        neutral = self._curves.offsets.get(path)
+        if neutral is not None:
+            return self._above(path, neutral)
+        return [(i, lists[nr][at].evaluate(frame)) for i, nr, at in places]
+
+    def _above(self, path: str, neutral: list[float]) -> list[tuple[int, float]]:
+        """Return the components that an offset layer, or the action below it, animates."""
+        lower, offset, layer = neutral[:], neutral[:], self._curves.layer
+        assert layer is not None
+        for i, nr, at in self.places[path]:
+            if i < len(neutral):
+                values = lower if nr < self._curves.base else offset
+                values[i] = self._lists[nr][at].evaluate(self._frame)
+        values = combined(path, lower, offset, neutral, influence_at(layer, self._frame))
+        # Blender composes all components of a quaternion.
+        is_whole = path.endswith(QUATERNIONS)
+        keyed = range(len(neutral)) if is_whole else {i for i, *_ in self.places[path]}
+        single = array("f", values)
+        return [(i, single[i]) for i in keyed if i < len(neutral)]
 
     def animates_bones(self) -> bool:
         """Return whether a channel of a bone is animated."""
@@ -165,6 +210,9 @@ class Sampler:
         if not entries:
             return
         lists, frame = self._lists, self._frame
+        if self._curves.offsets:
+            yield from self._bone_values_above(channel, size)
+            return
         values = self._curves.values.get((frame, channel))
         if values is None:
             values = array("f", [lists[nr][at].evaluate(frame) for _, _, nr, at in entries])
@@ -172,6 +220,15 @@ class Sampler:
         for (bone, index, _, _), value in zip(entries, values, strict=True):
             if index < size:  # Blender ignores other array indices.
                 yield bone * size + index, value
+
+    def _bone_values_above(self, channel: str, size: int) -> Iterator[tuple[int, float]]:
+        """Yield the same above an offset layer, which isn't cached, as its influence may change."""
+        names = pose_bones(self._curves.object).keys()
+        for bone in dict.fromkeys(bone for bone, *_ in self._curves.bone_places[channel]):
+            path = f'pose.bones["{bpy.utils.escape_identifier(names[bone])}"].{channel}'
+            for index, value in self.at(path):
+                if index < size:
+                    yield bone * size + index, array("f", [value])[0]
 
 
 class MutedCopy(NamedTuple):
@@ -182,14 +239,14 @@ class MutedCopy(NamedTuple):
     Attributes:
         object: The animated object.
         depsgraph: The depsgraph.
-        before: The original mute flags of all F-curves of the copy.
+        before: The original mute flags of all F-curves of the copy, by collection.
         muted: Their mute flags meanwhile.
     """
 
     object: bpy.types.Object
     depsgraph: bpy.types.Depsgraph
-    before: list[bool]
-    muted: list[bool]
+    before: list[list[bool]]
+    muted: list[list[bool]]
 
     def undo(self) -> None:
         """Restore the flags, unless Blender has replaced the copy."""
@@ -197,8 +254,9 @@ class MutedCopy(NamedTuple):
         if all(layer.depsgraph != self.depsgraph for layer in layers):
             return  # The depsgraph was removed.
         curves = _copied_curves(self.object, self.depsgraph)
-        if curves is not None and animation.mute_flags(curves) == self.muted:
-            curves.foreach_set("mute", self.before)
+        if curves is not None and [*map(animation.mute_flags, curves)] == self.muted:
+            for part, flags in zip(curves, self.before, strict=True):
+                part.foreach_set("mute", flags)
 
 
 def mute_copy(curves: Curves, depsgraph: bpy.types.Depsgraph) -> MutedCopy | None:
@@ -214,26 +272,38 @@ def mute_copy(curves: Curves, depsgraph: bpy.types.Depsgraph) -> MutedCopy | Non
     """
     ob = curves.object
     lists = curves.refresh()
+    holders = _holders(ob, curves.layer)
     copied = _copied_curves(ob, depsgraph)
     bones = {bone for entries in curves.bone_places.values() for bone, *_ in entries}
-    if copied is None or len(lists) != 1 or not animation.is_only_user(ob, bones):
+    if copied is None or not curves.is_plain or [*map(len, copied)] != [*map(len, lists)]:
+        return None  # There is no copy, or it is out of date.
+    if not all([animation.is_only_user(ob, holder, bones) for holder in holders]):
         return None
-    original = animation.mute_flags(copied)
-    if len(original) != len(lists[0]):
-        return None  # The copy is out of date.
-    muted = original[:]
+    original = [*map(animation.mute_flags, copied)]
+    muted = [flags[:] for flags in original]
     for entries in curves.bone_places.values():
-        for *_, at in entries:
-            muted[at] = True
-    copied.foreach_set("mute", muted)
+        for _, _, nr, at in entries:
+            muted[nr][at] = True
+    for part, flags in zip(copied, muted, strict=True):
+        part.foreach_set("mute", flags)
     return MutedCopy(ob, depsgraph, original, muted)
 
 
-def _copied_curves(ob: bpy.types.Object, depsgraph: bpy.types.Depsgraph) -> Any | None:
-    """Return the F-curves of an object in a depsgraph's copy of its action; None without a copy."""
-    data: Any = ob.evaluated_get(depsgraph).animation_data
-    action = data.action if data else None
-    if action is None or not action.is_evaluated:
+def _holders(ob: bpy.types.Object, layer: OffsetLayer | None) -> list[Any]:
+    """Return the holders of the actions that animate an object, from below."""
+    holders = [layer.base, layer.strip] if layer else [ob.animation_data]
+    return [holder for holder in holders if holder is not None and holder.action is not None]
+
+
+def _copied_curves(ob: bpy.types.Object, depsgraph: bpy.types.Depsgraph) -> list[Any] | None:
+    """Return the F-curves of an object in a depsgraph's copies of its actions; None without any."""
+    copy = ob.evaluated_get(depsgraph)
+    holders = _holders(copy, edited_layer(copy))
+    if not holders or not all(holder.action.is_evaluated for holder in holders):
         return None
-    lists = animation.curve_lists(action, getattr(data, "action_slot", None))
-    return lists[0] if len(lists) == 1 else None
+    lists = [
+        curves
+        for holder in holders
+        for curves in animation.curve_lists(holder.action, getattr(holder, "action_slot", None))
+    ]
+    return lists or None

@@ -12,6 +12,7 @@ from typing import Any
 import bpy
 
 from . import animation
+from .offset_layers import edited_layer
 
 Moving = frozenset[tuple[str, int]]
 """Animated channels, as pairs of data path and array index."""
@@ -90,13 +91,23 @@ def _default(prop: Any) -> object:
     return getattr(prop, "default", None)
 
 
-def nla_content(data: Any) -> Iterator[object]:
-    """Yield the settings of NLA tracks and strips; their actions are digested separately."""
-    yield data.use_nla, data.action_blend_type, data.action_extrapolation, data.action_influence
-    yield [(track.mute, track.is_solo) for track in data.nla_tracks]
-    for strip in animation.strips(data.nla_tracks):
-        # Blender sets these two during playback.
-        yield [pair for pair in values(strip) if pair[0] not in ("influence", "strip_time")]
+def nla_content(owner: Any) -> Iterator[object]:
+    """Yield the settings of NLA strips that are evaluated; actions are digested separately.
+
+    Those of an offset layer count once it has F-curves: an empty one changes nothing.
+    """
+    data, layer = owner.animation_data, edited_layer(owner)
+    strips = [holder for holder in animation.acting_holders(owner) if holder != data]
+    if layer is not None:
+        strips.remove(layer.base)
+        strips = strips if action_content(layer.strip) else strips[:-1]
+    if strips:
+        yield data.action_blend_type, data.action_extrapolation, data.action_influence
+    for strip in strips:
+        # Blender sets these during playback, the influence unless it is constant.
+        is_set = strip.use_animated_influence and all(curve.is_empty for curve in strip.fcurves)
+        played = ("strip_time",) if is_set else ("strip_time", "influence")
+        yield [pair for pair in values(strip) if pair[0] not in played]
         yield [curve_digest(curve) for curve in strip.fcurves]
 
 

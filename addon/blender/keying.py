@@ -11,6 +11,7 @@ import bpy
 
 from . import animation
 from .errors import ProblemError
+from .offset_values import below_layer
 from .refusals import action_problem
 
 LINEAR, BEZIER = 1, 2
@@ -32,7 +33,8 @@ def set_keys(
 ) -> None:
     """Key a property, replacing its keys from the first to the last of the frames.
 
-    The keys go into the active action of the data-block, which is created if needed.
+    The keys go into the active action of the data-block, which is created if needed. If it has an
+    offset layer, they go into the action below, so that the property has these values above it.
 
     Args:
         owner: The owner of the property, such as a pose bone or an object.
@@ -42,7 +44,7 @@ def set_keys(
         is_linear: Whether to interpolate linearly instead of smoothly.
     """
     curves, path = ActiveCurves(owner.id_data), owner.path_from_id(name)
-    for i, values in enumerate(rows):
+    for i, values in enumerate(below_layer(owner.id_data, path, frames, rows)):
         curve = curves.at(path, i, _group(owner))
         _clear(curve, frames[0], frames[-1])
         _append(curve, frames, values, is_linear)
@@ -165,10 +167,12 @@ def set_span(
     for curve in keyed.values():
         for guard in guards:
             pin(curve, guard, curve.evaluate(guard))
+    held = [[value] * len(guards) for value in outside]
+    below = below_layer(owner.id_data, path, guards, held) if guards else held
     set_keys(owner, name, frames, rows, is_linear=False)
     for i, curve in animation.active_curves(owner.id_data, path).items() if guards else ():
-        for guard in guards if i not in keyed else ():
-            pin(curve, guard, outside[i])
+        for guard, value in zip(guards, below[i], strict=True) if i not in keyed else ():
+            pin(curve, guard, value)
         _hold_from(curve, guards[0])
         if len(guards) > 1:
             _hold_from(curve, frames[-1])

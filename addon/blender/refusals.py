@@ -6,8 +6,10 @@ from typing import cast
 
 import bpy
 
+from .animation import active_holder
 from .errors import ProblemError
 from .messages import msg
+from .offset_layers import edited_layer
 
 
 def linked_problem(ob: bpy.types.Object) -> str:
@@ -44,7 +46,7 @@ def rest_problem(armature: bpy.types.Object) -> str:
 def tweak_problem(ob: bpy.types.Object) -> str:
     """Return why tweak mode prevents changing an object's animation; empty if it doesn't."""
     data = ob.animation_data
-    if data is None or not data.use_tweak_mode:
+    if data is None or not data.use_tweak_mode or edited_layer(ob) is not None:
         return ""
     return msg(
         "An action of “{object}” is in tweak mode in the NLA: exit tweak mode first (Tab)",
@@ -54,7 +56,8 @@ def tweak_problem(ob: bpy.types.Object) -> str:
 
 def action_problem(ob: bpy.types.Object) -> str:
     """Return why an object's active action takes no keys; empty if it does or is missing."""
-    action = ob.animation_data.action if ob.animation_data is not None else None
+    holder = active_holder(ob)
+    action = None if holder is None else holder.action
     if action is None or action.is_editable:
         return ""
     return msg(
@@ -75,9 +78,21 @@ def refuse_unkeyable(ob: bpy.types.Object) -> None:
         raise ProblemError(problem)
 
 
+def refuse_layered(ob: bpy.types.Object) -> None:
+    """Refuse an object with an offset layer, for a change of all its keys.
+
+    Raises:
+        ProblemError: If it has one that is on.
+    """
+    if edited_layer(ob) is not None:
+        raise ProblemError(
+            "“{object}” has an offset layer: turn it off, or merge it first", object=ob.name
+        )
+
+
 def _strips_problem(ob: bpy.types.Object) -> str:
     data = ob.animation_data
-    if data is None or not data.use_nla:
+    if data is None or not data.use_nla or edited_layer(ob) is not None:
         return ""
     if not any(track.strips and not track.mute for track in data.nla_tracks):
         return ""

@@ -343,7 +343,7 @@ def remove_empty_action(ob: bpy.types.Object) -> None:
     """Remove an object's active action if it has no F-curves and no other users."""
     data = ob.animation_data
     action = data.action if data is not None else None
-    if data is None or action is None:
+    if data is None or action is None or data.use_tweak_mode:
         return
     slots = getattr(action, "slots", [None])
     if not any(list(curves) for slot in slots for curves in animation.curve_lists(action, slot)):

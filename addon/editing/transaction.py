@@ -17,6 +17,7 @@ from mathutils import Euler, Matrix, Quaternion, Vector
 from ..blender import animated_values, animation, data_blocks, dependency_driver
 from ..blender.access import is_there, pose_bones
 from ..blender.errors import interrupts
+from ..blender.offset_layers import NlaState, edit_layer, nla_state, restore_tracks
 from ..plan import planner
 from ..settings.properties import settings
 
@@ -96,10 +97,12 @@ class _Animated(NamedTuple):
     Attributes:
         action: Its action.
         slot: The handle of its action slot.
+        nla: The state of its NLA.
     """
 
     action: bpy.types.Action | None
     slot: int
+    nla: NlaState
 
 
 class _Before:
@@ -199,7 +202,7 @@ class _Before:
         """Restore actions and drivers."""
         for ob, animated in self._there(self._animated):
             if _animation(ob) != animated:
-                animation.use_action(ob, *animated)
+                _give_action_back(ob, animated)
         for ob, keeper in self._there(self._drivers.items()):
             _give_drivers_back(ob, keeper)
         for action, copy in self._copies.items():
@@ -303,7 +306,16 @@ def _content(action: Any) -> list[object]:
 
 def _animation(ob: bpy.types.Object) -> _Animated:
     data: Any = ob.animation_data or ob.animation_data_create()
-    return _Animated(data.action, getattr(data, "action_slot_handle", 0))
+    return _Animated(data.action, getattr(data, "action_slot_handle", 0), nla_state(ob))
+
+
+def _give_action_back(ob: bpy.types.Object, animated: _Animated) -> None:
+    restore_tracks(ob, animated.nla)
+    if animated.nla.is_edited:
+        animation.use_action(ob, None, 0)
+        edit_layer(ob)
+    else:
+        animation.use_action(ob, animated.action, animated.slot)
 
 
 def _give_drivers_back(ob: bpy.types.Object, keeper: bpy.types.Object | None) -> None:

@@ -22,6 +22,7 @@ from ..blender import animation
 from ..blender.access import pose_bones
 from ..blender.curves import Curves, split_bone_path
 from ..blender.errors import contained
+from ..blender.offset_layers import edited_layer, layer_of
 from ..blender.references import constraint_sources
 from ..blender.relations import (
     Node,
@@ -163,10 +164,19 @@ def _slots_of(rig: Skeleton, channels: Iterable[tuple[str, int]]) -> set[int]:
 def _replaced(ob: bpy.types.Object) -> Curves | None:
     """Return an armature's F-curves; None with NLA strips or several strips of an action."""
     data = ob.animation_data
-    if data is None or data.nla_tracks:
+    if data is None or (data.nla_tracks and _has_strips(ob)):
         return None
     curves = Curves(ob, ())
-    return curves if len(curves.refresh()) == 1 else None
+    return curves if curves.refresh() and curves.is_plain else None
+
+
+def _has_strips(ob: bpy.types.Object) -> bool:
+    """Return whether NLA tracks are evaluated, or may be: Blender doesn't notify of unmuting them.
+
+    An offset layer is computed while it is on, and its tracks are muted while it is off.
+    """
+    layer = layer_of(ob)
+    return layer is None or (layer.is_on and edited_layer(ob) is None)
 
 
 def _switched(rig: Skeleton, animated: animation.Channels) -> set[tuple[int, str]]:
@@ -327,12 +337,15 @@ class _DependencyWalk:
         data: Any = ob.animation_data
         if data is None:
             return True
-        if data.nla_tracks or any([_places(curve.data_path) for curve in data.drivers]):
+        if data.nla_tracks and _has_strips(ob):
+            return False
+        if any([_places(curve.data_path) for curve in data.drivers]):
             return False
         if data.action is None:
             return True
         curves = Curves(ob)
-        if len(curves.refresh()) > 1:
+        curves.refresh()
+        if not curves.is_plain:
             return False
         if curves.places:
             self.curves[ob.session_uid] = curves

@@ -28,6 +28,7 @@ OPTIONAL = (
     "gait",
     "ground",
     "joints",
+    "layer",
     "learn",
     "look_at",
     "mirror",

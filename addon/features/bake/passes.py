@@ -10,6 +10,8 @@ import bpy
 
 from ...blender import animation
 from ...blender.access import is_there
+from ...blender.offset_layers import edited_layer, layer_of
+from ...editing.layering import merges_of, turn_off, turn_on
 from ...editing.playing import returning, staged
 
 RECORDED_PROGRESS = 0.5
@@ -123,8 +125,16 @@ class Draft:
     """A copy of an object's action that gets the keys until the bake is verified."""
 
     def __init__(self, armature: bpy.types.Object) -> None:
-        """Assign a copy of the action, or a new action if there isn't any."""
+        """Assign a copy of the action, or a new action if there isn't any.
+
+        An offset layer is merged into the copy, and turned off.
+        """
         data: Any = armature.animation_data
+        layer = edited_layer(armature)
+        merges = [] if layer is None else merges_of(armature, layer)
+        self._was_layered = layer is not None
+        if layer is not None:
+            turn_off(armature, layer)
         self.armature = armature
         self._had_data = data is not None
         self._old = data.action if data else None
@@ -136,11 +146,13 @@ class Draft:
         }
         name = self._old.name if self._old else armature.name
         animation.copy_action(armature, f"{name} Baked")
+        for merge in merges:
+            merge.write(armature)
 
     @property
     def has_old(self) -> bool:
-        """Whether there was a previous action."""
-        return self._old is not None
+        """Whether there was a previous action, without an offset layer."""
+        return self._old is not None and not self._was_layered
 
     def drop(self) -> None:
         """Restore the previous action, and unmute its drivers."""
@@ -153,6 +165,9 @@ class Draft:
         draft = data.action
         animation.use_action(self.armature, self._old, self._slot)
         bpy.data.actions.remove(draft)
+        layer = layer_of(self.armature)
+        if self._was_layered and layer is not None:
+            turn_on(self.armature, layer)
         if not self._had_data:
             self.armature.animation_data_clear()
 

@@ -136,6 +136,17 @@ class FABRIK_OT_character_set_up(CharacterOperator, Parenting, Asking, bpy.types
         "Keep the animation by keying the controls at every frame",
         default=True,
     )
+    error: float = defined(
+        "Key Error",
+        "Remove keys while each joint stays within this distance, relative to the character's "
+        "size. 0 keys every frame",
+        default=0.0,
+        min=0.0,
+        soft_max=0.01,
+        max=1.0,
+        precision=4,
+        step=0.01,
+    )
 
     def work(self, context: bpy.types.Context) -> str:
         """Recognize the parts if none are listed, and set up."""
@@ -148,7 +159,12 @@ class FABRIK_OT_character_set_up(CharacterOperator, Parenting, Asking, bpy.types
             parts, missing, _ = recognize_parts(armature, _meant_bone(context))
             fill(character, parts)
         options = Options(
-            self.controls, self.poles, self.hinges, self.animation, self.chosen_parent()
+            self.controls,
+            self.poles,
+            self.hinges,
+            self.animation,
+            self.chosen_parent(),
+            self.error,
         )
         try:
             result = set_up(armature, options)
@@ -167,6 +183,8 @@ class FABRIK_OT_character_set_up(CharacterOperator, Parenting, Asking, bpy.types
                 frames=result.frames,
                 difference=difference,
             )
+        if result.most:
+            text += msg(", {keys:,} keys instead of {most:,}", keys=result.keys, most=result.most)
         said = [result.problem, _moved(context, result), *result.notes, missing]
         return joined(". ", [text, *filter(None, said)])
 
@@ -184,6 +202,8 @@ class FABRIK_OT_character_set_up(CharacterOperator, Parenting, Asking, bpy.types
         column.prop(self, "poles")
         column.prop(self, "hinges")
         layout.prop(self, "animation")
+        if self.animation:
+            layout.prop(self, "error")
 
 
 class FABRIK_OT_character_remove(Removing, bpy.types.Operator):

@@ -50,6 +50,8 @@ class Options(NamedTuple):
         hinges: Whether elbows and knees get limits, if they are not animated.
         animation: Whether the controls are keyed to keep the animation.
         parent: What control bones are parented to.
+        error: The largest distance of a joint between keys of the controls, as a fraction of the
+            character's size; 0 keys every frame.
     """
 
     controls: str = "BONE"
@@ -57,6 +59,7 @@ class Options(NamedTuple):
     hinges: bool = True
     animation: bool = True
     parent: Parent = ROOT
+    error: float = 0.0
 
 
 class SetUpResult(NamedTuple):
@@ -70,6 +73,8 @@ class SetUpResult(NamedTuple):
         moved: The bone that moved farthest, if that can be seen; empty if none did.
         moved_at: The frame at which it did.
         distance: How far it moved, in world space.
+        keys: The number of keys of the controls, in all array elements; 0 if every frame has them.
+        most: Their number with keys at every frame.
     """
 
     frames: int
@@ -79,6 +84,8 @@ class SetUpResult(NamedTuple):
     moved: str = ""
     moved_at: float = 0.0
     distance: float = 0.0
+    keys: int = 0
+    most: int = 0
 
     @property
     def is_off(self) -> bool:
@@ -121,12 +128,19 @@ def _measured(
     size, names = body_of(armature, parts[0].bone).size, pose_bones(armature).keys()
     before = _points_at(armature, span)
     result = _build(armature, parts, options, span)
+    if options.error and result.frames > 2:
+        from .sparse_keys import controlled_parts, thin_keys  # Which use numpy.
+
+        indices = [cast(int, index_of(armature, part)) for part in parts]
+        controlled = controlled_parts(armature, indices)
+        count = thin_keys(armature, controlled, span.frames, options.error * size)
+        result = result._replace(keys=count.keys, most=count.most)
     farthest, frame, at = max(
         (dist(a[k : k + 3], b[k : k + 3]), frame, k)
         for frame, a, b in zip(span.frames, before, _points_at(armature, span, names), strict=True)
         for k in range(0, len(a), 3)
     )
-    if farthest <= SEEN * size:
+    if farthest <= max(SEEN, options.error) * size:
         return result
     distance = farthest * armature.matrix_world.median_scale
     return result._replace(moved=names[at // 6], moved_at=frame, distance=distance)

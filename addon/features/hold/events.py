@@ -10,6 +10,7 @@ import bpy
 from ...blender import animation, data_blocks
 from ...blender.errors import ProblemError
 from ...blender.keying import NEAR, ActiveCurves
+from ...blender.offset_layers import edited_layer
 from ...blender.refusals import action_problem
 from .settings import holds_of
 
@@ -91,9 +92,9 @@ def set_keys(armature: bpy.types.Object, index: int, keys: Sequence[Event]) -> N
 
 def _note_edit(armature: bpy.types.Object) -> None:
     """Discard cached keys of an armature's action, whose edits Blender does not report."""
-    data = armature.animation_data
-    if data is not None and data.action is not None:
-        data_blocks.forget({data.action.session_uid})
+    holder = animation.active_holder(armature)
+    if holder is not None and holder.action is not None:
+        data_blocks.forget({holder.action.session_uid})
 
 
 def remove_event(armature: bpy.types.Object, index: int, frame: float) -> None:
@@ -110,7 +111,7 @@ def refuse_unkeyable(armature: bpy.types.Object) -> None:
     """
     if problem := action_problem(armature):
         raise ProblemError(problem)
-    if animation.has_nla(armature):
+    if animation.has_nla(armature) and edited_layer(armature) is None:
         raise ProblemError(
             "“{object}” has NLA strips that may play its holds at other frames: push its action "
             "down later, or bake the holds first",

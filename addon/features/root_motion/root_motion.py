@@ -16,7 +16,7 @@ from ...blender import animation
 from ...blender.access import pose_bones
 from ...blender.errors import ChoiceError, ProblemError
 from ...blender.keying import NEAR
-from ...blender.refusals import refuse_unkeyable
+from ...blender.refusals import refuse_layered, refuse_unkeyable
 from ...editing.playing import returning, staged
 from ..bake.passes import drafts_of
 from .body import Recording, Traveler, planar_path, record, steps_of, traveler_of
@@ -215,6 +215,7 @@ def _prepare(armature: bpy.types.Object, options: Options) -> tuple[Traveler, li
         ProblemError: If the armature cannot be keyed, has no legs, or the range is too short.
     """
     refuse_unkeyable(armature)
+    refuse_layered(armature)
     first, last = options.frame_range or _action_range(armature)
     if last - first < 1.0:
         raise ChoiceError("No frames between Start and End: increase End", {})

@@ -226,13 +226,13 @@ class Digest:
         if data is None:
             return
         if data.nla_tracks:
-            yield from data_blocks.nla_content(data)
+            yield from data_blocks.nla_content(owner)
         for curve in data.drivers:
             curve_owner = None if ob is None else self._place(ob, curve.data_path)
             if curve.data_path != dependency_driver.PATH and curve_owner != NOWHERE:
                 driver = data_blocks.driver_content(curve.driver)
                 yield curve_owner, data_blocks.curve_digest(curve), driver
-        for holder in animation.holders(owner):
+        for holder in animation.acting_holders(owner):
             if holder.action is not None:
                 self.seen.add(holder.action.session_uid)
                 for path, part in data_blocks.action_content(holder):

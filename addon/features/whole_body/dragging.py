@@ -36,6 +36,7 @@ from fabrik_solver.core.whole_body import (
 from ...blender.access import pose_bones
 from ...blender.errors import ProblemError
 from ...blender.keying import auto_key
+from ...blender.messages import msg
 from ...blender.skeleton import matrix3, matrix_frame, skeleton_of
 from ...body.carriers import Carriers
 from ...editing.playing import updated
@@ -79,6 +80,12 @@ LAG = 1e-3
 """The largest lag of the dragged point behind the mouse while that moves, as a fraction of the
 body. Where constraints carry the bones, to be exact takes another evaluation of the rig, by which
 the bone would be shown where the mouse has been."""
+
+
+SWITCHED = msg(
+    "limbs were switched to FK and their IK controls stayed: snap those with Rigify's buttons "
+    "before you switch back"
+)
 
 
 class WholeBodyDrag:
@@ -453,7 +460,7 @@ class WholeBodyDrag:
         return quat_product(quat_product(self._turn, change), quat_inverse(self._turn))
 
     def confirm(self) -> str:
-        """Keep the pose, and key it if auto-keying is on; return a note, which is empty here.
+        """Keep the pose, and key it if auto-keying is on; return a note on switched limbs.
 
         Raises:
             ProblemError: If it could not be keyed; the pose is kept.
@@ -469,7 +476,7 @@ class WholeBodyDrag:
                 for control in limb.controls:
                     for owner, name in control.channels():
                         auto_key(owner, name)
-        return ""
+        return SWITCHED if self._switched else ""
 
     def _keyed(self) -> set[int]:
         """Return the bones that auto-keying keys."""

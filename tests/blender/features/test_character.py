@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from math import radians
 from pathlib import Path
@@ -11,14 +12,25 @@ import bpy
 import pytest
 from generated import generated_rig
 from humans import make_human
-from mathutils import Matrix
+from mathutils import Matrix, Quaternion
 from operating import refuses
-from rigs import activate, add_constraint, curves, evaluated, go, make_armature, make_empty, update
+from rigs import (
+    activate,
+    add_constraint,
+    curves,
+    evaluated,
+    go,
+    key,
+    make_armature,
+    make_empty,
+    update,
+)
 from spiders import make_spider, tips
 
 from addon.blender import animation
 from addon.blender.animation import use_action
 from addon.blender.errors import ProblemError
+from addon.body.looking import body_of
 from addon.features.character import setting_up
 from addon.features.character.settings import character_settings
 
@@ -565,3 +577,57 @@ def test_a_spine_whose_tail_is_guessed_reaches_with_the_joint_of_the_neck() -> N
     assert item.use_tail and item.state == "REACHED"
     target = evaluated(rig).pose.bones[item.subtarget]
     assert (rig.matrix_world @ target.head - neck).length < 1e-5
+
+
+def walking_human(period: int, last: int) -> bpy.types.Object:
+    """Return a human who walks with bent knees and elbows, with keys at every frame."""
+    rig = make_human(keyed=False)
+    bends = {"shin": 0.7, "forearm": 0.7, "thigh": -0.35}
+    swings = {"thigh": 0.4, "shin": 0.3, "foot": 0.1, "upper_arm": 0.4, "forearm": 0.3}
+    for bone in rig.pose.bones:
+        name, _, side = bone.name.partition(".")
+        phase = math.pi if side == "R" else 0.0
+        axis = (0, 0.1, 1 if side == "L" else -1) if "arm" in name else (1, 0.1, 0)
+        for frame in range(1, last + 1):
+            swing = swings.get(name, 0.05) * math.sin(2 * math.pi * frame / period + phase)
+            turn = Quaternion(axis, swing + bends.get(name, 0.0))
+            key(bone, "rotation_quaternion", {frame: turn})
+    update()
+    return rig
+
+
+@pytest.mark.parametrize("controls", ["BONE", "EMPTY"])
+def test_few_keys_keep_each_joint_within_an_error(controls: str) -> None:
+    rig = walking_human(120, 120)
+    frames, size = range(1, 121), body_of(rig).size
+    before = ends(rig, frames)
+    set_up(rig, controls=controls, error=0.001 / size)
+    after = ends(rig, frames)
+    assert max(math.dist(a, b) for a, b in zip(before, after, strict=True)) < 0.001
+    targets = {rig, *(item.target for item in rig.fabrik.constraints)}
+    poles = {item.pole_target for item in rig.fabrik.constraints if item.pole_target}
+    bones = set(before_names(rig))
+    counts = [
+        len(curve.keyframe_points)
+        for ob in targets | poles
+        for curve in curves(ob)
+        if curve.data_path.partition('"]')[0].partition('["')[2] not in bones
+    ]
+    assert len(counts) > 30
+    assert sum(counts) < 0.1 * len(frames) * len(counts)
+    assert min(counts) >= 2
+
+
+def before_names(rig: bpy.types.Object) -> list[str]:
+    return [bone.name for bone in rig.data.bones if not bone.fabrik_is_control]
+
+
+def ends(rig: bpy.types.Object, frames: Sequence[int]) -> list[tuple[float, ...]]:
+    """Return the heads and tails of the captured bones at frames, in the armature's space."""
+    found = []
+    for frame in frames:
+        go(frame)
+        bones = evaluated(rig).pose.bones
+        for name in before_names(rig):
+            found += [tuple(bones[name].head), tuple(bones[name].tail)]
+    return found

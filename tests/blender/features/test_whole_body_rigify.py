@@ -72,6 +72,16 @@ def test_limbs_are_switched_to_fk_and_cancelling_restores_all(rig: Any) -> None:
     assert (channels_bits(rig), shown_bits(rig)) == before
 
 
+def test_a_drag_says_that_limbs_were_switched_and_the_next_one_does_not(rig: Any) -> None:
+    notes = []
+    for _ in range(2):
+        dragged = WholeBodyDrag(bpy.context.evaluated_depsgraph_get(), rig, "hand_ik.L")
+        dragged.move_by((0.0, -0.05, 0.0))
+        notes.append(dragged.confirm())
+        update()
+    assert "limbs were switched to FK" in notes[0] and notes[1] == ""
+
+
 def test_the_chest_is_dragged_at_its_end_and_controls_are_keyed(rig: Any) -> None:
     bpy.context.scene.tool_settings.use_keyframe_insert_auto = True
     bpy.context.preferences.edit.use_keyframe_insert_available = False

@@ -1,0 +1,240 @@
+"""Replacing the keys of controls at every frame by few, within an error of each joint."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import pairwise
+from math import ceil, floor
+from typing import Any, NamedTuple, cast
+
+import bpy
+import numpy as np
+
+from ...blender import animation
+from ...blender.access import pose_bones
+from ...blender.keying import ActiveCurves, put_keys
+from ...blender.rotation import LOCATION, channel_of, floats, mode_of
+from ...blender.simplifying import between, errors, slopes
+from ...blender.skeleton import skeleton_of
+from ...blender.turns import Numbers
+from ...editing.playing import play
+from ...plan.planner import chains_in
+from ...settings.properties import settings
+
+LEVER = 0.1
+"""How far a joint is expected to move with a pole or what is looked at, as a fraction; also the
+lever arm of a rotation, in chains. What is measured then decides."""
+
+MARGIN = 1.5
+"""How much nearer than in proportion a curve gets where a joint is off: errors of controls add."""
+
+ROUNDS = 6
+"""After how many plays keys are added where joints are still off."""
+
+
+class Control(NamedTuple):
+    """A target or pole.
+
+    Attributes:
+        object: Its object.
+        bone: The name of its bone; empty for the object itself.
+        leverage: How far a joint moves with it, as a fraction, before it is measured.
+    """
+
+    object: bpy.types.Object
+    bone: str
+    leverage: float
+
+
+class Controlled(NamedTuple):
+    """What a constraint poses, and the controls that pose it.
+
+    Attributes:
+        controls: Its target and pole.
+        bones: The indices of its bones and their descendants: an elbow depends on the chest.
+        length: The length of its chain, in armature space.
+    """
+
+    controls: list[Control]
+    bones: list[int]
+    length: float
+
+
+def controlled_parts(armature: bpy.types.Object, indices: Sequence[int]) -> list[Controlled]:
+    """Return what constraints of an armature pose, with their controls."""
+    chains = {chain.item: chain for chain in chains_in(armature)}
+    rig, items = skeleton_of(armature), settings(armature).constraints
+    parts: list[Controlled] = []
+    for i in indices:
+        item, bones = items[i], (*chains[i].bones, chains[i].tip_bone)
+        leverage = 1.0 if chains[i].kind.reaches else LEVER
+        ends = (
+            (item.target, item.subtarget, leverage),
+            (item.pole_target, item.pole_subtarget, LEVER),
+        )
+        heads = [rig.rest(bone).head_local for bone in bones]
+        length = sum([(b - a).length for a, b in pairwise(heads)]) or rig.rest(bones[0]).length
+        controls = [Control(ob, bone, share) for ob, bone, share in ends if ob is not None]
+        parts.append(Controlled(controls, sorted(rig.below({*bones})), length))
+    return parts
+
+
+class KeyCount(NamedTuple):
+    """How many keys controls have, in all array elements.
+
+    Attributes:
+        keys: The number of keys.
+        most: Their number with a key at every frame.
+    """
+
+    keys: int
+    most: int
+
+
+class _Channel:
+    """A channel of a control, and the smooth curve that replaces its keys.
+
+    Attributes:
+        rows: Its values at each frame, frames × components.
+        tolerances: The largest error of the curve at each frame, in its unit or in radians.
+        required: The frames that always have keys, counted from the first.
+        knots: The frames that have keys.
+    """
+
+    def __init__(self, owner: Any, mode: int, rows: Numbers, tolerance: float) -> None:
+        """Take the values, without keys yet."""
+        self.rows, self.tolerances = rows, np.full(len(rows), tolerance)
+        self.required, self.knots = {len(rows) - 1}, [0]
+        self._owner, self._mode, self._slopes = owner, mode, slopes(rows)
+
+    def write(self, frames: range) -> None:
+        """Choose the frames that need keys, and key them."""
+        self.knots = [0]
+        while self.knots[-1] < len(self.rows) - 1:
+            self.knots.append(self._next(self.knots[-1]))
+        owner, name = self._owner, channel_of(self._mode)[0]
+        curves, path = ActiveCurves(owner.id_data), owner.path_from_id(name)
+        group = owner.name if isinstance(owner, bpy.types.PoseBone) else ""
+        times = [float(frames[knot]) for knot in self.knots]
+        for i in range(self.rows.shape[1]):
+            values, slope = self.rows[self.knots, i], self._slopes[self.knots, i]
+            put_keys(curves.at(path, i, group), times, values.tolist(), slope.tolist())
+
+    def _next(self, first: int) -> int:
+        """Return the last frame up to which a single span from a key is near enough."""
+        most = min(frame for frame in self.required if frame > first)
+        good, bad = first + 1, first + 2
+        while bad <= most and self._is_near(first, bad):
+            good, bad = bad, bad + (bad - first)
+        bad = min(bad, most + 1)
+        while bad - good > 1:
+            middle = (good + bad) // 2
+            if self._is_near(first, middle):
+                good = middle
+            else:
+                bad = middle
+        return good
+
+    def _is_near(self, first: int, last: int) -> bool:
+        within = slice(first + 1, last)
+        curve = between(self.rows, self._slopes, first, last)
+        off = errors(self._mode, self.rows[within], curve, 1.0)
+        return bool((off <= self.tolerances[within]).all())
+
+    def tighten(self, excess: Numbers, is_last: bool) -> bool:
+        """Bring the curve nearer to its values where joints are off; return whether that helps.
+
+        Each span between keys gets as much nearer as joints are farther off within it. The last
+        times, it gets keys where they are off, with which it is exact there.
+
+        Args:
+            excess: The error of the joints at each frame, as a multiple of the allowed one.
+            is_last: Whether to add keys.
+        """
+        off = {*np.flatnonzero(excess > 1.0).tolist()} - {0}
+        if is_last:
+            is_new = not off <= self.required
+            self.required |= off
+            return is_new
+        for first, last in pairwise(self.knots):
+            largest = excess[first : last + 1].max()
+            if largest > 1.0:
+                self.tolerances[first : last + 1] /= MARGIN * largest
+        return bool(off)
+
+
+def thin_keys(
+    armature: bpy.types.Object,
+    parts: Sequence[Controlled],
+    frames: Sequence[float],
+    error: float,
+) -> KeyCount:
+    """Thin the keys of controls, and play them back until each joint is within an error.
+
+    Where a joint is farther off, the controls of its limb have to be as much nearer: a nearly
+    straight limb bends by many times as much as its ends approach each other.
+
+    Args:
+        armature: The armature.
+        parts: What they pose.
+        frames: The keyed frames, ascending.
+        error: The largest distance of a joint from where it was, in armature space.
+    """
+    whole = range(ceil(frames[0]), floor(frames[-1]) + 1)
+    scene = cast(bpy.types.Scene, bpy.context.scene)
+    live = _played(armature, scene, whole)
+    channels = [_channels(armature, part, whole, error) for part in parts]
+    flat = [channel for part in channels for channel in part]
+    most = sum([channel.rows.size for channel in flat])
+    changed, rounds = flat, 0
+    while changed:
+        for channel in changed:
+            channel.write(whole)
+        distances = np.linalg.norm(live - _played(armature, scene, whole), axis=-1).max(axis=-1)
+        changed = [
+            channel
+            for part, part_channels in zip(parts, channels, strict=True)
+            for channel in part_channels
+            if channel.tighten(distances[:, part.bones].max(axis=1) / error, rounds > ROUNDS)
+        ]
+        rounds += 1
+    return KeyCount(sum([len(c.knots) * c.rows.shape[1] for c in flat]), most)
+
+
+def _channels(
+    armature: bpy.types.Object, part: Controlled, frames: range, error: float
+) -> list[_Channel]:
+    """Return the keyed channels of a part's controls, with their values at each frame."""
+    channels: list[_Channel] = []
+    for ob, bone, leverage in part.controls:
+        owner: Any = pose_bones(ob)[bone] if bone else ob
+        # A bone of the armature is in its space, an Empty in the world.
+        scale = 1.0 if bone else armature.matrix_world.median_scale
+        tolerances = {
+            LOCATION: error * scale / leverage,
+            mode_of(owner): error / (LEVER * part.length),
+        }
+        for mode, tolerance in tolerances.items():
+            name, size = channel_of(mode)
+            curves = animation.active_curves(ob, owner.path_from_id(name))
+            if len(curves) == size:
+                columns = [[curves[i].evaluate(f) for f in frames] for i in range(size)]
+                channels.append(_Channel(owner, mode, np.array(columns).T, tolerance))
+    return channels
+
+
+def _played(armature: bpy.types.Object, scene: bpy.types.Scene, frames: range) -> Numbers:
+    """Return the heads and tails of all bones in armature space, frames × bones × 2 × 3."""
+
+    def look(_frame: object) -> Numbers:
+        layer = cast(bpy.types.ViewLayer, bpy.context.view_layer)
+        bones = pose_bones(armature.evaluated_get(cast(Any, layer.depsgraph)))
+        ends = [np.reshape(floats(bones, name, 3), (-1, 3)) for name in ("head", "tail")]
+        return np.stack(ends, axis=1)
+
+    playing = play(scene, frames, look)
+    while True:
+        try:
+            next(playing)
+        except StopIteration as played:
+            return np.array(played.value)
