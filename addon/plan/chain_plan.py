@@ -320,6 +320,40 @@ class GoalSource(Protocol):
         ...
 
 
+class OffsetSource(Protocol):
+    """Changes the offset of a hand or foot from its target, as for a foot that rolls on its sole.
+
+    Attributes:
+        toe: The bone after it that is posed as well; -1 for none.
+    """
+
+    toe: int
+
+    @property
+    def controls(self) -> Sequence[Point]:
+        """The bones besides the target that it depends on."""
+        ...
+
+    def offset(self, snapshot: Snapshot, chain: ChainPlan) -> Frame:
+        """Return the frame of the tip in the space of the target."""
+        ...
+
+    def matched(
+        self, chain: ChainPlan, foot: Frame, toes: Frame
+    ) -> tuple[Frame, list[tuple[Point, Mat3]]]:
+        """Return the offset that fits a pose, and the axes of the controls that cause it.
+
+        Args:
+            chain: The chain.
+            foot: The frame of the foot in armature space.
+            toes: That of its toes; of the foot if it has none.
+
+        Returns:
+            The offset, and each control with its axes in the space of the target.
+        """
+        ...
+
+
 class StartPose(NamedTuple):
     """The pose from which a continuous chain or tree is solved.
 
@@ -479,6 +513,7 @@ class ChainPlan(UnitPart):
         has_hand: Whether the last bone copies the target's rotation.
         limb_bend: The ``rest_bend`` of the bones before the hand, if the tip is the hand's tail.
         offset: The frame of the tip in the target's space; None without Keep Offset.
+        roll: Changes that offset; None if nothing does.
         target: The target.
         foot: The bone that is both the target and the foot of the chain, and follows its goal; -1
             without one.
@@ -519,6 +554,7 @@ class ChainPlan(UnitPart):
     has_hand: bool = False
     limb_bend: RestBend | None = None
     offset: Frame | None = None
+    roll: OffsetSource | None = None
     target: Point | None = None
     foot: int = -1
     pole: Point | None = None
@@ -570,6 +606,13 @@ class ChainPlan(UnitPart):
         return self.placed_share(time, 1.0) == 0.0
 
     @property
+    def posed(self) -> list[int]:
+        """All bones that the constraint poses: its chain, and toes that roll with it."""
+        return (
+            self.bones if self.roll is None or self.roll.toe < 0 else [*self.bones, self.roll.toe]
+        )
+
+    @property
     def has_foot(self) -> bool:
         """Whether its goal has an orientation: for its hand, or a foot that is its target."""
         return self.has_hand or self.foot >= 0
@@ -581,9 +624,14 @@ class ChainPlan(UnitPart):
         parent = self.rig.parents[self.foot]
         return Point(self.rig.object, self.rig, parent) if parent >= 0 else Point(self.rig.object)
 
+    @property
+    def controls(self) -> Sequence[Point]:
+        """The bones besides target and pole that an animator moves."""
+        return () if self.roll is None else self.roll.controls
+
     def needs(self) -> list[Point]:
         """Return the points whose transforms must be final before it is solved."""
-        points = (self.aimed_at(), self.pole, *self.places)
+        points = (self.aimed_at(), self.pole, *self.places, *self.controls)
         return [point for point in points if point is not None]
 
     def release_root(self, instead: str) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from math import cos, log, sin
 from typing import NamedTuple
 
@@ -65,12 +66,14 @@ class FkGoal(NamedTuple):
         axes: Rotation of the target; None if it doesn't matter.
         pole: Location of the pole; None without a pole.
         offset: Location of the pole relative to the chain.
+        turns: The other controls, with their axes in world space.
     """
 
     place: Vec
     axes: Mat3 | None
     pole: Vec | None
     offset: PoleOffset | None
+    turns: Sequence[tuple[Point, Mat3]] = ()
 
 
 def _softness(chain: ChainPlan) -> float:
@@ -110,15 +113,28 @@ def fk_goal(
         overreach = _beyond(depsgraph, chain, posed.scale * length(mat_columns(world[0])[0]))
         location = add(tip, _reach_offset(posed, _softness(chain), overreach))
     lift, pole_lift = lift_to_goal(depsgraph, chain), lifts_of(depsgraph, chain)[1]
+    tip_offset, turns = chain.offset, list[tuple[Point, Mat3]]()
+    if chain.roll is not None:
+        tip_offset, turns = chain.roll.matched(chain, frames[-1], shown.frame(chain.posed[-1]))
     location, axes = _target_goal(
-        depsgraph, chain, sub(point_in(world, location), lift), frame_in(world, frames[-1])[0]
+        depsgraph,
+        chain,
+        sub(point_in(world, location), lift),
+        frame_in(world, frames[-1])[0],
+        tip_offset,
     )
+    if turns and axes is not None and chain.target is not None:
+        shown_axes = place_of(depsgraph, chain.target)[0]
+        turns = [
+            (point, mat_product(axes, offset_turn((turn, ORIGIN), shown_axes)))
+            for point, turn in turns
+        ]
     pole = None
     if chain.pole is not None and posed is not None and len(joints) > 2:
         pole_local = _from_world(chain, world, add(place_of(depsgraph, chain.pole)[1], pole_lift))
         offset = offset or pole_offset(posed, pole_local)
         pole = sub(point_in(world, pole_at(posed, offset, item.pole_angle)), pole_lift)
-    return FkGoal(location, axes, pole, offset)
+    return FkGoal(location, axes, pole, offset, turns)
 
 
 def _evaluated_chain(chain: ChainPlan, start: int, frames: list[Frame], joints: list[Vec]) -> Chain:
@@ -146,18 +162,22 @@ def _tip(chain: ChainPlan, shown: Evaluated, last: Frame) -> Vec:
 
 
 def _target_goal(
-    depsgraph: bpy.types.Depsgraph, chain: ChainPlan, tip: Vec, tip_axes: Mat3
+    depsgraph: bpy.types.Depsgraph,
+    chain: ChainPlan,
+    tip: Vec,
+    tip_axes: Mat3,
+    offset: Frame | None,
 ) -> tuple[Vec, Mat3 | None]:
     """Return the target's goal location and, if it matters, its rotation for a tip location."""
     location, axes = tip, orthonormalize(tip_axes) if chain.has_hand else None
-    if chain.offset is None or chain.target is None:
+    if offset is None or chain.target is None:
         return location, axes
     target_axes = place_of(depsgraph, chain.target)[0]
     if axes is not None:
-        x, y, z = mat_columns(offset_turn(chain.offset, target_axes))
+        x, y, z = mat_columns(offset_turn(offset, target_axes))
         axes = mat_product(axes, (*x, *y, *z))
     # With its current rotation; once it has rotated, the location is corrected.
-    return sub(location, mat_apply(target_axes, chain.offset[1])), axes
+    return sub(location, mat_apply(target_axes, offset[1])), axes
 
 
 def _beyond(depsgraph: bpy.types.Depsgraph, chain: ChainPlan, size: float) -> float:
