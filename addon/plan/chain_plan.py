@@ -11,14 +11,20 @@ from mathutils import Matrix
 
 from fabrik_solver import ChainInput, Frame, Local, Posture, RestBend, Written, measured_tip
 from fabrik_solver.core.vectors import (
+    IDENTITY,
     Mat3,
     Quat,
     Vec,
+    mat_apply,
     mat_determinant,
+    mat_product,
+    mat_transposed,
     mix,
+    orthonormalize,
     quat_matrix,
     quat_of,
     slerp,
+    sub,
 )
 
 from ..blender.errors import ProblemError
@@ -338,15 +344,16 @@ class OffsetSource(Protocol):
         """Return the frame of the tip in the space of the target."""
         ...
 
-    def matched(
-        self, chain: ChainPlan, foot: Frame, toes: Frame
-    ) -> tuple[Frame, list[tuple[Point, Mat3]]]:
+    def shown(self, depsgraph: bpy.types.Depsgraph, chain: ChainPlan) -> Frame:
+        """Return the offset of the evaluated pose."""
+        ...
+
+    def matched(self, chain: ChainPlan, toes: Quat) -> tuple[Frame, list[tuple[Point, Mat3]]]:
         """Return the offset that fits a pose, and the axes of the controls that cause it.
 
         Args:
             chain: The chain.
-            foot: The frame of the foot in armature space.
-            toes: That of its toes; of the foot if it has none.
+            toes: The local rotation of its toes.
 
         Returns:
             The offset, and each control with its axes in the space of the target.
@@ -612,6 +619,10 @@ class ChainPlan(UnitPart):
             self.bones if self.roll is None or self.roll.toe < 0 else [*self.bones, self.roll.toe]
         )
 
+    def shown_offset(self, depsgraph: bpy.types.Depsgraph) -> Frame | None:
+        """Return the frame of the evaluated tip in the space of its target; None if that's it."""
+        return self.offset if self.roll is None else self.roll.shown(depsgraph, self)
+
     @property
     def has_foot(self) -> bool:
         """Whether its goal has an orientation: for its hand, or a foot that is its target."""
@@ -699,3 +710,24 @@ def offset_turn(offset: Frame, target: Mat3) -> Mat3:
         return turn
     a, b, c, d, e, f, g, h, i = turn
     return (a, -b, -c, -d, e, f, -g, h, i)
+
+
+def target_of(
+    target: Frame, offset: Frame | None, tip: Vec, axes: Mat3 | None
+) -> tuple[Vec, Mat3 | None]:
+    """Return the location and axes of a target for which a tip is at its goal.
+
+    Args:
+        target: The current frame of the target in world space; its scale stays.
+        offset: The frame of the tip in its space; None if that is the target's.
+        tip: The goal of the tip.
+        axes: Its goal axes; None if the target keeps its rotation.
+    """
+    if offset is None:
+        return tip, axes
+    turned = target[0]
+    if axes is not None:
+        axes = mat_product(axes, mat_transposed(offset_turn(offset, turned)))
+        upright = orthonormalize(turned) or IDENTITY
+        turned = mat_product(mat_product(axes, mat_transposed(upright)), turned)
+    return sub(tip, mat_apply(turned, offset[1])), axes

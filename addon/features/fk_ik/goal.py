@@ -19,7 +19,6 @@ from fabrik_solver.core.vectors import (
     add,
     dot,
     length,
-    mat_apply,
     mat_columns,
     mat_product,
     orthonormalize,
@@ -29,6 +28,7 @@ from fabrik_solver.core.vectors import (
     sum_of,
 )
 
+from ...blender.access import pose_bones
 from ...blender.errors import ProblemError
 from ...blender.moving import place_of
 from ...blender.precision import rounding_of
@@ -37,7 +37,7 @@ from ...body.flexion import bend_side
 from ...editing.lifting import lift_to_goal, lifts_of
 from ...editing.placing import side_of_bend
 from ...frame.armature import Evaluated
-from ...plan.chain_plan import ChainPlan, offset_turn
+from ...plan.chain_plan import ChainPlan, offset_turn, target_of
 from ...settings.properties import settings
 from ...settings.values import within_limits
 
@@ -115,19 +115,18 @@ def fk_goal(
     lift, pole_lift = lift_to_goal(depsgraph, chain), lifts_of(depsgraph, chain)[1]
     tip_offset, turns = chain.offset, list[tuple[Point, Mat3]]()
     if chain.roll is not None:
-        tip_offset, turns = chain.roll.matched(chain, frames[-1], shown.frame(chain.posed[-1]))
-    location, axes = _target_goal(
-        depsgraph,
-        chain,
-        sub(point_in(world, location), lift),
-        frame_in(world, frames[-1])[0],
-        tip_offset,
-    )
-    if turns and axes is not None and chain.target is not None:
-        shown_axes = place_of(depsgraph, chain.target)[0]
+        w, x, y, z = pose_bones(armature)[chain.posed[-1]].matrix_basis.to_quaternion()
+        tip_offset, turns = chain.roll.matched(chain, (w, x, y, z))
+    location, axes = sub(point_in(world, location), lift), None
+    if chain.has_hand:
+        axes = orthonormalize(frame_in(world, frames[-1])[0])
+    if tip_offset is not None and chain.target is not None:
+        target = place_of(depsgraph, chain.target)
+        location, axes = target_of(target, tip_offset, location, axes)
         turns = [
-            (point, mat_product(axes, offset_turn((turn, ORIGIN), shown_axes)))
+            (point, mat_product(axes, offset_turn((turn, ORIGIN), target[0])))
             for point, turn in turns
+            if axes is not None
         ]
     pole = None
     if chain.pole is not None and posed is not None and len(joints) > 2:
@@ -159,25 +158,6 @@ def _tip(chain: ChainPlan, shown: Evaluated, last: Frame) -> Vec:
     if chain.tip_bone >= 0:
         return shown.frame(chain.tip_bone)[1]
     return point_in(last, (0.0, chain.rig.bone(chain.bones[-1]).length, 0.0))
-
-
-def _target_goal(
-    depsgraph: bpy.types.Depsgraph,
-    chain: ChainPlan,
-    tip: Vec,
-    tip_axes: Mat3,
-    offset: Frame | None,
-) -> tuple[Vec, Mat3 | None]:
-    """Return the target's goal location and, if it matters, its rotation for a tip location."""
-    location, axes = tip, orthonormalize(tip_axes) if chain.has_hand else None
-    if offset is None or chain.target is None:
-        return location, axes
-    target_axes = place_of(depsgraph, chain.target)[0]
-    if axes is not None:
-        x, y, z = mat_columns(offset_turn(offset, target_axes))
-        axes = mat_product(axes, (*x, *y, *z))
-    # With its current rotation; once it has rotated, the location is corrected.
-    return sub(location, mat_apply(target_axes, offset[1])), axes
 
 
 def _beyond(depsgraph: bpy.types.Depsgraph, chain: ChainPlan, size: float) -> float:

@@ -365,7 +365,7 @@ class Snap:
         self.offsets[i] = goal.offset
         moved: list[SnapControl] = []
         goals: list[tuple[SnapControl | None, Vec | None, Mat3 | None]] = []
-        if target is not None:
+        if target is not None and not is_first:  # It carries the others, so it moves first.
             turned = zip(self.turned[i], goal.turns, strict=True)
             goals = [(control, None, axes) for control, (_, axes) in turned]
         goals += [(target, goal.place, goal.axes), (pole, goal.pole, None)]

@@ -25,7 +25,6 @@ from ...editing.controls import (
     refuse_uneditable,
     show_as_control,
 )
-from ...editing.limb_adding import shown_pose
 from ...settings.properties import settings
 from ...ui.choosing import selected_in
 from ...ui.refusing import Working, active_armature, active_refusal
@@ -77,9 +76,9 @@ def sole_of(armature: bpy.types.Object, foot: str) -> RestSole | None:
     if along.length == 0.0:
         return None
     y, z = along.normalized(), -up
-    axes = Matrix((y.cross(z), y, z)).transposed()
+    axes = Matrix(cast(Any, (y.cross(z), y, z))).transposed()
     return RestSole(
-        Matrix.LocRotScale(heel, axes.to_quaternion(), None), along.length, toe, neutral
+        Matrix.LocRotScale(cast(Any, heel), axes.to_quaternion(), None), along.length, toe, neutral
     )
 
 
@@ -115,7 +114,6 @@ def add_rolls(armature: bpy.types.Object, indices: Sequence[int]) -> int:
                 soles[index] = sole
     if not soles:
         return 0
-    shown = shown_pose(armature)
     names = _add_bones(armature, soles)
     for index, sole in soles.items():
         item = settings(armature).constraints[index]
@@ -123,11 +121,15 @@ def add_rolls(armature: bpy.types.Object, indices: Sequence[int]) -> int:
         roll.control, roll.toe_control = names[index]
         roll.toe = sole.toe
         if sole.toe:
-            turn = sole.neutral.inverted() @ shown[item.bone].inverted() @ shown[sole.toe]
-            posed = pose_bones(armature)[roll.toe_control]
+            rest_foot, rest_toe = (
+                rest_bone(armature, bone).matrix_local for bone in (item.bone, sole.toe)
+            )
+            toe = pose_bones(armature)[sole.toe]
+            turn = sole.neutral.inverted() @ rest_foot.inverted() @ rest_toe @ toe.matrix_basis
+            posed: Any = pose_bones(armature)[roll.toe_control]
             posed.rotation_mode = "QUATERNION"
             posed.rotation_quaternion = turn.to_quaternion()
-            posed.rotation_mode = pose_bones(armature)[sole.toe].rotation_mode
+            posed.rotation_mode = toe.rotation_mode
     return len(soles)
 
 

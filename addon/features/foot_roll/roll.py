@@ -2,24 +2,32 @@
 
 from __future__ import annotations
 
+import weakref
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import ClassVar, NamedTuple, cast
+from typing import Any, ClassVar, NamedTuple, cast
 
-from fabrik_solver import WHOLE, Frame, frame_in, inverse, rotation_to
+import bpy
+
+from fabrik_solver import Frame, frame_in, inverse
 from fabrik_solver.core.vectors import (
     IDENTITY,
     Mat3,
+    Quat,
+    Vec,
     mat_product,
     mat_transposed,
-    orthonormalize,
     quat_about,
+    quat_compatible,
+    quat_inverse,
     quat_matrix,
     quat_of,
+    quat_product,
     slerp,
 )
 from fabrik_solver.motion.foot_roll import SIDE, Rolled, Sole, rolled, toes_of, unbent
 
+from ...blender.access import pose_bones
 from ...blender.errors import ProblemError
 from ...blender.skeleton import Point, Skeleton
 from ...plan.chain_plan import ChainPlan, Snapshot
@@ -52,7 +60,7 @@ def roll_values(item: FabrikConstraint) -> RollValues:
 
 @dataclass(eq=False)
 class FootRoll:
-    """The roll of a foot, read from its control.
+    """The roll of a foot, read from its controls: children of its target.
 
     Attributes:
         control: The bone that rolls it. At rest it lies on the sole, from the heel to the tip of
@@ -63,19 +71,24 @@ class FootRoll:
         ball: The joint of the toes in the space of the sole; None without toes.
         sole: The frame of the sole in the space of the target.
         neutral: The axes of the neutral toes in the space of the target.
+        rest: The axes of the toes at rest in the space of the target.
     """
 
     control: Point
     toe_control: Point | None
     toe: int
     length: float
-    ball: tuple[float, float, float] | None
+    ball: Vec | None
     sole: Frame
     neutral: Mat3
+    rest: Mat3
 
     def __post_init__(self) -> None:
-        """Invert the frame of the sole, which doesn't change."""
+        """Invert the frame of the sole, and the axes of the toes, which don't change."""
         self._from_target = inverse(self.sole)
+        self._from_sole = quat_of(mat_product(mat_transposed(self.rest), self.sole[0]))
+        self._to_sole = quat_of(mat_product(self._from_target[0], self.neutral))
+        self._rolled_at: tuple[weakref.ref[Snapshot], Rolled] | None = None
 
     @property
     def controls(self) -> Sequence[Point]:
@@ -91,80 +104,52 @@ class FootRoll:
         return moved if chain.offset is None else frame_in(moved, chain.offset)
 
     def rolled(self, snapshot: Snapshot, chain: ChainPlan) -> Rolled:
-        """Return how the foot has rolled.
-
-        Raises:
-            ProblemError: If its target or its control has zero scale.
-        """
-        axes = self._seen(snapshot, chain, self.control)
-        turn = mat_product(self._from_target[0], axes)
-        return self._rolled(turn, snapshot.cached(chain, roll_values))
+        """Return how the foot has rolled; leg and toes need it, so it is kept for an update."""
+        last = self._rolled_at
+        if last is None or last[0]() is not snapshot:
+            turn = snapshot.poses[chain.rig.uid].local(self.control.bone).rotation
+            result = self._rolled(quat_matrix(turn), snapshot.cached(chain, roll_values))
+            last = self._rolled_at = weakref.ref(snapshot), result
+        return last[1]
 
     def _rolled(self, turn: Mat3, values: RollValues) -> Rolled:
         ball = self.length if self.ball is None else self.ball[1]
-        pivot = {"HEEL": 0.0, "BALL": ball, "TOE": self.length}.get(values.pivot, ball)
+        pivot = {"HEEL": 0.0, "TOE": self.length}.get(values.pivot, ball)
         sole = Sole(self.length, 0.5 * values.width * self.length, self.ball)
         return rolled(sole, turn, pivot, values.break_angle)
 
-    def toe_axes(self, snapshot: Snapshot, chain: ChainPlan) -> Mat3:
-        """Return the axes of the toes in the space of the foot.
+    def toe_rotation(self, snapshot: Snapshot, chain: ChainPlan) -> Quat:
+        """Return the local rotation of the toes."""
+        control = cast(Point, self.toe_control)
+        turn = snapshot.poses[chain.rig.uid].local(control.bone).rotation
+        toes = toes_of(self.rolled(snapshot, chain).bend, quat_product(self._to_sole, turn))
+        return quat_product(self._from_sole, toes)
 
-        Raises:
-            ProblemError: If its target or a control has zero scale.
-        """
-        bend = self.rolled(snapshot, chain).bend
-        straight = self._seen(snapshot, chain, cast(Point, self.toe_control))
-        bent = quat_matrix(toes_of(bend, (1.0, 0.0, 0.0, 0.0)))
-        axes = mat_product(self._in_target(bent), straight)
-        return axes if chain.offset is None else mat_product(mat_transposed(chain.offset[0]), axes)
+    def shown(self, depsgraph: bpy.types.Depsgraph, chain: ChainPlan) -> Frame:
+        """Return the offset of the evaluated pose."""
+        evaluated = chain.rig.object.evaluated_get(depsgraph)
+        bone: Any = pose_bones(evaluated)[self.control.bone]
+        w, x, y, z = bone.matrix_basis.to_quaternion()
+        values = roll_values(settings(evaluated).constraints[chain.item])
+        return self._offset(chain, self._rolled(quat_matrix((w, x, y, z)), values))
 
-    def matched(
-        self, chain: ChainPlan, foot: Frame, toes: Frame
-    ) -> tuple[Frame, list[tuple[Point, Mat3]]]:
+    def matched(self, chain: ChainPlan, toes: Quat) -> tuple[Frame, list[tuple[Point, Mat3]]]:
         """Return the offset and the axes of the controls that fit a pose.
 
         The roll takes the bend of the ball up to Break Angle, so that the target of a foot on flat
         toes lies flat, and the toe control takes the rest. Bank and turn are those of the target.
         """
         values = roll_values(settings(chain.rig.object).constraints[chain.item])
-        bend, rest = 0.0, (1.0, 0.0, 0.0, 0.0)
-        if self.toe >= 0:
-            in_foot = orthonormalize(frame_in(inverse(foot), toes)[0]) or IDENTITY
-            axes = in_foot if chain.offset is None else mat_product(chain.offset[0], in_foot)
-            bent = mat_product(axes, mat_transposed(self.neutral))
-            bend, rest = unbent(quat_of(self._in_sole(bent)), values.break_angle)
+        in_sole = quat_product(quat_inverse(self._from_sole), toes)
+        bend, rest = unbent(quat_product(in_sole, quat_inverse(self._to_sole)), values.break_angle)
+        if self.toe_control is None:
+            bend = 0.0
         turn = quat_matrix(quat_about(SIDE, bend))
         turns = [(self.control, mat_product(self.sole[0], turn))]
         if self.toe_control is not None:
-            straight = mat_product(self._in_target(quat_matrix(rest)), self.neutral)
-            turns.append((self.toe_control, straight))
+            straight = quat_matrix(quat_product(rest, self._to_sole))
+            turns.append((self.toe_control, mat_product(self.sole[0], straight)))
         return self._offset(chain, self._rolled(turn, values)), turns
-
-    def _in_target(self, turn: Mat3) -> Mat3:
-        """Return a rotation in the axes of the sole as one in those of the target."""
-        return mat_product(mat_product(self.sole[0], turn), self._from_target[0])
-
-    def _in_sole(self, turn: Mat3) -> Mat3:
-        """Return a rotation in the axes of the target as one in those of the sole."""
-        return mat_product(mat_product(self._from_target[0], turn), self.sole[0])
-
-    def _seen(self, snapshot: Snapshot, chain: ChainPlan, control: Point) -> Mat3:
-        """Return the axes of a control in the space of the target, without scale.
-
-        Raises:
-            ProblemError: If one of them has zero scale.
-        """
-        rig = chain.rig
-        target = orthonormalize(snapshot.frame(rig, cast(Point, chain.target).bone)[0])
-        axes = orthonormalize(snapshot.frame(rig, control.bone)[0])
-        if target is None or axes is None:
-            name = rig.names[control.bone]
-            raise ProblemError(
-                "“{name}” or its parent has zero scale, so it can't roll the foot: change its "
-                "scale",
-                name=name,
-            )
-        return mat_product(mat_transposed(target), axes)
 
 
 class ToeInput(NamedTuple):
@@ -172,12 +157,12 @@ class ToeInput(NamedTuple):
 
     Attributes:
         channels: The results of `FkPose.bits_of` and, for a layer, `SolvedPose.beneath`.
-        axes: Their axes in the space of the foot.
+        rotation: Their local rotation.
         influence: The influence of the constraint.
     """
 
     channels: tuple[object, ...]
-    axes: Mat3
+    rotation: Quat
     influence: float
 
 
@@ -193,27 +178,23 @@ class RolledToes(PrePassBone):
         return [cast(Point, leg.target), *leg.controls]
 
     def read(self, snapshot: Snapshot) -> ToeInput | None:
-        """Return the inputs of their pose; None if they keep their animation.
-
-        Raises:
-            ProblemError: If a control has zero scale.
-        """
+        """Return the inputs of their pose; None if they keep their animation."""
         [leg] = self.chains
         pose = snapshot.poses[self.rig.uid]
         values = pose.settings[leg.item]
         if leg.problem or not values.enabled or values.influence == 0.0:
             return None
-        axes = cast(FootRoll, leg.roll).toe_axes(snapshot, leg)
+        rotation = cast(FootRoll, leg.roll).toe_rotation(snapshot, leg)
         beneath = pose.beneath(self.bones) if self.is_layered else None
-        return ToeInput((*pose.fk_bits(self.ranges), beneath), axes, values.influence)
+        return ToeInput((*pose.fk_bits(self.ranges), beneath), rotation, values.influence)
 
     def solve(self, snapshot: Snapshot, inputs: object) -> SolveResult:
         """Return their rotation."""
         assert isinstance(inputs, ToeInput)
-        local = snapshot.poses[self.rig.uid].posed_local(self.bone)
-        rotation = rotation_to(self.rig.bone(self.bone), inputs.axes, IDENTITY, local)
+        posed = snapshot.poses[self.rig.uid].posed_local(self.bone).rotation
+        rotation = quat_compatible(inputs.rotation, posed)
         if inputs.influence < 1.0:
-            rotation = slerp(local.rotation, rotation, inputs.influence)
+            rotation = slerp(posed, rotation, inputs.influence)
         return SolveResult(inputs, self.bones, rotation, (), NOTHING, NOTHING)
 
 
@@ -232,28 +213,44 @@ def resolve_roll(chain: ChainPlan, item: FabrikConstraint) -> None:
     if not (options.use and options.control and is_foot and target and target.skeleton is rig):
         return
     foot = chain.bones[-1]
-    control = bone_index(rig, options, "control")
+    control = _control(chain, bone_index(rig, options, "control"))
     to_target = inverse(rig.rest_frame(target.bone))
-    sole = frame_in(to_target, rig.rest_frame(control))
-    toe, toe_control, ball, neutral = -1, None, None, IDENTITY
-    if options.toe and options.toe_control:
-        toe = bone_index(rig, options, "toe")
-        toe_control = Point(rig.object, rig, bone_index(rig, options, "toe_control"))
-        if rig.parents[toe] != foot or not rig.bone(toe).inherit_rotation:
-            raise ProblemError(
-                "“{toe}” must be a child of “{foot}” and inherit its rotation to roll with it: "
-                "choose other Toes",
-                toe=rig.names[toe],
-                foot=rig.names[foot],
-            )
-        neutral = frame_in(to_target, rig.rest_frame(toe_control.bone))[0]
-        in_foot = frame_in(inverse(rig.rest_frame(foot)), rig.rest_frame(toe))
-        in_target = frame_in(chain.offset or WHOLE, (IDENTITY, in_foot[1]))
-        ball = frame_in(inverse(sole), in_target)[1]
-    length = rig.bone(control).length
-    chain.roll = FootRoll(
-        Point(rig.object, rig, control), toe_control, toe, length, ball, sole, neutral
-    )
+    sole = frame_in(to_target, rig.rest_frame(control.bone))
+    length = rig.bone(control.bone).length
+    if not (options.toe and options.toe_control):
+        chain.roll = FootRoll(control, None, -1, length, None, sole, IDENTITY, IDENTITY)
+        return
+    toe = bone_index(rig, options, "toe")
+    toe_control = _control(chain, bone_index(rig, options, "toe_control"))
+    if rig.parents[toe] != foot or not rig.bone(toe).inherit_rotation:
+        raise ProblemError(
+            "“{toe}” must be a child of “{foot}” and inherit its rotation to roll with it: choose "
+            "other Toes",
+            toe=rig.names[toe],
+            foot=rig.names[foot],
+        )
+    neutral = frame_in(to_target, rig.rest_frame(toe_control.bone))[0]
+    in_foot = frame_in(inverse(rig.rest_frame(foot)), rig.rest_frame(toe))
+    rest = in_foot if chain.offset is None else frame_in(chain.offset, in_foot)
+    ball = frame_in(inverse(sole), rest)[1]
+    chain.roll = FootRoll(control, toe_control, toe, length, ball, sole, neutral, rest[0])
+
+
+def _control(chain: ChainPlan, bone: int) -> Point:
+    """Return a control of a roll.
+
+    Raises:
+        ProblemError: If it isn't a child of the target, so that its channels aren't relative to it.
+    """
+    rig, target = chain.rig, cast(Point, chain.target)
+    if rig.parents[bone] != target.bone:
+        raise ProblemError(
+            "“{control}” must be a child of “{target}” to roll the foot: parent it in Edit Mode, "
+            "or disable Foot Roll",
+            control=rig.names[bone],
+            target=rig.names[target.bone],
+        )
+    return Point(rig.object, rig, bone)
 
 
 def rolled_toes(rig: Skeleton, chains: Sequence[ChainPlan]) -> Iterator[RolledToes]:

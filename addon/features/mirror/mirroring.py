@@ -27,6 +27,7 @@ from ...body.flexion import Stored, restore_flexions, stored_flexions
 from ...editing import constraints as editing
 from ...editing.bending import hinge_values, rolled_cone
 from ...editing.controls import (
+    add_foot_controls,
     mirror_bones,
     remove_bones,
     uneditable_problem,
