@@ -565,7 +565,9 @@ def _aim(chain: ChainPlan, target: Point, frame: Frame, offset: Frame | None) ->
     tip_world = frame[1] if offset is None else point_in(frame, offset[1])
     if not chain.has_foot:
         return Aim(tip_world, None)
-    axes = orthonormalize(frame[0])
+    # Under uneven scale, what a roll turns differs from a turn of what that scale gives.
+    turn = offset[0] if offset is not None and chain.roll is not None else None
+    axes = orthonormalize(frame[0] if turn is None else mat_product(frame[0], turn))
     if axes is None:
         name = target.object.name if target.skeleton is None else target.skeleton.names[target.bone]
         raise ProblemError(
@@ -573,7 +575,7 @@ def _aim(chain: ChainPlan, target: Point, frame: Frame, offset: Frame | None) ->
             "Copy Target Rotation",
             name=name,
         )
-    if offset is not None:
+    if offset is not None and turn is None:
         axes = mat_product(axes, offset_turn(offset, frame[0]))
     return Aim(tip_world, axes)
 

@@ -721,13 +721,15 @@ def target_of(
         target: The current frame of the target in world space; its scale stays.
         offset: The frame of the tip in its space; None if that is the target's.
         tip: The goal of the tip.
-        axes: Its goal axes; None if the target keeps its rotation.
+        axes: Its goal axes, orthonormal, or sheared as the armature's scale shears the target; None
+            if the target keeps its rotation.
     """
     if offset is None:
         return tip, axes
     turned = target[0]
     if axes is not None:
-        axes = mat_product(axes, mat_transposed(offset_turn(offset, turned)))
+        turn = offset[0] if mat_determinant(axes) < 0.0 else offset_turn(offset, turned)
+        axes = orthonormalize(mat_product(axes, mat_transposed(turn))) or IDENTITY
         upright = orthonormalize(turned) or IDENTITY
         turned = mat_product(mat_product(axes, mat_transposed(upright)), turned)
     return sub(tip, mat_apply(turned, offset[1])), axes

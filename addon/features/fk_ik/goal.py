@@ -12,6 +12,7 @@ from fabrik_solver import Chain, Frame, frame_in, inverse, point_in, posed_chain
 from fabrik_solver.core.bend import NEAR_AXIS
 from fabrik_solver.core.chain import measured
 from fabrik_solver.core.vectors import (
+    IDENTITY,
     ORIGIN,
     Mat3,
     Vec,
@@ -21,6 +22,7 @@ from fabrik_solver.core.vectors import (
     length,
     mat_columns,
     mat_product,
+    mat_transposed,
     orthonormalize,
     rotate_about,
     scaled,
@@ -37,7 +39,7 @@ from ...body.flexion import bend_side
 from ...editing.lifting import lift_to_goal, lifts_of
 from ...editing.placing import side_of_bend
 from ...frame.armature import Evaluated
-from ...plan.chain_plan import ChainPlan, offset_turn, target_of
+from ...plan.chain_plan import ChainPlan, target_of
 from ...settings.properties import settings
 from ...settings.values import within_limits
 
@@ -113,21 +115,18 @@ def fk_goal(
         overreach = _beyond(depsgraph, chain, posed.scale * length(mat_columns(world[0])[0]))
         location = add(tip, _reach_offset(posed, _softness(chain), overreach))
     lift, pole_lift = lift_to_goal(depsgraph, chain), lifts_of(depsgraph, chain)[1]
+    tip_axes = frame_in(world, frames[-1])[0]
     tip_offset, turns = chain.offset, list[tuple[Point, Mat3]]()
     if chain.roll is not None:
         w, x, y, z = pose_bones(armature)[chain.posed[-1]].matrix_basis.to_quaternion()
         tip_offset, turns = chain.roll.matched(chain, (w, x, y, z))
+        sheared = mat_product(tip_axes, mat_transposed(tip_offset[0]))
+        turns = [(p, orthonormalize(mat_product(sheared, turn)) or IDENTITY) for p, turn in turns]
     location, axes = sub(point_in(world, location), lift), None
     if chain.has_hand:
-        axes = orthonormalize(frame_in(world, frames[-1])[0])
-    if tip_offset is not None and chain.target is not None:
-        target = place_of(depsgraph, chain.target)
-        location, axes = target_of(target, tip_offset, location, axes)
-        turns = [
-            (point, mat_product(axes, offset_turn((turn, ORIGIN), target[0])))
-            for point, turn in turns
-            if axes is not None
-        ]
+        axes = tip_axes if chain.roll is not None else orthonormalize(tip_axes)
+    if chain.target is not None:
+        location, axes = target_of(place_of(depsgraph, chain.target), tip_offset, location, axes)
     pole = None
     if chain.pole is not None and posed is not None and len(joints) > 2:
         pole_local = _from_world(chain, world, add(place_of(depsgraph, chain.pole)[1], pole_lift))
