@@ -98,7 +98,7 @@ def _entry_of(ob: bpy.types.Object, name: str) -> ListEntry | None:
         index = cast(Any, ob.pose).bones.find(name)
         return (
             _first(ob, lambda chain: _tip(chain) == name)
-            or _first(ob, lambda chain: index in chain.bones)
+            or _first(ob, lambda chain: index in chain.posed)
             or _first(None, lambda chain: (ob, name) in controls_of(chain))
             or _first(ob, lambda chain: hangs_on(chain, index))
         )

@@ -43,7 +43,7 @@ class RestSole(NamedTuple):
     Attributes:
         matrix: Its axes at the heel: Y points to the toes, Z down.
         length: Its length.
-        toe: The bone of the toes, if it is a child of the foot; else empty.
+        toe: The bone of the toes, if the foot carries it; else empty.
         neutral: The toes of the standing foot.
     """
 
@@ -63,7 +63,7 @@ def sole_of(armature: bpy.types.Object, foot: str) -> RestSole | None:
     bones = cast(Any, armature.data).bones
     toe = body.names[legs[0].toe] if legs[0].toe >= 0 else ""
     toe = toe and (body.rig.control(armature, toe) or toe)
-    toe = toe if toe and bones[toe].parent == bones[foot] else ""
+    toe = toe if toe and bones[foot] in bones[toe].parent_recursive else ""
     standing, *toes = _standing(body, [foot, *filter(None, [toe])])
     to_foot = standing.inverted()
     neutral = to_foot @ toes[0] if toes else Matrix()

@@ -222,9 +222,9 @@ def resolve_roll(chain: ChainPlan, item: FabrikConstraint) -> None:
         return
     toe = bone_index(rig, options, "toe")
     toe_control = _control(chain, bone_index(rig, options, "toe_control"))
-    if rig.parents[toe] != foot or not rig.bone(toe).inherit_rotation:
+    if foot not in rig.chain_up(toe)[:-1] or not rig.bone(toe).inherit_rotation:
         raise ProblemError(
-            "“{toe}” must be a child of “{foot}” and inherit its rotation to roll with it: choose "
+            "“{toe}” doesn't inherit the rotation of “{foot}”, so it can't roll with it: choose "
             "other Toes",
             toe=rig.names[toe],
             foot=rig.names[foot],

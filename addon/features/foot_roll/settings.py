@@ -34,7 +34,7 @@ class FabrikFootRoll(bpy.types.PropertyGroup):
         in_presets=False,
     )
     toe_control: str = fixed("Toe Control", "Bone that rotates the toes", in_presets=False)
-    toe: str = fixed("Toes", "Bone of the toes, a child of the foot", in_presets=False)
+    toe: str = fixed("Toes", "Bone of the toes, below the foot", in_presets=False)
     break_angle: float = animated(
         "Break Angle",
         "Roll at which the ball stops bending, and the foot rolls on about the tip of the toes",

@@ -4,19 +4,23 @@ from __future__ import annotations
 
 from itertools import pairwise
 from math import radians
+from pathlib import Path
 from random import Random
 from typing import Any, NamedTuple
 
 import bpy
 import pytest
 from captures import imported
+from generated import generated_rig, metarig
 from humans import make_human
 from mathutils import Matrix, Vector
 from operating import add_limbs, click_bones, refuses
 from rigs import activate, curves, evaluated, go, pose_bits, update
 
+from addon.blender.messages import shown as shown_message
 from addon.body.foot import soles_of
 from addon.body.looking import body_of
+from addon.features.constraint.sentences import notes_of
 from addon.features.drag import drag
 from addon.features.fk_ik.span import Span
 from addon.features.fk_ik.to_fk import snap_to_fk
@@ -350,7 +354,7 @@ def test_what_is_wrong_is_said() -> None:
     foot = human_foot()
     foot.item.roll.toe = "toe.R"
     update()
-    assert "“toe.R” must be a child of “foot.L”" in foot.item.message
+    assert "“toe.R” doesn't inherit the rotation of “foot.L”" in foot.item.message
     foot.item.roll.toe = "toe.L"
     bpy.ops.object.mode_set(mode="EDIT")
     foot.rig.data.edit_bones[foot.item.roll.control].parent = None
@@ -501,3 +505,26 @@ def test_a_copy_on_another_foot_has_no_roll_of_the_first() -> None:
     copied = rig.fabrik.constraints[-1]
     assert copied.bone == "foot.R" and not copied.roll.control and not copied.roll.toe
     assert copied.roll.break_angle == pytest.approx(radians(BREAK))
+
+
+@pytest.mark.parametrize("is_generated", [False, True])
+def test_feet_of_rigify_roll(tmp_path: Path, is_generated: bool) -> None:
+    rig: Any = (generated_rig if is_generated else metarig)("human", tmp_path)
+    add_limbs(rig, "foot_fk.L" if is_generated else "foot.L")
+    foot, toe = ("DEF-foot.L", "DEF-toe.L") if is_generated else ("foot.L", "toe.L")
+    item = rig.fabrik.constraints[0]
+    flat = [shown(rig, bone) for bone in (foot, toe)]
+    rig.pose.bones[item.roll.control].rotation_euler.x = radians(30)
+    update()
+    assert item.state == "REACHED", item.message
+    rolled = [shown(rig, bone) for bone in (foot, toe)]
+    assert (rolled[0].translation - flat[0].translation).length > 0.05
+    assert (rolled[1].translation - flat[1].translation).length < 1e-5
+    assert (rolled[1].col[1] - flat[1].col[1]).length < 1e-4
+
+
+def test_moving_toes_names_their_control() -> None:
+    foot = human_foot()
+    click_bones(foot.rig, "toe.L")
+    [(_, note)] = notes_of(bpy.context)
+    assert shown_message(note) == "“toe.L” is posed by IK: move its control “toe IK.L”"
