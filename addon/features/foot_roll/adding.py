@@ -31,12 +31,6 @@ from ...ui.refusing import Working, active_armature, active_refusal
 from ...ui.registering import registering
 from .settings import has_roll, roll_settings
 
-NO_FOOT = (
-    "No foot can roll: use Add IK Limb on a foot of a recognized leg, with bones as controls and "
-    "Copy Target Rotation"
-)
-
-
 class RestSole(NamedTuple):
     """The sole of a foot, in the space of the foot.
 
@@ -207,7 +201,10 @@ class FABRIK_OT_foot_roll_add(Working, bpy.types.Operator):
         indices = selected_in(context, armature)
         count = add_rolls(armature, indices or [*range(len(settings(armature).constraints))])
         if not count:
-            raise ProblemError(NO_FOOT)
+            raise ProblemError(
+                "No foot can roll: use Add IK Limb on a foot, with control bones and Copy Target "
+                "Rotation"
+            )
         return counted(count, "Added the roll of {count} foot", "Added the roll of {count} feet")
 
 
