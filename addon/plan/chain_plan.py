@@ -344,6 +344,10 @@ class OffsetSource(Protocol):
         """Return the frame of the tip in the space of the target."""
         ...
 
+    def values(self, chain: ChainPlan) -> tuple[object, ...]:
+        """Return its settings, to compare."""
+        ...
+
     def shown(self, depsgraph: bpy.types.Depsgraph, chain: ChainPlan) -> Frame:
         """Return the offset of the evaluated pose."""
         ...

@@ -31,6 +31,7 @@ from ...ui.refusing import Working, active_armature, active_refusal
 from ...ui.registering import registering
 from .settings import has_roll, roll_settings
 
+
 class RestSole(NamedTuple):
     """The sole of a foot, in the space of the foot.
 

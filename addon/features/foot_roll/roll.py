@@ -125,6 +125,10 @@ class FootRoll:
         toes = toes_of(self.rolled(snapshot, chain).bend, quat_product(self._to_sole, turn))
         return quat_product(self._from_sole, toes)
 
+    def values(self, chain: ChainPlan) -> RollValues:
+        """Return its settings."""
+        return roll_values(settings(chain.rig.object).constraints[chain.item])
+
     def shown(self, depsgraph: bpy.types.Depsgraph, chain: ChainPlan) -> Frame:
         """Return the offset of the evaluated pose."""
         evaluated = chain.rig.object.evaluated_get(depsgraph)
@@ -139,7 +143,7 @@ class FootRoll:
         The roll takes the bend of the ball up to Break Angle, so that the target of a foot on flat
         toes lies flat, and the toe control takes the rest. Bank and turn are those of the target.
         """
-        values = roll_values(settings(chain.rig.object).constraints[chain.item])
+        values = self.values(chain)
         in_sole = quat_product(quat_inverse(self._from_sole), toes)
         bend, rest = unbent(quat_product(in_sole, quat_inverse(self._to_sole)), values.break_angle)
         if self.toe_control is None:
