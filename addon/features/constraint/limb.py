@@ -133,6 +133,12 @@ class FABRIK_OT_limb_add(Parenting, Asking, bpy.types.Operator):
         "Finger, as the length of the chain was found for",
         options={"HIDDEN", "SKIP_SAVE"},
     )
+    has_foot: bool = defined(
+        "Has Foot",
+        "Whether a foot gets IK, so that it can roll",
+        default=False,
+        options={"HIDDEN", "SKIP_SAVE"},
+    )
 
     def work(self, context: bpy.types.Context) -> str:
         """Add IK to the limbs of the selected bones, of the active bone's armature first."""
@@ -177,6 +183,7 @@ class FABRIK_OT_limb_add(Parenting, Asking, bpy.types.Operator):
         if count:
             limbs = [_with_length(armature, limb, count) for limb in limbs]
         limbs = [*dict.fromkeys(limbs)]
+        self.has_foot |= any(limb.kind == "LEG" and limb.hand for limb in limbs)
         notes = self._add_other_sides(armature, limbs) if self.use_both_sides else []
         is_limitable = self.use_hinges and not joints_problem(armature)
         options = LimbOptions(
@@ -232,7 +239,7 @@ class FABRIK_OT_limb_add(Parenting, Asking, bpy.types.Operator):
         column = layout.column(heading="Add", heading_ctxt=CONTEXT)
         for name in ("use_both_sides", "use_pole", "use_hinges"):
             column.prop(self, name)
-        if self.controls == "BONE":
+        if self.controls == "BONE" and self.has_foot:
             column.prop(self, "use_roll")
         layout.prop(self, "bend")
         layout.prop(self, "use_rotation")

@@ -114,7 +114,7 @@ def add_rolls(armature: bpy.types.Object, indices: Sequence[int]) -> int:
         item = settings(armature).constraints[index]
         roll = roll_settings(item)
         roll.control, roll.toe_control = names[index]
-        roll.toe = sole.toe
+        roll.toe, roll.use = sole.toe, True
         if sole.toe:
             rest_foot, rest_toe = (
                 rest_bone(armature, bone).matrix_local for bone in (item.bone, sole.toe)

@@ -26,7 +26,8 @@ class FabrikFootRoll(bpy.types.PropertyGroup):
     use: bool = fixed(
         "Foot Roll",
         "Roll the foot from heel to ball to toe by rotating its roll control",
-        default=True,
+        default=False,
+        in_presets=False,
     )
     control: str = fixed(
         "Roll Control",
