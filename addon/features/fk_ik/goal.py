@@ -115,18 +115,9 @@ def fk_goal(
         overreach = _beyond(depsgraph, chain, posed.scale * length(mat_columns(world[0])[0]))
         location = add(tip, _reach_offset(posed, _softness(chain), overreach))
     lift, pole_lift = lift_to_goal(depsgraph, chain), lifts_of(depsgraph, chain)[1]
-    tip_axes = frame_in(world, frames[-1])[0]
-    tip_offset, turns = chain.offset, list[tuple[Point, Mat3]]()
-    if chain.roll is not None:
-        w, x, y, z = pose_bones(armature)[chain.posed[-1]].matrix_basis.to_quaternion()
-        tip_offset, turns = chain.roll.matched(chain, (w, x, y, z))
-        sheared = mat_product(tip_axes, mat_transposed(tip_offset[0]))
-        turns = [(p, orthonormalize(mat_product(sheared, turn)) or IDENTITY) for p, turn in turns]
-    location, axes = sub(point_in(world, location), lift), None
-    if chain.has_hand:
-        axes = tip_axes if chain.roll is not None else orthonormalize(tip_axes)
-    if chain.target is not None:
-        location, axes = target_of(place_of(depsgraph, chain.target), tip_offset, location, axes)
+    location, axes, turns = _target_goal(
+        depsgraph, chain, sub(point_in(world, location), lift), frame_in(world, frames[-1])[0]
+    )
     pole = None
     if chain.pole is not None and posed is not None and len(joints) > 2:
         pole_local = _from_world(chain, world, add(place_of(depsgraph, chain.pole)[1], pole_lift))
@@ -157,6 +148,25 @@ def _tip(chain: ChainPlan, shown: Evaluated, last: Frame) -> Vec:
     if chain.tip_bone >= 0:
         return shown.frame(chain.tip_bone)[1]
     return point_in(last, (0.0, chain.rig.bone(chain.bones[-1]).length, 0.0))
+
+
+def _target_goal(
+    depsgraph: bpy.types.Depsgraph, chain: ChainPlan, tip: Vec, tip_axes: Mat3
+) -> tuple[Vec, Mat3 | None, list[tuple[Point, Mat3]]]:
+    """Return the target's location and, if it matters, rotation for a tip, and the other turns."""
+    offset, turns = chain.offset, list[tuple[Point, Mat3]]()
+    axes = orthonormalize(tip_axes) if chain.has_hand else None
+    if chain.roll is not None:
+        # Under uneven scale the sheared axes tell exactly how the target is rotated.
+        axes = tip_axes
+        bones = pose_bones(chain.rig.object.evaluated_get(depsgraph))
+        w, x, y, z = bones[chain.posed[-1]].matrix_basis.to_quaternion()
+        offset, turns = chain.roll.matched(chain, (w, x, y, z))
+        sheared = mat_product(tip_axes, mat_transposed(offset[0]))
+        turns = [(p, orthonormalize(mat_product(sheared, turn)) or IDENTITY) for p, turn in turns]
+    if chain.target is None:
+        return tip, axes, turns
+    return *target_of(place_of(depsgraph, chain.target), offset, tip, axes), turns
 
 
 def _beyond(depsgraph: bpy.types.Depsgraph, chain: ChainPlan, size: float) -> float:

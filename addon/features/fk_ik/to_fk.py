@@ -8,7 +8,7 @@ from typing import Any
 
 import bpy
 
-from fabrik_solver.core.vectors import Mat3, Vec, length, mat_apply, mat_columns, orthonormalize
+from fabrik_solver.core.vectors import Vec, length, mat_apply, mat_columns, orthonormalize
 
 from ...blender.access import pose_bones
 from ...blender.errors import ProblemError
@@ -45,7 +45,7 @@ from .applying import (
     refuse_driven,
     shown_values,
 )
-from .goal import PoleOffset, fk_goal
+from .goal import FkGoal, PoleOffset, fk_goal
 from .snap import (
     NEAR,
     ROUNDED,
@@ -364,11 +364,9 @@ class Snap:
         goal = fk_goal(depsgraph, chain, self.starts[i], self.offsets[i])
         self.offsets[i] = goal.offset
         moved: list[SnapControl] = []
-        goals: list[tuple[SnapControl | None, Vec | None, Mat3 | None]] = []
+        goals = [(target, goal.place, goal.axes), (pole, goal.pole, None)]
         if target is not None and not is_first:  # It carries the others, so it moves first.
-            turned = zip(self.turned[i], goal.turns, strict=True)
-            goals = [(control, None, axes) for control, (_, axes) in turned]
-        goals += [(target, goal.place, goal.axes), (pole, goal.pole, None)]
+            goals += self._turns(i, goal)
         for control, wanted, axes in goals:
             if control is None or (wanted is None and axes is None):
                 continue
@@ -385,6 +383,11 @@ class Snap:
                 control.is_moved = True
                 moved.append(control)
         return moved
+
+    def _turns(self, i: int, goal: FkGoal) -> list[tuple[SnapControl | None, Vec | None, Any]]:
+        """Return the other controls of a chain, which are rotated in place, with their axes."""
+        pairs = zip(self.turned[i], goal.turns, strict=True)
+        return [(control, None, axes) for control, (_, axes) in pairs]
 
     def why(self, chain: ChainPlan, is_rounded: bool) -> str:
         """Return why the solved pose of a chain differs from its FK pose.
