@@ -7,11 +7,10 @@ points to the toes, and Z points down, so that a positive roll lifts the heel.
 
 from __future__ import annotations
 
-from math import atan2, cos, pi, sin
+from math import atan2, cos, hypot, pi, sin
 from typing import NamedTuple
 
-from ..core.euler import euler_pair
-from ..core.frames import Frame
+from ..core import Frame
 from ..core.vectors import Mat3, Quat, Vec, dot, quat_about, quat_inverse, quat_product
 
 SIDE: Vec = (1.0, 0.0, 0.0)
@@ -59,7 +58,9 @@ def rolled(sole: Sole, turn: Mat3, pivot: float, most_bend: float) -> Rolled:
         pivot: The distance from the heel of what the turn is about.
         most_bend: The angle by which the ball bends before the tip of the toes lifts the foot.
     """
-    (roll, bank, yaw), _ = euler_pair(turn, 0, 1)
+    roll = atan2(turn[7], turn[8])
+    bank = atan2(-turn[6], hypot(turn[7], turn[8]))
+    yaw = atan2(turn[3], turn[0])
     bend = 0.0 if sole.ball is None else min(max(roll, 0.0), most_bend)
     x, y, z = 0.0, 0.0, 0.0
     if bend > 0.0 and sole.ball is not None:
