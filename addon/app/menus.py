@@ -45,6 +45,7 @@ class FABRIK_MT_character(bpy.types.Menu):
             "ground_add",
             "pole_add",
             "constraint_mirror",
+            "foot_roll_add",
             "controls_select",
             "controls_hide",
             "offset_layer_add",

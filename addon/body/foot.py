@@ -65,7 +65,7 @@ def soles_of(body: Body, legs: Sequence[Limb]) -> list[list[SolePoint]]:
     up, names = body.up, body.names
     joints = {leg: [bones[names[i]] for i in (leg.end, leg.toe) if i >= 0] for leg in legs}
     clip = None if body.has_rest_pose else Clip(body.armature)
-    stands = {leg: _standing(foot, up, clip) for leg, foot in joints.items()}
+    stands = {leg: standing_pose(foot, up, clip) for leg, foot in joints.items()}
     heights = [pose.translation.dot(up) for foot in stands.values() for pose in foot]
     floor = floor_below(heights, (), leg_length)
     soles: list[list[SolePoint]] = []
@@ -89,7 +89,7 @@ def soles_of(body: Body, legs: Sequence[Limb]) -> list[list[SolePoint]]:
     return soles
 
 
-def _standing(foot: Sequence[bpy.types.Bone], up: Vector, clip: Clip | None) -> list[Matrix]:
+def standing_pose(foot: Sequence[bpy.types.Bone], up: Vector, clip: Clip | None) -> list[Matrix]:
     """Return the matrices of a standing foot's bones, in armature space.
 
     They are at rest, or at the frame of a clip at which its joints are lowest.

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any, NamedTuple, cast
 
@@ -47,6 +47,13 @@ WIDTH = 2.0
 
 ENDS_WITH_SIDE = re.compile(r"(.+?)([._ -](?:l|r|left|right)(?:\.\d+)?)", re.IGNORECASE)
 """Splits a bone's name into its base and its side."""
+
+
+FOOT_CONTROLS: list[Callable[[bpy.types.Object, Sequence[int]], None]] = []
+"""Functions of features that add further controls to constraints whose targets are new bones.
+
+They take the armature and the indices of the constraints.
+"""
 
 
 class Control(NamedTuple):
@@ -126,6 +133,12 @@ def new_armature(armature: bpy.types.Object) -> bpy.types.Object:
     settings(controls).is_control = True
     link_beside(controls, armature)
     return controls
+
+
+def add_foot_controls(armature: bpy.types.Object, indices: Sequence[int]) -> None:
+    """Add what features add to constraints with new control bones, such as the roll of a foot."""
+    for add in FOOT_CONTROLS:
+        add(armature, indices)
 
 
 def control_name(bone: str, word: str, is_shared: bool) -> str:
@@ -247,11 +260,11 @@ def _add_bones(armature: bpy.types.Object, controls: Sequence[Control]) -> list[
             names.append(bone.name)
     mark_controls(armature, names)
     for name, control in zip(names, controls, strict=True):
-        _show_as_control(pose_bones(armature)[name], control.shape)
+        show_as_control(pose_bones(armature)[name], control.shape)
     return names
 
 
-def _show_as_control(bone: Any, shape: bpy.types.Object | None) -> None:
+def show_as_control(bone: Any, shape: bpy.types.Object | None) -> None:
     """Set the color and custom shape of a control bone."""
     colour: Any = bone.bone.color
     colour.palette = "CUSTOM"
@@ -284,7 +297,7 @@ def mirror_bones(
     mark_controls(armature, names.values())
     for name, new_name in names.items():
         posed, new_posed = pose_bones(armature)[name], pose_bones(armature)[new_name]
-        _show_as_control(new_posed, posed.custom_shape)
+        show_as_control(new_posed, posed.custom_shape)
         new_posed.rotation_mode = posed.rotation_mode
         reflection = mirror.to_4x4()
         new_posed.matrix_basis = reflection @ posed.matrix_basis @ reflection

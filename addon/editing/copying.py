@@ -12,7 +12,7 @@ from ..blender.messages import joined, msg
 from ..blender.skeleton import skeleton_of
 from ..plan import planner
 from ..settings.properties import FabrikConstraint, free_name, settings
-from ..settings.values import values_of
+from ..settings.values import preset_names, values_of
 from . import constraints as editing
 from .joint_uses import store_flexion
 
@@ -30,6 +30,19 @@ def set_values(group: bpy.types.PropertyGroup, values: dict[str, Any]) -> None:
         if current[name] != value or name.startswith("offset_"):
             *path, last = name.split(".")
             setattr(group.path_resolve(path[0]) if path else group, last, value)
+
+
+def values_to_copy(item: FabrikConstraint) -> dict[str, Any]:
+    """Return the settings of a constraint that suit other chains too.
+
+    Bones that features name, as the toes of a foot, belong to its chain.
+    """
+    shared = {*preset_names(item)}
+    return {
+        name: value
+        for name, value in values_of(item).items()
+        if "." not in name or name in shared or not isinstance(value, str)
+    }
 
 
 def copy_constraint(
@@ -51,7 +64,7 @@ def copy_constraint(
         ProblemError: If none can be added. Nothing is changed.
     """
     source = settings(armature).constraints[index]
-    values, tip = values_of(source), (armature, source.bone)
+    values, tip = values_to_copy(source), (armature, source.bone)
     added: list[str] = []
     notes: list[str] = []
     for owner, bone in [(pb.id_data, pb.name) for pb in bones]:

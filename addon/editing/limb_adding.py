@@ -29,7 +29,7 @@ from ..settings.properties import FabrikConstraint, settings
 from . import constraints as editing
 from .bending import add_hinge, native_limits_notes, restore_limits
 from .control_parents import ROOT, Parent
-from .controls import refuse_uneditable, remove_bones, use_bones
+from .controls import add_foot_controls, refuse_uneditable, remove_bones, use_bones
 from .ends import add_reaching, added_bone, reaching, with_ends
 from .girth import beside_mesh
 from .joint_uses import uses_of
@@ -70,6 +70,7 @@ class LimbOptions(NamedTuple):
         flip: Whether to reverse the detected bend direction.
         parent: What control bones are parented to.
         target: What all limbs reach for; None adds a target to each that keeps its pose.
+        roll: Whether feet get controls that roll them, if targets are bones.
     """
 
     is_oriented: bool = True
@@ -79,6 +80,7 @@ class LimbOptions(NamedTuple):
     flip: bool = False
     parent: Parent = ROOT
     target: bpy.types.Object | None = None
+    roll: bool = True
 
 
 def add_limbs(
@@ -172,6 +174,8 @@ def _build(
         use_bones(
             armature, indices, armature, only=_new_ends(armature, indices), parent=options.parent
         )
+        if options.roll:
+            add_foot_controls(armature, indices)
     else:
         set_down(armature, indices, [(end, "") for end in _new_ends(armature, indices)])
     return list(filter(None, notes))

@@ -17,7 +17,7 @@ from .controls import remove_bones, remove_empty_action
 from .ends import added_end
 from .switching import restore_unposed
 from .transaction import at_the_end
-from .uses import Control, used_ones
+from .uses import Control, named_controls, used_ones
 
 AFTER_REMOVAL: list[Callable[[bpy.types.Object], None]] = []
 """Functions that clean up after removed constraints, given the armature."""
@@ -47,12 +47,13 @@ def remove_constraints(places: Iterable[tuple[bpy.types.Object, int]], keep_cont
 
 
 def _controls_of(armature: bpy.types.Object, index: int) -> Iterator[Control]:
-    """Yield a constraint's target, pole and end, if they were added with a constraint."""
+    """Yield a constraint's controls and end, if they were added with a constraint."""
     item = settings(armature).constraints[index]
     for ob, bone in (
         (armature, added_end(armature, item)),
         (item.target, item.subtarget),
         (item.pole_target, item.pole_subtarget),
+        *((armature, name) for name in named_controls(armature, item)),
     ):
         if ob is not None and (ob != armature or bone) and _is_ours(ob, bone):
             yield ob, bone

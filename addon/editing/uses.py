@@ -132,6 +132,15 @@ def _texts(owner: Any, names: Collection[str]) -> set[str]:
     return {text for text in texts if isinstance(text, str) and text in names}
 
 
+def named_controls(armature: bpy.types.Object, item: Any) -> Iterator[str]:
+    """Yield the control bones that settings of features name, as that of a foot's roll."""
+    bones: Any = pose_bones(armature)
+    for group in [*_groups(item)][1:]:
+        for _, name in _strings(group, bones.keys()):
+            if bones[name].bone.fabrik_is_control:
+                yield name
+
+
 def _groups(group: bpy.types.PropertyGroup) -> Iterator[bpy.types.PropertyGroup]:
     """Yield one of our property groups, and the groups in it."""
     yield group

@@ -541,9 +541,10 @@ def aim_of(scene: Snapshot, chain: ChainPlan) -> Aim:
     if chain.target is None:
         return Aim(scene.world(chain.rig.object, chain.rig.uid)[1], None)
     if chain.foot >= 0:
-        return _aim(chain, chain.target, _animated_foot(scene, chain))
+        return _aim(chain, chain.target, _animated_foot(scene, chain), chain.offset)
     if chain.has_hand or chain.offset is not None:
-        return _aim(chain, chain.target, scene.place(chain.target))
+        offset = offset_of(scene, chain)
+        return _aim(chain, chain.target, scene.place(chain.target), offset)
     return Aim(scene.point(chain.target), None)
 
 
@@ -555,11 +556,18 @@ def _animated_foot(scene: Snapshot, chain: ChainPlan) -> Frame:
     return frame_in(scene.world(rig.object, rig.uid), bone_frame(rig.bone(foot), local, parent))
 
 
-def _aim(chain: ChainPlan, target: Point, frame: Frame) -> Aim:
-    tip_world = frame[1] if chain.offset is None else point_in(frame, chain.offset[1])
+def offset_of(scene: Snapshot, chain: ChainPlan) -> Frame | None:
+    """Return the frame of a chain's tip in the space of its target; None if it is the target's."""
+    return chain.offset if chain.roll is None else chain.roll.offset(scene, chain)
+
+
+def _aim(chain: ChainPlan, target: Point, frame: Frame, offset: Frame | None) -> Aim:
+    tip_world = frame[1] if offset is None else point_in(frame, offset[1])
     if not chain.has_foot:
         return Aim(tip_world, None)
-    axes = orthonormalize(frame[0])
+    # Under uneven scale, what a roll turns differs from a turn of what that scale gives.
+    turn = offset[0] if offset is not None and chain.roll is not None else None
+    axes = orthonormalize(frame[0] if turn is None else mat_product(frame[0], turn))
     if axes is None:
         name = target.object.name if target.skeleton is None else target.skeleton.names[target.bone]
         raise ProblemError(
@@ -567,8 +575,8 @@ def _aim(chain: ChainPlan, target: Point, frame: Frame) -> Aim:
             "Copy Target Rotation",
             name=name,
         )
-    if chain.offset is not None:
-        axes = mat_product(axes, offset_turn(chain.offset, frame[0]))
+    if offset is not None and turn is None:
+        axes = mat_product(axes, offset_turn(offset, frame[0]))
     return Aim(tip_world, axes)
 
 

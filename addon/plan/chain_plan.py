@@ -11,14 +11,20 @@ from mathutils import Matrix
 
 from fabrik_solver import ChainInput, Frame, Local, Posture, RestBend, Written, measured_tip
 from fabrik_solver.core.vectors import (
+    IDENTITY,
     Mat3,
     Quat,
     Vec,
+    mat_apply,
     mat_determinant,
+    mat_product,
+    mat_transposed,
     mix,
+    orthonormalize,
     quat_matrix,
     quat_of,
     slerp,
+    sub,
 )
 
 from ..blender.errors import ProblemError
@@ -320,6 +326,45 @@ class GoalSource(Protocol):
         ...
 
 
+class OffsetSource(Protocol):
+    """Changes the offset of a hand or foot from its target, as for a foot that rolls on its sole.
+
+    Attributes:
+        toe: The bone after it that is posed as well; -1 for none.
+    """
+
+    toe: int
+
+    @property
+    def controls(self) -> Sequence[Point]:
+        """The bones besides the target that it depends on."""
+        ...
+
+    def offset(self, snapshot: Snapshot, chain: ChainPlan) -> Frame:
+        """Return the frame of the tip in the space of the target."""
+        ...
+
+    def values(self, chain: ChainPlan) -> tuple[object, ...]:
+        """Return its settings, to compare."""
+        ...
+
+    def shown(self, depsgraph: bpy.types.Depsgraph, chain: ChainPlan) -> Frame:
+        """Return the offset of the evaluated pose."""
+        ...
+
+    def matched(self, chain: ChainPlan, toes: Quat) -> tuple[Frame, list[tuple[Point, Mat3]]]:
+        """Return the offset that fits a pose, and the axes of the controls that cause it.
+
+        Args:
+            chain: The chain.
+            toes: The local rotation of its toes.
+
+        Returns:
+            The offset, and each control with its axes in the space of the target.
+        """
+        ...
+
+
 class StartPose(NamedTuple):
     """The pose from which a continuous chain or tree is solved.
 
@@ -479,6 +524,7 @@ class ChainPlan(UnitPart):
         has_hand: Whether the last bone copies the target's rotation.
         limb_bend: The ``rest_bend`` of the bones before the hand, if the tip is the hand's tail.
         offset: The frame of the tip in the target's space; None without Keep Offset.
+        roll: Changes that offset; None if nothing does.
         target: The target.
         foot: The bone that is both the target and the foot of the chain, and follows its goal; -1
             without one.
@@ -519,6 +565,7 @@ class ChainPlan(UnitPart):
     has_hand: bool = False
     limb_bend: RestBend | None = None
     offset: Frame | None = None
+    roll: OffsetSource | None = None
     target: Point | None = None
     foot: int = -1
     pole: Point | None = None
@@ -570,6 +617,17 @@ class ChainPlan(UnitPart):
         return self.placed_share(time, 1.0) == 0.0
 
     @property
+    def posed(self) -> list[int]:
+        """All bones that the constraint poses: its chain, and toes that roll with it."""
+        return (
+            self.bones if self.roll is None or self.roll.toe < 0 else [*self.bones, self.roll.toe]
+        )
+
+    def shown_offset(self, depsgraph: bpy.types.Depsgraph) -> Frame | None:
+        """Return the frame of the evaluated tip in the space of its target; None if that's it."""
+        return self.offset if self.roll is None else self.roll.shown(depsgraph, self)
+
+    @property
     def has_foot(self) -> bool:
         """Whether its goal has an orientation: for its hand, or a foot that is its target."""
         return self.has_hand or self.foot >= 0
@@ -581,9 +639,14 @@ class ChainPlan(UnitPart):
         parent = self.rig.parents[self.foot]
         return Point(self.rig.object, self.rig, parent) if parent >= 0 else Point(self.rig.object)
 
+    @property
+    def controls(self) -> Sequence[Point]:
+        """The bones besides target and pole that an animator moves."""
+        return () if self.roll is None else self.roll.controls
+
     def needs(self) -> list[Point]:
         """Return the points whose transforms must be final before it is solved."""
-        points = (self.aimed_at(), self.pole, *self.places)
+        points = (self.aimed_at(), self.pole, *self.places, *self.controls)
         return [point for point in points if point is not None]
 
     def release_root(self, instead: str) -> None:
@@ -651,3 +714,26 @@ def offset_turn(offset: Frame, target: Mat3) -> Mat3:
         return turn
     a, b, c, d, e, f, g, h, i = turn
     return (a, -b, -c, -d, e, f, -g, h, i)
+
+
+def target_of(
+    target: Frame, offset: Frame | None, tip: Vec, axes: Mat3 | None
+) -> tuple[Vec, Mat3 | None]:
+    """Return the location and axes of a target for which a tip is at its goal.
+
+    Args:
+        target: The current frame of the target in world space; its scale stays.
+        offset: The frame of the tip in its space; None if that is the target's.
+        tip: The goal of the tip.
+        axes: Its goal axes, orthonormal, or sheared as the armature's scale shears the target; None
+            if the target keeps its rotation.
+    """
+    if offset is None:
+        return tip, axes
+    turned = target[0]
+    if axes is not None:
+        turn = offset[0] if mat_determinant(axes) < 0.0 else offset_turn(offset, turned)
+        axes = orthonormalize(mat_product(axes, mat_transposed(turn))) or IDENTITY
+        upright = orthonormalize(turned) or IDENTITY
+        turned = mat_product(mat_product(axes, mat_transposed(upright)), turned)
+    return sub(tip, mat_apply(turned, offset[1])), axes

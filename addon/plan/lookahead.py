@@ -253,6 +253,8 @@ class _DependencyWalk:
 
     def _knows_goal(self, chain: ChainPlan) -> bool:
         source = chain.goal_source
+        if chain.roll is not None and self._has_keyed_groups(chain):
+            return False
         if source is None:
             return not chain.watched
         if not source.is_known_ahead or self._has_keyed_groups(chain):

@@ -9,6 +9,7 @@ import bpy
 
 from ..blender.access import session_uid
 from ..blender.listeners import on_invalidate, on_load
+from ..blender.moving import owner_of
 from ..blender.skeleton import skeleton_of
 from ..blender.updates import Updates
 from ..body.chains import is_end_of_limb
@@ -97,7 +98,7 @@ def _entry_of(ob: bpy.types.Object, name: str) -> ListEntry | None:
         index = cast(Any, ob.pose).bones.find(name)
         return (
             _first(ob, lambda chain: _tip(chain) == name)
-            or _first(ob, lambda chain: index in chain.bones)
+            or _first(ob, lambda chain: index in chain.posed)
             or _first(None, lambda chain: (ob, name) in controls_of(chain))
             or _first(ob, lambda chain: hangs_on(chain, index))
         )
@@ -126,11 +127,12 @@ def _tip(chain: ChainPlan) -> str:
 
 
 def controls_of(chain: ChainPlan) -> Iterator[tuple[bpy.types.Object | None, str]]:
-    """Yield a constraint's target and pole target, with their bones."""
+    """Yield a constraint's target, pole target and other controls, with their bones."""
     item = _item(chain)
     if item is not None:
         yield item.target, item.subtarget
         yield item.pole_target, item.pole_subtarget
+        yield from ((point.object, owner_of(point).name) for point in chain.controls)
 
 
 def hangs_on(chain: ChainPlan, bone: int) -> bool:

@@ -24,6 +24,7 @@ OPTIONAL = (
     "convert",
     "drag",
     "fk_ik",
+    "foot_roll",
     "free_chain",
     "gait",
     "ground",

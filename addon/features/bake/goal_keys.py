@@ -24,10 +24,10 @@ from ...blender.simplifying import simplified, slopes
 from ...blender.skeleton import Point, vector
 from ...blender.turns import Numbers
 from ...editing.playing import play
-from ...frame.chain import aim_of, placed
+from ...frame.chain import aim_of, offset_of, placed
 from ...frame.solved_scene import SolvedScene
 from ...frame.solving import solve_armatures
-from ...plan.chain_plan import ChainPlan, Tie
+from ...plan.chain_plan import ChainPlan, Tie, target_of
 from ...plan.planner import chains_in
 from .passes import Bake, Draft, progress
 
@@ -109,7 +109,12 @@ def target_at_goal(snapshot: SolvedScene, chain: ChainPlan) -> Iterator[None]:
     target, tip_aim = cast(Point, chain.target), aim_of(snapshot, chain)
     aim = placed(snapshot, chain, tip_aim)
     # With Keep Offset the tip isn't at the target; both move by the same amount.
-    with _shifted(snapshot, target, sub(aim.place, tip_aim.place), aim.axes):
+    shift, axes = sub(aim.place, tip_aim.place), aim.axes
+    if chain.roll is not None:
+        frame = snapshot.place(target)
+        location, axes = target_of(frame, offset_of(snapshot, chain), aim.place, axes)
+        shift = sub(location, frame[1])
+    with _shifted(snapshot, target, shift, axes):
         yield
 
 

@@ -131,6 +131,11 @@ class FABRIK_OT_character_set_up(CharacterOperator, Parenting, Asking, bpy.types
         "Limit elbows and knees to their bend axis, unless they are animated",
         default=True,
     )
+    roll: bool = defined(
+        "Foot Roll",
+        "Add controls that roll feet from heel to ball to toe, and rotate their toes",
+        default=True,
+    )
     animation: bool = defined(
         "Animation",
         "Keep the animation by keying the controls at every frame",
@@ -164,6 +169,7 @@ class FABRIK_OT_character_set_up(CharacterOperator, Parenting, Asking, bpy.types
             self.hinges,
             self.animation,
             self.chosen_parent(),
+            self.roll,
             self.error,
         )
         try:
@@ -201,6 +207,8 @@ class FABRIK_OT_character_set_up(CharacterOperator, Parenting, Asking, bpy.types
         column = layout.column(heading="Add", heading_ctxt=CONTEXT)
         column.prop(self, "poles")
         column.prop(self, "hinges")
+        if self.controls == "BONE":
+            column.prop(self, "roll")
         layout.prop(self, "animation")
         if self.animation:
             layout.prop(self, "error")

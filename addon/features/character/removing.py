@@ -11,6 +11,7 @@ from ...blender.access import pose_bones
 from ...editing import constraints as editing
 from ...editing.playing import staged
 from ...editing.unused import remove_unused
+from ...editing.uses import Control, named_controls
 from ...settings.properties import settings
 from .recognizing import restore_switches
 from .settings import FabrikPart, character_settings, is_set_up
@@ -37,7 +38,7 @@ def remove(armature: bpy.types.Object, keep_controls: bool = False) -> int:
         ProblemError: If an armature with control bones cannot be shown; then nothing has changed.
     """
     character = character_settings(armature)
-    ends = [end for part in character.parts for end in _ends_of(part)]
+    ends = [end for part in character.parts for end in _ends_of(armature, part)]
     controls = character.controls
     edited = () if keep_controls else {ob for ob, bone in ends if bone and ob != controls}
     if controls is not None:
@@ -57,10 +58,16 @@ def remove(armature: bpy.types.Object, keep_controls: bool = False) -> int:
     return len(indices)
 
 
-def _ends_of(part: FabrikPart) -> list[tuple[bpy.types.Object, str]]:
-    """Return the target and the pole that were added for a part."""
+def _ends_of(armature: bpy.types.Object, part: FabrikPart) -> list[Control]:
+    """Return the target, the pole and the other controls that were added for a part."""
+    index = index_of(armature, part)
+    item = None if index is None else settings(armature).constraints[index]
+    named = [] if item is None else named_controls(armature, item)
     ends = (part.target, part.subtarget), (part.pole, part.pole_bone)
-    return [(ob, bone) for ob, bone in ends if ob is not None]
+    return [
+        *[(ob, bone) for ob, bone in ends if ob is not None],
+        *[(armature, bone) for bone in named],
+    ]
 
 
 def forget_removed(armature: bpy.types.Object) -> None:

@@ -20,7 +20,7 @@ from ...body.looking import body_of
 from ...editing.animated_frames import animated_frames, is_transform
 from ...editing.bending import native_limits_notes
 from ...editing.control_parents import ROOT, Parent
-from ...editing.controls import new_armature, refuse_uneditable, use_bones
+from ...editing.controls import add_foot_controls, new_armature, refuse_uneditable, use_bones
 from ...editing.limb_adding import shown_pose
 from ...editing.playing import staged
 from ...editing.switching import SwitchState, restore_switch
@@ -50,6 +50,7 @@ class Options(NamedTuple):
         hinges: Whether elbows and knees get limits, if they are not animated.
         animation: Whether the controls are keyed to keep the animation.
         parent: What control bones are parented to.
+        roll: Whether feet get controls that roll them, if targets are bones of the character.
         error: The largest distance of a joint between keys of the controls, as a fraction of the
             character's size; 0 keys every frame.
     """
@@ -59,6 +60,7 @@ class Options(NamedTuple):
     hinges: bool = True
     animation: bool = True
     parent: Parent = ROOT
+    roll: bool = True
     error: float = 0.0
 
 
@@ -165,6 +167,8 @@ def _build(
             add_pole(armature, part)
     if options.controls == "BONE":
         _use_bones(armature, parts, armature, options.parent)
+        if options.roll:
+            add_foot_controls(armature, [cast(int, index_of(armature, part)) for part in limbs])
     elif options.controls == "ARMATURE":
         controls = character_settings(armature).controls = new_armature(armature)
         _use_bones(armature, parts, controls, options.parent)

@@ -9,6 +9,7 @@ import bpy
 from ...blender.access import pose_bones
 from ...blender.errors import ProblemError
 from ...blender.messages import counted
+from ...editing.uses import named_controls
 from ...settings.properties import settings
 from ...ui.choosing import selected_in
 from ...ui.refusing import Working, active_armature, active_refusal
@@ -17,10 +18,11 @@ from ...ui.selecting import Handle, is_clickable, select_alone
 
 
 def _controls(armature: bpy.types.Object, indices: list[int]) -> list[Handle]:
-    """Return the targets, then the poles of constraints."""
+    """Return the targets, then the poles and the other controls of constraints."""
     items = [settings(armature).constraints[index] for index in indices]
     ends = [(item.target, item.subtarget) for item in items]
     ends += [(item.pole_target, item.pole_subtarget) for item in items]
+    ends += [(armature, name) for item in items for name in named_controls(armature, item)]
     return [(ob, bone) for ob, bone in dict.fromkeys(ends) if ob is not None and _exists(ob, bone)]
 
 

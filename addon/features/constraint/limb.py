@@ -87,6 +87,11 @@ class FABRIK_OT_limb_add(Parenting, Asking, bpy.types.Operator):
         "Limit elbows and knees to their bend axis in the rest pose, unless they are animated",
         default=True,
     )
+    use_roll: bool = defined(
+        "Foot Roll",
+        "Add controls that roll a foot from heel to ball to toe, and rotate its toes",
+        default=True,
+    )
     bend: str = defined(
         "Bend",
         "Bend direction of elbows and knees that are straight in the pose",
@@ -126,6 +131,12 @@ class FABRIK_OT_limb_add(Parenting, Asking, bpy.types.Operator):
     was_finger: bool = defined(
         "Was Finger",
         "Finger, as the length of the chain was found for",
+        options={"HIDDEN", "SKIP_SAVE"},
+    )
+    has_foot: bool = defined(
+        "Has Foot",
+        "Whether a foot gets IK, so that it can roll",
+        default=False,
         options={"HIDDEN", "SKIP_SAVE"},
     )
 
@@ -172,6 +183,7 @@ class FABRIK_OT_limb_add(Parenting, Asking, bpy.types.Operator):
         if count:
             limbs = [_with_length(armature, limb, count) for limb in limbs]
         limbs = [*dict.fromkeys(limbs)]
+        self.has_foot |= any(limb.kind == "LEG" and limb.hand for limb in limbs)
         notes = self._add_other_sides(armature, limbs) if self.use_both_sides else []
         is_limitable = self.use_hinges and not joints_problem(armature)
         options = LimbOptions(
@@ -182,6 +194,7 @@ class FABRIK_OT_limb_add(Parenting, Asking, bpy.types.Operator):
             self.bend == "FLIPPED",
             self.chosen_parent(),
             target,
+            self.use_roll,
         )
         lower = [name for limb in limbs for name in limb.bones[1:] if not is_driven(armature, name)]
         evidence = evidence_of(armature, lower)
@@ -226,6 +239,8 @@ class FABRIK_OT_limb_add(Parenting, Asking, bpy.types.Operator):
         column = layout.column(heading="Add", heading_ctxt=CONTEXT)
         for name in ("use_both_sides", "use_pole", "use_hinges"):
             column.prop(self, name)
+        if self.controls == "BONE" and self.has_foot:
+            column.prop(self, "use_roll")
         layout.prop(self, "bend")
         layout.prop(self, "use_rotation")
         layout.prop(self, "use_finger")

@@ -96,7 +96,7 @@ def owner_of(armature: bpy.types.Object, item: FabrikConstraint, active: str) ->
         return msg("Settings of “{constraint}”", constraint=item.name)
     if hangs_on(chain, chain.rig.names.index(active)):
         return msg("Settings of “{constraint}”", constraint=item.name)
-    if active in {chain.rig.names[bone] for bone in chain.bones}:
+    if active in {chain.rig.names[bone] for bone in chain.posed}:
         return msg(
             "Settings of “{constraint}”, which poses “{bone}”", constraint=item.name, bone=active
         )
@@ -131,13 +131,20 @@ def notes_of(context: bpy.types.Context) -> list[tuple[Any, str]]:
 
 
 def _controls_of(armature: bpy.types.Object, bone: str) -> list[str]:
-    """Return the target of the constraint that poses a bone alone, if the bone isn't a control."""
+    """Return the control of the constraint that poses a bone alone, if the bone isn't a control."""
     index = skeleton_of(armature).index.get(bone, -1)
-    chains = [chain for chain in chains_in(armature) if index in (*chain.bones, chain.tip_bone)]
-    items = [settings(armature).constraints[c.item] for c in chains if _poses_alone(c, index)]
-    ends = [(item.target, item.subtarget) for item in items]
+    chains = [chain for chain in chains_in(armature) if index in (*chain.posed, chain.tip_bone)]
+    ends = [_control_of(c, index) for c in chains if _poses_alone(c, index)]
     names = [name or ob.name for ob, name in ends if ob and (ob, name) != (armature, bone)]
     return names[:1]
+
+
+def _control_of(chain: ChainPlan, bone: int) -> tuple[bpy.types.Object | None, str]:
+    """Return the control that moves a bone of a chain: its target, or that of its toes."""
+    if chain.roll is not None and bone == chain.roll.toe:
+        return chain.rig.object, chain.rig.names[chain.controls[-1].bone]
+    item = settings(chain.rig.object).constraints[chain.item]
+    return item.target, item.subtarget
 
 
 def _poses_alone(chain: ChainPlan, bone: int) -> bool:
@@ -153,7 +160,7 @@ def posed_by(armature: bpy.types.Object, bone: str) -> str:
     if known() is None:
         return ""
     chains = chains_in(armature)
-    names = [chain.name for chain in chains if bone in {chain.rig.names[i] for i in chain.bones}]
+    names = [chain.name for chain in chains if bone in {chain.rig.names[i] for i in chain.posed}]
     if not names:
         return ""
     return msg(

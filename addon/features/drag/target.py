@@ -66,8 +66,9 @@ class TargetDrag:
         frame = self._frame = place_of(depsgraph, target)
         self.place = frame[1]
         if chain is not None:
-            offset = ORIGIN if chain.offset is None else chain.offset[1]
-            self.place = add(point_in(frame, offset), lifts_of(depsgraph, chain)[0])
+            offset = chain.shown_offset(depsgraph)
+            tip = frame[1] if offset is None else point_in(frame, offset[1])
+            self.place = add(tip, lifts_of(depsgraph, chain)[0])
         self.axes = orthonormalize(frame[0]) or IDENTITY
         self._locked = self._locked_indices()
         try:

@@ -32,7 +32,7 @@ def posed_channels(chains: Iterable[ChainPlan]) -> list[ChannelKey]:
     for chain in chains:
         names, count = chain.rig.names, len(chain.rig.names)
         bones = pose_bones(chain.rig.object)
-        for i in [bone for bone in chain.bones if bone not in chain.driven]:
+        for i in [bone for bone in chain.posed if bone not in chain.driven]:
             channels[names[i], channel_of(mode_of(bones[names[i]]))[0]] = None
         for slot in chain.more:
             channels[names[slot % count], channel_of(KINDS[slot // count])[0]] = None

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from math import cos, log, sin
 from typing import NamedTuple
 
@@ -11,6 +12,7 @@ from fabrik_solver import Chain, Frame, frame_in, inverse, point_in, posed_chain
 from fabrik_solver.core.bend import NEAR_AXIS
 from fabrik_solver.core.chain import measured
 from fabrik_solver.core.vectors import (
+    IDENTITY,
     ORIGIN,
     Mat3,
     Vec,
@@ -18,9 +20,9 @@ from fabrik_solver.core.vectors import (
     add,
     dot,
     length,
-    mat_apply,
     mat_columns,
     mat_product,
+    mat_transposed,
     orthonormalize,
     rotate_about,
     scaled,
@@ -28,6 +30,7 @@ from fabrik_solver.core.vectors import (
     sum_of,
 )
 
+from ...blender.access import pose_bones
 from ...blender.errors import ProblemError
 from ...blender.moving import place_of
 from ...blender.precision import rounding_of
@@ -36,7 +39,7 @@ from ...body.flexion import bend_side
 from ...editing.lifting import lift_to_goal, lifts_of
 from ...editing.placing import side_of_bend
 from ...frame.armature import Evaluated
-from ...plan.chain_plan import ChainPlan, offset_turn
+from ...plan.chain_plan import ChainPlan, target_of
 from ...settings.properties import settings
 from ...settings.values import within_limits
 
@@ -65,12 +68,14 @@ class FkGoal(NamedTuple):
         axes: Rotation of the target; None if it doesn't matter.
         pole: Location of the pole; None without a pole.
         offset: Location of the pole relative to the chain.
+        turns: The other controls, with their axes in world space.
     """
 
     place: Vec
     axes: Mat3 | None
     pole: Vec | None
     offset: PoleOffset | None
+    turns: Sequence[tuple[Point, Mat3]] = ()
 
 
 def _softness(chain: ChainPlan) -> float:
@@ -110,7 +115,7 @@ def fk_goal(
         overreach = _beyond(depsgraph, chain, posed.scale * length(mat_columns(world[0])[0]))
         location = add(tip, _reach_offset(posed, _softness(chain), overreach))
     lift, pole_lift = lift_to_goal(depsgraph, chain), lifts_of(depsgraph, chain)[1]
-    location, axes = _target_goal(
+    location, axes, turns = _target_goal(
         depsgraph, chain, sub(point_in(world, location), lift), frame_in(world, frames[-1])[0]
     )
     pole = None
@@ -118,7 +123,7 @@ def fk_goal(
         pole_local = _from_world(chain, world, add(place_of(depsgraph, chain.pole)[1], pole_lift))
         offset = offset or pole_offset(posed, pole_local)
         pole = sub(point_in(world, pole_at(posed, offset, item.pole_angle)), pole_lift)
-    return FkGoal(location, axes, pole, offset)
+    return FkGoal(location, axes, pole, offset, turns)
 
 
 def _evaluated_chain(chain: ChainPlan, start: int, frames: list[Frame], joints: list[Vec]) -> Chain:
@@ -147,17 +152,21 @@ def _tip(chain: ChainPlan, shown: Evaluated, last: Frame) -> Vec:
 
 def _target_goal(
     depsgraph: bpy.types.Depsgraph, chain: ChainPlan, tip: Vec, tip_axes: Mat3
-) -> tuple[Vec, Mat3 | None]:
-    """Return the target's goal location and, if it matters, its rotation for a tip location."""
-    location, axes = tip, orthonormalize(tip_axes) if chain.has_hand else None
-    if chain.offset is None or chain.target is None:
-        return location, axes
-    target_axes = place_of(depsgraph, chain.target)[0]
-    if axes is not None:
-        x, y, z = mat_columns(offset_turn(chain.offset, target_axes))
-        axes = mat_product(axes, (*x, *y, *z))
-    # With its current rotation; once it has rotated, the location is corrected.
-    return sub(location, mat_apply(target_axes, chain.offset[1])), axes
+) -> tuple[Vec, Mat3 | None, list[tuple[Point, Mat3]]]:
+    """Return the target's location and, if it matters, rotation for a tip, and the other turns."""
+    offset, turns = chain.offset, list[tuple[Point, Mat3]]()
+    axes = orthonormalize(tip_axes) if chain.has_hand else None
+    if chain.roll is not None:
+        # Under uneven scale the sheared axes tell exactly how the target is rotated.
+        axes = tip_axes
+        bones = pose_bones(chain.rig.object.evaluated_get(depsgraph))
+        w, x, y, z = bones[chain.posed[-1]].matrix_basis.to_quaternion()
+        offset, turns = chain.roll.matched(chain, (w, x, y, z))
+        sheared = mat_product(tip_axes, mat_transposed(offset[0]))
+        turns = [(p, orthonormalize(mat_product(sheared, turn)) or IDENTITY) for p, turn in turns]
+    if chain.target is None:
+        return tip, axes, turns
+    return *target_of(place_of(depsgraph, chain.target), offset, tip, axes), turns
 
 
 def _beyond(depsgraph: bpy.types.Depsgraph, chain: ChainPlan, size: float) -> float:

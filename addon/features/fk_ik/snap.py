@@ -213,7 +213,7 @@ def ik_key_frames(armature: bpy.types.Object, indices: Collection[int]) -> set[f
         frame
         for chain in chains_in(armature)
         if chain.item in indices
-        for point in (chain.target, chain.pole)
+        for point in (chain.target, chain.pole, *chain.controls)
         if point is not None
         for frame in key_frames(owner_of(point), channels_of(point, turns=True))
     }
@@ -221,7 +221,7 @@ def ik_key_frames(armature: bpy.types.Object, indices: Collection[int]) -> set[f
 
 def pose_points(depsgraph: bpy.types.Depsgraph, chains: Sequence[ChainPlan]) -> PosePoints:
     """Return the `bone_points` of the evaluated constraints."""
-    return [bone_points(depsgraph, chain.rig, chain.bones) for chain in chains]
+    return [bone_points(depsgraph, chain.rig, chain.posed) for chain in chains]
 
 
 def bone_points(depsgraph: bpy.types.Depsgraph, rig: Skeleton, bones: Sequence[int]) -> list[Vec]:

@@ -8,7 +8,7 @@ from typing import Any
 
 import bpy
 
-from fabrik_solver.core.vectors import length, mat_apply, mat_columns, orthonormalize
+from fabrik_solver.core.vectors import Vec, length, mat_apply, mat_columns, orthonormalize
 
 from ...blender.access import pose_bones
 from ...blender.errors import ProblemError
@@ -45,7 +45,7 @@ from .applying import (
     refuse_driven,
     shown_values,
 )
-from .goal import PoleOffset, fk_goal
+from .goal import FkGoal, PoleOffset, fk_goal
 from .snap import (
     NEAR,
     ROUNDED,
@@ -79,10 +79,16 @@ class SnapControl:
         rows: Values of each channel at the frames.
     """
 
-    def __init__(self, point: Point, turns: bool) -> None:
-        """Copy the current channel values."""
+    def __init__(self, point: Point, turns: bool, moves: bool = True) -> None:
+        """Copy the current channel values.
+
+        Args:
+            point: The target, pole or other control.
+            turns: Whether its rotation is written.
+            moves: Whether its location is.
+        """
         self.point = point
-        self.names = channels_of(point, turns)
+        self.names = channels_of(point, turns)[not moves :]
         self.before = self._values()
         self.is_moved = False
         self.rows: list[list[list[float]]] = [[] for _ in self.names]
@@ -128,6 +134,7 @@ class Snap:
         layers: Constraints on top, muted meanwhile.
         targets: The target of each constraint; None if it stays.
         poles: The pole of each constraint; None without a pole, or if it stays.
+        turned: The other controls of each constraint, which keep their location.
         unmoved: Why a target or pole stays, by index of the constraint.
     """
 
@@ -168,10 +175,11 @@ class Snap:
         used_targets: set[tuple[int, int]] = set()
         self.targets = [self._target(chain, indices, still, used_targets) for chain in self.chains]
         self.poles = [self._pole(chain, used_targets) for chain in self.chains]
+        self.turned = [self._turned(chain) for chain in self.chains]
         if span.is_keyed:
-            for chain, *controls in zip(self.chains, self.targets, self.poles, strict=True):
+            for chain, controls in zip(self.chains, self._by_chain(), strict=True):
                 with concerning(chain):
-                    for control in filter(None, controls):
+                    for control in controls:
                         refuse_unkeyable(control.point.object)
 
     def _target(
@@ -236,17 +244,34 @@ class Snap:
             return None
         return SnapControl(pole, turns=False)
 
+    @staticmethod
+    def _turned(chain: ChainPlan) -> list[SnapControl]:
+        """Return a chain's other controls.
+
+        Raises:
+            UnsnappableError: If one of them can't be rotated.
+        """
+        with concerning(chain):
+            for point in chain.controls:
+                refuse_unmovable(point, turns=True)
+        return [SnapControl(point, True, moves=False) for point in chain.controls]
+
+    def _by_chain(self) -> list[list[SnapControl]]:
+        """Return the controls that may be moved, for each chain."""
+        rows = zip(self.targets, self.poles, self.turned, strict=True)
+        return [[*filter(None, (target, pole)), *turned] for target, pole, turned in rows]
+
     @property
     def controls(self) -> list[SnapControl]:
-        """All targets and poles that may be moved."""
-        return [control for control in (*self.targets, *self.poles) if control is not None]
+        """All targets, poles and other controls that may be moved."""
+        return [control for controls in self._by_chain() for control in controls]
 
     @property
     def keyed(self) -> list[SnapControl]:
         """The controls that were moved and get keys."""
-        pairs = zip(self.chains, self.targets, self.poles, strict=True)
-        controls = [both for chain, *both in pairs if chain not in self.yielding]
-        return [c for both in controls for c in both if c is not None and c.is_moved]
+        pairs = zip(self.chains, self._by_chain(), strict=True)
+        controls = [controls for chain, controls in pairs if chain not in self.yielding]
+        return [c for both in controls for c in both if c.is_moved]
 
     def settle(self) -> PosePoints:
         """Move all targets and poles to match the evaluated FK pose, and return that pose.
@@ -339,10 +364,14 @@ class Snap:
         goal = fk_goal(depsgraph, chain, self.starts[i], self.offsets[i])
         self.offsets[i] = goal.offset
         moved: list[SnapControl] = []
-        for control, location, axes in ((target, goal.place, goal.axes), (pole, goal.pole, None)):
-            if control is None or location is None:
+        goals = [(target, goal.place, goal.axes), (pole, goal.pole, None)]
+        if target is not None and not is_first:  # It carries the others, so it moves first.
+            goals += self._turns(i, goal)
+        for control, wanted, axes in goals:
+            if control is None or (wanted is None and axes is None):
                 continue
             actual = place_of(depsgraph, control.point)
+            location = wanted or actual[1]
             rounding = rounding_of(depsgraph, control.point)
             tolerance = rounding.place
             if control is target and chain.offset is not None:
@@ -354,6 +383,11 @@ class Snap:
                 control.is_moved = True
                 moved.append(control)
         return moved
+
+    def _turns(self, i: int, goal: FkGoal) -> list[tuple[SnapControl | None, Vec | None, Any]]:
+        """Return the other controls of a chain, which are rotated in place, with their axes."""
+        pairs = zip(self.turned[i], goal.turns, strict=True)
+        return [(control, None, axes) for control, (_, axes) in pairs]
 
     def why(self, chain: ChainPlan, is_rounded: bool) -> str:
         """Return why the solved pose of a chain differs from its FK pose.

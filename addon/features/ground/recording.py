@@ -70,6 +70,9 @@ class FootTrack:
         still = [name for name in SETTINGS if f"{self.owner}.{name}" not in moving]
         chain = self._chain(planner.current())
         rest = [_rest(chain, bone) for bone in chain.bones] if chain else []
+        if chain is not None and chain.roll is not None:
+            rest += [_rest(chain, point.bone) for point in chain.controls]
+            rest.append(chain.roll.values(chain))
         offset = [*item.offset_location, *item.offset_rotation] if item.use_offset else []
         return (
             [(name, getattr(ground_settings(item), name)) for name in still],
@@ -85,7 +88,7 @@ class FootTrack:
         chain = self._chain(planner.current())
         if chain is None:
             return [Point(self._armature)]
-        points = [] if chain.target is None else [chain.target]
+        points = [] if chain.target is None else [chain.target, *chain.controls]
         above = Point(self._armature)
         if chain.root_parent >= 0:
             above = Point(self._armature, chain.rig, chain.root_parent)

@@ -26,9 +26,15 @@ from ...body.chains import common_name, named_chain
 from ...body.flexion import Stored, restore_flexions, stored_flexions
 from ...editing import constraints as editing
 from ...editing.bending import hinge_values, rolled_cone
-from ...editing.controls import mirror_bones, remove_bones, uneditable_problem
-from ...editing.copying import IK_AXIS, add_with, set_values, values_of
+from ...editing.controls import (
+    add_foot_controls,
+    mirror_bones,
+    remove_bones,
+    uneditable_problem,
+)
+from ...editing.copying import IK_AXIS, add_with, set_values, values_of, values_to_copy
 from ...editing.placing import new_empty
+from ...editing.uses import named_controls
 from ...plan.registry import kind_of
 from ...settings.joint_limits import AXES
 from ...settings.joints import FabrikJoint
@@ -235,13 +241,17 @@ def mirror_constraint(armature: bpy.types.Object, index: int) -> Mirrored:
     if item.bone not in pose_bones(armature):
         raise ProblemError("No tip bone: choose the last bone of the chain")
     tip = other_side(armature, item.bone)
+    has_more = any(named_controls(armature, item))
     new_bones = _add_controls(armature, item, tip)
     try:
-        return _mirror_constraint(armature, index, tip)
+        mirrored = _mirror_constraint(armature, index, tip)
     except BaseException:
         if new_bones:
             remove_bones(armature, new_bones)
         raise
+    if has_more and not uneditable_problem(armature):
+        add_foot_controls(armature, [settings(armature).constraints.find(mirrored.name)])
+    return mirrored
 
 
 def _add_controls(armature: bpy.types.Object, item: Any, tip: str) -> list[str]:
@@ -276,7 +286,7 @@ def _mirror_constraint(armature: bpy.types.Object, index: int, tip: str) -> Mirr
     axes_to_tip = mirrored_axes(armature, item.bone, tip)
     notes: list[str] = []
     added: list[bpy.types.Object] = []
-    values = values_of(item)
+    values = values_to_copy(item)
     name = _flipped(item.name, item.bone, tip)
     axes = axes_to_tip if item.use_rotation else MIRROR_X
     target = _mirrored_end(armature, item, "target", "subtarget", axes, added, notes)

@@ -88,7 +88,7 @@ def posed_chains(depsgraph: bpy.types.Depsgraph, armature: bpy.types.Object) -> 
                 chain.bones,
                 chain.tip_bone,
                 target,
-                chain.offset,
+                chain.shown_offset(depsgraph),
                 ORIGIN if target is None else lifts_of(depsgraph, chain)[0],
                 chain.pole,
                 chain.has_hand,

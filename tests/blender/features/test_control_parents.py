@@ -42,10 +42,11 @@ def apart(a: list[Matrix], b: list[Matrix]) -> float:
 
 
 def parents(rig: Any) -> set[str]:
-    """Return the parents of all controls."""
+    """Return the parents of all targets and poles; what rolls a foot is a child of its target."""
     bones = [bone for bone in rig.data.bones if bone.fabrik_is_control]
     assert bones
-    return {bone.parent.name if bone.parent else "" for bone in bones}
+    above = [bone.parent for bone in bones]
+    return {bone.name if bone else "" for bone in above if not bone or not bone.fabrik_is_control}
 
 
 def with_root(rig: Any, below: str, head: Any = (0, 0, 0)) -> Any:
@@ -256,7 +257,7 @@ def test_controls_are_selected_and_hidden() -> None:
         owners = rig.pose.bones if hasattr(rig.pose.bones[0], "hide") else rig.data.bones
         return {name for name in names if not owners[name].hide}
 
-    every = {"hand IK.L", "hand Pole.L", "foot IK.L", "foot Pole.L"}
+    every = {"hand IK.L", "hand Pole.L", "foot IK.L", "foot Pole.L", "foot Roll.L", "toe IK.L"}
     click_bones(rig, "hand.L")
     assert bpy.ops.fabrik.controls_select() == {"FINISHED"}
     assert selected() == {"hand IK.L", "hand Pole.L"}

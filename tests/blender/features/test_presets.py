@@ -139,6 +139,7 @@ def test_a_preset_keeps_every_setting_but_what_the_constraint_is_for() -> None:
         "enabled",
         "influence",
     }
+    own |= {f"roll.{name}" for name in ("use", "control", "toe", "toe_control")}
     own |= {"rope.collision_object", "ground.object", "ground.collection"}
     own |= {"spring.center", "spring.center_bone", "spring.reset"}
     item, joint = rig.fabrik.constraints[0], rig.pose.bones["B0"].fabrik_joint

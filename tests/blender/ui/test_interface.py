@@ -319,7 +319,7 @@ def test_the_panel_shows_all_settings_of_the_active_constraint(addon: ModuleType
         shown |= set(drawn(addon))
     item.solver, item.ground.source = "FABRIK", "COLLECTION"
     shown |= set(drawn(addon))
-    item.pole_target, item.use_free_root = None, True
+    item.pole_target, item.use_free_root, item.roll.control = None, True, "B0"
     shown |= set(drawn(addon))
     read_only = {"key", "state", "error", "iterations_used", "message"}
     in_list = {"name", "enabled", "show_overlay"}
@@ -660,6 +660,7 @@ NUMBERS = {
     "FabrikConstraint.state": ("REACHED OUT_OF_REACH LIMITED INVALID DISABLED", range(5)),
     "FabrikGait.front_axis": ("X Y Z NEGATIVE_X NEGATIVE_Y NEGATIVE_Z", range(6)),
     "FabrikGait.pattern": ("ALTERNATING PAIRS WAVE GROUPS", range(4)),
+    "FabrikFootRoll.pivot": ("HEEL BALL TOE", range(3)),
     "FabrikGait.source": ("SCENE OBJECT COLLECTION", range(3)),
     "FabrikGait.up_axis": ("X Y Z NEGATIVE_X NEGATIVE_Y NEGATIVE_Z", range(6)),
     "FabrikGround.axis": ("X Y Z NEGATIVE_X NEGATIVE_Y NEGATIVE_Z", range(6)),

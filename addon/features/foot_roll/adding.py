@@ -1,0 +1,217 @@
+"""Adding the controls of a roll to feet with IK."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from math import pi
+from typing import Any, NamedTuple, cast
+
+import bpy
+from mathutils import Matrix, Quaternion, Vector
+
+from ...blender.access import pose_bones, rest_bone
+from ...blender.clip import Clip
+from ...blender.errors import ProblemError
+from ...blender.messages import counted
+from ...body.body import Body
+from ...body.foot import soles_of, standing_pose
+from ...body.looking import body_of
+from ...editing.controls import (
+    FOOT_CONTROLS,
+    control_name,
+    edit_mode,
+    mark_controls,
+    new_shape,
+    refuse_uneditable,
+    show_as_control,
+)
+from ...settings.properties import settings
+from ...ui.choosing import selected_in
+from ...ui.refusing import Working, active_armature, active_refusal
+from ...ui.registering import registering
+from .settings import has_roll, roll_settings
+
+
+class RestSole(NamedTuple):
+    """The sole of a foot, in the space of the foot.
+
+    Attributes:
+        matrix: Its axes at the heel: Y points to the toes, Z down.
+        length: Its length.
+        toe: The bone of the toes, if the foot carries it; else empty.
+        neutral: The toes of the standing foot.
+    """
+
+    matrix: Matrix
+    length: float
+    toe: str
+    neutral: Matrix
+
+
+def sole_of(armature: bpy.types.Object, foot: str) -> RestSole | None:
+    """Return the sole that On the Ground finds for a foot; None if it isn't the foot of a leg."""
+    body = body_of(armature, foot)
+    legs = [shape for shape, limb in body.limbs if limb.hand == foot and limb.kind == "LEG"]
+    if not legs:
+        return None
+    [points] = soles_of(body, legs)
+    bones = cast(Any, armature.data).bones
+    toe = body.names[legs[0].toe] if legs[0].toe >= 0 else ""
+    toe = toe and (body.rig.control(armature, toe) or toe)
+    toe = toe if toe and bones[foot] in bones[toe].parent_recursive else ""
+    standing, *toes = _standing(body, [foot, *filter(None, [toe])])
+    to_foot = standing.inverted()
+    neutral = to_foot @ toes[0] if toes else Matrix()
+    heel, tip = (
+        _in_foot(body, point.bone, point.place, foot, toe, neutral) for point in points[::2]
+    )
+    up = to_foot.to_3x3() @ body.up
+    along = tip - heel
+    along -= along.dot(up) * up
+    if along.length == 0.0:
+        return None
+    y, z = along.normalized(), -up
+    axes = Matrix(cast(Any, (y.cross(z), y, z))).transposed()
+    return RestSole(
+        Matrix.LocRotScale(cast(Any, heel), axes.to_quaternion(), None), along.length, toe, neutral
+    )
+
+
+def _standing(body: Body, names: Sequence[str]) -> list[Matrix]:
+    """Return the matrices of the bones of a foot as it stands, in armature space."""
+    clip = None if body.has_rest_pose else Clip(body.armature)
+    return standing_pose([rest_bone(body.armature, name) for name in names], body.up, clip)
+
+
+def _in_foot(body: Body, bone: str, point: Vector, foot: str, toe: str, neutral: Matrix) -> Vector:
+    """Return a point of a sole in the space of the foot that is posed."""
+    if bone == toe:
+        return neutral @ point
+    if bone == foot:
+        return point
+    # Controls pose the bones of the body: they stand as at rest.
+    rest, rest_foot = (rest_bone(body.armature, name).matrix_local for name in (bone, foot))
+    return rest_foot.inverted() @ rest @ point
+
+
+def add_rolls(armature: bpy.types.Object, indices: Sequence[int]) -> int:
+    """Add the controls of a roll to all feet of constraints that have none; return their number.
+
+    Nothing moves: the controls are at rest, but for toes that are bent.
+    """
+    soles = {}
+    for index in indices:
+        item = settings(armature).constraints[index]
+        is_foot = item.use_rotation and not item.use_tail and not has_roll(item)
+        if is_foot and item.target == armature and item.subtarget in pose_bones(armature):
+            sole = sole_of(armature, item.bone)
+            if sole is not None:
+                soles[index] = sole
+    if not soles:
+        return 0
+    names = _add_bones(armature, soles)
+    for index, sole in soles.items():
+        item = settings(armature).constraints[index]
+        roll = roll_settings(item)
+        roll.control, roll.toe_control = names[index]
+        roll.toe, roll.use = sole.toe, True
+        if sole.toe:
+            rest_foot, rest_toe = (
+                rest_bone(armature, bone).matrix_local for bone in (item.bone, sole.toe)
+            )
+            toe = pose_bones(armature)[sole.toe]
+            turn = sole.neutral.inverted() @ rest_foot.inverted() @ rest_toe @ toe.matrix_basis
+            posed: Any = pose_bones(armature)[roll.toe_control]
+            posed.rotation_mode = "QUATERNION"
+            posed.rotation_quaternion = turn.to_quaternion()
+            posed.rotation_mode = toe.rotation_mode
+    return len(soles)
+
+
+def _add_bones(
+    armature: bpy.types.Object, soles: dict[int, RestSole]
+) -> dict[int, tuple[str, str]]:
+    """Add the control bones of rolls and toes as children of the targets; return their names."""
+    names: dict[int, tuple[str, str]] = {}
+    items: Any = settings(armature).constraints
+    wanted = [(i, items[i].bone, items[i].subtarget, _offset(items[i]), soles[i]) for i in soles]
+    with edit_mode(armature) as bones:
+        for index, foot, target, offset, sole in wanted:
+            above = bones[target]
+            roll = bones.new(control_name(foot, "Roll", False))
+            roll.tail = (0.0, sole.length, 0.0)
+            roll.matrix = above.matrix @ offset @ sole.matrix
+            controls = [roll]
+            if sole.toe:
+                toe = bones.new(control_name(sole.toe, "IK", False))
+                toe.tail = (0.0, 0.25 * sole.length, 0.0)
+                toe.matrix = above.matrix @ offset @ sole.neutral
+                controls.append(toe)
+            for bone in controls:
+                bone.parent, bone.use_deform = above, False
+            names[index] = roll.name, controls[-1].name if sole.toe else ""
+    mark_controls(armature, [name for pair in names.values() for name in pair if name])
+    circle = new_shape(armature, "CIRCLE")
+    for index, (roll, toe) in names.items():
+        _show_roll(pose_bones(armature)[roll], circle, soles[index].length)
+        if toe:
+            _show_toes(armature, toe, soles[index].toe, circle)
+    return names
+
+
+def _offset(item: Any) -> Matrix:
+    """Return the offset of a tip from its target."""
+    if not item.use_offset:
+        return Matrix()
+    return Matrix.LocRotScale(item.offset_location, Quaternion(item.offset_rotation), None)
+
+
+def _show_roll(bone: Any, circle: bpy.types.Object, length: float) -> None:
+    """Show the control of a roll as a wheel behind the heel."""
+    show_as_control(bone, circle)
+    bone.rotation_mode = "XYZ"
+    bone.lock_location = bone.lock_scale = (True, True, True)
+    bone.custom_shape_rotation_euler = (0.0, 0.0, 0.5 * pi)
+    bone.custom_shape_translation = (0.0, -0.35 * length, -0.1 * length)
+
+
+def _show_toes(armature: bpy.types.Object, name: str, toe: str, circle: bpy.types.Object) -> None:
+    """Show the control of toes around them, where it acts."""
+    bone: Any = pose_bones(armature)[name]
+    show_as_control(bone, circle)
+    bone.lock_location = bone.lock_scale = (True, True, True)
+    bone.custom_shape_transform = pose_bones(armature)[toe]
+    bone.custom_shape_scale_xyz = (1.0, 1.0, 1.0)
+
+
+class FABRIK_OT_foot_roll_add(Working, bpy.types.Operator):
+    """Add the controls of a roll to feet."""
+
+    bl_idname = "fabrik.foot_roll_add"
+    bl_label = "Add Foot Roll"
+    bl_description = (
+        "Add a control that rolls the foot from heel to ball to toe, and a control of its toes, "
+        "to the selected feet, or to all feet with IK"
+    )
+    asks = (active_refusal,)
+
+    def work(self, context: bpy.types.Context) -> str:
+        """Add them."""
+        armature = active_armature(context)
+        refuse_uneditable(armature)
+        indices = selected_in(context, armature)
+        count = add_rolls(armature, indices or [*range(len(settings(armature).constraints))])
+        if not count:
+            raise ProblemError(
+                "No foot can roll: use Add IK Limb on a foot, with control bones and Copy Target "
+                "Rotation"
+            )
+        return counted(count, "Added the roll of {count} foot", "Added the roll of {count} feet")
+
+
+def _add(armature: bpy.types.Object, indices: Sequence[int]) -> None:
+    """Add the rolls of new constraints."""
+    add_rolls(armature, indices)
+
+
+register, unregister = registering((FABRIK_OT_foot_roll_add,), (FOOT_CONTROLS, _add))

@@ -1,0 +1,110 @@
+"""A foot that rolls on its sole, from the heel over the ball to the tip of the toes.
+
+This is the reverse foot of character rigs in closed form: nested turns about the points of the sole
+that stay in place. In the space of a sole the heel is the origin. X is the axis of the roll, Y
+points to the toes, and Z points down, so that a positive roll lifts the heel.
+"""
+
+from __future__ import annotations
+
+from math import atan2, cos, hypot, pi, sin
+from typing import NamedTuple
+
+from ..core import Frame
+from ..core.vectors import Mat3, Quat, Vec, dot, quat_about, quat_inverse, quat_product
+
+SIDE: Vec = (1.0, 0.0, 0.0)
+"""The axis of the roll, in the space of a sole."""
+
+
+class Sole(NamedTuple):
+    """The points about which a foot turns, in the space of its sole.
+
+    Attributes:
+        length: The distance from the heel to the tip of the toes.
+        edge: The distance of each edge from the line between these.
+        ball: The joint of the toes; None for a foot without toes, which turns about the tip.
+    """
+
+    length: float
+    edge: float
+    ball: Vec | None
+
+
+class Rolled(NamedTuple):
+    """How a foot has rolled.
+
+    Attributes:
+        foot: Its motion from where it stands flat, in the space of its sole.
+        bend: How far its toes are bent up against it, in radians.
+    """
+
+    foot: Frame
+    bend: float
+
+
+def rolled(sole: Sole, turn: Mat3, pivot: float, most_bend: float) -> Rolled:
+    """Return the motion of a foot that turns on the floor.
+
+    The foot turns like its control; only what stays in place differs. A negative roll is about the
+    heel. A positive one is about the ball while the toes stay, up to an angle, and from there on
+    about the tip of the toes. The bank is about one edge or the other, and the turn about a point
+    of the middle line. Each angle moves the foot continuously, and no point of the sole below the
+    floor: the roll happens in the plane of the sole, the bank on the edge of that plane.
+
+    Args:
+        sole: The sole.
+        turn: The rotation of the control: a roll about X, then a bank about Y, then a turn about Z.
+        pivot: The distance from the heel of what the turn is about.
+        most_bend: The angle by which the ball bends before the tip of the toes lifts the foot.
+    """
+    roll = atan2(turn[7], turn[8])
+    bank = atan2(-turn[6], hypot(turn[7], turn[8]))
+    yaw = atan2(turn[3], turn[0])
+    bend = 0.0 if sole.ball is None else min(max(roll, 0.0), most_bend)
+    x, y, z = 0.0, 0.0, 0.0
+    if bend > 0.0 and sole.ball is not None:
+        y, z = _about(y, z, sole.ball[1], sole.ball[2], bend)
+    if roll > bend:
+        y, z = _about(y, z, sole.length, 0.0, roll - bend)
+    if bank != 0.0:
+        z, x = _about(z, x, 0.0, -sole.edge if bank > 0.0 else sole.edge, bank)
+    if yaw != 0.0:
+        x, y = _about(x, y, 0.0, pivot, yaw)
+    return Rolled((turn, (x, y, z)), bend)
+
+
+def unbent(bent: Quat, most_bend: float) -> tuple[float, Quat]:
+    """Return the roll that bends toes as far as a pose does, and the rest of their rotation.
+
+    With it, `toes_of` gives the pose again: any pose of a foot and its toes has a roll. The roll
+    only takes what the ball may bend, so that feet which stand on their toes stay flat.
+
+    Args:
+        bent: The rotation of the toes from their neutral pose, in the axes of the sole.
+        most_bend: As in `rolled`.
+    """
+    w, x, y, z = bent
+    twist = 2.0 * atan2(dot((x, y, z), SIDE), w)
+    twist -= 2.0 * pi * round(twist / (2.0 * pi))
+    bend = min(max(-twist, 0.0), most_bend)
+    return bend, quat_product(quat_about(SIDE, bend), bent)
+
+
+def toes_of(bend: float, toes: Quat) -> Quat:
+    """Return the rotation of toes against a foot, in the axes of the sole.
+
+    Args:
+        bend: How far the roll bends them up.
+        toes: Their rotation without it.
+    """
+    return quat_product(quat_inverse(quat_about(SIDE, bend)), toes)
+
+
+def _about(
+    a: float, b: float, center_a: float, center_b: float, angle: float
+) -> tuple[float, float]:
+    """Return a point that is turned in a plane, from its first axis to its second."""
+    cosine, sine = cos(angle), sin(angle)
+    a, b = a - center_a, b - center_b
+    return center_a + cosine * a - sine * b, center_b + sine * a + cosine * b
