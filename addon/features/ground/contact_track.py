@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from math import inf
 
 import bpy
 
@@ -40,7 +41,9 @@ class ContactTrack:
         grounds: The objects that the track names, None for those that are gone.
         used: The numbers of those that were below the foot.
         has_ground: Whether any of them ever was.
-        standing: Its heights above the armature's origin in contacts, for each frame of them.
+        drifts: How much higher each contact is than the lowest level on which it stands often.
+        standing: Its heights above the armature's origin in contacts, for each frame of them, less
+            these.
         tilted: Those of contacts in which it is not at the angle to the floor that it rests at.
         level: The height at which it stands, None if it never does at the angle that it rests at.
     """
@@ -67,8 +70,9 @@ class ContactTrack:
             for part in contact.parts
             if part.kind == FLAT
         ]
+        self.drifts = self._drifts(ball.heights, heel.heights)
         self.standing, self.tilted = self._standing((ball.heights, BALL), (heel.heights, HEEL))
-        self.level = self._level()
+        self.level = quantile(self.standing, 0.5) if self.standing else None
         self._soles: dict[float, Sole] = {}
 
     def _standing(self, *points: tuple[Sequence[float], str]) -> tuple[list[float], list[float]]:
@@ -86,10 +90,10 @@ class ContactTrack:
         for part_kind in (FLAT, ""):
             for heights, kind in points:
                 by_angle: tuple[list[float], list[float]] = [], []
-                for contact in self.contacts:
+                for contact, drift in zip(self.contacts, self.drifts, strict=True):
                     frames = _frames(contact, part_kind or kind)
                     if frames:
-                        height = quantile([heights[f] - rests[kind] for f in frames], 0.5)
+                        height = quantile([heights[f] - rests[kind] for f in frames], 0.5) - drift
                         is_level = 2 * sum(map(self._is_level, frames)) >= len(frames)
                         by_angle[0 if is_level else 1].extend([height] * len(frames))
                 if part_kind and self._hovers_at_rest(by_angle[0], sole):
@@ -98,12 +102,17 @@ class ContactTrack:
                     return by_angle
         return [], []
 
-    def _level(self) -> float | None:
-        """Return the median of its heights on the lowest level on which it stands often."""
-        if not self.standing:
-            return None
-        low, top = level_of(self.standing, self.track.leg)
-        return quantile([height for height in self.standing if low <= height <= top], 0.5)
+    def _drifts(self, *points: Sequence[float]) -> list[float]:
+        """Return `drifts` from the heights of heel and ball: of that which is lower."""
+        frames = [_frames(c, FLAT) or [*range(c.first, c.last + 1)] for c in self.contacts]
+        lowest: list[float] = [inf] * len(frames)
+        for heights in points if frames else ():
+            levels = [quantile([heights[f] for f in stands], 0.5) for stands in frames]
+            spread = [h for h, stands in zip(levels, frames, strict=True) for _ in stands]
+            low, top = level_of(spread, self.track.leg)
+            base = quantile([height for height in spread if low <= height <= top], 0.5)
+            lowest = [min(a, h - base) for a, h in zip(lowest, levels, strict=True)]
+        return lowest
 
     def _hovers_at_rest(self, standing: list[float], sole: float) -> bool:
         """Return whether the rest pose does not stand at the armature's origin.
@@ -130,11 +139,15 @@ class ContactTrack:
         """Return the points that touch a floor of a height above the armature's origin."""
         if floor not in self._soles:
             samples = self.track.samples
+            heights = [sample.height - floor for sample in samples]
+            for contact, drift in zip(self.contacts, self.drifts, strict=True):
+                for frame in range(contact.first, contact.last + 1):
+                    heights[frame] -= drift
             self._soles = {
                 floor: sole_of(
                     (self.track.foot.heel, self.track.foot.ball),
                     self.contacts,
-                    [sample.height - floor for sample in samples],
+                    heights,
                     [sample.up for sample in samples],
                     self.track.leg,
                 )

@@ -83,6 +83,7 @@ def captured(
     press: float = 0.0,
     rest_height: float = 0.0,
     drift: float = 0.0,
+    climb: float = 0.0,
     apart: float = 0.0,
     last: int = FRAMES,
 ) -> bpy.types.Object:
@@ -104,6 +105,7 @@ def captured(
         press: How far the balls of the feet are pressed into the floor as they roll off.
         rest_height: How high above the origin of the armature its hip rests.
         drift: How much higher it stands in every other step.
+        climb: How much higher its floor is after a metre.
         apart: How much higher its left foot is all the time than its right one.
         last: The last frame that has keys.
     """
@@ -145,13 +147,14 @@ def captured(
         )
         if kicks:
             at.x = 0.1 + 0.1 * sin(seconds)
+        at.z += climb * at.x
         hips.location = rest_space(hips, Vector() if is_rest else at * size)
         hips.keyframe_insert("location", frame=frame)
         for side, (y, late) in SIDES.items():
             target = bpy.data.objects[f"Target.{side}"]
             place, pitch = ankle(seconds, late, creep, press)
             place += Vector((0.0, y, hover + drift * drifted(seconds, late))) + off
-            place.z += apart if side == "L" else 0.0
+            place.z += climb * place.x + (apart if side == "L" else 0.0)
             place += Vector([rng.gauss(0, tremble) for _ in range(3)])
             if kicks:
                 swing = sin(2.0 * pi * seconds) if side == "R" else 0.0
@@ -265,6 +268,7 @@ FLOORS: dict[str, tuple[dict[str, float], float]] = {
     "under a rest pose that hovers": ({"hover": 0.043, "rest_height": REST + 0.108}, 0.0),
     "under thick soles": ({"hover": -0.2, "rest_height": REST + 0.05}, 0.05),
     "that drifts": ({"drift": 0.03}, 0.0),
+    "that is not level": ({"climb": 0.025}, 0.0),
     "that is higher for one foot, as markers are": ({"apart": 0.025}, 0.0),
 }
 """Floors of captures: how these are made, and how thick their soles are below the ball."""

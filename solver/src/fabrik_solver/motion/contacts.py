@@ -151,8 +151,9 @@ def contacts_of(
     least = round(SHORTEST * rate / hurry)
     heel_limits = _limits(HEEL_SPEED, HEEL_HEIGHT, leg, thresholds)
     ball_limits = _limits(BALL_SPEED, BALL_HEIGHT, leg, thresholds)
-    heel_stands = _standing(heel, rate, leg, heel_limits, hurry)
-    ball_stands = _standing(ball, rate, leg, ball_limits, hurry)
+    drifts = floor_drifts(heel.heights, ball.heights, ball_limits[1])
+    heel_stands = _standing(heel, drifts, rate, leg, heel_limits, hurry)
+    ball_stands = _standing(ball, drifts, rate, leg, ball_limits, hurry)
     kinds = [
         (FLAT if on_heel else BALL) if on_ball else (HEEL if on_heel else "")
         for on_heel, on_ball in zip(heel_stands, ball_stands, strict=True)
@@ -185,6 +186,7 @@ def _limits(speed: float, height: float, leg: float, thresholds: Thresholds) -> 
 
 def _standing(
     trajectory: Trajectory,
+    drifts: Sequence[float],
     rate: float,
     leg: float,
     limits: tuple[float, float],
@@ -198,9 +200,10 @@ def _standing(
     slow, low = hurry * limits[0], limits[1]
     least = round(SHORTEST * rate / hurry)
     lowest = quantile(trajectory.heights, OUTLIERS)
+    paces = _paces(trajectory, rate, hurry)
     stands = [
-        speed < slow and height - lowest < low
-        for speed, height in zip(_paces(trajectory, rate, hurry), trajectory.heights, strict=True)
+        speed < slow and height - lowest - drift < low
+        for speed, height, drift in zip(paces, trajectory.heights, drifts, strict=True)
     ]
     gap = round(GAP * rate)
     creep = MOST_DRIFT * leg
@@ -220,6 +223,54 @@ def _standing(
             if b - a >= least:
                 stands[a : b + 1] = [True] * (b - a + 1)
     return stands
+
+
+def floor_drifts(heel: Sequence[float], ball: Sequence[float], low: float) -> list[float]:
+    """Return how much higher the floor of the clip is at each frame than where it is lowest.
+
+    The floor of captures drifts along the way, as their volume is not level. It is where the lower
+    of heel and ball gets between two swings. From a stance to the next one it drifts less than what
+    a foot may be above it in each of the two steps of a stride: farther away it is a step or a cut.
+    A foot with which the clip begins or ends need not have got down to it.
+
+    Args:
+        heel: The heights of the heel.
+        ball: The heights of the ball.
+        low: How high above the floor it stands at most.
+    """
+    lows = quantile(heel, OUTLIERS), quantile(ball, OUTLIERS)
+    foot = [min(a - lows[0], b - lows[1]) for a, b in zip(heel, ball, strict=True)]
+    valleys = _valleys(foot, low)
+    levels = [quantile(foot[first : last + 1], OUTLIERS) for first, last in valleys]
+    base = min(range(len(levels)), key=lambda i: abs(levels[i]))
+    for numbers in (range(base + 1, len(levels)), range(base - 1, -1, -1)):
+        level = levels[base]
+        for i in numbers:
+            is_cut = i in (0, len(levels) - 1) and levels[i] > level
+            level = levels[i] = (
+                levels[i] if abs(levels[i] - level) < 2.0 * low and not is_cut else level
+            )
+    spans = [last - first + 1 for first, last in valleys]
+    return [level for level, span in zip(levels, spans, strict=True) for _ in range(span)]
+
+
+def _valleys(heights: Sequence[float], least: float) -> list[tuple[int, int]]:
+    """Return the frames from each peak of a height to the next, which is higher by a least rise."""
+    peaks: list[int] = []
+    peak = valley = 0
+    is_up = True
+    for i, height in enumerate(heights):
+        if height > heights[peak]:
+            peak = i
+        if height < heights[valley]:
+            valley = i
+        if is_up and height < heights[peak] - least:
+            peaks.append(peak)
+            valley, is_up = i, False
+        elif not is_up and height > heights[valley] + least:
+            peak, is_up = i, True
+    starts = [0, *[peak for peak in peaks if peak > 0]]
+    return list(zip(starts, [*[start - 1 for start in starts[1:]], len(heights) - 1], strict=True))
 
 
 def _paces(trajectory: Trajectory, rate: float, hurry: float) -> list[float]:
