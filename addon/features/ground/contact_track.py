@@ -104,11 +104,16 @@ class ContactTrack:
 
     def _drifts(self, *points: Sequence[float]) -> list[float]:
         """Return `drifts` from the heights of heel and ball: of that which is lower."""
-        frames = [_frames(c, FLAT) or [*range(c.first, c.last + 1)] for c in self.contacts]
+        flats = [_frames(contact, FLAT) for contact in self.contacts]
+        frames = [
+            flat or [*range(contact.first, contact.last + 1)]
+            for flat, contact in zip(flats, self.contacts, strict=True)
+        ]
         lowest: list[float] = [inf] * len(frames)
         for heights in points if frames else ():
             levels = [quantile([heights[f] for f in stands], 0.5) for stands in frames]
-            spread = [h for h, stands in zip(levels, frames, strict=True) for _ in stands]
+            pairs = zip(levels, flats if any(flats) else frames, strict=True)
+            spread = [height for height, stands in pairs for _ in stands]
             low, top = level_of(spread, self.track.leg)
             base = quantile([height for height in spread if low <= height <= top], 0.5)
             lowest = [min(a, h - base) for a, h in zip(lowest, levels, strict=True)]

@@ -878,7 +878,7 @@ def test_an_animal_whose_feet_are_not_part_of_its_legs_does_not_sink_into_its_fl
     assert bpy.ops.fabrik.simulate() == {"FINISHED"}
     after = toes_at(rig, (body,), frames_of(rig))[body]
     high = min(place.z for place in before)
-    assert max(abs((old - new).z) for old, new in zip(before, after, strict=True)) < 0.02 * high
+    assert max(abs((old - new).z) for old, new in zip(before, after, strict=True)) < 0.01 * high
 
 
 HIND_LEGS = {

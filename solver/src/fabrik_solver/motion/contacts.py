@@ -167,8 +167,17 @@ def contacts_of(
     _drop_lone_heels(kinds)
     _join(kinds, round(QUICKEST * rate))
     shortest = max(least, thresholds.shortest)
-    contacts = [_contact(kinds, first, last) for first, last in _spans(kinds)]
-    return [contact for contact in contacts if contact.last - contact.first >= shortest]
+    lows = quantile(heel.heights, OUTLIERS), quantile(ball.heights, OUTLIERS)
+    above = [
+        min(a - lows[0], b - lows[1]) - drift
+        for a, b, drift in zip(heel.heights, ball.heights, drifts, strict=True)
+    ]
+    # One that the end of the clip cuts need not have got down to the floor.
+    return [
+        _contact(kinds, first, last)
+        for first, last in _spans(kinds)
+        if last - first >= shortest and min(above[first : last + 1]) <= LEVEL * leg
+    ]
 
 
 def _hurry(path: Sequence[Vec], rate: float, leg: float) -> float:
