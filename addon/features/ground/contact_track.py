@@ -3,17 +3,28 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from math import inf
+from math import inf, sqrt
 
 import bpy
 
-from fabrik_solver.core.vectors import dot, length, sub
-from fabrik_solver.motion.anatomy import THICKEST_SOLE
+from fabrik_solver.core.vectors import (
+    ORIGIN,
+    add,
+    cross,
+    dot,
+    length,
+    rotate,
+    scaled,
+    sub,
+    unit,
+)
+from fabrik_solver.motion.anatomy import THICKEST_SOLE, floor_below
 from fabrik_solver.motion.contacts import (
     BALL,
     BALL_HEIGHT,
     FLAT,
     HEEL,
+    OUTLIERS,
     Contact,
     Thresholds,
     contacts_of,
@@ -35,6 +46,7 @@ class ContactTrack:
     Attributes:
         track: The track.
         contacts: Its contacts, counted from the track's first frame.
+        kneels: Whether the knee rests on the ground, and the foot doesn't stand.
         spans: The first and last frames of the contacts.
         flats: The first and last frames of the phases in which it is flat.
         unders: The number in the track of what is below it in each contact.
@@ -49,15 +61,26 @@ class ContactTrack:
     """
 
     def __init__(
-        self, track: Track, thresholds: Thresholds, grounds: Sequence[bpy.types.Object]
+        self,
+        track: Track,
+        thresholds: Thresholds,
+        grounds: Sequence[bpy.types.Object],
+        thigh: float = 0.5,
     ) -> None:
-        """Find the contacts of a track."""
+        """Find the contacts of a track, with a thigh of some share of the leg's length."""
         self.track = track
         heel, ball = track.heel(), track.ball()
         turns = [sample.turn for sample in track.samples]
-        self.contacts: list[Contact] = contacts_of(
-            heel, ball, turns, track.rate, track.leg, thresholds
-        )
+        contacts = contacts_of(heel, ball, turns, track.rate, track.leg, thresholds)
+        knees = [self._knee(sample, thigh * track.leg) for sample in track.samples]
+        rests = track.foot.heel_rest, track.foot.ball_rest
+        soles = [
+            min(a - rests[0], b - rests[1]) for a, b in zip(heel.heights, ball.heights, strict=True)
+        ]
+        self.contacts: list[Contact] = [
+            contact for contact in contacts if not _is_kneeling(contact, knees, soles)
+        ]
+        self.kneels = len(self.contacts) < len(contacts)
         self.grounds = resolve_ground(track.grounds, grounds)
         self.used = {sample.under for sample in track.samples}
         self.has_ground = self.used != {IN_WORLD} and bool(self.used)
@@ -72,6 +95,9 @@ class ContactTrack:
         ]
         self.drifts = self._drifts(ball.heights, heel.heights)
         self.standing, self.tilted = self._standing((ball.heights, BALL), (heel.heights, HEEL))
+        if self.kneels and not self.standing:
+            knee = quantile(knees, OUTLIERS)
+            self.standing = [floor_below([knee], [], track.leg)] * len(knees)
         self.level = quantile(self.standing, 0.5) if self.standing else None
         self._soles: dict[float, Sole] = {}
 
@@ -101,6 +127,18 @@ class ContactTrack:
                 if by_angle[0] or by_angle[1]:
                     return by_angle
         return [], []
+
+    def _knee(self, sample: Sample, thigh: float) -> float:
+        """Return the height of the knee above the armature's origin; infinite if it is unknown."""
+        foot = self.track.foot
+        ankle = rotate(sample.turn, foot.heel) if foot.ball == ORIGIN else ORIGIN
+        along = unit(sub(ankle, sample.root))
+        if sample.flexion == ORIGIN or along is None:
+            return inf
+        off = cross(sample.flexion, along)
+        far = sqrt(max(0.0, thigh * thigh - dot(off, off)))
+        knee = add(add(sample.root, off), scaled(along, far))
+        return sample.height + dot(knee, rotate(sample.turn, sample.up))
 
     def _drifts(self, *points: Sequence[float]) -> list[float]:
         """Return `drifts` from the heights of heel and ball: of that which is lower."""
@@ -167,6 +205,12 @@ class ContactTrack:
         """Return whether a time is within the track."""
         first = self.track.start
         return first <= time <= first + len(self.track.samples) - 1
+
+
+def _is_kneeling(contact: Contact, knees: Sequence[float], soles: Sequence[float]) -> bool:
+    """Return whether the knee of a leg is lower than its sole, as in crawling."""
+    frames = slice(contact.first, contact.last + 1)
+    return quantile(knees[frames], 0.5) < quantile(soles[frames], 0.5)
 
 
 def _frames(contact: Contact, kind: str) -> list[int]:
