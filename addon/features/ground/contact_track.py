@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import pairwise
 from math import inf, sqrt
 
 import bpy
 
 from fabrik_solver.core.vectors import (
     ORIGIN,
+    Quat,
     add,
     cross,
     dot,
@@ -26,7 +28,9 @@ from fabrik_solver.motion.contacts import (
     HEEL,
     OUTLIERS,
     Contact,
+    Part,
     Thresholds,
+    Trajectory,
     contacts_of,
     level_of,
     quantile,
@@ -35,6 +39,9 @@ from fabrik_solver.motion.planted import Sole, sole_of
 
 from ...blender.rays import resolve_ground
 from .track import IN_WORLD, Sample, Track
+
+SAME = 1e-6
+"""How far a foot in single precision is from where it was recorded, in legs."""
 
 LEVEL = 0.5
 """The sine of the angle by which a foot may be turned from how it rests to count as level: 30°."""
@@ -71,7 +78,7 @@ class ContactTrack:
         self.track = track
         heel, ball = track.heel(), track.ball()
         turns = [sample.turn for sample in track.samples]
-        contacts = contacts_of(heel, ball, turns, track.rate, track.leg, thresholds)
+        contacts = self._contacts((heel, ball), turns, thresholds)
         knees = [self._knee(sample, thigh * track.leg) for sample in track.samples]
         rests = track.foot.heel_rest, track.foot.ball_rest
         soles = [
@@ -100,6 +107,35 @@ class ContactTrack:
             self.standing = [floor_below([knee], [], track.leg)] * len(knees)
         self.level = quantile(self.standing, 0.5) if self.standing else None
         self._soles: dict[float, Sole] = {}
+
+    def _contacts(
+        self, points: Sequence[Trajectory], turns: Sequence[Quat], thresholds: Thresholds
+    ) -> list[Contact]:
+        """Return the contacts in what is animated; they last while the leg is held before or after.
+
+        A foot that is in the air as its animation ends doesn't stand, although it is still.
+        """
+        track, samples = self.track, self.track.samples
+        moves = [
+            i
+            for i, (a, b) in enumerate(pairwise(samples))
+            if max(map(length, (b.step, b.end_step, sub(b.root, a.root)))) > SAME * track.leg
+        ] or [0, len(samples) - 2]
+        begin, end = moves[0], moves[-1] + 1
+        heel, ball = [
+            Trajectory(point.path[begin : end + 1], point.heights[begin : end + 1])
+            for point in points
+        ]
+        turns = turns[begin : end + 1]
+        contacts: list[Contact] = []
+        for contact in contacts_of(heel, ball, turns, track.rate, track.leg, thresholds):
+            parts = [Part(kind, a + begin, b + begin) for kind, a, b in contact.parts]
+            if contact.first == 0:
+                parts[0] = parts[0]._replace(first=0)
+            if contact.last == end - begin:
+                parts[-1] = parts[-1]._replace(last=len(samples) - 1)
+            contacts.append(Contact(tuple(parts)))
+        return contacts
 
     def _standing(self, *points: tuple[Sequence[float], str]) -> tuple[list[float], list[float]]:
         """Return the heights of the ball in contacts, or of the heel if the ball has none.

@@ -35,7 +35,7 @@ from fabrik_solver.motion.planted import FootLeg, Planted, Pose
 
 from ...plan.chain_plan import Snapshot
 from .columns import Column
-from .contact_track import ContactTrack
+from .contact_track import SAME, ContactTrack
 from .probe import Probe
 from .sole import CLIMB, Below, SoleContact, lack_between, need, sole_contact
 from .track import turn_of_frame
@@ -58,9 +58,6 @@ STRIDE = 1.0
 
 LOOKED_AT = 1.0 / 60.0
 """The time between the frames at which the knee's axis is looked at, in seconds."""
-
-SAME = 1e-6
-"""How far a foot in single precision is from where it was recorded, in legs."""
 
 
 class LegAtFrame(NamedTuple):

@@ -167,17 +167,8 @@ def contacts_of(
     _drop_lone_heels(kinds)
     _join(kinds, round(QUICKEST * rate))
     shortest = max(least, thresholds.shortest)
-    lows = quantile(heel.heights, OUTLIERS), quantile(ball.heights, OUTLIERS)
-    above = [
-        min(a - lows[0], b - lows[1]) - drift
-        for a, b, drift in zip(heel.heights, ball.heights, drifts, strict=True)
-    ]
-    # One that the end of the clip cuts need not have got down to the floor.
-    return [
-        _contact(kinds, first, last)
-        for first, last in _spans(kinds)
-        if last - first >= shortest and min(above[first : last + 1]) <= LEVEL * leg
-    ]
+    contacts = [_contact(kinds, first, last) for first, last in _spans(kinds)]
+    return [contact for contact in contacts if contact.last - contact.first >= shortest]
 
 
 def _hurry(path: Sequence[Vec], rate: float, leg: float) -> float:
@@ -240,7 +231,6 @@ def floor_drifts(heel: Sequence[float], ball: Sequence[float], low: float) -> li
     The floor of captures drifts along the way, as their volume is not level. It is where the lower
     of heel and ball gets between two swings. From a stance to the next one it drifts less than what
     a foot may be above it in each of the two steps of a stride: farther away it is a step or a cut.
-    A foot with which the clip begins or ends need not have got down to it.
 
     Args:
         heel: The heights of the heel.
@@ -255,10 +245,7 @@ def floor_drifts(heel: Sequence[float], ball: Sequence[float], low: float) -> li
     for numbers in (range(base + 1, len(levels)), range(base - 1, -1, -1)):
         level = levels[base]
         for i in numbers:
-            is_cut = i in (0, len(levels) - 1) and levels[i] > level
-            level = levels[i] = (
-                levels[i] if abs(levels[i] - level) < 2.0 * low and not is_cut else level
-            )
+            level = levels[i] = levels[i] if abs(levels[i] - level) < 2.0 * low else level
     spans = [last - first + 1 for first, last in valleys]
     return [level for level, span in zip(levels, spans, strict=True) for _ in range(span)]
 
