@@ -332,8 +332,9 @@ def _stands(rig: Any, name: str, frames: range) -> Any:
         if chain.name == name and hasattr(source, "contact_track"):
             ground = rig.fabrik.constraints[chain.item].ground
             track, _ = source.contact_track(chain, ground, frames[0])
-            for first, last in track.spans if track else ():
-                flags[max(0, first - frames[0]) : max(0, last + 1 - frames[0])] = True
+            for ends in track.extents if track else ():
+                first, last = (max(0, end + track.track.start - frames[0]) for end in ends)
+                flags[first : last + 1] = True
     return flags
 
 

@@ -34,6 +34,7 @@ from fabrik_solver.motion.contacts import (
     contacts_of,
     level_of,
     quantile,
+    strikes_and_offs,
 )
 from fabrik_solver.motion.planted import Sole, sole_of
 
@@ -54,7 +55,8 @@ class ContactTrack:
         track: The track.
         contacts: Its contacts, counted from the track's first frame.
         kneels: Whether the knee rests on the ground, and the foot doesn't stand.
-        spans: The first and last frames of the contacts.
+        spans: The first and last frames of the contacts, in which the foot is locked.
+        extents: The frames of heel strike and toe off of the contacts, counted as these.
         flats: The first and last frames of the phases in which it is flat.
         unders: The number in the track of what is below it in each contact.
         grounds: The objects that the track names, None for those that are gone.
@@ -94,6 +96,14 @@ class ContactTrack:
         middles = [(contact.first + contact.last) // 2 for contact in self.contacts]
         self.unders = [track.samples[middle].under for middle in middles]
         self.spans = [(track.start + c.first, track.start + c.last) for c in self.contacts]
+        self.extents = strikes_and_offs(
+            self.contacts,
+            heel,
+            ball,
+            turns,
+            track.rate,
+            length(sub(track.foot.ball, track.foot.heel)),
+        )
         self.flats = [
             (track.start + part.first, track.start + part.last)
             for contact in self.contacts

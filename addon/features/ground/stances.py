@@ -291,6 +291,12 @@ class FootClip:
         frame = min(max(frame, self.first), self.last)
         return add(self.pose(frame).place, self.root(frame))
 
+    def carries(self, frame: int) -> bool:
+        """Return whether the foot is on the ground at a frame, locked or not."""
+        extents = self.contact_track.extents
+        number = bisect_right(extents, frame, key=lambda span: span[0])
+        return number > 0 and frame <= extents[number - 1][1]
+
     def free(self, frame: int) -> tuple[int, int]:
         """Return between which frames around another a foot is not flat, itself if it is."""
         number = bisect_right(self._firm, frame, key=lambda span: span[0])

@@ -63,6 +63,10 @@ feet stand longest."""
 MOST_TURN: Final = 0.35
 """The largest rotation of a foot while it is flat, in radians."""
 
+FOOT: Final = 2.0
+"""The length of a foot from the edge of its heel to the tip of its toes, in distances of the joints
+above heel and ball."""
+
 HEEL, FLAT, BALL = "HEEL", "FLAT", "BALL"
 
 
@@ -169,6 +173,45 @@ def contacts_of(
     shortest = max(least, thresholds.shortest)
     contacts = [_contact(kinds, first, last) for first, last in _spans(kinds)]
     return [contact for contact in contacts if contact.last - contact.first >= shortest]
+
+
+def strikes_and_offs(
+    contacts: Sequence[Contact],
+    heel: Trajectory,
+    ball: Trajectory,
+    turns: Sequence[Quat],
+    rate: float,
+    size: float,
+) -> list[tuple[int, int]]:
+    """Return the frames of heel strike and toe off of contacts.
+
+    A foot lands on the edge of its heel and leaves from the tip of its toes, about which it turns
+    while the joints above heel and ball are fast. A foot that swings turns about a point that is
+    farther away than a foot is long.
+
+    Args:
+        contacts: The contacts.
+        heel: The trajectory of the heel.
+        ball: The trajectory of the ball.
+        turns: The orientation of the foot at each frame.
+        rate: Frames per second.
+        size: The distance of heel and ball.
+    """
+    ends = _windows(len(turns), rate)
+    spins = [quat_angle(turns[a], turns[b]) * rate / (b - a) for a, b in ends]
+    swings = [
+        [pace > FOOT * size * spin for pace, spin in zip(speeds(path, rate), spins, strict=True)]
+        for path in (heel.path, ball.path)
+    ]
+    spans: list[tuple[int, int]] = []
+    for contact in contacts:
+        first, last = contact.first, contact.last
+        while first > 0 and not swings[0][first - 1]:
+            first -= 1
+        while last < len(turns) - 1 and not swings[1][last + 1]:
+            last += 1
+        spans.append((first, last))
+    return spans
 
 
 def _hurry(path: Sequence[Vec], rate: float, leg: float) -> float:
@@ -287,12 +330,14 @@ def _paces(trajectory: Trajectory, rate: float, hurry: float) -> list[float]:
 
 def speeds(path: Sequence[Vec], rate: float) -> list[float]:
     """Return the speed of a point at each frame, over `WINDOW` before and after it."""
-    window, last = max(1, round(WINDOW * rate)), len(path) - 1
-    rates: list[float] = []
-    for i in range(len(path)):
-        a, b = max(0, i - window), min(last, i + window)
-        rates.append(length(sub(path[b], path[a])) * rate / (b - a))
-    return rates
+    ends = _windows(len(path), rate)
+    return [length(sub(path[b], path[a])) * rate / (b - a) for a, b in ends]
+
+
+def _windows(frames: int, rate: float) -> list[tuple[int, int]]:
+    """Return the frames between which the speed at each frame is measured."""
+    window, last = max(1, round(WINDOW * rate)), frames - 1
+    return [(max(0, i - window), min(last, i + window)) for i in range(frames)]
 
 
 def quantile(values: Sequence[float], fraction: float) -> float:
