@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import random
 from collections.abc import Iterable
 from functools import cache
@@ -11,7 +12,7 @@ from typing import Any
 
 import bpy
 import pytest
-from captures import imported
+from captures import CAPTURES, imported
 from inside import planned, walk_of
 from kept_files import open_kept
 from mathutils import Matrix, Quaternion, Vector
@@ -781,6 +782,48 @@ def test_knees_that_a_capture_overextends_turn_no_farther_on_stairs() -> None:
     put_feet_on(stairs, rig, "pelvis")
     after = toes_at(rig, leg, frames_of(rig))
     assert max(swivel(after, leg)) < 1.5 * max(swivel(before, leg))
+
+
+@pytest.mark.parametrize("clip", ["grf_walk_floor", "grf_walk_treadmill"])
+def test_feet_are_on_the_ground_when_force_plates_feel_them(clip: str) -> None:
+    """A foot beside all plates isn't felt: only what is near its contacts with them counts."""
+    rig = imported(f"{clip}.bvh", global_scale=0.01, update_scene_fps=True)
+    truth = json.loads((CAPTURES / f"{clip}.json").read_text())
+    if clip == "grf_walk_treadmill":
+        activate(rig)
+        assert bpy.ops.fabrik.root_motion_add() == {"FINISHED"}
+    give_targets(rig, ["foot_l", "foot_r"])
+    put_feet_on(plane(size=20.0), rig, "pelvis")
+    rate, frames = truth["rate"], frames_of(rig)
+    late: list[float] = []
+    for side, walk in zip("LR", walks(rig), strict=True):
+        stands = [bool(truth[side][min(frame, len(truth[side])) - 1]) for frame in frames]
+        spans = [(a + walk.track.start, b + walk.track.start) for a, b in walk.extents]
+        seen = [any(a <= frame <= b for a, b in spans) for frame in frames]
+        far = round(0.2 * rate)
+        near = [any(stands[max(0, i - far) : i + far + 1]) for i in range(len(stands))]
+        hits = sum(a and b for a, b in zip(stands, seen, strict=True))
+        assert hits > 0.95 * sum(a and b for a, b in zip(seen, near, strict=True))
+        assert hits > (0.85 if clip == "grf_walk_floor" else 0.88) * sum(stands)
+        turns = [i for i, (a, b) in enumerate(pairwise(stands)) if a != b]
+        edges = [i for i, (a, b) in enumerate(pairwise(seen)) if a != b]
+        late += [min(abs(i - j) for j in edges) / rate for i in turns if 4 < i < len(stands) - 4]
+    assert len(late) >= 6 and max(late) < 0.05
+
+
+def test_a_crawl_stays_on_its_knees() -> None:
+    """They are lower than the feet: the body doesn't sink to these, and their setup says so."""
+    rig = imported("dm_crawl.bvh", global_scale=0.01, update_scene_fps=True)
+    bones = ("root", "left_knee", "right_knee")
+    frames = range(20, 120)
+    before = toes_at(rig, bones, frames)
+    give_targets(rig, ["left_ankle", "right_ankle"])
+    put_feet_on(plane(size=20.0), rig, "root")
+    after = toes_at(rig, bones, frames)
+    for bone in bones:
+        pairs = zip(before[bone], after[bone], strict=True)
+        assert max((a - b).length for a, b in pairs) < 5e-3, bone
+    assert all("rests on its knee" in message for message in messages(rig))
 
 
 def test_a_dog_is_pitched_with_the_slope_and_its_forelegs_stay_as_long_as_captured() -> None:

@@ -203,6 +203,10 @@ def strikes_and_offs(
         [pace > FOOT * size * spin for pace, spin in zip(speeds(path, rate), spins, strict=True)]
         for path in (heel.path, ball.path)
     ]
+    for flags in swings:
+        for first, last in runs(flags, True):
+            if last - first < round(GAP * rate):
+                flags[first : last + 1] = [False] * (last - first + 1)
     spans: list[tuple[int, int]] = []
     for contact in contacts:
         first, last = contact.first, contact.last
