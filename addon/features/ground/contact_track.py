@@ -238,14 +238,9 @@ class ContactTrack:
                     self.contacts,
                     heights,
                     [sample.up for sample in samples],
-                    self.track.leg,
                 )
             }
         return self._soles[floor]
-
-    def sample(self, frame: int) -> Sample:
-        """Return what was recorded of a frame."""
-        return self.track.samples[frame - self.track.start]
 
     def covers(self, time: float) -> bool:
         """Return whether a time is within the track."""
