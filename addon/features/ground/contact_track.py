@@ -32,7 +32,7 @@ from fabrik_solver.motion.contacts import (
     Thresholds,
     Trajectory,
     contacts_of,
-    level_of,
+    floor_drifts,
     quantile,
     strikes_and_offs,
 )
@@ -62,7 +62,7 @@ class ContactTrack:
         grounds: The objects that the track names, None for those that are gone.
         used: The numbers of those that were below the foot.
         has_ground: Whether any of them ever was.
-        drifts: How much higher each contact is than the lowest level on which it stands often.
+        drifts: How much higher the floor is in each contact than where it is lowest.
         standing: Its heights above the armature's origin in contacts, for each frame of them, less
             these.
         tilted: Those of contacts in which it is not at the angle to the floor that it rests at.
@@ -110,7 +110,8 @@ class ContactTrack:
             for part in contact.parts
             if part.kind == FLAT
         ]
-        self.drifts = self._drifts(ball.heights, heel.heights)
+        drifts = floor_drifts(heel, ball, track.leg, thresholds)
+        self.drifts = [quantile(drifts[c.first : c.last + 1], 0.5) for c in self.contacts]
         self.standing, self.tilted = self._standing((ball.heights, BALL), (heel.heights, HEEL))
         if self.kneels and not self.standing:
             knee = quantile(knees, OUTLIERS)
@@ -185,23 +186,6 @@ class ContactTrack:
         far = sqrt(max(0.0, thigh * thigh - dot(off, off)))
         knee = add(add(sample.root, off), scaled(along, far))
         return sample.height + dot(knee, rotate(sample.turn, sample.up))
-
-    def _drifts(self, *points: Sequence[float]) -> list[float]:
-        """Return `drifts` from the heights of heel and ball: of that which is lower."""
-        flats = [_frames(contact, FLAT) for contact in self.contacts]
-        frames = [
-            flat or [*range(contact.first, contact.last + 1)]
-            for flat, contact in zip(flats, self.contacts, strict=True)
-        ]
-        lowest: list[float] = [inf] * len(frames)
-        for heights in points if frames else ():
-            levels = [quantile([heights[f] for f in stands], 0.5) for stands in frames]
-            pairs = zip(levels, flats if any(flats) else frames, strict=True)
-            spread = [height for height, stands in pairs for _ in stands]
-            low, top = level_of(spread, self.track.leg)
-            base = quantile([height for height in spread if low <= height <= top], 0.5)
-            lowest = [min(a, h - base) for a, h in zip(lowest, levels, strict=True)]
-        return lowest
 
     def _hovers_at_rest(self, standing: list[float], sole: float) -> bool:
         """Return whether the rest pose does not stand at the armature's origin.

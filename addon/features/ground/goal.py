@@ -12,7 +12,7 @@ import bpy
 
 from fabrik_solver import Frame, point_in
 from fabrik_solver.core.vectors import ORIGIN, Vec, add, length, sub
-from fabrik_solver.motion.contacts import BALL_HEIGHT, Thresholds, floor_level
+from fabrik_solver.motion.contacts import BALL_HEIGHT, Thresholds, quantile
 
 from ...blender.messages import msg
 from ...blender.rays import Ground, SceneGround, Source, ground_of
@@ -347,10 +347,9 @@ def _common_floor(chain: ChainPlan, snapshot: Snapshot | None) -> tuple[float, f
     """Return the floor of all feet of an armature together, and the length of a leg."""
     feet = planner.chains_in(chain.rig.object)
     tracks = [track for foot in feet if (track := _track_of_foot(foot, snapshot)) is not None]
-    heights = [height for track in tracks for height in track.standing]
-    heights = heights or [height for track in tracks for height in track.tilted]
-    leg = tracks[-1].track.leg if tracks else 0.0
-    return (floor_level(heights, leg) if heights else 0.0), leg
+    levels = [quantile(track.standing, 0.5) for track in tracks if track.standing]
+    levels = levels or [quantile(track.tilted, 0.5) for track in tracks if track.tilted]
+    return min(levels, default=0.0), tracks[-1].track.leg if tracks else 0.0
 
 
 def _track_of_foot(chain: ChainPlan, snapshot: Snapshot | None) -> ContactTrack | None:

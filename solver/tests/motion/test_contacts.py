@@ -27,8 +27,6 @@ from fabrik_solver.motion.contacts import (
     Trajectory,
     contacts_of,
     floor_drifts,
-    floor_level,
-    level_of,
     quantile,
     strikes_and_offs,
 )
@@ -127,7 +125,9 @@ def test_floor_drifts_from_stance_to_stance(climb: str) -> None:
     heights: list[float] = []
     for level in stands:
         heights += [level + 0.2, *[level] * 20, level + 0.2]
-    drifts = floor_drifts([h + 0.08 for h in heights], heights, 0.05)
+    ball, heel = ([(0.0, 0.0, h + more) for h in heights] for more in (0.0, 0.08))
+    points = [Trajectory(path, [place[2] for place in path]) for path in (heel, ball)]
+    drifts = floor_drifts(*points, 0.85, AUTOMATIC)
     assert [drifts[22 * i + 10] for i in range(4)] == pytest.approx(
         [floor - min(floors) for floor in floors], abs=1e-9
     )
@@ -238,14 +238,6 @@ def test_foot_that_runs_stands_for_a_short_time(rate: float) -> None:
     for number, contact in enumerate(contacts):
         middle = 0.5 * (contact.first + contact.last) / rate - (number + 0.5) * stride
         assert abs(middle) < 0.04
-
-
-def test_lowest_level_on_which_feet_stand_for_long_is_the_floor() -> None:
-    """Not a step that goes through it, nor one that is higher."""
-    heights = [*[-0.06] * 12, *[0.0] * 50, *[0.01] * 20, *[0.05] * 60]
-    for leg in (0.85, 85.0):
-        scaled = [leg / 0.85 * height for height in heights]
-        assert level_of(scaled, leg)[0] == 0.0 == floor_level(scaled, leg)
 
 
 def test_foot_that_turns_on_the_spot_is_flat_only_for_a_while() -> None:

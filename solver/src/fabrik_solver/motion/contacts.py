@@ -8,7 +8,6 @@ the heel stands from heel strike to foot flat, the whole sole until heel off, an
 off.
 """
 
-from bisect import bisect_right
 from collections.abc import Callable, Sequence
 from math import sqrt
 from typing import Final, NamedTuple
@@ -49,16 +48,6 @@ SHORTEST: Final = 0.03
 
 MOST_DRIFT: Final = 0.06
 """The largest creep of a foot during a contact, in legs."""
-
-ON_FLOOR: Final = 0.1
-"""The quantile of the heights of contacts that is the floor."""
-
-LEVEL: Final = 0.02
-"""The largest difference in height of contacts on the same level, in legs."""
-
-OFTEN: Final = 0.25
-"""The minimum fraction of frames for a lower level to be the floor, relative to the level on which
-feet stand longest."""
 
 MOST_TURN: Final = 0.35
 """The largest rotation of a foot while it is flat, in radians."""
@@ -155,7 +144,7 @@ def contacts_of(
     least = round(SHORTEST * rate / hurry)
     heel_limits = _limits(HEEL_SPEED, HEEL_HEIGHT, leg, thresholds)
     ball_limits = _limits(BALL_SPEED, BALL_HEIGHT, leg, thresholds)
-    drifts = floor_drifts(heel.heights, ball.heights, ball_limits[1])
+    drifts = floor_drifts(heel, ball, leg, thresholds)
     heel_stands = _standing(heel, drifts, rate, leg, heel_limits, hurry)
     ball_stands = _standing(ball, drifts, rate, leg, ball_limits, hurry)
     kinds = [
@@ -272,7 +261,9 @@ def _standing(
     return stands
 
 
-def floor_drifts(heel: Sequence[float], ball: Sequence[float], low: float) -> list[float]:
+def floor_drifts(
+    heel: Trajectory, ball: Trajectory, leg: float, thresholds: Thresholds
+) -> list[float]:
     """Return how much higher the floor of the clip is at each frame than where it is lowest.
 
     The floor of captures drifts along the way, as their volume is not level. It is where the lower
@@ -280,12 +271,15 @@ def floor_drifts(heel: Sequence[float], ball: Sequence[float], low: float) -> li
     a foot may be above it in each of the two steps of a stride: farther away it is a step or a cut.
 
     Args:
-        heel: The heights of the heel.
-        ball: The heights of the ball.
-        low: How high above the floor it stands at most.
+        heel: The trajectory of the heel.
+        ball: The trajectory of the ball.
+        leg: Length of the leg in metres.
+        thresholds: The thresholds of a contact.
     """
-    lows = quantile(heel, OUTLIERS), quantile(ball, OUTLIERS)
-    foot = [min(a - lows[0], b - lows[1]) for a, b in zip(heel, ball, strict=True)]
+    _, low = _limits(BALL_SPEED, BALL_HEIGHT, leg, thresholds)
+    lows = quantile(heel.heights, OUTLIERS), quantile(ball.heights, OUTLIERS)
+    pairs = zip(heel.heights, ball.heights, strict=True)
+    foot = [min(a - lows[0], b - lows[1]) for a, b in pairs]
     valleys = _valleys(foot, low)
     levels = [quantile(foot[first : last + 1], OUTLIERS) for first, last in valleys]
     base = min(range(len(levels)), key=lambda i: abs(levels[i]))
@@ -351,31 +345,6 @@ def quantile(values: Sequence[float], fraction: float) -> float:
     low = int(position)
     high = min(low + 1, len(ordered) - 1)
     return ordered[low] + (ordered[high] - ordered[low]) * (position - low)
-
-
-def level_of(heights: Sequence[float], leg: float) -> tuple[float, float]:
-    """Return the range of heights of the contacts on the floor.
-
-    It is the lowest level on which feet stand often (see `OFTEN`), so a single step through the
-    floor doesn't lower it.
-
-    Args:
-        heights: The heights of contacts, at least one, each repeated for its number of frames.
-        leg: Length of the leg, in the same unit.
-    """
-    ordered = sorted(heights)
-    counts = [
-        bisect_right(ordered, height + LEVEL * leg) - first for first, height in enumerate(ordered)
-    ]
-    most = max(counts)
-    low = next(h for h, count in zip(ordered, counts, strict=True) if count >= OFTEN * most)
-    return low, low + LEVEL * leg
-
-
-def floor_level(heights: Sequence[float], leg: float) -> float:
-    """Return the height of the floor from the heights of contacts (see `level_of`)."""
-    low, _ = level_of(heights, leg)
-    return quantile([height for height in heights if height >= low], ON_FLOOR)
 
 
 def mean(places: Sequence[Vec]) -> Vec:
