@@ -269,7 +269,7 @@ FLOORS: dict[str, tuple[dict[str, float], float]] = {
     "under a rest pose that hovers": ({"hover": 0.043, "rest_height": REST + 0.108}, 0.0),
     "under thick soles": ({"hover": -0.2, "rest_height": REST + 0.05}, 0.05),
     "that drifts": ({"drift": 0.03}, 0.0),
-    "that is not level": ({"climb": 0.025}, 0.0),
+    "that is not level": ({"climb": 0.04, "hip_height": 0.85}, 0.0),
     "that is higher for one foot, as markers are": ({"apart": 0.025}, 0.0),
 }
 """Floors of captures: how these are made, and how thick their soles are below the ball."""
