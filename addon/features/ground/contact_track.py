@@ -110,7 +110,7 @@ class ContactTrack:
             for part in contact.parts
             if part.kind == FLAT
         ]
-        drifts = floor_drifts(heel, ball, track.leg, thresholds)
+        drifts = floor_drifts(heel, ball, track.leg)
         self.drifts = [quantile(drifts[c.first : c.last + 1], 0.5) for c in self.contacts]
         self.standing, self.tilted = self._standing((ball.heights, BALL), (heel.heights, HEEL))
         if self.kneels and not self.standing:

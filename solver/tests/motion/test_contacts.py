@@ -127,7 +127,7 @@ def test_floor_drifts_from_stance_to_stance(climb: str) -> None:
         heights += [level + 0.2, *[level] * 20, level + 0.2]
     ball, heel = ([(0.0, 0.0, h + more) for h in heights] for more in (0.0, 0.08))
     points = [Trajectory(path, [place[2] for place in path]) for path in (heel, ball)]
-    drifts = floor_drifts(*points, 0.85, AUTOMATIC)
+    drifts = floor_drifts(*points, 0.85)
     assert [drifts[22 * i + 10] for i in range(4)] == pytest.approx(
         [floor - min(floors) for floor in floors], abs=1e-9
     )

@@ -144,7 +144,7 @@ def contacts_of(
     least = round(SHORTEST * rate / hurry)
     heel_limits = _limits(HEEL_SPEED, HEEL_HEIGHT, leg, thresholds)
     ball_limits = _limits(BALL_SPEED, BALL_HEIGHT, leg, thresholds)
-    drifts = floor_drifts(heel, ball, leg, thresholds)
+    drifts = floor_drifts(heel, ball, leg)
     heel_stands = _standing(heel, drifts, rate, leg, heel_limits, hurry)
     ball_stands = _standing(ball, drifts, rate, leg, ball_limits, hurry)
     kinds = [
@@ -261,9 +261,7 @@ def _standing(
     return stands
 
 
-def floor_drifts(
-    heel: Trajectory, ball: Trajectory, leg: float, thresholds: Thresholds
-) -> list[float]:
+def floor_drifts(heel: Trajectory, ball: Trajectory, leg: float) -> list[float]:
     """Return how much higher the floor of the clip is at each frame than where it is lowest.
 
     The floor of captures drifts along the way, as their volume is not level. It is where the lower
@@ -274,9 +272,8 @@ def floor_drifts(
         heel: The trajectory of the heel.
         ball: The trajectory of the ball.
         leg: Length of the leg in metres.
-        thresholds: The thresholds of a contact.
     """
-    _, low = _limits(BALL_SPEED, BALL_HEIGHT, leg, thresholds)
+    low = BALL_HEIGHT * leg
     lows = quantile(heel.heights, OUTLIERS), quantile(ball.heights, OUTLIERS)
     pairs = zip(heel.heights, ball.heights, strict=True)
     foot = [min(a - lows[0], b - lows[1]) for a, b in pairs]
