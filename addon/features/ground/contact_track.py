@@ -82,13 +82,7 @@ class ContactTrack:
         turns = [sample.turn for sample in track.samples]
         contacts = self._contacts((heel, ball), turns, thresholds)
         knees = [self._knee(sample, thigh * track.leg) for sample in track.samples]
-        rests = track.foot.heel_rest, track.foot.ball_rest
-        soles = [
-            min(a - rests[0], b - rests[1]) for a, b in zip(heel.heights, ball.heights, strict=True)
-        ]
-        self.contacts: list[Contact] = [
-            contact for contact in contacts if not _is_kneeling(contact, knees, soles)
-        ]
+        self.contacts = self._upright(contacts, (heel, ball), knees)
         self.kneels = len(self.contacts) < len(contacts)
         self.grounds = resolve_ground(track.grounds, grounds)
         self.used = {sample.under for sample in track.samples}
@@ -147,6 +141,20 @@ class ContactTrack:
                 parts[-1] = parts[-1]._replace(last=len(samples) - 1)
             contacts.append(Contact(tuple(parts)))
         return contacts
+
+    def _upright(
+        self, contacts: Sequence[Contact], points: tuple[Trajectory, Trajectory], knees: list[float]
+    ) -> list[Contact]:
+        """Return the contacts in which the knee of the leg is not lower than its sole."""
+        foot = self.track.foot
+        pairs = zip(points[0].heights, points[1].heights, strict=True)
+        soles = [min(heel - foot.heel_rest, ball - foot.ball_rest) for heel, ball in pairs]
+        spans = [slice(contact.first, contact.last + 1) for contact in contacts]
+        return [
+            contact
+            for contact, span in zip(contacts, spans, strict=True)
+            if not quantile(knees[span], 0.5) < quantile(soles[span], 0.5)  # If it is known.
+        ]
 
     def _standing(self, *points: tuple[Sequence[float], str]) -> tuple[list[float], list[float]]:
         """Return the heights of the ball in contacts, or of the heel if the ball has none.
@@ -230,12 +238,6 @@ class ContactTrack:
         """Return whether a time is within the track."""
         first = self.track.start
         return first <= time <= first + len(self.track.samples) - 1
-
-
-def _is_kneeling(contact: Contact, knees: Sequence[float], soles: Sequence[float]) -> bool:
-    """Return whether the knee of a leg is lower than its sole, as in crawling."""
-    frames = slice(contact.first, contact.last + 1)
-    return quantile(knees[frames], 0.5) < quantile(soles[frames], 0.5)
 
 
 def _frames(contact: Contact, kind: str) -> list[int]:
