@@ -259,6 +259,7 @@ class Run(NamedTuple):
         frames: The frames.
         height: The height of the terrain.
         contacts: For each leg, in which frames it stands.
+        rests: How high the joints of its feet are above the floor at rest.
         cost: The milliseconds that a foot adds to a frame.
     """
 
@@ -270,6 +271,7 @@ class Run(NamedTuple):
     frames: range
     height: Height
     contacts: list[Any]
+    rests: dict[str, float]
     cost: float
 
 
@@ -284,6 +286,7 @@ def runs_of(clip: Clip, terrains: Sequence[str], rate: float) -> dict[str, Run]:
     heads = {bone: rig.matrix_world @ rig.data.bones[bone].head_local for bone in legs[0].joints}
     joints = [np.array(heads[bone]) for bone in legs[0].joints]
     size = float(sum(np.linalg.norm(b - a) for a, b in pairwise(joints))) / PERSON
+    rests = rests_of(rig, legs, size)
     root = before[clip.hip or legs[0].joints[0]][:, :2, 3]
     moved = root[-1] - root[0]
     far = float(np.linalg.norm(moved))
@@ -302,10 +305,21 @@ def runs_of(clip: Clip, terrains: Sequence[str], rate: float) -> dict[str, Run]:
         after, on = played(rig, bones, frames)
         contacts = [_stands(rig, item.name, frames) for item in rig.fabrik.constraints]
         cost = 1e3 * (on - off) / len(legs)
-        runs[name] = Run(before, after, legs, size, rate, frames, height, contacts, cost)
+        runs[name] = Run(before, after, legs, size, rate, frames, height, contacts, rests, cost)
         for item in rig.fabrik.constraints:
             item.ground.use = False
     return runs
+
+
+def rests_of(rig: Any, legs: Sequence[Leg], size: float) -> dict[str, float]:
+    """Return how high the joints of feet are at rest above the origin, or the lower of the two."""
+    rests: dict[str, float] = {}
+    for leg in legs:
+        bones = [rig.data.bones[name] for name in (leg.joints[-1], leg.ball)]
+        highs = [float((rig.matrix_world @ bone.head_local).z) for bone in bones]
+        floor = 0.0 if 0.0 <= min(highs) < 0.25 * size else min(highs)
+        rests |= {bone.name: z - floor for bone, z in zip(bones, highs, strict=True)}
+    return rests
 
 
 def _stands(rig: Any, name: str, frames: range) -> Any:
@@ -318,8 +332,9 @@ def _stands(rig: Any, name: str, frames: range) -> Any:
         if chain.name == name and hasattr(source, "contact_track"):
             ground = rig.fabrik.constraints[chain.item].ground
             track, _ = source.contact_track(chain, ground, frames[0])
-            for first, last in track.spans if track else ():
-                flags[max(0, first - frames[0]) : max(0, last + 1 - frames[0])] = True
+            for ends in track.extents if track else ():
+                first, last = (max(0, end + track.track.start - frames[0]) for end in ends)
+                flags[first : last + 1] = True
     return flags
 
 
@@ -359,8 +374,11 @@ def flexion(poses: dict[str, Any], leg: Leg) -> Any:
 
 
 def labelled(run: Run, leg: Leg) -> tuple[Any, Any]:
-    """Return in which frames heel and ball stand as captured, by the published thresholds."""
-    window = max(1, round(run.rate / 30))
+    """Return in which frames heel and ball stand as captured, by the published thresholds.
+
+    They are meant above the lowest place of a second: the floor of captures drifts.
+    """
+    window, second = max(1, round(run.rate / 30)), round(0.75 * run.rate)
     flags = []
     for bone, fast, high in ((leg.joints[-1], 0.35, 0.05), (leg.ball, 0.3, 0.04)):
         places = run.before[bone][:, :3, 3] / run.size
@@ -368,7 +386,8 @@ def labelled(run: Run, leg: Leg) -> tuple[Any, Any]:
         a = np.maximum(np.arange(count) - window, 0)
         b = np.minimum(np.arange(count) + window, count - 1)
         speed = np.linalg.norm(places[b] - places[a], axis=1) * run.rate / (b - a)
-        low = np.percentile(places[:, 2], 5)
+        ends = zip(np.maximum(np.arange(count) - second, 0), np.arange(count) + second, strict=True)
+        low = np.array([places[c : d + 1, 2].min() for c, d in ends])
         flags.append((speed < fast) & (places[:, 2] - low < high))
     return flags[0], flags[1]
 
@@ -382,25 +401,20 @@ def spans(flags: Any) -> list[tuple[int, int]]:
 def soles(run: Run, leg: Leg) -> tuple[float, float, float]:
     """Return how high a flat sole is above the ground, and its toes' slide, before and after.
 
-    In millimetres: the median of its lower end, and the largest distance from the mean.
+    In millimetres: in the contact in which it is the farthest off, and the largest distance from
+    the mean. A sole is as far below the lower joint as at rest.
     """
     heel, ball = labelled(run, leg)
-    flat = heel & ball
-    foot, toe = leg.joints[-1], leg.ball
-    heights = [run.before[bone][:, 2, 3] for bone in (foot, toe)]
-    floor = float(np.percentile(np.minimum(*heights), 3))
-    high = 0.0
-    if flat.any():
-        index = np.flatnonzero(flat)[flat.sum() // 2]
-        inverse = np.linalg.inv(run.before[foot][index])
-        below = [np.append(run.before[bone][index, :2, 3], (floor, 1.0)) for bone in (foot, toe)]
-        ends = [(run.after[foot][flat] @ (inverse @ point))[:, :3] for point in below]
-        highs = [[p[2] - run.height(p[0], p[1]) for p in points] for points in ends]
-        high = float(np.median(np.min(highs, axis=0)))
+    joints = leg.joints[-1], leg.ball
+    places = np.array([run.after[joint][:, :3, 3] for joint in joints])
+    grounds = [[run.height(*place[:2]) for place in joint] for joint in places]
+    highs = (places[:, :, 2] - grounds - np.array([run.rests[j] for j in joints])[:, None]).min(0)
+    flat = [float(np.median(highs[a:b])) for a, b in spans(heel & ball) if b - a > 2]
     slides = [
-        max([0.0, *[_spread(poses[toe][a:b, :2, 3]) for a, b in spans(ball) if b - a > 2]])
+        max([0.0, *[_spread(poses[leg.ball][a:b, :2, 3]) for a, b in spans(ball) if b - a > 2]])
         for poses in (run.before, run.after)
     ]
+    high = max(flat, key=abs, default=0.0)
     return 1e3 * high / run.size, 1e3 * slides[0] / run.size, 1e3 * slides[1] / run.size
 
 

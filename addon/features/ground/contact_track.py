@@ -3,26 +3,46 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import pairwise
+from math import inf, sqrt
 
 import bpy
 
-from fabrik_solver.core.vectors import dot, length, sub
-from fabrik_solver.motion.anatomy import THICKEST_SOLE
+from fabrik_solver.core.vectors import (
+    ORIGIN,
+    Quat,
+    add,
+    cross,
+    dot,
+    length,
+    rotate,
+    scaled,
+    sub,
+    unit,
+)
+from fabrik_solver.motion.anatomy import THICKEST_SOLE, floor_below
 from fabrik_solver.motion.contacts import (
     BALL,
     BALL_HEIGHT,
     FLAT,
     HEEL,
+    OUTLIERS,
     Contact,
+    Part,
     Thresholds,
+    Trajectory,
     contacts_of,
-    level_of,
+    floor_drifts,
     quantile,
+    strikes_and_offs,
 )
 from fabrik_solver.motion.planted import Sole, sole_of
 
 from ...blender.rays import resolve_ground
 from .track import IN_WORLD, Sample, Track
+
+SAME = 1e-6
+"""How far a foot in single precision is from where it was recorded, in legs."""
 
 LEVEL = 0.5
 """The sine of the angle by which a foot may be turned from how it rests to count as level: 30°."""
@@ -34,42 +54,107 @@ class ContactTrack:
     Attributes:
         track: The track.
         contacts: Its contacts, counted from the track's first frame.
-        spans: The first and last frames of the contacts.
+        kneels: Whether the knee rests on the ground, and the foot doesn't stand.
+        spans: The first and last frames of the contacts, in which the foot is locked.
+        extents: The frames of heel strike and toe off of the contacts, counted as these.
         flats: The first and last frames of the phases in which it is flat.
         unders: The number in the track of what is below it in each contact.
         grounds: The objects that the track names, None for those that are gone.
         used: The numbers of those that were below the foot.
         has_ground: Whether any of them ever was.
-        standing: Its heights above the armature's origin in contacts, for each frame of them.
+        drifts: How much higher the floor is in each contact than where it is lowest.
+        standing: Its heights above the armature's origin in contacts, for each frame of them, less
+            these.
         tilted: Those of contacts in which it is not at the angle to the floor that it rests at.
         level: The height at which it stands, None if it never does at the angle that it rests at.
     """
 
     def __init__(
-        self, track: Track, thresholds: Thresholds, grounds: Sequence[bpy.types.Object]
+        self,
+        track: Track,
+        thresholds: Thresholds,
+        grounds: Sequence[bpy.types.Object],
+        thigh: float = 0.5,
     ) -> None:
-        """Find the contacts of a track."""
+        """Find the contacts of a track, with a thigh of some share of the leg's length."""
         self.track = track
         heel, ball = track.heel(), track.ball()
         turns = [sample.turn for sample in track.samples]
-        self.contacts: list[Contact] = contacts_of(
-            heel, ball, turns, track.rate, track.leg, thresholds
-        )
+        contacts = self._contacts((heel, ball), turns, thresholds)
+        knees = [self._knee(sample, thigh * track.leg) for sample in track.samples]
+        self.contacts = self._upright(contacts, (heel, ball), knees)
+        self.kneels = len(self.contacts) < len(contacts)
         self.grounds = resolve_ground(track.grounds, grounds)
         self.used = {sample.under for sample in track.samples}
         self.has_ground = self.used != {IN_WORLD} and bool(self.used)
         middles = [(contact.first + contact.last) // 2 for contact in self.contacts]
         self.unders = [track.samples[middle].under for middle in middles]
         self.spans = [(track.start + c.first, track.start + c.last) for c in self.contacts]
+        self.extents = strikes_and_offs(
+            self.contacts,
+            heel,
+            ball,
+            turns,
+            track.rate,
+            length(sub(track.foot.ball, track.foot.heel)),
+        )
         self.flats = [
             (track.start + part.first, track.start + part.last)
             for contact in self.contacts
             for part in contact.parts
             if part.kind == FLAT
         ]
+        drifts = floor_drifts(heel, ball, track.leg)
+        self.drifts = [quantile(drifts[c.first : c.last + 1], 0.5) for c in self.contacts]
         self.standing, self.tilted = self._standing((ball.heights, BALL), (heel.heights, HEEL))
-        self.level = self._level()
+        if self.kneels and not self.standing:
+            knee = quantile(knees, OUTLIERS)
+            self.standing = [floor_below([knee], [], track.leg)] * len(knees)
+        self.level = quantile(self.standing, 0.5) if self.standing else None
         self._soles: dict[float, Sole] = {}
+
+    def _contacts(
+        self, points: Sequence[Trajectory], turns: Sequence[Quat], thresholds: Thresholds
+    ) -> list[Contact]:
+        """Return the contacts in what is animated; they last while the leg is held before or after.
+
+        A foot that is in the air as its animation ends doesn't stand, although it is still.
+        """
+        track, samples = self.track, self.track.samples
+        moves = [
+            i
+            for i, (a, b) in enumerate(pairwise(samples))
+            if max(map(length, (b.step, b.end_step, sub(b.root, a.root)))) > SAME * track.leg
+        ] or [0, len(samples) - 2]
+        begin, end = moves[0], moves[-1] + 1
+        heel, ball = [
+            Trajectory(point.path[begin : end + 1], point.heights[begin : end + 1])
+            for point in points
+        ]
+        turns = turns[begin : end + 1]
+        contacts: list[Contact] = []
+        for contact in contacts_of(heel, ball, turns, track.rate, track.leg, thresholds):
+            parts = [Part(kind, a + begin, b + begin) for kind, a, b in contact.parts]
+            if contact.first == 0:
+                parts[0] = parts[0]._replace(first=0)
+            if contact.last == end - begin:
+                parts[-1] = parts[-1]._replace(last=len(samples) - 1)
+            contacts.append(Contact(tuple(parts)))
+        return contacts
+
+    def _upright(
+        self, contacts: Sequence[Contact], points: tuple[Trajectory, Trajectory], knees: list[float]
+    ) -> list[Contact]:
+        """Return the contacts in which the knee of the leg is not lower than its sole."""
+        foot = self.track.foot
+        pairs = zip(points[0].heights, points[1].heights, strict=True)
+        soles = [min(heel - foot.heel_rest, ball - foot.ball_rest) for heel, ball in pairs]
+        spans = [slice(contact.first, contact.last + 1) for contact in contacts]
+        return [
+            contact
+            for contact, span in zip(contacts, spans, strict=True)
+            if not quantile(knees[span], 0.5) < quantile(soles[span], 0.5)  # If it is known.
+        ]
 
     def _standing(self, *points: tuple[Sequence[float], str]) -> tuple[list[float], list[float]]:
         """Return the heights of the ball in contacts, or of the heel if the ball has none.
@@ -86,10 +171,10 @@ class ContactTrack:
         for part_kind in (FLAT, ""):
             for heights, kind in points:
                 by_angle: tuple[list[float], list[float]] = [], []
-                for contact in self.contacts:
+                for contact, drift in zip(self.contacts, self.drifts, strict=True):
                     frames = _frames(contact, part_kind or kind)
                     if frames:
-                        height = quantile([heights[f] - rests[kind] for f in frames], 0.5)
+                        height = quantile([heights[f] - rests[kind] for f in frames], 0.5) - drift
                         is_level = 2 * sum(map(self._is_level, frames)) >= len(frames)
                         by_angle[0 if is_level else 1].extend([height] * len(frames))
                 if part_kind and self._hovers_at_rest(by_angle[0], sole):
@@ -98,12 +183,17 @@ class ContactTrack:
                     return by_angle
         return [], []
 
-    def _level(self) -> float | None:
-        """Return the median of its heights on the lowest level on which it stands often."""
-        if not self.standing:
-            return None
-        low, top = level_of(self.standing, self.track.leg)
-        return quantile([height for height in self.standing if low <= height <= top], 0.5)
+    def _knee(self, sample: Sample, thigh: float) -> float:
+        """Return the height of the knee above the armature's origin; infinite if it is unknown."""
+        foot = self.track.foot
+        ankle = rotate(sample.turn, foot.heel) if foot.ball == ORIGIN else ORIGIN
+        along = unit(sub(ankle, sample.root))
+        if sample.flexion == ORIGIN or along is None:
+            return inf
+        off = cross(sample.flexion, along)
+        far = sqrt(max(0.0, thigh * thigh - dot(off, off)))
+        knee = add(add(sample.root, off), scaled(along, far))
+        return sample.height + dot(knee, rotate(sample.turn, sample.up))
 
     def _hovers_at_rest(self, standing: list[float], sole: float) -> bool:
         """Return whether the rest pose does not stand at the armature's origin.
@@ -130,20 +220,19 @@ class ContactTrack:
         """Return the points that touch a floor of a height above the armature's origin."""
         if floor not in self._soles:
             samples = self.track.samples
+            heights = [sample.height - floor for sample in samples]
+            for contact, drift in zip(self.contacts, self.drifts, strict=True):
+                for frame in range(contact.first, contact.last + 1):
+                    heights[frame] -= drift
             self._soles = {
                 floor: sole_of(
                     (self.track.foot.heel, self.track.foot.ball),
                     self.contacts,
-                    [sample.height - floor for sample in samples],
+                    heights,
                     [sample.up for sample in samples],
-                    self.track.leg,
                 )
             }
         return self._soles[floor]
-
-    def sample(self, frame: int) -> Sample:
-        """Return what was recorded of a frame."""
-        return self.track.samples[frame - self.track.start]
 
     def covers(self, time: float) -> bool:
         """Return whether a time is within the track."""

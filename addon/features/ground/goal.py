@@ -12,7 +12,7 @@ import bpy
 
 from fabrik_solver import Frame, point_in
 from fabrik_solver.core.vectors import ORIGIN, Vec, add, length, sub
-from fabrik_solver.motion.contacts import BALL_HEIGHT, Thresholds, floor_level
+from fabrik_solver.motion.contacts import BALL_HEIGHT, Thresholds, quantile
 
 from ...blender.messages import msg
 from ...blender.rays import Ground, SceneGround, Source, ground_of
@@ -40,6 +40,10 @@ NONE_FOUND = msg(
     "the armature move with the walk, or disable Lock Contacts"
 )
 
+KNEELING = msg(
+    "The leg rests on its knee, so its foot isn't locked: disable On the Ground for it, or let it "
+    "stand in the animation"
+)
 
 NOTHING_BELOW = msg(
     "The foot has no ground below it at any frame: increase Search Above and Search Below, or "
@@ -245,10 +249,9 @@ class GroundGoal:
         if blob != self._track_of_history[0]:
             track = unpacked(blob)
             thresholds = Thresholds(ground.speed, ground.height, ground.shortest)
-            self._track_of_history = (
-                blob,
-                None if track is None else ContactTrack(track, thresholds, chain.watched),
-            )
+            sizes = _sizes(chain)
+            inputs = thresholds, chain.watched, sum(sizes[:1]) / (sum(sizes) or 1.0)
+            self._track_of_history = blob, None if track is None else ContactTrack(track, *inputs)
         contact_track = self._track_of_history[1]
         if (
             kept is None
@@ -258,22 +261,26 @@ class GroundGoal:
             return None, history.lack(chain.rig.object, owner, UNKNOWN)
         if not contact_track.has_ground:
             return contact_track, history.note(kept, time) or NOTHING_BELOW
-        return contact_track, history.note(kept, time) or (
-            "" if contact_track.contacts else NONE_FOUND
-        )
+        lack = "" if contact_track.contacts else KNEELING if contact_track.kneels else NONE_FOUND
+        return contact_track, history.note(kept, time) or lack
 
 
 def _inner(chain: ChainPlan, stances: Stances) -> float:
     """Return the least distance from hip to ankle that the bones of a leg allow, in metres."""
+    sizes = _sizes(chain)
+    fraction = 2.0 * max(sizes, default=0.0) / (sum(sizes) or 1.0) - 1.0
+    return max(0.0, fraction) * stances.clip.contact_track.track.leg
+
+
+def _sizes(chain: ChainPlan) -> list[float]:
+    """Return the lengths of the bones of a leg at rest."""
     rest = chain.rig.rest
     ends = [*chain.bones, *([chain.tip_bone] if chain.tip_bone >= 0 else ())]
     heads = [matrix_frame(rest(bone).matrix_local)[1] for bone in ends]
     sizes = [length(sub(b, a)) for a, b in pairwise(heads)]
     if chain.tip_bone < 0 and not chain.has_hand:
         sizes.append(rest(ends[-1]).length)
-    whole = sum(sizes)
-    fraction = 2.0 * max(sizes) / whole - 1.0 if whole > 0.0 else 0.0
-    return max(0.0, fraction) * stances.clip.contact_track.track.leg
+    return sizes
 
 
 def resolve_ground(chain: ChainPlan, item: FabrikConstraint) -> None:
@@ -340,10 +347,9 @@ def _common_floor(chain: ChainPlan, snapshot: Snapshot | None) -> tuple[float, f
     """Return the floor of all feet of an armature together, and the length of a leg."""
     feet = planner.chains_in(chain.rig.object)
     tracks = [track for foot in feet if (track := _track_of_foot(foot, snapshot)) is not None]
-    heights = [height for track in tracks for height in track.standing]
-    heights = heights or [height for track in tracks for height in track.tilted]
-    leg = tracks[-1].track.leg if tracks else 0.0
-    return (floor_level(heights, leg) if heights else 0.0), leg
+    levels = [quantile(track.standing, 0.5) for track in tracks if track.standing]
+    levels = levels or [quantile(track.tilted, 0.5) for track in tracks if track.tilted]
+    return min(levels, default=0.0), tracks[-1].track.leg if tracks else 0.0
 
 
 def _track_of_foot(chain: ChainPlan, snapshot: Snapshot | None) -> ContactTrack | None:

@@ -511,9 +511,13 @@ def _leg_at(stances: Stances, frame: int, follow: Vec) -> CarriedLeg:
     time = local + clip.contact_track.track.start
     seen = stances.foreseen(time)
     goal = add(seen.goal, scaled(stances.probe.up, stances.arc(time)))
-    stands = clip.planted.around(local)[1]
     return CarriedLeg(
-        seen.root, seen.target, sub(goal, follow), clip.contact_track.track.leg, seen.rise, stands
+        seen.root,
+        seen.target,
+        sub(goal, follow),
+        clip.contact_track.track.leg,
+        seen.rise,
+        clip.carries(local),
     )
 
 

@@ -22,12 +22,13 @@ from ...plan.registry import kind_of
 from ...settings.properties import settings
 from ..simulation import history
 from ..simulation.digest import Source
+from .contact_track import SAME
 from .goal import GroundGoal
 from .grounded_foot import pose_of
 from .hips import Hip, HipInput
 from .leg import RestFoot, foot_of, knee_axis
 from .settings import ground_settings
-from .stances import FASTEST, SAME, frame_of
+from .stances import FASTEST, frame_of
 from .track import FORM, FootSample, Track, TrackMaker, moving, packed
 
 SETTINGS = ("source", "axis", "use_local_axis", "ray_above", "ray_below")

@@ -35,7 +35,7 @@ from fabrik_solver.motion.planted import FootLeg, Planted, Pose
 
 from ...plan.chain_plan import Snapshot
 from .columns import Column
-from .contact_track import ContactTrack
+from .contact_track import SAME, ContactTrack
 from .probe import Probe
 from .sole import CLIMB, Below, SoleContact, lack_between, need, sole_contact
 from .track import turn_of_frame
@@ -58,9 +58,6 @@ STRIDE = 1.0
 
 LOOKED_AT = 1.0 / 60.0
 """The time between the frames at which the knee's axis is looked at, in seconds."""
-
-SAME = 1e-6
-"""How far a foot in single precision is from where it was recorded, in legs."""
 
 
 class LegAtFrame(NamedTuple):
@@ -294,6 +291,12 @@ class FootClip:
         frame = min(max(frame, self.first), self.last)
         return add(self.pose(frame).place, self.root(frame))
 
+    def carries(self, frame: int) -> bool:
+        """Return whether the foot is on the ground at a frame, locked or not."""
+        extents = self.contact_track.extents
+        number = bisect_right(extents, frame, key=lambda span: span[0])
+        return number > 0 and frame <= extents[number - 1][1]
+
     def free(self, frame: int) -> tuple[int, int]:
         """Return between which frames around another a foot is not flat, itself if it is."""
         number = bisect_right(self._firm, frame, key=lambda span: span[0])
@@ -318,12 +321,13 @@ class FootClip:
     def hover(self, number: int) -> tuple[float, float]:
         """Return how high the foot is to be above the floor in a contact, and what is left out.
 
-        Within the height up to which a point counts as standing it is on the floor: the floor of
-        captures drifts.
+        The floor of captures drifts, and within the height up to which a point counts as standing
+        its foot is on the floor.
         """
-        height = self._standing[number][1]
+        whole, drift = self._standing[number][1], self.contact_track.drifts[number]
+        height = max(0.0, whole - drift)
         hover = height * smooth(height / (BALL_HEIGHT * self.contact_track.track.leg) - 1.0)
-        return hover, height - hover
+        return hover, whole - hover
 
     def _stands(self, number: int) -> tuple[list[Vec], float]:
         """Return the points of the sole in a contact, and how high the lower is above the floor."""
@@ -333,7 +337,7 @@ class FootClip:
             points = points[::-1]  # The heel is not to be in a step behind the ball.
         ends = [rotate(planted.turn, point) for point in dict.fromkeys(points)]
         heights = [dot(add(planted.base, end), self.inputs.up) for end in ends]
-        return ends, max(0.0, min(heights) - self.inputs.floor)
+        return ends, min(heights) - self.inputs.floor
 
 
 class Stances:
@@ -616,13 +620,16 @@ class Stances:
     def _beyond(self, frame: int) -> GroundOffset | None:
         """Return how the ground moves a foot that swings in the first, or last, frame of the clip.
 
-        None without ground below it.
+        None without ground below it. The floor is as high as in the contact next to it.
         """
         lying = self._contacts_below[frame]
         if lying is None:
             return None
-        shift = scaled(self._up, lying.height - dot(self.clip.flats[frame].place, self._up))
-        return GroundOffset(shift, lying.tilt, lying.rise)
+        last = len(self.clip.contact_track.contacts) - 1
+        number = min(max(self.clip.planted.around(frame)[0], 0), last)
+        drift = self.clip.hover(number)[1] if number >= 0 else 0.0
+        height = lying.height - drift - dot(self.clip.flats[frame].place, self._up)
+        return GroundOffset(scaled(self._up, height), lying.tilt, lying.rise - drift)
 
     def _contact_below(self, frame: int) -> SoleContact | None:
         """Return how the foot would lie on the ground below it; None without ground."""

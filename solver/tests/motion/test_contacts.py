@@ -8,6 +8,7 @@ from math import cos, sin, tau
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from steps import BALL as BALL_JOINT
 from steps import FLAT as FLAT_TIME
 from steps import STAND, STEP, Steps, steps
 
@@ -25,9 +26,9 @@ from fabrik_solver.motion.contacts import (
     Thresholds,
     Trajectory,
     contacts_of,
-    floor_level,
-    level_of,
+    floor_drifts,
     quantile,
+    strikes_and_offs,
 )
 
 AUTOMATIC = Thresholds()
@@ -94,6 +95,42 @@ def test_contact_goes_from_heel_strike_to_toe_off(rate: float) -> None:
         assert flat.first / rate - i * STEP < FLAT_TIME[1] / 2
         for a, b in itertools.pairwise(contact.parts):
             assert b.first == a.last + 1
+
+
+@pytest.mark.parametrize("rate", [30.0, 60.0, 120.0])
+@pytest.mark.parametrize("tremble", [0.0, 5e-4])
+def test_foot_is_on_the_ground_from_heel_strike_to_toe_off(rate: float, tremble: float) -> None:
+    """Its joints are fast as it lands and leaves, so that it is locked for less time."""
+    walk = steps(rate, tremble=tremble)
+    contacts = found(walk)
+    size = length(BALL_JOINT)
+    spans = strikes_and_offs(contacts, walk.heel(), walk.ball(), walk.turns(), rate, size)
+    for i, (first, last) in enumerate(spans[:3]):
+        assert abs(first / rate - i * STEP) < 0.05
+        assert abs(last / rate - i * STEP - STAND) < 0.05
+
+
+CLIMBS = {
+    "not level": ([0.0, 0.04, 0.08, 0.12], [0.0, 0.04, 0.08, 0.12]),
+    "level, with a step": ([0.0, 0.0, 0.3, 0.0], [0.0, 0.0, 0.0, 0.0]),
+    "level, after a cut": ([-0.9, 0.0, 0.0, 0.0], [0.0, 0.0, 0.0, 0.0]),
+}
+"""Floors of captures: where a foot stands step by step, and how high the floor is there."""
+
+
+@pytest.mark.parametrize("climb", CLIMBS)
+def test_floor_drifts_from_stance_to_stance(climb: str) -> None:
+    """What is a step higher, or far below, is no floor."""
+    stands, floors = CLIMBS[climb]
+    heights: list[float] = []
+    for level in stands:
+        heights += [level + 0.2, *[level] * 20, level + 0.2]
+    ball, heel = ([(0.0, 0.0, h + more) for h in heights] for more in (0.0, 0.08))
+    points = [Trajectory(path, [place[2] for place in path]) for path in (heel, ball)]
+    drifts = floor_drifts(*points, 0.85)
+    assert [drifts[22 * i + 10] for i in range(4)] == pytest.approx(
+        [floor - min(floors) for floor in floors], abs=1e-9
+    )
 
 
 def test_size_and_units_make_no_difference() -> None:
@@ -201,14 +238,6 @@ def test_foot_that_runs_stands_for_a_short_time(rate: float) -> None:
     for number, contact in enumerate(contacts):
         middle = 0.5 * (contact.first + contact.last) / rate - (number + 0.5) * stride
         assert abs(middle) < 0.04
-
-
-def test_lowest_level_on_which_feet_stand_for_long_is_the_floor() -> None:
-    """Not a step that goes through it, nor one that is higher."""
-    heights = [*[-0.06] * 12, *[0.0] * 50, *[0.01] * 20, *[0.05] * 60]
-    for leg in (0.85, 85.0):
-        scaled = [leg / 0.85 * height for height in heights]
-        assert level_of(scaled, leg)[0] == 0.0 == floor_level(scaled, leg)
 
 
 def test_foot_that_turns_on_the_spot_is_flat_only_for_a_while() -> None:

@@ -336,7 +336,7 @@ def test_sole_is_that_of_most_frames() -> None:
     ball, heel = (0.14, 0.0, 0.0), (0.0, 0.0, 0.0)
     contacts = [Contact((Part(FLAT, first, first + 9),)) for first in (0, 20, 40, 60)]
     heights = [0.15 if frame >= 60 else 0.09 for frame in range(70)]
-    sole = sole_of((heel, ball), contacts, heights, [UP] * 70, 1.0)
+    sole = sole_of((heel, ball), contacts, heights, [UP] * 70)
     assert sole.heel == pytest.approx((0.0, 0.0, -0.09))
     assert sole.ball == pytest.approx((0.14, 0.0, -0.09))
 
@@ -345,7 +345,7 @@ def test_sole_is_not_thinner_where_the_foot_sinks_before_it_rolls_off() -> None:
     """A short contact has few frames, of which a quarter is no level of its own."""
     ball, heel = (0.14, 0.0, 0.0), (0.0, 0.0, 0.0)
     heights = [0.09] * 9 + [0.085, 0.075, 0.067]
-    sole = sole_of((heel, ball), [Contact((Part(FLAT, 0, 11),))], heights, [UP] * 12, 1.0)
+    sole = sole_of((heel, ball), [Contact((Part(FLAT, 0, 11),))], heights, [UP] * 12)
     assert sole.heel == pytest.approx((0.0, 0.0, -0.09))
     assert sole.ball == pytest.approx((0.14, 0.0, -0.09))
 
@@ -353,7 +353,7 @@ def test_sole_is_not_thinner_where_the_foot_sinks_before_it_rolls_off() -> None:
 def test_joint_is_not_below_its_sole() -> None:
     """Where the capture has the ball in the floor, the foot is on it and not as deep in it."""
     ball, heel = (0.14, 0.0, -0.1), (0.0, 0.0, 0.0)
-    sole = sole_of((heel, ball), [Contact((Part(FLAT, 0, 9),))], [0.09] * 10, [UP] * 10, 1.0)
+    sole = sole_of((heel, ball), [Contact((Part(FLAT, 0, 9),))], [0.09] * 10, [UP] * 10)
     assert sole.heel == pytest.approx((0.0, 0.0, -0.09))
     assert sole.ball == ball
 

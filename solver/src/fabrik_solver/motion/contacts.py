@@ -8,7 +8,6 @@ the heel stands from heel strike to foot flat, the whole sole until heel off, an
 off.
 """
 
-from bisect import bisect_right
 from collections.abc import Callable, Sequence
 from math import sqrt
 from typing import Final, NamedTuple
@@ -50,18 +49,12 @@ SHORTEST: Final = 0.03
 MOST_DRIFT: Final = 0.06
 """The largest creep of a foot during a contact, in legs."""
 
-ON_FLOOR: Final = 0.1
-"""The quantile of the heights of contacts that is the floor."""
-
-LEVEL: Final = 0.02
-"""The largest difference in height of contacts on the same level, in legs."""
-
-OFTEN: Final = 0.25
-"""The minimum fraction of frames for a lower level to be the floor, relative to the level on which
-feet stand longest."""
-
 MOST_TURN: Final = 0.35
 """The largest rotation of a foot while it is flat, in radians."""
+
+FOOT: Final = 2.0
+"""The length of a foot from the edge of its heel to the tip of its toes, in distances of the joints
+above heel and ball."""
 
 HEEL, FLAT, BALL = "HEEL", "FLAT", "BALL"
 
@@ -151,8 +144,9 @@ def contacts_of(
     least = round(SHORTEST * rate / hurry)
     heel_limits = _limits(HEEL_SPEED, HEEL_HEIGHT, leg, thresholds)
     ball_limits = _limits(BALL_SPEED, BALL_HEIGHT, leg, thresholds)
-    heel_stands = _standing(heel, rate, leg, heel_limits, hurry)
-    ball_stands = _standing(ball, rate, leg, ball_limits, hurry)
+    drifts = floor_drifts(heel, ball, leg)
+    heel_stands = _standing(heel, drifts, rate, leg, heel_limits, hurry)
+    ball_stands = _standing(ball, drifts, rate, leg, ball_limits, hurry)
     kinds = [
         (FLAT if on_heel else BALL) if on_ball else (HEEL if on_heel else "")
         for on_heel, on_ball in zip(heel_stands, ball_stands, strict=True)
@@ -170,6 +164,49 @@ def contacts_of(
     return [contact for contact in contacts if contact.last - contact.first >= shortest]
 
 
+def strikes_and_offs(
+    contacts: Sequence[Contact],
+    heel: Trajectory,
+    ball: Trajectory,
+    turns: Sequence[Quat],
+    rate: float,
+    size: float,
+) -> list[tuple[int, int]]:
+    """Return the frames of heel strike and toe off of contacts.
+
+    A foot lands on the edge of its heel and leaves from the tip of its toes, about which it turns
+    while the joints above heel and ball are fast. A foot that swings turns about a point that is
+    farther away than a foot is long.
+
+    Args:
+        contacts: The contacts.
+        heel: The trajectory of the heel.
+        ball: The trajectory of the ball.
+        turns: The orientation of the foot at each frame.
+        rate: Frames per second.
+        size: The distance of heel and ball.
+    """
+    ends = _windows(len(turns), rate)
+    spins = [quat_angle(turns[a], turns[b]) * rate / (b - a) for a, b in ends]
+    swings = [
+        [pace > FOOT * size * spin for pace, spin in zip(speeds(path, rate), spins, strict=True)]
+        for path in (heel.path, ball.path)
+    ]
+    for flags in swings:
+        for first, last in runs(flags, True):
+            if last - first < round(GAP * rate):
+                flags[first : last + 1] = [False] * (last - first + 1)
+    spans: list[tuple[int, int]] = []
+    for contact in contacts:
+        first, last = contact.first, contact.last
+        while first > 0 and not swings[0][first - 1]:
+            first -= 1
+        while last < len(turns) - 1 and not swings[1][last + 1]:
+            last += 1
+        spans.append((first, last))
+    return spans
+
+
 def _hurry(path: Sequence[Vec], rate: float, leg: float) -> float:
     """Return how many times as fast a foot swings as in a walk, at least 1."""
     return max(1.0, HURRY * quantile(speeds(path, rate), SWIFT) / (BALL_SPEED * leg))
@@ -185,6 +222,7 @@ def _limits(speed: float, height: float, leg: float, thresholds: Thresholds) -> 
 
 def _standing(
     trajectory: Trajectory,
+    drifts: Sequence[float],
     rate: float,
     leg: float,
     limits: tuple[float, float],
@@ -198,9 +236,10 @@ def _standing(
     slow, low = hurry * limits[0], limits[1]
     least = round(SHORTEST * rate / hurry)
     lowest = quantile(trajectory.heights, OUTLIERS)
+    paces = _paces(trajectory, rate, hurry)
     stands = [
-        speed < slow and height - lowest < low
-        for speed, height in zip(_paces(trajectory, rate, hurry), trajectory.heights, strict=True)
+        speed < slow and height - lowest - drift < low
+        for speed, height, drift in zip(paces, trajectory.heights, drifts, strict=True)
     ]
     gap = round(GAP * rate)
     creep = MOST_DRIFT * leg
@@ -222,6 +261,52 @@ def _standing(
     return stands
 
 
+def floor_drifts(heel: Trajectory, ball: Trajectory, leg: float) -> list[float]:
+    """Return how much higher the floor of the clip is at each frame than where it is lowest.
+
+    The floor of captures drifts along the way, as their volume is not level. It is where the lower
+    of heel and ball gets between two swings. From a stance to the next one it drifts less than what
+    a foot may be above it in each of the two steps of a stride: farther away it is a step or a cut.
+
+    Args:
+        heel: The trajectory of the heel.
+        ball: The trajectory of the ball.
+        leg: Length of the leg in metres.
+    """
+    low = BALL_HEIGHT * leg
+    lows = quantile(heel.heights, OUTLIERS), quantile(ball.heights, OUTLIERS)
+    pairs = zip(heel.heights, ball.heights, strict=True)
+    foot = [min(a - lows[0], b - lows[1]) for a, b in pairs]
+    valleys = _valleys(foot, low)
+    levels = [quantile(foot[first : last + 1], OUTLIERS) for first, last in valleys]
+    base = min(range(len(levels)), key=lambda i: abs(levels[i]))
+    for numbers in (range(base + 1, len(levels)), range(base - 1, -1, -1)):
+        level = levels[base]
+        for i in numbers:
+            level = levels[i] = levels[i] if abs(levels[i] - level) < 2.0 * low else level
+    spans = [last - first + 1 for first, last in valleys]
+    return [level for level, span in zip(levels, spans, strict=True) for _ in range(span)]
+
+
+def _valleys(heights: Sequence[float], least: float) -> list[tuple[int, int]]:
+    """Return the frames from each peak of a height to the next, which is higher by a least rise."""
+    peaks: list[int] = []
+    peak = valley = 0
+    is_up = True
+    for i, height in enumerate(heights):
+        if height > heights[peak]:
+            peak = i
+        if height < heights[valley]:
+            valley = i
+        if is_up and height < heights[peak] - least:
+            peaks.append(peak)
+            valley, is_up = i, False
+        elif not is_up and height > heights[valley] + least:
+            peak, is_up = i, True
+    starts = [0, *[peak for peak in peaks if peak > 0]]
+    return list(zip(starts, [*[start - 1 for start in starts[1:]], len(heights) - 1], strict=True))
+
+
 def _paces(trajectory: Trajectory, rate: float, hurry: float) -> list[float]:
     """Return the speeds of a point, in which vertical ones count less if its foot is in a hurry.
 
@@ -240,12 +325,14 @@ def _paces(trajectory: Trajectory, rate: float, hurry: float) -> list[float]:
 
 def speeds(path: Sequence[Vec], rate: float) -> list[float]:
     """Return the speed of a point at each frame, over `WINDOW` before and after it."""
-    window, last = max(1, round(WINDOW * rate)), len(path) - 1
-    rates: list[float] = []
-    for i in range(len(path)):
-        a, b = max(0, i - window), min(last, i + window)
-        rates.append(length(sub(path[b], path[a])) * rate / (b - a))
-    return rates
+    ends = _windows(len(path), rate)
+    return [length(sub(path[b], path[a])) * rate / (b - a) for a, b in ends]
+
+
+def _windows(frames: int, rate: float) -> list[tuple[int, int]]:
+    """Return the frames between which the speed at each frame is measured."""
+    window, last = max(1, round(WINDOW * rate)), frames - 1
+    return [(max(0, i - window), min(last, i + window)) for i in range(frames)]
 
 
 def quantile(values: Sequence[float], fraction: float) -> float:
@@ -255,31 +342,6 @@ def quantile(values: Sequence[float], fraction: float) -> float:
     low = int(position)
     high = min(low + 1, len(ordered) - 1)
     return ordered[low] + (ordered[high] - ordered[low]) * (position - low)
-
-
-def level_of(heights: Sequence[float], leg: float) -> tuple[float, float]:
-    """Return the range of heights of the contacts on the floor.
-
-    It is the lowest level on which feet stand often (see `OFTEN`), so a single step through the
-    floor doesn't lower it.
-
-    Args:
-        heights: The heights of contacts, at least one, each repeated for its number of frames.
-        leg: Length of the leg, in the same unit.
-    """
-    ordered = sorted(heights)
-    counts = [
-        bisect_right(ordered, height + LEVEL * leg) - first for first, height in enumerate(ordered)
-    ]
-    most = max(counts)
-    low = next(h for h, count in zip(ordered, counts, strict=True) if count >= OFTEN * most)
-    return low, low + LEVEL * leg
-
-
-def floor_level(heights: Sequence[float], leg: float) -> float:
-    """Return the height of the floor from the heights of contacts (see `level_of`)."""
-    low, _ = level_of(heights, leg)
-    return quantile([height for height in heights if height >= low], ON_FLOOR)
 
 
 def mean(places: Sequence[Vec]) -> Vec:

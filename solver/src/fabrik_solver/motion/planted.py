@@ -41,11 +41,9 @@ from .contacts import (
     HEEL,
     Contact,
     Part,
-    level_of,
     mean,
     mean_turn,
     median_of,
-    quantile,
 )
 from .easing import smooth, smoother
 from .knee import aside
@@ -183,43 +181,27 @@ def sole_of(
     contacts: Sequence[Contact],
     heights: Sequence[float],
     ups: Sequence[Vec],
-    leg: float,
 ) -> Sole:
     """Return the points of a foot that touch the floor: their medians over its contacts.
 
-    Contacts on a step, or off the capture's floor, are ignored (see `level_of`). The height of a
-    contact is that of most of its frames, because a foot that rolls off may sink or rise.
+    So a few contacts on a step, and a foot that sinks or rises as it rolls off, make no difference.
 
     Args:
         points: The joints above its heel and its ball, seen from its goal, in its own axes.
         contacts: When it stands.
         heights: How high its goal is above the floor at each frame.
         ups: The direction of length 1 in which heights are meant, in its own axes.
-        leg: The length of its leg.
     """
     parts = [part for contact in contacts for part in contact.parts]
     is_flat = any([part.kind == FLAT for part in parts])
     ends: list[Vec] = []
     for point, other in zip(points, (BALL, HEEL), strict=True):
-        standing: list[tuple[float, list[int]]] = []
-        for contact in contacts:
-            frames = [
-                frame
-                for part in contact.parts
-                if (part.kind == FLAT if is_flat else part.kind != other)
-                for frame in range(part.first, part.last + 1)
-            ]
-            if frames:
-                high = quantile([heights[f] + dot(point, ups[f]) for f in frames], 0.5)
-                standing.append((high, frames))
-        levels = [high for high, frames in standing for _ in frames]
-        low, top = level_of(levels, leg) if levels else (0.0, 0.0)
         # A joint is not below its sole: there the capture has it in the floor.
         down = [
             sub(point, scaled(ups[f], max(0.0, heights[f] + dot(point, ups[f]))))
-            for high, frames in standing
-            if low <= high <= top
-            for f in frames
+            for part in parts
+            if (part.kind == FLAT if is_flat else part.kind != other)
+            for f in range(part.first, part.last + 1)
         ]
         ends.append(median_of(down) if down else point)
     return Sole(ends[0], ends[1])
