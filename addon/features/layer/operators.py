@@ -188,14 +188,14 @@ class FABRIK_PT_offset_layer(SidebarPanel, bpy.types.Panel):
             layout.operator("fabrik.offset_layer_add")
             return
         is_on = any(edited_layer(ob) is not None for ob, _ in layers)
-        toggle = "fabrik.offset_layer_toggle"
         if is_on:
-            layout.operator(toggle, text="Layer On", icon="HIDE_OFF", depress=True)
+            icon = "HIDE_OFF"
+            layout.operator("fabrik.offset_layer_toggle", text="Layer On", icon=icon, depress=True)
         elif any(layer.is_on for _, layer in layers):
             draw_sentence(layout, context, EXITED)
-            layout.operator(toggle, text="Edit Layer", icon="GREASEPENCIL")
+            layout.operator("fabrik.offset_layer_toggle", text="Edit Layer", icon="GREASEPENCIL")
         else:
-            layout.operator(toggle, text="Layer Off", icon="HIDE_ON")
+            layout.operator("fabrik.offset_layer_toggle", text="Layer Off", icon="HIDE_ON")
         column = layout.column()
         column.use_property_split, column.active = True, is_on
         for ob, layer in layers:
