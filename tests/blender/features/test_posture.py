@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from math import atan2, degrees
+from itertools import pairwise
+from math import atan2, cos, degrees, sin, tau
 from pathlib import Path
 
 import bpy
 import pytest
 from dragged_bodies import angle_between, head_of, make_body
 from mathutils import Matrix, Vector
-from rigs import update
+from rigs import channels_bits, update
 
 from addon.features.whole_body.balancing import added, loads_of, support_of
 from addon.features.whole_body.dragging import WholeBodyDrag
@@ -244,3 +245,45 @@ def test_out_of_reach_a_pose_stays_where_it_is(person: Person, role: str) -> Non
         person.release()
     for name, turn in turns[1].items():
         assert turn < 1.5 * turns[0][name] + 10.0, name
+
+
+@pytest.mark.parametrize(
+    ("kind", "role", "aside", "first"),
+    [("rigify", "head", (0.0, 0.0, 1.0), 69), ("rigify", "hand", (0.0, 0.0, 1.0), 80)],
+)
+def test_no_bone_leaps_while_the_mouse_goes_in_a_circle(
+    empty_file: None,
+    tmp_path: Path,
+    kind: str,
+    role: str,
+    aside: tuple[float, float, float],
+    first: int,
+) -> None:
+    """Of 120 moves these are about one at which the pose of least motion leaps by some 90°.
+
+    Once the mouse rests, the pose is that of one move.
+    """
+    person = Person(kind, tmp_path)
+    roles = person.roles
+    drag = WholeBodyDrag(
+        bpy.context.evaluated_depsgraph_get(),
+        person.rig,
+        {"head": roles.head, "hand": roles.hands[0]}[role],
+    )
+    shown: list[dict[str, Matrix]] = []
+    for move in range(first, first + 8):
+        angle = tau * move / 120
+        back = cos(angle) - 1.0
+        way = person.way(sin(angle), 0.0, 0.0) + person.way(*aside) * back
+        drag.move_by(tuple(way))
+        update()
+        shown.append(person._axes())
+        assert person.slip() < 3e-4
+    drag.move_by(tuple(way))
+    rested = channels_bits(person.rig)
+    drag.move_by((0.0, 0.0, 0.0))
+    drag.move_by(tuple(way))
+    assert channels_bits(person.rig) == rested
+    for before, after in pairwise(shown):
+        for bone in roles.parts:
+            assert degrees(angle_between(before[bone], after[bone])) < 12.0, bone
