@@ -259,7 +259,9 @@ class WholeBody:
         """
         origin = self.joints[0].head
         points = [joint.head for joint in self.joints]
-        points += [goal.point for goal in goals if goal.location is not None]
+        for goal in goals:  # The points of a bone that must not turn all say the same.
+            if goal.location is not None and goal.rotation is None:
+                points.append(goal.point)
         size = max(length(sub(point, origin)) for point in points)
         if not size > 0.0:
             raise ValueError("a body needs a size")
