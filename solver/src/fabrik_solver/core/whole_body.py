@@ -10,7 +10,7 @@ by step, with all goals where the new pose has them.
 """
 
 from collections.abc import Sequence
-from typing import final
+from typing import Final, final
 
 from .articulation import (
     DRAGGED,
@@ -58,6 +58,9 @@ __all__ = [
     "WholeBodyJoint",
     "WholeBodyPose",
 ]
+
+ROOM: Final = 0.6
+"""The part of an allowed rotation that is used before pins and what is dragged ask for more."""
 
 
 @final
@@ -210,7 +213,7 @@ class WholeBody:
         turn = max(_turned(last.turns, pose.turns), _turned(last.axes, pose.axes))
         if turn <= most:
             return pose
-        share = most / turn
+        share = ROOM * most / turn
         body, aim = self._articulation(goals, is_balanced=True), last.aim or last
         start, end = _placed(body, last.moved, last.turns), _placed(body, pose.moved, pose.turns)
         before = _placed(body, aim.moved, aim.turns)
