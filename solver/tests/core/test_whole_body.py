@@ -609,6 +609,15 @@ def test_the_centre_of_mass_stays_above_the_feet_if_that_is_asked(figure: Figure
     assert max(left) < 2e-3
 
 
+@pytest.mark.parametrize("way", [(0.0, -0.6, -0.2), (0.2, -0.4, -0.3)])
+def test_a_centre_of_mass_beside_a_corner_costs_few_steps(way: Vec) -> None:
+    """There the support resists in both directions: without that it takes 52 and 75."""
+    body = Figurine()
+    pose = body.solve(body.drag("Forearm.L", way), Support([(0.0, -0.05, 0.0)], UP))
+    assert max(pose.misses) < 1e-4
+    assert pose.steps < 20
+
+
 @pytest.mark.parametrize(
     ("place", "way"),
     [

@@ -273,10 +273,9 @@ def test_out_of_reach_a_pose_stays_where_it_is(person: Person, role: str) -> Non
 @pytest.mark.parametrize(
     ("kind", "role", "aside", "first"),
     [
-        ("rigify", "head", (0.0, 0.0, 0.8), 62),
-        ("rigify", "hand", (0.0, 0.8, 0.0), 56),
-        ("cmu", "head", (0.0, 0.0, 0.8), 62),
-        ("cmu", "hand", (0.0, 0.8, 0.0), 56),
+        ("rigify", "head", (0.0, 0.0, 0.42), 72),
+        ("cmu", "head", (0.0, 0.0, 0.52), 62),
+        ("cmu", "hand", (0.0, 0.52, 0.0), 62),
     ],
 )
 def test_no_bone_leaps_while_the_mouse_goes_in_a_circle(
@@ -287,7 +286,7 @@ def test_no_bone_leaps_while_the_mouse_goes_in_a_circle(
     aside: tuple[float, float, float],
     first: int,
 ) -> None:
-    """Of 120 moves these are about one at which the pose of least motion leaps by 70° to 180°.
+    """Of 120 moves these are about one at which the pose of least motion leaps by 68° to 118°.
 
     Once the mouse rests, the pose is that of one move.
     """
@@ -299,15 +298,17 @@ def test_no_bone_leaps_while_the_mouse_goes_in_a_circle(
         {"head": roles.head, "hand": roles.hands[0]}[role],
     )
     shown: list[dict[str, Matrix]] = []
+    way = Vector()
     for move in range(first, first + 8):
         angle = tau * move / 120
         back = cos(angle) - 1.0
-        way = person.way(0.8 * sin(angle), 0.0, 0.0) + person.way(*aside) * back
+        way = person.way(max(aside) * sin(angle), 0.0, 0.0) + person.way(*aside) * back
         drag.move_by(tuple(way))
         update()
         shown.append(person.axes_now())
         assert person.slip() < 3e-4
-    drag.move_by(tuple(way))
+    for _ in range(20):
+        drag.settle()
     rested = channels_bits(person.rig)
     drag.move_by((0.0, 0.0, 0.0))
     drag.move_by(tuple(way))

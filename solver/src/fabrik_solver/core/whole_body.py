@@ -10,7 +10,7 @@ by step, with all goals where the new pose has them.
 """
 
 from collections.abc import Sequence
-from typing import Final, final
+from typing import final
 
 from .articulation import (
     DRAGGED,
@@ -58,9 +58,6 @@ __all__ = [
     "WholeBodyJoint",
     "WholeBodyPose",
 ]
-
-ROOM: Final = 0.6
-"""The part of an allowed rotation that is used before pins and what is dragged ask for more."""
 
 
 @final
@@ -210,11 +207,11 @@ class WholeBody:
             most: How far the bones may rotate from there, in radians, but for what the goals need.
             goals: Those of the later one; the earlier one had the same for other locations.
         """
-        turn = max(_turned(last.turns, pose.turns), _turned(last.axes, pose.axes))
+        aim, turn = last.aim or last, _turned(last, pose)
         if turn <= most:
             return pose
-        share = ROOM * most / turn
-        body, aim = self._articulation(goals, is_balanced=True), last.aim or last
+        share = most / turn
+        body = self._articulation(goals, is_balanced=True)
         start, end = _placed(body, last.moved, last.turns), _placed(body, pose.moved, pose.turns)
         before = _placed(body, aim.moved, aim.turns)
         between = _placed(
@@ -271,9 +268,13 @@ class WholeBody:
         return Articulation(self.joints, [g.joint for g in goals], origin, size, is_balanced)
 
 
-def _turned(before: Sequence[Quat], after: Sequence[Quat]) -> float:
-    """Return the largest angle between rotations."""
-    return max([quat_angle(a, b) for a, b in zip(before, after, strict=True)])
+def _turned(before: WholeBodyPose, after: WholeBodyPose) -> float:
+    """Return the largest rotation of a bone or joint between two poses."""
+    pairs = [
+        *zip(before.turns, after.turns, strict=True),
+        *zip(before.axes, after.axes, strict=True),
+    ]
+    return max([quat_angle(a, b) for a, b in pairs])
 
 
 def _placed(body: Articulation, moved: Sequence[Vec], turns: Sequence[Quat]) -> Placement:
