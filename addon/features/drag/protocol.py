@@ -66,5 +66,5 @@ class FollowingDrag(Protocol):
         ...
 
     def settle(self) -> None:
-        """Finish the drag to the last displacement."""
+        """Go on to the last displacement while the mouse rests; confirming gets there."""
         ...

@@ -71,6 +71,9 @@ ROUNDS: Final = 8
 """The most solutions, each for goals that are corrected by how far the last pose missed them. Where
 scales shear the bones, each leaves about a third of the miss; elsewhere the first one is exact."""
 
+Turning = tuple[WholeBodyPose, float]
+"""The last pose, and how far bones may rotate from there, in radians."""
+
 Load = tuple[float, Vec]
 """A mass, and where its center is, in the space of the armature."""
 
@@ -329,6 +332,7 @@ class Body:
         rounds: int = ROUNDS,
         response: Response | None = None,
         near: float = EXACT,
+        turning: Turning | None = None,
     ) -> WholeBodyPose:
         """Return the pose in which the goals are met.
 
@@ -345,6 +349,7 @@ class Body:
             response: What poses for other places of the same goals have taught; None for nothing.
             near: The largest miss of what is dragged that is not corrected, as a fraction of the
                 size of the body.
+            turning: How far the bones may rotate from the pose before; None for any.
         """
         shown = shown or self._composed_in
         exact = [i for i, item in enumerate(wanted) if is_exact(item.goal)]
@@ -357,6 +362,8 @@ class Body:
             for i, there in zip(exact, asked, strict=True):
                 goals[i] = _moved(goals[i], there)
             pose = solver.solve(goals, support)
+            if turning is not None:
+                pose = solver.toward(pose, *turning, goals)
             rounds -= 1
             if not rounds:
                 response.forget()

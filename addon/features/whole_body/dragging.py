@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from math import dist
+from math import dist, inf
 
 import bpy
 
@@ -16,6 +16,7 @@ from fabrik_solver.core.vectors import (
     Vec,
     add,
     cross,
+    length,
     mat_apply,
     orthonormalize,
     quat_angle,
@@ -80,6 +81,13 @@ LAG = 1e-3
 """The largest lag of the dragged point behind the mouse while that moves, as a fraction of the
 body. Where constraints carry the bones, to be exact takes another evaluation of the rig, by which
 the bone would be shown where the mouse has been."""
+
+TURNING = 4.0
+"""How far bones rotate while the mouse moves by the size of the body, in radians, unless pins or
+what is dragged ask for more. Where the pose of least motion leaps, the body follows so."""
+
+RESTING = 0.1
+"""As how long a move a tick of the resting mouse counts for that, as a fraction of the body."""
 
 
 SWITCHED = msg(
@@ -221,6 +229,8 @@ class WholeBodyDrag:
 
     def _hold(self) -> None:
         """Take what is pinned and else wanted."""
+        self._last: WholeBodyPose | None = None
+        self._is_turning = False
         self._held = self._goals()
         self._response = response_of([*self._dragged_to(self._starts), *self._held])
 
@@ -380,7 +390,7 @@ class WholeBodyDrag:
         Raises:
             ProblemError: If that overflows.
         """
-        self._move_by(displacement, EXACT)
+        self._move_by(displacement, EXACT, self._moved_to(displacement) or inf)
 
     def follow(self, displacement: Vec) -> None:
         """Do so while the mouse moves: the bone may lag a little until it settles.
@@ -388,20 +398,32 @@ class WholeBodyDrag:
         Raises:
             ProblemError: If that overflows.
         """
-        self._move_by(displacement, LAG)
+        self._move_by(displacement, LAG, self._moved_to(displacement))
 
     def settle(self) -> None:
-        """Take away the lag that following has left."""
-        if self._is_lagging:
-            self.move_by(self._displacement)
+        """Take away the lag that following has left, and go on to the pose of least motion."""
+        if self._is_lagging or self._is_turning:
+            self._move_by(self._displacement, EXACT, RESTING)
 
-    def _move_by(self, displacement: Vec, near: float) -> None:
-        """Drag the bone with a miss that need not be corrected, as a fraction of the body."""
+    def _moved_to(self, displacement: Vec) -> float:
+        """Return how far the mouse has moved to a displacement, as a fraction of the body."""
+        way = mat_apply(self._to_armature, sub(displacement, self._displacement))
+        return length(way) / self._posed.size
+
+    def _move_by(self, displacement: Vec, near: float, moved: float) -> None:
+        """Drag the bone.
+
+        Args:
+            displacement: The displacement in world space.
+            near: The miss that need not be corrected, as a fraction of the body.
+            moved: As how long a move of the mouse this counts, as a fraction of the body.
+        """
         self._displacement = displacement
         self._is_lagging = near > EXACT and displacement != ORIGIN and not self._posed.is_exact
         if displacement == ORIGIN:
             self._restore()
             return
+        turning = None if self._last is None else (self._last, TURNING * moved)
         posed = self._posed
         dragged = self._dragged_to(self._places(displacement))
         try:
@@ -412,12 +434,14 @@ class WholeBodyDrag:
                 self._write,
                 self._response,
                 near,
+                turning,
             )
         except (ValueError, ArithmeticError):
             self._hold()  # What was learned there may be infinite.
             raise ProblemError(
                 "Too far away (single precision overflows): drag a shorter distance"
             ) from None
+        self._last, self._is_turning = pose, pose.aim is not None
         missed = max(pose.misses[: len(dragged)])
         is_reached = missed <= max(near, REACHED) * posed.size  # Lagging isn't missing.
         self.state = "REACHED" if is_reached else "OUT_OF_REACH"
@@ -465,7 +489,8 @@ class WholeBodyDrag:
         Raises:
             ProblemError: If it could not be keyed; the pose is kept.
         """
-        self.settle()
+        if self._is_lagging or self._is_turning:
+            self.move_by(self._displacement)
         for placed in self._placed:
             placed.key()
         keyed = self._keyed()
@@ -531,6 +556,7 @@ class WholeBodyDrag:
 
     def _restore(self) -> None:
         self.state = "REACHED"
+        self._last, self._is_turning = None, False
         self._posed.restore()
         for placed in self._placed:
             placed.move_by(ORIGIN)

@@ -29,7 +29,7 @@ from ...body.carriers import Carriers
 from ...editing.playing import updated
 from ...editing.posing import PosedRotation
 from ...frame.armature import Evaluated
-from .body import Body, Wanted, bones_between, rotation_of
+from .body import Body, Turning, Wanted, bones_between, rotation_of
 from .facts import facts_of
 from .response import Response
 from .roles import Roles
@@ -179,10 +179,12 @@ class PosedBody(Body):
         write: Callable[[WholeBodyPose], None],
         response: Response,
         near: float,
+        turning: Turning | None,
     ) -> WholeBodyPose:
         """Write the pose in which the goals are met as Blender computes it, and return it.
 
-        What is dragged may miss by as much as ``near``, as a fraction of the size of the body.
+        What is dragged may miss by as much as ``near``, as a fraction of the size of the body. For
+        ``turning`` see `solve`.
         """
         written: WholeBodyPose | None = None
 
@@ -194,9 +196,10 @@ class PosedBody(Body):
             return Evaluated(self._armature.evaluated_get(updated())).frame
 
         if self.is_exact:
-            pose = self.solve(solver, wanted, support)
+            pose = self.solve(solver, wanted, support, turning=turning)
         else:
-            pose = self.solve(solver, wanted, support, shown, 1 + MEASURED, response, near)
+            rounds = 1 + MEASURED
+            pose = self.solve(solver, wanted, support, shown, rounds, response, near, turning)
         if pose is not written:  # To write it again would have Blender evaluate it again.
             write(pose)
         return pose

@@ -284,6 +284,40 @@ def test_small_moves_give_what_one_gives_and_back_is_back() -> None:
     assert max(differences(pose, whole.solve(body.drag("Forearm.L", ORIGIN)))) < 1e-9
 
 
+def test_between_two_poses_pins_stay_and_what_is_dragged_is_there() -> None:
+    """Until the last pose is the one of least motion."""
+    body = Figurine()
+    whole = WholeBody(body.joints)
+    turned = quat_about(UP, 1.0)
+    chest = WholeBodyGoal(body.index("Chest"), ORIGIN, SOFT, rotation=turned, weight=100.0)
+    shown = whole.solve([*body.drag("Forearm.L", (0.0, -0.3, 0.1)), chest])
+    for move in range(1, 30):
+        goals = body.drag("Forearm.L", (0.005 * move, -0.3, 0.1))
+        least = whole.solve(goals)
+        last, shown = shown, whole.toward(least, shown, 0.1, goals)
+        assert max(shown.misses) < 1e-4
+        assert differences(shown, last)[1] < 0.2
+        if shown is least:
+            break
+    assert 5 < move < 29
+    assert whole.toward(least, last, inf, goals) is least
+
+
+def test_how_far_a_pinned_point_is_from_its_bone_does_not_matter_if_it_cannot_turn() -> None:
+    """Importers guess the tails of last bones, such as toes."""
+    body = Figurine(with_feet=True)
+    poses: list[WholeBodyPose] = []
+    for far in (0.0, 60.0):
+        goals = [body.goal("Pelvis", DRAGGED, (0.0, 0.0, -0.2))]
+        goals[0].weight = 1e-3
+        for side in "LR":
+            tail = add(body.tails[f"Foot.{side}"], (0.0, -far, 0.0))
+            index = body.index(f"Foot.{side}")
+            goals.append(WholeBodyGoal(index, tail, PINNED, location=tail, rotation=QUAT_IDENTITY))
+        poses.append(body.solve(goals))
+    assert max(differences(*poses)) < 5e-3
+
+
 def test_poses_go_with_the_mouse_within_reach(figure: Figure) -> None:
     """Not everywhere: a leg that becomes straight turns ever faster."""
     body = Figurine()
@@ -573,6 +607,15 @@ def test_the_centre_of_mass_stays_above_the_feet_if_that_is_asked(figure: Figure
         assert max(held.misses) < 1e-4
     figure("centre of mass beside its support", f"{1e3 * max(left):.2f} mm")
     assert max(left) < 2e-3
+
+
+@pytest.mark.parametrize("way", [(0.0, -0.6, -0.2), (0.2, -0.4, -0.3)])
+def test_a_centre_of_mass_beside_a_corner_costs_few_steps(way: Vec) -> None:
+    """There the support resists in both directions: without that it takes 52 and 75."""
+    body = Figurine()
+    pose = body.solve(body.drag("Forearm.L", way), Support([(0.0, -0.05, 0.0)], UP))
+    assert max(pose.misses) < 1e-4
+    assert pose.steps < 20
 
 
 @pytest.mark.parametrize(

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from math import atan2, degrees
+from itertools import pairwise
+from math import atan2, cos, degrees, sin, tau
 from pathlib import Path
 
 import bpy
 import pytest
 from dragged_bodies import angle_between, head_of, make_body
 from mathutils import Matrix, Vector
-from rigs import update
+from rigs import channels_bits, update
 
 from addon.features.whole_body.balancing import added, loads_of, support_of
 from addon.features.whole_body.dragging import WholeBodyDrag
@@ -43,7 +44,7 @@ class Person:
         self.support = support_of(self.rig.pose.bones, self.roles.feet, self.roles)
         self.legs = [self._leg(foot) for foot in self.roles.feet]
         self.start = self.heads()
-        self.axes = self._axes()
+        self.axes = self.axes_now()
         self.leg = sum(self._lengths(self.legs[0]))
         self._drag: WholeBodyDrag | None = None
 
@@ -64,7 +65,7 @@ class Person:
         """Return the shown heads of the bones, in world space."""
         return {bone.name: head_of(self.rig, bone.name) for bone in self.rig.pose.bones}
 
-    def _axes(self) -> dict[str, Matrix]:
+    def axes_now(self) -> dict[str, Matrix]:
         shown = self.rig.evaluated_get(bpy.context.evaluated_depsgraph_get())
         world = shown.matrix_world
         return {bone.name: (world @ bone.matrix).to_3x3() for bone in shown.pose.bones}
@@ -85,11 +86,11 @@ class Person:
 
     def turned(self, bone: str) -> float:
         """Return how far a bone has turned since it was dragged, in degrees."""
-        return degrees(angle_between(self._axes()[bone], self.axes[bone]))
+        return degrees(angle_between(self.axes_now()[bone], self.axes[bone]))
 
     def pitch(self, bone: str) -> float:
         """Return how far a bone leans forward since it was dragged, in degrees."""
-        change = self._axes()[bone] @ self.axes[bone].inverted()
+        change = self.axes_now()[bone] @ self.axes[bone].inverted()
         up = change @ self.up
         return degrees(atan2(up.dot(self.front), up.dot(self.up)))
 
@@ -225,6 +226,29 @@ def test_a_lifted_foot_leaves_the_pelvis_upright(person: Person) -> None:
     assert person.off_balance() < 0.05
 
 
+@pytest.mark.parametrize(("kind", "toe"), [("rigify", "toe.{}"), ("cmu", "{}ToeBase")])
+def test_heels_rise_over_pinned_toes_in_a_deep_squat(
+    empty_file: None, tmp_path: Path, kind: str, toe: str
+) -> None:
+    """Pinned feet keep theirs on the ground, and the hips above."""
+    person = Person(kind, tmp_path)
+    hips, way = person.roles.hips, person.way(0.0, 0.0, -0.65)
+    person.drag(hips, way)
+    assert (person.heads()[hips] - person.start[hips] - way).length > 0.02 * person.leg
+    person.release()
+    sides = {"rigify": ("L", "R"), "cmu": ("Left", "Right")}[kind]
+    for foot, side in zip(person.roles.feet, sides, strict=True):
+        bpy.ops.fabrik.pin(bone=foot, kind="NONE")
+        assert bpy.ops.fabrik.pin(bone=toe.format(side), kind="BOTH") == {"FINISHED"}
+    person.drag(hips, way)
+    now = person.heads()
+    assert (now[hips] - person.start[hips] - way).length < 1e-3 * person.leg
+    for foot, side in zip(person.roles.feet, sides, strict=True):
+        assert (now[foot] - person.start[foot]).dot(person.up) > 0.01 * person.leg
+        ball = toe.format(side)
+        assert (now[ball] - person.start[ball]).length < 3e-4 * person.leg
+
+
 @pytest.mark.parametrize("role", ("hips", "hand", "head"))
 def test_out_of_reach_a_pose_stays_where_it_is(person: Person, role: str) -> None:
     """Twice as far turns no joint by half as much again."""
@@ -244,3 +268,51 @@ def test_out_of_reach_a_pose_stays_where_it_is(person: Person, role: str) -> Non
         person.release()
     for name, turn in turns[1].items():
         assert turn < 1.5 * turns[0][name] + 10.0, name
+
+
+@pytest.mark.parametrize(
+    ("kind", "role", "aside", "first"),
+    [
+        ("rigify", "head", (0.0, 0.0, 0.42), 72),
+        ("cmu", "head", (0.0, 0.0, 0.52), 62),
+        ("cmu", "hand", (0.0, 0.52, 0.0), 62),
+    ],
+)
+def test_no_bone_leaps_while_the_mouse_goes_in_a_circle(
+    empty_file: None,
+    tmp_path: Path,
+    kind: str,
+    role: str,
+    aside: tuple[float, float, float],
+    first: int,
+) -> None:
+    """Of 120 moves these are about one at which the pose of least motion leaps by 68° to 118°.
+
+    Once the mouse rests, the pose is that of one move.
+    """
+    person = Person(kind, tmp_path)
+    roles = person.roles
+    drag = WholeBodyDrag(
+        bpy.context.evaluated_depsgraph_get(),
+        person.rig,
+        {"head": roles.head, "hand": roles.hands[0]}[role],
+    )
+    shown: list[dict[str, Matrix]] = []
+    way = Vector()
+    for move in range(first, first + 8):
+        angle = tau * move / 120
+        back = cos(angle) - 1.0
+        way = person.way(max(aside) * sin(angle), 0.0, 0.0) + person.way(*aside) * back
+        drag.move_by(tuple(way))
+        update()
+        shown.append(person.axes_now())
+        assert person.slip() < 3e-4
+    for _ in range(20):
+        drag.settle()
+    rested = channels_bits(person.rig)
+    drag.move_by((0.0, 0.0, 0.0))
+    drag.move_by(tuple(way))
+    assert channels_bits(person.rig) == rested
+    for before, after in pairwise(shown):
+        for bone in roles.parts:
+            assert degrees(angle_between(before[bone], after[bone])) < 12.0, bone

@@ -483,6 +483,21 @@ class Articulation:
         self.place(placement)
         return placement
 
+    def bent(self, pose: Placement) -> list[WholeBodyJoint]:
+        """Return the bones as if a drag began at a pose, with nothing to resist it but rotation."""
+        return [
+            WholeBodyJoint(
+                joint.parent,
+                self.outward(pose.heads[index]),
+                pose.axes[index],
+                is_free=joint.is_free,
+                inherits=joint.inherits,
+                limit=joint.limit,
+                rotation=quat_product(joint.rotation, pose.turns[index]),
+            )
+            for index, joint in enumerate(self.joints)
+        ]
+
     def within(self, index: int, turn: Quat) -> Quat:
         """Return the allowed rotation since the start nearest to a rotation."""
         joint = self.joints[index]

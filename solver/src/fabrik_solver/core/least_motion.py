@@ -742,7 +742,7 @@ class Search:
             return
         body, system = self.body, self._system
         centre = body.centre(pose)
-        out, moved = support.outside(centre), self._moved_centre(centre)
+        (out, is_corner), moved = support.beside(centre), self._moved_centre(centre)
         distance = length(out)
         outward = huber_rate(distance, BALANCE, support.force) if distance > 0.0 else 0.0
         inward = huber_rate(length(moved), CENTRE, support.force)
@@ -758,7 +758,8 @@ class Search:
                     moment = scaled(pose.heads[index], masses[index])
                 masses[parent] += masses[index]
                 moments[parent] = add(moments[parent], moment)
-        for direction, more in ((along, outward), (cross(support.up, along), 0.0)):
+        aside = outward if is_corner else 0.0
+        for direction, more in ((along, outward), (cross(support.up, along), aside)):
             row = [
                 add(
                     scaled(_along(slides, direction), masses[owner]),
@@ -769,7 +770,7 @@ class Search:
                 )
             ]
             if more + inward > 0.0:
-                force = more * distance + inward * dot(moved, direction)
+                force = more * dot(out, direction) + inward * dot(moved, direction)
                 self._ties.append(
                     Tie(None, direction, dot(centre, direction), force, more + inward, row)
                 )

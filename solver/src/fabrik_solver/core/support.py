@@ -43,11 +43,15 @@ class Support:
 
         Zero above and below the area, or without corners.
         """
+        return self.beside(point)[0]
+
+    def beside(self, point: Vec) -> tuple[Vec, bool]:
+        """Return the same, and whether it begins at a corner of the area, not between two."""
         hull = self._hull
         if not hull:
-            return ORIGIN
+            return ORIGIN, False
         x, y = self._seen(point)
-        nearest = hull[0]
+        nearest, is_corner = hull[0], True
         least = (x - nearest[0]) ** 2 + (y - nearest[1]) ** 2
         is_inside = len(hull) > 2
         for index, (ax, ay) in enumerate(hull):
@@ -62,10 +66,10 @@ class Support:
             px, py = ax + fraction * ex, ay + fraction * ey
             distance = (x - px) ** 2 + (y - py) ** 2
             if distance < least:
-                least, nearest = distance, (px, py)
+                least, nearest, is_corner = distance, (px, py), not 0.0 < fraction < 1.0
         if is_inside:
-            return ORIGIN
-        return self._across_and_along(x - nearest[0], y - nearest[1])
+            return ORIGIN, False
+        return self._across_and_along(x - nearest[0], y - nearest[1]), is_corner
 
     def level(self, vector: Vec) -> Vec:
         """Return a vector without its part along ``up``."""

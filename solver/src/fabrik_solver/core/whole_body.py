@@ -4,6 +4,9 @@ What is pinned comes before what is dragged, that before targets, and those befo
 rank costs a stricter one about a thousandth of the body at most. The pose depends on
 nothing but the press and the goals: many small moves of the mouse give what one large one gives,
 and back is back.
+
+Such a pose changes by leaps where a minimum ends. `WholeBody.toward` takes what is shown there step
+by step, with all goals where the new pose has them.
 """
 
 from collections.abc import Sequence
@@ -23,9 +26,23 @@ from .articulation import (
     WholeBodyJoint,
 )
 from .least_motion import Search
-from .springs import Spring
+from .springs import SLACK, Spring
 from .support import Support
-from .vectors import Quat, Vec, dot, length, quat_log, quat_product, scaled, sub
+from .vectors import (
+    Quat,
+    Vec,
+    add,
+    dot,
+    length,
+    mix,
+    quat_angle,
+    quat_inverse,
+    quat_log,
+    quat_product,
+    scaled,
+    slerp,
+    sub,
+)
 
 __all__ = [
     "DRAGGED",
@@ -53,19 +70,23 @@ class WholeBodyPose:
         rotations: The rotation of each joint in the axes of its limit.
         heads: The pivots.
         axes: The axes of the joints.
-        misses: For each goal, how far its point is from where it is wanted.
+        offsets: For each goal, how its point is off the location that is wanted; zero for any.
+        misses: The lengths of these.
         centre: The centre of mass; None if nothing has a mass.
         effort: The sum of stiffness · angle², in radians².
         steps: How many Newton steps were taken.
+        aim: The pose of least motion that it is on the way to; None if it is that.
     """
 
     __slots__ = (
+        "aim",
         "axes",
         "centre",
         "effort",
         "heads",
         "misses",
         "moved",
+        "offsets",
         "rotations",
         "steps",
         "turns",
@@ -75,10 +96,12 @@ class WholeBodyPose:
     rotations: list[Quat]
     heads: list[Vec]
     axes: list[Quat]
+    offsets: list[Vec]
     misses: list[float]
     centre: Vec | None
     effort: float
     steps: int
+    aim: "WholeBodyPose | None"
 
     def __init__(
         self,
@@ -87,10 +110,11 @@ class WholeBodyPose:
         rotations: list[Quat],
         heads: list[Vec],
         axes: list[Quat],
-        misses: list[float],
+        offsets: list[Vec],
         centre: Vec | None,
         effort: float,
         steps: int,
+        aim: "WholeBodyPose | None" = None,
     ) -> None:
         """Take the parts."""
         self.moved = moved
@@ -98,10 +122,12 @@ class WholeBodyPose:
         self.rotations = rotations
         self.heads = heads
         self.axes = axes
-        self.misses = misses
+        self.offsets = offsets
+        self.misses = [length(offset) for offset in offsets]
         self.centre = centre
         self.effort = effort
         self.steps = steps
+        self.aim = aim
 
 
 @final
@@ -144,14 +170,7 @@ class WholeBody:
             ValueError: If the body has no size.
             OverflowError: If a number is not finite.
         """
-        origin = self.joints[0].head
-        points = [joint.head for joint in self.joints]
-        points += [goal.point for goal in goals if goal.location is not None]
-        size = max(length(sub(point, origin)) for point in points)
-        if not size > 0.0:
-            raise ValueError("a body needs a size")
-        ends = [goal.joint for goal in goals]
-        body = Articulation(self.joints, ends, origin, size, support is not None)
+        body = self._articulation(goals, support is not None)
         springs: list[Spring] = []
         points_of: dict[int, Vec] = {}
         for goal in goals:
@@ -170,28 +189,126 @@ class WholeBody:
         body.complete(pose)
         return _posed(body, goals, pose, search.steps)
 
+    def toward(
+        self,
+        pose: WholeBodyPose,
+        last: WholeBodyPose,
+        most: float,
+        goals: Sequence[WholeBodyGoal],
+    ) -> WholeBodyPose:
+        """Return the pose between two in which no bone has rotated by more than allowed.
+
+        Its pins are met as in the later one, and what is dragged moves along with that. If bones
+        have to rotate by more for this, they do.
+
+        Args:
+            pose: The later pose, which is returned if it is near enough.
+            last: The earlier one.
+            most: How far the bones may rotate from there, in radians, but for what the goals need.
+            goals: Those of the later one; the earlier one had the same for other locations.
+        """
+        aim, turn = last.aim or last, _turned(last, pose)
+        if turn <= most:
+            return pose
+        share = most / turn
+        body = self._articulation(goals, is_balanced=True)
+        start, end = _placed(body, last.moved, last.turns), _placed(body, pose.moved, pose.turns)
+        before = _placed(body, aim.moved, aim.turns)
+        between = _placed(
+            body,
+            [mix(a, b, share) for a, b in zip(last.moved, pose.moved, strict=True)],
+            [slerp(a, b, share) for a, b in zip(last.turns, pose.turns, strict=True)],
+        )
+        wanted: list[WholeBodyGoal] = []
+        for index, goal in enumerate(goals):
+            if goal.rank == SOFT:
+                continue
+            spring, bone = Spring(goal, body, None), goal.joint
+            there, here = spring.point_of(end), spring.point_of(start)
+            # The point goes along with that of least motion, but no farther than its goal has gone.
+            along = sub(there, spring.point_of(before))
+            gone = sub(along, scaled(sub(pose.offsets[index], aim.offsets[index]), 1.0 / body.size))
+            along = scaled(along, min(1.0, length(gone) / max(length(along), SLACK)))
+            there = body.outward(mix(add(here, along), there, share))
+            change = quat_product(end.changes[bone], quat_inverse(between.changes[bone]))
+            wanted.append(
+                WholeBodyGoal(
+                    bone,
+                    body.outward(spring.point_of(between)),
+                    goal.rank,
+                    location=None if goal.location is None else there,
+                    location_weights=goal.location_weights,
+                    rotation=None if goal.rotation is None else change,
+                    rotation_weights=goal.rotation_weights,
+                )
+            )
+        bent = WholeBody(body.bent(between)).solve(wanted)
+        moved = [scaled(offset, body.size) for offset in between.moved]
+        final = _placed(
+            body,
+            [add(a, b) for a, b in zip(moved, bent.moved, strict=True)],
+            [quat_product(a, b) for a, b in zip(between.turns, bent.turns, strict=True)],
+        )
+        return _posed(body, goals, final, pose.steps + bent.steps, pose)
+
+    def _articulation(self, goals: Sequence[WholeBodyGoal], is_balanced: bool) -> Articulation:
+        """Return the bones as goals move them.
+
+        Raises:
+            ValueError: If the body has no size.
+        """
+        origin = self.joints[0].head
+        points = [joint.head for joint in self.joints]
+        for goal in goals:  # The points of a bone that must not turn all say the same.
+            if goal.location is not None and goal.rotation is None:
+                points.append(goal.point)
+        size = max(length(sub(point, origin)) for point in points)
+        if not size > 0.0:
+            raise ValueError("a body needs a size")
+        return Articulation(self.joints, [g.joint for g in goals], origin, size, is_balanced)
+
+
+def _turned(before: WholeBodyPose, after: WholeBodyPose) -> float:
+    """Return the largest rotation of a bone or joint between two poses."""
+    pairs = [
+        *zip(before.turns, after.turns, strict=True),
+        *zip(before.axes, after.axes, strict=True),
+    ]
+    return max([quat_angle(a, b) for a, b in pairs])
+
+
+def _placed(body: Articulation, moved: Sequence[Vec], turns: Sequence[Quat]) -> Placement:
+    """Return a pose, given how far its joints have moved and rotated since the press."""
+    placement = Placement([scaled(offset, 1.0 / body.size) for offset in moved], list(turns))
+    body.place(placement)
+    return placement
+
 
 def _posed(
-    body: Articulation, goals: Sequence[WholeBodyGoal], pose: Placement, steps: int
+    body: Articulation,
+    goals: Sequence[WholeBodyGoal],
+    pose: Placement,
+    steps: int,
+    aim: WholeBodyPose | None = None,
 ) -> WholeBodyPose:
     """Return a pose in the space of the body."""
     effort = 0.0
     for joint, turn in zip(body.joints, pose.turns, strict=True):
         vector = quat_log(turn)
         effort += joint.stiffness * dot(vector, vector)
-    misses: list[float] = []
+    offsets: list[Vec] = []
     for goal in goals:
         reached = body.outward(Spring(goal, body, None).point_of(pose))
-        wanted = reached if goal.location is None else goal.location
-        misses.append(length(sub(reached, wanted)))
+        offsets.append(sub(reached, reached if goal.location is None else goal.location))
     return WholeBodyPose(
         [scaled(moved, body.size) for moved in pose.moved],
         pose.turns,
         [quat_product(j.rotation, turn) for j, turn in zip(body.joints, pose.turns, strict=True)],
         [body.outward(head) for head in pose.heads],
         pose.axes,
-        misses,
+        offsets,
         body.outward(body.centre(pose)) if body.mass > 0.0 else None,
         effort,
         steps,
+        aim,
     )
