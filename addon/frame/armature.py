@@ -315,6 +315,10 @@ class FkReader:
         )
         return self.last
 
+    def has_pose_of(self, channels: PoseChannels) -> bool:
+        """Return whether channels have the FK pose read last."""
+        return [channels.of(group) for group in self._groups] == self._last_values
+
     def has_settings_of(self, evaluated: Evaluated) -> bool:
         """Return whether an evaluated armature still has the settings read last."""
         return self._override(evaluated.columns()) == self._columns

@@ -12,9 +12,10 @@ from typing import Any, NamedTuple, cast
 
 import bpy
 
-from ..blender.access import is_edited, session_uid
+from ..blender.access import is_edited, pose_bones, session_uid
 from ..blender.animated_values import flush_to_original
 from ..blender.errors import report_once
+from ..blender.rotation import PoseChannels
 from ..blender.session import part
 from ..blender.skeleton import skeleton_of
 from ..blender.updates import Updates, changed_in, geometry_in, is_foreign, tagged_in
@@ -203,7 +204,10 @@ def _replayed(affected: Affected) -> set[int]:
     shown = None if frame is None else runs.played.shown.get(frame)
     if frame is None or shown is None:
         return set()
-    digests = _digests(affected, {uid for uid in affected.evaluated if affected.is_shown(uid)})
+    same = {
+        uid for uid in affected.evaluated if affected.is_shown(uid) and _has_same_pose(runs, uid)
+    }
+    digests = _digests(affected, same)
     rigs = {uid for uid in digests.keys() & shown.keys() if shown[uid].digest == digests[uid]}
     for uid in rigs:
         runs.writers[uid].reports = shown[uid].reports
@@ -211,6 +215,13 @@ def _replayed(affected: Affected) -> set[int]:
         if unit.plan.rig.uid in rigs:
             unit.last = unit.results.get(frame)
     return rigs
+
+
+def _has_same_pose(runs: Runs, uid: int) -> bool:
+    """Return whether the channels have the FK pose for which a frame was composed."""
+    writer = runs.writers[uid]
+    channels = PoseChannels(pose_bones(writer.rig.object), writer.rows)
+    return runs.readers[uid].has_pose_of(channels)
 
 
 def _note_shown(affected: Affected, frame: float, replayed: Set[int]) -> None:

@@ -231,6 +231,8 @@ class _DependencyWalk:
     def inputs(self) -> dict[Skeleton, list[int]]:
         """Return the bones with constraints that the units follow, not those that these follow."""
         inputs: dict[Skeleton, list[int]] = {}
+        if not self._followed:
+            return inputs
         for ob, bone in dict.fromkeys(self._starts):
             above = skeleton_of(ob).chain_up(bone) if bone >= 0 else ()
             last = [i for i in above if (ob, i) in self._followed][-1:]

@@ -44,20 +44,25 @@ def settings_in(kind: type[bpy.types.PropertyGroup]) -> list[Any]:
     ]
 
 
-def values_of(group: bpy.types.PropertyGroup) -> dict[str, Any]:
+def values_of(group: bpy.types.PropertyGroup, without_defaults: bool = False) -> dict[str, Any]:
     """Return the settings of a group by name, in the order in which they must be set.
 
     Settings of nested groups have names like ``"look.weight"``.
+
+    Args:
+        group: The group.
+        without_defaults: Whether to leave out what is at its default.
     """
     values: dict[str, Any] = {}
     for prop in settings_in(type(group)):
         value = getattr(group, prop.identifier)
         if isinstance(value, bpy.types.PropertyGroup):
-            within = values_of(value)
+            within = values_of(value, without_defaults)
             values |= {f"{prop.identifier}.{name}": inner for name, inner in within.items()}
-        elif hasattr(value, "__len__") and not isinstance(value, str):
-            values[prop.identifier] = tuple(value)
-        else:
+            continue
+        if hasattr(value, "__len__") and not isinstance(value, str):
+            value = tuple(value)
+        if not (without_defaults and value == default_of(prop)):
             values[prop.identifier] = value
     return values
 

@@ -202,6 +202,7 @@ class Digest:
                 yield [x for i, x in values if (path, i) not in moving]
             for con in active_constraints(bone):
                 yield from self._of_native(con, moving)
+        # Without defaults, so that new settings make no difference.
         items = [f"{OWN}{index}]" for index in sorted(self.items.get(ob, ()))]
         animated = {path for path, _ in moving}
         for path in (*items, *sorted(self.groups.get(ob, ()))):
@@ -209,7 +210,7 @@ class Digest:
             ranks = self._ranks[ob]
             yield [
                 (name, ranks.get(value, value) if isinstance(value, str) else value)
-                for name, stored_value in values_of(group).items()
+                for name, stored_value in values_of(group, without_defaults=True).items()
                 if f"{path}.{name}" not in animated
                 for value in [data_blocks.plain(stored_value)]
             ]

@@ -539,6 +539,8 @@ def test_an_action_that_others_use_is_copied_before_it_is_merged() -> None:
 
 
 def test_strips_that_exist_stay_below() -> None:
+    """They are evaluated by Blender alone, with or without the layer: 1e-5 of the height apart."""
+    height = 1.8
     rig = captured()
     data = rig.animation_data
     other = bpy.data.actions.new("Below")
@@ -548,11 +550,11 @@ def test_strips_that_exist_stay_below() -> None:
     update(rig)
     before = places()
     assert bpy.ops.fabrik.offset_layer_add() == {"FINISHED"}
-    assert apart(places(), before) < 1e-5
+    assert apart(places(), before) < 1e-5 * height
     offset_hand(rig, hand_control(rig))
     assert bpy.ops.fabrik.offset_layer_remove() == {"FINISHED"}
     assert len(data.nla_tracks) == 1 and data.action is not None
-    assert apart(places(), before) < 1e-5
+    assert apart(places(), before) < 1e-5 * height
 
 
 @pytest.mark.parametrize("controls", ["BONE", "EMPTY"])

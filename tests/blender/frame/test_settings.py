@@ -33,6 +33,7 @@ NO_SETTINGS = {
     "FabrikJoint": "found",
     "FabrikFollow": "history",
     "FabrikShot": "history",
+    "FabrikSpring": "history",
 }
 """What says which one something is, how it did, or what was simulated."""
 

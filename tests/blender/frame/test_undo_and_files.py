@@ -1327,7 +1327,7 @@ class TestLibraries:
         assert solved()
 
 
-MOVING = ["LOOK_AT", "ROPE", "FOLLOW", "WAVE"]
+MOVING = ["LOOK_AT", "ROPE", "FOLLOW", "WAVE", "SPRING"]
 
 
 def test_public_names_and_defaults():
