@@ -144,7 +144,7 @@ class FABRIK_OT_character_set_up(CharacterOperator, Parenting, Asking, bpy.types
     error: float = defined(
         "Key Error",
         "Remove keys while each joint stays within this distance, relative to the character's "
-        "size. 0 keys every frame",
+        "size. At 0, every frame is keyed",
         default=0.0,
         min=0.0,
         soft_max=0.01,

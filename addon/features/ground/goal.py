@@ -41,8 +41,8 @@ NONE_FOUND = msg(
 )
 
 KNEELING = msg(
-    "The leg rests on its knee, so its foot isn't locked: disable On the Ground for it, or let it "
-    "stand in the animation"
+    "The leg rests on its knee, so its foot isn't locked: disable On the Ground for the leg, or "
+    "let the foot stand in the animation"
 )
 
 NOTHING_BELOW = msg(

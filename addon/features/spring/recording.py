@@ -348,7 +348,7 @@ def problem_of(record: History, strand: StoredStrand) -> str:
     """Return what is wrong with a simulated strand, or an empty text."""
     if strand.penetration > CONFLICT * strand.size:
         return msg(
-            "A joint is {depth:.3g} m deep in colliders at frame {frame}: move them apart",
+            "A joint is {depth:.3g} m deep in colliders at frame {frame}: move the colliders apart",
             depth=strand.penetration,
             frame=record.start + strand.deepest,
         )

@@ -87,8 +87,7 @@ class FabrikSpring(bpy.types.PropertyGroup):
     )
     use_cuts: bool = fixed(
         "Find Cuts",
-        "Start again where the character jumps farther than its speed and the strand's length "
-        "explain",
+        "Start again after a jump, such as a cut to another place",
         default=True,
     )
     reset: bool = animated(
@@ -100,7 +99,7 @@ class FabrikSpring(bpy.types.PropertyGroup):
 COLLIDER_ITEMS = (
     ("SPHERE", "Sphere", "Stay out of a sphere", 0),
     ("CAPSULE", "Capsule", "Stay out of a capsule", 1),
-    ("PLANE", "Plane", "Stay on the side of a plane to which its end points", 2),
+    ("PLANE", "Plane", "Stay on one side of a plane: the side of its End", 2),
     ("INSIDE_SPHERE", "Inside Sphere", "Stay in a sphere", 3),
     ("INSIDE_CAPSULE", "Inside Capsule", "Stay in a capsule", 4),
 )
