@@ -742,7 +742,8 @@ class Search:
             return
         body, system = self.body, self._system
         centre = body.centre(pose)
-        (out, is_corner), moved = support.beside(centre), self._moved_centre(centre)
+        out, is_corner = support.beside(centre)
+        moved = self._moved_centre(centre)
         distance = length(out)
         outward = huber_rate(distance, BALANCE, support.force) if distance > 0.0 else 0.0
         inward = huber_rate(length(moved), CENTRE, support.force)
