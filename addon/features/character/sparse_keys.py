@@ -183,22 +183,24 @@ def thin_keys(
     whole = range(ceil(frames[0]), floor(frames[-1]) + 1)
     scene = cast(bpy.types.Scene, bpy.context.scene)
     live = _played(armature, scene, whole)
-    channels = [_channels(armature, part, whole, error) for part in parts]
-    flat = [channel for part in channels for channel in part]
-    most = sum([channel.rows.size for channel in flat])
-    changed, rounds = flat, 0
+    channels = [
+        (channel, part.bones)
+        for part in parts
+        for channel in _channels(armature, part, whole, error)
+    ]
+    most = sum([channel.rows.size for channel, _ in channels])
+    changed, rounds = channels, 0
     while changed:
-        for channel in changed:
+        for channel, _ in changed:
             channel.write(whole)
         distances = np.linalg.norm(live - _played(armature, scene, whole), axis=-1).max(axis=-1)
         changed = [
-            channel
-            for part, part_channels in zip(parts, channels, strict=True)
-            for channel in part_channels
-            if channel.tighten(distances[:, part.bones].max(axis=1) / error, rounds > ROUNDS)
+            (channel, bones)
+            for channel, bones in channels
+            if channel.tighten(distances[:, bones].max(axis=1) / error, rounds > ROUNDS)
         ]
         rounds += 1
-    return KeyCount(sum([len(c.knots) * c.rows.shape[1] for c in flat]), most)
+    return KeyCount(sum([len(c.knots) * c.rows.shape[1] for c, _ in channels]), most)
 
 
 def _channels(
