@@ -50,7 +50,7 @@ class Controlled(NamedTuple):
     """What a constraint poses, and the controls that pose it.
 
     Attributes:
-        controls: Its target and pole.
+        controls: Its target, its pole, and the controls of a foot.
         bones: The indices of its bones and their descendants: an elbow depends on the chest.
         length: The length of its chain, in armature space.
     """
@@ -75,6 +75,10 @@ def controlled_parts(armature: bpy.types.Object, indices: Sequence[int]) -> list
         heads = [rig.rest(bone).head_local for bone in bones]
         length = sum([(b - a).length for a, b in pairwise(heads)]) or rig.rest(bones[0]).length
         controls = [Control(ob, bone, share) for ob, bone, share in ends if ob is not None]
+        controls += [
+            Control(point.object, skeleton_of(point.object).names[point.bone], leverage)
+            for point in chains[i].controls
+        ]
         parts.append(Controlled(controls, sorted(rig.below({*bones})), length))
     return parts
 
