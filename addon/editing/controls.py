@@ -49,10 +49,11 @@ ENDS_WITH_SIDE = re.compile(r"(.+?)([._ -](?:l|r|left|right)(?:\.\d+)?)", re.IGN
 """Splits a bone's name into its base and its side."""
 
 
-FOOT_CONTROLS: list[Callable[[bpy.types.Object, Sequence[int]], None]] = []
+FOOT_CONTROLS: list[Callable[[bpy.types.Object, Sequence[int]], Callable[[], object]]] = []
 """Functions of features that add further controls to constraints whose targets are new bones.
 
-They take the armature and the indices of the constraints.
+They take the armature and the indices of the constraints, look at the body before bones are added,
+and return what to call after it.
 """
 
 
@@ -135,10 +136,18 @@ def new_armature(armature: bpy.types.Object) -> bpy.types.Object:
     return controls
 
 
-def add_foot_controls(armature: bpy.types.Object, indices: Sequence[int]) -> None:
-    """Add what features add to constraints with new control bones, such as the roll of a foot."""
-    for add in FOOT_CONTROLS:
-        add(armature, indices)
+def foot_controls(armature: bpy.types.Object, indices: Sequence[int]) -> Callable[[], None]:
+    """Return what adds the controls of features, such as the roll of a foot, to constraints.
+
+    Call it once their targets are bones. The body is looked at before, as new bones change it.
+    """
+    adding = [look(armature, indices) for look in FOOT_CONTROLS]
+
+    def add() -> None:
+        for add_controls in adding:
+            add_controls()
+
+    return add
 
 
 def control_name(bone: str, word: str, is_shared: bool) -> str:

@@ -29,7 +29,7 @@ from ..settings.properties import FabrikConstraint, settings
 from . import constraints as editing
 from .bending import add_hinge, native_limits_notes, restore_limits
 from .control_parents import ROOT, Parent
-from .controls import add_foot_controls, refuse_uneditable, remove_bones, use_bones
+from .controls import foot_controls, refuse_uneditable, remove_bones, use_bones
 from .ends import add_reaching, added_bone, reaching, with_ends
 from .girth import beside_mesh
 from .joint_uses import uses_of
@@ -171,11 +171,11 @@ def _build(
             editing.add_pole(updated(), armature, index)
     _reach_for(armature, indices, options.target)
     if options.bones:
+        add_foot_controls = foot_controls(armature, indices if options.roll else ())
         use_bones(
             armature, indices, armature, only=_new_ends(armature, indices), parent=options.parent
         )
-        if options.roll:
-            add_foot_controls(armature, indices)
+        add_foot_controls()
     else:
         set_down(armature, indices, [(end, "") for end in _new_ends(armature, indices)])
     return list(filter(None, notes))

@@ -20,7 +20,7 @@ from ...body.looking import body_of
 from ...editing.animated_frames import animated_frames, is_transform
 from ...editing.bending import native_limits_notes
 from ...editing.control_parents import ROOT, Parent
-from ...editing.controls import add_foot_controls, new_armature, refuse_uneditable, use_bones
+from ...editing.controls import foot_controls, new_armature, refuse_uneditable, use_bones
 from ...editing.limb_adding import shown_pose
 from ...editing.playing import staged
 from ...editing.switching import SwitchState, restore_switch
@@ -166,9 +166,11 @@ def _build(
         if options.poles:
             add_pole(armature, part)
     if options.controls == "BONE":
+        rolling = limbs if options.roll else ()
+        indices = [cast(int, index_of(armature, part)) for part in rolling]
+        add_foot_controls = foot_controls(armature, indices)
         _use_bones(armature, parts, armature, options.parent)
-        if options.roll:
-            add_foot_controls(armature, [cast(int, index_of(armature, part)) for part in limbs])
+        add_foot_controls()
     elif options.controls == "ARMATURE":
         controls = character_settings(armature).controls = new_armature(armature)
         _use_bones(armature, parts, controls, options.parent)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from math import pi
 from typing import Any, NamedTuple, cast
 
@@ -94,19 +94,33 @@ def _in_foot(body: Body, bone: str, point: Vector, foot: str, toe: str, neutral:
     return rest_foot.inverted() @ rest @ point
 
 
-def add_rolls(armature: bpy.types.Object, indices: Sequence[int]) -> int:
-    """Add the controls of a roll to all feet of constraints that have none; return their number.
+def soles_at(armature: bpy.types.Object, indices: Sequence[int]) -> dict[int, RestSole]:
+    """Return the soles of the feet of constraints that can get a roll and have none, by index."""
+    items: Any = settings(armature).constraints
+    soles = {
+        index: sole_of(armature, items[index].bone)
+        for index in indices
+        if items[index].use_rotation and not items[index].use_tail and not has_roll(items[index])
+    }
+    return {index: sole for index, sole in soles.items() if sole is not None}
+
+
+def add_rolls(armature: bpy.types.Object, soles: Mapping[int, RestSole]) -> int:
+    """Add the controls of a roll to feet whose targets are bones; return their number.
 
     Nothing moves: the controls are at rest, but for toes that are bent.
+
+    Args:
+        armature: The armature.
+        soles: The soles by the indices of their constraints.
     """
-    soles = {}
-    for index in indices:
-        item = settings(armature).constraints[index]
-        is_foot = item.use_rotation and not item.use_tail and not has_roll(item)
-        if is_foot and item.target == armature and item.subtarget in pose_bones(armature):
-            sole = sole_of(armature, item.bone)
-            if sole is not None:
-                soles[index] = sole
+    items: Any = settings(armature).constraints
+    bones = pose_bones(armature)
+    soles = {
+        index: sole
+        for index, sole in soles.items()
+        if items[index].target == armature and items[index].subtarget in bones
+    }
     if not soles:
         return 0
     names = _add_bones(armature, soles)
@@ -200,7 +214,8 @@ class FABRIK_OT_foot_roll_add(Working, bpy.types.Operator):
         armature = active_armature(context)
         refuse_uneditable(armature)
         indices = selected_in(context, armature)
-        count = add_rolls(armature, indices or [*range(len(settings(armature).constraints))])
+        every = [*range(len(settings(armature).constraints))]
+        count = add_rolls(armature, soles_at(armature, indices or every))
         if not count:
             raise ProblemError(
                 "No foot can roll: use Add IK Limb on a foot, with control bones and Copy Target "
@@ -209,9 +224,10 @@ class FABRIK_OT_foot_roll_add(Working, bpy.types.Operator):
         return counted(count, "Added the roll of {count} foot", "Added the roll of {count} feet")
 
 
-def _add(armature: bpy.types.Object, indices: Sequence[int]) -> None:
-    """Add the rolls of new constraints."""
-    add_rolls(armature, indices)
+def _look(armature: bpy.types.Object, indices: Sequence[int]) -> Callable[[], object]:
+    """Look at the feet of new constraints; return what adds their rolls."""
+    soles = soles_at(armature, indices)
+    return lambda: add_rolls(armature, soles)
 
 
-register, unregister = registering((FABRIK_OT_foot_roll_add,), (FOOT_CONTROLS, _add))
+register, unregister = registering((FABRIK_OT_foot_roll_add,), (FOOT_CONTROLS, _look))

@@ -27,7 +27,7 @@ from ...body.flexion import Stored, restore_flexions, stored_flexions
 from ...editing import constraints as editing
 from ...editing.bending import hinge_values, rolled_cone
 from ...editing.controls import (
-    add_foot_controls,
+    foot_controls,
     mirror_bones,
     remove_bones,
     uneditable_problem,
@@ -250,7 +250,7 @@ def mirror_constraint(armature: bpy.types.Object, index: int) -> Mirrored:
             remove_bones(armature, new_bones)
         raise
     if has_more and not uneditable_problem(armature):
-        add_foot_controls(armature, [settings(armature).constraints.find(mirrored.name)])
+        foot_controls(armature, [settings(armature).constraints.find(mirrored.name)])()
     return mirrored
 
 
