@@ -224,7 +224,7 @@ def run_compiled(program: str) -> list[str]:
 
 
 @pytest.mark.long
-@pytest.mark.parametrize(("program", "count"), [(SOLVER, 2584), (MOTIONS, 756)], ids=FOLDERS)
+@pytest.mark.parametrize(("program", "count"), [(SOLVER, 2584), (MOTIONS, 816)], ids=FOLDERS)
 def test_compiled_modules_answer_the_same_to_the_last_bit(program: str, count: int) -> None:
     answers = run_compiled(BEGIN + program)
     is_compiled, *expected = run(BEGIN + program, SOURCE)
