@@ -15,7 +15,7 @@ for men, 93 of 246 mm for women)."""
 
 PIVOT_ITEMS = (
     ("HEEL", "Heel", "Turn about the heel", 0),
-    ("BALL", "Ball", "Turn about the ball of the foot", 1),
+    ("BALL", "Ball of the Foot", "Turn about the ball of the foot", 1),
     ("TOE", "Toe", "Turn about the tip of the toes", 2),
 )
 
