@@ -108,7 +108,7 @@ class Followers:
         Args:
             rig: The armature.
             animated: By bone, the paths of its animated properties, relative to the bone.
-            is_posed: Whether all channels may change, but no settings.
+            is_posed: Whether all channels and rotation modes may change, but no settings.
         """
         self.bones: dict[int, FollowingBone] = {}
         self.last: dict[int, ConstrainedFrame] = {}
@@ -164,9 +164,11 @@ class Followers:
         if cached is not None:
             return cached
         owner = owner_of(bone)
+        follower = follower_of(owner, is_pulled)
+        if self._is_posed and follower.steps:
+            self._switched[bone] = [MODE]  # The default of the order of Euler angles.
         if bone in self._switched:
             self._values[bone] = self._values_of(bone, owner)
-        follower = follower_of(owner, is_pulled)
         if not (follower.is_shown or bone in self._moving):
             follower = follower._replace(local=local_of(bone))
             self._add(bone, follower)
