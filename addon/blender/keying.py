@@ -45,7 +45,7 @@ def set_keys(
     """
     curves, path = ActiveCurves(owner.id_data), owner.path_from_id(name)
     for i, values in enumerate(below_layer(owner.id_data, path, frames, rows)):
-        curve = curves.at(path, i, _group(owner))
+        curve = curves.at(path, i, group_of(owner))
         _clear(curve, frames[0], frames[-1])
         _append(curve, frames, values, is_linear)
         curve.update()
@@ -239,13 +239,14 @@ def auto_key(owner: Any, name: str) -> None:
     animation.before_edit.notify(owner.id_data)
     owner.keyframe_insert(
         name,
-        group=_group(owner),
+        group=group_of(owner),
         options={option for option, is_on in options.items() if is_on},
         keytype=tools.keyframe_type,
     )
 
 
-def _group(owner: Any) -> str:
+def group_of(owner: Any) -> str:
+    """Return the name of the group of an owner's F-curves, as Blender names it; may be empty."""
     return owner.name if isinstance(owner, bpy.types.PoseBone) else ""
 
 

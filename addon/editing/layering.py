@@ -10,7 +10,7 @@ import bpy
 
 from ..blender import animation
 from ..blender.errors import ProblemError
-from ..blender.keying import ActiveCurves, pin, put_keys
+from ..blender.keying import ActiveCurves, group_of, pin, put_keys
 from ..blender.messages import msg
 from ..blender.offset_layers import COMBINE, OffsetLayer, edit_layer, edited_layer, layer_of
 from ..blender.offset_values import above_layer
@@ -249,5 +249,4 @@ def _replace(
 
 
 def _group(ob: bpy.types.Object, path: str) -> str:
-    owner: Any = ob.path_resolve(path.rpartition(".")[0]) if "." in path else ob
-    return owner.name if isinstance(owner, bpy.types.PoseBone) else ""
+    return group_of(ob.path_resolve(path.rpartition(".")[0]) if "." in path else ob)

@@ -279,21 +279,18 @@ def write_early(runs: Runs, uid: int, is_foreseen: bool, is_new: bool, coming: C
     """
     written, lookahead = runs.overwritten, runs.plan.lookahead
     writer, reader = runs.writers[uid], runs.readers[uid]
+    copy, animated = coming.copy_of(uid), lookahead.animated[uid]
+    curves = lookahead.replaced.get(uid) if is_foreseen else None
+    muted = None
+    if curves is not None:
+        curves.restrict(reader.posed_channels)
+        muted = None if coming.flushed is None else mute_copy(curves, coming.flushed)
     if uid in lookahead.mode_animated:
         to_copy = True
+    elif curves is None or (coming.frame is not None and muted is None):
+        to_copy = written.write_ahead(writer, animated, copy=copy)
     else:
-        copy, animated = coming.copy_of(uid), lookahead.animated[uid]
-        curves = lookahead.replaced.get(uid) if is_foreseen else None
-        if curves is None:
-            to_copy = written.write_ahead(writer, animated, copy=copy)
-        else:
-            curves.restrict(reader.posed_channels)
-            muted = None if coming.flushed is None else mute_copy(curves, coming.flushed)
-            if coming.frame is None:
-                to_copy = written.write_ahead(writer, (), curves)
-            elif muted is None:
-                to_copy = written.write_ahead(writer, animated, copy=copy)
-            else:
-                to_copy = written.write_ahead(writer, (), curves, muted, reader.last, copy)
+        fk = None if muted is None else reader.last
+        to_copy = written.write_ahead(writer, (), curves, muted, fk, copy)
     if to_copy and is_new:
         writer.rig.object.update_tag(refresh={"OBJECT"})

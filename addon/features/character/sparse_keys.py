@@ -12,7 +12,7 @@ import numpy as np
 
 from ...blender import animation
 from ...blender.access import pose_bones
-from ...blender.keying import ActiveCurves, put_keys
+from ...blender.keying import ActiveCurves, group_of, put_keys
 from ...blender.rotation import LOCATION, channel_of, floats, mode_of
 from ...blender.simplifying import between, errors, slopes
 from ...blender.skeleton import skeleton_of
@@ -118,7 +118,7 @@ class _Channel:
             self.knots.append(self._next(self.knots[-1]))
         owner, name = self._owner, channel_of(self._mode)[0]
         curves, path = ActiveCurves(owner.id_data), owner.path_from_id(name)
-        group = owner.name if isinstance(owner, bpy.types.PoseBone) else ""
+        group = group_of(owner)
         times = [float(frames[knot]) for knot in self.knots]
         for i in range(self.rows.shape[1]):
             values, slope = self.rows[self.knots, i], self._slopes[self.knots, i]
