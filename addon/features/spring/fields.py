@@ -51,21 +51,17 @@ def field_values(ob: bpy.types.Object) -> list[tuple[str, object]]:
     return data_blocks.values(ob.field, channels.keyed | channels.driven)
 
 
-def field_at(
-    snapshot: SolvedScene, ob: bpy.types.Object, to_space: Frame, weight: float
-) -> ForceField:
+def field_at(snapshot: SolvedScene, ob: bpy.types.Object, to_space: Frame) -> ForceField:
     """Return a force field at a frame, in the space of the simulation.
 
     Args:
         snapshot: The solved scene at the frame.
         ob: The object that has it.
         to_space: The transform from world space to that of the simulation.
-        weight: The factor of its strength.
     """
     seconds = snapshot.time / frame_rate(cast(bpy.types.Scene, bpy.context.scene))
     frame = frame_in(to_space, snapshot.place(Point(ob)))
-    field = field_of(snapshot.snapshot.copy(ob).field, frame, seconds)
-    return field._replace(strength=weight * field.strength, noise=weight * field.noise)
+    return field_of(snapshot.snapshot.copy(ob).field, frame, seconds)
 
 
 def field_of(settings: Any, frame: Frame, seconds: float) -> ForceField:

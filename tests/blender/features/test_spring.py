@@ -908,3 +908,70 @@ def test_force_fields_push_as_blender_pushes_particles():
         assert (found - expected).length < 1e-3 * max(expected.length, 1e-2)
         pushed += expected.length > 1e-2
     assert pushed > 20
+
+
+def test_settings_are_tried_without_playing():
+    """What a slider changes is simulated from what was recorded, and is the same to the bit."""
+    from importlib import import_module
+
+    rig = make_tail()
+    swing_head(rig)
+    train = rigs.make_empty("Train", (0, 0, 0))
+    collider = rig.fabrik.colliders.add()
+    collider.object, collider.radius, collider.offset = train, 0.1, (0.1, 0.05, -0.4)
+    wind = add_wind("TURBULENCE", 20.0)
+    wind.field.seed = 1
+    add_spring(rig, "T0")
+    root = type(rig.fabrik).__module__.split(".settings.")[0]
+    simulating = import_module(f"{root}.features.simulation.simulate")
+    operators = import_module(f"{root}.features.simulation.operators")
+    scene, layer = bpy.context.scene, bpy.context.view_layer
+    spring = rig.fabrik.constraints[0].spring
+    frames = []
+    scene_handler = lambda *_: frames.append(scene.frame_current)  # noqa: E731
+    simulate(rig)
+    assert not operators.repeated(scene, layer)  # Nothing is outdated.
+    bpy.app.handlers.frame_change_post.append(scene_handler)
+    for name, value in (
+        ("stiffness", 0.3),
+        ("drag_tip", 0.5),
+        ("gravity", 5.0),
+        ("gravity_direction", (1.0, 0.0, 0.0)),
+        ("field_weight", 0.5),
+        ("radius", 0.05),
+        ("mode", "VRM"),
+        ("use_loop", True),
+    ):
+        setattr(spring, name, value)
+        rigs.update()
+        assert rig.fabrik.simulation.state == "STALE", name
+        assert operators.repeated(scene, layer), name
+        assert not frames
+        rigs.update()
+        assert rig.fabrik.simulation.state == "FRESH", name
+        tried = stored(rig)
+        simulate(rig)
+        assert (stored(rig) == tried).all(), name
+        frames.clear()
+    for edit in (
+        lambda: setattr(spring, "center", train),
+        lambda: setattr(spring, "use_colliders", False),
+        lambda: setattr(train, "location", (0.1, 0.0, 0.0)),
+        lambda: setattr(spring, "field_weight", 0.0),
+        lambda: rigs.key(rig.pose.bones["Head"], "location", {20: (0.3, 0.0, 0.0)}),
+        lambda: spring.keyframe_insert("stiffness", frame=1),
+        lambda: setattr(scene.render, "fps", 50),
+        lambda: setattr(scene, "frame_end", 60),
+    ):
+        before = stored(rig)
+        edit()
+        rigs.update()
+        assert not operators.repeated(scene, layer)
+        assert (stored(rig) == before).all()
+        simulate(rig)
+    spring.drag = 0.2
+    rig.fabrik.simulation.use_auto = False
+    rigs.update()
+    assert not operators.repeated(scene, layer)
+    assert simulating.repeat(scene, rig)
+    bpy.app.handlers.frame_change_post.remove(scene_handler)

@@ -90,6 +90,12 @@ class ForceField(NamedTuple):
             time=left * self.time + t * other.time,
         )
 
+    def weighted(self, weight: float) -> "ForceField":
+        """Return the field with another strength."""
+        if weight == 1.0:
+            return self
+        return self._replace(strength=weight * self.strength, noise=weight * self.noise)
+
     def acceleration(self, point: Vec) -> Vec:
         """Return the acceleration of a point, in m/s²."""
         beside = sub(point, self.location)
