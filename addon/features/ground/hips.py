@@ -511,14 +511,7 @@ def _leg_at(stances: Stances, frame: int, follow: Vec) -> CarriedLeg:
     time = local + clip.contact_track.track.start
     seen = stances.foreseen(time)
     goal = add(seen.goal, scaled(stances.probe.up, stances.arc(time)))
-    return CarriedLeg(
-        seen.root,
-        seen.target,
-        sub(goal, follow),
-        clip.contact_track.track.leg,
-        seen.rise,
-        clip.carries(local),
-    )
+    return seen._replace(goal=sub(goal, follow))
 
 
 def _jolt(feet: Sequence[Stances], time: float) -> Vec:

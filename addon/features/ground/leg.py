@@ -6,7 +6,6 @@ The tails of imported bones may be anywhere, so joints are preferred wherever th
 from __future__ import annotations
 
 import itertools
-from typing import NamedTuple
 
 from fabrik_solver import WHOLE, ChainInput, point_in
 from fabrik_solver.core.vectors import (
@@ -27,6 +26,7 @@ from fabrik_solver.core.vectors import (
     unit,
 )
 from fabrik_solver.motion.anatomy import floor_below
+from fabrik_solver.motion.sole import Sole
 
 from ...blender.skeleton import matrix_frame
 from ...frame.chain import tip_of
@@ -45,22 +45,6 @@ KNOWN = 0.01
 
 IN_THE_AIR = 0.5
 """The share of the height at which a leg ends at rest, below which other bones stand for it."""
-
-
-class RestFoot(NamedTuple):
-    """The heel and the ball of a foot, in the rest pose.
-
-    Attributes:
-        heel: The joint above the heel, relative to the goal of the chain, in the axes of the foot.
-        ball: The same for the ball of the foot.
-        heel_rest: The height of the former above the floor, in metres.
-        ball_rest: The same for the latter.
-    """
-
-    heel: Vec
-    ball: Vec
-    heel_rest: float
-    ball_rest: float
 
 
 def joints_of(snapshot: Snapshot, chain: ChainPlan) -> list[Vec]:
@@ -82,8 +66,8 @@ def leg_length(joints: list[Vec], chain: ChainPlan) -> float:
     return sum(length(sub(b, a)) for a, b in pairs)
 
 
-def foot_of(chain: ChainPlan, world: Mat3, leg: float, up: Vec) -> RestFoot:
-    """Return the heel and the ball of a foot.
+def foot_of(chain: ChainPlan, world: Mat3, leg: float, up: Vec) -> Sole:
+    """Return the joints above the heel and the ball of a foot, in the rest pose.
 
     A foot that copies its target's rotation has both; the ball is the joint of its toes, or where
     its bone ends without toes. Of any other foot only the goal is known, and of one that ends above
@@ -118,8 +102,9 @@ def foot_of(chain: ChainPlan, world: Mat3, leg: float, up: Vec) -> RestFoot:
     goal_rest = max(0.0, scale * (dot(goal, up_rest) - floor))
     end_rest = max(0.0, scale * (dot(add(goal, mat_apply(axes, end)), up_rest) - floor))
     if chain.has_hand and chain.tip_bone < 0:
-        return RestFoot(scaled(end, scale), ORIGIN, end_rest, goal_rest)
-    return RestFoot(ORIGIN, scaled(end, scale), goal_rest, end_rest)
+        heel = scaled(end, scale)
+        return Sole(heel, ankle=heel, heel_rest=end_rest, ball_rest=goal_rest)
+    return Sole(ball=scaled(end, scale), heel_rest=goal_rest, ball_rest=end_rest)
 
 
 def has_toes(chain: ChainPlan) -> bool:

@@ -8,6 +8,7 @@ import bpy
 
 from fabrik_solver import point_in
 from fabrik_solver.core.vectors import ORIGIN, Vec, add, dot, rotate
+from fabrik_solver.motion.sole import Sole
 
 from ...blender import animation
 from ...blender.access import frame_rate
@@ -26,7 +27,7 @@ from .contact_track import SAME
 from .goal import GroundGoal
 from .grounded_foot import pose_of
 from .hips import Hip, HipInput
-from .leg import RestFoot, foot_of, knee_axis
+from .leg import foot_of, knee_axis
 from .settings import ground_settings
 from .stances import FASTEST, frame_of
 from .track import FORM, FootSample, Track, TrackMaker, moving, packed
@@ -61,7 +62,7 @@ class FootTrack:
         self.margin = round(MARGIN * frame_rate(bpy.context.scene))
         self._start = 0
         self._leg = 0.0
-        self._foot = RestFoot(ORIGIN, ORIGIN, 0.0, 0.0)
+        self._foot = Sole()
 
     def inputs(self) -> object:
         """Return the settings on which the track depends."""

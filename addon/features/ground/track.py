@@ -31,8 +31,7 @@ from fabrik_solver.core.vectors import (
 )
 from fabrik_solver.motion import codec
 from fabrik_solver.motion.contacts import Trajectory
-
-from .leg import RestFoot
+from fabrik_solver.motion.sole import Sole
 
 FORM = codec.Form(b"FABT", 2)
 
@@ -83,7 +82,7 @@ class Track(NamedTuple):
         start: The first frame.
         rate: Frames per second.
         leg: The length of the leg in metres.
-        foot: Its heel and ball.
+        foot: The joints above its heel and its ball, in the rest pose.
         grounds: The names of the objects that counted as ground, and of others below it.
         samples: One for each frame.
     """
@@ -91,7 +90,7 @@ class Track(NamedTuple):
     start: int
     rate: float
     leg: float
-    foot: RestFoot
+    foot: Sole
     grounds: tuple[str, ...]
     samples: list[Sample]
 
@@ -170,8 +169,10 @@ def unpacked(blob: bytes) -> Track | None:
     ]
     if not codec.are_units([unit for sample in samples for unit in (sample.turn, sample.up)]):
         return None
-    touching = RestFoot(_vec(foot, 0), _vec(foot, 3), foot[6], foot[7])
-    return Track(start, rate, leg, touching, tuple(grounds), samples)
+    heel, ball = _vec(foot, 0), _vec(foot, 3)
+    ankle = heel if ball == ORIGIN else ORIGIN
+    sole = Sole(heel, ball, ankle=ankle, heel_rest=foot[6], ball_rest=foot[7])
+    return Track(start, rate, leg, sole, tuple(grounds), samples)
 
 
 def _vec(row: Sequence[float], first: int) -> Vec:
