@@ -6,15 +6,10 @@ This relies on the rest positions of joints only: importers have to guess tails.
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
-from itertools import pairwise
 from math import cos, dist, radians
 from typing import Any, Final, NamedTuple
 
-from mathutils import Matrix, Vector
-
-from fabrik_solver.core.bend import STRAIGHT, bend_direction, chain_axis
-from fabrik_solver.core.vectors import ORIGIN, Vec, across, cross, dot, length, sub, unit
+from fabrik_solver.core.vectors import ORIGIN, Vec, cross, dot, length, sub, unit
 
 from ..blender.skeleton import Skeleton, vector
 
@@ -144,25 +139,6 @@ def end_of(rig: Skeleton, bone: int) -> Vec:
 
 def _tail(rig: Skeleton, bone: int) -> Vec:
     return vector(rig.rest(bone).tail_local)
-
-
-def rest_bend(heads_and_tip: Sequence[Vector], axes: Matrix) -> Vec | None:
-    """Return the direction in which a chain is bent at rest, None if it is straight.
-
-    It is a unit vector in the space of the first bone.
-
-    Args:
-        heads_and_tip: The joints from the root to the tip, at rest in armature space.
-        axes: The axes of the first bone at rest, in armature space.
-    """
-    root = heads_and_tip[0]
-    joints = [vector(joint - root) for joint in heads_and_tip]
-    axis = chain_axis(joints)
-    size = sum([length(vector(b - a)) for a, b in pairwise(heads_and_tip)])
-    if max([length(across(joint, axis)) for joint in joints]) <= STRAIGHT * size:
-        return None
-    bend = bend_direction([vector((joint - root) / size) for joint in heads_and_tip], axis)
-    return None if bend is None else vector(axes.transposed() @ Vector(bend))
 
 
 class NamedChain(NamedTuple):

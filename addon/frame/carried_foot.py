@@ -124,12 +124,12 @@ def find_foot(chain: ChainPlan) -> None:
             "and disable Connected in Edit Mode",
             bone=rig.names[foot],
         )
-    chain.foot = foot
+    chain.limb = chain.limb._replace(foot=foot)
 
 
 def carried_feet(rig: Skeleton, chains: Iterable[ChainPlan]) -> Iterator[CarriedFoot]:
     """Yield the feet of legs that are their targets."""
     for chain in chains:
-        if chain.foot >= 0 and not chain.problem:
-            slots = [rig.slot(LOCATION, chain.foot)]
-            yield CarriedFoot(rig, chain.foot, [chain], slots, is_timed=True)
+        if chain.limb.foot >= 0 and not chain.problem:
+            slots = [rig.slot(LOCATION, chain.limb.foot)]
+            yield CarriedFoot(rig, chain.limb.foot, [chain], slots, is_timed=True)

@@ -408,6 +408,7 @@ def _joints(plan: GaitPlan, chain: ChainPlan) -> list[Vec]:
 
 
 def _foot_axes(plan: GaitPlan, chain: ChainPlan) -> Mat3 | None:
-    if not chain.has_foot:
+    limb = chain.limb
+    if not limb.is_oriented:
         return None
-    return matrix3(plan.at_rest(chain.foot if chain.foot >= 0 else chain.bones[-1]))
+    return matrix3(plan.at_rest(limb.foot if limb.foot >= 0 else limb.bones[-1]))

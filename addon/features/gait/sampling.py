@@ -227,7 +227,7 @@ def _carried(snapshot: Snapshot, chain: ChainPlan, aim: Aim) -> Aim:
         frame = bone_frame(rig.bone(bone), pose.posed_local(bone), frame)
     tip_world = point_in(world, point_in(frame, tip_of(chain, pose)))
     axes = aim.axes
-    if axes is not None and chain.foot < 0:
+    if axes is not None and chain.limb.foot < 0:
         axes = orthonormalize(mat_product(world[0], frame[0]))
     return Aim(tip_world, axes, aim.note)
 

@@ -18,6 +18,7 @@ from ...blender.messages import msg
 from ...blender.rays import Ground, SceneGround, Source, ground_of
 from ...blender.session import part
 from ...blender.skeleton import matrix_frame
+from ...body.foot import has_toes, sole_at_rest
 from ...frame.carried_foot import find_foot
 from ...plan import planner
 from ...plan.chain_plan import Aim, ChainPlan, Snapshot
@@ -27,7 +28,7 @@ from ..simulation import history
 from .contact_track import ContactTrack
 from .grounded_foot import Foothold, GroundedFoot
 from .knees import Knees
-from .leg import foot_of, has_toes, joints_of, leg_length
+from .leg import joints_of, leg_length
 from .probe import Probe, probe_of
 from .settings import FabrikGround, ground_settings
 from .stances import ClipInput, FootClip, Stances, frame_of
@@ -162,7 +163,7 @@ class GroundGoal:
             grounded = GroundedFoot(snapshot.time, probe, aim, ground.blend)
             if stances is None:
                 world = snapshot.world(chain.rig.object, chain.rig.uid)
-                foot = foot_of(chain, world[0], probe.leg, probe.up)
+                foot = sole_at_rest(chain.limb, world[0], probe.leg, probe.up)
                 cached = aim, grounded.unlocked((foot.heel, foot.ball))
             else:
                 cached = self._footholds_by_frame[snapshot.time] = aim, grounded.locked(stances)
@@ -205,7 +206,7 @@ class GroundGoal:
         for under in contact_track.used:
             ob = None if under == IN_WORLD else contact_track.grounds[under]
             frames[under] = frame_of(snapshot, ob)
-        toes = has_toes(chain)
+        toes = has_toes(chain.limb)
         inputs = ClipInput(probe.up, probe.floor, probe.rest, ground.lock_time, frames, toes)
         clip = self._clip_of_track
         if clip is None or clip.contact_track is not contact_track or clip.inputs != inputs:

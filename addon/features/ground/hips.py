@@ -211,7 +211,7 @@ class Hip(PrePassBone):
         foothold = _ground_goal(chain).foothold(snapshot, chain, animated_aim)
         target, goal = animated_aim.place, foothold.base
         size = leg_length(joints, chain)
-        if chain.tip_bone < 0 and chain.has_hand:
+        if chain.limb.is_hand_at_tail:
             # The foot copies its target's rotation, so its head has to come within reach.
             foot = length(sub(joints[-1], joints[-2]))
             target = _heel(target, animated_aim.axes, foot)

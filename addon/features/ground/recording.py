@@ -13,6 +13,7 @@ from fabrik_solver.motion.sole import Sole
 from ...blender import animation
 from ...blender.access import frame_rate
 from ...blender.skeleton import Point
+from ...body.foot import sole_at_rest
 from ...frame.chain import aim_of
 from ...frame.solved_scene import SolvedScene
 from ...frame.solving import present_runs
@@ -27,7 +28,7 @@ from .contact_track import SAME
 from .goal import GroundGoal
 from .grounded_foot import pose_of
 from .hips import Hip, HipInput
-from .leg import foot_of, knee_axis
+from .leg import knee_axis
 from .settings import ground_settings
 from .stances import FASTEST, frame_of
 from .track import FORM, FootSample, Track, TrackMaker, moving, packed
@@ -107,7 +108,7 @@ class FootTrack:
             )
             self._leg = probe.leg
             world = snapshot.world(chain.rig.object, chain.rig.uid)[0]
-            self._foot = foot_of(chain, world, probe.leg, probe.up)
+            self._foot = sole_at_rest(chain.limb, world, probe.leg, probe.up)
 
     def step(self, snapshot: SolvedScene) -> None:
         """Record a frame."""
