@@ -24,7 +24,7 @@ from fabrik_solver.motion.spring_collision import Collider
 from fabrik_solver.motion.spring_inputs import Instant
 from fabrik_solver.motion.spring_strand import Mode, Strand, simulate
 
-from ...blender import animation
+from ...blender import animation, data_blocks
 from ...blender.access import frame_rate
 from ...blender.errors import ProblemError
 from ...blender.messages import msg
@@ -38,6 +38,7 @@ from ...settings.values import now, values_of
 from ..simulation import history
 from ..simulation.digest import Source
 from ..simulation.history import History
+from .fields import field_at, field_values, force_fields
 from .settings import FabrikSpring, chosen_colliders, colliders_of, spring_of
 
 SOLVER = "SPRING"
@@ -134,22 +135,25 @@ class SpringSimulation:
         paths = {path for path, _ in channels.keyed | channels.driven}
         colliders = colliders_of(armature)
         groups = [spring, *[colliders[i] for i in chosen_colliders(armature, spring)]]
+        fields = force_fields(spring)
         return (
             frame_rate(cast(bpy.types.Scene, bpy.context.scene)),
             [getattr(item, name) for name in SIMULATED_SETTINGS],
             [_unanimated(group, paths) for group in groups],
             [] if chain is None else chain.joints.drawn,
+            *([[field_values(ob) for ob in fields]] if fields else []),
         )
 
     def sources(self) -> list[Source]:
-        """Return the last bone, the center, and the bones and objects of the colliders."""
+        """Return the last bone, the center, the force fields, and what moves the colliders."""
         chain = history.chain_of(self._armature, self._index)
         if chain is None:
             return []
         spring = spring_of(settings(self._armature).constraints[self._index])
         center = center_of(spring)
         points = [Point(chain.rig.object, chain.rig, chain.bones[-1])]
-        return [*points, *([center] if center else []), *collider_points(chain, spring)]
+        fields = [Point(ob) for ob in force_fields(spring)]
+        return [*points, *([center] if center else []), *fields, *collider_points(chain, spring)]
 
     def start(self, snapshot: SolvedScene) -> None:
         """Start without any frame."""
@@ -173,8 +177,11 @@ class SpringSimulation:
             self._values = values
             self._springs = _along(_positions(chain_input), spring, gravity)
         parent = WHOLE if chain.root_parent < 0 else snapshot.frame(rig, chain.root_parent)
+        fields = [
+            field_at(snapshot, ob, to_space, spring.field_weight) for ob in force_fields(pointers)
+        ]
         self._instants.append(
-            Instant(world, chain_input, parent, self._springs, colliders, spring.reset)
+            Instant(world, chain_input, parent, self._springs, colliders, spring.reset, fields)
         )
 
     def result(self) -> bytes:
@@ -212,14 +219,15 @@ class SpringSimulation:
 
 
 def _unanimated(group: Any, paths: set[str]) -> list[tuple[str, object]]:
-    """Return the settings of a group that aren't animated, without names and data-blocks."""
+    """Return the settings of a group that are neither animated nor at their defaults.
+
+    Of data-blocks, only whether there is one: the digest contains them anyway, but not as what.
+    """
     owner = group.path_from_id()
     return [
-        (name, value)
-        for name, value in values_of(group).items()
-        if f"{owner}.{name}" not in paths
-        and name not in NAMES
-        and not isinstance(value, bpy.types.ID)
+        (name, data_blocks.plain(value))
+        for name, value in values_of(group, without_defaults=True).items()
+        if f"{owner}.{name}" not in paths and name not in NAMES
     ]
 
 
