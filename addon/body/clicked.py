@@ -13,6 +13,7 @@ import bpy
 from fabrik_solver.core.vectors import Vec, add, dot, scaled, sub
 from fabrik_solver.motion.anatomy import HAND, Names, RestBone, only_twists, part_of, words_of
 from fabrik_solver.motion.anatomy import Limb as LimbAnatomy
+from fabrik_solver.motion.anatomy.thresholds import ALONG_LIMB, POLES
 
 from ..blender.access import pose_bones
 from ..blender.errors import ProblemError
@@ -26,14 +27,6 @@ from .looking import body_of
 
 ENDS: Final = HAND | {"ankle", "foot", "hoof", "palm", "paw"}
 """Words in the names of bones at the ends of limbs, which have rotations of their own."""
-
-
-POLES: Final = 2.0
-"""The largest distance of a helper from the limb that it lies beside, in lengths of the limb."""
-
-ALONG: Final = 0.1
-"""The largest distance from a limb of what is its helper and no chain of its own, in lengths of the
-limb: muscles and twist bones lie in it, sleeves hang off."""
 
 
 def find_limbs(
@@ -308,7 +301,7 @@ class Clicks:
         ends = (limb.end,) if limb.end >= 0 else ()
         line = [bones[i].head for i in (*limb.carriers, *limb.bones, *ends)]
         ways = [*pairwise(line)]
-        least = ALONG * sum(dist(a, b) for a, b in ways)
+        least = ALONG_LIMB * sum(dist(a, b) for a, b in ways)
         return all(min(_from_line(bones[i].head, a, b) for a, b in ways) <= least for i in branch)
 
     def _up(self, index: int) -> Iterator[int]:

@@ -19,7 +19,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from math import atan2, cos, radians, sin
+from math import atan2, sin
 from typing import Any, Final, NamedTuple, cast
 
 import bpy
@@ -27,6 +27,14 @@ from mathutils import Quaternion, Vector
 
 from fabrik_solver import Hinge
 from fabrik_solver.core.vectors import ORIGIN, Vec
+from fabrik_solver.motion.anatomy.thresholds import (
+    CLIP_SAMPLES,
+    COHERENT,
+    IN_LINE,
+    LEAST_FLEXION,
+    OTHERWISE,
+    SLIGHT,
+)
 
 from ..blender import animation
 from ..blender.access import pose_bones, rest_bone
@@ -34,25 +42,8 @@ from ..blender.rotation import channel_of, mode_of, quaternion
 from ..blender.skeleton import Skeleton, skeleton_of, vector
 from ..settings.joint_limits import limit_of
 from .body import Body
-from .chains import NO_BEND, end_of
+from .chains import end_of
 from .looking import body_of
-
-SAMPLES: Final = 64
-"""The most frames of a clip that are looked at."""
-
-LEAST_FLEXION: Final = radians(10.0)
-"""The flexion from which on a clip shows the axis of a joint: less may be the noise of a straight
-joint."""
-
-COHERENT: Final = cos(radians(30.0))
-"""The least coherence of a joint's axes in a clip: the length of their mean, where all have 1."""
-
-SLIGHT: Final = radians(15.0)
-"""The flexion up to which a rest pose counts as a straight one if it is bent otherwise than a body
-bends: against it, or rather sideways as in knock-knees."""
-
-OTHERWISE: Final = radians(45.0)
-"""The least angle between the axes about which a joint is bent and would bend for that."""
 
 
 class _Clip(NamedTuple):
@@ -355,7 +346,7 @@ class _Joint:
         """The axis about which it is bent at rest, in the bone's rest space; None if straight."""
         upper, lower = self.before.normalized(), self.after.normalized()
         axis = cast(Vector, upper.cross(lower))
-        is_straight = upper.dot(lower) > NO_BEND or axis.length == 0.0
+        is_straight = upper.dot(lower) > IN_LINE or axis.length == 0.0
         return None if is_straight else self.to_bone(axis)
 
     @property
@@ -480,7 +471,7 @@ def _sampled(
         ]
         points = (point for curve in curves[0].values() for point in curve.keyframe_points)
         frames += [(curves, frame) for frame in sorted({point.co.x for point in points})]
-    stride = -(-len(frames) // SAMPLES)
+    stride = -(-len(frames) // CLIP_SAMPLES)
     for curves, frame in frames[:: max(1, stride)]:
         pairs = zip(channels, curves, strict=True)
         yield [channel.at(column, frame) for channel, column in pairs]

@@ -26,29 +26,19 @@ from fabrik_solver.core.vectors import (
     unit,
 )
 from fabrik_solver.motion.anatomy import Limb, floor_below
+from fabrik_solver.motion.anatomy.thresholds import (
+    FOOT_LENGTH,
+    IN_THE_AIR,
+    LONGEST_FOOT,
+    STEEP,
+    TOE_LENGTH,
+)
 from fabrik_solver.motion.sole import Sole
 
 from ..blender.clip import Clip
 from ..blender.skeleton import Skeleton, matrix_frame
 from .body import Body
 from .posed import PosedLimb
-
-TOE_LENGTH = 0.5
-"""The distance from the ball to the tip of the toes, relative to that from heel to ball."""
-
-FOOT_LENGTH = 2.0
-"""The length of a foot without a toe joint, as a multiple of the height of its ankle."""
-
-
-LONGEST_FOOT = 0.5
-"""The length from which on a bone is too long for a foot, in legs."""
-
-STEEPEST_TAIL = 0.5
-"""The sine of the angle by which the bone of a foot without toes rises at rest, up to which it ends
-at its ball: 30°."""
-
-IN_THE_AIR = 0.5
-"""The share of the height at which a leg ends at rest, below which other bones stand for it."""
 
 SolePoint = tuple[str, Vector]
 """A point of a sole: the bone to which it is attached, and where it is in the space of that."""
@@ -149,7 +139,7 @@ def sole_at_rest(limb: PosedLimb, world: Mat3, leg: float, up: Vec) -> Sole:
         toes = [rig.bone(toe).head for toe in rig.children[foot]]
         toes = [toe for toe in toes if 0.0 < length(toe) * scale < LONGEST_FOOT * leg]
         tail = (0.0, rig.bone(foot).length, 0.0)
-        if dot(mat_apply(axes, tail), up_rest) > STEEPEST_TAIL * length(tail):
+        if dot(mat_apply(axes, tail), up_rest) > STEEP * length(tail):
             tail = ORIGIN
         end = max(toes, key=length, default=tail)
     if length(end) * scale >= LONGEST_FOOT * leg:

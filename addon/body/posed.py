@@ -4,25 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from itertools import pairwise
-from math import cos, radians
-from typing import Final, NamedTuple, cast
+from math import cos
+from typing import NamedTuple, cast
 
 from mathutils import Matrix, Vector
 
 from fabrik_solver import RestBend
 from fabrik_solver.core.bend import LIMB, STRAIGHT, bend_direction, chain_axis, folded_bend
 from fabrik_solver.core.vectors import Vec, across, length, unit
+from fabrik_solver.motion.anatomy.thresholds import AGREED, SAME_AXIS, SLIGHT
 
 from ..blender.access import pose_bones
 from ..blender.skeleton import Skeleton, vector
-from .chains import SAME_AXIS
 from .flexion import stored_axis
-
-AGREED: Final = 0.7
-"""The least length of the mean of several joints' sides, which have length 1, for them to agree."""
-
-FOLDED: Final = cos(radians(15.0))
-"""The cosine of the smallest angle of a joint at rest that shows to which side it flexes."""
 
 
 class PosedLimb(NamedTuple):
@@ -127,15 +121,10 @@ def _folded_side(
         stored: The axis about which each joint between them flexes, None if none is stored.
     """
     bones = [cast(Vector, second - at) for at, second in pairwise(joints)]
-    axes: list[Vector | None] = []
-    for (first, second), axis in zip(pairwise(bones), stored, strict=True):
-        is_folded = first.dot(second) < FOLDED * first.length * second.length
-        axes.append(cast(Vector, first.cross(second)) if axis is None and is_folded else axis)
-    unit_axes = [axis.normalized() for axis in axes if axis is not None]
-    along = [axis.dot(unit_axes[0]) for axis in unit_axes]
-    if min(along, default=1.0) > -SAME_AXIS or any(abs(cosine) < SAME_AXIS for cosine in along):
+    axes = [_axis_of(*pair, axis) for pair, axis in zip(pairwise(bones), stored, strict=True)]
+    folds = _folds(axes)
+    if not folds:
         return None
-    folds = [0 if axis is None else round(axis.normalized().dot(unit_axes[0])) for axis in axes]
     points = [vector(joint - joints[0]) for joint in joints]
     line = chain_axis(points)
     posed_bend = bend_direction(points, line)
@@ -143,9 +132,33 @@ def _folded_side(
         folds = [-fold for fold in folds]
     normal = Vector()
     for fold, axis in zip(folds, axes, strict=True):
-        normal += Vector() if axis is None else fold * axis.normalized()
+        normal += Vector() if axis is None else fold * axis
     side = unit(vector(cast(Vector, Vector(line).cross(normal))))
     return None if side is None else (Vector(side), tuple(folds))
+
+
+def _folds(axes: Sequence[Vector | None]) -> list[int]:
+    """Return how joints flex relative to the first one that flexes, as 1, -1 or 0 if unknown.
+
+    Empty if all flex the same way, or not about the same axis.
+
+    Args:
+        axes: The unit axes about which they flex, None where unknown.
+    """
+    first = next((axis for axis in axes if axis is not None), Vector())
+    cosines = [0.0 if axis is None else axis.dot(first) for axis in axes]
+    about = [abs(cosine) for axis, cosine in zip(axes, cosines, strict=True) if axis is not None]
+    if min(cosines) > -SAME_AXIS or min(about) < SAME_AXIS:
+        return []
+    return [round(cosine) for cosine in cosines]
+
+
+def _axis_of(first: Vector, second: Vector, stored: Vector | None) -> Vector | None:
+    """Return the unit axis of the joint between two bones: as stored, or as it is bent at rest."""
+    if stored is not None:
+        return stored.normalized()
+    is_bent = first.dot(second) < cos(SLIGHT) * first.length * second.length
+    return cast(Vector, first.cross(second)).normalized() if is_bent else None
 
 
 def _rest_bend(heads_and_tip: Sequence[Vector], axes: Matrix) -> Vec | None:
