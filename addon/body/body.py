@@ -60,6 +60,11 @@ class Limb(NamedTuple):
         """The hand or foot wherever it is, or else the last bone."""
         return self.loose.name if self.loose else self.hand or self.bones[-1]
 
+    @property
+    def foot(self) -> str:
+        """The hand or foot after the bones, wherever it is; empty without one."""
+        return "" if self.end == self.bones[-1] else self.end
+
     def tip(self, is_oriented: bool) -> str:
         """Return the tip bone of a constraint that orients the hand, or does not."""
         return self.hand if is_oriented and self.hand else self.bones[-1]
@@ -277,13 +282,6 @@ class Body:
                 shared = {*trunk[0]}.intersection(*trunk, *lines)
                 return [rig.names[bone] for bone in trunk[0] if bone in shared]
         return [rig.names[bone] for bone in rig.trunk_above([rig.index[leg] for leg in legs])]
-
-    @cached_property
-    def root(self) -> str:
-        """The topmost bone of the armature above what moves the body; empty if there is none."""
-        legs = [limb.bones[0] for _, limb in self.limbs if limb.kind == "LEG"]
-        carriers = self.carriers_of(legs)
-        return carriers[0] if len(carriers) > 1 else ""
 
     @property
     def up(self) -> Vector:

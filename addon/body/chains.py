@@ -6,38 +6,19 @@ This relies on the rest positions of joints only: importers have to guess tails.
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
-from itertools import pairwise
-from math import cos, dist, radians
+from math import dist
 from typing import Any, Final, NamedTuple
 
-from mathutils import Matrix, Vector
-
-from fabrik_solver.core.bend import STRAIGHT, bend_direction, chain_axis
-from fabrik_solver.core.vectors import ORIGIN, Vec, across, cross, dot, length, sub, unit
+from fabrik_solver.core.vectors import ORIGIN, Vec, cross, dot, length, sub, unit
+from fabrik_solver.motion.anatomy.thresholds import (
+    AT_TAIL,
+    IN_LINE,
+    LONG_BONE,
+    SAME_AXIS,
+    SHORT_ABOVE,
+)
 
 from ..blender.skeleton import Skeleton, vector
-
-AT_TAIL: Final = 0.5
-"""The largest gap between the tail of a bone and the head of its child at which the bone still ends
-at its tail, as a fraction of the distance between the two heads. Intended gaps are smaller."""
-
-NO_BEND: Final = cos(radians(3.0))
-"""The cosine of the angle up to which a joint counts as straight, so that it has no axis."""
-
-SAME_AXIS: Final = cos(radians(35.0))
-"""The cosine of the angle up to which the axes of two joints count as the same."""
-
-SHORT: Final = 0.8
-"""The length of a bone, as a fraction of its child's, below which it is not part of the limb.
-
-A clavicle has 0.58 to 0.75 of the length of the upper arm in skeletons of captures and games.
-"""
-
-
-LONG: Final = 0.5
-"""The least length of a long bone of a limb, as a fraction of the other one's, and the most of any
-bone that the hand carries, as a fraction of the shorter one's."""
 
 MECHANICAL: Final = re.compile(
     r"^.+:|^(?:(?:org|def|mch|drv|ctrl)[-_.])+|[-_. ](?:fk|ik)(?=[-_. ]|$)", re.IGNORECASE
@@ -87,9 +68,9 @@ def limb_length(rig: Skeleton, tip: int) -> int:
         direction, parent_direction = unit(segment), unit(parent_segment)
         if branches or direction is None or parent_direction is None:
             break
-        if count > 1 and length(parent_segment) < SHORT * length(segment):
+        if count > 1 and length(parent_segment) < SHORT_ABOVE * length(segment):
             break
-        if dot(parent_direction, direction) < NO_BEND:
+        if dot(parent_direction, direction) < IN_LINE:
             normal = unit(cross(parent_direction, direction)) or ORIGIN
             if axis is not None and abs(dot(axis, normal)) < SAME_AXIS:
                 break
@@ -114,13 +95,13 @@ def is_end_of_limb(rig: Skeleton, bone: int) -> bool:
         return False
     heads = [rig.head(i) for i in (upper, lower, bone)]
     long = [dist(heads[0], heads[1]), dist(heads[1], heads[2])]
-    if min(long) <= LONG * max(long):
+    if min(long) <= LONG_BONE * max(long):
         return False
     reach, longest = _carried(rig, bone)
     beside = [i for i in rig.children[lower] if i != bone and rig.children[i]]
-    if any(_carried(rig, i)[0] > LONG * reach for i in beside):
+    if any(_carried(rig, i)[0] > LONG_BONE * reach for i in beside):
         return False  # What branches is a trunk.
-    return reach <= min(long) and longest <= LONG * min(long)
+    return reach <= min(long) and longest <= LONG_BONE * min(long)
 
 
 def _carried(rig: Skeleton, bone: int) -> tuple[float, float]:
@@ -144,25 +125,6 @@ def end_of(rig: Skeleton, bone: int) -> Vec:
 
 def _tail(rig: Skeleton, bone: int) -> Vec:
     return vector(rig.rest(bone).tail_local)
-
-
-def rest_bend(heads_and_tip: Sequence[Vector], axes: Matrix) -> Vec | None:
-    """Return the direction in which a chain is bent at rest, None if it is straight.
-
-    It is a unit vector in the space of the first bone.
-
-    Args:
-        heads_and_tip: The joints from the root to the tip, at rest in armature space.
-        axes: The axes of the first bone at rest, in armature space.
-    """
-    root = heads_and_tip[0]
-    joints = [vector(joint - root) for joint in heads_and_tip]
-    axis = chain_axis(joints)
-    size = sum([length(vector(b - a)) for a, b in pairwise(heads_and_tip)])
-    if max([length(across(joint, axis)) for joint in joints]) <= STRAIGHT * size:
-        return None
-    bend = bend_direction([vector((joint - root) / size) for joint in heads_and_tip], axis)
-    return None if bend is None else vector(axes.transposed() @ Vector(bend))
 
 
 class NamedChain(NamedTuple):

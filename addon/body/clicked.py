@@ -13,6 +13,7 @@ import bpy
 from fabrik_solver.core.vectors import Vec, add, dot, scaled, sub
 from fabrik_solver.motion.anatomy import HAND, Names, RestBone, only_twists, part_of, words_of
 from fabrik_solver.motion.anatomy import Limb as LimbAnatomy
+from fabrik_solver.motion.anatomy.thresholds import ALONG_LIMB, POLES
 
 from ..blender.access import pose_bones
 from ..blender.errors import ProblemError
@@ -26,14 +27,6 @@ from .looking import body_of
 
 ENDS: Final = HAND | {"ankle", "foot", "hoof", "palm", "paw"}
 """Words in the names of bones at the ends of limbs, which have rotations of their own."""
-
-
-POLES: Final = 2.0
-"""The largest distance of a helper from the limb that it lies beside, in lengths of the limb."""
-
-ALONG: Final = 0.1
-"""The largest distance from a limb of what is its helper and no chain of its own, in lengths of the
-limb: muscles and twist bones lie in it, sleeves hang off."""
 
 
 def find_limbs(
@@ -58,15 +51,20 @@ def find_limbs(
 
 
 def _find(clicks: Clicks, bone: str, is_literal: bool) -> tuple[Limb, bool]:
-    armature, rig, body = clicks.armature, clicks.skeleton, clicks.body
     clicked = clicks.limb_at(bone)
     if clicked is not None and not (
         is_literal and bone not in (*clicked[0].bones, clicked[0].hand)
     ):
-        return _controlling(armature, clicked[0]), clicked[1]
+        return _controlling(clicks.armature, clicked[0]), clicked[1]
     finger = clicks.finger_at(bone) if is_literal else None
     if finger is not None:
         return finger, False
+    return _find_beyond(clicks, bone, is_literal)
+
+
+def _find_beyond(clicks: Clicks, bone: str, is_literal: bool) -> tuple[Limb, bool]:
+    """Return the limb of a bone that isn't of a recognized one, as `_find` does."""
+    rig, body = clicks.skeleton, clicks.body
     is_finger = clicks.is_finger(bone)
     if not is_finger and (stiff := clicks.stiff_at(bone)):
         raise ProblemError(
@@ -81,16 +79,13 @@ def _find(clicks: Clicks, bone: str, is_literal: bool) -> tuple[Limb, bool]:
         return _find(clicks, bone, True)  # A hand without an arm: its fingers are the limbs.
     hips = body.anatomy.hips
     is_trunk = hips >= 0 and bone == body.names[hips]
-    if (
-        len(limb.bones) < 2
-        or is_trunk
-        or (not body.rig.is_keyed and _has_mechanism(armature, limb))
-    ):
+    is_posed = not body.rig.is_keyed and _has_mechanism(clicks.armature, limb)
+    if len(limb.bones) < 2 or is_trunk or is_posed:
         raise ProblemError(
             "“{bone}” isn't part of a limb: click a hand, a foot, or a bone of the chain",
             bone=bone,
         )
-    return _controlling(armature, limb), is_hand
+    return _controlling(clicks.armature, limb), is_hand
 
 
 def _controlling(armature: bpy.types.Object, limb: Limb) -> Limb:
@@ -308,7 +303,7 @@ class Clicks:
         ends = (limb.end,) if limb.end >= 0 else ()
         line = [bones[i].head for i in (*limb.carriers, *limb.bones, *ends)]
         ways = [*pairwise(line)]
-        least = ALONG * sum(dist(a, b) for a, b in ways)
+        least = ALONG_LIMB * sum(dist(a, b) for a, b in ways)
         return all(min(_from_line(bones[i].head, a, b) for a, b in ways) <= least for i in branch)
 
     def _up(self, index: int) -> Iterator[int]:

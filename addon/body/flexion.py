@@ -19,16 +19,22 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from itertools import pairwise
-from math import atan2, cos, radians, sin
+from math import atan2, sin
 from typing import Any, Final, NamedTuple, cast
 
 import bpy
 from mathutils import Quaternion, Vector
 
-from fabrik_solver import Hinge, RestBend
-from fabrik_solver.core.bend import LIMB, bend_direction, chain_axis, folded_bend
-from fabrik_solver.core.vectors import ORIGIN, Vec, unit
+from fabrik_solver import Hinge
+from fabrik_solver.core.vectors import ORIGIN, Vec
+from fabrik_solver.motion.anatomy.thresholds import (
+    CLIP_SAMPLES,
+    COHERENT,
+    IN_LINE,
+    LEAST_FLEXION,
+    OTHERWISE,
+    SLIGHT,
+)
 
 from ..blender import animation
 from ..blender.access import pose_bones, rest_bone
@@ -36,31 +42,8 @@ from ..blender.rotation import channel_of, mode_of, quaternion
 from ..blender.skeleton import Skeleton, skeleton_of, vector
 from ..settings.joint_limits import limit_of
 from .body import Body
-from .chains import NO_BEND, SAME_AXIS, end_of, rest_bend
+from .chains import end_of
 from .looking import body_of
-
-SAMPLES: Final = 64
-"""The most frames of a clip that are looked at."""
-
-LEAST_FLEXION: Final = radians(10.0)
-"""The flexion from which on a clip shows the axis of a joint: less may be the noise of a straight
-joint."""
-
-COHERENT: Final = cos(radians(30.0))
-"""The least coherence of a joint's axes in a clip: the length of their mean, where all have 1."""
-
-SLIGHT: Final = radians(15.0)
-"""The flexion up to which a rest pose counts as a straight one if it is bent otherwise than a body
-bends: against it, or rather sideways as in knock-knees."""
-
-OTHERWISE: Final = radians(45.0)
-"""The least angle between the axes about which a joint is bent and would bend for that."""
-
-AGREED: Final = 0.7
-"""The least length of the mean of several joints' sides, which have length 1, for them to agree."""
-
-FOLDED: Final = cos(radians(15.0))
-"""The cosine of the smallest angle of a joint at rest that shows to which side it flexes."""
 
 
 class _Clip(NamedTuple):
@@ -231,10 +214,12 @@ def stored_flexion(rig: Skeleton, bone: int) -> Vector | None:
 
     It is a unit vector in the bone's rest space.
     """
-    return _stored(rest_bone(rig.object, rig.names[bone]), pose_bones(rig.object)[rig.names[bone]])
+    return stored_axis(
+        rest_bone(rig.object, rig.names[bone]), pose_bones(rig.object)[rig.names[bone]]
+    )
 
 
-def _stored(bone: Any, posed: Any) -> Vector | None:
+def stored_axis(bone: Any, posed: Any) -> Vector | None:
     """Return what is stored of a rest bone or, if that is linked, of its pose bone."""
     axis = Vector() if bone.id_data.is_editable else Vector(posed.fabrik_found_flexion)
     if axis.length == 0.0:
@@ -361,7 +346,7 @@ class _Joint:
         """The axis about which it is bent at rest, in the bone's rest space; None if straight."""
         upper, lower = self.before.normalized(), self.after.normalized()
         axis = cast(Vector, upper.cross(lower))
-        is_straight = upper.dot(lower) > NO_BEND or axis.length == 0.0
+        is_straight = upper.dot(lower) > IN_LINE or axis.length == 0.0
         return None if is_straight else self.to_bone(axis)
 
     @property
@@ -486,7 +471,7 @@ def _sampled(
         ]
         points = (point for curve in curves[0].values() for point in curve.keyframe_points)
         frames += [(curves, frame) for frame in sorted({point.co.x for point in points})]
-    stride = -(-len(frames) // SAMPLES)
+    stride = -(-len(frames) // CLIP_SAMPLES)
     for curves, frame in frames[:: max(1, stride)]:
         pairs = zip(channels, curves, strict=True)
         yield [channel.at(column, frame) for channel, column in pairs]
@@ -537,9 +522,6 @@ EVIDENCE: Final = (
 )
 
 
-# Chains: to which side they bend, by the joints that tell.
-
-
 def planned_flexion(rig: Skeleton, name: str) -> Vector | None:
     """Return the axis about which a joint flexes as the plan sees it, in the bone's rest space.
 
@@ -549,72 +531,3 @@ def planned_flexion(rig: Skeleton, name: str) -> Vector | None:
     joint = _joint(rig.object, name, Uses((), lambda _: None), None) if stored is None else None
     axis = joint.bent if joint is not None else None
     return stored if axis is None else axis.normalized()
-
-
-def bend_side(rig: Skeleton, chain: Sequence[int], tip_bone: int) -> RestBend | None:
-    """Return how a chain bends; None if unknown.
-
-    The stored flexion of its joints decides, or else its rest pose.
-
-    Args:
-        rig: The armature.
-        chain: The bones, root first.
-        tip_bone: The bone whose head is the tip; -1 for the last bone's tail.
-    """
-    bones = [rig.rest(bone) for bone in chain]
-    tip = rig.rest(tip_bone).head_local if tip_bone >= 0 else bones[-1].tail_local
-    joints = [*[bone.head_local for bone in bones], tip]
-    axes = bones[0].matrix_local.to_3x3()
-    posed = pose_bones(rig.object)
-    stored = [
-        None if axis is None else bone.matrix_local.to_3x3() @ axis
-        for i, bone in zip(chain[1:], bones[1:], strict=True)
-        for axis in [_stored(bone, posed[rig.names[i]])]
-    ]
-    side = _folded_side(joints, stored) if 3 <= len(chain) <= LIMB else None
-    if side is None:
-        # A joint bulges to where its bone does not go.
-        sides = [
-            cast(Vector, (next_joint - at).normalized().cross(axis))
-            for (at, next_joint), axis in zip(pairwise(joints[1:]), stored, strict=True)
-            if axis is not None
-        ]
-        total = sum(sides, Vector())
-        if not sides or total.length < AGREED * len(sides):
-            rest = rest_bend(joints, axes)
-            return None if rest is None else RestBend(rest)
-        side = total.normalized(), ()
-    return RestBend(vector(axes.transposed() @ side[0]), side[1])
-
-
-def _folded_side(
-    joints: Sequence[Vector], stored: Sequence[Vector | None]
-) -> tuple[Vector, tuple[int, ...]] | None:
-    """Return the side to which a limb bends, and its folds; None if all its joints flex one way.
-
-    Bent as at rest, its side is that on which its joints are.
-
-    Args:
-        joints: From the root to the tip, at rest.
-        stored: The axis about which each joint between them flexes, None if none is stored.
-    """
-    bones = [cast(Vector, second - at) for at, second in pairwise(joints)]
-    axes: list[Vector | None] = []
-    for (first, second), axis in zip(pairwise(bones), stored, strict=True):
-        is_folded = first.dot(second) < FOLDED * first.length * second.length
-        axes.append(cast(Vector, first.cross(second)) if axis is None and is_folded else axis)
-    unit_axes = [axis.normalized() for axis in axes if axis is not None]
-    along = [axis.dot(unit_axes[0]) for axis in unit_axes]
-    if min(along, default=1.0) > -SAME_AXIS or any(abs(cosine) < SAME_AXIS for cosine in along):
-        return None
-    folds = [0 if axis is None else round(axis.normalized().dot(unit_axes[0])) for axis in axes]
-    points = [vector(joint - joints[0]) for joint in joints]
-    line = chain_axis(points)
-    posed_bend = bend_direction(points, line)
-    if posed_bend is not None and Vector(posed_bend).dot(folded_bend(points, line, folds)) < 0.0:
-        folds = [-fold for fold in folds]
-    normal = Vector()
-    for fold, axis in zip(folds, axes, strict=True):
-        normal += Vector() if axis is None else fold * axis.normalized()
-    side = unit(vector(cast(Vector, Vector(line).cross(normal))))
-    return None if side is None else (Vector(side), tuple(folds))

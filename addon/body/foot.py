@@ -1,36 +1,47 @@
-"""Feet: where the heel, the ball and the tip of the toes of a standing foot are, and the floor."""
+"""Feet: where the heel, the ball and the tip of the toes of a standing foot are, and the floor.
+
+The tails of imported bones may be anywhere, so joints are preferred wherever they are known.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from itertools import pairwise
-from typing import NamedTuple, cast
+from typing import cast
 
 import bpy
 from mathutils import Matrix, Vector
 
+from fabrik_solver.core.vectors import (
+    ORIGIN,
+    Mat3,
+    Vec,
+    add,
+    dot,
+    inverse_apply,
+    length,
+    mat_apply,
+    mat_columns,
+    scaled,
+    unit,
+)
 from fabrik_solver.motion.anatomy import Limb, floor_below
+from fabrik_solver.motion.anatomy.thresholds import (
+    FOOT_LENGTH,
+    IN_THE_AIR,
+    LONGEST_FOOT,
+    STEEP,
+    TOE_LENGTH,
+)
+from fabrik_solver.motion.sole import Sole
 
 from ..blender.clip import Clip
+from ..blender.skeleton import Skeleton, matrix_frame
 from .body import Body
+from .posed import PosedLimb
 
-TOE_LENGTH = 0.5
-"""The distance from the ball to the tip of the toes, relative to that from heel to ball."""
-
-FOOT_LENGTH = 2.0
-"""The length of a foot without a toe joint, as a multiple of the height of its ankle."""
-
-
-class SolePoint(NamedTuple):
-    """A point of a sole.
-
-    Attributes:
-        bone: The bone to which it is attached.
-        place: Its position in the space of that bone.
-    """
-
-    bone: str
-    place: Vector
+SolePoint = tuple[str, Vector]
+"""A point of a sole: the bone to which it is attached, and where it is in the space of that."""
 
 
 def standing_frames(foot: Iterable[str], up: Vector, clip: Clip) -> list[float]:
@@ -58,7 +69,7 @@ def length_of(body: Body, leg: Limb) -> float:
 def soles_of(body: Body, legs: Sequence[Limb]) -> list[list[SolePoint]]:
     """Return the heel, ball and toe tip of each leg, projected to its floor.
 
-    Only joints are used, as the tails of imported bones are arbitrary.
+    Only joints are used.
     """
     leg_length = max(length_of(body, leg) for leg in legs)
     bones = cast(bpy.types.Armature, body.armature.data).bones
@@ -81,9 +92,9 @@ def soles_of(body: Body, legs: Sequence[Limb]) -> list[list[SolePoint]]:
         to_foot = ankle.inverted()
         soles.append(
             [
-                SolePoint(foot.name, to_foot @ heel),
-                SolePoint(foot.name, to_foot @ ball),
-                SolePoint(last.name, pose.inverted() @ tip),
+                (foot.name, to_foot @ heel),
+                (foot.name, to_foot @ ball),
+                (last.name, pose.inverted() @ tip),
             ]
         )
     return soles
@@ -102,3 +113,72 @@ def standing_pose(foot: Sequence[bpy.types.Bone], up: Vector, clip: Clip | None)
 
 def _on_floor(point: Vector, up: Vector, floor: float) -> Vector:
     return point - up * (point.dot(up) - floor)
+
+
+def sole_at_rest(limb: PosedLimb, world: Mat3, leg: float, up: Vec) -> Sole:
+    """Return the joints above the heel and the ball of a foot, in the rest pose.
+
+    A foot that copies its target's rotation has both; the ball is the joint of its toes, or where
+    its bone ends without toes. Of any other foot only the goal is known, and of one that ends above
+    itself at rest, as importers guess.
+
+    Args:
+        limb: The leg.
+        world: The axes of the armature in world space.
+        leg: The length of the leg in metres.
+        up: The unit vector up, in world space.
+    """
+    scale = sum(map(length, mat_columns(world))) / 3.0
+    rig, foot = limb.rig, limb.end
+    up_rest = unit(inverse_apply(world, up)) or (0.0, 0.0, 1.0)
+    axes, head = matrix_frame(rig.rest(foot).matrix_local)
+    end = ORIGIN
+    if limb.is_hand_at_tail:
+        end = (0.0, -rig.bone(foot).length, 0.0)
+    elif limb.is_oriented:
+        toes = [rig.bone(toe).head for toe in rig.children[foot]]
+        toes = [toe for toe in toes if 0.0 < length(toe) * scale < LONGEST_FOOT * leg]
+        tail = (0.0, rig.bone(foot).length, 0.0)
+        if dot(mat_apply(axes, tail), up_rest) > STEEP * length(tail):
+            tail = ORIGIN
+        end = max(toes, key=length, default=tail)
+    if length(end) * scale >= LONGEST_FOOT * leg:
+        end = ORIGIN
+    goal = head
+    if limb.tip_bone < 0 and limb.foot < 0:
+        goal = add(head, mat_apply(axes, (0.0, rig.bone(foot).length, 0.0)))
+    floor = _rest_floor(rig, foot, up_rest, leg / scale if scale > 0.0 else leg)
+    goal_rest = max(0.0, scale * (dot(goal, up_rest) - floor))
+    end_rest = max(0.0, scale * (dot(add(goal, mat_apply(axes, end)), up_rest) - floor))
+    if limb.is_hand_at_tail:
+        heel = scaled(end, scale)
+        return Sole(heel, ankle=heel, heel_rest=end_rest, ball_rest=goal_rest)
+    return Sole(ball=scaled(end, scale), heel_rest=goal_rest, ball_rest=end_rest)
+
+
+def has_toes(limb: PosedLimb) -> bool:
+    """Return whether a foot carries bones, which begin at the joint above its ball as toes do."""
+    return limb.is_oriented and bool(limb.rig.children[limb.end])
+
+
+def _rest_floor(rig: Skeleton, foot: int, up: Vec, leg: float) -> float:
+    """Return the height of the floor of the rest pose, in the armature's own space.
+
+    It is the origin as well if the leg ends in the air: what stands there is not part of it, as
+    feet that follow controls.
+    """
+    joints: list[float] = []
+    ends: list[float] = []
+    for bone in sorted(rig.below({foot})):
+        axes, head = matrix_frame(rig.rest(bone).matrix_local)
+        joints.append(dot(head, up))
+        if not rig.children[bone] and rig.bone(bone).length < LONGEST_FOOT * leg:
+            tail = add(head, mat_apply(axes, (0.0, rig.bone(bone).length, 0.0)))
+            ends.append(dot(tail, up))
+    floor = floor_below(joints, ends, leg)
+    if floor > 0.0 and not rig.children[foot]:
+        above = set(rig.chain_up(foot))
+        lowest = next((low for low, bone in rig.by_height(up) if bone not in above), floor)
+        if 0.0 <= lowest < IN_THE_AIR * floor:
+            return 0.0
+    return floor

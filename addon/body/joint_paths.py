@@ -7,26 +7,13 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from math import ceil
-from typing import Final, cast
+from typing import cast
 
 import bpy
 import numpy as np
 from mathutils import Matrix, Vector
 
-SAME_PLACE: Final = 0.05
-"""The largest distance of coincident joints, as a fraction of the length of the last bone."""
-
-MOST: Final = 0.75
-"""The fraction of a clip's frames at which joints must be within twice `SAME_PLACE`, as keys may be
-missing. At half of the frames they must be within `SAME_PLACE`. The foot may be farther away in the
-bone's direction: where baked IK couldn't reach its target, the leg ended short of the foot."""
-
-STAYS: Final = 0.25
-"""The largest distance of the joints, as a fraction of how far the limb moves its end: where little
-moves, many joints stay near each other."""
-
-LENGTHS: Final = (0.3, 3.0)
-"""The minimum and maximum length of the last bone, as fractions of the length of its parent."""
+from fabrik_solver.motion.anatomy.thresholds import LAST_LENGTHS, MOSTLY, SAME_PLACE, STAYS_AT_END
 
 
 class JointPaths:
@@ -72,7 +59,7 @@ class JointPaths:
         bone_above = cast("bpy.types.Bone", last.parent)
         indices = [self._index[bone.name] for bone in beside]
         least, most = (
-            fraction * (last.head_local - bone_above.head_local).length for fraction in LENGTHS
+            fraction * (last.head_local - bone_above.head_local).length for fraction in LAST_LENGTHS
         )
         to_last = last.matrix_local.inverted_safe()
         tail = to_last @ last.tail_local
@@ -91,7 +78,7 @@ class JointPaths:
             sizes = np.linalg.norm(middles, axis=1)
             limits = SAME_PLACE * sizes
             apart = np.sort(_short_of(positions, middles), axis=0)
-            worst = apart[ceil(MOST * len(apart)) - 1]
+            worst = apart[ceil(MOSTLY * len(apart)) - 1]
             near = (np.median(apart, axis=0) <= limits) & (worst <= 2.0 * limits)
             is_long = (sizes >= least) & (sizes <= most) & (sizes > 0.0)
             if not ((near | is_end) & is_long).any():
@@ -99,7 +86,9 @@ class JointPaths:
             swaying = self._places(bone_above, indices)
             sways = np.linalg.norm(swaying - np.median(swaying, axis=0), axis=2).max(axis=0)
             moves = sways > limits
-            is_end = is_long & np.where(moves, near & (is_named | (worst <= STAYS * sways)), is_end)
+            is_end = is_long & np.where(
+                moves, near & (is_named | (worst <= STAYS_AT_END * sways)), is_end
+            )
             joints[moves], offs[moves] = middles[moves], worst[moves] / sways[moves]
         for k in np.flatnonzero(is_end):
             yield beside[k], float(offs[k]), Vector(joints[k].tolist())

@@ -19,6 +19,7 @@ from fabrik_solver.motion.anatomy import (
     possible_body,
     recognize,
 )
+from fabrik_solver.motion.anatomy.thresholds import FIGURES_APART, LEAST_BONES
 
 from ..blender.axes import AXES, nearest_axis
 from ..blender.clip import Clip
@@ -127,13 +128,6 @@ RESTS: Final = (("head_local", 3), ("tail_local", 3), ("matrix_local", 16))
 """The rest pose of a bone, by the names and sizes of its properties."""
 
 
-LEAST_BONES: Final = 8
-"""The fewest bones of one of several figures in an armature."""
-
-APART: Final = 0.1
-"""The least distance of the hips of figures, in heights; layers of a rig are in one place."""
-
-
 def figures(armature: bpy.types.Object) -> list[str]:
     """Return the topmost bone of each body, if there are several in an armature.
 
@@ -157,7 +151,9 @@ def _figures(armature: bpy.types.Object, up: str, rig: Rig, clip: Clip) -> list[
     tops: dict[str, Body] = {}
     for top in [row.name for row in branches] if len(branches) > 1 else ():
         figure = _looked_at(armature, (up,), top, clip)
-        is_layer = any(_hips_between(armature, figure, other) < APART for other in tops.values())
+        is_layer = any(
+            _hips_between(armature, figure, other) < FIGURES_APART for other in tops.values()
+        )
         if figure.anatomy.sureness >= SURE and not is_layer:
             tops[top] = figure
     return [*tops] if len(tops) > 1 else []

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from functools import cache
-from typing import Final, cast
+from typing import cast
 
 import bpy
 from mathutils import Vector
@@ -21,18 +21,11 @@ from fabrik_solver.motion.anatomy import (
     side_of,
     words_of,
 )
+from fabrik_solver.motion.anatomy.thresholds import SAME_TIP, SMALL_BONE
 
 from ..blender.clip import Clip
 from ..blender.skeleton import vector
 from .body import LooseEnd, Row
-
-SAME_TIP: Final = 1e-3
-"""The largest distance of the joint from a bone that the limb may end at, as a fraction of the last
-bone: solvers rely on it."""
-
-SMALL: Final = 0.04
-"""The length of the bone before the last one, as a fraction of the armature's largest extent, below
-which it is of a finger or a face: half a limb is longer."""
 
 
 def loose_ends(
@@ -90,7 +83,7 @@ def _may_end(
     """Return whether a bone may be the last one of a limb, by those above and below it."""
     if any(one.name in children for one in children.get(last.name, ())):
         return False
-    is_small = (last.head_local - before.head_local).length < SMALL * size
+    is_small = (last.head_local - before.head_local).length < SMALL_BONE * size
     return before.parent is not None and not is_small
 
 

@@ -9,12 +9,12 @@ import bpy
 from mathutils import Vector
 
 from fabrik_solver import exact_for
+from fabrik_solver.motion.anatomy.thresholds import SAME_TIP
 
 from ..blender.access import pose_bones
 from ..blender.errors import ProblemError, listed
 from ..body.body import Limb
 from ..body.chains import common_name, named_chain
-from ..body.loose import SAME_TIP
 from ..settings.properties import FabrikConstraint, free_name, settings
 from . import constraints as editing
 from .controls import control_name, edit_mode, mark_controls, uneditable_problem

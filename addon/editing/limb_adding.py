@@ -59,7 +59,7 @@ COMPATIBLE = {
 """Blender's constraints that a chain's bones may have: they adjust a pose, but don't set it."""
 
 
-class LimbOptions(NamedTuple):
+class AddingOptions(NamedTuple):
     """Options of adding IK to limbs.
 
     Attributes:
@@ -84,7 +84,7 @@ class LimbOptions(NamedTuple):
 
 
 def add_limbs(
-    armature: bpy.types.Object, limbs: Sequence[Limb], options: LimbOptions
+    armature: bpy.types.Object, limbs: Sequence[Limb], options: AddingOptions
 ) -> tuple[list[int], list[str]]:
     """Add IK to limbs, and keep the pose.
 
@@ -118,7 +118,7 @@ def add_limbs(
 
 
 def _add_limbs(
-    armature: bpy.types.Object, limbs: Sequence[Limb], options: LimbOptions
+    armature: bpy.types.Object, limbs: Sequence[Limb], options: AddingOptions
 ) -> tuple[list[int], list[str]]:
     old_pose = shown_pose(armature)
     start = len(settings(armature).constraints)
@@ -147,7 +147,7 @@ def _add_limbs(
 def _build(
     armature: bpy.types.Object,
     limbs: Sequence[Limb],
-    options: LimbOptions,
+    options: AddingOptions,
     old_pose: dict[str, Matrix],
     hinged: list[str],
 ) -> list[str]:

@@ -133,7 +133,10 @@ class _Before:
         self._selected = [ob for ob in layer.objects if ob.select_get(view_layer=layer)]
         groups = [self._scene.collection, *(g for g in bpy.data.collections if g.is_editable)]
         self._groups = [(group, [*group.objects]) for group in groups]
-        objects = [ob for ob in layer.objects if ob.is_editable]
+        self._take_objects([ob for ob in layer.objects if ob.is_editable])
+        self._is_taken = True
+
+    def _take_objects(self, objects: Sequence[bpy.types.Object]) -> None:
         self._objects = [(ob, _taken(ob, OBJECT)) for ob in objects]
         self._animated = [(ob, _animation(ob)) for ob in objects if ob.animation_data]
         self._still = [ob for ob in objects if not ob.animation_data]
@@ -142,7 +145,6 @@ class _Before:
         self._settings = [(ob, _group(settings(ob))) for ob in rigs]
         ours = [_ours(kind) for kind in (bpy.types.PoseBone, bpy.types.Bone)]
         self._posed = [(ob, [_bone(bone, ours) for bone in pose_bones(ob)]) for ob in rigs]
-        self._is_taken = True
 
     def keep_animation(self, ob: bpy.types.Object) -> None:
         """Copy an object's actions and drivers before they are edited."""

@@ -7,10 +7,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from typing import Any, ClassVar, NamedTuple
+from typing import Any, ClassVar
 
-from fabrik_solver import WHOLE, Frame, frame_in
-from fabrik_solver.core.vectors import Mat3, Vec
+from fabrik_solver import frame_in
 from fabrik_solver.motion.anatomy import NOT_BODY, words_of
 
 from ..blender.access import pose_bones
@@ -19,27 +18,9 @@ from ..blender.relations import active_constraints
 from ..blender.rotation import LOCATION
 from ..blender.skeleton import Point, Skeleton
 from ..plan.chain_plan import ChainPlan, Snapshot
-from ..plan.pre_pass import PrePassBone
+from ..plan.pre_pass import BoneInput, PrePassBone
 from ..plan.results import NOTHING, SolveResult
 from .chain import aim_of, placed
-
-
-class FootInput(NamedTuple):
-    """All inputs of a foot's pose, compared exactly.
-
-    Attributes:
-        channels: The results of `FkPose.bits_of` and, for a layer, `SolvedPose.beneath`.
-        parent: The frame of its parent in armature space.
-        world: The frame of the armature in world space.
-        place: The goal of its joint in world space.
-        axes: Its goal orientation in world space.
-    """
-
-    channels: tuple[object, ...]
-    parent: Frame
-    world: Frame
-    place: Vec
-    axes: Mat3
 
 
 @dataclass(eq=False)
@@ -56,15 +37,14 @@ class CarriedFoot(PrePassBone):
         [leg] = self.chains
         return [Point(self.rig.object, self.rig, leg.bones[-1])]
 
-    def read(self, snapshot: Snapshot) -> FootInput | None:
+    def read(self, snapshot: Snapshot) -> BoneInput | None:
         """Return the inputs of its pose; None if it keeps its animation.
 
         Raises:
             ProblemError: If the goal is invalid.
         """
         [leg] = self.chains
-        pose = snapshot.poses[self.rig.uid]
-        settings = pose.settings[leg.item]
+        settings = snapshot.poses[self.rig.uid].settings[leg.item]
         if leg.problem or not settings.enabled or settings.influence == 0.0:
             return None
         animated = aim_of(snapshot, leg)
@@ -74,14 +54,7 @@ class CarriedFoot(PrePassBone):
         goal = animated.toward(goal, settings.influence)
         if goal.axes is None:
             return None
-        beneath = pose.beneath(self.bones) if self.is_layered else None
-        return FootInput(
-            (*pose.fk_bits(self.ranges), beneath),
-            WHOLE if self.root_parent < 0 else snapshot.frame(self.rig, self.root_parent),
-            snapshot.world(self.rig.object, self.rig.uid),
-            goal.place,
-            goal.axes,
-        )
+        return self.inputs(snapshot, (goal.axes, goal.place))
 
     def solve(self, snapshot: Snapshot, inputs: object) -> SolveResult:
         """Return its rotation and location.
@@ -89,10 +62,10 @@ class CarriedFoot(PrePassBone):
         Raises:
             ProblemError: If the armature, or a parent of the foot, has zero scale.
         """
-        assert isinstance(inputs, FootInput)
+        assert isinstance(inputs, BoneInput)
         local = snapshot.poses[self.rig.uid].posed_local(self.bone)
         to_armature = self.rig.from_world(inputs.world)
-        axes, head = frame_in(to_armature, (inputs.axes, inputs.place))
+        axes, head = frame_in(to_armature, inputs.wanted)
         rotation = self.rotation_to(axes, inputs.parent, local)
         locations = {self.bone: self.location_to(head, inputs.parent)}
         return SolveResult(inputs, self.bones, rotation, (), NOTHING, locations)
@@ -124,12 +97,12 @@ def find_foot(chain: ChainPlan) -> None:
             "and disable Connected in Edit Mode",
             bone=rig.names[foot],
         )
-    chain.foot = foot
+    chain.limb = chain.limb._replace(foot=foot)
 
 
 def carried_feet(rig: Skeleton, chains: Iterable[ChainPlan]) -> Iterator[CarriedFoot]:
     """Yield the feet of legs that are their targets."""
     for chain in chains:
-        if chain.foot >= 0 and not chain.problem:
-            slots = [rig.slot(LOCATION, chain.foot)]
-            yield CarriedFoot(rig, chain.foot, [chain], slots, is_timed=True)
+        if chain.limb.foot >= 0 and not chain.problem:
+            slots = [rig.slot(LOCATION, chain.limb.foot)]
+            yield CarriedFoot(rig, chain.limb.foot, [chain], slots, is_timed=True)

@@ -321,6 +321,7 @@ class ChainUnit(Unit):
         if chain_input is not None and chain_input.hand is None:
             chain_input = chain_input.carried(parent)  # Only its parent has moved.
         else:
+            limb = chain.limb
             bones = [chain.rig.bone(bone) for bone in chain.bones]
             locals_ = [pose.posed_local(bone) for bone in chain.bones]
             limits, stiffness = chain.joints.now(inputs.fk_state.joints)
@@ -329,11 +330,11 @@ class ChainUnit(Unit):
                 locals_,
                 tip_of(chain, pose),
                 parent,
-                chain.rest_bend,
+                limb.bend,
                 limits,
                 stiffness,
-                chain.has_hand,
-                chain.limb_bend,
+                limb.has_hand,
+                limb.bend_to_hand,
                 inputs.settings.chain_bias,
             )
         if chain.stretches and chain_input.chain.scale == 0.0:
@@ -367,7 +368,7 @@ class ReachingChain(ChainUnit):
             [rig.bone(bone) for bone in (*chain.bones, chain.tip_bone) if bone >= 0],
             [bone in rig.connected for bone in chain.bones],
             (len(rig.names), chain.bones, [rig.names[bone] if bone >= 0 else "" for bone in named]),
-            (chain.has_hand, chain.limb_bend, chain.rest_bend, chain.stretches, chain.more),
+            (*chain.limb[3:6], chain.stretches, chain.more),
             (chain.joints.drawn, chain.joints.stiffness, chain.joints.native),
         )
 
@@ -485,7 +486,7 @@ def moved_report(
     if inputs is None or not chain.kind.places_tip:
         return report
     is_point = not (chain.has_hand or chain.offset or chain.target_tie or chain.goal_source)
-    if chain.target is not None and chain.foot < 0 and is_point:
+    if chain.target is not None and chain.limb.foot < 0 and is_point:
         inputs = inputs._replace(target=scene.point(chain.target))  # The layer may have moved it.
     frames = [scene.frame(chain.rig, bone) for bone in chain.bones]
     tip = point_in(frames[-1], tip_of(chain, scene.poses[chain.rig.uid]))
@@ -540,7 +541,7 @@ def aim_of(scene: Snapshot, chain: ChainPlan) -> Aim:
     """
     if chain.target is None:
         return Aim(scene.world(chain.rig.object, chain.rig.uid)[1], None)
-    if chain.foot >= 0:
+    if chain.limb.foot >= 0:
         return _aim(chain, chain.target, _animated_foot(scene, chain), chain.offset)
     if chain.has_hand or chain.offset is not None:
         offset = offset_of(scene, chain)
@@ -550,7 +551,7 @@ def aim_of(scene: Snapshot, chain: ChainPlan) -> Aim:
 
 def _animated_foot(scene: Snapshot, chain: ChainPlan) -> Frame:
     """Return the animated frame of a foot that is its leg's target, in world space."""
-    rig, foot = chain.rig, chain.foot
+    rig, foot = chain.rig, chain.limb.foot
     parent = WHOLE if rig.parents[foot] < 0 else scene.frame(rig, rig.parents[foot])
     local = scene.poses[rig.uid].fk_local(foot)
     return frame_in(scene.world(rig.object, rig.uid), bone_frame(rig.bone(foot), local, parent))
@@ -563,7 +564,7 @@ def offset_of(scene: Snapshot, chain: ChainPlan) -> Frame | None:
 
 def _aim(chain: ChainPlan, target: Point, frame: Frame, offset: Frame | None) -> Aim:
     tip_world = frame[1] if offset is None else point_in(frame, offset[1])
-    if not chain.has_foot:
+    if not chain.limb.is_oriented:
         return Aim(tip_world, None)
     # Under uneven scale, what a roll turns differs from a turn of what that scale gives.
     turn = offset[0] if offset is not None and chain.roll is not None else None

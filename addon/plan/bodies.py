@@ -6,7 +6,7 @@ it: they follow the lift, unless something else holds them or they were placed i
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from typing import Any
 
 from ..blender import animation
@@ -34,81 +34,82 @@ def tie_to_bodies(units: Iterable[UnitPlan], chains: Iterable[ChainPlan]) -> Non
         if chain.rig not in hips or not chain.bones:
             continue
         above = {hip: below for hip, below in hips[chain.rig].items() if chain.bones[-1] in below}
-        body = _Body(chain.rig, above)
-        # Ground places these targets.
-        chain.target_tie = body.tie(chain.target) if chain.goal_source is None else None
-        chain.pole_tie = body.tie(chain.pole)
+        target = chain.target if chain.goal_source is None else None  # Ground places the others.
+        chain.target_tie = _tie(chain.rig, above, target)
+        chain.pole_tie = _tie(chain.rig, above, chain.pole)
 
 
-class _Body:
-    """An armature, with the bones that lift one of its chains and all bones below each."""
+def _tie(rig: Skeleton, hips: Mapping[int, set[int]], point: Point | None) -> Tie | None:
+    """Return how a target or pole belongs to a body; None if it doesn't, or is part of it.
 
-    def __init__(self, rig: Skeleton, hips: dict[int, set[int]]) -> None:
-        self._rig = rig
-        self._hips = hips
+    The search follows its parents and native constraint targets up to the armature, or to objects
+    added as controls. Controls belong to it only if animated as the body is; otherwise they were
+    placed in the world.
 
-    def tie(self, point: Point | None) -> Tie | None:
-        """Return how a target or pole belongs to the body; None if it doesn't, or is part of it.
+    Args:
+        rig: The armature.
+        hips: The bones that lift one of its chains, with all bones below each.
+        point: The target or pole.
+    """
+    if point is None:
+        return None
+    holds_by_hip: dict[int, tuple[Hold, ...]] = {}
+    for hip, below in hips.items():
+        holds = _holds(rig, hips, node_at(point), below)
+        if holds is not None:
+            holds_by_hip[hip] = holds
+    if not holds_by_hip:
+        return None
+    return Tie(tuple(holds_by_hip), next(iter(holds_by_hip.values())))
 
-        The search follows its parents and native constraint targets up to the armature, or to
-        objects added as controls. Controls belong to it only if animated as the body is; otherwise
-        they were placed in the world.
-        """
-        if point is None or not self._hips:
+
+def _holds(
+    rig: Skeleton, hips: Iterable[int], start: Node, below: Collection[int]
+) -> tuple[Hold, ...] | None:
+    """Return a target's holds; None if it moves with some bones or isn't part of the body."""
+    body = rig.object
+    holds_by_node: dict[Node, tuple[Hold, ...] | None] = {}
+
+    def relations(node: Node) -> Iterator[Node]:
+        if node != (body, -1):
+            yield from parents(node)
+            yield from (source for _, source in _tethers(node))
+
+    for node in walk_dependencies([start], relations):
+        if node == (body, -1):
+            holds_by_node[node] = ()
+        elif node[0] is body and node[1] in below:
+            holds_by_node[node] = None
+        else:
+            holds_by_node[node] = _holds_of(node, holds_by_node)
+    if (
+        (body, -1) in holds_by_node
+        or holds_by_node[start] is None
+        or any(map(_moves, holds_by_node))
+    ):
+        return holds_by_node[start]
+    lifted = walk_dependencies([(body, bone) for bone in hips], parents)
+    return None if any(map(_moves, lifted)) else holds_by_node[start]
+
+
+def _holds_of(
+    node: Node, holds_by_node: Mapping[Node, tuple[Hold, ...] | None]
+) -> tuple[Hold, ...] | None:
+    ob, bone = node
+    above = [holds_by_node.get(parent) for parent in parents(node)]
+    if not above and not is_control(ob):
+        return None
+    name = skeleton_of(ob).names[bone] if bone >= 0 else ""
+    holds = [
+        Hold(ob, name, con.name)
+        for con, source in _tethers(node)
+        if holds_by_node.get(source) != ()
+    ]
+    for inherited in above:
+        if inherited is None:
             return None
-        holds_by_hip: dict[int, tuple[Hold, ...]] = {}
-        for hip, below in self._hips.items():
-            holds = self._holds(node_at(point), below)
-            if holds is not None:
-                holds_by_hip[hip] = holds
-        if not holds_by_hip:
-            return None
-        return Tie(tuple(holds_by_hip), next(iter(holds_by_hip.values())))
-
-    def _holds(self, start: Node, below: Collection[int]) -> tuple[Hold, ...] | None:
-        """Return a target's holds; None if it moves with some bones or isn't part of the body."""
-        body = self._rig.object
-        holds_by_node: dict[Node, tuple[Hold, ...] | None] = {}
-
-        def relations(node: Node) -> Iterator[Node]:
-            if node != (body, -1):
-                yield from parents(node)
-                yield from (source for _, source in _tethers(node))
-
-        for node in walk_dependencies([start], relations):
-            if node == (body, -1):
-                holds_by_node[node] = ()
-            elif node[0] is body and node[1] in below:
-                holds_by_node[node] = None
-            else:
-                holds_by_node[node] = self._holds_of(node, holds_by_node)
-        if (
-            (body, -1) in holds_by_node
-            or holds_by_node[start] is None
-            or any(map(_moves, holds_by_node))
-        ):
-            return holds_by_node[start]
-        hips = [(body, bone) for bone in self._hips]
-        return None if any(map(_moves, walk_dependencies(hips, parents))) else holds_by_node[start]
-
-    def _holds_of(
-        self, node: Node, holds_by_node: dict[Node, tuple[Hold, ...] | None]
-    ) -> tuple[Hold, ...] | None:
-        ob, bone = node
-        above = [holds_by_node.get(parent) for parent in parents(node)]
-        if not above and not is_control(ob):
-            return None
-        name = skeleton_of(ob).names[bone] if bone >= 0 else ""
-        holds = [
-            Hold(ob, name, con.name)
-            for con, source in _tethers(node)
-            if holds_by_node.get(source) != ()
-        ]
-        for inherited in above:
-            if inherited is None:
-                return None
-            holds += inherited
-        return tuple(dict.fromkeys(holds))
+        holds += inherited
+    return tuple(dict.fromkeys(holds))
 
 
 def _tethers(node: Node) -> list[tuple[Any, Node]]:

@@ -9,7 +9,7 @@ from typing import Any, ClassVar, NamedTuple, Protocol, TypeVar
 import bpy
 from mathutils import Matrix
 
-from fabrik_solver import ChainInput, Frame, Local, Posture, RestBend, Written, measured_tip
+from fabrik_solver import ChainInput, Frame, Local, Posture, Written, measured_tip
 from fabrik_solver.core.vectors import (
     IDENTITY,
     Mat3,
@@ -30,6 +30,7 @@ from fabrik_solver.core.vectors import (
 from ..blender.errors import ProblemError
 from ..blender.rotation import LOCATION, SCALE, IndexRange
 from ..blender.skeleton import Point, Skeleton
+from ..body.posed import PosedLimb
 from ..settings.joint_limits import Joints
 from ..settings.properties import AnimatedSettings, FabrikConstraint, Item, settings
 
@@ -522,16 +523,13 @@ class ChainPlan(UnitPart):
         bones: The posed bones, root first; empty if the constraint is invalid.
         tip_bone: The bone whose head is the tip; -1 if the tip is the last bone's tail.
         has_hand: Whether the last bone copies the target's rotation.
-        limb_bend: The ``rest_bend`` of the bones before the hand, if the tip is the hand's tail.
+        limb: How its bones bend, and what ends them.
         offset: The frame of the tip in the target's space; None without Keep Offset.
         roll: Changes that offset; None if nothing does.
         target: The target.
-        foot: The bone that is both the target and the foot of the chain, and follows its goal; -1
-            without one.
         pole: The pole target; None without one.
         target_tie: How the target belongs to a lifted body; None if it doesn't.
         pole_tie: The same for the pole.
-        rest_bend: Its bend direction for a straight pose; None if undefined.
         problem: Why the constraint is invalid; empty if it is valid.
         note: A note on a valid constraint.
         is_disturbed: Whether the note says that Blender moves its bones after they are solved.
@@ -560,18 +558,16 @@ class ChainPlan(UnitPart):
     item: int
     kind: ChainKind
     items: tuple[int, ...] = field(init=False)
+    limb: PosedLimb = field(init=False)
     bones: list[int] = field(default_factory=list)
     tip_bone: int = -1
     has_hand: bool = False
-    limb_bend: RestBend | None = None
     offset: Frame | None = None
     roll: OffsetSource | None = None
     target: Point | None = None
-    foot: int = -1
     pole: Point | None = None
     target_tie: Tie | None = None
     pole_tie: Tie | None = None
-    rest_bend: RestBend | None = None
     problem: str = ""
     note: str = ""
     is_disturbed: bool = False
@@ -604,8 +600,9 @@ class ChainPlan(UnitPart):
         return (self,)
 
     def __post_init__(self) -> None:
-        """Set `items`."""
+        """Set `items`, and a limb without bones."""
         self.items = (self.item,)
+        self.limb = PosedLimb(self.rig, (), -1, False, None, None)
 
     @property
     def is_measured_late(self) -> bool:
@@ -627,16 +624,11 @@ class ChainPlan(UnitPart):
         """Return the frame of the evaluated tip in the space of its target; None if that's it."""
         return self.offset if self.roll is None else self.roll.shown(depsgraph, self)
 
-    @property
-    def has_foot(self) -> bool:
-        """Whether its goal has an orientation: for its hand, or a foot that is its target."""
-        return self.has_hand or self.foot >= 0
-
     def aimed_at(self) -> Point | None:
         """Return the source of its goal: its target, or the parent of a foot that is its target."""
-        if self.foot < 0:
+        if self.limb.foot < 0:
             return self.target
-        parent = self.rig.parents[self.foot]
+        parent = self.rig.parents[self.limb.foot]
         return Point(self.rig.object, self.rig, parent) if parent >= 0 else Point(self.rig.object)
 
     @property

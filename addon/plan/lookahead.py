@@ -392,7 +392,7 @@ def _starts(chain: ChainPlan) -> list[Node]:
     """Return the nodes on which a chain depends."""
     if chain.problem:
         return [(chain.rig.object, -1)]
-    bones = (*chain.bones, chain.tip_bone, *([chain.foot] if chain.foot >= 0 else ()))
+    bones = (*chain.bones, chain.tip_bone, *([chain.limb.foot] if chain.limb.foot >= 0 else ()))
     return [*((chain.rig.object, bone) for bone in bones), *map(node_at, chain.needs())]
 
 

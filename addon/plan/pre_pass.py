@@ -5,9 +5,9 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
-from fabrik_solver import Frame, Local, location_at, rotation_to
+from fabrik_solver import WHOLE, Frame, Local, location_at, rotation_to
 from fabrik_solver.core.vectors import Mat3, Quat, Vec
 
 from ..blender.errors import ProblemError
@@ -18,6 +18,22 @@ from .results import SolveResult
 
 if TYPE_CHECKING:
     import bpy
+
+
+class BoneInput(NamedTuple):
+    """All inputs of the pose of a pre-pass bone, compared exactly.
+
+    Attributes:
+        channels: The results of `FkPose.bits_of` and, for a layer, `SolvedPose.beneath`.
+        parent: The frame of its parent, in armature space.
+        world: The frame of the armature in world space.
+        wanted: What the pose is to fulfill.
+    """
+
+    channels: tuple[object, ...]
+    parent: Frame
+    world: Frame
+    wanted: Any
 
 
 @dataclass(eq=False)
@@ -101,6 +117,16 @@ class PrePassBone(UnitPart, ABC):
             ProblemError: If it has no solution.
         """
         raise NotImplementedError
+
+    def inputs(self, snapshot: Snapshot, wanted: object) -> BoneInput:
+        """Return the inputs of its pose in a snapshot."""
+        rig, pose = self.rig, snapshot.poses[self.rig.uid]
+        return BoneInput(
+            (*pose.fk_bits(self.ranges), pose.beneath(self.bones) if self.is_layered else None),
+            WHOLE if self.root_parent < 0 else snapshot.frame(rig, self.root_parent),
+            snapshot.world(rig.object, rig.uid),
+            wanted,
+        )
 
     def rotation_to(self, axes: Mat3, parent: Frame, local: Local) -> Quat:
         """Return the local rotation that gives the bone some axes.

@@ -22,7 +22,7 @@ from ..blender.relations import (
 from ..blender.rotation import KINDS, channel_of, ranges_of
 from ..blender.skeleton import Point, Skeleton, skeleton_of
 from ..body.chains import next_joint
-from ..body.flexion import bend_side
+from ..body.posed import posed_limb
 from ..settings.joint_limits import joint_problem, joints_of
 from ..settings.properties import FabrikConstraint, settings
 from ..settings.values import pointed
@@ -76,9 +76,9 @@ def _resolve_bones(chain: ChainPlan, item: FabrikConstraint) -> None:
             )
     chain.bones = up[-item.chain_count :]
     chain.root_parent = rig.parents[chain.bones[0]]
-    chain.rest_bend = bend_side(rig, chain.bones, chain.tip_bone)
     if chain.kind.reaches:
         _resolve_tip(chain, item)
+    chain.limb = posed_limb(rig, chain.bones, chain.tip_bone, chain.has_hand)
     chain.ranges = ranges_of(chain.bones)
 
 
@@ -118,8 +118,6 @@ def _resolve_hand(chain: ChainPlan, item: FabrikConstraint) -> None:
             "Chain Length, or disable Copy Target Rotation",
             bone=item.bone,
         )
-    else:
-        chain.limb_bend = bend_side(chain.rig, chain.bones[:-1], chain.bones[-1])
 
 
 def _offset(item: FabrikConstraint) -> Frame | None:

@@ -95,7 +95,9 @@ def target_channels(chain: ChainPlan, distance: float, angle: float) -> list[Tar
     owner = owner_of(cast(Point, chain.target))
     locations = TargetChannel(owner, LOCATION, distance)
     return (
-        [locations, TargetChannel(owner, mode_of(owner), angle)] if chain.has_foot else [locations]
+        [locations, TargetChannel(owner, mode_of(owner), angle)]
+        if chain.limb.is_oriented
+        else [locations]
     )
 
 
@@ -236,7 +238,7 @@ class TargetBake(Bake["list[Numbers]", tuple[float, float, int], TargetBakeResul
         targets: list[tuple[object, int]] = []
         for chain in self._chains(feet):
             target = cast(Point, chain.target)
-            refuse_unmovable(target, chain.has_foot)
+            refuse_unmovable(target, chain.limb.is_oriented)
             if (target.object, target.bone) in targets:
                 raise ProblemError(
                     "Two feet have the same target “{target}”: give each foot its own target",
@@ -280,7 +282,7 @@ class TargetBake(Bake["list[Numbers]", tuple[float, float, int], TargetBakeResul
         depsgraph: Any = self.layer.depsgraph
         snapshot = solve_armatures(depsgraph, self.armatures)
         for chain, channels in zip(self._chains(self._feet), self._feet.values(), strict=True):
-            if chain.foot >= 0:  # Evaluated at its goal already.
+            if chain.limb.foot >= 0:  # Evaluated at its goal already.
                 for channel in channels:
                     channel.sample_evaluated(depsgraph)
                 continue

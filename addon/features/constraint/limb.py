@@ -14,7 +14,7 @@ from ...blender.skeleton import skeleton_of
 from ...body.body import Limb
 from ...body.clicked import find_limbs, other_limb
 from ...editing.controls import uneditable_problem
-from ...editing.limb_adding import LimbOptions, add_limbs, is_driven
+from ...editing.limb_adding import AddingOptions, add_limbs, is_driven
 from ...plan import planner
 from ...settings.definitions import defined
 from ...settings.properties import settings
@@ -186,7 +186,7 @@ class FABRIK_OT_limb_add(Parenting, Asking, bpy.types.Operator):
         self.has_foot |= any(limb.kind == "LEG" and limb.hand for limb in limbs)
         notes = self._add_other_sides(armature, limbs) if self.use_both_sides else []
         is_limitable = self.use_hinges and not joints_problem(armature)
-        options = LimbOptions(
+        options = AddingOptions(
             self.use_rotation,
             self.controls == "BONE",
             self.use_pole,

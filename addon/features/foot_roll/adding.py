@@ -62,9 +62,7 @@ def sole_of(armature: bpy.types.Object, foot: str) -> RestSole | None:
     standing, *toes = _standing(body, [foot, *filter(None, [toe])])
     to_foot = standing.inverted()
     neutral = to_foot @ toes[0] if toes else Matrix()
-    heel, tip = (
-        _in_foot(body, point.bone, point.place, foot, toe, neutral) for point in points[::2]
-    )
+    heel, tip = (_in_foot(body, bone, point, foot, toe, neutral) for bone, point in points[::2])
     up = to_foot.to_3x3() @ body.up
     along = tip - heel
     along -= along.dot(up) * up

@@ -25,7 +25,8 @@ from fabrik_solver.core.vectors import (
     quat_product,
     slerp,
 )
-from fabrik_solver.motion.foot_roll import SIDE, Rolled, Sole, rolled, toes_of, unbent
+from fabrik_solver.motion.foot_roll import SIDE, Rolled, rolled, toes_of, unbent
+from fabrik_solver.motion.sole import Sole
 
 from ...blender.access import pose_bones
 from ...blender.errors import ProblemError
@@ -115,7 +116,8 @@ class FootRoll:
     def _rolled(self, turn: Mat3, values: RollValues) -> Rolled:
         ball = self.length if self.ball is None else self.ball[1]
         pivot = {"HEEL": 0.0, "TOE": self.length}.get(values.pivot, ball)
-        sole = Sole(self.length, 0.5 * values.width * self.length, self.ball)
+        tip, edge = (0.0, self.length, 0.0), 0.5 * values.width * self.length
+        sole = Sole(joint=self.ball, tip=tip, edge=edge)
         return rolled(sole, turn, pivot, values.break_angle)
 
     def toe_rotation(self, snapshot: Snapshot, chain: ChainPlan) -> Quat:

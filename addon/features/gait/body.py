@@ -5,11 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from math import atan
-from typing import NamedTuple
 
 from fabrik_solver import (
-    WHOLE,
-    Frame,
     bone_frame,
     frame_in,
     inverse,
@@ -29,48 +26,10 @@ from ...blender.rotation import LOCATION
 from ...blender.skeleton import Point, Skeleton
 from ...frame.carried_foot import carried_feet
 from ...plan.chain_plan import ChainPlan, Snapshot
-from ...plan.pre_pass import PrePassBone
+from ...plan.pre_pass import BoneInput, PrePassBone
 from ...plan.results import NOTHING, SolveResult
 from .gait_plan import resolve_gaits
-from .sampling import FootGoal, WalkSample, WalkSampler
-
-
-class WalkInput(NamedTuple):
-    """All inputs that determine a walking body's pose, compared bit by bit.
-
-    Attributes:
-        channels: Its FK pose, and earlier solved results for it.
-        parent: The frame of its parent, in armature space.
-        world: The frame of the armature in world space.
-        lean: Its lean.
-        bob: The height of its bob, in metres.
-    """
-
-    channels: tuple[object, ...]
-    parent: Frame
-    world: Frame
-    lean: Lean
-    bob: float
-
-
-class SpineInput(NamedTuple):
-    """All inputs that determine a spine bone's pose, compared bit by bit.
-
-    Attributes:
-        channels: Its FK pose, and earlier solved results for it.
-        parent: The frame of its parent, in armature space.
-        world: The frame of the armature in world space.
-        body: The frame of the body bone, in armature space.
-        roll: Its rotation about the body's forward axis, in radians.
-        pitch: Its rotation about the body's right axis, in radians.
-    """
-
-    channels: tuple[object, ...]
-    parent: Frame
-    world: Frame
-    body: Frame
-    roll: float
-    pitch: float
+from .sampling import WalkGoal, WalkSample, WalkSampler
 
 
 @dataclass(eq=False)
@@ -104,15 +63,6 @@ class WalkingBone(PrePassBone):
         walk = self.sampler.sample(snapshot)
         return None if isinstance(walk, str) else walk
 
-    def _common_inputs(self, snapshot: Snapshot) -> tuple[tuple[object, ...], Frame, Frame]:
-        """Return its channels, its parent's frame (armature space) and the armature's (world)."""
-        rig, pose = self.rig, snapshot.poses[self.rig.uid]
-        return (
-            (*pose.fk_bits(self.ranges), pose.beneath(self.bones)),
-            WHOLE if self.root_parent < 0 else snapshot.frame(rig, self.root_parent),
-            snapshot.world(rig.object, rig.uid),
-        )
-
 
 @dataclass(eq=False)
 class WalkingBody(WalkingBone):
@@ -124,28 +74,25 @@ class WalkingBody(WalkingBone):
         if self.bone not in self.rig.connected or self.root_parent < 0:
             self.more = [self.rig.slot(LOCATION, self.bone)]
 
-    def read(self, snapshot: Snapshot) -> WalkInput | None:
+    def read(self, snapshot: Snapshot) -> BoneInput | None:
         """Return the lean of the body; None while the walk is disabled."""
         walk = self._walk_at(snapshot)
         if walk is None:
             return None
         lean = lean_at(walk.record, walk.time)
         raised = bob_at(walk.record, self.sampler.plan.groups, walk.time)
-        return WalkInput(
-            *self._common_inputs(snapshot),
-            Lean(*(walk.influence * part for part in lean)),
-            walk.influence * walk.bob * raised,
-        )
+        lean = Lean(*(walk.influence * part for part in lean))
+        return self.inputs(snapshot, (lean, walk.influence * walk.bob * raised))
 
     def solve(self, snapshot: Snapshot, inputs: object) -> SolveResult:
         """Return the bone's rotation and location."""
-        assert isinstance(inputs, WalkInput)
+        assert isinstance(inputs, BoneInput)
         rig, bone = self.rig, self.rig.bone(self.bone)
         local = snapshot.poses[rig.uid].posed_local(self.bone)
         frame = bone_frame(bone, local, inputs.parent)
         body = self.sampler.plan.body_frame(inputs.world, frame)
         try:
-            moved = frame_in(leaned(body, inputs.lean, inputs.bob), inverse(body))
+            moved = frame_in(leaned(body, *inputs.wanted), inverse(body))
             undone = rig.from_world(inputs.world)
         except ValueError:
             raise self.zero_scale() from None
@@ -165,7 +112,7 @@ class WalkingSpine(WalkingBone):
 
     span: tuple[float, float] = field(kw_only=True)
 
-    def read(self, snapshot: Snapshot) -> SpineInput | None:
+    def read(self, snapshot: Snapshot) -> BoneInput | None:
         """Return the rotation of the bone; None while the walk is disabled."""
         walk = self._walk_at(snapshot)
         if walk is None:
@@ -174,22 +121,19 @@ class WalkingSpine(WalkingBone):
         roll_head, roll_tail = (atan(lean.right_at(spine_share)) for spine_share in self.span)
         pitch_head, pitch_tail = (atan(lean.ahead_at(spine_share)) for spine_share in self.span)
         body = snapshot.frame(self.rig, self.sampler.plan.body)
-        return SpineInput(
-            *self._common_inputs(snapshot),
-            body,
-            walk.influence * (roll_head - roll_tail),
-            walk.influence * (pitch_tail - pitch_head),
-        )
+        roll, pitch = roll_head - roll_tail, pitch_tail - pitch_head
+        return self.inputs(snapshot, (body, walk.influence * roll, walk.influence * pitch))
 
     def solve(self, snapshot: Snapshot, inputs: object) -> SolveResult:
         """Return the bone's rotation."""
-        assert isinstance(inputs, SpineInput)
+        assert isinstance(inputs, BoneInput)
         rig, bone = self.rig, self.rig.bone(self.bone)
         local = snapshot.poses[rig.uid].posed_local(self.bone)
-        body, _ = self.sampler.plan.body_frame(inputs.world, inputs.body)
+        bone_in_armature, roll, pitch = inputs.wanted
+        body, _ = self.sampler.plan.body_frame(inputs.world, bone_in_armature)
         right, ahead, _ = mat_columns(body)
         axes, _ = frame_in(inputs.world, bone_frame(bone, local, inputs.parent))
-        turn = quat_product(quat_about(right, inputs.pitch), quat_about(ahead, inputs.roll))
+        turn = quat_product(quat_about(right, pitch), quat_about(ahead, roll))
         turned = mat_product(quat_matrix(turn), axes)
         try:
             axes, _ = frame_in(rig.from_world(inputs.world), (turned, ORIGIN))
@@ -206,7 +150,7 @@ def bodies_of(rig: Skeleton, chains: Sequence[ChainPlan]) -> Iterator[PrePassBon
             continue
         sampler = WalkSampler(plan)
         for number, leg in enumerate(plan.legs):
-            leg.chain.goal_source = FootGoal(sampler, number)
+            leg.chain.goal_source = WalkGoal(sampler, number)
             leg.chain.is_timed = True
             leg.chain.watched += plan.ground.objects
         yield from carried_feet(rig, [leg.chain for leg in plan.legs])

@@ -16,7 +16,7 @@ from ...blender.errors import ProblemError, listed
 from ...blender.messages import msg
 from ...blender.session import part
 from ...blender.skeleton import Skeleton, skeleton_of, upright, vector
-from ...body.body import Body
+from ...body.body import Body, Limb
 from ...body.lacking import bare_limbs, stiff_limbs
 from ...body.looking import body_of, meant_figure, standing_body
 from ...editing import constraints as editing
@@ -52,27 +52,6 @@ MOST_WALKING: Final = 4
 
 UPRIGHT: Final = 0.5
 """The least cosine between the up directions of a standing character and the world."""
-
-
-class _NewLeg(NamedTuple):
-    """A leg to be added.
-
-    Attributes:
-        bones: The bones of the chain, root first.
-        foot: The foot bone after them; -1 if the tail of the last bone is on the ground.
-        constraint: The name of the constraint for a foot that is not parented to the leg.
-        switch: The bone with the switch to the controls that these bones are; empty without one.
-    """
-
-    bones: list[int]
-    foot: int = -1
-    constraint: str = ""
-    switch: str = ""
-
-    @property
-    def tip(self) -> int:
-        """The last bone, foot included."""
-        return self.foot if self.foot >= 0 else self.bones[-1]
 
 
 class AddedGait(NamedTuple):
@@ -117,7 +96,7 @@ def add_gait(armature: bpy.types.Object, tips: Sequence[str]) -> AddedGait:
     constraint_count, shown = len(fabrik.constraints), fabrik.active_index
     made: list[bpy.types.Object] = []
     try:
-        stand = stand_of(rig, body, bone, [(leg.bones, leg.foot) for leg in legs])
+        stand = stand_of(rig, body, bone, legs)
         names = [_constraint(armature, rig, leg, stand, made) for leg in legs]
         gait = _append_gait(armature, body, stand, rig.names[bone] if bone >= 0 else "")
         _append_legs(gait, rig, body, legs, names, stand)
@@ -144,7 +123,7 @@ def _append_legs(
     gait: FabrikGait,
     rig: Skeleton,
     body: Body,
-    legs: Sequence[_NewLeg],
+    legs: Sequence[Limb],
     names: Sequence[str],
     stand: Stand,
 ) -> None:
@@ -152,8 +131,8 @@ def _append_legs(
     floor = _floor(rig, body, legs, stand)
     for leg, name in zip(legs, names, strict=True):
         _append(rig.object, gait, name)
-        gait.legs[-1].offset = vector(stand.offsets.get(rig.names[leg.tip], Vector()))
-        if leg.foot >= 0 or leg.switch:
+        gait.legs[-1].offset = vector(stand.offsets.get(leg.end, Vector()))
+        if leg.foot or leg.switch:
             gait.legs[-1].height = max(0.0, body.up.dot(_end(rig, leg, stand)) - floor)
 
 
@@ -182,9 +161,9 @@ def _append_gait(armature: bpy.types.Object, body: Body, stand: Stand, bone: str
     return gait
 
 
-def _not_walking(rig: Skeleton, body: Body, legs: Sequence[_NewLeg]) -> str:
+def _not_walking(rig: Skeleton, body: Body, legs: Sequence[Limb]) -> str:
     """Return a sentence on other bones that stand on the ground; empty if none do."""
-    walking = {rig.names[i] for i in rig.below({leg.bones[0] for leg in legs})}
+    walking = {rig.names[i] for i in rig.below({rig.index[leg.bones[0]] for leg in legs})}
     ends = [body.names[i] for i in body.anatomy.standing]
     if not (standing := [name for name in ends if name not in walking]):
         return ""
@@ -196,7 +175,7 @@ def _not_walking(rig: Skeleton, body: Body, legs: Sequence[_NewLeg]) -> str:
     )
 
 
-def _legs(rig: Skeleton, tips: Sequence[str]) -> tuple[Body, list[_NewLeg]]:
+def _legs(rig: Skeleton, tips: Sequence[str]) -> tuple[Body, list[Limb]]:
     """Return the body of an armature, and its legs if it stands upright in the world.
 
     Raises:
@@ -206,48 +185,38 @@ def _legs(rig: Skeleton, tips: Sequence[str]) -> tuple[Body, list[_NewLeg]]:
     if tips:
         return standing_body(armature), _chosen(rig, tips)
     body = body_of(armature, meant_figure(armature))
-    limbs = [limb for _, limb in body.limbs if limb.kind == "LEG"]
-    refuse_left_behind(armature, limbs)
-    legs = [
-        _NewLeg(
-            [rig.index[name] for name in limb.bones],
-            rig.index[limb.end] if limb.end != limb.bones[-1] else -1,
-            reaching(armature, limb),
-            limb.switch,
-        )
-        for limb in limbs
-    ]
+    legs = [limb for _, limb in body.limbs if limb.kind == "LEG"]
+    refuse_left_behind(armature, legs)
     up = armature.matrix_world.to_3x3() @ body.up
     if up.z < UPRIGHT * up.length:
         legs = []
     if body.has_rest_pose and not 2 <= len(legs) <= MOST_WALKING:
         standing = standing_body(armature)
         if crawler := crawler_legs(standing.bones):
-            return standing, [
-                _NewLeg([rig.index[standing.names[bone]] for bone in leg]) for leg in crawler
-            ]
+            return standing, [Limb(tuple(standing.names[bone] for bone in leg)) for leg in crawler]
     return body, legs
 
 
-def _end(rig: Skeleton, leg: _NewLeg, stand: Stand) -> Vector:
+def _end(rig: Skeleton, leg: Limb, stand: Stand) -> Vector:
     """Return the end of a standing leg, in armature space."""
-    bone = rig.rest(leg.tip)
-    return stand.shown_at(bone).translation if leg.foot >= 0 else bone.tail_local
+    bone = rig.rest(rig.index[leg.end])
+    return stand.shown_at(bone).translation if leg.foot else bone.tail_local
 
 
-def _chosen(rig: Skeleton, tips: Sequence[str]) -> list[_NewLeg]:
+def _chosen(rig: Skeleton, tips: Sequence[str]) -> list[Limb]:
     """Return the legs that end at the given bones, each from where it branches off."""
     paths = [rig.chain_up(rig.index[tip]) for tip in tips]
-    legs: list[_NewLeg] = []
+    legs: list[Limb] = []
     for i, path in enumerate(paths):
         shared = set[int]().union(*(other for j, other in enumerate(paths) if j != i))
-        legs.append(_NewLeg([bone for bone in path if bone not in shared] or path[-1:]))
+        bones = [bone for bone in path if bone not in shared] or path[-1:]
+        legs.append(Limb(tuple(rig.names[bone] for bone in bones)))
     return legs
 
 
-def _carrier(rig: Skeleton, body: Body, legs: Sequence[_NewLeg]) -> int:
+def _carrier(rig: Skeleton, body: Body, legs: Sequence[Limb]) -> int:
     """Return the lowest bone that carries the body and can be moved; -1 without one."""
-    carriers = body.carriers_of([rig.names[leg.bones[0]] for leg in legs])
+    carriers = body.carriers_of([leg.bones[0] for leg in legs])
     shared = [rig.index[name] for name in carriers]
     free = [bone for bone in shared if bone not in rig.connected or rig.parents[bone] < 0]
     return free[-1] if free else -1
@@ -256,27 +225,27 @@ def _carrier(rig: Skeleton, body: Body, legs: Sequence[_NewLeg]) -> int:
 def _constraint(
     armature: bpy.types.Object,
     rig: Skeleton,
-    leg: _NewLeg,
+    leg: Limb,
     stand: Stand,
     made: list[bpy.types.Object],
 ) -> str:
     """Return the name of a leg's constraint, adding the constraint if it is missing."""
-    if leg.constraint:
-        return leg.constraint
-    ends = {rig.names[bone] for bone in (leg.tip, leg.bones[-1])}
+    if constraint := reaching(armature, leg):
+        return constraint
+    ends = {leg.end, leg.bones[-1]}
     for item in settings(armature).constraints:
         if item.bone in ends and kind_of(item.solver).reaches:
             return item.name
-    tip, target = rig.names[leg.tip], None
-    if leg.foot >= 0:
-        foot = armature.matrix_world @ stand.shown_at(rig.rest(leg.foot))
-        size = 0.25 * rig.rest(leg.bones[-1]).length * armature.matrix_world.median_scale
+    tip, target = leg.end, None
+    if leg.foot:
+        foot = armature.matrix_world @ stand.shown_at(rig.rest(rig.index[tip]))
+        size = 0.25 * rig.rest(rig.index[leg.bones[-1]]).length * armature.matrix_world.median_scale
         size = beside_mesh(armature, tip, size)
         position = vector(foot.translation)
         target = new_empty(armature, f"{tip} Target", position, size, "CUBE")
         target.rotation_euler = upright(foot).to_euler()
         made.append(target)
-    has_foot = leg.foot >= 0
+    has_foot = bool(leg.foot)
     item = editing.add(armature, tip, target, chain_count=len(leg.bones), use_tail=not has_foot)
     item.swing = 1.0
     if has_foot:
@@ -287,12 +256,12 @@ def _constraint(
     return item.name
 
 
-def _floor(rig: Skeleton, body: Body, legs: Sequence[_NewLeg], stand: Stand) -> float:
+def _floor(rig: Skeleton, body: Body, legs: Sequence[Limb], stand: Stand) -> float:
     """Return the height of the ground below the legs, along the up axis of the armature.
 
     If feet are not parented to their legs, all bones are considered. Without feet it is 0.
     """
-    feet = [bone for leg in legs if leg.foot >= 0 for bone in rig.below({leg.foot})]
+    feet = [bone for leg in legs if leg.foot for bone in rig.below({rig.index[leg.foot]})]
     if not feet:
         return 0.0
     if "FEET" in body.anatomy.missing():
@@ -301,8 +270,9 @@ def _floor(rig: Skeleton, body: Body, legs: Sequence[_NewLeg], stand: Stand) -> 
     return floor_below(heights, (), max(_length(rig, leg, stand) for leg in legs))
 
 
-def _length(rig: Skeleton, leg: _NewLeg, stand: Stand) -> float:
-    heads = [stand.shown_at(rig.rest(bone)).translation for bone in leg.bones]
+def _length(rig: Skeleton, leg: Limb, stand: Stand) -> float:
+    bones = [rig.rest(rig.index[bone]) for bone in leg.bones]
+    heads = [stand.shown_at(bone).translation for bone in bones]
     return sum((b - a).length for a, b in pairwise([*heads, _end(rig, leg, stand)]))
 
 

@@ -279,14 +279,18 @@ def _resolve_body(plan: GaitPlan, gait: FabrikGait) -> None:
     plan.rest, plan.head = matrix3(matrix), vector(matrix.translation)
 
 
-def _resolve_legs(plan: GaitPlan, gait: FabrikGait, chains: Sequence[ChainPlan]) -> None:
+def _chains_of(
+    plan: GaitPlan, gait: FabrikGait, chains: Sequence[ChainPlan]
+) -> list[tuple[ChainPlan, FabrikGaitLeg]]:
+    """Return the constraints of the legs of a walk, which share no bones."""
     pairs: list[tuple[ChainPlan, FabrikGaitLeg]] = []
     for leg in gait.legs:
         chain = _leg_chain(plan, leg, chains)
-        if any(chain is other for other, _ in pairs):
-            raise ProblemError(
-                "“{chain}” is used for two legs: remove one of them", chain=chain.name
-            )
+        for other, _ in pairs:
+            if chain is other:
+                raise ProblemError(
+                    "“{chain}” is used for two legs: remove one of them", chain=chain.name
+                )
         for other, _ in pairs:
             if not set(other.bones).isdisjoint(chain.bones):
                 raise ProblemError(
@@ -302,6 +306,11 @@ def _resolve_legs(plan: GaitPlan, gait: FabrikGait, chains: Sequence[ChainPlan])
             if not pairs
             else "A walk needs at least two legs: add another leg"
         )
+    return pairs
+
+
+def _resolve_legs(plan: GaitPlan, gait: FabrikGait, chains: Sequence[ChainPlan]) -> None:
+    pairs = _chains_of(plan, gait, chains)
     rests = [_joints(plan, chain) for chain, _ in pairs]
     feet = [
         add(joints[-1], vector(leg.offset)) for joints, (_, leg) in zip(rests, pairs, strict=True)
@@ -408,6 +417,7 @@ def _joints(plan: GaitPlan, chain: ChainPlan) -> list[Vec]:
 
 
 def _foot_axes(plan: GaitPlan, chain: ChainPlan) -> Mat3 | None:
-    if not chain.has_foot:
+    limb = chain.limb
+    if not limb.is_oriented:
         return None
-    return matrix3(plan.at_rest(chain.foot if chain.foot >= 0 else chain.bones[-1]))
+    return matrix3(plan.at_rest(limb.foot if limb.foot >= 0 else limb.bones[-1]))

@@ -28,7 +28,7 @@ from fabrik_solver.core.vectors import (
     scaled,
     slerp,
 )
-from fabrik_solver.motion.footfall import FootState, Grounds, foot_at
+from fabrik_solver.motion.footfall import Footfall, Grounds, foot_at
 from fabrik_solver.motion.foothold import within_reach
 from fabrik_solver.motion.gait import RecordedWalk, WalkingLeg
 from fabrik_solver.motion.packing import unpacked
@@ -156,7 +156,7 @@ def _ground_frames(snapshot: Snapshot, grounds: Sequence[GroundAnchor | None]) -
 
 
 @dataclass(eq=False)
-class FootGoal:
+class WalkGoal:
     """The goal of a leg: its simulated foot instead of the target.
 
     Attributes:
@@ -193,12 +193,12 @@ class FootGoal:
         if isinstance(walked, str):
             # The body may leave a target far behind, and the leg would stretch towards it.
             return _carried(snapshot, chain, aim)._replace(note=walked) if walked else aim
-        foot = foot_at(walked.record.falls[self.leg], walked.time, walked.grounds)
+        foot, swing = foot_at(walked.record.falls[self.leg], walked.time, walked.grounds)
         plan = self.sampler.plan
         world = snapshot.world(chain.rig.object, chain.rig.uid)
         height = length(mat_apply(world[0], plan.beneath(plan.legs[self.leg])))
         goal_point = add(foot.place, scaled(foot.normal, height))
-        if foot.swing is not None:
+        if swing is not None:
             root = _root(snapshot, chain)
             goal_point = within_reach(goal_point, root, 0.999 * walked.legs[self.leg].reach)
         axes = aim.axes
@@ -208,7 +208,7 @@ class FootGoal:
             goal_point = mix(aim.place, goal_point, walked.influence)
         return Aim(goal_point, axes, walked.note or aim.note)
 
-    def _foot_axes(self, foot: FootState) -> Mat3:
+    def _foot_axes(self, foot: Footfall) -> Mat3:
         """Return the rest axes of the foot in world space, aligned to the ground."""
         plan = self.sampler.plan
         rest = plan.legs[self.leg].axes
@@ -227,7 +227,7 @@ def _carried(snapshot: Snapshot, chain: ChainPlan, aim: Aim) -> Aim:
         frame = bone_frame(rig.bone(bone), pose.posed_local(bone), frame)
     tip_world = point_in(world, point_in(frame, tip_of(chain, pose)))
     axes = aim.axes
-    if axes is not None and chain.foot < 0:
+    if axes is not None and chain.limb.foot < 0:
         axes = orthonormalize(mat_product(world[0], frame[0]))
     return Aim(tip_world, axes, aim.note)
 

@@ -8,7 +8,7 @@ import bpy
 
 from fabrik_solver import Frame, point_in
 from fabrik_solver.core.vectors import Vec, add, dot, mat_columns, scaled, sub, sum_of
-from fabrik_solver.motion.footfall import STILL, Footfall, placed
+from fabrik_solver.motion.footfall import STILL, Footfall, in_world
 from fabrik_solver.motion.foothold import GroundHit
 from fabrik_solver.motion.gait import RecordedWalk, WalkingLeg, WalkSettings
 from fabrik_solver.motion.packing import packed
@@ -154,8 +154,7 @@ class WalkSimulation:
             return fall._replace(has_ground=False)
         if fall.ground in ground_indices:
             return fall._replace(ground=ground_indices[fall.ground])
-        point, normal, ahead = placed(fall, self._frames.__getitem__)
-        return fall._replace(place=point, normal=normal, ahead=ahead, ground=STILL)
+        return in_world(fall, self._frames.__getitem__)
 
     def _settings(self, snapshot: Snapshot) -> WalkSettings:
         rig = self.plan.rig

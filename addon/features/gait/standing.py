@@ -17,7 +17,7 @@ from ...blender.axes import AXES
 from ...blender.clip import Clip
 from ...blender.errors import ProblemError
 from ...blender.skeleton import Skeleton
-from ...body.body import Body
+from ...body.body import Body, Limb
 from ...body.foot import standing_frames
 
 
@@ -40,14 +40,14 @@ class Stand(NamedTuple):
         return self.shown.get(bone.name, bone.matrix_local)
 
 
-def stand_of(rig: Skeleton, body: Body, bone: int, legs: Sequence[tuple[list[int], int]]) -> Stand:
+def stand_of(rig: Skeleton, body: Body, bone: int, legs: Sequence[Limb]) -> Stand:
     """Return how an armature stands to walk.
 
     Args:
         rig: The armature.
         body: Its body.
         bone: The bone that carries the legs; -1 if the armature object does.
-        legs: The bones of each leg, and its foot; -1 without one.
+        legs: Its legs.
 
     Raises:
         ProblemError: If only the animation stands, and a leg has no foot. The tails of last bones
@@ -55,7 +55,7 @@ def stand_of(rig: Skeleton, body: Body, bone: int, legs: Sequence[tuple[list[int
     """
     if body.frame is None:
         return Stand()
-    if any(foot < 0 for _, foot in legs):
+    if not all(leg.foot for leg in legs):
         raise ProblemError(
             "“{armature}” doesn't stand in its rest pose: pose it standing, and apply that as "
             "the rest pose",
@@ -74,14 +74,13 @@ def stand_of(rig: Skeleton, body: Body, bone: int, legs: Sequence[tuple[list[int
     matrices = {carrier: standing} if carrier else {}
     shown: dict[str, Matrix] = {}
     offsets: dict[str, Vector] = {}
-    for bones, foot in legs:
-        below = [rig.names[i] for i in sorted(rig.below({foot}))]
+    for leg in legs:
+        end, chain = leg.foot, [*leg.bones, leg.foot]
+        below = [rig.names[i] for i in sorted(rig.below({rig.index[end]}))]
         frames = standing_frames(below, up, clip)
         pose = clip.matrices(frames[0])
-        chain = [rig.names[i] for i in (*bones, foot)]
         shown |= {name: pose[name] for name in (*chain, *below)}
         matrices |= {name: carried(frames[0]) @ pose[name] for name in chain}
-        end = chain[-1]
         lower = frames[: len(clip.frames) // 2 + 1]
         positions = [(carried(f) @ clip.matrices(f)[end]).translation for f in lower]
         offset = sum(positions, Vector()) / len(positions) - matrices[end].translation

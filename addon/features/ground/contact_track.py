@@ -36,7 +36,8 @@ from fabrik_solver.motion.contacts import (
     quantile,
     strikes_and_offs,
 )
-from fabrik_solver.motion.planted import Sole, sole_of
+from fabrik_solver.motion.planted import sole_of
+from fabrik_solver.motion.sole import Sole
 
 from ...blender.rays import resolve_ground
 from .track import IN_WORLD, Sample, Track
@@ -186,8 +187,7 @@ class ContactTrack:
     def _knee(self, sample: Sample, thigh: float) -> float:
         """Return the height of the knee above the armature's origin; infinite if it is unknown."""
         foot = self.track.foot
-        ankle = rotate(sample.turn, foot.heel) if foot.ball == ORIGIN else ORIGIN
-        along = unit(sub(ankle, sample.root))
+        along = unit(sub(rotate(sample.turn, foot.ankle), sample.root))
         if sample.flexion == ORIGIN or along is None:
             return inf
         off = cross(sample.flexion, along)
@@ -226,7 +226,7 @@ class ContactTrack:
                     heights[frame] -= drift
             self._soles = {
                 floor: sole_of(
-                    (self.track.foot.heel, self.track.foot.ball),
+                    self.track.foot,
                     self.contacts,
                     heights,
                     [sample.up for sample in samples],

@@ -18,6 +18,7 @@ from ...blender.messages import msg
 from ...blender.rays import Ground, SceneGround, Source, ground_of
 from ...blender.session import part
 from ...blender.skeleton import matrix_frame
+from ...body.foot import has_toes, sole_at_rest
 from ...frame.carried_foot import find_foot
 from ...plan import planner
 from ...plan.chain_plan import Aim, ChainPlan, Snapshot
@@ -25,9 +26,9 @@ from ...settings.properties import FabrikConstraint, ends_of, settings
 from ...settings.values import check_choices
 from ..simulation import history
 from .contact_track import ContactTrack
-from .grounded_foot import Foothold, GroundedFoot
+from .grounded_foot import Foothold, locked, unlocked
 from .knees import Knees
-from .leg import foot_of, has_toes, joints_of, leg_length
+from .leg import joints_of, leg_length
 from .probe import Probe, probe_of
 from .settings import FabrikGround, ground_settings
 from .stances import ClipInput, FootClip, Stances, frame_of
@@ -159,13 +160,13 @@ class GroundGoal:
         note = note or self.hip_note
         cached = None if stances is None else self._footholds_by_frame.get(snapshot.time)
         if cached is None or cached[0] != aim:
-            grounded = GroundedFoot(snapshot.time, probe, aim, ground.blend)
             if stances is None:
                 world = snapshot.world(chain.rig.object, chain.rig.uid)
-                foot = foot_of(chain, world[0], probe.leg, probe.up)
-                cached = aim, grounded.unlocked((foot.heel, foot.ball))
+                foot = sole_at_rest(chain.limb, world[0], probe.leg, probe.up)
+                cached = aim, unlocked(probe, aim, ground.blend, (foot.heel, foot.ball))
             else:
-                cached = self._footholds_by_frame[snapshot.time] = aim, grounded.locked(stances)
+                cached = aim, locked(stances, snapshot.time, aim, ground.blend)
+                self._footholds_by_frame[snapshot.time] = cached
         foothold = cached[1]
         return foothold._replace(aim=foothold.aim._replace(note=note))
 
@@ -205,7 +206,7 @@ class GroundGoal:
         for under in contact_track.used:
             ob = None if under == IN_WORLD else contact_track.grounds[under]
             frames[under] = frame_of(snapshot, ob)
-        toes = has_toes(chain)
+        toes = has_toes(chain.limb)
         inputs = ClipInput(probe.up, probe.floor, probe.rest, ground.lock_time, frames, toes)
         clip = self._clip_of_track
         if clip is None or clip.contact_track is not contact_track or clip.inputs != inputs:

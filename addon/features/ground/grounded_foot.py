@@ -38,65 +38,70 @@ class Foothold(NamedTuple):
     root: Vec | None = None
 
 
-class GroundedFoot:
-    """A foot at one moment."""
+def unlocked(probe: Probe, aim: Aim, blend: float, points: tuple[Vec, Vec]) -> Foothold:
+    """Return a foot on the ground that is below it.
 
-    def __init__(self, time: float, probe: Probe, aim: Aim, blend: float) -> None:
-        """Take the animated goal of a foot."""
-        self._time = time
-        self._probe = probe
-        self._aim = aim
-        self._up = probe.up
-        self._given = pose_of(aim)
-        self._height = dot(aim.place, probe.up) - probe.floor
-        self._share = shape.influence(self._height, blend)
+    Args:
+        probe: Finds the ground.
+        aim: The animated goal of the foot.
+        blend: The height up to which the ground counts.
+        points: The joints above its heel and its ball, relative to its goal, in its own axes.
+    """
+    animated, height = pose_of(aim), _height(probe, aim)
+    ends = dict.fromkeys(points)
+    under = [level(animated, end, probe.up, probe.floor) for end in ends]
+    lying = sole_contact(probe, aim.place, under)
+    if lying is None:
+        return Foothold(aim, aim.place)
+    share = shape.influence(height, blend)
+    more = share * (lying.height - probe.floor - height)
+    base = add(aim.place, scaled(probe.up, more))
+    turn = shape.turn_of(scaled(lying.tilt, share))
+    foot = Pose(base, quat_product(turn, animated.turn))
+    return Foothold(_placed(probe, aim, animated, foot), base, share * lying.rise)
 
-    def unlocked(self, points: tuple[Vec, Vec]) -> Foothold:
-        """Return the foot on the ground that is below it.
 
-        Args:
-            points: The joints above its heel and its ball, relative to its goal, in its own axes.
-        """
-        ends = dict.fromkeys(points)
-        under = [level(self._given, end, self._up, self._probe.floor) for end in ends]
-        lying = sole_contact(self._probe, self._aim.place, under)
-        if lying is None:
-            return Foothold(self._aim, self._aim.place)
-        more = self._share * (lying.height - self._probe.floor - self._height)
-        base = add(self._aim.place, scaled(self._up, more))
-        turn = shape.turn_of(scaled(lying.tilt, self._share))
-        foot = Pose(base, quat_product(turn, self._given.turn))
-        aim = self._aim_of(self._at_least(foot.place, self._probe.floor + self._height), foot)
-        return Foothold(aim, base, self._share * lying.rise)
+def locked(stances: Stances, time: float, aim: Aim, blend: float) -> Foothold:
+    """Return a foot, locked in stance, or swinging from one foothold to the next.
 
-    def locked(self, stances: Stances) -> Foothold:
-        """Return the foot, locked in stance, or swinging from one foothold to the next."""
-        flat = stances.flat(self._time, self._given)
-        if stances.is_cut(self._time):
-            _, moved = stances.locked(self._time, self._given, flat)
-            root = add(self._aim.place, stances.animated_root(self._time))
-            return Foothold(self._aim, self._aim.place, moved.rise, root)
-        foot, moved = stances.locked(self._time, self._given, flat)
-        base = blended(self._given, foot, self._share)
-        lack = stances.need(self._time, flat, base)
-        rise = self._share * max(stances.lift(self._time), lack)
-        location = add(base.place, scaled(self._up, rise)) if rise > 0.0 else base.place
-        location = self._at_least(location, self._probe.floor + self._height)
-        return Foothold(self._aim_of(location, base), base.place, self._share * moved.rise)
+    Args:
+        stances: Its contacts.
+        time: The frame.
+        aim: Its animated goal.
+        blend: The height up to which the ground counts.
+    """
+    probe, animated = stances.probe, pose_of(aim)
+    flat = stances.flat(time, animated)
+    foot, moved = stances.locked(time, animated, flat)
+    if stances.is_cut(time):
+        root = add(aim.place, stances.animated_root(time))
+        return Foothold(aim, aim.place, moved.rise, root)
+    share = shape.influence(_height(probe, aim), blend)
+    base = blended(animated, foot, share)
+    lack = stances.need(time, flat, base)
+    rise = share * max(stances.lift(time), lack)
+    location = add(base.place, scaled(probe.up, rise)) if rise > 0.0 else base.place
+    goal = _placed(probe, aim, animated, base._replace(place=location))
+    return Foothold(goal, base.place, share * moved.rise)
 
-    def _aim_of(self, location: Vec, foot: Pose) -> Aim:
-        """Return a pose as a goal; exactly the animated one if nothing has changed it."""
-        axes = self._aim.axes
-        if axes is not None and foot.turn != self._given.turn:
-            axes = quat_matrix(foot.turn)
-        return Aim(location, axes)
 
-    def _at_least(self, location: Vec, height: float) -> Vec:
-        """Return a location, not lower than a height if the foot may only be lifted."""
-        rise = height - dot(location, self._up)
-        if not self._probe.lift_only or rise <= 0.0:
-            return location
-        return add(location, scaled(self._up, rise))
+def _height(probe: Probe, aim: Aim) -> float:
+    """Return the height of an animated goal above the floor of the animation."""
+    return dot(aim.place, probe.up) - probe.floor
+
+
+def _placed(probe: Probe, aim: Aim, animated: Pose, foot: Pose) -> Aim:
+    """Return a pose as the goal of a foot, not lower than animated if it may only be lifted.
+
+    It has exactly the animated orientation if nothing has changed it.
+    """
+    location, axes = foot.place, aim.axes
+    if axes is not None and foot.turn != animated.turn:
+        axes = quat_matrix(foot.turn)
+    rise = probe.floor + _height(probe, aim) - dot(location, probe.up)
+    if probe.lift_only and rise > 0.0:
+        location = add(location, scaled(probe.up, rise))
+    return Aim(location, axes)
 
 
 def pose_of(aim: Aim) -> Pose:

@@ -10,7 +10,7 @@ from functools import partial
 from math import floor, inf, isfinite
 from typing import ClassVar, NamedTuple, TypeVar
 
-from fabrik_solver import WHOLE, Frame, bone_frame, moved_location, point_in
+from fabrik_solver import bone_frame, moved_location, point_in
 from fabrik_solver.core.vectors import (
     ORIGIN,
     QUAT_IDENTITY,
@@ -40,7 +40,7 @@ from ...blender.skeleton import Point, Skeleton
 from ...body.looking import body_of
 from ...frame.chain import aim_of
 from ...plan.chain_plan import Aim, ChainPlan, Snapshot, refuse_connected
-from ...plan.pre_pass import PrePassBone
+from ...plan.pre_pass import BoneInput, PrePassBone
 from ...plan.resolving import bone_index
 from ...plan.results import NOTHING, SolveResult
 from ...settings.properties import settings
@@ -69,22 +69,6 @@ LOOKED = 1.0 / 60.0
 """The time between the frames that it looks at, in seconds."""
 
 
-class HipInput(NamedTuple):
-    """All that the location of a hip depends on, exactly.
-
-    Attributes:
-        channels: The results of `FkPose.bits_of` and, for a layer, `SolvedPose.beneath`.
-        parent: The frame of its parent, in armature space.
-        world: The transform of the armature in world space.
-        move: How it is moved, in world space.
-    """
-
-    channels: tuple[object, ...]
-    parent: Frame
-    world: Frame
-    move: BodyMove
-
-
 @dataclass(eq=False)
 class Hip(PrePassBone):
     """A bone that is moved so that all feet reach.
@@ -111,9 +95,8 @@ class Hip(PrePassBone):
         """Return the targets of its legs."""
         return [point for leg in self.chains if (point := leg.aimed_at()) is not None]
 
-    def read(self, snapshot: Snapshot) -> HipInput | None:
+    def read(self, snapshot: Snapshot) -> BoneInput | None:
         """Return its translation, None if it stays."""
-        pose = snapshot.poses[self.rig.uid]
         aims = {leg: self._aim(snapshot, leg) for leg in self.chains if not leg.problem}
         working = [leg for leg, aim in aims.items() if aim is not None]
         if not working:
@@ -127,13 +110,7 @@ class Hip(PrePassBone):
             move = self._unforeseen(snapshot, aims, stances[working[0]])
         if move.shift == ORIGIN and move.turn == QUAT_IDENTITY:
             return None
-        beneath = pose.beneath(self.bones) if self.is_layered else None
-        return HipInput(
-            (*pose.fk_bits(self.ranges), beneath),
-            WHOLE if self.root_parent < 0 else snapshot.frame(self.rig, self.root_parent),
-            snapshot.world(self.rig.object, self.rig.uid),
-            move,
-        )
+        return self.inputs(snapshot, move)
 
     def _foreseen(self, snapshot: Snapshot, stances: Mapping[ChainPlan, Stances]) -> BodyMove:
         """Return how it is moved for feet that are known ahead."""
@@ -169,8 +146,8 @@ class Hip(PrePassBone):
         Raises:
             ProblemError: If the armature has zero scale.
         """
-        assert isinstance(inputs, HipInput)
-        pose, bone, move = snapshot.poses[self.rig.uid], self.rig.bone(self.bone), inputs.move
+        assert isinstance(inputs, BoneInput)
+        pose, bone, move = snapshot.poses[self.rig.uid], self.rig.bone(self.bone), inputs.wanted
         local = pose.posed_local(self.bone)
         undone = self.rig.from_world(inputs.world)
         axes, head = bone_frame(bone, local, inputs.parent)
@@ -211,7 +188,7 @@ class Hip(PrePassBone):
         foothold = _ground_goal(chain).foothold(snapshot, chain, animated_aim)
         target, goal = animated_aim.place, foothold.base
         size = leg_length(joints, chain)
-        if chain.tip_bone < 0 and chain.has_hand:
+        if chain.limb.is_hand_at_tail:
             # The foot copies its target's rotation, so its head has to come within reach.
             foot = length(sub(joints[-1], joints[-2]))
             target = _heel(target, animated_aim.axes, foot)
@@ -511,14 +488,7 @@ def _leg_at(stances: Stances, frame: int, follow: Vec) -> CarriedLeg:
     time = local + clip.contact_track.track.start
     seen = stances.foreseen(time)
     goal = add(seen.goal, scaled(stances.probe.up, stances.arc(time)))
-    return CarriedLeg(
-        seen.root,
-        seen.target,
-        sub(goal, follow),
-        clip.contact_track.track.leg,
-        seen.rise,
-        clip.carries(local),
-    )
+    return seen._replace(goal=sub(goal, follow))
 
 
 def _jolt(feet: Sequence[Stances], time: float) -> Vec:

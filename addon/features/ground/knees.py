@@ -104,7 +104,7 @@ class Knees:
             root: The hip joint.
         """
         foot, clip = pose_of(aim), self.stances.clip
-        ankle = add(foot.place, rotate(foot.turn, clip.ankle))
+        ankle = add(foot.place, rotate(foot.turn, clip.sole.ankle))
         distance, size = length(sub(ankle, root)), self._size
         far = distance
         fall = self._fall(time, sub(ankle, root))
@@ -129,8 +129,8 @@ class Knees:
         stands, up = self.stances.stands(time), self.stances.probe.up
         if stands > 0.0:
             apart = far + stands * gives
-            foot = pivoted(foot, root, clip.ankle, clip.sole, up, apart)
-            ankle = add(foot.place, rotate(foot.turn, clip.ankle))
+            foot = pivoted(foot, root, clip.sole, up, apart)
+            ankle = add(foot.place, rotate(foot.turn, clip.sole.ankle))
             far = length(sub(ankle, root))
         location = add(foot.place, scaled(sub(ankle, root), wanted / far - 1.0))
         rise = dot(sub(location, aim.place), up)
@@ -193,7 +193,7 @@ class Knees:
         """
         flexion = self.stances.clip.flexion(time - self._start)
         foot = pose_of(aim)
-        along = unit(sub(add(foot.place, rotate(foot.turn, self.stances.clip.ankle)), root))
+        along = unit(sub(add(foot.place, rotate(foot.turn, self.stances.clip.sole.ankle)), root))
         side = None if along is None else unit(cross(flexion, along))
         return None if side is None else add(root, scaled(side, self._size))
 
@@ -246,7 +246,7 @@ class Knees:
         """Return its knee at a frame of the clip."""
         stances, size, time = self.stances, self._size, frame + self._start
         seen = stances.foreseen(time)
-        aside_before = knee.aside(length(stances.clip.legs[frame].way), size)
+        aside_before = knee.aside(length(stances.clip.legs[frame].target), size)
         ankle = add(seen.goal, scaled(stances.probe.up, stances.raised(time)))
         far = length(sub(ankle, add(seen.root, self._shift_at(time))))
         aside_after = knee.aside(self._unfolded(time, far, self._flexed), size)

@@ -135,7 +135,7 @@ def probe_of(
         options.ray_above,
         options.ray_below,
         options.max_angle,
-        chain.has_foot,
+        chain.limb.is_oriented,
         options.offset,
         options.lift_only,
     )

@@ -6,18 +6,31 @@ from typing import cast
 
 import bpy
 
-from fabrik_solver import point_in
-from fabrik_solver.core.vectors import ORIGIN, Vec, add, dot, rotate
+from fabrik_solver import inverse, point_in
+from fabrik_solver.core.vectors import (
+    ORIGIN,
+    Vec,
+    add,
+    dot,
+    mat_apply,
+    quat_inverse,
+    quat_product,
+    rotate,
+    sub,
+)
+from fabrik_solver.motion.sole import Sole
 
 from ...blender import animation
 from ...blender.access import frame_rate
 from ...blender.skeleton import Point
+from ...body.foot import sole_at_rest
 from ...frame.chain import aim_of
 from ...frame.solved_scene import SolvedScene
 from ...frame.solving import present_runs
 from ...plan import planner
 from ...plan.chain_plan import ChainPlan
 from ...plan.plan import Plan
+from ...plan.pre_pass import BoneInput
 from ...plan.registry import kind_of
 from ...settings.properties import settings
 from ..simulation import history
@@ -25,11 +38,11 @@ from ..simulation.digest import Source
 from .contact_track import SAME
 from .goal import GroundGoal
 from .grounded_foot import pose_of
-from .hips import Hip, HipInput
-from .leg import RestFoot, foot_of, knee_axis
+from .hips import Hip
+from .leg import knee_axis
 from .settings import ground_settings
 from .stances import FASTEST, frame_of
-from .track import FORM, FootSample, Track, TrackMaker, moving, packed
+from .track import FORM, IN_WORLD, Sample, Track, moving, packed, turn_of_frame
 
 SETTINGS = ("source", "axis", "use_local_axis", "ray_above", "ray_below")
 """Settings of the ground on which a track depends: contacts are found from it later."""
@@ -41,7 +54,7 @@ that a swing that begins before it, or ends after it, has both its contacts."""
 PLACE_SETTINGS = ("chain_count", "use_tail", "use_rotation", "use_offset")
 
 
-class FootTrack:
+class TrackRecorder:
     """Records the animated poses of a foot.
 
     Attributes:
@@ -57,11 +70,13 @@ class FootTrack:
         self.owner = history.owner_path(index, "ground")
         self._armature = armature
         self._index = index
-        self._maker = TrackMaker()
         self.margin = round(MARGIN * frame_rate(bpy.context.scene))
         self._start = 0
         self._leg = 0.0
-        self._foot = RestFoot(ORIGIN, ORIGIN, 0.0, 0.0)
+        self._foot = Sole()
+        self._samples: list[Sample] = []
+        self._grounds: list[bpy.types.Object] = []
+        self._last: tuple[bpy.types.Object | None, Vec, Vec] | None = None
 
     def inputs(self) -> object:
         """Return the settings on which the track depends."""
@@ -100,13 +115,13 @@ class FootTrack:
         self._start = int(snapshot.time)
         chain = self._chain(snapshot.plan)
         if chain is not None:
-            self._maker.start(chain.watched)
+            self._grounds = [*chain.watched]
             probe = cast(GroundGoal, chain.goal_source).probe(
                 snapshot, chain, ground_settings(snapshot.item(chain))
             )
             self._leg = probe.leg
             world = snapshot.world(chain.rig.object, chain.rig.uid)[0]
-            self._foot = foot_of(chain, world, probe.leg, probe.up)
+            self._foot = sole_at_rest(chain.limb, world, probe.leg, probe.up)
 
     def step(self, snapshot: SolvedScene) -> None:
         """Record a frame."""
@@ -118,24 +133,48 @@ class FootTrack:
         pose = pose_of(aim_of(snapshot, chain))
         under = probe.under(pose.place)
         ob = under.ob if under else None
-        frames = frame_of(snapshot, ob), frame_of(snapshot, self._maker.last_under)
+        ground_frame = frame_of(snapshot, ob)
+        undone = inverse(ground_frame)
         other = self._foot.ball if self._foot.heel == ORIGIN else self._foot.heel
         end = add(pose.place, rotate(pose.turn, other))
-        height = dot(pose.place, probe.up) - probe.floor + probe.rest
-        root = _root(snapshot, chain)
-        flexion = knee_axis(snapshot, chain)
-        seen = FootSample(pose.place, pose.turn, end, root, probe.up, height, flexion)
-        self._maker.add(ob, frames, seen)
+        local, local_end = point_in(undone, pose.place), point_in(undone, end)
+        step = end_step = ORIGIN
+        if self._last is not None:
+            last, place_then, end_then = self._last
+            previous_frame = frame_of(snapshot, last)
+            step = sub(pose.place, point_in(previous_frame, place_then))
+            end_step = sub(end, point_in(previous_frame, end_then))
+        self._samples.append(
+            Sample(
+                self._number(ob),
+                local,
+                step,
+                dot(pose.place, probe.up) - probe.floor + probe.rest,
+                sub(point_in(undone, _root(snapshot, chain)), local),
+                quat_product(quat_inverse(turn_of_frame(ground_frame)), pose.turn),
+                end_step,
+                rotate(quat_inverse(pose.turn), probe.up),
+                mat_apply(undone[0], knee_axis(snapshot, chain)),
+            )
+        )
+        self._last = ob, local, local_end
+
+    def _number(self, ground: bpy.types.Object | None) -> int:
+        """Return the number of the object below the foot, which may be a new one."""
+        if ground is None:
+            return IN_WORLD
+        if ground not in self._grounds:
+            self._grounds.append(ground)
+        return self._grounds.index(ground)
 
     def result(self) -> bytes:
         """Return the track."""
-        maker = self._maker
         rate = frame_rate(bpy.context.scene)
         least, most = SAME * self._leg, FASTEST * self._leg / rate
-        first, last = moving(maker.samples, self.margin, least, most)
-        samples = maker.samples[first : last + 1]
-        start = self._start + first
-        return packed(Track(start, rate, self._leg, self._foot, maker.grounds, samples))
+        first, last = moving(self._samples, self.margin, least, most)
+        samples = self._samples[first : last + 1]
+        start, grounds = self._start + first, tuple(ob.name for ob in self._grounds)
+        return packed(Track(start, rate, self._leg, self._foot, grounds, samples))
 
     def _chain(self, plan: Plan) -> ChainPlan | None:
         """Return the resolved constraint, None if it is invalid."""
@@ -161,15 +200,15 @@ def _root(snapshot: SolvedScene, chain: ChainPlan) -> Vec:
         if isinstance(unit, Hip) and chain in unit.chains:
             result = runs.unit(unit).last
             if result is not None:
-                root = cast(HipInput, result.inputs).move.before(root)
+                root = cast(BoneInput, result.inputs).wanted.before(root)
     return root
 
 
-def tracks_of(armature: bpy.types.Object) -> list[FootTrack]:
+def tracks_of(armature: bpy.types.Object) -> list[TrackRecorder]:
     """Return the recorders of an armature: one for each foot on the ground."""
     items = settings(armature).constraints
     return [
-        FootTrack(armature, i)
+        TrackRecorder(armature, i)
         for i, item in enumerate(items)
         if ground_settings(item).use and kind_of(item.solver).reaches
     ]

@@ -7,8 +7,8 @@ from typing import NamedTuple
 
 from fabrik_solver.core.vectors import ORIGIN, Vec, across, add, dot, length, rotate, sub
 from fabrik_solver.motion.ground import tilt_of, turn_of
-from fabrik_solver.motion.planted import Pose, Sole
-from fabrik_solver.motion.sole import counted, is_beside, resting_normal
+from fabrik_solver.motion.planted import Pose
+from fabrik_solver.motion.sole import Sole, counted, is_beside, resting_normal
 
 from .probe import Probe, Under
 

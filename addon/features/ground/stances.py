@@ -31,7 +31,7 @@ from fabrik_solver.motion import ground as shape
 from fabrik_solver.motion import knee
 from fabrik_solver.motion.contacts import BALL, BALL_HEIGHT, FLAT, WINDOW, Contact
 from fabrik_solver.motion.easing import smooth, smoother
-from fabrik_solver.motion.planted import FootLeg, Planted, Pose
+from fabrik_solver.motion.planted import Planted, Pose
 
 from ...plan.chain_plan import Snapshot
 from .columns import Column
@@ -58,22 +58,6 @@ STRIDE = 1.0
 
 LOOKED_AT = 1.0 / 60.0
 """The time between the frames at which the knee's axis is looked at, in seconds."""
-
-
-class LegAtFrame(NamedTuple):
-    """A leg at another frame, in world space.
-
-    Attributes:
-        root: The animated position of its hip joint.
-        target: The animated position of its ankle.
-        goal: The position of its ankle on the ground.
-        rise: As in `Foothold`.
-    """
-
-    root: Vec
-    target: Vec
-    goal: Vec
-    rise: float
 
 
 class GroundOffset(NamedTuple):
@@ -120,7 +104,6 @@ class FootClip:
     Attributes:
         walk: The track with its contacts.
         sole: The points of the foot that touch the floor.
-        ankle: The ankle joint relative to the goal, in the axes of the foot.
         planted: The foot, locked during its contacts.
         inputs: The other inputs.
         first: The first frame of the clip, or that after the last cut before all contacts.
@@ -159,14 +142,13 @@ class FootClip:
         self._firm = [
             span for contact in contact_track.contacts for span in self._firm_frames(contact)
         ]
-        foot = contact_track.track.foot
-        self.ankle = foot.heel if foot.ball == ORIGIN else ORIGIN
         self.planted = Planted(
             contact_track.contacts,
             lambda frame: samples[frame].under == unders[frame],
             self.pose,
             len(samples),
-            FootLeg(self.root, self.ankle, contact_track.track.leg),
+            self.root,
+            contact_track.track.leg,
             inputs.up,
             self.sole,
             contact_track.track.rate,
@@ -252,18 +234,20 @@ class FootClip:
             for i, gone in enumerate(way)
         ]
 
-    def _leg(self, frame: int) -> shape.LockedLeg:
-        """Return the leg as animated, and how far the lock moves its ankle."""
+    def _leg(self, frame: int) -> shape.CarriedLeg:
+        """Return the leg as animated, from its hip joint, and how far the lock moves its ankle."""
         frame = min(max(frame, self.first), self.last)
         pose, flat = self.pose(frame), self.flats[frame]
-        ankle = rotate(pose.turn, self.ankle)
-        lock = add(sub(flat.place, pose.place), sub(rotate(flat.turn, self.ankle), ankle))
-        return shape.LockedLeg(sub(ankle, self.root(frame)), self.contact_track.track.leg, lock)
+        ankle = rotate(pose.turn, self.sole.ankle)
+        lock = add(sub(flat.place, pose.place), sub(rotate(flat.turn, self.sole.ankle), ankle))
+        way = sub(ankle, self.root(frame))
+        size = self.contact_track.track.leg
+        return shape.CarriedLeg(ORIGIN, way, way, size, 0.0, lock=lock)
 
     def reach(self, time: float) -> float:
         """Return how far the ankle is from the hip joint as animated."""
         frame = floor(time)
-        here, then = (length(self.legs[at].way) for at in (frame, frame + 1))
+        here, then = (length(self.legs[at].target) for at in (frame, frame + 1))
         return here + (time - frame) * (then - here)
 
     def _jump(self, frame: int) -> tuple[Vec, Vec]:
@@ -514,7 +498,7 @@ class Stances:
             self._last = flat, foot, need(self.probe, self.clip.sole, flat, foot).lack
         return self._last[2]
 
-    def locked_leg(self, frame: int) -> shape.LockedLeg:
+    def locked_leg(self, frame: int) -> shape.CarriedLeg:
         """Return the leg as animated at a frame, and how far the lock moves its ankle."""
         local = frame - self._start
         leg = self.clip.legs[local]
@@ -525,16 +509,17 @@ class Stances:
         """Return by how much ankle and hip joint jump at a frame (see `FootClip.jumps`)."""
         return self.clip.jumps[frame - self._start]
 
-    def foreseen(self, frame: int) -> LegAtFrame:
-        """Return the leg at another frame."""
+    def foreseen(self, frame: int) -> shape.CarriedLeg:
+        """Return the leg at another frame, in world space."""
         local = frame - self._start
-        pose, ankle = self.clip.pose(local), self.clip.ankle
+        pose, ankle = self.clip.pose(local), self.clip.sole.ankle
         foot, moved = self._on_ground(local, pose, self.clip.flats[local])
         weight = self.influence(local)
         target = add(pose.place, rotate(pose.turn, ankle))
         goal = mix(target, add(foot.place, rotate(foot.turn, ankle)), weight)
         root = add(pose.place, self.clip.root(local))
-        return LegAtFrame(root, target, goal, weight * moved.rise)
+        size, stands = self.clip.contact_track.track.leg, self.clip.carries(local)
+        return shape.CarriedLeg(root, target, goal, size, weight * moved.rise, stands)
 
     def between(self, frames: range) -> tuple[object, ...]:
         """Return all that its way depends on: how it lies in contacts, and how far it is lifted."""

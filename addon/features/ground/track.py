@@ -10,9 +10,7 @@ from collections.abc import Sequence
 from itertools import accumulate
 from typing import NamedTuple
 
-import bpy
-
-from fabrik_solver import Frame, inverse, point_in
+from fabrik_solver import Frame
 from fabrik_solver.core.vectors import (
     ORIGIN,
     QUAT_IDENTITY,
@@ -21,18 +19,12 @@ from fabrik_solver.core.vectors import (
     add,
     dot,
     length,
-    mat_apply,
     orthonormalize,
-    quat_inverse,
     quat_of,
-    quat_product,
-    rotate,
-    sub,
 )
 from fabrik_solver.motion import codec
 from fabrik_solver.motion.contacts import Trajectory
-
-from .leg import RestFoot
+from fabrik_solver.motion.sole import Sole
 
 FORM = codec.Form(b"FABT", 2)
 
@@ -83,7 +75,7 @@ class Track(NamedTuple):
         start: The first frame.
         rate: Frames per second.
         leg: The length of the leg in metres.
-        foot: Its heel and ball.
+        foot: The joints above its heel and its ball, in the rest pose.
         grounds: The names of the objects that counted as ground, and of others below it.
         samples: One for each frame.
     """
@@ -91,7 +83,7 @@ class Track(NamedTuple):
     start: int
     rate: float
     leg: float
-    foot: RestFoot
+    foot: Sole
     grounds: tuple[str, ...]
     samples: list[Sample]
 
@@ -170,89 +162,14 @@ def unpacked(blob: bytes) -> Track | None:
     ]
     if not codec.are_units([unit for sample in samples for unit in (sample.turn, sample.up)]):
         return None
-    touching = RestFoot(_vec(foot, 0), _vec(foot, 3), foot[6], foot[7])
-    return Track(start, rate, leg, touching, tuple(grounds), samples)
+    heel, ball = _vec(foot, 0), _vec(foot, 3)
+    ankle = heel if ball == ORIGIN else ORIGIN
+    sole = Sole(heel, ball, ankle=ankle, heel_rest=foot[6], ball_rest=foot[7])
+    return Track(start, rate, leg, sole, tuple(grounds), samples)
 
 
 def _vec(row: Sequence[float], first: int) -> Vec:
     return row[first], row[first + 1], row[first + 2]
-
-
-class FootSample(NamedTuple):
-    """The animated pose of a foot, in world space.
-
-    Attributes:
-        place: The location of its goal.
-        turn: Its orientation.
-        end: The location of its other end.
-        root: The hip joint of its leg.
-        up: The unit vector up.
-        height: The height of the goal above the origin of the armature.
-        flexion: As in `Sample`, in world space.
-    """
-
-    place: Vec
-    turn: Quat
-    end: Vec
-    root: Vec
-    up: Vec
-    height: float
-    flexion: Vec = ORIGIN
-
-
-class TrackMaker:
-    """Builds a track, frame by frame."""
-
-    def __init__(self) -> None:
-        """Begin without samples."""
-        self.samples: list[Sample] = []
-        self._grounds: list[bpy.types.Object] = []
-        self._last: tuple[bpy.types.Object | None, Vec, Vec] | None = None
-
-    @property
-    def grounds(self) -> tuple[str, ...]:
-        """The names of the objects that counted as ground, and of others below the foot."""
-        return tuple(ob.name for ob in self._grounds)
-
-    def start(self, grounds: Sequence[bpy.types.Object]) -> None:
-        """Begin with what counts as ground."""
-        self._grounds = list(grounds)
-
-    def add(
-        self, under: bpy.types.Object | None, frames: Sequence[Frame], seen: FootSample
-    ) -> None:
-        """Add a frame.
-
-        Args:
-            under: The object below the foot.
-            frames: Where that stands in world space now, and where the one of the last sample does.
-            seen: The foot.
-        """
-        ground_frame, previous_frame = frames
-        undone = inverse(ground_frame)
-        local, end = point_in(undone, seen.place), point_in(undone, seen.end)
-        step = end_step = ORIGIN
-        if self._last is not None:
-            step = sub(seen.place, point_in(previous_frame, self._last[1]))
-            end_step = sub(seen.end, point_in(previous_frame, self._last[2]))
-        number = IN_WORLD
-        if under is not None:
-            if under not in self._grounds:
-                self._grounds.append(under)
-            number = self._grounds.index(under)
-        leg = sub(point_in(undone, seen.root), local)
-        turn = quat_product(quat_inverse(turn_of_frame(ground_frame)), seen.turn)
-        up = rotate(quat_inverse(seen.turn), seen.up)
-        flexion = mat_apply(undone[0], seen.flexion)
-        self.samples.append(
-            Sample(number, local, step, seen.height, leg, turn, end_step, up, flexion)
-        )
-        self._last = (under, local, end)
-
-    @property
-    def last_under(self) -> bpy.types.Object | None:
-        """The object that was below the foot at the last frame."""
-        return self._last[0] if self._last else None
 
 
 def turn_of_frame(frame: Frame) -> Quat:

@@ -14,7 +14,7 @@ from ...blender.refusals import joints_problem
 from ...body.clicked import find_limbs
 from ...editing.constraints import that_pose
 from ...editing.controls import uneditable_problem
-from ...editing.limb_adding import LimbOptions, add_limbs
+from ...editing.limb_adding import AddingOptions, add_limbs
 from ...plan import planner
 from ...settings.definitions import defined
 from ...settings.properties import settings
@@ -91,7 +91,7 @@ def held_by_click(bone: bpy.types.PoseBone) -> Held:
     planner.discard_if_outdated()  # Bones may have been renamed.
     [(limb, is_hand)] = find_limbs(armature, [bone.name])
     has_limits, has_bones = not joints_problem(armature), not uneditable_problem(armature)
-    options = LimbOptions(is_hand, has_bones, hinges=has_limits)
+    options = AddingOptions(is_hand, has_bones, hinges=has_limits)
     [index], _ = add_limbs(armature, [limb], options)
     settings(armature).active_index = index
     if has_bones:

@@ -118,7 +118,7 @@ def record(body: Traveler, frames: Iterable[float], keyed: Sequence[str]) -> Rec
     """
     rig = body.armature
     recording = Recording([*frames], [], [], [], [], Matrix(), frame_rate(bpy.context.scene))
-    names = {body.hips, body.root, *keyed} | {p.bone for sole in body.feet for p in sole}
+    names = {body.hips, body.root, *keyed} | {bone for sole in body.feet for bone, _ in sole}
     for frame in recording.frames:
         go_to(frame)
         evaluated = rig.evaluated_get(updated())
@@ -142,7 +142,7 @@ def steps_of(body: Traveler, recording: Recording) -> Steps:
     for sole in body.feet:
         feet.append(
             [
-                [vector(matrix @ pose[point.bone] @ point.place) for point in sole]
+                [vector(matrix @ pose[bone] @ point) for bone, point in sole]
                 for matrix, pose in zip(to_level, recording.poses, strict=True)
             ]
         )

@@ -302,7 +302,7 @@ class SpringSimulation:
             channels = [pose.posed_local(bone) for bone in chain.bones]
             limits, _ = chain.joints.now(native)
             tip = tip_of(chain, pose)
-            self._input = ChainInput(bones, channels, tip, WHOLE, chain.rest_bend, limits)
+            self._input = ChainInput(bones, channels, tip, WHOLE, chain.limb.bend, limits)
         self._bits = bits
         return self._input
 

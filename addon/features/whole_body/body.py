@@ -97,7 +97,7 @@ class Wanted:
 
 
 @dataclass(frozen=True)
-class BodyBone:
+class BoneFacts:
     """What of a bone of a body is the same in all of its poses.
 
     Attributes:
@@ -146,7 +146,7 @@ class Body:
     def __init__(
         self,
         rig: Skeleton,
-        bones: Mapping[int, BodyBone],
+        bones: Mapping[int, BoneFacts],
         frames: Mapping[int, Frame],
         locals_: Mapping[int, Local],
         above: Frame,

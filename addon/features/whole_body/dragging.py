@@ -72,7 +72,7 @@ from .settings import (
     pin_kind,
     set_pin,
 )
-from .targets import DrivenLimb, PosedChain, driven_limbs, posed_chains
+from .targets import DrivenChain, PosedChain, driven_chains, posed_chains
 
 REACHED = 1e-4
 """The largest miss of the dragged point that counts as reached, as a fraction of the body."""
@@ -157,7 +157,7 @@ class WholeBodyDrag:
         root = root_of(carriers, roles, [*self._bones, *(pin.bone for pin in pins)])
         self._pins = [pin for pin in pins if carriers.carries(root, pin.bone)]
         chains = [chain for chain in chains if carriers.carries(root, chain.bones[-1])]
-        self._limbs = driven_limbs(depsgraph, armature, chains, rig.below({root}))
+        self._limbs = driven_chains(depsgraph, armature, chains, rig.below({root}))
         constrained = _bones_of(chains)
         body = planned_body(armature)
         shown = constrained if body is None else constrained.union(body.bones)
@@ -347,12 +347,12 @@ class WholeBodyDrag:
             wanted.append(Wanted(chain.bones[-1], goal))
         return wanted
 
-    def _is_foot(self, limb: DrivenLimb) -> bool:
+    def _is_foot(self, limb: DrivenChain) -> bool:
         """Return whether a limb ends at a foot."""
         feet = {self._posed.rig.index[name] for name in self._roles.feet}
         return any(self._is_end(limb, bone) for bone in feet)
 
-    def _is_end(self, limb: DrivenLimb, bone: int) -> bool:
+    def _is_end(self, limb: DrivenChain, bone: int) -> bool:
         """Return whether a bone is the last one of a limb, or its hand or foot."""
         line, last = self._carriers.up(bone), limb.chain.bones[-1]
         if last not in line:
@@ -360,10 +360,10 @@ class WholeBodyDrag:
         joints = [i for i in line[line.index(last) + 1 :] if i in self._posed.joints]
         return len(joints) <= 1
 
-    def _independent(self) -> list[DrivenLimb]:
+    def _independent(self) -> list[DrivenChain]:
         """Return the limbs that nothing else hangs on: their targets stay, also out of reach."""
         wanted = [*self._bones, *(held.bone for held in self._held if held.goal.rank != SOFT)]
-        staying: list[DrivenLimb] = []
+        staying: list[DrivenChain] = []
         for limb in self._limbs:
             last = limb.chain.bones[-1]
             others = [i for other in self._limbs if other is not limb for i in other.chain.bones]
@@ -462,7 +462,7 @@ class WholeBodyDrag:
         for placed, offset in zip(self._placed, [displacement, *displacements[1:]], strict=False):
             placed.move_by(offset)
 
-    def _move(self, limb: DrivenLimb, pose: WholeBodyPose) -> None:
+    def _move(self, limb: DrivenChain, pose: WholeBodyPose) -> None:
         """Move the target and the pole of a limb to where they give a pose."""
         posed, chain, world = self._posed, limb.chain, self._world
         tip, change = posed.placed(pose, chain.bones[-1], limb.tip)

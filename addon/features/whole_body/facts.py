@@ -19,7 +19,7 @@ from ...body.flexion import flexion_of, planned_flexion
 from ...editing.joint_uses import uses_of
 from ...editing.posing import PosedRotation
 from ...settings.joint_limits import joint_problem, limit_of
-from .body import MOST_SHARE, BodyBone
+from .body import MOST_SHARE, BoneFacts
 from .roles import Roles
 
 
@@ -33,7 +33,7 @@ def facts_of(
     kept: Collection[int] = (),
     *,
     is_planned: bool = False,
-) -> BodyBone:
+) -> BoneFacts:
     """Return what is known of a bone of a body.
 
     Args:
@@ -68,7 +68,7 @@ def facts_of(
     inherits = carriers.turns(bone)
     part = roles.posture.get(name)
     axes, standing = ((), QUAT_IDENTITY) if part is None else _standing(owner.bone, roles)
-    return BodyBone(
+    return BoneFacts(
         carriers.of(bone),
         inherits,
         bone == root or bends or not inherits,

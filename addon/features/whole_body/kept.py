@@ -15,7 +15,7 @@ from typing import Any, Final, NamedTuple
 
 import bpy
 
-from fabrik_solver import WHOLE, Frame, inverse, point_in
+from fabrik_solver import Frame, inverse, point_in
 from fabrik_solver.core.vectors import (
     QUAT_IDENTITY,
     Quat,
@@ -43,11 +43,11 @@ from ...blender.skeleton import Point, Skeleton, vector
 from ...body.carriers import Carriers
 from ...frame.root_locks import with_locks
 from ...plan.chain_plan import ChainPlan, Snapshot
-from ...plan.pre_pass import PrePassBone
+from ...plan.pre_pass import BoneInput, PrePassBone
 from ...plan.resolving import bone_index
 from ...plan.results import NOTHING, SolveResult
 from ...settings.joint_limits import native_values
-from .body import Body, BodyBone, Wanted, bones_between, root_of
+from .body import Body, BoneFacts, Wanted, bones_between, root_of
 from .facts import facts_of
 from .roles import Roles, roles_of
 from .settings import BOTH, PLACE, POSING, FabrikPin, body_settings, pins_of
@@ -94,24 +94,6 @@ class Place(NamedTuple):
     rotation: Quat
 
 
-class PinnedBodyInput(NamedTuple):
-    """All that the pose of a body depends on, to the last bit.
-
-    Attributes:
-        channels: Its FK pose, and what was solved of it before.
-        locks: The locks of its bones, and native limits (see `KeptBody.locks_now`).
-        parent: The frame of its first bone's parent, in armature space.
-        world: The frame of the armature in the world.
-        places: The places of its pins that have one.
-    """
-
-    channels: tuple[object, ...]
-    locks: Locks
-    parent: Frame
-    world: Frame
-    places: tuple[Place, ...]
-
-
 @dataclass(eq=False)
 class KeptBody(PrePassBone):
     """A body with bones that are pinned while the animation plays.
@@ -127,13 +109,13 @@ class KeptBody(PrePassBone):
     """
 
     within: Sequence[int] = field(kw_only=True)
-    facts: Callable[[bpy.types.Object, int], BodyBone] = field(kw_only=True)
+    facts: Callable[[bpy.types.Object, int], BoneFacts] = field(kw_only=True)
     pins: Sequence[KeptPin] = field(kw_only=True)
     staying: Sequence[tuple[int, float]] = field(kw_only=True)
     clavicle: float = field(kw_only=True)
     refusal: str = field(kw_only=True)
     problem: str = field(default="", kw_only=True)
-    _found: tuple[Locks, dict[int, BodyBone]] | None = field(default=None, kw_only=True)
+    _found: tuple[Locks, dict[int, BoneFacts]] | None = field(default=None, kw_only=True)
 
     def __post_init__(self) -> None:
         """Pose all of its joints, and the location of the first one if it may move."""
@@ -161,7 +143,7 @@ class KeptBody(PrePassBone):
             locks += native_values(bone)
         return tuple(locks)
 
-    def _facts_with(self, locks: Locks, armature: bpy.types.Object) -> dict[int, BodyBone]:
+    def _facts_with(self, locks: Locks, armature: bpy.types.Object) -> dict[int, BoneFacts]:
         """Return what is known of its bones with the locks of now."""
         if self._found is None or self._found[0] != locks:
             self._found = locks, {bone: self.facts(armature, bone) for bone in self.bones}
@@ -175,7 +157,7 @@ class KeptBody(PrePassBone):
         """Return the points that it needs: none but the parent of its first bone."""
         return []
 
-    def read(self, snapshot: Snapshot) -> PinnedBodyInput | None:
+    def read(self, snapshot: Snapshot) -> BoneInput | None:
         """Return its FK pose and its places; None if none has any influence.
 
         Raises:
@@ -184,24 +166,17 @@ class KeptBody(PrePassBone):
         with self._noting():
             return self._read(snapshot)
 
-    def _read(self, snapshot: Snapshot) -> PinnedBodyInput | None:
+    def _read(self, snapshot: Snapshot) -> BoneInput | None:
         if self.refusal:
             raise ProblemError(self.refusal)
-        rig, pose = self.rig, snapshot.poses[self.rig.uid]
+        rig = self.rig
         items = pins_of(snapshot.rigs[rig.uid])
         if self.pins[-1].number >= len(items):  # The copy was made before a pin was added.
             items = pins_of(rig.object)
         places = tuple([_place_of(items[pin.number]) for pin in self.pins if pin.is_placed])
         if not any(pin_place.influence for pin_place in places):
             return None
-        beneath = pose.beneath(self.bones) if self.is_layered else None
-        return PinnedBodyInput(
-            (*pose.fk_bits(self.ranges), beneath),
-            self.locks_now(with_locks(snapshot, rig)),
-            WHOLE if self.root_parent < 0 else snapshot.frame(rig, self.root_parent),
-            snapshot.world(rig.object, rig.uid),
-            places,
-        )
+        return self.inputs(snapshot, (self.locks_now(with_locks(snapshot, rig)), places))
 
     def solve(self, snapshot: Snapshot, inputs: object) -> SolveResult:
         """Return the rotations of its joints, and the location of the first one.
@@ -209,7 +184,7 @@ class KeptBody(PrePassBone):
         Raises:
             ProblemError: If it has no size, or a place is too far away.
         """
-        assert isinstance(inputs, PinnedBodyInput)
+        assert isinstance(inputs, BoneInput)
         with self._noting():
             return self._solve(snapshot, inputs)
 
@@ -223,18 +198,19 @@ class KeptBody(PrePassBone):
             self.problem = str(problem)
             raise
 
-    def _solve(self, snapshot: Snapshot, inputs: PinnedBodyInput) -> SolveResult:
+    def _solve(self, snapshot: Snapshot, inputs: BoneInput) -> SolveResult:
         rig, pose = self.rig, snapshot.poses[self.rig.uid]
         frames = {bone: snapshot.frame(rig, bone) for bone in self.bones}
         locals_ = {bone: pose.posed_local(bone) for bone in self.bones}
         armature = with_locks(snapshot, rig)
         root: Any = pose_bones(armature)[rig.names[self.bone]]
         moves = bool(self.more) and not any(root.lock_location)
-        facts = self._facts_with(inputs.locks, armature)
+        locks, places = inputs.wanted
+        facts = self._facts_with(locks, armature)
         body = Body(rig, facts, frames, locals_, inputs.parent, moves, self.clavicle)
         try:
             to_armature = inverse(inputs.world)
-            wanted = self._wanted(body, to_armature, inputs.places)
+            wanted = self._wanted(body, to_armature, places)
             solved = body.solve(body.solver(moves), wanted)
         except (ValueError, ArithmeticError):
             raise ProblemError(

@@ -184,7 +184,7 @@ class MovedControl:
         return [(self._owner, name) for name in names]
 
 
-class DrivenLimb:
+class DrivenChain:
     """A chain that a constraint poses, whose target and pole move with the body.
 
     Attributes:
@@ -256,12 +256,12 @@ class DrivenLimb:
         return [self.target, *([self.pole] if self.pole is not None else [])]
 
 
-def driven_limbs(
+def driven_chains(
     depsgraph: bpy.types.Depsgraph,
     armature: bpy.types.Object,
     chains: Iterable[PosedChain],
     body: Collection[int],
-) -> list[DrivenLimb]:
+) -> list[DrivenChain]:
     """Return the limbs whose targets can move along with a body.
 
     Those do not that hang on the body itself, or cannot be moved.
@@ -273,7 +273,7 @@ def driven_limbs(
         body: The bones of the body, with all below them.
     """
     shown = armature.evaluated_get(depsgraph)
-    limbs: list[DrivenLimb] = []
+    limbs: list[DrivenChain] = []
     for chain in chains:
         target, pole = chain.target, chain.pole
         if target is None or hangs_on(target, armature, body):
@@ -281,7 +281,7 @@ def driven_limbs(
         if pole is not None and hangs_on(pole, armature, body):
             pole = None
         with suppress(ProblemError):
-            limbs.append(DrivenLimb(depsgraph, shown, chain, target, pole))
+            limbs.append(DrivenChain(depsgraph, shown, chain, target, pole))
     return limbs
 
 

@@ -130,10 +130,11 @@ from fabrik_solver.motion.ground import averaged, hip_lift, lift, pitched
 from fabrik_solver.motion.look import Look, pose_look
 from fabrik_solver.motion.packing import packed, unpacked
 from fabrik_solver.motion.pattern import groups_of
-from fabrik_solver.motion.planted import FootLeg as Carrier, Planted, Pose, Sole
+from fabrik_solver.motion.planted import Planted, Pose
 from fabrik_solver.motion.rope import hang, pose_rope
 from fabrik_solver.motion.rope_collision import on_plane, on_surface
 from fabrik_solver.motion.smoothest import Curve, cubic, smoothest
+from fabrik_solver.motion.sole import Sole
 from fabrik_solver.motion.solid import Solid
 from fabrik_solver.motion.walking import StepPlanner
 from fabrik_solver.motion.wave import Wave, pose_wave
@@ -171,10 +172,9 @@ for i in range(60):
     print(contacts_of(way, way, turns, 24.0, 1.0, limits))
     poses = [Pose(*pair) for pair in zip(path, turns)]
     kinds = (Part("HEEL", 3, 4), Part("FLAT", 5, 8), Part("BALL", 9, 11))
-    carrier = Carrier(lambda frame: (0.1, 0.0, 0.9), (0.0, 0.0, 0.0), 1.0)
     sole = Sole((0.0, 0.0, -0.1), (0.2, 0.0, -0.1))
     planted = Planted([Contact(kinds), Contact((Part("FLAT", 15, 17),))], lambda frame: frame != 6,
-        lambda frame: poses[frame], 20, carrier, UP, sole, 24.0, 0.1)
+        lambda frame: poses[frame], 20, lambda frame: (0.1, 0.0, 0.9), 1.0, UP, sole, 24.0, 0.1)
     print([planted.at(time / 3.0, poses[time // 3]) for time in range(57)])
     print(mean([(place(), weight) for _, weight in moments(rng.random())]))
     legs = [Carried(UP, place(), place(), rng.uniform(1.0, 2.0), rng.random()) for _ in range(4)]

@@ -8,7 +8,8 @@ from typing import NamedTuple
 
 from fabrik_solver.core.vectors import Quat, Vec, add, quat_about, rotate, sub
 from fabrik_solver.motion.contacts import Trajectory
-from fabrik_solver.motion.planted import FootLeg, Pose, Sole
+from fabrik_solver.motion.planted import Pose
+from fabrik_solver.motion.sole import Sole
 
 STEP, STRIDE = 1.1, 1.3
 """How many seconds a step takes, and how far it goes for a leg of 1."""
@@ -46,9 +47,6 @@ class Steps(NamedTuple):
 
     def turns(self) -> list[Quat]:
         return [pose.turn for pose in self.poses]
-
-    def leg(self) -> FootLeg:
-        return FootLeg(lambda frame: self.roots[frame], (0.0, 0.0, 0.0), self.size)
 
     def sole(self) -> Sole:
         return Sole(scaled_by(SOLE.heel, self.size), scaled_by(SOLE.ball, self.size))

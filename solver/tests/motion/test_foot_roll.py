@@ -18,10 +18,11 @@ from fabrik_solver.core.vectors import (
     quat_unit,
     sub,
 )
-from fabrik_solver.motion.foot_roll import Rolled, Sole, rolled, toes_of, unbent
+from fabrik_solver.motion.foot_roll import Rolled, rolled, toes_of, unbent
+from fabrik_solver.motion.sole import Sole
 
-SOLE = Sole(0.25, 0.05, (0.01, 0.17, -0.02))
-BARE = Sole(0.25, 0.05, None)
+BARE = Sole(tip=(0.0, 0.25, 0.0), edge=0.05)
+SOLE = BARE._replace(joint=(0.01, 0.17, -0.02))
 ANKLE = (0.0, 0.03, -0.09)
 BREAK = radians(45.0)
 
@@ -39,13 +40,13 @@ def control(roll: float, bank: float = 0.0, turn: float = 0.0):
 def points_after(sole: Sole, result: Rolled):
     """Return the corners of the sole after a roll: those of the heel, the ball and the tip."""
     toe_axes = quat_matrix(toes_of(result.bend, (1.0, 0.0, 0.0, 0.0)))
-    ball = sole.ball or (0.0, sole.length, 0.0)
-    toes = frame_in(result.foot, (toe_axes, ball)) if sole.ball else result.foot
+    ball = sole.joint or sole.tip
+    toes = frame_in(result.foot, (toe_axes, ball)) if sole.joint else result.foot
     sides = (-sole.edge, 0.0, sole.edge)
     heel = [point_in(result.foot, (x, 0.0, 0.0)) for x in sides]
     balls = [point_in(result.foot, (x, ball[1], 0.0)) for x in sides]
-    to_toes = ball if sole.ball else ORIGIN
-    tip = [point_in(toes, sub((x, sole.length, 0.0), to_toes)) for x in sides]
+    to_toes = ball if sole.joint else ORIGIN
+    tip = [point_in(toes, sub((x, sole.tip[1], 0.0), to_toes)) for x in sides]
     return heel, balls, tip
 
 
@@ -65,7 +66,7 @@ def test_the_pivot_of_a_roll_stays(roll):
     else:
         assert dist(tip[1], (0.0, 0.25, 0.0)) < 1e-12
     if 0 <= roll <= 45:
-        assert dist(point_in(result.foot, SOLE.ball), SOLE.ball) < 1e-12
+        assert dist(point_in(result.foot, SOLE.joint), SOLE.joint) < 1e-12
         assert result.bend == pytest.approx(radians(roll))
     if roll > 45:
         assert result.bend == BREAK

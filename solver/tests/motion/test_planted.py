@@ -21,7 +21,8 @@ from fabrik_solver.core.vectors import (
 )
 from fabrik_solver.motion.contacts import BALL, FLAT, HEEL, Contact, Part, Thresholds, contacts_of
 from fabrik_solver.motion.knee import aside
-from fabrik_solver.motion.planted import FootLeg, Planted, Pose, Sole, pivoted, sole_of
+from fabrik_solver.motion.planted import Planted, Pose, pivoted, sole_of
+from fabrik_solver.motion.sole import Sole
 
 
 def contacts_in(walk: Steps) -> list[Contact]:
@@ -34,7 +35,8 @@ def planted_in(walk: Steps, lock_time: float = 0.1, sole: Sole | None = None) ->
         lambda _: True,
         lambda frame: walk.poses[frame],
         len(walk.poses),
-        walk.leg(),
+        walk.roots.__getitem__,
+        walk.size,
         UP,
         sole or walk.sole(),
         walk.rate,
@@ -151,7 +153,8 @@ def test_foot_that_has_slid_far_comes_back_gently(rate: float, size: float) -> N
         lambda _: True,
         pose,
         last + 1,
-        FootLeg(lambda _: (0.0, 0.0, 0.5 * size), (0.0, 0.0, 0.0), size),
+        lambda _: (0.0, 0.0, 0.5 * size),
+        size,
         UP,
         Sole((0.0, 0.0, -0.09 * size), (0.1 * size, 0.0, -0.09 * size)),
         rate,
@@ -178,7 +181,8 @@ def test_straight_knee_is_let_go_as_gently_as_an_ankle(rate: float, size: float)
         lambda frame: frame == 0,
         pose,
         last + 1,
-        FootLeg(lambda _: (0.0, 0.0, 0.999 * size), (0.0, 0.0, 0.0), size),
+        lambda _: (0.0, 0.0, 0.999 * size),
+        size,
         UP,
         Sole((0.0, 0.0, -0.09 * size), (0.1 * size, 0.0, -0.09 * size)),
         rate,
@@ -203,7 +207,8 @@ def test_straight_knee_is_let_go_as_gently_where_the_foot_rolls(rate: float) -> 
         lambda frame: frame == 0,
         lambda frame: raised if frame else pose_on_ball(sole, 0.0),
         last + 1,
-        FootLeg(lambda _: (0.0, 0.0, 0.95), (0.0, 0.0, 0.0), 1.0),
+        lambda _: (0.0, 0.0, 0.95),
+        1.0,
         UP,
         sole,
         rate,
@@ -229,7 +234,7 @@ def test_foot_does_not_jump_where_turning_it_ceases_to_bring_it_nearer() -> None
     for i in range(601):
         angle = 0.2 - 0.0025 * i
         root = (0.9 * sin(angle), 0.0, 0.09 + 0.9 * cos(angle))
-        places.append(pivoted(foot, root, (0.0, 0.0, 0.0), sole, UP, 0.89).place)
+        places.append(pivoted(foot, root, sole, UP, 0.89).place)
     assert length(sub(places[0], foot.place)) > 5e-3 and places[-1] == foot.place
     assert max(length(sub(b, a)) for a, b in pairwise(places)) < 1e-3
 
@@ -277,7 +282,8 @@ def test_heel_rises_where_the_leg_would_be_stretched_for_the_lock() -> None:
         lambda _: True,
         lambda frame: walk.poses[frame],
         61,
-        walk.leg(),
+        walk.roots.__getitem__,
+        walk.size,
         UP,
         walk.sole(),
         60.0,
@@ -321,7 +327,8 @@ def test_toes_stand_alone_in_a_run() -> None:
         lambda _: True,
         lambda frame: turned[frame],
         40,
-        FootLeg(lambda _: (0.0, 0.0, 0.8), (0.0, 0.0, 0.0), 0.9),
+        lambda _: (0.0, 0.0, 0.8),
+        0.9,
         UP,
         Sole((0.0, 0.0, -0.09), ball),
         60.0,
@@ -336,7 +343,7 @@ def test_sole_is_that_of_most_frames() -> None:
     ball, heel = (0.14, 0.0, 0.0), (0.0, 0.0, 0.0)
     contacts = [Contact((Part(FLAT, first, first + 9),)) for first in (0, 20, 40, 60)]
     heights = [0.15 if frame >= 60 else 0.09 for frame in range(70)]
-    sole = sole_of((heel, ball), contacts, heights, [UP] * 70)
+    sole = sole_of(Sole(heel, ball), contacts, heights, [UP] * 70)
     assert sole.heel == pytest.approx((0.0, 0.0, -0.09))
     assert sole.ball == pytest.approx((0.14, 0.0, -0.09))
 
@@ -345,7 +352,7 @@ def test_sole_is_not_thinner_where_the_foot_sinks_before_it_rolls_off() -> None:
     """A short contact has few frames, of which a quarter is no level of its own."""
     ball, heel = (0.14, 0.0, 0.0), (0.0, 0.0, 0.0)
     heights = [0.09] * 9 + [0.085, 0.075, 0.067]
-    sole = sole_of((heel, ball), [Contact((Part(FLAT, 0, 11),))], heights, [UP] * 12)
+    sole = sole_of(Sole(heel, ball), [Contact((Part(FLAT, 0, 11),))], heights, [UP] * 12)
     assert sole.heel == pytest.approx((0.0, 0.0, -0.09))
     assert sole.ball == pytest.approx((0.14, 0.0, -0.09))
 
@@ -353,7 +360,7 @@ def test_sole_is_not_thinner_where_the_foot_sinks_before_it_rolls_off() -> None:
 def test_joint_is_not_below_its_sole() -> None:
     """Where the capture has the ball in the floor, the foot is on it and not as deep in it."""
     ball, heel = (0.14, 0.0, -0.1), (0.0, 0.0, 0.0)
-    sole = sole_of((heel, ball), [Contact((Part(FLAT, 0, 9),))], [0.09] * 10, [UP] * 10)
+    sole = sole_of(Sole(heel, ball), [Contact((Part(FLAT, 0, 9),))], [0.09] * 10, [UP] * 10)
     assert sole.heel == pytest.approx((0.0, 0.0, -0.09))
     assert sole.ball == ball
 
@@ -377,7 +384,8 @@ def landed(rate: float, lasts: int) -> tuple[list[Pose], list[Pose]]:
         lambda _: True,
         poses.__getitem__,
         len(poses),
-        FootLeg(roots.__getitem__, (0.0, 0.0, 0.0), size),
+        roots.__getitem__,
+        size,
         UP,
         Sole((0.0, 0.0, 0.0), (0.0, -0.14, -0.38)),
         rate,

@@ -282,9 +282,9 @@ def test_slide_is_said_of_what_stands_and_not_of_what_swings() -> None:
     steps, known = steps_of(forward(1.3), 3.0)
     stances = stances_of(steps, known)
     assert len(stances) == 7  # Of one foot the first stance began before the clip.
-    for stance in stances:
-        phase = 0.5 * stance.foot
-        for i in range(stance.first + 1, stance.last):
+    for foot, stood in stances:
+        phase = 0.5 * foot
+        for i in stood[1:]:
             assert (steps.times[i] - phase) % 1.0 <= 0.65
     assert max(slides_of(steps, known, stances)) < 0.03
     slow = [Planar(0.9 * move.x, 0.9 * move.y, 0.0) for move in known]

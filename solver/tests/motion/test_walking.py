@@ -114,8 +114,8 @@ def farthest(
         at = quarter / 4
         frame = leaned(body(at), lean_at(record, at))
         for leg, falls in zip(legs, record.falls, strict=True):
-            foot = foot_at(falls, at, still)
-            if foot.swing is None:
+            foot, swing = foot_at(falls, at, still)
+            if swing is None:
                 most = max(most, math.dist(foot.place, point_in(frame, leg.root)) / leg.reach)
     return most
 
@@ -280,11 +280,11 @@ def test_a_jump_of_the_body_sets_all_feet_down_anew() -> None:
     record = walked(legs, WalkSettings(), body)
     for leg, falls in zip(legs, record.falls, strict=True):
         for frame in (30, 31):
-            foot = foot_at(falls, frame, still)
+            foot, swing = foot_at(falls, frame, still)
             root = point_in(body(frame), leg.root)
             assert math.dist(foot.place, root) <= leg.reach
-            assert foot.swing is None
-        assert foot_at(falls, 29, still).place[1] < 5.0
+            assert swing is None
+        assert foot_at(falls, 29, still)[0].place[1] < 5.0
 
 
 def test_steps_are_shorter_the_faster_the_body_and_as_set_if_it_is_slow() -> None:
@@ -329,9 +329,9 @@ def swung(falls: Sequence[Footfall], frames: int) -> dict[int, float]:
     """How high each step of a foot is seen at whole frames, by its place among the footfalls."""
     tops: dict[int, float] = {}
     for frame in range(frames + 1):
-        foot = foot_at(falls, frame, still)
+        foot, swing = foot_at(falls, frame, still)
         step = max(i for i, fall in enumerate(falls) if i == 0 or fall.lift <= frame)
-        tops[step] = max(tops.get(step, 0.0), foot.place[2] if foot.swing is not None else 0.0)
+        tops[step] = max(tops.get(step, 0.0), foot.place[2] if swing is not None else 0.0)
     return tops
 
 
@@ -356,10 +356,10 @@ def test_feet_lift_however_straight_their_legs_rest(
         assert all(tops[i] >= 0.75 * 0.15 for i in range(1, len(falls) - 1))
         knees = []
         for frame in range(frames + 1):
-            foot = foot_at(falls, frame, still)
+            foot, swing = foot_at(falls, frame, still)
             root = point_in(leaned(body(frame), lean_at(record, frame)), leg.root)
             far = math.dist(root, foot.place)
-            assert far <= (1.0 if foot.swing is None else 1.02)
+            assert far <= (1.0 if swing is None else 1.02)
             knees.append(2.0 * math.asin(min(far, 1.0)))
         bends = [a - 2.0 * b + c for a, b, c in zip(knees, knees[1:], knees[2:], strict=False)]
         assert max(map(abs, bends)) <= math.radians(25.0 + 300.0 * speed)
@@ -423,12 +423,12 @@ def test_overshoot_lands_a_foot_ahead_of_its_rest_place() -> None:
 def test_a_step_rises_by_its_height_and_leaves_and_arrives_without_a_jerk() -> None:
     record = walked(legs_of(4, "ALTERNATING"), WalkSettings(step_height=0.2), ahead(0.02))
     fall = record.falls[0][2]
-    middle = foot_at(record.falls[0], 0.5 * (fall.lift + fall.land), still)
+    middle, _ = foot_at(record.falls[0], 0.5 * (fall.lift + fall.land), still)
     assert middle.place[2] == pytest.approx(0.2 * 1.1, abs=1e-9)
     for at in (fall.lift, fall.land):
         # No speed and no acceleration: only the third power of the time is left.
         for e in (1e-2, 1e-3):
-            near = [foot_at(record.falls[0], at + way, still).place for way in (-e, e)]
+            near = [foot_at(record.falls[0], at + way, still)[0].place for way in (-e, e)]
             assert math.dist(*near) <= 1.0 * e**3
 
 
@@ -464,7 +464,7 @@ def test_neither_middle_nor_ends_of_a_sole_cut_the_edges_of_stairs(sole: float) 
             Footfall(0.0, 1.0, end, up, ahead, STILL, arc.height, True, arc.late, arc.early),
         ]
         for i in range(101):
-            _, y, z = foot_at(falls, i / 100, still).place
+            _, y, z = foot_at(falls, i / 100, still)[0].place
             # Of a leg of 1 m; before, its middle went 42 mm deep, and its ends 103 mm.
             assert max(height(y + by) for by in (-sole, 0.0, sole)) - z <= 0.015
 
@@ -496,7 +496,7 @@ def test_no_swinging_foot_cuts_through_stairs(speed: float) -> None:
         for before, fall in pairwise(falls):
             for i in range(1, 20):
                 time = fall.lift + (fall.land - fall.lift) * i / 20
-                _, y, z = foot_at([before, fall], time, still).place
+                _, y, z = foot_at([before, fall], time, still)[0].place
                 inside = [min(y - low[1], high[2] - z) for low, high in steps]
                 assert max(inside) <= 0.01 * legs[0].reach
 
@@ -535,9 +535,9 @@ def test_feet_travel_with_moving_ground() -> None:
         for leg, falls in zip(legs, record.falls, strict=True):
             assert (len(falls) == 1) == (own == 0.0)
             for frame in range(60):
-                foot = foot_at(falls, frame, lambda _, frame=frame: deck_at(frame))
+                foot, swing = foot_at(falls, frame, lambda _, frame=frame: deck_at(frame))
                 root = point_in(leaned(carried(frame, own), lean_at(record, frame)), leg.root)
-                assert foot.swing is not None or math.dist(foot.place, root) <= leg.reach
+                assert swing is not None or math.dist(foot.place, root) <= leg.reach
 
 
 def test_stairs_are_climbed() -> None:
@@ -717,7 +717,7 @@ def test_a_place_on_stretched_ground_comes_back() -> None:
     deck: Frame = ((2.0, 0.0, 0.0, 0.0, 1.0, 0.5, 0.0, 0.0, 1.0), (1.0, 2.0, 3.0))
     axes = (0.0, 0.0, 1.0), (0.0, 1.0, 0.0)
     fall = in_ground_space(Footfall(0.0, 0.0, (0.3, 0.4, 0.5), *axes, 0, 0.0, True), lambda _: deck)
-    foot = foot_at([fall], 5.0, lambda _: deck)
+    foot, _ = foot_at([fall], 5.0, lambda _: deck)
     assert foot.place == pytest.approx((0.3, 0.4, 0.5))
     assert foot.normal == pytest.approx(axes[0])
     assert foot.ahead == pytest.approx(axes[1])

@@ -93,7 +93,7 @@ class Foot:
         return self.points()
 
     def points(self) -> Points:
-        at = [shown(self.rig, point.bone) @ point.place for point in self.sole]
+        at = [shown(self.rig, bone) @ point for bone, point in self.sole]
         joint = self._head(self.rig, self.item.roll.toe or self.item.bone)
         return Points(*at, self._head(self.rig, self.item.bone), joint)
 

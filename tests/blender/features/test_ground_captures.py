@@ -521,13 +521,13 @@ def test_toes_pressed_into_the_floor_as_they_roll_off_do_not_lower_it() -> None:
 def test_foot_at_another_angle_than_at_rest_tells_less_of_the_floor(is_sitting: bool) -> None:
     """A hind foot that is upright at rest lies on the floor as the animal sits."""
     from addon.features.ground.contact_track import ContactTrack
-    from addon.features.ground.leg import RestFoot
     from addon.features.ground.track import IN_WORLD, Sample, Track
     from fabrik_solver.core.vectors import ORIGIN, QUAT_IDENTITY
     from fabrik_solver.motion.contacts import Thresholds
+    from fabrik_solver.motion.sole import Sole
 
     up, height = ((0.0, 0.0, 1.0), -0.03) if is_sitting else ((0.0, -0.963, 0.27), 0.36)
-    foot = RestFoot(ORIGIN, (0.0, 0.27, 0.0), 0.38, 0.12)
+    foot = Sole(ORIGIN, (0.0, 0.27, 0.0), heel_rest=0.38, ball_rest=0.12)
     root = (0.0, 0.0, 0.6)
     sample = Sample(IN_WORLD, ORIGIN, ORIGIN, height, root, QUAT_IDENTITY, ORIGIN, up)
     walk = ContactTrack(Track(1, 24.0, 0.7, foot, (), [sample] * 30), Thresholds(), ())

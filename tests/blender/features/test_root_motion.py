@@ -211,11 +211,11 @@ def test_feet_without_toes_have_soles_on_the_floor_of_the_origin(
     without = {name: given for name, given in BONES.items() if not name.startswith("toe")}
     monkeypatch.setitem(globals(), "BONES", without)
     rig = make_cycle(ahead)
-    for heel, ball, _ in traveler_of(rig).feet:
-        foot = rig.data.bones[heel.bone].matrix_local
-        assert abs((foot @ heel.place).z) < 1e-6
-        assert abs((foot @ ball.place).z) < 1e-6
-        assert (ball.place - heel.place).length > ANKLE
+    for (bone, heel), (_, ball), _ in traveler_of(rig).feet:
+        foot = rig.data.bones[bone].matrix_local
+        assert abs((foot @ heel).z) < 1e-6
+        assert abs((foot @ ball).z) < 1e-6
+        assert (ball - heel).length > ANKLE
 
 
 @pytest.mark.parametrize("size", [0.01, 100.0])

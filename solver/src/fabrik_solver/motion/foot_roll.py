@@ -12,23 +12,10 @@ from typing import NamedTuple
 
 from ..core import Frame
 from ..core.vectors import Mat3, Quat, Vec, dot, quat_about, quat_inverse, quat_product
+from .sole import Sole
 
 SIDE: Vec = (1.0, 0.0, 0.0)
 """The axis of the roll, in the space of a sole."""
-
-
-class Sole(NamedTuple):
-    """The points about which a foot turns, in the space of its sole.
-
-    Attributes:
-        length: The distance from the heel to the tip of the toes.
-        edge: The distance of each edge from the line between these.
-        ball: The joint of the toes; None for a foot without toes, which turns about the tip.
-    """
-
-    length: float
-    edge: float
-    ball: Vec | None
 
 
 class Rolled(NamedTuple):
@@ -53,7 +40,7 @@ def rolled(sole: Sole, turn: Mat3, pivot: float, most_bend: float) -> Rolled:
     floor: the roll happens in the plane of the sole, the bank on the edge of that plane.
 
     Args:
-        sole: The sole.
+        sole: The sole, from the origin to its tip on Y.
         turn: The rotation of the control: a roll about X, then a bank about Y, then a turn about Z.
         pivot: The distance from the heel of what the turn is about.
         most_bend: The angle by which the ball bends before the tip of the toes lifts the foot.
@@ -61,12 +48,12 @@ def rolled(sole: Sole, turn: Mat3, pivot: float, most_bend: float) -> Rolled:
     roll = atan2(turn[7], turn[8])
     bank = atan2(-turn[6], hypot(turn[7], turn[8]))
     yaw = atan2(turn[3], turn[0])
-    bend = 0.0 if sole.ball is None else min(max(roll, 0.0), most_bend)
+    bend = 0.0 if sole.joint is None else min(max(roll, 0.0), most_bend)
     x, y, z = 0.0, 0.0, 0.0
-    if bend > 0.0 and sole.ball is not None:
-        y, z = _about(y, z, sole.ball[1], sole.ball[2], bend)
+    if bend > 0.0 and sole.joint is not None:
+        y, z = _about(y, z, sole.joint[1], sole.joint[2], bend)
     if roll > bend:
-        y, z = _about(y, z, sole.length, 0.0, roll - bend)
+        y, z = _about(y, z, sole.tip[1], 0.0, roll - bend)
     if bank != 0.0:
         z, x = _about(z, x, 0.0, -sole.edge if bank > 0.0 else sole.edge, bank)
     if yaw != 0.0:

@@ -57,22 +57,6 @@ class Footfall(NamedTuple):
     early: float = 0.0
 
 
-class FootState(NamedTuple):
-    """The state of a foot at one time.
-
-    Attributes:
-        place: In the world.
-        normal: The normal of the ground under it, a unit vector in the world.
-        ahead: Its forward direction, a unit vector perpendicular to the normal.
-        swing: The progress of its step, from 0 to 1; None in stance.
-    """
-
-    place: Vec
-    normal: Vec
-    ahead: Vec
-    swing: float | None
-
-
 def place_of(fall: Footfall, grounds: Grounds) -> Vec:
     """Return a footfall's place in the world."""
     return fall.place if fall.ground == STILL else point_in(grounds(fall.ground), fall.place)
@@ -83,13 +67,6 @@ def normal_of(fall: Footfall, grounds: Grounds) -> Vec:
     if fall.ground == STILL:
         return fall.normal
     return unit(_normal_through(grounds(fall.ground), fall.normal)) or fall.normal
-
-
-def ahead_of(fall: Footfall, grounds: Grounds) -> Vec:
-    """Return the forward direction of the foot there in the world."""
-    if fall.ground == STILL:
-        return fall.ahead
-    return unit(mat_apply(grounds(fall.ground)[0], fall.ahead)) or fall.ahead
 
 
 def in_ground_space(fall: Footfall, grounds: Grounds) -> Footfall:
@@ -114,30 +91,40 @@ def _normal_through(frame: Frame, normal: Vec) -> Vec:
     return inverse_direction((m[0], m[3], m[6], m[1], m[4], m[7], m[2], m[5], m[8]), normal)
 
 
-def foot_at(falls: Sequence[Footfall], time: float, grounds: Grounds) -> FootState:
-    """Return the state of a foot at a time, from its footfalls in order.
+def in_world(fall: Footfall, grounds: Grounds) -> Footfall:
+    """Transform a footfall from the space of its ground into the world."""
+    if fall.ground == STILL:
+        return fall
+    ahead = unit(mat_apply(grounds(fall.ground)[0], fall.ahead)) or fall.ahead
+    place, normal = place_of(fall, grounds), normal_of(fall, grounds)
+    return fall._replace(place=place, normal=normal, ahead=ahead, ground=STILL)
+
+
+def foot_at(
+    falls: Sequence[Footfall], time: float, grounds: Grounds
+) -> tuple[Footfall, float | None]:
+    """Return where a foot is at a time, from its footfalls in order.
 
     Before the first footfall it is at that foothold. Toe-off and landing are smooth: velocity and
     acceleration are 0.
+
+    Returns:
+        Its footfall in the world, moved to where the foot is; and the progress of its step, from 0
+        to 1, None in stance.
     """
     at = max(bisect_right(falls, time, key=lambda fall: fall.lift) - 1, 0)
-    fall = falls[at]
-    location, normal, ahead = placed(fall, grounds)
-    if at == 0 or time >= fall.land:
-        return FootState(location, normal, ahead, None)
-    start, start_normal, start_ahead = placed(falls[at - 1], grounds)
-    u = (time - fall.lift) / (fall.land - fall.lift)
-    fraction = horizontal_progress(u, fall.late, fall.early)
-    rise = unit(add(start_normal, normal)) or normal
-    facing = unit(mix(start_normal, normal, fraction)) or normal
-    pointing = unit(across(mix(start_ahead, ahead, fraction), facing)) or any_perpendicular(facing)
-    line = mix(start, location, fraction)
-    return FootState(add(line, scaled(rise, fall.height * hump(u))), facing, pointing, u)
-
-
-def placed(fall: Footfall, grounds: Grounds) -> tuple[Vec, Vec, Vec]:
-    """Return a footfall's place, normal and forward direction in the world."""
-    return place_of(fall, grounds), normal_of(fall, grounds), ahead_of(fall, grounds)
+    end = in_world(falls[at], grounds)
+    if at == 0 or time >= end.land:
+        return end, None
+    start = in_world(falls[at - 1], grounds)
+    u = (time - end.lift) / (end.land - end.lift)
+    fraction = horizontal_progress(u, end.late, end.early)
+    rise = unit(add(start.normal, end.normal)) or end.normal
+    normal = unit(mix(start.normal, end.normal, fraction)) or end.normal
+    ahead = unit(across(mix(start.ahead, end.ahead, fraction), normal))
+    ahead = ahead or any_perpendicular(normal)
+    place = add(mix(start.place, end.place, fraction), scaled(rise, end.height * hump(u)))
+    return end._replace(place=place, normal=normal, ahead=ahead), u
 
 
 def horizontal_progress(u: float, late: float, early: float) -> float:

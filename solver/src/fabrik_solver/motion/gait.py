@@ -93,7 +93,7 @@ def bob_at(record: RecordedWalk, groups: Sequence[int], time: float) -> float:
     """
     raised = 0.0
     for falls, group in zip(record.falls, groups, strict=True):
-        swing = foot_at(falls, time, lambda _: WHOLE).swing
+        _, swing = foot_at(falls, time, lambda _: WHOLE)
         if swing is not None:
             raised += hump(swing) / groups.count(group)
     return raised

@@ -133,7 +133,7 @@ def lift(
 
 
 class CarriedLeg(NamedTuple):
-    """A leg that a hip carries.
+    """A leg that a hip carries, at a frame.
 
     Attributes:
         root: The animated position of its hip joint.
@@ -142,6 +142,7 @@ class CarriedLeg(NamedTuple):
         length: The length of the straight leg.
         rise: How much higher the ground below it is than the floor of the animation.
         stands: Whether it is known to stand.
+        lock: How far the lock of its foot moves its ankle.
     """
 
     root: Vec
@@ -150,6 +151,7 @@ class CarriedLeg(NamedTuple):
     length: float
     rise: float
     stands: bool = False
+    lock: Vec = ORIGIN
 
 
 def hip_rise(legs: Sequence[CarriedLeg], follow: float) -> float:
@@ -249,21 +251,7 @@ def pitched(ends: tuple[Vec, Vec], lifts: tuple[float, float], up: Vec) -> BodyM
     return BodyMove(shift, quat_about(axis, angle), scaled(add(hind, front), 0.5))
 
 
-class LockedLeg(NamedTuple):
-    """A leg whose foot is locked, as animated.
-
-    Attributes:
-        way: From the hip joint to the ankle.
-        length: The length of the straight leg.
-        lock: How far the lock moves the ankle.
-    """
-
-    way: Vec
-    length: float
-    lock: Vec
-
-
-def follow_locks(legs: Sequence[LockedLeg]) -> Vec:
+def follow_locks(legs: Sequence[CarriedLeg]) -> Vec:
     """Return how far the hip moves with its locked feet, so that straight legs stay so.
 
     A knee that is nearly straight moves many times as far as its ankle comes nearer. The squares of
@@ -274,7 +262,8 @@ def follow_locks(legs: Sequence[LockedLeg]) -> Vec:
         legs: All its legs.
     """
     diagonal, others, wanted = (1.0, 1.0, 1.0), ORIGIN, ORIGIN
-    for leg_vector, size, lock in legs:
+    for leg in legs:
+        leg_vector, size = sub(leg.target, leg.root), leg.length
         apart = length(leg_vector)
         along = unit(leg_vector)
         if along is None or size == 0.0:
@@ -285,7 +274,7 @@ def follow_locks(legs: Sequence[LockedLeg]) -> Vec:
         x, y, z = along
         diagonal = add(diagonal, scaled((x * x, y * y, z * z), weight))
         others = add(others, scaled((x * y, x * z, y * z), weight))
-        wanted = add(wanted, scaled(along, weight * dot(along, lock)))
+        wanted = add(wanted, scaled(along, weight * dot(along, leg.lock)))
     return ORIGIN if wanted == ORIGIN else solve_symmetric(diagonal, others, wanted)
 
 

@@ -47,6 +47,7 @@ from .contacts import (
 )
 from .easing import smooth, smoother
 from .knee import aside
+from .sole import Sole
 
 ROOM = 0.55
 """The share of the leg's remaining extension in the animation that a lock may use up."""
@@ -83,39 +84,6 @@ class Pose(NamedTuple):
 
     place: Vec
     turn: Quat = QUAT_IDENTITY
-
-
-class Sole(NamedTuple):
-    """The points of a foot that touch the floor, relative to its goal, in the axes of the foot.
-
-    Attributes:
-        heel: The point below the heel.
-        ball: The point below the ball.
-        joint: The joint of its toes above the ball, None if it has none.
-    """
-
-    heel: Vec = ORIGIN
-    ball: Vec = ORIGIN
-    joint: Vec | None = None
-
-    @property
-    def pivot(self) -> Vec:
-        """The point about which it rolls off: toes lie on the floor, and bend at their joint."""
-        return self.ball if self.joint is None else self.joint
-
-
-class FootLeg(NamedTuple):
-    """The leg of a foot.
-
-    Attributes:
-        root: Returns the position of the hip joint at a frame, relative to the goal of the foot.
-        ankle: The ankle joint, relative to the goal, in the axes of the foot.
-        length: The distance between the two if the leg is straight.
-    """
-
-    root: Callable[[int], Vec]
-    ankle: Vec
-    length: float
 
 
 class Anchor(NamedTuple):
@@ -177,7 +145,7 @@ class Edge(NamedTuple):
 
 
 def sole_of(
-    points: tuple[Vec, Vec],
+    foot: Sole,
     contacts: Sequence[Contact],
     heights: Sequence[float],
     ups: Sequence[Vec],
@@ -187,7 +155,7 @@ def sole_of(
     So a few contacts on a step, and a foot that sinks or rises as it rolls off, make no difference.
 
     Args:
-        points: The joints above its heel and its ball, seen from its goal, in its own axes.
+        foot: The joints above its heel and its ball.
         contacts: When it stands.
         heights: How high its goal is above the floor at each frame.
         ups: The direction of length 1 in which heights are meant, in its own axes.
@@ -195,7 +163,7 @@ def sole_of(
     parts = [part for contact in contacts for part in contact.parts]
     is_flat = any([part.kind == FLAT for part in parts])
     ends: list[Vec] = []
-    for point, other in zip(points, (BALL, HEEL), strict=True):
+    for point, other in ((foot.heel, BALL), (foot.ball, HEEL)):
         # A joint is not below its sole: there the capture has it in the floor.
         down = [
             sub(point, scaled(ups[f], max(0.0, heights[f] + dot(point, ups[f]))))
@@ -204,7 +172,7 @@ def sole_of(
             for f in range(part.first, part.last + 1)
         ]
         ends.append(median_of(down) if down else point)
-    return Sole(ends[0], ends[1])
+    return Sole(ends[0], ends[1], ankle=foot.ankle)
 
 
 class Planted:
@@ -216,7 +184,8 @@ class Planted:
         counted: Callable[[int], bool],
         pose: Callable[[int], Pose],
         frames: int,
-        leg: FootLeg,
+        root: Callable[[int], Vec],
+        size: float,
         up: Vec,
         sole: Sole,
         rate: float,
@@ -229,7 +198,8 @@ class Planted:
             counted: Whether a frame of a contact counts for its foothold.
             pose: Its animated pose at a frame.
             frames: How many frames there are.
-            leg: What carries it.
+            root: Returns the hip joint at a frame, relative to the goal of the foot.
+            size: The length of the straight leg, from there to the ankle.
             up: The direction of length 1 against which it stands.
             sole: Where it touches the floor.
             rate: Frames a second.
@@ -237,7 +207,7 @@ class Planted:
         """
         self._pose = pose
         self._last = frames - 1
-        self._leg = leg
+        self._hip, self._size = root, size
         self._up = up
         self._sole = sole
         self._window = max(1, round(EDGE * rate))
@@ -284,15 +254,14 @@ class Planted:
             frame: The frame from which on it is blended.
             offset: The offset there.
         """
-        leg = self._leg
-        leg_line = sub(rotate(self._pose(frame).turn, leg.ankle), leg.root(frame))
-        knees = [aside(length(at), leg.length) for at in (leg_line, add(leg_line, offset))]
+        leg_line = sub(rotate(self._pose(frame).turn, self._sole.ankle), self._hip(frame))
+        knees = [aside(length(at), self._size) for at in (leg_line, add(leg_line, offset))]
         far = max(length(offset), abs(knees[1] - knees[0]))
-        return self._rate * sqrt(10.0 / sqrt(3.0) * far / (GENTLE * leg.length))
+        return self._rate * sqrt(10.0 / sqrt(3.0) * far / (GENTLE * self._size))
 
     def _time_to_roll(self, edge: Edge) -> float:
         """Return the same for an offset of the rotation about the ball."""
-        lever = rotate(self._pose(edge.frame).turn, sub(self._leg.ankle, self._sole.pivot))
+        lever = rotate(self._pose(edge.frame).turn, sub(self._sole.ankle, self._sole.pivot))
         return self._time_for(edge.frame, sub(rotate(quat_exp(edge.offset), lever), lever))
 
     def _reaching(self, time: float, pose: Pose, foot: Pose) -> Pose:
@@ -301,33 +270,32 @@ class Planted:
         The ball stays in place, as at heel off in walking. A knee that is nearly straight rotates
         a lot for a little more extension.
         """
-        leg = self._leg
-        root = self._root(time)
-        ankle = add(foot.place, rotate(foot.turn, leg.ankle))
-        stretch = length(sub(root, rotate(pose.turn, leg.ankle)))
+        root, joint = self._root(time), self._sole.ankle
+        ankle = add(foot.place, rotate(foot.turn, joint))
+        stretch = length(sub(root, rotate(pose.turn, joint)))
         root = add(pose.place, root)
-        most = stretch + ROOM * max(0.0, leg.length - stretch)
-        soft = min(SOFT * leg.length, most - stretch)
+        most = stretch + ROOM * max(0.0, self._size - stretch)
+        soft = min(SOFT * self._size, most - stretch)
         far = length(sub(root, ankle))
         excess = _over(far - most, soft)
         if excess <= 0.0:
             return foot
-        return pivoted(foot, root, leg.ankle, self._sole, self._up, far - excess)
+        return pivoted(foot, root, self._sole, self._up, far - excess)
 
     def _root(self, time: float) -> Vec:
         """Return the hip joint relative to the goal of the foot, as animated."""
         frame = min(max(0, floor(time)), self._last)
         if time <= frame or frame >= self._last:
-            return self._leg.root(frame)
-        return mix(self._leg.root(frame), self._leg.root(frame + 1), time - frame)
+            return self._hip(frame)
+        return mix(self._hip(frame), self._hip(frame + 1), time - frame)
 
     def _weight(self, frame: int) -> float:
         """Return the weight of a frame in the locked position: the larger, the straighter the leg.
 
         A bent leg reaches elsewhere with little change of its knee, and a straight one does not.
         """
-        ankle = rotate(self._pose(frame).turn, self._leg.ankle)
-        stretch = length(sub(self._leg.root(frame), ankle)) / self._leg.length
+        ankle = rotate(self._pose(frame).turn, self._sole.ankle)
+        stretch = length(sub(self._hip(frame), ankle)) / self._size
         return 1.0 / (max(0.0, 1.0 - stretch) + WEIGHT)
 
     def _mean(self, frames: Sequence[int], point: Vec) -> Vec:
@@ -516,7 +484,7 @@ class Planted:
         return add(pose.place, rotate(pose.turn, point))
 
 
-def pivoted(foot: Pose, root: Vec, ankle: Vec, sole: Sole, up: Vec, apart: float) -> Pose:
+def pivoted(foot: Pose, root: Vec, sole: Sole, up: Vec, apart: float) -> Pose:
     """Return a foot whose ankle is at a distance from the hip joint, turned about its ball.
 
     The ball stays in place, as at heel off in walking. Where that hardly changes the distance, or
@@ -525,12 +493,11 @@ def pivoted(foot: Pose, root: Vec, ankle: Vec, sole: Sole, up: Vec, apart: float
     Args:
         foot: The foot.
         root: The hip joint.
-        ankle: The ankle joint, relative to the goal, in the axes of the foot.
-        sole: The points of the foot that touch the floor.
+        sole: Where it touches the floor.
         up: The direction of length 1 against which it stands.
         apart: The distance.
     """
-    joint = add(foot.place, rotate(foot.turn, ankle))
+    joint = add(foot.place, rotate(foot.turn, sole.ankle))
     lever = sub(joint, add(foot.place, rotate(foot.turn, sole.pivot)))
     axis = unit(cross(lever, up))
     if axis is None or sole.heel == sole.pivot:
@@ -547,7 +514,7 @@ def pivoted(foot: Pose, root: Vec, ankle: Vec, sole: Sole, up: Vec, apart: float
         angle = min(max(-MOST_RISE, angle + (size - apart) / max(gain, least)), MOST_RISE)
         turned = rotate(quat_about(axis, angle), lever)
     turn = quat_product(quat_about(axis, angle), foot.turn)
-    return Pose(sub(add(ball, turned), rotate(turn, ankle)), turn)
+    return Pose(sub(add(ball, turned), rotate(turn, sole.ankle)), turn)
 
 
 def eased(edge: Edge, gone: float, span: float) -> Vec:

@@ -1,4 +1,4 @@
-"""The orientation of a foot on ground that differs below its heel and its toes.
+"""The sole of a foot, and its orientation on ground that differs below its heel and its toes.
 
 One end of a foot is below its goal, such as the ankle, the other where its bone ends, such as the
 toes. The ground between them may be curved, or a stair.
@@ -6,8 +6,41 @@ toes. The ground between them may be curved, or a stair.
 
 from __future__ import annotations
 
-from ..core.vectors import Vec, across, add, cross, dot, length, scaled, sub, unit
+from typing import NamedTuple
+
+from ..core.vectors import ORIGIN, Vec, across, add, cross, dot, length, scaled, sub, unit
 from .ground import influence
+
+
+class Sole(NamedTuple):
+    """The points of a foot between its heel and the tip of its toes.
+
+    They are relative to the goal of the foot, in its axes; in `foot_roll`, relative to the heel.
+
+    Attributes:
+        heel: The heel: where it touches the floor, or the joint above that.
+        ball: The ball of the foot, likewise.
+        joint: The joint of its toes above the ball, None if it has none.
+        tip: The tip of its toes.
+        edge: The distance of each edge from the line between heel and tip.
+        ankle: The ankle joint.
+        heel_rest: The height of ``heel`` above the floor at rest.
+        ball_rest: The same for ``ball``.
+    """
+
+    heel: Vec = ORIGIN
+    ball: Vec = ORIGIN
+    joint: Vec | None = None
+    tip: Vec = ORIGIN
+    edge: float = 0.0
+    ankle: Vec = ORIGIN
+    heel_rest: float = 0.0
+    ball_rest: float = 0.0
+
+    @property
+    def pivot(self) -> Vec:
+        """The point about which it rolls off: toes lie on the floor, and bend at their joint."""
+        return self.ball if self.joint is None else self.joint
 
 
 def resting_normal(near: Vec, far: Vec, end: Vec, rise: float, up: Vec) -> Vec:

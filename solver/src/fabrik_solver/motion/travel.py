@@ -108,19 +108,8 @@ class Steps(NamedTuple):
     leg: float
 
 
-class StancePhase(NamedTuple):
-    """A stance phase.
-
-    Attributes:
-        foot: The index of the foot.
-        first: The sample at which it begins.
-        last: The sample at which it ends.
-    """
-
-    foot: int
-    first: int
-    last: int
-
+Stance = tuple[int, range]
+"""A stance phase: the index of the foot, and the steps from sample to sample in which it stands."""
 
 Rate = tuple[float, float, float]
 """The velocity of the root at the middle of the body: along X, along Y, and about Z, per second.
@@ -175,14 +164,14 @@ def is_loop(steps: Steps, travel: Planar = STILL) -> bool:
     )
 
 
-def stances_of(steps: Steps, path: Sequence[Planar]) -> list[StancePhase]:
+def stances_of(steps: Steps, path: Sequence[Planar]) -> list[Stance]:
     """Return the stance phases of all feet.
 
     Args:
         steps: The feet.
         path: The motion of the root from the first sample to each.
     """
-    stances: list[StancePhase] = []
+    stances: list[Stance] = []
     traveled = fsum(hypot(b.x - a.x, b.y - a.y) for a, b in pairwise(path))
     fastest = max(SWING * steps.leg, traveled / (steps.times[-1] - steps.times[0]))
     spans = [b - a for a, b in pairwise(steps.times)]
@@ -199,12 +188,12 @@ def stances_of(steps: Steps, path: Sequence[Planar]) -> list[StancePhase]:
             if is_on_floor and first < 0:
                 first = i
             elif not is_on_floor and first >= 0:
-                stances.append(StancePhase(number, first, i))
+                stances.append((number, range(first, i)))
                 first = -1
     return stances
 
 
-def slides_of(steps: Steps, path: Sequence[Planar], stances: Sequence[StancePhase]) -> list[float]:
+def slides_of(steps: Steps, path: Sequence[Planar], stances: Sequence[Stance]) -> list[float]:
     """Return the slide of each stance phase: the largest distance between two of its samples.
 
     Only the standing points slide. They take turns while the foot rolls from heel to toe.
@@ -216,9 +205,9 @@ def slides_of(steps: Steps, path: Sequence[Planar], stances: Sequence[StancePhas
     """
     displacements = [_displacements(foot, _contacts(foot, steps), path) for foot in steps.feet]
     slides: list[float] = []
-    for stance in stances:
+    for foot, stood in stances:
         positions = [(0.0, 0.0)]
-        for x, y in displacements[stance.foot][stance.first : stance.last]:
+        for x, y in displacements[foot][stood.start : stood.stop]:
             positions.append((positions[-1][0] + x, positions[-1][1] + y))
         slides.append(max(dist(a, b) for a in positions for b in positions))
     return slides

@@ -95,3 +95,88 @@ less may be chance."""
 
 STEEP: Final = 0.5
 """The sine of the pitch from which on a chain leads down or up, and not aside."""
+
+AT_TAIL: Final = 0.5
+"""The largest gap between the tail of a bone and the head of its child at which the bone still ends
+at its tail, as a fraction of the distance between the two heads. Intended gaps are smaller."""
+
+SAME_AXIS: Final = cos(radians(35.0))
+"""The cosine of the angle up to which the axes of two joints count as the same."""
+
+SHORT_ABOVE: Final = 0.8
+"""The length of a bone, as a fraction of its child's, below which it is not part of the limb.
+
+A clavicle has 0.58 to 0.75 of the length of the upper arm in skeletons of captures and games.
+"""
+
+LONG_BONE: Final = 0.5
+"""The least length of a long bone of a limb, as a fraction of the other one's, and the most of any
+bone that the hand carries, as a fraction of the shorter one's."""
+
+CLIP_SAMPLES: Final = 64
+"""The most frames of a clip that are looked at."""
+
+LEAST_FLEXION: Final = radians(10.0)
+"""The flexion from which on a clip shows the axis of a joint: less may be the noise of a straight
+joint."""
+
+COHERENT: Final = cos(radians(30.0))
+"""The least coherence of a joint's axes in a clip: the length of their mean, where all have 1."""
+
+SLIGHT: Final = radians(15.0)
+"""The flexion up to which a rest pose counts as a straight one if it is bent otherwise than a body
+bends: against it, or rather sideways as in knock-knees."""
+
+OTHERWISE: Final = radians(45.0)
+"""The least angle between the axes about which a joint is bent and would bend for that."""
+
+AGREED: Final = 0.7
+"""The least length of the mean of several joints' sides, which have length 1, for them to agree."""
+
+TOE_LENGTH: Final = 0.5
+"""The distance from the ball to the tip of the toes, relative to that from heel to ball."""
+
+FOOT_LENGTH: Final = 2.0
+"""The length of a foot without a toe joint, as a multiple of the height of its ankle."""
+
+LONGEST_FOOT: Final = 0.5
+"""The length from which on a bone is too long for a foot, in legs."""
+
+IN_THE_AIR: Final = 0.5
+"""The share of the height at which a leg ends at rest, below which other bones stand for it."""
+
+SAME_TIP: Final = 1e-3
+"""The largest distance of the joint from a bone that the limb may end at, as a fraction of the last
+bone: solvers rely on it."""
+
+SMALL_BONE: Final = 0.04
+"""The length of the bone before the last one, as a fraction of the armature's largest extent, below
+which it is of a finger or a face: half a limb is longer."""
+
+SAME_PLACE: Final = 0.05
+"""The largest distance of coincident joints, as a fraction of the length of the last bone."""
+
+MOSTLY: Final = 0.75
+"""The fraction of a clip's frames at which joints must be within twice `SAME_PLACE`, as keys may be
+missing. At half of the frames they must be within `SAME_PLACE`. The foot may be farther away in the
+bone's direction: where baked IK couldn't reach its target, the leg ended short of the foot."""
+
+STAYS_AT_END: Final = 0.25
+"""The largest distance of the joints, as a fraction of how far the limb moves its end: where little
+moves, many joints stay near each other."""
+
+LAST_LENGTHS: Final = (0.3, 3.0)
+"""The minimum and maximum length of the last bone, as fractions of the length of its parent."""
+
+POLES: Final = 2.0
+"""The largest distance of a helper from the limb that it lies beside, in lengths of the limb."""
+
+ALONG_LIMB: Final = 0.1
+"""The largest distance from a limb of what is its helper and no chain of its own, in lengths of the
+limb: muscles and twist bones lie in it, sleeves hang off."""
+
+LEAST_BONES: Final = 8
+"""The fewest bones of one of several figures in an armature."""
+
+FIGURES_APART: Final = 0.1
+"""The least distance of the hips of figures, in heights; layers of a rig are in one place."""

@@ -1,0 +1,180 @@
+"""A limb as a constraint poses it: its bones, to which side it bends, and what ends it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import pairwise
+from math import cos
+from typing import NamedTuple, cast
+
+from mathutils import Matrix, Vector
+
+from fabrik_solver import RestBend
+from fabrik_solver.core.bend import LIMB, STRAIGHT, bend_direction, chain_axis, folded_bend
+from fabrik_solver.core.vectors import Vec, across, length, unit
+from fabrik_solver.motion.anatomy.thresholds import AGREED, SAME_AXIS, SLIGHT
+
+from ..blender.access import pose_bones
+from ..blender.skeleton import Skeleton, vector
+from .flexion import stored_axis
+
+
+class PosedLimb(NamedTuple):
+    """A limb that a constraint poses.
+
+    Attributes:
+        rig: The armature.
+        bones: The bones that it poses, root first; the last one is the hand if there is one.
+        tip_bone: The bone whose head is the tip; -1 if the tip is the last bone's tail.
+        has_hand: Whether the last bone copies the target's rotation.
+        bend: How it bends when it is straight; None if undefined.
+        bend_to_hand: The same of the bones before the hand, if the tip is the hand's tail.
+        foot: The bone that is both its target and its foot, and follows its goal; -1 without one.
+    """
+
+    rig: Skeleton
+    bones: Sequence[int]
+    tip_bone: int
+    has_hand: bool
+    bend: RestBend | None
+    bend_to_hand: RestBend | None
+    foot: int = -1
+
+    @property
+    def is_oriented(self) -> bool:
+        """Whether its goal has an orientation: for its hand, or a foot that is its target."""
+        return self.has_hand or self.foot >= 0
+
+    @property
+    def is_hand_at_tail(self) -> bool:
+        """Whether its tip is the tail of a hand."""
+        return self.has_hand and self.tip_bone < 0
+
+    @property
+    def end(self) -> int:
+        """The bone at its end: its foot, the one whose head is its tip, or else the last one."""
+        if self.foot >= 0:
+            return self.foot
+        return self.tip_bone if self.tip_bone >= 0 else self.bones[-1]
+
+
+def posed_limb(rig: Skeleton, bones: Sequence[int], tip_bone: int, has_hand: bool) -> PosedLimb:
+    """Return the limb that a constraint poses, without a foot that is its target.
+
+    Args:
+        rig: The armature.
+        bones: As in `PosedLimb`.
+        tip_bone: Likewise.
+        has_hand: Likewise.
+    """
+    bending = bones[:-1] if has_hand and tip_bone >= 0 else bones
+    bend = bend_side(rig, bending, tip_bone)
+    to_hand = bend_side(rig, bones[:-1], bones[-1]) if has_hand and tip_bone < 0 else None
+    return PosedLimb(rig, bones, tip_bone, has_hand, bend, to_hand)
+
+
+def bend_side(rig: Skeleton, chain: Sequence[int], tip_bone: int) -> RestBend | None:
+    """Return how a chain bends; None if unknown.
+
+    The stored flexion of its joints decides, or else its rest pose.
+
+    Args:
+        rig: The armature.
+        chain: The bones, root first.
+        tip_bone: The bone whose head is the tip; -1 for the last bone's tail.
+    """
+    bones = [rig.rest(bone) for bone in chain]
+    tip = rig.rest(tip_bone).head_local if tip_bone >= 0 else bones[-1].tail_local
+    joints = [*[bone.head_local for bone in bones], tip]
+    axes = bones[0].matrix_local.to_3x3()
+    posed = pose_bones(rig.object)
+    stored = [
+        None if axis is None else bone.matrix_local.to_3x3() @ axis
+        for i, bone in zip(chain[1:], bones[1:], strict=True)
+        for axis in [stored_axis(bone, posed[rig.names[i]])]
+    ]
+    side = _folded_side(joints, stored) if 3 <= len(chain) <= LIMB else None
+    if side is None:
+        # A joint bulges to where its bone does not go.
+        sides = [
+            cast(Vector, (next_joint - at).normalized().cross(axis))
+            for (at, next_joint), axis in zip(pairwise(joints[1:]), stored, strict=True)
+            if axis is not None
+        ]
+        total = sum(sides, Vector())
+        if not sides or total.length < AGREED * len(sides):
+            rest = _rest_bend(joints, axes)
+            return None if rest is None else RestBend(rest)
+        side = total.normalized(), ()
+    return RestBend(vector(axes.transposed() @ side[0]), side[1])
+
+
+def _folded_side(
+    joints: Sequence[Vector], stored: Sequence[Vector | None]
+) -> tuple[Vector, tuple[int, ...]] | None:
+    """Return the side to which a limb bends, and its folds; None if all its joints flex one way.
+
+    Bent as at rest, its side is that on which its joints are.
+
+    Args:
+        joints: From the root to the tip, at rest.
+        stored: The axis about which each joint between them flexes, None if none is stored.
+    """
+    bones = [cast(Vector, second - at) for at, second in pairwise(joints)]
+    axes = [_axis_of(*pair, axis) for pair, axis in zip(pairwise(bones), stored, strict=True)]
+    folds = _folds(axes)
+    if not folds:
+        return None
+    points = [vector(joint - joints[0]) for joint in joints]
+    line = chain_axis(points)
+    posed_bend = bend_direction(points, line)
+    if posed_bend is not None and Vector(posed_bend).dot(folded_bend(points, line, folds)) < 0.0:
+        folds = [-fold for fold in folds]
+    normal = Vector()
+    for fold, axis in zip(folds, axes, strict=True):
+        normal += Vector() if axis is None else fold * axis
+    side = unit(vector(cast(Vector, Vector(line).cross(normal))))
+    return None if side is None else (Vector(side), tuple(folds))
+
+
+def _folds(axes: Sequence[Vector | None]) -> list[int]:
+    """Return how joints flex relative to the first one that flexes, as 1, -1 or 0 if unknown.
+
+    Empty if all flex the same way, or not about the same axis.
+
+    Args:
+        axes: The unit axes about which they flex, None where unknown.
+    """
+    first = next((axis for axis in axes if axis is not None), Vector())
+    cosines = [0.0 if axis is None else axis.dot(first) for axis in axes]
+    about = [abs(cosine) for axis, cosine in zip(axes, cosines, strict=True) if axis is not None]
+    if min(cosines) > -SAME_AXIS or min(about) < SAME_AXIS:
+        return []
+    return [round(cosine) for cosine in cosines]
+
+
+def _axis_of(first: Vector, second: Vector, stored: Vector | None) -> Vector | None:
+    """Return the unit axis of the joint between two bones: as stored, or as it is bent at rest."""
+    if stored is not None:
+        return stored.normalized()
+    is_bent = first.dot(second) < cos(SLIGHT) * first.length * second.length
+    return cast(Vector, first.cross(second)).normalized() if is_bent else None
+
+
+def _rest_bend(heads_and_tip: Sequence[Vector], axes: Matrix) -> Vec | None:
+    """Return the direction in which a chain is bent at rest, None if it is straight.
+
+    It is a unit vector in the space of the first bone.
+
+    Args:
+        heads_and_tip: The joints from the root to the tip, at rest in armature space.
+        axes: The axes of the first bone at rest, in armature space.
+    """
+    root = heads_and_tip[0]
+    joints = [vector(joint - root) for joint in heads_and_tip]
+    axis = chain_axis(joints)
+    size = sum([length(vector(b - a)) for a, b in pairwise(heads_and_tip)])
+    if max([length(across(joint, axis)) for joint in joints]) <= STRAIGHT * size:
+        return None
+    bend = bend_direction([vector((joint - root) / size) for joint in heads_and_tip], axis)
+    return None if bend is None else vector(axes.transposed() @ Vector(bend))

@@ -1,0 +1,80 @@
+"""What a body is, is decided in one place: bars on names, files and numbers, read from the text."""
+
+from __future__ import annotations
+
+import inspect
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from test_new_kind import Puppet, Titled
+
+ROOT = Path(__file__).resolve().parents[3]
+BODY, ANATOMY = ROOT / "addon" / "body", ROOT / "solver/src/fabrik_solver/motion/anatomy"
+
+WORDS = "Limb|Leg|Foot|Sole|Stance|Body|Knee"
+NAMED = re.compile(rf"^ *class (_*(?:{WORDS})\w*|\w*(?:{WORDS})s?)\b", re.MULTILINE)
+
+NUMBER = re.compile(r"^[A-Z_]+(?:: Final)? = \(?(?:-?\d|cos\(|sin\(|radians\()", re.MULTILINE)
+"""A constant that is a number, or several."""
+
+
+def sources(*folders: Path) -> Iterator[tuple[Path, str]]:
+    for folder in folders or (ROOT / "addon", ROOT / "solver" / "src"):
+        yield from ((path, path.read_text("utf-8")) for path in sorted(folder.rglob("*.py")))
+
+
+def test_few_classes_are_called_after_parts_of_a_body() -> None:
+    names = [name for _, text in sources() for name in NAMED.findall(text)]
+    assert {"Limb", "Body", "PosedLimb", "Sole", "CarriedLeg", "Stances"} <= {*names}
+    assert len(names) <= 30, names  # Lower it when fewer are; never raise it.
+
+
+@pytest.mark.parametrize(
+    "pattern", ["(?i)rigify", r"body\.(loose|joint_paths)|\bLooseEnd\b|\.loose\b"]
+)
+def test_a_kind_of_rig_and_loose_feet_are_known_in_one_file(pattern: str) -> None:
+    """But for conversion, words for the user, and the ends that are added to limbs."""
+    knowing = [path for path, text in sources(ROOT / "addon") if re.search(pattern, text)]
+    assert len([path for path in knowing if path.parent != BODY]) <= 3, knowing
+
+
+@pytest.mark.parametrize("kind", [Puppet, Titled])
+def test_a_made_up_kind_of_rig_takes_at_most_60_lines(kind: type) -> None:
+    """The tests beside it take it through Add IK Limb, Set Up, Walk, Drag and Pin."""
+    assert len(inspect.getsource(kind).splitlines()) <= 60
+
+
+DECIDERS = {
+    "flexion_of": "addon/body/flexion.py",  # Which way a joint bends.
+    "bend_side": "addon/body/posed.py",  # Which way a whole chain bends.
+    "posed_limb": "addon/body/posed.py",  # Which bones a limb has, and what ends it.
+    "limb_length": "addon/body/chains.py",  # Where nothing is recognized.
+    "end_of": "addon/body/chains.py",  # Where a bone ends.
+    "soles_of": "addon/body/foot.py",  # Where the sole of a recognized leg is.
+    "sole_at_rest": "addon/body/foot.py",  # Where that of any chain is.
+    "root_above": "addon/body/root.py",  # What carries a character, and isn't part of it.
+}
+
+
+@pytest.mark.parametrize("name", DECIDERS)
+def test_a_question_has_one_function_that_answers_it(name: str) -> None:
+    pattern = re.compile(rf"^ *def _?{name}\(", re.MULTILINE)
+    found = [path.relative_to(ROOT).as_posix() for path, text in sources() if pattern.search(text)]
+    assert found == [DECIDERS[name]]
+
+
+def test_a_frame_passes_the_limb_of_a_chain() -> None:
+    from addon.plan.chain_plan import ChainPlan
+
+    fields = {*ChainPlan.__dataclass_fields__}
+    assert "limb" in fields
+    assert not fields & {"rest_bend", "limb_bend", "foot", "has_foot"}
+
+
+def test_the_thresholds_of_recognition_are_in_one_table() -> None:
+    """But for that of a search, which no skeleton teaches."""
+    tables = {path.name: len(NUMBER.findall(text)) for path, text in sources(BODY, ANATOMY)}
+    assert tables.pop("thresholds.py") <= 52  # Lower it when fewer are; never raise it.
+    assert {name for name, count in tables.items() if count} == {"labelling.py"}
