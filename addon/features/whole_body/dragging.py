@@ -16,8 +16,10 @@ from fabrik_solver.core.vectors import (
     Vec,
     add,
     cross,
+    dot,
     length,
     mat_apply,
+    mix,
     orthonormalize,
     quat_angle,
     quat_inverse,
@@ -30,6 +32,7 @@ from fabrik_solver.core.whole_body import (
     PINNED,
     SOFT,
     TARGET,
+    Support,
     WholeBodyGoal,
     WholeBodyPose,
 )
@@ -43,10 +46,10 @@ from ...body.carriers import Carriers
 from ...editing.playing import updated
 from ...editing.switching import limbs_to_fk, restore_switch
 from ..drag.mirrored import OtherSide
-from .balancing import added, loads_of, support_of
+from .balancing import added, corners_of, loads_of, support_of
 from .body import EXACT, Load, Wanted, response_of, root_of
 from .keeping import DraggedPlace, planned_body
-from .pinning import Pin, meant_bone, pins_in
+from .pinning import Pin, meant_bone, pins_in, standing_feet
 from .posed import PosedBody
 from .posture import (
     BALANCED,
@@ -55,13 +58,14 @@ from .posture import (
     FREE_GAZE,
     GAZE,
     HANGING,
+    HEEL,
     PELVIS,
     REACH,
     STANDING,
     TARGETED,
     UPRIGHT,
 )
-from .roles import roles_of
+from .roles import STANDING_HEIGHT, roles_of
 from .settings import (
     AFTER,
     BODY_PART,
@@ -194,12 +198,23 @@ class WholeBodyDrag:
         bone_axes = matrix3(evaluated.matrix_world @ pose_bones(evaluated)[self._bone].matrix)
         self.axes = orthonormalize(bone_axes) or IDENTITY
         self._stature = self._size_in_legs()
-        names = [rig.names[pin.bone] for pin in self._pins if pin.bone not in self._bones]
+        names = [
+            rig.names[pin.bone if pin.foot < 0 else pin.foot]
+            for pin in self._pins
+            if pin.bone not in self._bones
+        ]
         self._support = None
         if is_balanced and names:
             force = CARRIED if self._is_dragged(self._roles.hips) else BALANCED
             pulled = force * self._stature
             self._support = support_of(pose_bones(evaluated), names, self._roles, pulled)
+        standing = standing_feet(armature, self._roles)
+        self._left = [
+            corners_of(pose_bones(evaluated), rig.names[bone], self._roles)
+            if rig.names[bone] in standing
+            else []
+            for bone in self._bones
+        ]
         self._hold()
         self._staying = self._independent()
 
@@ -278,6 +293,23 @@ class WholeBodyDrag:
             ]
         return places
 
+    def _support_at(self, places: Sequence[Vec]) -> Support | None:
+        """Return what the body stands on: a foot that is dragged bears less as it is lifted."""
+        support = self._support
+        if support is None:
+            return None
+        corners = [*support.corners]
+        for start, there, left in zip(self._starts, places, self._left, strict=True):
+            way = sub(there, start)
+            height = max(0.0, dot(way, support.up))
+            borne = max(0.0, 1.0 - height / (STANDING_HEIGHT * self._roles.size))
+            for corner in left:
+                place = add(corner, way)
+                nearest = sub(place, support.outside(place))
+                corners.append(mix(nearest, place, borne))
+        left_corners = [corner for left in self._left for corner in left]
+        return Support(corners, support.up, support.force, left_corners)
+
     def _goals(self) -> list[Wanted]:
         """Return all goals but the dragged one, which do not change during the drag."""
         posed = self._posed
@@ -307,15 +339,16 @@ class WholeBodyDrag:
 
     def _orientations(self) -> Iterator[tuple[str, Vec]]:
         """Yield the bones that keep their orientation as well as they can, with weights."""
-        roles, is_dragged = self._roles, self._is_dragged
+        posed, roles, is_dragged = self._posed, self._roles, self._is_dragged
         yield roles.head, FREE_GAZE if is_dragged(roles.head) else GAZE
         if is_dragged(roles.hips, *roles.feet):
             yield roles.chest, UPRIGHT
         if is_dragged(roles.hips):
             yield roles.hips, PELVIS
+        yield from ((posed.rig.names[pin.foot], HEEL) for pin in self._pins if pin.foot >= 0)
         used = {bone for dragged in self._bones for bone in self._carriers.up(dragged)}
         for arm in roles.arms:
-            if self._posed.rig.index[arm] not in used:
+            if posed.rig.index[arm] not in used:
                 yield arm, HANGING
 
     def _about(self, weights: Vec) -> Vec:
@@ -425,12 +458,13 @@ class WholeBodyDrag:
             return
         turning = None if self._last is None else (self._last, TURNING * moved)
         posed = self._posed
-        dragged = self._dragged_to(self._places(displacement))
+        places = self._places(displacement)
+        dragged = self._dragged_to(places)
         try:
             pose = posed.pose(
                 self._body,
                 [*dragged, *self._held],
-                self._support,
+                self._support_at(places),
                 self._write,
                 self._response,
                 near,

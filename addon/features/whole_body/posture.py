@@ -156,6 +156,9 @@ gains no more by turning."""
 HANGING: Final = (0.5, 0.5, 0.5)
 """Of the arms that nothing drags."""
 
+HEEL: Final = (BEYOND, BEYOND, BEYOND)
+"""Of a foot whose heel may rise: it does so where the ankle would flex beyond its range."""
+
 # What a drag may cost. A person reaches for something as long as that costs less effort than this
 # for the length of a leg; beyond, the pose stays where it is, whatever the mouse does.
 
