@@ -35,7 +35,7 @@ class Bending(NamedTuple):
 
 
 BEYOND: Final = 20.0
-"""The weight beyond a range."""
+"""The weight beyond a range, of a whole part as well."""
 
 PERSON: Final = {
     "HIPS": Bending(Axis(2.0, 2.0), Axis(3.0, 0.1), Axis(1.0, 1.0)),
@@ -124,7 +124,7 @@ class Part(NamedTuple):
         if weight > common:
             onsets.append((max(0.0, room), (weight - common) / self.share))
         if degrees < 180.0:
-            onsets.append((max(0.0, radians(degrees) * self.share + room), BEYOND))
+            onsets.append((max(0.0, radians(degrees) * self.share + room), BEYOND / self.share))
         return onsets
 
 
@@ -146,14 +146,14 @@ GAZE: Final = (0.5, 0.5, 0.5)
 FREE_GAZE: Final = (0.05, 0.05, 0.05)
 """Of the head while it is dragged itself."""
 
-UPRIGHT: Final = (4.0, 4.0, 4.0)
+UPRIGHT: Final = (8.0, 8.0, 8.0)
 """Of the chest while hips or feet are dragged."""
 
 PELVIS: Final = (40.0, 20.0, 40.0)
 """Of the pelvis while it is dragged: a torso control stops where a leg is straight, and the pelvis
 gains no more by turning."""
 
-HANGING: Final = (0.5, 0.5, 0.5)
+HANGING: Final = (2.0, 2.0, 2.0)
 """Of the arms that nothing drags."""
 
 HEEL: Final = (BEYOND, BEYOND, BEYOND)
@@ -171,7 +171,7 @@ CARRY: Final = 2e-3
 BALANCED: Final = 20.0
 """The force that keeps the center of mass in balance: nobody falls over for what they reach for."""
 
-CARRIED: Final = 5.0
+CARRIED: Final = 3.0
 """The same while the hips are dragged, which moves the body's weight."""
 
 TARGETED: Final = 1e-2
