@@ -58,7 +58,6 @@ from .posture import (
     FREE_GAZE,
     GAZE,
     HANGING,
-    HEEL,
     PELVIS,
     REACH,
     STANDING,
@@ -86,7 +85,7 @@ LAG = 1e-3
 body. Where constraints carry the bones, to be exact takes another evaluation of the rig, by which
 the bone would be shown where the mouse has been."""
 
-TURNING = 3.5
+TURNING = 4.0
 """How far bones rotate while the mouse moves by the size of the body, in radians, unless pins or
 what is dragged ask for more. Where the pose of least motion leaps, the body follows so."""
 
@@ -209,7 +208,7 @@ class WholeBodyDrag:
             pulled = force * self._stature
             self._support = support_of(pose_bones(evaluated), names, self._roles, pulled)
         standing = standing_feet(armature, self._roles)
-        self._left = [
+        self._standing = [
             corners_of(pose_bones(evaluated), rig.names[bone], self._roles)
             if rig.names[bone] in standing
             else []
@@ -293,22 +292,42 @@ class WholeBodyDrag:
             ]
         return places
 
+    def _borne(self, start: Vec, there: Vec) -> float:
+        """Return the share of its load that a dragged foot bears: less the higher it is lifted."""
+        height = max(0.0, dot(sub(there, start), self._roles.up))
+        return max(0.0, 1.0 - height / (STANDING_HEIGHT * self._roles.size))
+
     def _support_at(self, places: Sequence[Vec]) -> Support | None:
-        """Return what the body stands on: a foot that is dragged bears less as it is lifted."""
+        """Return what the body stands on while its bones are dragged."""
         support = self._support
         if support is None:
             return None
         corners = [*support.corners]
-        for start, there, left in zip(self._starts, places, self._left, strict=True):
-            way = sub(there, start)
-            height = max(0.0, dot(way, support.up))
-            borne = max(0.0, 1.0 - height / (STANDING_HEIGHT * self._roles.size))
-            for corner in left:
-                place = add(corner, way)
+        for start, there, stood in zip(self._starts, places, self._standing, strict=True):
+            for corner in stood:
+                place = add(corner, sub(there, start))
                 nearest = sub(place, support.outside(place))
-                corners.append(mix(nearest, place, borne))
-        left_corners = [corner for left in self._left for corner in left]
-        return Support(corners, support.up, support.force, left_corners)
+                corners.append(mix(nearest, place, self._borne(start, there)))
+        lifted = [corner for stood in self._standing for corner in stood]
+        return Support(corners, support.up, support.force, lifted)
+
+    def _soles(self, places: Sequence[Vec]) -> list[Wanted]:
+        """Return that feet of a person that are slid keep their soles flat."""
+        soles: list[Wanted] = []
+        for i, bone in enumerate(self._bones):
+            if self._roles.posture and self._standing[i]:
+                share = self._borne(self._starts[i], places[i])
+                ball = self._standing[i][1]
+                soles += [self._flat(bone, ball, share)] if share > 0.0 else []
+        return soles
+
+    def _flat(self, foot: int, ball: Vec, share: float = 1.0) -> Wanted:
+        """Return that a foot that bears is flat, unless a heel that is dragged would be lifted."""
+        joint, head = self._posed.joint_of(foot), self._posed.head(foot)
+        weight = share * self._priced(REACH) * dist(ball, head) / self._posed.size
+        return Wanted(
+            foot, WholeBodyGoal(joint, head, DRAGGED, rotation=QUAT_IDENTITY, weight=weight)
+        )
 
     def _goals(self) -> list[Wanted]:
         """Return all goals but the dragged one, which do not change during the drag."""
@@ -318,7 +337,8 @@ class WholeBodyDrag:
             is_dragged = pin.bone in self._bones
             if is_dragged and not pin.is_oriented:
                 continue
-            point = posed.point_of(pin.bone)
+            # Importers guess the tails of last bones, which may be far away.
+            point = posed.point_of(pin.bone) if pin.foot < 0 else posed.head(pin.bone)
             goal = WholeBodyGoal(
                 posed.joint_of(pin.bone),
                 point,
@@ -329,6 +349,9 @@ class WholeBodyDrag:
                 rotation_weights=pin.rotation_weights,
             )
             wanted.append(Wanted(pin.bone, goal))
+        for pin in self._pins:
+            if pin.foot >= 0:
+                wanted.append(self._flat(pin.foot, posed.head(pin.bone)))
         wanted += self._targets({bone_goal.bone for bone_goal in wanted})
         oriented = {bone_goal.bone for bone_goal in wanted if bone_goal.goal.rotation is not None}
         for name, weights in self._orientations():
@@ -339,16 +362,15 @@ class WholeBodyDrag:
 
     def _orientations(self) -> Iterator[tuple[str, Vec]]:
         """Yield the bones that keep their orientation as well as they can, with weights."""
-        posed, roles, is_dragged = self._posed, self._roles, self._is_dragged
+        roles, is_dragged = self._roles, self._is_dragged
         yield roles.head, FREE_GAZE if is_dragged(roles.head) else GAZE
         if is_dragged(roles.hips, *roles.feet):
             yield roles.chest, UPRIGHT
         if is_dragged(roles.hips):
             yield roles.hips, PELVIS
-        yield from ((posed.rig.names[pin.foot], HEEL) for pin in self._pins if pin.foot >= 0)
         used = {bone for dragged in self._bones for bone in self._carriers.up(dragged)}
         for arm in roles.arms:
-            if posed.rig.index[arm] not in used:
+            if self._posed.rig.index[arm] not in used:
                 yield arm, HANGING
 
     def _about(self, weights: Vec) -> Vec:
@@ -463,7 +485,7 @@ class WholeBodyDrag:
         try:
             pose = posed.pose(
                 self._body,
-                [*dragged, *self._held],
+                [*dragged, *self._soles(places), *self._held],
                 self._support_at(places),
                 self._write,
                 self._response,

@@ -16,25 +16,25 @@ class Support:
         corners: The input corners, in any order.
         up: The unit direction along which everything is projected.
         force: The largest force that holds the centre of mass, in radians² per size.
-        left: Corners that the body also stood on at the start.
+        lifted: Corners that the body also stood on at the start.
     """
 
-    __slots__ = ("_across", "_along", "_hull", "_level", "corners", "force", "left", "up")
+    __slots__ = ("_across", "_along", "_hull", "_level", "corners", "force", "lifted", "up")
     corners: list[Vec]
     up: Vec
     force: float
-    left: Sequence[Vec]
+    lifted: Sequence[Vec]
     _across: Vec
     _along: Vec
     _hull: list[Point]
     _level: float
 
     def __init__(
-        self, corners: Sequence[Vec], up: Vec, force: float = 20.0, left: Sequence[Vec] = ()
+        self, corners: Sequence[Vec], up: Vec, force: float = 20.0, lifted: Sequence[Vec] = ()
     ) -> None:
-        """Set the corners, the up direction, the force, and the corners that were left."""
+        """Set the corners, the up direction, the force, and the lifted corners."""
         self.force = force
-        self.left = left
+        self.lifted = lifted
         self.corners = list(corners)
         self.up = up
         self._across = any_perpendicular(up)
@@ -82,7 +82,7 @@ class Support:
         Args:
             centre: The centre of mass at the start.
         """
-        before = Support([*self.corners, *self.left], self.up)
+        before = Support([*self.corners, *self.lifted], self.up)
         nearest = sub(centre, self.outside(centre))
         allowed = add(nearest, before.outside(centre))
         return Support([*self.corners, allowed], self.up, self.force)

@@ -182,8 +182,8 @@ class WholeBody:
         inward = None
         if support is not None and support.corners and body.mass > 0.0:
             corners = [body.inward(corner) for corner in support.corners]
-            left = [body.inward(corner) for corner in support.left]
-            standing = Support(corners, support.up, support.force, left)
+            lifted = [body.inward(corner) for corner in support.lifted]
+            standing = Support(corners, support.up, support.force, lifted)
             inward = standing.including(body.centre_at_press())
         search = Search(body, springs, inward, self.links)
         pose = search.run(body.start(points_of))
