@@ -84,14 +84,18 @@ def support_of(bones: Any, pinned: Iterable[str], roles: Roles, force: float = 0
 
     Args:
         bones: The pose bones.
-        pinned: The pinned bones, each of which bears from its head to where the next one begins.
+        pinned: The pinned bones.
         roles: The roles of the bones.
         force: The largest force that keeps the center of mass above it.
     """
-    corners: list[Vec] = []
-    for name in pinned:
-        if name in bones:
-            end_name = roles.after.get(name, "")
-            end = bones[end_name].head if end_name in bones else bones[name].tail
-            corners += [vector(bones[name].head), vector(end)]
+    corners = [corner for name in pinned for corner in corners_of(bones, name, roles)]
     return Support(corners, roles.up, force)
+
+
+def corners_of(bones: Any, name: str, roles: Roles) -> list[Vec]:
+    """Return on what a bone bears: from its head to where the next one begins."""
+    if name not in bones:
+        return []
+    end_name = roles.after.get(name, "")
+    end = bones[end_name].head if end_name in bones else bones[name].tail
+    return [vector(bones[name].head), vector(end)]

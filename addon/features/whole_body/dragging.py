@@ -16,8 +16,10 @@ from fabrik_solver.core.vectors import (
     Vec,
     add,
     cross,
+    dot,
     length,
     mat_apply,
+    mix,
     orthonormalize,
     quat_angle,
     quat_inverse,
@@ -30,6 +32,7 @@ from fabrik_solver.core.whole_body import (
     PINNED,
     SOFT,
     TARGET,
+    Support,
     WholeBodyGoal,
     WholeBodyPose,
 )
@@ -43,10 +46,10 @@ from ...body.carriers import Carriers
 from ...editing.playing import updated
 from ...editing.switching import limbs_to_fk, restore_switch
 from ..drag.mirrored import OtherSide
-from .balancing import added, loads_of, support_of
+from .balancing import added, corners_of, loads_of, support_of
 from .body import EXACT, Load, Wanted, response_of, root_of
 from .keeping import DraggedPlace, planned_body
-from .pinning import Pin, meant_bone, pins_in
+from .pinning import Pin, meant_bone, pins_in, standing_feet
 from .posed import PosedBody
 from .posture import (
     BALANCED,
@@ -61,7 +64,7 @@ from .posture import (
     TARGETED,
     UPRIGHT,
 )
-from .roles import roles_of
+from .roles import STANDING_HEIGHT, roles_of
 from .settings import (
     AFTER,
     BODY_PART,
@@ -194,12 +197,23 @@ class WholeBodyDrag:
         bone_axes = matrix3(evaluated.matrix_world @ pose_bones(evaluated)[self._bone].matrix)
         self.axes = orthonormalize(bone_axes) or IDENTITY
         self._stature = self._size_in_legs()
-        names = [rig.names[pin.bone] for pin in self._pins if pin.bone not in self._bones]
+        names = [
+            rig.names[pin.bone if pin.foot < 0 else pin.foot]
+            for pin in self._pins
+            if pin.bone not in self._bones
+        ]
         self._support = None
         if is_balanced and names:
             force = CARRIED if self._is_dragged(self._roles.hips) else BALANCED
             pulled = force * self._stature
             self._support = support_of(pose_bones(evaluated), names, self._roles, pulled)
+        standing = standing_feet(armature, self._roles)
+        self._standing = [
+            corners_of(pose_bones(evaluated), rig.names[bone], self._roles)
+            if rig.names[bone] in standing
+            else []
+            for bone in self._bones
+        ]
         self._hold()
         self._staying = self._independent()
 
@@ -278,6 +292,43 @@ class WholeBodyDrag:
             ]
         return places
 
+    def _borne(self, start: Vec, there: Vec) -> float:
+        """Return the share of its load that a dragged foot bears: less the higher it is lifted."""
+        height = max(0.0, dot(sub(there, start), self._roles.up))
+        return max(0.0, 1.0 - height / (STANDING_HEIGHT * self._roles.size))
+
+    def _support_at(self, places: Sequence[Vec]) -> Support | None:
+        """Return what the body stands on while its bones are dragged."""
+        support = self._support
+        if support is None:
+            return None
+        corners = [*support.corners]
+        for start, there, stood in zip(self._starts, places, self._standing, strict=True):
+            for corner in stood:
+                place = add(corner, sub(there, start))
+                nearest = sub(place, support.outside(place))
+                corners.append(mix(nearest, place, self._borne(start, there)))
+        lifted = [corner for stood in self._standing for corner in stood]
+        return Support(corners, support.up, support.force, lifted)
+
+    def _soles(self, places: Sequence[Vec]) -> list[Wanted]:
+        """Return that feet of a person that are slid keep their soles flat."""
+        soles: list[Wanted] = []
+        for i, bone in enumerate(self._bones):
+            if self._roles.posture and self._standing[i]:
+                share = self._borne(self._starts[i], places[i])
+                ball = self._standing[i][1]
+                soles += [self._flat(bone, ball, share)] if share > 0.0 else []
+        return soles
+
+    def _flat(self, foot: int, ball: Vec, share: float = 1.0) -> Wanted:
+        """Return that a foot that bears is flat, unless a heel that is dragged would be lifted."""
+        joint, head = self._posed.joint_of(foot), self._posed.head(foot)
+        weight = share * self._priced(REACH) * dist(ball, head) / self._posed.size
+        return Wanted(
+            foot, WholeBodyGoal(joint, head, DRAGGED, rotation=QUAT_IDENTITY, weight=weight)
+        )
+
     def _goals(self) -> list[Wanted]:
         """Return all goals but the dragged one, which do not change during the drag."""
         posed = self._posed
@@ -286,7 +337,8 @@ class WholeBodyDrag:
             is_dragged = pin.bone in self._bones
             if is_dragged and not pin.is_oriented:
                 continue
-            point = posed.point_of(pin.bone)
+            # Importers guess the tails of last bones, which may be far away.
+            point = posed.point_of(pin.bone) if pin.foot < 0 else posed.head(pin.bone)
             goal = WholeBodyGoal(
                 posed.joint_of(pin.bone),
                 point,
@@ -297,6 +349,9 @@ class WholeBodyDrag:
                 rotation_weights=pin.rotation_weights,
             )
             wanted.append(Wanted(pin.bone, goal))
+        for pin in self._pins:
+            if pin.foot >= 0:
+                wanted.append(self._flat(pin.foot, posed.head(pin.bone)))
         wanted += self._targets({bone_goal.bone for bone_goal in wanted})
         oriented = {bone_goal.bone for bone_goal in wanted if bone_goal.goal.rotation is not None}
         for name, weights in self._orientations():
@@ -425,12 +480,13 @@ class WholeBodyDrag:
             return
         turning = None if self._last is None else (self._last, TURNING * moved)
         posed = self._posed
-        dragged = self._dragged_to(self._places(displacement))
+        places = self._places(displacement)
+        dragged = self._dragged_to(places)
         try:
             pose = posed.pose(
                 self._body,
-                [*dragged, *self._held],
-                self._support,
+                [*dragged, *self._soles(places), *self._held],
+                self._support_at(places),
                 self._write,
                 self._response,
                 near,

@@ -28,6 +28,7 @@ class Pin:
         is_oriented: Whether its rotation is pinned too.
         location_weights: How strictly its location is, along the axes of the armature.
         rotation_weights: How strictly its rotation is, about them.
+        foot: The foot whose toes it is, and whose heel may rise; -1 for none.
     """
 
     def __init__(
@@ -36,11 +37,13 @@ class Pin:
         is_oriented: bool,
         location_weights: Vec = FULL,
         rotation_weights: Vec = FULL,
+        foot: int = -1,
     ) -> None:
         self.bone = bone
         self.is_oriented = is_oriented
         self.location_weights = location_weights
         self.rotation_weights = rotation_weights
+        self.foot = foot
 
 
 def meant_bone(
@@ -99,8 +102,11 @@ def pins_in(
         if (name := pinned_bone(armature, pin))
     ]
     if all(pin.bone in dragged for pin in pins):
-        feet = [index[name] for name in standing_feet(armature, roles)]
-        pins += [Pin(foot, True) for foot in feet if foot not in dragged]
+        for name in standing_feet(armature, roles):
+            foot, toes = index[name], index.get(roles.after.get(name, ""), -1)
+            if foot not in dragged:
+                has_toes = bool(roles.posture) and toes >= 0 and toes not in dragged
+                pins.append(Pin(toes, True, foot=foot) if has_toes else Pin(foot, True))
     return pins
 
 
@@ -109,9 +115,9 @@ def standing_feet(armature: bpy.types.Object, roles: Roles) -> list[str]:
     bones, up = pose_bones(armature), roles.up
     lowest: dict[str, float] = {}
     for name in roles.feet:
-        below = (bones[name], *bones[name].children_recursive)
-        lowest[name] = min(
-            dot(vector(end), up) for foot_bone in below for end in (foot_bone.head, foot_bone.tail)
-        )
+        heads = [bone.head for bone in (bones[name], *bones[name].children_recursive)]
+        # Importers guess the tails of last bones.
+        ends = heads if len(heads) > 1 else [*heads, bones[name].tail]
+        lowest[name] = min(dot(vector(end), up) for end in ends)
     floor = min(lowest.values(), default=0.0) + STANDING_HEIGHT * roles.size
     return [name for name, height in lowest.items() if height <= floor]

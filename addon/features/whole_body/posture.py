@@ -1,8 +1,9 @@
 """How readily the joints of a person bend: which way, how far, and for how much of a drag.
 
 Weights are those of squared angles in radians², for a whole part (all of the spine, all of the
-neck, one joint of a limb), about the axes of the standing body. Ranges are degrees from there. They
-are such that dragged bodies pose like captured people who bend, lift and sit down.
+neck, one joint of a limb), about the axes of the standing body. What is measured is that dragged
+bodies pose like captured people who bend, lift and sit down; a weight of 1 is that of a joint that
+nothing is known of. Ranges are degrees from there, about those of healthy adults.
 """
 
 from __future__ import annotations
@@ -35,23 +36,31 @@ class Bending(NamedTuple):
 
 
 BEYOND: Final = 20.0
-"""The weight beyond a range."""
+"""The weight beyond a range, of a whole part as well: a pull of `REACH` at the
+length of a leg exceeds a range by half a radian."""
 
 PERSON: Final = {
+    # The pelvis tips forward as readily as thighs flex, by which people bow; back, it would limbo.
     "HIPS": Bending(Axis(2.0, 2.0), Axis(3.0, 0.1), Axis(1.0, 1.0)),
+    # Discs give way forward; backward the facets of the vertebrae meet. The ribs share twists.
     "SPINE": Bending(
         Axis(0.5, 0.5, -36.0, 36.0), Axis(2.0, 0.17, -24.0, 66.0), Axis(0.67, 0.67, -35.0, 35.0)
     ),
+    # As limp as half of any joint: the gaze is kept by a weight of its own.
     "NECK": Bending(
         Axis(0.5, 0.5, -40.0, 40.0), Axis(0.5, 0.35, -44.0, 44.0), Axis(0.5, 0.5, -70.0, 70.0)
     ),
+    # It follows the arm; what it does beside that is stiff. Up by what a shrug has.
     "CLAVICLE": Bending(
         Axis(2.0, 2.0, -10.0, 35.0), Axis(2.0, 2.0, -10.0, 10.0), Axis(2.0, 2.0, -25.0, 15.0)
     ),
+    # Flexing is what sitting down and bowing do; extending is stopped by the ligaments in front.
     "THIGH": Bending(
         Axis(1.0, 1.0, -40.0, 40.0), Axis(0.1, 4.0, -120.0, 20.0), Axis(1.0, 1.0, -40.0, 40.0)
     ),
+    # A hinge with a limit of its own: knees give way before anything else does.
     "SHIN": Bending(Axis(0.25, 0.25), Axis(0.25, 0.25), Axis(0.25, 0.25)),
+    # Under load an ankle flexes by 35 degrees, and points down by 50.
     "FOOT": Bending(
         Axis(1.0, 1.0, -25.0, 25.0), Axis(0.5, 0.5, -35.0, 50.0), Axis(1.0, 1.0, -25.0, 25.0)
     ),
@@ -124,43 +133,46 @@ class Part(NamedTuple):
         if weight > common:
             onsets.append((max(0.0, room), (weight - common) / self.share))
         if degrees < 180.0:
-            onsets.append((max(0.0, radians(degrees) * self.share + room), BEYOND))
+            onsets.append((max(0.0, radians(degrees) * self.share + room), BEYOND / self.share))
         return onsets
 
 
 HAMSTRING: Final = 4.0
-"""The weight of hips that flex beyond `LONGEST` over straight legs: hamstrings pass both joints."""
+"""The weight of hips that flex beyond `LONGEST` over straight legs: hamstrings pass both joints. It
+is that of a thigh that extends, whose muscles are as strong."""
 
 LONGEST: Final = radians(50.0)
 """The flexion of a hip over a straight leg at which hamstrings begin to pull."""
 
 KNEE: Final = 0.5
-"""The share of a knee's flexion by which the hip may flex farther."""
+"""The share of a knee's flexion by which the hip may flex farther: the levers of hamstrings at the
+knee are about half as long as at the hip."""
 
 
 # How bones keep their orientation during a drag: weights about the front, left and up axes.
 
 GAZE: Final = (0.5, 0.5, 0.5)
-"""Of the head."""
+"""Of the head: as much as the neck, so that it keeps half of its direction."""
 
 FREE_GAZE: Final = (0.05, 0.05, 0.05)
-"""Of the head while it is dragged itself."""
+"""Of the head while it is dragged itself, which isn't about where it looks."""
 
-UPRIGHT: Final = (4.0, 4.0, 4.0)
-"""Of the chest while hips or feet are dragged."""
+UPRIGHT: Final = (8.0, 8.0, 8.0)
+"""Of the chest while hips or feet are dragged: no bone of the spine then bends by more than 15°."""
 
 PELVIS: Final = (40.0, 20.0, 40.0)
 """Of the pelvis while it is dragged: a torso control stops where a leg is straight, and the pelvis
 gains no more by turning."""
 
-HANGING: Final = (0.5, 0.5, 0.5)
-"""Of the arms that nothing drags."""
+HANGING: Final = (2.0, 2.0, 2.0)
+"""Of the arms that nothing drags: four times as much as shoulders resist, so that they hang."""
 
 # What a drag may cost. A person reaches for something as long as that costs less effort than this
 # for the length of a leg; beyond, the pose stays where it is, whatever the mouse does.
 
 REACH: Final = 5e-4
-"""The weight of what is dragged: a force of 10 radians² per length of a leg."""
+"""The weight of what is dragged: a force of 10 radians² per length of a leg. It
+lifts a heel, too."""
 
 CARRY: Final = 2e-3
 """The same of the hips, which carry the body."""
@@ -168,8 +180,9 @@ CARRY: Final = 2e-3
 BALANCED: Final = 20.0
 """The force that keeps the center of mass in balance: nobody falls over for what they reach for."""
 
-CARRIED: Final = 5.0
-"""The same while the hips are dragged, which moves the body's weight."""
+CARRIED: Final = 3.0
+"""The same while the hips are dragged, which moves the body's weight: with more, hips that go back
+throw the chest forward by more than a torso control would."""
 
 TARGETED: Final = 1e-2
 """The weight of targets that constraints reach for."""

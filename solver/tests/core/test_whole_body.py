@@ -638,6 +638,15 @@ def test_a_support_may_be_one_point_or_a_line() -> None:
     assert Support([], UP).outside((1.0, 1.5, 0.0)) == ORIGIN
 
 
+def test_a_centre_of_mass_may_stay_as_far_out_of_balance_as_it_was() -> None:
+    foot, lifted = [(0.0, -0.1, 0.0), (0.0, 0.1, 0.0)], [(1.0, -0.1, 0.0), (1.0, 0.1, 0.0)]
+    balanced, falling = (0.5, 0.0, 1.0), (1.3, 0.0, 1.0)
+    for centre, most in ((balanced, 0.5), (falling, 1.3)):
+        assert Support(foot, UP).including(centre).outside(centre) == pytest.approx(ORIGIN)
+        area = Support(foot, UP, lifted=lifted).including(centre)
+        assert length(area.outside(centre)) == pytest.approx(min(most, 1.0))
+
+
 def test_a_support_is_seen_on_its_lowest_level() -> None:
     square = [(0.0, 0.0, 2.0), (1.0, 1.0, 5.0), (1.0, 0.0, 3.0), (0.0, 1.0, 2.0), (0.5, 0.5, 9.0)]
     support = Support(square, UP)

@@ -14,6 +14,7 @@ from rigs import channels_bits, update
 
 from addon.features.whole_body.balancing import added, loads_of, support_of
 from addon.features.whole_body.dragging import WholeBodyDrag
+from addon.features.whole_body.pinning import standing_feet
 from addon.features.whole_body.roles import roles_of
 
 pytestmark = pytest.mark.newest
@@ -109,11 +110,17 @@ class Person:
         across = (knee - hip) - along * (knee - hip).dot(along)
         return across.dot(self.front) / self.leg
 
-    def off_balance(self) -> float:
-        """Return how far the center of mass is beside where the feet stood, in lengths of a leg."""
+    def off_balance(self, *standing: str) -> float:
+        """Return how far the center of mass is beside where feet stood, in lengths of a leg.
+
+        Args:
+            standing: The feet; all without any.
+        """
         shown = self.rig.evaluated_get(bpy.context.evaluated_depsgraph_get())
         _, centre = added(loads_of(self.rig, shown, self.roles).values())
-        out = Vector(self.support.outside(centre))
+        bones = self.rig.pose.bones
+        support = support_of(bones, standing, self.roles) if standing else self.support
+        out = Vector(support.outside(centre))
         return (self.rig.matrix_world.to_3x3() @ out).length / self.leg
 
     def slip(self) -> float:
@@ -219,11 +226,26 @@ def test_a_clavicle_turns_less_than_the_arm_that_reaches_up(person: Person) -> N
         assert degrees(angle_between(turned, Matrix())) < 40.0
 
 
-def test_a_lifted_foot_leaves_the_pelvis_upright(person: Person) -> None:
+def test_a_lifted_foot_leaves_the_pelvis_upright_over_the_other_foot(person: Person) -> None:
+    """The weight goes there as the foot is lifted, not all at once."""
     roles = person.roles
-    person.drag(roles.feet[0], person.way(0.1, 0.0, 0.35))
-    assert abs(person.pitch(roles.hips)) < 15.0
-    assert person.off_balance() < 0.05
+    lifted, standing = roles.feet
+    heights = (0.01, 0.35)
+    beside: list[float] = []
+    for height in heights:
+        person.drag(lifted, person.way(0.1, 0.0, height))
+        assert abs(person.pitch(roles.hips)) < 15.0
+        beside.append(person.off_balance(standing))
+        person.release()
+    stance = (person.start[lifted] - person.start[standing]).dot(person.left) / person.leg
+    assert beside[0] > 0.2 * abs(stance)
+    assert beside[1] < 0.3 * beside[0]
+
+
+def test_a_foot_that_is_slid_still_bears(person: Person) -> None:
+    foot = person.roles.feet[0]
+    person.drag(foot, person.way(0.3, 0.0, 0.0))
+    assert person.off_balance(person.roles.feet[1]) > 0.02
 
 
 @pytest.mark.parametrize(("kind", "toe"), [("rigify", "toe.{}"), ("cmu", "{}ToeBase")])
@@ -247,6 +269,36 @@ def test_heels_rise_over_pinned_toes_in_a_deep_squat(
         assert (now[foot] - person.start[foot]).dot(person.up) > 0.01 * person.leg
         ball = toe.format(side)
         assert (now[ball] - person.start[ball]).length < 3e-4 * person.leg
+
+
+@pytest.mark.parametrize("kind", ("rigify", "cmu"))
+def test_heels_of_feet_that_nobody_pinned_rise_where_ankles_flex_no_farther(
+    empty_file: None, tmp_path: Path, kind: str
+) -> None:
+    person = Person(kind, tmp_path)
+    roles = person.roles
+    for foot in roles.feet:
+        assert bpy.ops.fabrik.pin(bone=foot, kind="NONE") == {"FINISHED"}
+    for down, least, most in ((0.2, 0.0, 4.0), (0.65, 8.0, 60.0)):
+        person.drag(roles.hips, person.way(0.0, 0.0, -down))
+        now = person.heads()
+        for foot in roles.feet:
+            assert least <= person.turned(foot) < most
+            ball = roles.after[foot]
+            assert (now[ball] - person.start[ball]).length < 3e-4 * person.leg
+        person.release()
+
+
+def test_feet_stand_whatever_tails_an_importer_gave_their_last_bones(
+    empty_file: None, tmp_path: Path
+) -> None:
+    person = Person("cmu", tmp_path)
+    bpy.ops.object.mode_set(mode="EDIT")
+    toe = person.rig.data.edit_bones[person.roles.after[person.roles.feet[0]]]
+    last = (*toe.children_recursive, toe)[0]
+    last.tail -= Vector(person.roles.up) * 10.0 * last.length
+    bpy.ops.object.mode_set(mode="POSE")
+    assert len(standing_feet(person.rig, person.roles)) == 2
 
 
 @pytest.mark.parametrize("role", ("hips", "hand", "head"))

@@ -16,20 +16,25 @@ class Support:
         corners: The input corners, in any order.
         up: The unit direction along which everything is projected.
         force: The largest force that holds the centre of mass, in radians² per size.
+        lifted: Corners that the body also stood on at the start.
     """
 
-    __slots__ = ("_across", "_along", "_hull", "_level", "corners", "force", "up")
+    __slots__ = ("_across", "_along", "_hull", "_level", "corners", "force", "lifted", "up")
     corners: list[Vec]
     up: Vec
     force: float
+    lifted: Sequence[Vec]
     _across: Vec
     _along: Vec
     _hull: list[Point]
     _level: float
 
-    def __init__(self, corners: Sequence[Vec], up: Vec, force: float = 20.0) -> None:
-        """Set the corners, the up direction and the force."""
+    def __init__(
+        self, corners: Sequence[Vec], up: Vec, force: float = 20.0, lifted: Sequence[Vec] = ()
+    ) -> None:
+        """Set the corners, the up direction, the force, and the lifted corners."""
         self.force = force
+        self.lifted = lifted
         self.corners = list(corners)
         self.up = up
         self._across = any_perpendicular(up)
@@ -70,6 +75,17 @@ class Support:
         if is_inside:
             return ORIGIN, False
         return self._across_and_along(x - nearest[0], y - nearest[1]), is_corner
+
+    def including(self, centre: Vec) -> "Support":
+        """Return the area in which a centre of mass may stay as far out of balance as it was.
+
+        Args:
+            centre: The centre of mass at the start.
+        """
+        before = Support([*self.corners, *self.lifted], self.up)
+        nearest = sub(centre, self.outside(centre))
+        allowed = add(nearest, before.outside(centre))
+        return Support([*self.corners, allowed], self.up, self.force)
 
     def level(self, vector: Vec) -> Vec:
         """Return a vector without its part along ``up``."""

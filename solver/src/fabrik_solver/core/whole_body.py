@@ -182,8 +182,9 @@ class WholeBody:
         inward = None
         if support is not None and support.corners and body.mass > 0.0:
             corners = [body.inward(corner) for corner in support.corners]
-            # It may stay as far out of balance as it was.
-            inward = Support([*corners, body.centre_at_press()], support.up, support.force)
+            lifted = [body.inward(corner) for corner in support.lifted]
+            standing = Support(corners, support.up, support.force, lifted)
+            inward = standing.including(body.centre_at_press())
         search = Search(body, springs, inward, self.links)
         pose = search.run(body.start(points_of))
         body.complete(pose)
