@@ -7,7 +7,8 @@ nothing has to be cleared piece by piece.
 from __future__ import annotations
 
 import gc
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from functools import wraps
 from typing import Any, ParamSpec, TypeVar
 
@@ -33,6 +34,16 @@ def part(kind: type[Part]) -> Part:
 def renew() -> None:
     """Begin a new session: after loading a file, undo and redo, and on unregister."""
     _parts.clear()
+
+
+@contextmanager
+def keeping(*kinds: type) -> Iterator[None]:
+    """Keep the instances of some classes, though a new session begins meanwhile."""
+    kept = {kind: _parts[kind] for kind in kinds if kind in _parts}
+    try:
+        yield
+    finally:
+        _parts.update(kept)
 
 
 def uncollected(fill: Callable[Parameters, Result]) -> Callable[Parameters, Result]:

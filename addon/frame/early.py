@@ -37,6 +37,7 @@ class Coming(NamedTuple):
             change the frame.
         flushed: The depsgraph whose animation Blender flushes to the original data, so that
             F-curves of posed channels may be muted in it; None otherwise.
+        is_undone: Whether it follows undo or redo, and evaluates all armatures.
     """
 
     plan: Plan
@@ -46,6 +47,7 @@ class Coming(NamedTuple):
     tagged: Set[str]
     may_be_rebuilt: bool
     flushed: bpy.types.Depsgraph | None
+    is_undone: bool = False
 
     def copy_of(self, uid: int) -> bpy.types.Object | None:
         """Return the copy of an armature that Blender will evaluate without copying it again.
@@ -82,6 +84,14 @@ class Early:
         self.written: set[int] = set()
         self.driving: dict[int, list[object]] = {}
         self.differing: dict[bpy.types.Depsgraph, set[int]] = {}
+
+    def forget(self) -> None:
+        """Discard what refers to data that undo or redo may have replaced."""
+        self.plan = self.solved = None
+        self.seen.clear()
+        self.written.clear()
+        self.driving.clear()
+        self.differing.clear()
 
     def note_differing(self, coming: Coming, copied: Set[int]) -> None:
         """Note the armatures whose pose in a depsgraph differs from the original data.
@@ -288,9 +298,10 @@ def write_early(runs: Runs, uid: int, is_foreseen: bool, is_new: bool, coming: C
     if uid in lookahead.mode_animated:
         to_copy = True
     elif curves is None or (coming.frame is not None and muted is None):
-        to_copy = written.write_ahead(writer, animated, copy=copy)
+        to_copy = written.write_ahead(writer, animated, copy=copy, is_quiet=coming.is_undone)
     else:
         fk = None if muted is None else reader.last
         to_copy = written.write_ahead(writer, (), curves, muted, fk, copy)
-    if to_copy and is_new:
+    # A new depsgraph copies all. What is tagged, the next undo reads again.
+    if to_copy and is_new and coming.graphs is not None:
         writer.rig.object.update_tag(refresh={"OBJECT"})

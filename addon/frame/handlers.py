@@ -20,8 +20,14 @@ from bpy.app.handlers import persistent
 from ..blender import animation
 from ..blender.errors import forget_reported, note_interrupt, report_once
 from ..blender.listeners import on_invalidate, on_load
-from ..blender.session import part, uncollected
-from ..blender.skeleton import forget_bones, have_hidden_bones_changed, rebuild_poses
+from ..blender.session import keeping, part, uncollected
+from ..blender.skeleton import (
+    Skeletons,
+    forget_bones,
+    have_hidden_bones_changed,
+    rebuild_poses,
+)
+from ..blender.undone import BeforeUndo
 from ..blender.updates import (
     Updates,
     armatures_in,
@@ -32,6 +38,8 @@ from ..blender.updates import (
     tagged_in,
 )
 from ..plan import dependencies, planner
+from ..plan.deferred import DeferredWrites
+from ..plan.dependencies import PendingDeclarations
 from ..plan.planner import Planner
 from ..plan.registry import note_update
 from ..settings import joining, notifications, shot_keys
@@ -40,6 +48,7 @@ from .early import Coming, Early
 from .solving import Runs
 from .timing import Timing
 from .update import (
+    SeenArmatures,
     Update,
     after_edits_of_others,
     after_evaluation,
@@ -60,6 +69,7 @@ class Events:
         is_inside: Whether a handler is running; nested updates belong to it.
         is_rendering: Whether a render began and hasn't ended. It evaluates its own depsgraph.
         is_undone: Whether the next update follows an undo or redo.
+        replaced: The data-blocks that this replaced, by session UID.
         may_shots_differ: Whether keys of library overrides must be checked.
         tagged: Names of the data-blocks tagged for the current update; None until they are read.
     """
@@ -72,6 +82,7 @@ class Events:
         self.is_inside = False
         self.is_rendering = False
         self.is_undone = False
+        self.replaced: set[int] = set()
         self.may_shots_differ = False
         self.tagged: set[str] | None = None
 
@@ -97,7 +108,7 @@ def _before(scene: bpy.types.Scene, is_frame_change: bool) -> None:
         if getattr(bpy.app.handlers, pre)[-1:] != [LAST[pre]]:
             return  # Handlers after ours may do anything, and also need the FK pose.
         events.tagged = tagged_in(graphs)
-        if plan is not None:
+        if plan is not None or (events.is_undone and runs.outlived):
             coming = _coming(events, scene, graphs, is_frame_change, events.tagged)
             before_evaluation(runs, events.early, coming)
     except ReferenceError:
@@ -138,6 +149,9 @@ def _coming(
     """Return the evaluation that Blender is about to do."""
     runs = events.runs
     plan = runs.follow()
+    if events.is_undone and runs.outlived:
+        forget_bones()
+        return Coming(plan, scene, graphs, None, tagged, True, None, is_undone=True)
     may_be_rebuilt = any([graph.id_type_updated("SCENE") for graph in graphs])
     if may_be_rebuilt:  # Resetting an override recreates bones.
         forget_bones()
@@ -314,7 +328,10 @@ def _follow(events: Events, updates: Updates, is_frame_change: bool, has_others:
     if runs.meshes.is_asked:
         runs.meshes.note_evaluation(depsgraph, updates, is_played)
     edited: set[bpy.types.Armature] = set()
-    if not is_played:
+    if events.is_undone and runs.outlived:  # What it replaced is already discarded.
+        forget_bones()
+        forget_removed_layers()
+    elif not is_played:
         edited = _revise_plan(events, depsgraph, updates, is_rebuilt, is_frame_change)
     has_foreign_animation = is_foreign(depsgraph)
     if has_foreign_animation and is_frame_change:
@@ -348,6 +365,7 @@ def _follow(events: Events, updates: Updates, is_frame_change: bool, has_others:
         has_new_curves,
         redeclared,
         has_others,
+        events.replaced,
     )
     if after_evaluation(runs, events.early, done) and started:
         timing.note(started)
@@ -462,14 +480,34 @@ def after_load(_path: str, _unused: object = None) -> None:
 
 
 @persistent
+def before_undo(_scene: bpy.types.Scene, _unused: object = None) -> None:
+    """Restore the FK pose, and note what may outlive undo or redo."""
+    on_restore()
+    try:
+        part(Runs).before_undo()
+    except ReferenceError:  # Something was removed without notice.
+        part(Planner).discard(skeletons=True)
+    part(BeforeUndo).note()
+
+
+@persistent
 @uncollected
 def on_undo(_scene: bpy.types.Scene, _unused: object = None) -> None:
-    """Forget references that undo or redo made invalid; an update follows."""
-    results = part(Runs).results()
-    on_invalidate.notify()
-    part(Runs).remembered = results
+    """Forget what undo or redo replaced, and all that was derived from it; an update follows."""
+    events, replaced = part(Events), part(BeforeUndo).replaced()
+    events.runs.after_undo(replaced)
+    events.early.forget()
+    with keeping(*OUTLIVING):
+        on_invalidate.notify()
     rebuild_poses()
-    part(Events).is_undone = True
+    events.is_undone, events.replaced = True, replaced or set()
+
+
+OUTLIVING = (
+    *(Events, Runs, Early, Timing, Planner, Skeletons, SeenArmatures),
+    *(DeferredWrites, PendingDeclarations),
+)
+"""The parts of the session that undo and redo leave, without what they replaced."""
 
 
 def _before_edit(events: Events, scene: bpy.types.Scene) -> None:
@@ -608,8 +646,8 @@ HANDLERS: tuple[tuple[str, Callable[..., None]], ...] = (
     ("render_complete", after_render),
     ("render_cancel", after_render),
     ("save_pre", before_saving),
-    ("undo_pre", on_restore),
-    ("redo_pre", on_restore),
+    ("undo_pre", before_undo),
+    ("redo_pre", before_undo),
     ("load_pre", before_load),
     ("load_post", after_load),
     ("undo_post", on_undo),

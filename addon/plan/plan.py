@@ -105,6 +105,15 @@ class ArmaturePlan:
         fabrik = untyped.fabrik
         return keys_of(fabrik) != self.keys or _lists_of(fabrik) != self.lists
 
+    def outlives(self, replaced: Set[int]) -> bool:
+        """Return whether it is still valid after undo or redo replaced some data-blocks.
+
+        What features resolved may refer to anything.
+        """
+        if self.lists or self.pre_pass or not all([chain.is_plain for chain in self.chains]):
+            return False
+        return replaced.isdisjoint(self.uids) and replaced.isdisjoint(self.sources)
+
     def reread_lists(self) -> None:
         """Read the lists again after deferred writes."""
         fabrik = settings(self.rig.object)
