@@ -611,7 +611,8 @@ def _declare_dependencies() -> set[int]:
     plan_of.pending.armatures.clear()
     orphaned = dependencies.declare(plan.orphaned)
     plan_of.released |= {ob.session_uid: ob for ob in plan.orphaned if ob.session_uid in orphaned}
-    return dependencies.declare([rig.object for rig in plan.rigs.values()])
+    planned = {armature.rig.object: armature.uses for armature in plan_of.armatures.values()}
+    return dependencies.declare(planned, planned)
 
 
 EVENTS = (
