@@ -25,10 +25,15 @@ class BeforeUndo:
         self._tagged: set[str] = set()
 
     def note(self) -> None:
-        """Note all data-blocks, and those that are tagged, as their update is still to come."""
-        blocks = [block for kind in KINDS for block in getattr(bpy.data, kind)]
+        """Note all data-blocks, and those that are tagged, as their update is still to come.
+
+        With several depsgraphs nothing is noted, as each may show something else.
+        """
+        graphs = graphs_of(*bpy.data.scenes)
+        kinds = KINDS if len(graphs) == 1 else ()
+        blocks = [block for kind in kinds for block in getattr(bpy.data, kind)]
         self._blocks = {block.session_uid: block for block in blocks}
-        self._tagged = tagged_in(graphs_of(*bpy.data.scenes))
+        self._tagged = tagged_in(graphs)
 
     def replaced(self) -> set[int] | None:
         """Return the data-blocks that undo or redo replaced, or that were tagged, by session UID.

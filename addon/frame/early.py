@@ -174,6 +174,8 @@ def chosen(runs: Runs, early: Early, coming: Coming) -> Choice:
     if coming.may_be_rebuilt:
         return Choice(None, False, unknown)
     rigs = lookahead.affected(coming.tagged, coming.frame is not None)
+    if coming.is_undone:
+        rigs = _replaced(runs)
     if not rigs:
         return Choice(None, True, unknown)
     rigs = _evaluated_in(coming, rigs)
@@ -191,7 +193,7 @@ def chosen(runs: Runs, early: Early, coming: Coming) -> Choice:
         return Choice(None, True, unknown)
     if runs.planner.with_changed_lists(rigs):
         return Choice(None, False, unknown)
-    touched = plan.copied_with(coming.tagged)
+    touched = rigs if coming.is_undone else plan.copied_with(coming.tagged)
     if coming.tagged and coming.frame is not None:
         touched |= plan.animated
     played = None if coming.tagged else runs.played
@@ -205,9 +207,16 @@ def chosen(runs: Runs, early: Early, coming: Coming) -> Choice:
         coming.flushed,
         seen,
         played,
-        runs.posed if coming.frame is None else None,
+        runs.posed if coming.frame is None and not coming.is_undone else None,
     )
     return Choice(snapshot, True, unknown)
+
+
+def _replaced(runs: Runs) -> set[int]:
+    """Return the unanimated armatures that undo or redo changed, with all solved with them."""
+    plan = runs.plan
+    new = {uid for uid in plan.lookahead.still if not runs.has_outlived(uid)}
+    return {uid for rig in new for uid in plan.groups[rig]}
 
 
 def _evaluated_in(coming: Coming, rigs: set[int]) -> set[int]:

@@ -69,7 +69,7 @@ class Events:
         is_inside: Whether a handler is running; nested updates belong to it.
         is_rendering: Whether a render began and hasn't ended. It evaluates its own depsgraph.
         is_undone: Whether the next update follows an undo or redo.
-        replaced: The data-blocks that this replaced, by session UID.
+        replaced: The data-blocks that this replaced, by session UID; None if they are unknown.
         may_shots_differ: Whether keys of library overrides must be checked.
         tagged: Names of the data-blocks tagged for the current update; None until they are read.
     """
@@ -82,7 +82,7 @@ class Events:
         self.is_inside = False
         self.is_rendering = False
         self.is_undone = False
-        self.replaced: set[int] = set()
+        self.replaced: set[int] | None = None
         self.may_shots_differ = False
         self.tagged: set[str] | None = None
 
@@ -108,9 +108,9 @@ def _before(scene: bpy.types.Scene, is_frame_change: bool) -> None:
         if getattr(bpy.app.handlers, pre)[-1:] != [LAST[pre]]:
             return  # Handlers after ours may do anything, and also need the FK pose.
         events.tagged = tagged_in(graphs)
-        if plan is not None or (events.is_undone and runs.outlived):
-            coming = _coming(events, scene, graphs, is_frame_change, events.tagged)
-            before_evaluation(runs, events.early, coming)
+        if plan is not None or events.replaced is not None:
+            foresee = _foresee if plan is not None else uncollected(_foresee)
+            foresee(events, scene, graphs, is_frame_change, events.tagged)
     except ReferenceError:
         _give_up()  # Something was removed without notice.
     except KeyboardInterrupt:
@@ -139,6 +139,18 @@ def _keep_data(events: Events, graphs: list[bpy.types.Depsgraph], is_frame_chang
         _keep_shots()
 
 
+def _foresee(
+    events: Events,
+    scene: bpy.types.Scene,
+    graphs: list[bpy.types.Depsgraph],
+    is_frame_change: bool,
+    tagged: set[str],
+) -> None:
+    """Solve ahead of the evaluation that Blender is about to do."""
+    coming = _coming(events, scene, graphs, is_frame_change, tagged)
+    before_evaluation(events.runs, events.early, coming)
+
+
 def _coming(
     events: Events,
     scene: bpy.types.Scene,
@@ -149,9 +161,9 @@ def _coming(
     """Return the evaluation that Blender is about to do."""
     runs = events.runs
     plan = runs.follow()
-    if events.is_undone and runs.outlived:
+    if events.replaced is not None and not is_frame_change:
         forget_bones()
-        return Coming(plan, scene, graphs, None, tagged, True, None, is_undone=True)
+        return Coming(plan, scene, graphs, None, tagged, False, None, is_undone=True)
     may_be_rebuilt = any([graph.id_type_updated("SCENE") for graph in graphs])
     if may_be_rebuilt:  # Resetting an override recreates bones.
         forget_bones()
@@ -281,6 +293,7 @@ def _update(
         events.runs.meshes.tokens = None
         return
     if plan is not None and not (plan.rigs or has_new_relations(depsgraph)):
+        events.replaced = None
         return
     _, post = EVENTS[is_frame_change]
     has_others = getattr(bpy.app.handlers, post) != OURS[post]
@@ -311,6 +324,7 @@ def _update(
         _give_up()
     finally:
         events.is_inside = events.is_undone = False
+        events.replaced = None
         events.tagged = None
 
 
@@ -328,7 +342,7 @@ def _follow(events: Events, updates: Updates, is_frame_change: bool, has_others:
     if runs.meshes.is_asked:
         runs.meshes.note_evaluation(depsgraph, updates, is_played)
     edited: set[bpy.types.Armature] = set()
-    if events.is_undone and runs.outlived:  # What it replaced is already discarded.
+    if events.replaced is not None:  # What depends on it is already discarded.
         forget_bones()
         forget_removed_layers()
     elif not is_played:
@@ -365,7 +379,7 @@ def _follow(events: Events, updates: Updates, is_frame_change: bool, has_others:
         has_new_curves,
         redeclared,
         has_others,
-        events.replaced,
+        events.replaced or frozenset(),
     )
     if after_evaluation(runs, events.early, done) and started:
         timing.note(started)
@@ -494,13 +508,25 @@ def before_undo(_scene: bpy.types.Scene, _unused: object = None) -> None:
 @uncollected
 def on_undo(_scene: bpy.types.Scene, _unused: object = None) -> None:
     """Forget what undo or redo replaced, and all that was derived from it; an update follows."""
-    events, replaced = part(Events), part(BeforeUndo).replaced()
-    events.runs.after_undo(replaced)
-    events.early.forget()
-    with keeping(*OUTLIVING):
+    runs, replaced = part(Runs), part(BeforeUndo).replaced()
+    # Handlers of other add-ons may edit anything before the update.
+    if replaced is None or _has_others("undo_post") or _has_others("redo_post"):
+        results, replaced = runs.results(), None
         on_invalidate.notify()
+        part(Runs).remembered = results
+    else:
+        runs.after_undo(replaced)
+        part(Early).forget()
+        with keeping(*OUTLIVING):
+            on_invalidate.notify()
     rebuild_poses()
-    events.is_undone, events.replaced = True, replaced or set()
+    events = part(Events)
+    events.is_undone, events.replaced = True, replaced
+
+
+def _has_others(name: str) -> bool:
+    """Return whether handlers of other add-ons are called at an event of undo or redo."""
+    return getattr(bpy.app.handlers, name) != [on_undo]
 
 
 OUTLIVING = (

@@ -117,23 +117,17 @@ class Runs:
         """Note the results that are shown, in case undo or redo leaves them as they are."""
         graphs, plan = graphs_of(*bpy.data.scenes), self.plan
         self.outlived = {}
-        if len(graphs) == 1 and plan is self.planner.plan:  # Else another may show other results.
+        if len(graphs) == 1 and plan is self.planner.plan:
             shown = evaluated_copies(plan, graphs[0], {*plan.rigs})
             self.outlived = {uid: self.state_of(uid) for uid in shown}
 
-    def after_undo(self, replaced: Set[int] | None) -> None:
-        """Keep what is still valid after undo or redo.
-
-        Args:
-            replaced: The replaced data-blocks, by session UID; None if they are unknown.
-        """
+    def after_undo(self, replaced: Set[int]) -> None:
+        """Discard what became invalid when undo or redo replaced data-blocks, by session UID."""
         self.remembered = self.results()
         self.played = Played()
         self.posed.clear()
         self.meshes.tokens = None
-        if replaced is None:
-            self.outlived = {}
-        self.planner.outlive(replaced or set(), self.outlived.keys())
+        self.planner.outlive(replaced, self.outlived.keys())
         kept = self.planner.armatures.keys()
         self.outlived = {uid: state for uid, state in self.outlived.items() if uid in kept}
 

@@ -66,10 +66,8 @@ def before_evaluation(runs: Runs, early: Early, coming: Coming) -> None:
     if not (coming.tagged or coming.may_be_rebuilt or plan.lookahead.is_early):
         early.plan = plan  # Nothing to try counts as tried.
         return
-    copied: set[int] = set()
-    if coming.is_undone:
-        copied = {*plan.rigs}
-    elif coming.tagged:
+    copied = {*plan.rigs} if coming.is_undone else set[int]()
+    if coming.tagged and not coming.is_undone:
         copied = plan.copied_with(coming.tagged)
         early.note_differing(coming, copied)
         if not plan.has_same_names(coming.tagged):
@@ -125,8 +123,10 @@ def after_evaluation(runs: Runs, early: Early, done: Update) -> bool:
     stale = _newly_driven(affected, early) if runs.plan.lookahead.driving else set()
     confirmed: set[int] = set()
     replayed: set[int] = set()
-    if was_tried and not (done.is_undo or done.has_others):
+    if was_tried and not done.has_others:
         confirmed = _confirmed(affected, solved) - stale
+        if done.is_undo:  # It may also evaluate animation.
+            confirmed &= runs.plan.lookahead.still
         replayed = _replayed(affected) - stale
     wrong = _wrong(affected, confirmed | replayed, differing)
     changed: set[int] = _read_and_solve(affected, wrong) if wrong else set()
@@ -531,7 +531,9 @@ class Affected(NamedTuple):
         changed = self.new | update.redeclared | plan.driven | update.replaced
         changed |= {
             session_uid(block)
-            for block, moved, bent in zip(flags.blocks, flags.transform, flags.geometry, strict=True)
+            for block, moved, bent in zip(
+                flags.blocks, flags.transform, flags.geometry, strict=True
+            )
             if (moved or bent) and not _has_bones(block, moved)
         }
         changed |= _depending(plan, changed, False)

@@ -16,7 +16,6 @@ from ..settings import notifications
 from ..settings.properties import LISTS, settings
 from ..settings.values import pointed
 
-
 Uses = Mapping[bpy.types.Object, Sequence[Source]]
 """By armature, the objects and bones that its settings use."""
 

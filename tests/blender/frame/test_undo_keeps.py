@@ -141,9 +141,9 @@ EDITS = {
     "a target's parent parented to a solved bone": lambda: hang("Above", "Plain"),
     "what a bone follows is parented to a solved bone": lambda: hang("Seat", "Poled"),
     "a native constraint muted": lambda: mute("Followed"),
-    "a native constraint added": lambda: bpy.data.objects["Plain"]
-    .pose.bones["B1"]
-    .constraints.new("LIMIT_ROTATION"),
+    "a native constraint added": lambda: (
+        bpy.data.objects["Plain"].pose.bones["B1"].constraints.new("LIMIT_ROTATION")
+    ),
     "a bone posed": edit('Plain.pose.bones["B0"].rotation_quaternion', (0.6, 0.0, 0.8, 0.0)),
     "a rest pose edited": lambda: rest("Plain"),
     "an armature hidden": edit("Plain.hide_viewport", True),
