@@ -7,6 +7,8 @@ References to a replaced data-block become invalid, which is how it is recognize
 
 from __future__ import annotations
 
+from typing import Any, cast
+
 import bpy
 
 from .access import is_there
@@ -48,4 +50,4 @@ class BeforeUndo:
             uid for uid, block in blocks.items() if not is_there(block) or block.name in tagged
         }
         armatures = {ob for ob in bpy.data.objects if ob.type == "ARMATURE"} if replaced else set()
-        return replaced | {ob.session_uid for ob in armatures if ob.data.session_uid in replaced}
+        return replaced | {ob.session_uid for ob in armatures if cast(Any, ob.data).session_uid in replaced}
