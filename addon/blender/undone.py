@@ -7,7 +7,7 @@ References to a replaced data-block become invalid, which is how it is recognize
 
 from __future__ import annotations
 
-from typing import Any, cast
+from typing import Any
 
 import bpy
 
@@ -49,5 +49,7 @@ class BeforeUndo:
         replaced = {
             uid for uid, block in blocks.items() if not is_there(block) or block.name in tagged
         }
-        armatures = {ob for ob in bpy.data.objects if ob.type == "ARMATURE"} if replaced else set()
-        return replaced | {ob.session_uid for ob in armatures if cast(Any, ob.data).session_uid in replaced}
+        if not replaced:
+            return replaced
+        armatures: list[Any] = [ob for ob in bpy.data.objects if ob.type == "ARMATURE"]
+        return replaced | {ob.session_uid for ob in armatures if ob.data.session_uid in replaced}
