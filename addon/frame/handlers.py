@@ -109,8 +109,10 @@ def _before(scene: bpy.types.Scene, is_frame_change: bool) -> None:
             return  # Handlers after ours may do anything, and also need the FK pose.
         events.tagged = tagged_in(graphs)
         if plan is not None or events.replaced is not None:
-            foresee = _foresee if plan is not None else uncollected(_foresee)
-            foresee(events, scene, graphs, is_frame_change, events.tagged)
+            if plan is None:
+                uncollected(runs.follow)()
+            coming = _coming(events, scene, graphs, is_frame_change, events.tagged)
+            before_evaluation(runs, events.early, coming)
     except ReferenceError:
         _give_up()  # Something was removed without notice.
     except KeyboardInterrupt:
@@ -137,18 +139,6 @@ def _keep_data(events: Events, graphs: list[bpy.types.Depsgraph], is_frame_chang
     if events.may_shots_differ:
         events.may_shots_differ = False
         _keep_shots()
-
-
-def _foresee(
-    events: Events,
-    scene: bpy.types.Scene,
-    graphs: list[bpy.types.Depsgraph],
-    is_frame_change: bool,
-    tagged: set[str],
-) -> None:
-    """Solve ahead of the evaluation that Blender is about to do."""
-    coming = _coming(events, scene, graphs, is_frame_change, tagged)
-    before_evaluation(events.runs, events.early, coming)
 
 
 def _coming(

@@ -66,8 +66,10 @@ def before_evaluation(runs: Runs, early: Early, coming: Coming) -> None:
     if not (coming.tagged or coming.may_be_rebuilt or plan.lookahead.is_early):
         early.plan = plan  # Nothing to try counts as tried.
         return
-    copied = {*plan.rigs} if coming.is_undone else set[int]()
-    if coming.tagged and not coming.is_undone:
+    copied: set[int] = set()
+    if coming.is_undone:
+        copied = {*plan.rigs}
+    elif coming.tagged:
         copied = plan.copied_with(coming.tagged)
         early.note_differing(coming, copied)
         if not plan.has_same_names(coming.tagged):
