@@ -359,7 +359,7 @@ def has_driver(ob: bpy.types.Object, bone: bpy.types.PoseBone, channel: str) -> 
         channel, _ = channel_of(mode_of(bone))
     path = bone.path_from_id(channel)
     drivers = [data.drivers.find(path, index=i) for i in range(4)]
-    return any(curve is not None and not curve.mute for curve in drivers)
+    return any([curve is not None and not curve.mute for curve in drivers])
 
 
 def revive_drivers() -> None:

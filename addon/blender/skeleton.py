@@ -391,6 +391,13 @@ def forget_skeletons(armatures: Collection[bpy.types.ID] | None = None) -> None:
             del cached[uid]
 
 
+def forget_replaced(armatures: Collection[int]) -> None:
+    """Discard the cached skeletons of armature objects, by session UID."""
+    cached = part(Skeletons)
+    for uid in cached.keys() & armatures:
+        del cached[uid]
+
+
 def forget_bones() -> None:
     """Release references to the bones of all armatures: Blender may have rebuilt them."""
     for skeleton in part(Skeletons).values():

@@ -37,6 +37,7 @@ class Coming(NamedTuple):
             change the frame.
         flushed: The depsgraph whose animation Blender flushes to the original data, so that
             F-curves of posed channels may be muted in it; None otherwise.
+        is_undone: Whether it follows undo or redo, and evaluates all armatures.
     """
 
     plan: Plan
@@ -46,6 +47,7 @@ class Coming(NamedTuple):
     tagged: Set[str]
     may_be_rebuilt: bool
     flushed: bpy.types.Depsgraph | None
+    is_undone: bool = False
 
     def copy_of(self, uid: int) -> bpy.types.Object | None:
         """Return the copy of an armature that Blender will evaluate without copying it again.
@@ -82,6 +84,14 @@ class Early:
         self.written: set[int] = set()
         self.driving: dict[int, list[object]] = {}
         self.differing: dict[bpy.types.Depsgraph, set[int]] = {}
+
+    def forget(self) -> None:
+        """Discard what refers to data that undo or redo may have replaced."""
+        self.plan = self.solved = None
+        self.seen.clear()
+        self.written.clear()
+        self.driving.clear()
+        self.differing.clear()
 
     def note_differing(self, coming: Coming, copied: Set[int]) -> None:
         """Note the armatures whose pose in a depsgraph differs from the original data.
@@ -164,6 +174,8 @@ def chosen(runs: Runs, early: Early, coming: Coming) -> Choice:
     if coming.may_be_rebuilt:
         return Choice(None, False, unknown)
     rigs = lookahead.affected(coming.tagged, coming.frame is not None)
+    if coming.is_undone:
+        rigs = _replaced(runs)
     if not rigs:
         return Choice(None, True, unknown)
     rigs = _evaluated_in(coming, rigs)
@@ -181,7 +193,7 @@ def chosen(runs: Runs, early: Early, coming: Coming) -> Choice:
         return Choice(None, True, unknown)
     if runs.planner.with_changed_lists(rigs):
         return Choice(None, False, unknown)
-    touched = plan.copied_with(coming.tagged)
+    touched = rigs if coming.is_undone else plan.copied_with(coming.tagged)
     if coming.tagged and coming.frame is not None:
         touched |= plan.animated
     played = None if coming.tagged else runs.played
@@ -195,9 +207,16 @@ def chosen(runs: Runs, early: Early, coming: Coming) -> Choice:
         coming.flushed,
         seen,
         played,
-        runs.posed if coming.frame is None else None,
+        runs.posed if coming.frame is None and not coming.is_undone else None,
     )
     return Choice(snapshot, True, unknown)
+
+
+def _replaced(runs: Runs) -> set[int]:
+    """Return the unanimated armatures that undo or redo changed, with all solved with them."""
+    plan = runs.plan
+    new = {uid for uid in plan.lookahead.still if not runs.has_outlived(uid)}
+    return {uid for rig in new for uid in plan.groups[rig]}
 
 
 def _evaluated_in(coming: Coming, rigs: set[int]) -> set[int]:
@@ -288,9 +307,10 @@ def write_early(runs: Runs, uid: int, is_foreseen: bool, is_new: bool, coming: C
     if uid in lookahead.mode_animated:
         to_copy = True
     elif curves is None or (coming.frame is not None and muted is None):
-        to_copy = written.write_ahead(writer, animated, copy=copy)
+        to_copy = written.write_ahead(writer, animated, copy=copy, is_quiet=coming.is_undone)
     else:
         fk = None if muted is None else reader.last
         to_copy = written.write_ahead(writer, (), curves, muted, fk, copy)
-    if to_copy and is_new:
+    # A new depsgraph copies all. What is tagged, the next undo reads again.
+    if to_copy and is_new and coming.graphs is not None:
         writer.rig.object.update_tag(refresh={"OBJECT"})

@@ -20,8 +20,14 @@ from bpy.app.handlers import persistent
 from ..blender import animation
 from ..blender.errors import forget_reported, note_interrupt, report_once
 from ..blender.listeners import on_invalidate, on_load
-from ..blender.session import part, uncollected
-from ..blender.skeleton import forget_bones, have_hidden_bones_changed, rebuild_poses
+from ..blender.session import keeping, part, uncollected
+from ..blender.skeleton import (
+    Skeletons,
+    forget_bones,
+    have_hidden_bones_changed,
+    rebuild_poses,
+)
+from ..blender.undone import BeforeUndo
 from ..blender.updates import (
     Updates,
     armatures_in,
@@ -32,6 +38,8 @@ from ..blender.updates import (
     tagged_in,
 )
 from ..plan import dependencies, planner
+from ..plan.deferred import DeferredWrites
+from ..plan.dependencies import PendingDeclarations
 from ..plan.planner import Planner
 from ..plan.registry import note_update
 from ..settings import joining, notifications, shot_keys
@@ -40,6 +48,7 @@ from .early import Coming, Early
 from .solving import Runs
 from .timing import Timing
 from .update import (
+    SeenArmatures,
     Update,
     after_edits_of_others,
     after_evaluation,
@@ -60,6 +69,7 @@ class Events:
         is_inside: Whether a handler is running; nested updates belong to it.
         is_rendering: Whether a render began and hasn't ended. It evaluates its own depsgraph.
         is_undone: Whether the next update follows an undo or redo.
+        replaced: The data-blocks that this replaced, by session UID; None if they are unknown.
         may_shots_differ: Whether keys of library overrides must be checked.
         tagged: Names of the data-blocks tagged for the current update; None until they are read.
     """
@@ -72,6 +82,7 @@ class Events:
         self.is_inside = False
         self.is_rendering = False
         self.is_undone = False
+        self.replaced: set[int] | None = None
         self.may_shots_differ = False
         self.tagged: set[str] | None = None
 
@@ -97,7 +108,9 @@ def _before(scene: bpy.types.Scene, is_frame_change: bool) -> None:
         if getattr(bpy.app.handlers, pre)[-1:] != [LAST[pre]]:
             return  # Handlers after ours may do anything, and also need the FK pose.
         events.tagged = tagged_in(graphs)
-        if plan is not None:
+        if plan is not None or events.replaced is not None:
+            if plan is None:
+                uncollected(runs.follow)()
             coming = _coming(events, scene, graphs, is_frame_change, events.tagged)
             before_evaluation(runs, events.early, coming)
     except ReferenceError:
@@ -138,6 +151,9 @@ def _coming(
     """Return the evaluation that Blender is about to do."""
     runs = events.runs
     plan = runs.follow()
+    if events.replaced is not None and not is_frame_change:
+        forget_bones()
+        return Coming(plan, scene, graphs, None, tagged, False, None, is_undone=True)
     may_be_rebuilt = any([graph.id_type_updated("SCENE") for graph in graphs])
     if may_be_rebuilt:  # Resetting an override recreates bones.
         forget_bones()
@@ -267,6 +283,7 @@ def _update(
         events.runs.meshes.tokens = None
         return
     if plan is not None and not (plan.rigs or has_new_relations(depsgraph)):
+        events.replaced = None
         return
     _, post = EVENTS[is_frame_change]
     has_others = getattr(bpy.app.handlers, post) != OURS[post]
@@ -297,6 +314,7 @@ def _update(
         _give_up()
     finally:
         events.is_inside = events.is_undone = False
+        events.replaced = None
         events.tagged = None
 
 
@@ -314,7 +332,10 @@ def _follow(events: Events, updates: Updates, is_frame_change: bool, has_others:
     if runs.meshes.is_asked:
         runs.meshes.note_evaluation(depsgraph, updates, is_played)
     edited: set[bpy.types.Armature] = set()
-    if not is_played:
+    if events.replaced is not None:  # What depends on it is already discarded.
+        forget_bones()
+        forget_removed_layers()
+    elif not is_played:
         edited = _revise_plan(events, depsgraph, updates, is_rebuilt, is_frame_change)
     has_foreign_animation = is_foreign(depsgraph)
     if has_foreign_animation and is_frame_change:
@@ -348,6 +369,7 @@ def _follow(events: Events, updates: Updates, is_frame_change: bool, has_others:
         has_new_curves,
         redeclared,
         has_others,
+        events.replaced or frozenset(),
     )
     if after_evaluation(runs, events.early, done) and started:
         timing.note(started)
@@ -462,14 +484,46 @@ def after_load(_path: str, _unused: object = None) -> None:
 
 
 @persistent
+def before_undo(_scene: bpy.types.Scene, _unused: object = None) -> None:
+    """Restore the FK pose, and note what may outlive undo or redo."""
+    on_restore()
+    try:
+        part(Runs).before_undo()
+    except ReferenceError:  # Something was removed without notice.
+        part(Planner).discard(skeletons=True)
+    part(BeforeUndo).note()
+
+
+@persistent
 @uncollected
 def on_undo(_scene: bpy.types.Scene, _unused: object = None) -> None:
-    """Forget references that undo or redo made invalid; an update follows."""
-    results = part(Runs).results()
-    on_invalidate.notify()
-    part(Runs).remembered = results
+    """Forget what undo or redo replaced, and all that was derived from it; an update follows."""
+    runs, replaced = part(Runs), part(BeforeUndo).replaced()
+    # Handlers of other add-ons may edit anything before the update.
+    if replaced is None or _has_others("undo_post") or _has_others("redo_post"):
+        results, replaced = runs.results(), None
+        on_invalidate.notify()
+        part(Runs).remembered = results
+    else:
+        runs.after_undo(replaced)
+        part(Early).forget()
+        with keeping(*OUTLIVING):
+            on_invalidate.notify()
     rebuild_poses()
-    part(Events).is_undone = True
+    events = part(Events)
+    events.is_undone, events.replaced = True, replaced
+
+
+def _has_others(name: str) -> bool:
+    """Return whether handlers of other add-ons are called at an event of undo or redo."""
+    return getattr(bpy.app.handlers, name) != [on_undo]
+
+
+OUTLIVING = (
+    *(Events, Runs, Early, Timing, Planner, Skeletons, SeenArmatures),
+    *(DeferredWrites, PendingDeclarations),
+)
+"""The parts of the session that undo and redo leave, without what they replaced."""
 
 
 def _before_edit(events: Events, scene: bpy.types.Scene) -> None:
@@ -573,7 +627,8 @@ def _declare_dependencies() -> set[int]:
     plan_of.pending.armatures.clear()
     orphaned = dependencies.declare(plan.orphaned)
     plan_of.released |= {ob.session_uid: ob for ob in plan.orphaned if ob.session_uid in orphaned}
-    return dependencies.declare([rig.object for rig in plan.rigs.values()])
+    planned = {armature.rig.object: armature.uses for armature in plan_of.armatures.values()}
+    return dependencies.declare(planned, planned)
 
 
 EVENTS = (
@@ -608,8 +663,8 @@ HANDLERS: tuple[tuple[str, Callable[..., None]], ...] = (
     ("render_complete", after_render),
     ("render_cancel", after_render),
     ("save_pre", before_saving),
-    ("undo_pre", on_restore),
-    ("redo_pre", on_restore),
+    ("undo_pre", before_undo),
+    ("redo_pre", before_undo),
     ("load_pre", before_load),
     ("load_post", after_load),
     ("undo_post", on_undo),

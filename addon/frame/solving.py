@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence, Set
 from typing import Any
 
 import bpy
@@ -15,7 +15,7 @@ from ..blender.errors import INTERNAL_ERROR, ProblemError, report_once
 from ..blender.meshes import Meshes
 from ..blender.rotation import ranges_of
 from ..blender.session import part
-from ..blender.updates import moved_in
+from ..blender.updates import graphs_of, moved_in
 from ..plan.chain_plan import ChainPlan, Report, UnitPlan
 from ..plan.plan import ArmaturePlan, Plan
 from ..plan.planner import Planner
@@ -50,6 +50,7 @@ class Runs:
         played: The playback cache.
         posed: By armature, its bones that follow something solved, while only bones are posed.
         remembered: By armature and constraints, designs and results from before an undo.
+        outlived: By armature that was shown before an undo, its `state_of`.
     """
 
     def __init__(self) -> None:
@@ -66,6 +67,7 @@ class Runs:
         self.played = Played()
         self.posed: dict[int, Followers] = {}
         self.remembered: dict[tuple[int, tuple[int, ...]], tuple[object, SolveResult]] = {}
+        self.outlived: dict[int, object] = {}
         self._armatures: dict[int, ArmaturePlan] = {}
         self._units: dict[UnitPlan, Unit] = {}
         self._cached = 0  # Number of bones in cached results.
@@ -110,6 +112,37 @@ class Runs:
         if remembered is not None and remembered[0] == unit.design():
             unit.last = remembered[1]._replace(bones=plan.bones)
         return unit
+
+    def before_undo(self) -> None:
+        """Note the results that are shown, in case undo or redo leaves them as they are."""
+        graphs, plan = graphs_of(*bpy.data.scenes), self.plan
+        self.outlived = {}
+        if len(graphs) == 1 and plan is self.planner.plan:
+            shown = evaluated_copies(plan, graphs[0], {*plan.rigs})
+            self.outlived = {uid: self.state_of(uid) for uid in shown}
+
+    def after_undo(self, replaced: Set[int]) -> None:
+        """Discard what became invalid when undo or redo replaced data-blocks, by session UID."""
+        self.remembered = self.results()
+        self.played = Played()
+        self.posed.clear()
+        self.meshes.tokens = None
+        self.planner.outlive(replaced, self.outlived.keys())
+        kept = self.planner.armatures.keys()
+        self.outlived = {uid: state for uid, state in self.outlived.items() if uid in kept}
+
+    def has_outlived(self, uid: int) -> bool:
+        """Return whether undo or redo left an armature, its plan and its results as they were."""
+        state = self.outlived.get(uid)
+        return state is not None and state == self.state_of(uid)
+
+    def state_of(self, uid: int) -> object | None:
+        """Return what an armature's results depend on besides inputs; None if any is missing."""
+        if not all([self._units[unit].last for unit in self.plan.units_of[uid]]):
+            return None
+        chains = self._armatures[uid].chains
+        notes = [(chain.problem, chain.note, chain.is_late, chain.is_layered) for chain in chains]
+        return self._armatures[uid], notes
 
     def results(self) -> dict[tuple[int, tuple[int, ...]], tuple[object, SolveResult]]:
         """Return designs and last results by armature and constraints, of units that have both."""

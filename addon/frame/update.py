@@ -67,7 +67,9 @@ def before_evaluation(runs: Runs, early: Early, coming: Coming) -> None:
         early.plan = plan  # Nothing to try counts as tried.
         return
     copied: set[int] = set()
-    if coming.tagged:
+    if coming.is_undone:
+        copied = {*plan.rigs}
+    elif coming.tagged:
         copied = plan.copied_with(coming.tagged)
         early.note_differing(coming, copied)
         if not plan.has_same_names(coming.tagged):
@@ -123,8 +125,10 @@ def after_evaluation(runs: Runs, early: Early, done: Update) -> bool:
     stale = _newly_driven(affected, early) if runs.plan.lookahead.driving else set()
     confirmed: set[int] = set()
     replayed: set[int] = set()
-    if was_tried and not (done.is_undo or done.has_others):
+    if was_tried and not done.has_others:
         confirmed = _confirmed(affected, solved) - stale
+        if done.is_undo:  # It may also evaluate animation.
+            confirmed &= runs.plan.lookahead.still
         replayed = _replayed(affected) - stale
     wrong = _wrong(affected, confirmed | replayed, differing)
     changed: set[int] = _read_and_solve(affected, wrong) if wrong else set()
@@ -175,8 +179,8 @@ def _wrong(affected: Affected, right: set[int], differing: set[int]) -> set[int]
         differing: Those that may show the pose of another depsgraph.
     """
     done, groups = affected.update, affected.runs.plan.groups
-    if done.frame is None and not done.is_undo:
-        right = right | affected.unchanged()
+    if done.frame is None:
+        right = right | (affected.untouched() if done.is_undo else affected.unchanged())
     wrong = (affected.evaluated.keys() - right) | differing
     if len(wrong) == len(affected.evaluated):
         return wrong
@@ -449,6 +453,7 @@ class Update(NamedTuple):
         is_played: Whether only the frame changed, and no data-block was edited.
         is_rebuilt: Whether its relations were rebuilt.
         is_undo: Whether it follows an undo or redo.
+        replaced: The data-blocks that this replaced, by session UID.
         is_foreign: Whether Blender doesn't flush its animation to the original data.
         has_new_curves: Whether F-curves may have been edited.
         redeclared: Armatures whose dependencies were just declared, so Blender evaluates them again
@@ -466,6 +471,7 @@ class Update(NamedTuple):
     has_new_curves: bool
     redeclared: Set[int] = frozenset()
     has_others: bool = False
+    replaced: Set[int] = frozenset()
 
 
 class Affected(NamedTuple):
@@ -515,9 +521,50 @@ class Affected(NamedTuple):
         independent = {uid for uid in self.evaluated if affected.isdisjoint(plan.groups[uid])}
         return {uid for uid in independent if self.is_shown(uid) and self._has_known_settings(uid)}
 
+    def untouched(self) -> set[int]:
+        """Return those that show the right pose, as undo or redo left them and their inputs alone.
+
+        Blender evaluates all armatures then, and flags their geometry and all armature data.
+        """
+        update, runs = self.update, self.runs
+        plan, flags = runs.plan, update.updates
+        if not runs.outlived:
+            return set()
+        changed = self.new | update.redeclared | plan.driven | update.replaced
+        changed |= {
+            session_uid(block)
+            for block, moved, bent in zip(
+                flags.blocks, flags.transform, flags.geometry, strict=True
+            )
+            if (moved or bent) and not _has_bones(block, moved)
+        }
+        changed |= _depending(plan, changed, False)
+        changed = changed.union(*[plan.sources[uid] for uid in plan.sources.keys() & changed])
+        visited = plan.lookahead.visited
+        changed |= {
+            uid
+            for uid, objects in visited.items()
+            if not changed.isdisjoint([ob.session_uid for ob in objects])
+        }
+        still = self.evaluated.keys() & plan.lookahead.still
+        rigs = {uid for uid in still if changed.isdisjoint(plan.groups[uid])}
+        return {uid for uid in rigs if runs.has_outlived(uid) and self._shows_last(uid)}
+
+    def _shows_last(self, uid: int) -> bool:
+        """Return whether an armature shows its last result, for the FK pose and settings it has."""
+        runs = self.runs
+        return self.is_shown(uid) and _has_same_pose(runs, uid) and self._has_known_settings(uid)
+
     def _has_known_settings(self, uid: int) -> bool:
         """Return whether the settings are those read last; they may be driven."""
         return self.runs.readers[uid].has_settings_of(Evaluated(self.evaluated[uid]))
+
+
+def _has_bones(block: bpy.types.ID, is_moved: bool) -> bool:
+    """Return whether a data-block is armature data, or an armature object that was not moved."""
+    if isinstance(block, bpy.types.Object):
+        return block.type == "ARMATURE" and not is_moved
+    return isinstance(block, bpy.types.Armature)
 
 
 def affected_by(runs: Runs, update: Update) -> Affected:

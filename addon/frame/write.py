@@ -306,6 +306,7 @@ class Overwritten:
         muted: MutedCopy | None = None,
         fk: FkPose | None = None,
         copy: bpy.types.Object | None = None,
+        is_quiet: bool = False,
     ) -> bool:
         """Write the composed values over the FK pose, ahead of an evaluation.
 
@@ -317,6 +318,7 @@ class Overwritten:
             fk: The FK pose with the values of the muted F-curves.
             copy: The copy that will be evaluated, to write to it instead; None if Blender will copy
                 the armature, or has to.
+            is_quiet: Whether to avoid tagging the armature.
 
         Returns:
             Whether it has to.
@@ -329,7 +331,7 @@ class Overwritten:
             bones = group.bones
             if animated:
                 bones = [bone for bone in bones if group.first + bone not in animated]
-            self._write(writer, group, composed, bones, curves, fk, copied=copied)
+            self._write(writer, group, composed, bones, curves, fk, is_quiet, copied)
         return copied is None
 
     def write(self, writer: PoseWriter, is_quiet: bool = False) -> None:

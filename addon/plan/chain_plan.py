@@ -605,6 +605,12 @@ class ChainPlan(UnitPart):
         self.limb = PosedLimb(self.rig, (), -1, False, None, None)
 
     @property
+    def is_plain(self) -> bool:
+        """Whether it reaches only for its target, and no feature has completed it."""
+        sources = (self.goal_source, self.start_source, self.roll)
+        return self.kind.reaches and sources == (None, None, None) and not self.watched
+
+    @property
     def is_measured_late(self) -> bool:
         """Whether only Blender's evaluation of the solution shows where its tip and target are."""
         return self.is_disturbed or (self.is_late and self.kind.reaches)

@@ -36,6 +36,12 @@ class DeferredWrites:
         self.new: dict[int, bpy.types.Object] = {}
         self.followed: set[int] = set()
 
+    def forget(self) -> None:
+        """Discard all writes, as for data that undo replaces."""
+        self.noted.clear()
+        self.new.clear()
+        self.followed.clear()
+
     def note(self, owner: Any, name: str, value: object) -> None:
         """Set a property of a bone or property group in the next update."""
         old = getattr(owner, name)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cache
 from typing import Any, cast
 
@@ -16,8 +16,11 @@ from ..settings import notifications
 from ..settings.properties import LISTS, settings
 from ..settings.values import pointed
 
+Uses = Mapping[bpy.types.Object, Sequence[Source]]
+"""By armature, the objects and bones that its settings use."""
 
-def declare(armatures: Iterable[bpy.types.Object]) -> set[int]:
+
+def declare(armatures: Iterable[bpy.types.Object], planned: Uses | None = None) -> set[int]:
     """Declare the dependencies of armatures to Blender; return those that changed, by UID.
 
     Dependencies of the armatures that they depend on are declared too: Blender evaluates hidden
@@ -25,8 +28,12 @@ def declare(armatures: Iterable[bpy.types.Object]) -> set[int]:
     itself. The driver of each armature reads the drivers of those that it depends on. If some
     depend on each other, the first one's driver has the dependencies of all, and the others read
     it.
+
+    Args:
+        armatures: The armatures.
+        planned: What armatures use, as far as plans say it; the others are read.
     """
-    direct = _sources_by_armature(armatures)
+    direct = _sources_by_armature(armatures, planned or {})
     needs = {
         ob: [source for source, _ in wanted if source in direct] for ob, wanted in direct.items()
     }
@@ -128,16 +135,17 @@ def _end(entry: Any, pointer: str = "object", bone: str = "bone") -> list[Source
 
 
 def _sources_by_armature(
-    armatures: Iterable[bpy.types.Object],
-) -> dict[bpy.types.Object, list[Source]]:
+    armatures: Iterable[bpy.types.Object], planned: Uses
+) -> dict[bpy.types.Object, Sequence[Source]]:
     """Return the sources of some armatures and, recursively, of the armatures among these."""
-    by_armature: dict[bpy.types.Object, list[Source]] = {}
+    by_armature: dict[bpy.types.Object, Sequence[Source]] = {}
     new = [*armatures]
     while new:
         armature = new.pop()
         if armature not in by_armature:
-            by_armature[armature], _ = uses_of(armature)
-            new += [ob for ob, _ in by_armature[armature] if ob.type == "ARMATURE"]
+            uses = planned.get(armature)
+            by_armature[armature] = uses = uses_of(armature)[0] if uses is None else uses
+            new += [ob for ob, _ in uses if ob.type == "ARMATURE"]
     return by_armature
 
 

@@ -54,6 +54,9 @@ CROWD = 32
 """Above this ratio of all objects to animated inputs, a second evaluation takes longer than reading
 the inputs' F-curves: it visits everything in the scene."""
 
+UNANIMATED = animation.Channels(frozenset(), frozenset())
+"""The channels of an object without animation."""
+
 PARENTS = ("OBJECT", "ARMATURE", "BONE")
 """The parent types that can be computed."""
 
@@ -66,7 +69,9 @@ def lookahead_of(plan: Plan) -> Lookahead:
     """
     lookahead = Lookahead()
     for uid, rig in plan.rigs.items():
-        posed, channels = plan.slots[uid], animation.animated(rig.object)
+        posed, channels = plan.slots[uid], UNANIMATED
+        if animation.is_animated(rig.object):
+            channels = animation.animated(rig.object)
         data = rig.object.animation_data
         lookahead.drivers[uid] = len(data.drivers) if data else 0
         lookahead.switched |= _switched(rig, channels)

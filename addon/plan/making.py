@@ -21,7 +21,8 @@ from .sequences import Sequences
 
 def make_plan(armatures: Mapping[int, ArmaturePlan]) -> Plan:
     """Return the plan of the file, from the plan of each armature with constraints or walks."""
-    orphaned = [ob for ob in bpy.data.objects if is_orphaned(ob)]
+    others = [ob for ob in bpy.data.objects if ob.session_uid not in armatures]
+    orphaned = [*filter(is_orphaned, others)]
     plan = Plan(orphaned=orphaned)
     for uid, armature in armatures.items():
         _add(plan, uid, armature)

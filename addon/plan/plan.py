@@ -16,6 +16,7 @@ from ..blender import animation
 from ..blender.access import pose_bones
 from ..blender.animation import is_animated
 from ..blender.curves import Curves
+from ..blender.dependency_driver import Source
 from ..blender.references import constraint_sources
 from ..blender.relations import (
     Node,
@@ -52,7 +53,8 @@ class ArmaturePlan:
         tips: Bones whose heads are the tips of chains.
         blocks: The names of the object and its data.
         uids: Session UIDs of both, kept for after their removal.
-        sources: The objects that its constraints and walks use.
+        uses: The objects and bones that its constraints and walks use.
+        sources: These objects, by session UID.
         collections: The collections that its constraints and walks use.
     """
 
@@ -72,6 +74,7 @@ class ArmaturePlan:
     tips: set[int] = field(init=False)
     blocks: tuple[str, str] = field(init=False)
     uids: tuple[int, int] = field(init=False)
+    uses: Sequence[Source] = field(init=False)
     sources: set[int] = field(init=False)
     collections: list[bpy.types.Collection] = field(init=False)
     _own_messages: list[tuple[str, str]] = field(init=False)
@@ -93,8 +96,8 @@ class ArmaturePlan:
         data = cast("bpy.types.ID", ob.data)
         self.blocks = (ob.name, data.name)
         self.uids = (rig.uid, data.session_uid)
-        sources, self.collections = dependencies.uses_of(ob)
-        self.sources = {source.session_uid for source, _ in sources}
+        self.uses, self.collections = dependencies.uses_of(ob)
+        self.sources = {source.session_uid for source, _ in self.uses}
         # Read after resolving, which may have followed renames.
         self.lists = _lists_of(settings(ob))
         self._own_messages = [(chain.problem, chain.note) for chain in self.chains]
@@ -104,6 +107,15 @@ class ArmaturePlan:
         untyped: Any = self.rig.object  # Called at each played frame.
         fabrik = untyped.fabrik
         return keys_of(fabrik) != self.keys or _lists_of(fabrik) != self.lists
+
+    def outlives(self, replaced: Set[int]) -> bool:
+        """Return whether it is still valid after undo or redo replaced some data-blocks.
+
+        What features resolved may refer to anything.
+        """
+        if self.lists or self.pre_pass or not all([chain.is_plain for chain in self.chains]):
+            return False
+        return replaced.isdisjoint(self.uids) and replaced.isdisjoint(self.sources)
 
     def reread_lists(self) -> None:
         """Read the lists again after deferred writes."""

@@ -16,6 +16,7 @@ import bpy
 from ..blender.access import is_edited, session_uid
 from ..blender.session import part
 from ..blender.skeleton import (
+    forget_replaced,
     forget_skeletons,
     have_bones_changed,
     have_skeletons_changed,
@@ -133,6 +134,31 @@ class Planner:
         if skeletons:
             forget_skeletons()
             self._signatures.clear()
+
+    def outlive(self, replaced: Set[int], shown: Set[int]) -> None:
+        """Keep only the plans of armatures that undo or redo left as they were.
+
+        Args:
+            replaced: The replaced data-blocks, by session UID.
+            shown: The armatures that were evaluated before; the others were not updated either.
+        """
+        deferred = self.deferred
+        unsettled = deferred.new.keys() | {uid for uid, *_ in deferred.noted}
+        deferred.forget()
+        has_new_curves = not replaced.isdisjoint([act.session_uid for act in bpy.data.actions])
+        self.armatures = {
+            uid: plan
+            for uid, plan in self.armatures.items()
+            if uid in shown - unsettled
+            and plan.outlives(replaced)
+            and not (plan.is_animated and has_new_curves)
+        }
+        forget_replaced(replaced)
+        self.pending.armatures.clear()
+        self.plan = None
+        self._signatures.clear()
+        self._posed.clear()
+        self.released.clear()
 
     def discard_of(self, block: bpy.types.ID) -> None:
         """Discard the plans of an armature object, or of all objects that use armature data."""

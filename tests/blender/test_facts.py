@@ -29,6 +29,7 @@ from operating import select_bone
 from rendering import rendered
 
 from addon.blender import animation, dependency_driver, keying, turns, updates
+from addon.blender.access import is_there
 from addon.blender.rotation import AXIS_ANGLE, EULER_ORDERS, QUATERNION
 from addon.blender.skeleton import Skeleton, matrix3, vector
 from addon.features.bake.options import FARTHEST
@@ -1232,6 +1233,33 @@ def test_undo_calls_its_handlers_then_updates_and_references_are_dead() -> None:
     assert told == [None, None, True]
     with pytest.raises(ReferenceError):
         _ = rig.name
+
+
+def test_undo_keeps_data_blocks_that_are_equal_in_both_steps(tmp_path: Path) -> None:
+    for name in ("Equal", "Tagged", "Moved"):
+        rigs.make_chain(1, name=name)
+    path = str(tmp_path / "file.blend")
+    bpy.ops.wm.save_as_mainfile(filepath=path)
+    bpy.ops.wm.open_mainfile(filepath=path)
+    rigs.update()
+    for ob in bpy.data.objects:
+        ob.update_tag()
+    rigs.update()
+    for message in ("tagged", "before"):
+        bpy.ops.ed.undo_push(message=message)
+    bpy.data.objects["Tagged"].update_tag()
+    bpy.data.objects["Moved"].location.x = 3.0
+    rigs.update()
+    bpy.ops.ed.undo_push(message="after")
+    found = {name: (ob, ob.as_pointer()) for name, ob in bpy.data.objects.items()}
+    bone = bpy.data.objects["Equal"].pose.bones["B0"]
+    address = bone.as_pointer()
+    for operator in (bpy.ops.ed.undo, bpy.ops.ed.redo):
+        operator()
+        kept = {name for name, (ob, _) in found.items() if is_there(ob)}
+        assert kept == {"Equal"}
+        assert {ob.as_pointer() for ob in bpy.data.objects} == {old for _, old in found.values()}
+        assert bone.as_pointer() == address == found["Equal"][0].pose.bones["B0"].as_pointer()
 
 
 def test_only_persistent_handlers_outlive_the_loading_of_a_file(tmp_path: Path) -> None:
