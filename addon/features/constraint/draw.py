@@ -208,6 +208,10 @@ def _draw_pole(layout: Layout, _armature: bpy.types.Object, item: FabrikConstrai
     column = active_column(layout, item.pole_target is not None)
     column.prop(item, "pole_angle")
     column.prop(item, "pole_weight")
+    follow = column.column(heading="Pole Follow")
+    follow.prop(item, "use_pole_follow", text="")
+    if item.use_pole_follow:
+        follow.prop(item, "pole_follow")
 
 
 def _draw_solver(layout: Layout, _armature: bpy.types.Object, item: FabrikConstraint) -> None:
