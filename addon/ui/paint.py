@@ -26,7 +26,7 @@ MARGIN = 12
 MOVES = ("TRANSFORM_OT_",)
 """Prefixes of the names of Blender's own operators that move something with the mouse."""
 
-DRAGS = (*MOVES, "FABRIK_OT_drag")
+DRAGS = (*MOVES, "FABRIK_OT_drag", "FABRIK_OT_control_")
 """Prefixes of the names of operators that move something with the mouse."""
 
 

@@ -1,4 +1,4 @@
-"""Operators that select and hide the targets and poles of constraints."""
+"""Operators that select, hide and move the targets and poles of constraints."""
 
 from __future__ import annotations
 
@@ -12,9 +12,11 @@ from ...blender.messages import counted
 from ...editing.uses import named_controls
 from ...settings.properties import settings
 from ...ui.choosing import selected_in
+from ...ui.paint import is_dragging
 from ...ui.refusing import Working, active_armature, active_refusal
 from ...ui.registering import registering
 from ...ui.selecting import Handle, is_clickable, select_alone
+from .sentences import controls_instead
 
 
 def _controls(armature: bpy.types.Object, indices: list[int]) -> list[Handle]:
@@ -86,4 +88,106 @@ def _is_hidden(ob: bpy.types.Object, bone: str) -> bool:
     return _hiding(ob, bone).hide if bone else ob.hide_get()
 
 
-register, unregister = registering((FABRIK_OT_controls_select, FABRIK_OT_controls_hide))
+def _taken(context: bpy.types.Context) -> dict[Handle, Handle]:
+    """Return the controls in Pose Mode of selected bones that constraints pose, by these bones."""
+    return {
+        bone: (ob, name)
+        for bone, (ob, name) in controls_instead(context).items()
+        if name and ob in context.objects_in_mode and is_clickable(ob, name)
+    }
+
+
+class FABRIK_OT_controls_take(bpy.types.Operator):
+    """Select the controls of the selected bones that IK poses, so that Blender moves these."""
+
+    bl_idname = "fabrik.controls_take"
+    bl_label = "Select Controls of Solved Bones"
+    bl_description = "Select the controls of the selected bones that IK poses, instead of them"
+    bl_options = {"INTERNAL"}
+
+    @classmethod
+    def poll(cls, context: bpy.types.Context) -> bool:
+        """Leave the key to Blender unless IK poses a selected bone."""
+        return context.mode == "POSE" and bool(_taken(context))
+
+    def execute(self, context: bpy.types.Context) -> set[Any]:
+        """Select them."""
+        taken = _taken(context)
+        select_alone(context, [taken.get(handle, handle) for handle in _selected(context)])
+        return {"FINISHED"}
+
+    def invoke(self, context: bpy.types.Context, _event: bpy.types.Event) -> set[Any]:
+        """Select them, and the bones again if the move is cancelled."""
+        bones = _selected(context)
+        done = self.execute(context)
+        controls = [pose_bones(ob)[name] for ob, name in _selected(context)]
+        before = [bone.matrix_basis.copy() for bone in controls]
+        names = [(ob.name, name) for ob, name in bones]
+        moved = [(bone.id_data.name, bone.name) for bone in controls]
+
+        def end() -> float | None:
+            if is_dragging(MOVING):
+                return 0.05
+            posed = [bpy.data.objects[ob].pose.bones[name] for ob, name in moved]
+            if [bone.matrix_basis for bone in posed] == before:
+                select_alone(bpy.context, [(bpy.data.objects[ob], name) for ob, name in names])
+            return None
+
+        bpy.app.timers.register(end)
+        return done
+
+
+def _selected(context: bpy.types.Context) -> list[Handle]:
+    """Return the selected bones, the active one first."""
+    bones = list(context.selected_pose_bones or ())
+    active = context.active_pose_bone
+    return [(bone.id_data, bone.name) for bone in sorted(bones, key=lambda bone: bone != active)]
+
+
+MOVING = ("FABRIK_OT_control_",)
+"""Prefix of the names of the macros below."""
+
+
+class FABRIK_OT_control_move(bpy.types.Macro):
+    """Move the controls of the selected bones that IK poses."""
+
+    bl_idname = "fabrik.control_move"
+    bl_label = "Move Control"
+    bl_description = "Move the control of a bone that IK poses. Other bones move as usual"
+    bl_options = {"REGISTER", "UNDO"}
+
+
+class FABRIK_OT_control_rotate(bpy.types.Macro):
+    """Rotate the controls of the selected bones that IK poses."""
+
+    bl_idname = "fabrik.control_rotate"
+    bl_label = "Rotate Control"
+    bl_description = "Rotate the control of a bone that IK poses. Other bones rotate as usual"
+    bl_options = {"REGISTER", "UNDO"}
+
+
+MACROS = (
+    (FABRIK_OT_control_move, "TRANSFORM_OT_translate"),
+    (FABRIK_OT_control_rotate, "TRANSFORM_OT_rotate"),
+)
+"""Macros of selecting the controls and of one of Blender's operators."""
+
+_register, _unregister = registering(
+    (
+        FABRIK_OT_controls_select,
+        FABRIK_OT_controls_hide,
+        FABRIK_OT_controls_take,
+        *[macro for macro, _ in MACROS],
+    )
+)
+
+
+def register() -> None:
+    """Register the operators, and add the steps of the macros."""
+    _register()
+    for macro, transform in MACROS:
+        macro.define(FABRIK_OT_controls_take.__name__)
+        macro.define(transform)
+
+
+unregister = _unregister
