@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from typing import Any, cast
 
 import bpy
@@ -97,6 +98,18 @@ def _taken(context: bpy.types.Context) -> dict[Handle, Handle]:
     }
 
 
+def _moves_by_key(context: bpy.types.Context) -> bool:
+    """Return whether G and R transform in Blender's keymap, unlike in Industry Compatible."""
+    configs = cast(bpy.types.WindowManager, context.window_manager).keyconfigs
+    keymaps: Any = configs.active.keymaps if configs.active else {}
+    shared = [keymaps[name] for name in ("Pose", "3D View") if name in keymaps]
+    items = [item for keymap in shared for item in keymap.keymap_items]
+    # A Blender without a window has no keymaps.
+    return not items or any(
+        item.idname == "transform.translate" and item.type == "G" for item in items
+    )
+
+
 class FABRIK_OT_controls_take(bpy.types.Operator):
     """Select the controls of the selected bones that IK poses, so that Blender moves these."""
 
@@ -108,7 +121,7 @@ class FABRIK_OT_controls_take(bpy.types.Operator):
     @classmethod
     def poll(cls, context: bpy.types.Context) -> bool:
         """Leave the key to Blender unless IK poses a selected bone."""
-        return context.mode == "POSE" and bool(_taken(context))
+        return context.mode == "POSE" and _moves_by_key(context) and bool(_taken(context))
 
     def execute(self, context: bpy.types.Context) -> set[Any]:
         """Select them."""
@@ -128,9 +141,10 @@ class FABRIK_OT_controls_take(bpy.types.Operator):
         def end() -> float | None:
             if is_dragging(MOVING):
                 return 0.05
-            posed = [bpy.data.objects[ob].pose.bones[name] for ob, name in moved]
-            if [bone.matrix_basis for bone in posed] == before:
-                select_alone(bpy.context, [(bpy.data.objects[ob], name) for ob, name in names])
+            with suppress(KeyError):  # Something was renamed or removed meanwhile.
+                posed = [bpy.data.objects[ob].pose.bones[name] for ob, name in moved]
+                if [bone.matrix_basis for bone in posed] == before:
+                    select_alone(bpy.context, [(bpy.data.objects[ob], name) for ob, name in names])
             return None
 
         bpy.app.timers.register(end)

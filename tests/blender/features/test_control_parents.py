@@ -480,3 +480,31 @@ def test_limbs_are_snapped_and_switched_whatever_moves_their_controls(parent: st
         update()
         after = heads(rig)
         assert max((after[bone] - before[bone]).length for bone in ("hand.L", "forearm.L")) < 1e-4
+
+
+def test_what_ik_poses_is_moved_by_its_control() -> None:
+    """What G and R select before Blender moves it; other bones stay selected."""
+    rig = make_human(False)
+    add_limbs(rig, "hand.L", "foot.R")
+    take = bpy.ops.fabrik.controls_take
+
+    def taken(*bones: str) -> tuple[str, set[str]]:
+        click_bones(rig, *bones)
+        assert take() == {"FINISHED"}
+        return bpy.context.active_pose_bone.name, {
+            bone.name for bone in bpy.context.selected_pose_bones
+        }
+
+    assert taken("hand.L") == ("hand IK.L", {"hand IK.L"})
+    assert taken("head", "foot.R", "forearm.L") == ("head", {"head", "foot IK.R", "hand IK.L"})
+    assert taken("forearm.L", "hand.L") == ("hand IK.L", {"hand IK.L"})
+    for bone in ("head", "hand IK.L", "hand Pole.L"):
+        click_bones(rig, bone)
+        assert not take.poll()
+    click_bones(rig, "hand.L")
+    assert bpy.ops.fabrik.controls_hide() == {"FINISHED"}
+    assert not take.poll()
+    assert bpy.ops.fabrik.controls_hide() == {"FINISHED"}
+    rig.fabrik.constraints[0].influence = 0.5
+    update()
+    assert not take.poll()
