@@ -6,8 +6,8 @@ An action is a click, a key with its modifiers, or a choice in an open menu.
 from contextlib import nullcontext
 from dataclasses import dataclass
 
-from character import CONTROL, COUNT, HAND, POLE, RIG, SELECTED, hand_at, have_character
 import pytest
+from character import CONTROL, COUNT, HAND, POLE, RIG, SELECTED, hand_at, have_character
 from figure import CHANGED, NEAR, POSE_MENU
 from window import SCREEN, Picture, Place, Window
 

@@ -9,12 +9,12 @@ import bpy
 
 from ...blender.access import pose_bones
 from ...blender.errors import ProblemError
-from ...blender.messages import counted
+from ...blender.messages import counted, msg
 from ...editing.uses import named_controls
 from ...settings.properties import settings
 from ...ui.choosing import selected_in
 from ...ui.paint import is_dragging
-from ...ui.refusing import Working, active_armature, active_refusal
+from ...ui.refusing import Refusing, Working, active_armature, active_refusal
 from ...ui.registering import registering
 from ...ui.selecting import Handle, is_clickable, select_alone
 from .sentences import controls_instead
@@ -110,18 +110,21 @@ def _moves_by_key(context: bpy.types.Context) -> bool:
     )
 
 
-class FABRIK_OT_controls_take(bpy.types.Operator):
+def _take_refusal(context: bpy.types.Context) -> str:
+    """Leave the key to Blender unless IK poses a selected bone."""
+    if context.mode == "POSE" and _moves_by_key(context) and _taken(context):
+        return ""
+    return msg("IK poses no selected bone that has a control bone: select a hand or foot with IK")
+
+
+class FABRIK_OT_controls_take(Refusing, bpy.types.Operator):
     """Select the controls of the selected bones that IK poses, so that Blender moves these."""
 
     bl_idname = "fabrik.controls_take"
     bl_label = "Select Controls of Solved Bones"
     bl_description = "Select the controls of the selected bones that IK poses, instead of them"
-    bl_options = {"INTERNAL"}
-
-    @classmethod
-    def poll(cls, context: bpy.types.Context) -> bool:
-        """Leave the key to Blender unless IK poses a selected bone."""
-        return context.mode == "POSE" and _moves_by_key(context) and bool(_taken(context))
+    bl_options = {"REGISTER", "UNDO", "INTERNAL"}
+    asks = (_take_refusal,)
 
     def execute(self, context: bpy.types.Context) -> set[Any]:
         """Select them."""

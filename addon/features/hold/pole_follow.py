@@ -95,13 +95,13 @@ def _parent(snapshot: Snapshot, rig: Skeleton, bone: int) -> Frame:
 def following_poles(rig: Skeleton, chains: Sequence[ChainPlan]) -> Iterator[FollowingPole]:
     """Yield the poles that follow, each with the first chain that lets it."""
     items = settings(rig.object).constraints
+    wanted = [chain for chain in chains if items[chain.item].use_pole_follow and not chain.problem]
     poles: set[int] = set()
-    for chain in chains:
+    for chain in wanted:
         bone = -1 if chain.pole is None else chain.pole.bone
-        if items[chain.item].use_pole_follow and bone not in poles and not chain.problem:
-            if not _problem(chain):
-                poles.add(bone)
-                yield FollowingPole(rig, bone, [chain])
+        if bone not in poles and not _problem(chain):
+            poles.add(bone)
+            yield FollowingPole(rig, bone, [chain])
 
 
 def resolve_follow(chain: ChainPlan, item: FabrikConstraint) -> None:

@@ -159,7 +159,7 @@ def test_the_context_menu_of_bones_has_the_switch_where_there_is_ik(addon: Modul
     activate(rig)
     assert not entries()
     add_constraint(rig, "B1", make_empty())
-    assert entries() == ["fabrik.switch"]
+    assert entries() == ["fabrik.switch", "fabrik.controls_select"]
 
 
 def test_unregistering_takes_everything_away_and_registering_again_works(
@@ -312,7 +312,7 @@ def test_the_panel_shows_all_settings_of_the_active_constraint(addon: ModuleType
     rig = make_chain(2)
     add_constraint(rig, "B1", rig, subtarget="B0", pole_target=rig, use_offset=True)
     item = rig.fabrik.constraints[0]
-    item.spring.center = rig
+    item.spring.center, item.use_pole_follow = rig, True
     shown: set[str] = set()
     for solver in item.bl_rna.properties["solver"].enum_items:
         item.solver = solver.identifier
