@@ -709,3 +709,21 @@ def test_sections_are_shown_by_what_the_solver_does() -> None:
         **dict.fromkeys(("WAVE", "SPRING"), (False, False, False)),
         "": (False, False, False),  # What an F-curve out of range stands for.
     }
+
+
+def test_a_control_is_no_joint_and_a_pole_stands_beside_its_bone(addon: ModuleType) -> None:
+    rig = make_human(False)
+    add_limbs(rig, "hand.L")
+    panel = classes(addon)["FABRIK_PT_joint_sidebar"]
+    for bone, is_shown in (("hand.L", True), ("hand IK.L", False), ("hand Pole.L", False)):
+        click_bones(rig, bone)
+        assert panel.poll(bpy.context) == is_shown, bone
+    shown = drawn(addon)
+    assert shown.index("pole_subtarget") - shown.index("pole_target") <= 2
+
+
+def test_pins_have_a_color_of_their_own() -> None:
+    from addon.ui.paint import palette
+
+    colors = palette(bpy.context)
+    assert colors.pin not in colors._replace(pin=(0.0, 0.0, 0.0, 0.0))
