@@ -7,6 +7,7 @@ it: they follow the lift, unless something else holds them or they were placed i
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator
+from math import dist
 from typing import Any
 
 from ..blender import animation
@@ -18,6 +19,7 @@ from ..blender.rotation import KIND_OF
 from ..blender.skeleton import Point, Skeleton, skeleton_of
 from ..settings.properties import is_control
 from .chain_plan import ChainPlan, Hold, Tie, UnitPlan
+from .deferred import draw_at
 
 MOVING = {*KIND_OF, "delta_location", "delta_rotation_euler", "delta_rotation_quaternion"}
 """The channels that move an object or bone."""
@@ -38,6 +40,33 @@ def tie_to_bodies(units: Iterable[UnitPlan], chains: Iterable[ChainPlan]) -> Non
         # Ground places these targets.
         chain.target_tie = body.tie(chain.target) if chain.goal_source is None else None
         chain.pole_tie = body.tie(chain.pole)
+
+
+def draw_where_they_act(chains: Iterable[ChainPlan]) -> None:
+    """Draw control bones at the tips of their chains where a lifted body or the ground moves these.
+
+    They could hardly be found and clicked where they are, far below a foot on a stair.
+    """
+    for chain in chains:
+        target, rig = chain.target, chain.rig
+        if target is None or target.skeleton is not rig or not chain.bones or chain.foot >= 0:
+            continue
+        tip = chain.tip_bone if chain.tip_bone >= 0 else _child_at_tail(rig, chain.bones[-1])
+        if tip < 0:
+            continue
+        name = rig.names[target.bone]
+        posed: Any = pose_bones(rig.object)[name]
+        if posed.bone.fabrik_is_control and posed.custom_shape is not None:
+            source = chain.goal_source
+            is_placed = source is not None and not source.replaces_target
+            is_lifted = is_placed or chain.target_tie is not None
+            draw_at(rig.object, name, rig.names[tip], is_lifted)
+
+
+def _child_at_tail(rig: Skeleton, bone: int) -> int:
+    """Return the child of a bone whose head is the nearest to its tail; -1 without children."""
+    tail = (0.0, rig.bone(bone).length, 0.0)
+    return min(rig.children[bone], key=lambda i: dist(rig.bone(i).head, tail), default=-1)
 
 
 class _Body:

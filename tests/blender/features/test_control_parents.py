@@ -286,6 +286,33 @@ def test_feet_are_put_on_the_ground_of_the_scene() -> None:
     assert (rig.matrix_world @ foot.head).z == pytest.approx(0.29, abs=0.02)
 
 
+def test_controls_are_drawn_and_picked_at_what_the_ground_lifts() -> None:
+    rig = make_human(True)
+    activate(rig)
+    assert bpy.ops.fabrik.character_set_up() == {"FINISHED"}
+    bpy.ops.object.mode_set(mode="OBJECT")
+
+    def drawn() -> dict[str, str]:
+        update()
+        update()  # Planning writes in the next update.
+        shapes = [(bone.name, bone.custom_shape_transform) for bone in rig.pose.bones]
+        return {name: at.name for name, at in shapes if at and not name.startswith("toe")}
+
+    assert drawn() == {}
+    bpy.ops.mesh.primitive_plane_add(size=20.0, location=(0.0, 0.0, 0.5))
+    activate(rig)
+    assert bpy.ops.fabrik.ground_add() == {"FINISHED"}
+    assert bpy.ops.fabrik.simulate() == {"FINISHED"}
+    hands = {f"{part} IK.{side}": f"{part}.{side}" for part in ("hand", "foot") for side in "LR"}
+    assert drawn() == hands | {"chest IK": "neck"}
+    go(12)
+    bones = evaluated(rig).pose.bones
+    assert (bones["hand IK.L"].head - bones["hand.L"].head).length > 0.3
+    for item in rig.fabrik.constraints:
+        item.ground.use = False
+    assert drawn() == {}
+
+
 def test_disabling_the_extension_shows_the_fk_pose_at_once(addon: ModuleType) -> None:
     rig = make_human(False)
     add_limbs(rig, "hand.L")
