@@ -216,6 +216,18 @@ class TestMovingWhatIkPoses:
         assert not any(
             window.ask(f"list({RIG}.pose.bones[{HAND!r}].matrix_basis.to_translation())")
         )
+        # The redo panel moves the control as well: its first row is the distance along X.
+        before = window.ask("pose('Downloaded')")
+        window.settled()
+        left, top, width, _ = window.ask("box('HUD')")  # It is open since IK was added.
+        scale = window.ask("bpy.context.preferences.system.ui_scale")
+        window.click((left + 0.6 * width, top + 44 * scale))
+        window.type("-0.1")
+        window.key("Return")
+        window.until(f"pose('Downloaded') != {before}")
+        assert window.ask(SELECTED) == [CONTROL]
+        location = window.ask(f"list({RIG}.pose.bones[{CONTROL!r}].location)")
+        assert max(map(abs, location)) == pytest.approx(10.0, abs=0.5)  # In centimeters.
         window.move(hand_at(window))
         window.key("ctrl+z")
         window.until(f"{SELECTED} == [{HAND!r}]")

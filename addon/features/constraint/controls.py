@@ -10,6 +10,7 @@ import bpy
 from ...blender.access import pose_bones
 from ...blender.errors import ProblemError
 from ...blender.messages import counted, msg
+from ...editing.playing import updated
 from ...editing.uses import named_controls
 from ...settings.properties import settings
 from ...ui.choosing import selected_in
@@ -111,7 +112,13 @@ def _moves_by_key(context: bpy.types.Context) -> bool:
 
 
 def _take_refusal(context: bpy.types.Context) -> str:
-    """Leave the key to Blender unless IK poses a selected bone."""
+    """Leave the key to Blender unless IK poses a selected bone.
+
+    What was just moved can be adjusted in the redo panel, although its control is selected by then.
+    """
+    last = cast(bpy.types.WindowManager, context.window_manager).operators[-1:]
+    if context.mode == "POSE" and any(op.bl_idname.startswith(MOVING) for op in last):
+        return ""
     if context.mode == "POSE" and _moves_by_key(context) and _taken(context):
         return ""
     return msg("IK poses no selected bone that has a control bone: select a hand or foot with IK")
@@ -128,6 +135,7 @@ class FABRIK_OT_controls_take(Refusing, bpy.types.Operator):
 
     def execute(self, context: bpy.types.Context) -> set[Any]:
         """Select them."""
+        updated()  # The redo panel undoes before, and Blender's own step needs matrices then.
         taken = _taken(context)
         select_alone(context, [taken.get(handle, handle) for handle in _selected(context)])
         return {"FINISHED"}
