@@ -48,25 +48,28 @@ def draw_where_they_act(chains: Iterable[ChainPlan]) -> None:
     They could hardly be found and clicked where they are, far below a foot on a stair.
     """
     for chain in chains:
-        target, rig = chain.target, chain.rig
-        if target is None or target.skeleton is not rig or not chain.bones or chain.foot >= 0:
+        target, tip = chain.target, _shown_tip(chain)
+        if target is None or target.skeleton is not chain.rig or tip < 0:
             continue
-        tip = chain.tip_bone if chain.tip_bone >= 0 else _child_at_tail(rig, chain.bones[-1])
-        if tip < 0:
-            continue
-        name = rig.names[target.bone]
-        posed: Any = pose_bones(rig.object)[name]
+        name = chain.rig.names[target.bone]
+        posed: Any = pose_bones(chain.rig.object)[name]
         if posed.bone.fabrik_is_control and posed.custom_shape is not None:
-            source = chain.goal_source
-            is_placed = source is not None and not source.replaces_target
-            is_lifted = is_placed or chain.target_tie is not None
-            draw_at(rig.object, name, rig.names[tip], is_lifted)
+            draw_at(chain.rig.object, name, chain.rig.names[tip], _is_lifted(chain))
 
 
-def _child_at_tail(rig: Skeleton, bone: int) -> int:
-    """Return the child of a bone whose head is the nearest to its tail; -1 without children."""
-    tail = (0.0, rig.bone(bone).length, 0.0)
-    return min(rig.children[bone], key=lambda i: dist(rig.bone(i).head, tail), default=-1)
+def _is_lifted(chain: ChainPlan) -> bool:
+    """Return whether a chain reaches for another point than its target."""
+    source = chain.goal_source
+    return chain.target_tie is not None or (source is not None and not source.replaces_target)
+
+
+def _shown_tip(chain: ChainPlan) -> int:
+    """Return the bone whose head is nearest to the tip of a chain; -1 without one."""
+    if not chain.bones or chain.tip_bone >= 0:
+        return chain.tip_bone
+    rig, last = chain.rig, chain.bones[-1]
+    tail = (0.0, rig.bone(last).length, 0.0)
+    return min(rig.children[last], key=lambda i: dist(rig.bone(i).head, tail), default=-1)
 
 
 class _Body:

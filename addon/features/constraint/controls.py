@@ -140,7 +140,7 @@ class FABRIK_OT_controls_take(Refusing, bpy.types.Operator):
         select_alone(context, [taken.get(handle, handle) for handle in _selected(context)])
         return {"FINISHED"}
 
-    def invoke(self, context: bpy.types.Context, _event: bpy.types.Event) -> set[Any]:
+    def invoke(self, context: bpy.types.Context, event: bpy.types.Event) -> set[Any]:
         """Select them, and the bones again if the move is cancelled."""
         bones = _selected(context)
         done = self.execute(context)
@@ -164,7 +164,7 @@ class FABRIK_OT_controls_take(Refusing, bpy.types.Operator):
 
 def _selected(context: bpy.types.Context) -> list[Handle]:
     """Return the selected bones, the active one first."""
-    bones = list(context.selected_pose_bones or ())
+    bones: list[Any] = list(context.selected_pose_bones or ())
     active = context.active_pose_bone
     return [(bone.id_data, bone.name) for bone in sorted(bones, key=lambda bone: bone != active)]
 

@@ -133,7 +133,8 @@ def controls_instead(context: bpy.types.Context) -> dict[Handle, Handle]:
     """Return the controls of selected bones that a constraint poses alone, by these bones."""
     if known() is None:
         return {}
-    bones: list[Handle] = [(bone.id_data, bone.name) for bone in context.selected_pose_bones or ()]
+    selected: list[Any] = list(context.selected_pose_bones or ())
+    bones: list[Handle] = [(bone.id_data, bone.name) for bone in selected]
     pairs = [(handle, control) for handle in bones for control in _controls_of(*handle)]
     return dict(pairs)
 
