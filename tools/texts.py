@@ -74,16 +74,19 @@ def hidden_texts() -> list[Text]:
 def _classes(base: type) -> Iterator[Any]:
     """Yield the add-on's registered classes, by name."""
     for cls in sorted(base.__subclasses__(), key=lambda subclass: subclass.__name__):
-        if cls.__module__.split(".")[0] == "addon" and getattr(cls, "is_registered", False):
+        # Macros don't tell whether they are registered, but get their RNA then.
+        is_registered = getattr(cls, "is_registered", "bl_rna" in vars(cls))
+        if cls.__module__.split(".")[0] == "addon" and is_registered:
             yield cls
         yield from _classes(cls)
 
 
 def _registered_texts(hidden: bool = False) -> Iterator[Text]:
     types: Any = bpy.types
-    for base in (types.Operator, types.Panel, types.Menu, types.UIList, types.AddonPreferences):
+    others = (types.Panel, types.Menu, types.UIList, types.AddonPreferences)
+    for base in (types.Operator, types.Macro, *others):
         for cls in _classes(base):
-            rna = _operator(cls.bl_idname) if base is types.Operator else cls.bl_rna
+            rna = cls.bl_rna if base in others else _operator(cls.bl_idname)
             if not hidden:
                 yield from _class_texts(cls, rna)
             if base in (types.Operator, types.AddonPreferences):
@@ -104,7 +107,7 @@ def _operator(idname: str) -> Any:
 
 def _class_texts(cls: Any, rna: Any) -> Iterator[Text]:
     """Yield the label, the tooltip and the tab of a class."""
-    if issubclass(cls, bpy.types.Operator):
+    if issubclass(cls, (bpy.types.Operator, bpy.types.Macro)):
         yield Text(rna.translation_context, rna.name, cls.__name__)
         yield Text(DEFAULT, rna.description, cls.__name__)
         return

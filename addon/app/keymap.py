@@ -39,6 +39,9 @@ SHORTCUTS = (
     Shortcut("fabrik.ik_clear", "I", ("ctrl", "alt")),
     Shortcut("fabrik.switch", "K", ("ctrl", "shift")),
     Shortcut("wm.call_menu_pie", "Q", ("shift",), {"name": PIE}),
+    # Blender's shortcuts for Move and Rotate. Still those if IK poses no selected bone.
+    Shortcut("fabrik.control_move", "G", ()),
+    Shortcut("fabrik.control_rotate", "R", ()),
 )
 """The shortcuts. Those of Blender that they replace are named; the other keys were unused."""
 

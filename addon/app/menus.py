@@ -89,6 +89,7 @@ def draw_bone(menu: Any, context: bpy.types.Context) -> None:
         return
     menu.layout.separator()
     menu.layout.operator("fabrik.switch")
+    menu.layout.operator("fabrik.controls_select")
 
 
 def draw_pose(menu: Any, _context: bpy.types.Context) -> None:

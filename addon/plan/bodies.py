@@ -7,6 +7,7 @@ it: they follow the lift, unless something else holds them or they were placed i
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Mapping
+from math import dist
 from typing import Any
 
 from ..blender import animation
@@ -18,6 +19,7 @@ from ..blender.rotation import KIND_OF
 from ..blender.skeleton import Point, Skeleton, skeleton_of
 from ..settings.properties import is_control
 from .chain_plan import ChainPlan, Hold, Tie, UnitPlan
+from .deferred import draw_at
 
 MOVING = {*KIND_OF, "delta_location", "delta_rotation_euler", "delta_rotation_quaternion"}
 """The channels that move an object or bone."""
@@ -37,6 +39,36 @@ def tie_to_bodies(units: Iterable[UnitPlan], chains: Iterable[ChainPlan]) -> Non
         target = chain.target if chain.goal_source is None else None  # Ground places the others.
         chain.target_tie = _tie(chain.rig, above, target)
         chain.pole_tie = _tie(chain.rig, above, chain.pole)
+
+
+def draw_where_they_act(chains: Iterable[ChainPlan]) -> None:
+    """Draw control bones at the tips of their chains where a lifted body or the ground moves these.
+
+    They could hardly be found and clicked where they are, far below a foot on a stair.
+    """
+    for chain in chains:
+        target, tip = chain.target, _shown_tip(chain)
+        if target is None or target.skeleton is not chain.rig or tip < 0:
+            continue
+        name = chain.rig.names[target.bone]
+        posed: Any = pose_bones(chain.rig.object)[name]
+        if posed.bone.fabrik_is_control and posed.custom_shape is not None:
+            draw_at(chain.rig.object, name, chain.rig.names[tip], _is_lifted(chain))
+
+
+def _is_lifted(chain: ChainPlan) -> bool:
+    """Return whether a chain reaches for another point than its target."""
+    source = chain.goal_source
+    return chain.target_tie is not None or (source is not None and not source.replaces_target)
+
+
+def _shown_tip(chain: ChainPlan) -> int:
+    """Return the bone whose head is nearest to the tip of a chain; -1 without one."""
+    if not chain.bones or chain.tip_bone >= 0:
+        return chain.tip_bone
+    rig, last = chain.rig, chain.bones[-1]
+    tail = (0.0, rig.bone(last).length, 0.0)
+    return min(rig.children[last], key=lambda i: dist(rig.bone(i).head, tail), default=-1)
 
 
 def _tie(rig: Skeleton, hips: Mapping[int, set[int]], point: Point | None) -> Tie | None:

@@ -26,6 +26,8 @@ class DeferredWrites:
     Attributes:
         noted: By data-block, RNA path of the owner and name of the setting: the block, the old and
             the new value. Owners aren't referenced, as references may become invalid.
+        shapes: By armature and name of a control, the name of the bone at which it is drawn, and
+            whether it is. Blender picks it there.
         new: The armatures planned since the last write.
         followed: The armatures whose settings followed renames in the last writes.
     """
@@ -33,6 +35,7 @@ class DeferredWrites:
     def __init__(self) -> None:
         """Start without any."""
         self.noted: dict[tuple[int, str, str], tuple[bpy.types.ID, object, object]] = {}
+        self.shapes: dict[tuple[bpy.types.Object, str], tuple[str, bool]] = {}
         self.new: dict[int, bpy.types.Object] = {}
         self.followed: set[int] = set()
 
@@ -69,6 +72,10 @@ class DeferredWrites:
                             olds[owner.name] = str(old)
             for block, old_names in names.values():
                 _follow_in_lists(block, old_names)
+            while self.shapes:
+                (armature, name), (tip, is_drawn) = self.shapes.popitem()
+                with suppress(ReferenceError, KeyError):  # Something was removed.
+                    _draw_at(pose_bones(armature), name, tip, is_drawn)
             while self.new:
                 uid, armature = self.new.popitem()
                 with suppress(ReferenceError):
@@ -84,6 +91,25 @@ class DeferredWrites:
 def write_later(owner: Any, name: str, value: object) -> None:
     """Set a property of a bone or property group in the next update."""
     part(DeferredWrites).note(owner, name, value)
+
+
+def draw_at(armature: bpy.types.Object, control: str, bone: str, is_drawn: bool) -> None:
+    """Draw a control at another bone, or no longer, from the next update on.
+
+    Args:
+        armature: The armature of both.
+        control: The name of the control.
+        bone: The name of the other bone.
+        is_drawn: Whether it is drawn there. If not, only what was drawn there changes.
+    """
+    posed: Any = pose_bones(armature)[control]
+    at = posed.custom_shape_transform
+    if is_drawn != (at is not None and at.name == bone) and (at is None or at.name == bone):
+        part(DeferredWrites).shapes[armature, control] = bone, is_drawn
+
+
+def _draw_at(bones: Any, control: str, bone: str, is_drawn: bool) -> None:
+    bones[control].custom_shape_transform = bones[bone] if is_drawn else None
 
 
 def _assign_keys(armature: bpy.types.Object) -> None:

@@ -12,7 +12,7 @@ from ..blender.curves import split_bone_path
 from ..blender.rotation import TURNS
 from ..blender.skeleton import Skeleton, skeletons_by_name
 from ..settings.properties import settings_form
-from .bodies import tie_to_bodies
+from .bodies import draw_where_they_act, tie_to_bodies
 from .lookahead import lookahead_of
 from .order import Order
 from .plan import ArmaturePlan, Disturbed, Plan, active_in, has_settings, is_on
@@ -35,6 +35,7 @@ def make_plan(armatures: Mapping[int, ArmaturePlan]) -> Plan:
     for unit in plan.units:
         plan.units_of[unit.rig.uid].append(unit)
     tie_to_bodies(pre_pass, plan.chains)
+    draw_where_they_act(plan.chains)
     plan.carried, plan.following = order.carried, order.following()
     plan.groups = order.groups()
     plan.disturbed = _all_disturbed(plan, order)

@@ -225,6 +225,18 @@ class FabrikConstraint(bpy.types.PropertyGroup):
         default=1.0,
         **FACTOR,
     )
+    use_pole_follow: bool = fixed(
+        "Pole Follow",
+        "Move the pole along with the target, so that a knee turns with its foot",
+        default=False,
+    )
+    pole_follow: float = animated(
+        "Pole Follow Factor",
+        "How far the pole moves along with the target. 0 leaves it in place, 1 moves it as if "
+        "parented",
+        default=1.0,
+        **FACTOR,
+    )
     softness: float = animated(
         "Softness",
         "Range before full extension in which the tip slows down and lags behind the target. "

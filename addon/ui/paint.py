@@ -26,7 +26,7 @@ MARGIN = 12
 MOVES = ("TRANSFORM_OT_",)
 """Prefixes of the names of Blender's own operators that move something with the mouse."""
 
-DRAGS = (*MOVES, "FABRIK_OT_drag")
+DRAGS = (*MOVES, "FABRIK_OT_drag", "FABRIK_OT_control_")
 """Prefixes of the names of operators that move something with the mouse."""
 
 
@@ -39,6 +39,7 @@ class Palette(NamedTuple):
         target: Targets, and lines to those out of reach.
         pole: Poles.
         end: Joints at their limit.
+        pin: Pins.
         text: Text.
     """
 
@@ -47,6 +48,7 @@ class Palette(NamedTuple):
     target: Colour
     pole: Colour
     end: Colour
+    pin: Colour
     text: Colour
 
 
@@ -60,6 +62,7 @@ def palette(context: bpy.types.Context) -> Palette:
         _opaque(gizmos.gizmo_primary),
         _opaque(gizmos.gizmo_a),
         _opaque(view.bone_locked_weight),
+        _opaque(gizmos.gizmo_b),
         _opaque(view.space.text_hi),
     )
 

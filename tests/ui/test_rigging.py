@@ -6,6 +6,7 @@ An action is a click, a key with its modifiers, or a choice in an open menu.
 from contextlib import nullcontext
 from dataclasses import dataclass
 
+import pytest
 from character import CONTROL, COUNT, HAND, POLE, RIG, SELECTED, hand_at, have_character
 from figure import CHANGED, NEAR, POSE_MENU
 from window import SCREEN, Picture, Place, Window
@@ -185,6 +186,106 @@ class TestAdding:
         window.until("modal() == ''")
         window.until(f"list(middle('Face', 'Tail3')) != {before}")
         window.until(f"{item}.state == 'REACHED'")
+
+
+def have_arms(window: Window) -> list[float]:
+    """Add IK to both arms, select the left hand alone, and return the pose."""
+    have_character(window)
+    window.click(hand_at(window))
+    window.key("ctrl+shift+i")
+    window.until(f"{COUNT} == 1")
+    window.click_in_redo_panel(3)
+    window.until(f"{COUNT} == 2")
+    window.click(hand_at(window))
+    window.until(f"{SELECTED} == [{HAND!r}]")
+    return window.ask("pose('Downloaded')")
+
+
+class TestMovingWhatIkPoses:
+    """G and R on a bone that IK poses move its control; other bones move as usual."""
+
+    def test_g_moves_the_control_and_one_undo_gives_all_back(self, window):
+        bones = have_arms(window)
+        window.key("g")
+        window.until("modal() == 'FABRIK_OT_control_move'")
+        window.slide(-60, -60)
+        window.click()
+        window.until("modal() == ''")
+        window.until(f"{SELECTED} == [{CONTROL!r}]")
+        assert moved(window, bones) > 1.0
+        assert not any(
+            window.ask(f"list({RIG}.pose.bones[{HAND!r}].matrix_basis.to_translation())")
+        )
+        # The redo panel moves the control as well: its first row is the distance along X.
+        before = window.ask("pose('Downloaded')")
+        window.settled()
+        left, top, width, _ = window.ask("box('HUD')")  # It is open since IK was added.
+        scale = window.ask("bpy.context.preferences.system.ui_scale")
+        window.click((left + 0.6 * width, top + 44 * scale))
+        window.type("-0.1")
+        window.key("Return")
+        window.until(f"pose('Downloaded') != {before}")
+        assert window.ask(SELECTED) == [CONTROL]
+        location = window.ask(f"list({RIG}.pose.bones[{CONTROL!r}].location)")
+        assert max(map(abs, location)) == pytest.approx(10.0, abs=0.5)  # In centimeters.
+        window.move(hand_at(window))
+        window.key("ctrl+z")
+        window.until(f"{SELECTED} == [{HAND!r}]")
+        assert moved(window, bones) < STILL
+        window.key("ctrl+shift+z")
+        window.until(f"{SELECTED} == [{CONTROL!r}]")
+        assert moved(window, bones) > 1.0
+
+    @pytest.mark.parametrize(("key", "word"), [("g", "move"), ("r", "rotate")])
+    def test_escape_gives_the_selection_back(self, window, key, word):
+        bones = have_arms(window)
+        window.key(key)
+        window.until(f"modal() == 'FABRIK_OT_control_{word}'")
+        window.slide(-60, -60)
+        window.key("Escape")
+        window.until("modal() == ''")
+        window.until(f"{SELECTED} == [{HAND!r}]")
+        assert moved(window, bones) < STILL
+
+    def test_both_hands_are_rotated_and_a_bone_without_ik_as_ever(self, window):
+        bones = have_arms(window)
+        other = HAND.replace("Left", "Right")
+        window.ask(f"""
+for name in ({other!r}, "mixamorig:Head"):
+    {RIG}.pose.bones[name].select = True
+True""")
+        window.key("r")
+        window.until("modal() == 'FABRIK_OT_control_rotate'")
+        window.slide(-60, -60)
+        window.click()
+        window.until("modal() == ''")
+        wanted = sorted([CONTROL, CONTROL.replace("Left", "Right"), "mixamorig:Head"])
+        window.until(f"sorted({SELECTED}) == {wanted}")
+        assert moved(window, bones) > 0.1
+        window.click(window.ask("list(seen(middle('Downloaded', 'mixamorig:Head')))"))
+        window.until(f"{SELECTED} == ['mixamorig:Head']")
+        window.key("r")
+        window.until("modal() == 'TRANSFORM_OT_rotate'")
+        window.key("Escape")
+        window.until("modal() == ''")
+
+    def test_the_preferences_turn_it_off(self, window):
+        have_arms(window)
+        switch = """
+items = bpy.context.window_manager.keyconfigs.user.keymaps['Pose'].keymap_items
+for item in items:
+    if item.idname.startswith('fabrik.control_'):
+        item.active = %s
+True"""
+        window.ask(switch % False)
+        try:
+            window.key("g")
+            window.until("modal() == 'TRANSFORM_OT_translate'")
+            window.key("Escape")
+            window.until("modal() == ''")
+            assert window.ask(SELECTED) == [HAND]
+        finally:
+            window.ask(switch % True)
 
 
 class TestRemoving:

@@ -19,8 +19,9 @@ from ...blender.rotation import QUATERNION, channel_of
 from ...blender.simplifying import ROUNDING, simplified, slopes
 from ...blender.turns import Numbers
 from ...editing import constraints as editing
+from ...editing.unused import remove_constraints
 from ...settings.muting import muting
-from .options import DISABLE, LEAVE, REMOVE, BakeOptions, check
+from .options import DISABLE, EXPORT, LEAVE, REMOVE, BakeOptions, check
 from .passes import Bake, Draft
 from .recording import ArmatureRecording, Recording, record
 from .selecting import BakeSelection, acting, posing, working
@@ -176,7 +177,7 @@ class _PoseBake(Bake[Recording, tuple[Verification, list[str]], BakeResult]):
             self._selections, self._keys, drafts, strict=True
         ):
             if self._options.is_new or not draft.has_old:
-                draft.keep()
+                draft.keep(self._options.afterwards != EXPORT)
             else:
                 draft.drop()
                 write(selection, channel_keys)
@@ -287,6 +288,9 @@ def settle(selection: BakeSelection, afterwards: str, time: float) -> None:
     """Keep, disable or remove the baked constraints; see `editing.disable`."""
     if afterwards == REMOVE:
         editing.remove(selection.armature, *selection.items)
+    elif afterwards == EXPORT:
+        places = [(selection.armature, index) for index in selection.items]
+        remove_constraints(places, keep_controls=False)
     elif afterwards == DISABLE:
         for index in selection.items:
             editing.disable(selection.armature, index, time)

@@ -61,6 +61,12 @@ AFTERWARDS_ITEMS = (
         "Disable the constraints at all frames. Keys and drivers of the enabled state are muted",
     ),
     ("REMOVE", "Remove", "Remove the constraints with their keys and drivers"),
+    (
+        "EXPORT",
+        "Remove for Export",
+        "Remove the constraints, their controls and the previous action, so that an exported file "
+        "has only the baked keys. Save a copy first",
+    ),
 )
 
 

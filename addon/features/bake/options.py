@@ -17,8 +17,8 @@ from ...blender.refusals import linked_problem, rest_problem, tweak_problem
 from ...blender.rotation import channel_of
 from .selecting import BakeSelection
 
-LEAVE, DISABLE, REMOVE = "LEAVE", "DISABLE", "REMOVE"
-"""What to do with the constraints after the bake."""
+LEAVE, DISABLE, REMOVE, EXPORT = "LEAVE", "DISABLE", "REMOVE", "EXPORT"
+"""What to do with the constraints after the bake. For an export, what served them goes as well."""
 
 FARTHEST = 1_048_574
 """The last frame that Blender supports; the first is its negative."""
@@ -87,7 +87,7 @@ def _check_armature(ob: bpy.types.Object, options: BakeOptions) -> None:
     if problem := linked_problem(ob) or tweak_problem(ob):
         raise ProblemError(problem)
     name = msg("“{object}”", object=ob.name)
-    if options.afterwards == REMOVE and ob.override_library is not None:
+    if options.afterwards in (REMOVE, EXPORT) and ob.override_library is not None:
         raise ProblemError(
             "The constraints of {name} come from a linked file and can't be removed: disable "
             "them instead",

@@ -171,10 +171,17 @@ class Draft:
         if not self._had_data:
             self.armature.animation_data_clear()
 
-    def keep(self) -> None:
-        """Keep the copy, and protect the previous action with a fake user."""
+    def keep(self, has_old: bool = True) -> None:
+        """Keep the copy, and protect the previous action with a fake user, or remove it.
+
+        Args:
+            has_old: Whether the previous action is kept, even if nothing else uses it.
+        """
         if self._old is not None and self._old.users == 0:
-            self._old.use_fake_user = True
+            if has_old:
+                self._old.use_fake_user = True
+            else:
+                bpy.data.actions.remove(self._old)
 
 
 @contextmanager

@@ -1,20 +1,24 @@
-"""Operators that select and hide the targets and poles of constraints."""
+"""Operators that select, hide and move the targets and poles of constraints."""
 
 from __future__ import annotations
 
+from contextlib import suppress
 from typing import Any, cast
 
 import bpy
 
 from ...blender.access import pose_bones
 from ...blender.errors import ProblemError
-from ...blender.messages import counted
+from ...blender.messages import counted, msg
+from ...editing.playing import updated
 from ...editing.uses import named_controls
 from ...settings.properties import settings
 from ...ui.choosing import selected_in
-from ...ui.refusing import Working, active_armature, active_refusal
+from ...ui.paint import is_dragging
+from ...ui.refusing import Refusing, Working, active_armature, active_refusal
 from ...ui.registering import registering
 from ...ui.selecting import Handle, is_clickable, select_alone
+from .sentences import controls_instead
 
 
 def _controls(armature: bpy.types.Object, indices: list[int]) -> list[Handle]:
@@ -86,4 +90,129 @@ def _is_hidden(ob: bpy.types.Object, bone: str) -> bool:
     return _hiding(ob, bone).hide if bone else ob.hide_get()
 
 
-register, unregister = registering((FABRIK_OT_controls_select, FABRIK_OT_controls_hide))
+def _taken(context: bpy.types.Context) -> dict[Handle, Handle]:
+    """Return the controls in Pose Mode of selected bones that constraints pose, by these bones."""
+    return {
+        bone: (ob, name)
+        for bone, (ob, name) in controls_instead(context).items()
+        if name and ob in context.objects_in_mode and is_clickable(ob, name)
+    }
+
+
+def _moves_by_key(context: bpy.types.Context) -> bool:
+    """Return whether G and R transform in Blender's keymap, unlike in Industry Compatible."""
+    configs = cast(bpy.types.WindowManager, context.window_manager).keyconfigs
+    keymaps: Any = configs.active.keymaps if configs.active else {}
+    shared = [keymaps[name] for name in ("Pose", "3D View") if name in keymaps]
+    items = [item for keymap in shared for item in keymap.keymap_items]
+    # A Blender without a window has no keymaps.
+    return not items or any(
+        item.idname == "transform.translate" and item.type == "G" for item in items
+    )
+
+
+def _take_refusal(context: bpy.types.Context) -> str:
+    """Leave the key to Blender unless IK poses a selected bone.
+
+    What was just moved can be adjusted in the redo panel, although its control is selected by then.
+    """
+    last = cast(bpy.types.WindowManager, context.window_manager).operators[-1:]
+    if context.mode == "POSE" and any(op.bl_idname.startswith(MOVING) for op in last):
+        return ""
+    if context.mode == "POSE" and _moves_by_key(context) and _taken(context):
+        return ""
+    return msg("IK poses no selected bone that has a control bone: select a hand or foot with IK")
+
+
+class FABRIK_OT_controls_take(Refusing, bpy.types.Operator):
+    """Select the controls of the selected bones that IK poses, so that Blender moves these."""
+
+    bl_idname = "fabrik.controls_take"
+    bl_label = "Select Controls of Solved Bones"
+    bl_description = "Select the controls of the selected bones that IK poses, instead of them"
+    bl_options = {"REGISTER", "UNDO", "INTERNAL"}
+    asks = (_take_refusal,)
+
+    def execute(self, context: bpy.types.Context) -> set[Any]:
+        """Select them."""
+        updated()  # The redo panel undoes before, and Blender's own step needs matrices then.
+        taken = _taken(context)
+        select_alone(context, [taken.get(handle, handle) for handle in _selected(context)])
+        return {"FINISHED"}
+
+    def invoke(self, context: bpy.types.Context, event: bpy.types.Event) -> set[Any]:
+        """Select them, and the bones again if the move is cancelled."""
+        bones = _selected(context)
+        done = self.execute(context)
+        controls = [pose_bones(ob)[name] for ob, name in _selected(context)]
+        before = [bone.matrix_basis.copy() for bone in controls]
+        names = [(ob.name, name) for ob, name in bones]
+        moved = [(bone.id_data.name, bone.name) for bone in controls]
+
+        def end() -> float | None:
+            if is_dragging(MOVING):
+                return 0.05
+            with suppress(KeyError):  # Something was renamed or removed meanwhile.
+                posed = [bpy.data.objects[ob].pose.bones[name] for ob, name in moved]
+                if [bone.matrix_basis for bone in posed] == before:
+                    select_alone(bpy.context, [(bpy.data.objects[ob], name) for ob, name in names])
+            return None
+
+        bpy.app.timers.register(end)
+        return done
+
+
+def _selected(context: bpy.types.Context) -> list[Handle]:
+    """Return the selected bones, the active one first."""
+    bones: list[Any] = list(context.selected_pose_bones or ())
+    active = context.active_pose_bone
+    return [(bone.id_data, bone.name) for bone in sorted(bones, key=lambda bone: bone != active)]
+
+
+MOVING = ("FABRIK_OT_control_",)
+"""Prefix of the names of the macros below."""
+
+
+class FABRIK_OT_control_move(bpy.types.Macro):
+    """Move the controls of the selected bones that IK poses."""
+
+    bl_idname = "fabrik.control_move"
+    bl_label = "Move Control"
+    bl_description = "Move the control of a bone that IK poses. Other bones move as usual"
+    bl_options = {"REGISTER", "UNDO"}
+
+
+class FABRIK_OT_control_rotate(bpy.types.Macro):
+    """Rotate the controls of the selected bones that IK poses."""
+
+    bl_idname = "fabrik.control_rotate"
+    bl_label = "Rotate Control"
+    bl_description = "Rotate the control of a bone that IK poses. Other bones rotate as usual"
+    bl_options = {"REGISTER", "UNDO"}
+
+
+MACROS = (
+    (FABRIK_OT_control_move, "TRANSFORM_OT_translate"),
+    (FABRIK_OT_control_rotate, "TRANSFORM_OT_rotate"),
+)
+"""Macros of selecting the controls and of one of Blender's operators."""
+
+_register, _unregister = registering(
+    (
+        FABRIK_OT_controls_select,
+        FABRIK_OT_controls_hide,
+        FABRIK_OT_controls_take,
+        *[macro for macro, _ in MACROS],
+    )
+)
+
+
+def register() -> None:
+    """Register the operators, and add the steps of the macros."""
+    _register()
+    for macro, transform in MACROS:
+        macro.define(FABRIK_OT_controls_take.__name__)
+        macro.define(transform)
+
+
+unregister = _unregister

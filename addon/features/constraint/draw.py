@@ -157,6 +157,7 @@ def _draw_pole_target(layout: Layout, _armature: bpy.types.Object, item: FabrikC
     row = layout.row(align=True)
     row.prop(item, "pole_target")
     row.operator("fabrik.pole_add", text="", icon="ADD")
+    draw_bone_of(layout, item, "pole_subtarget", item.pole_target)
 
 
 def _draw_chain(layout: Layout, armature: bpy.types.Object, item: FabrikConstraint) -> None:
@@ -204,10 +205,13 @@ def _draw_stretch(layout: Layout, _armature: bpy.types.Object, item: FabrikConst
 
 
 def _draw_pole(layout: Layout, _armature: bpy.types.Object, item: FabrikConstraint) -> None:
-    draw_bone_of(layout, item, "pole_subtarget", item.pole_target)
     column = active_column(layout, item.pole_target is not None)
     column.prop(item, "pole_angle")
     column.prop(item, "pole_weight")
+    follow = column.column(heading="Pole Follow")
+    follow.prop(item, "use_pole_follow", text="")
+    if item.use_pole_follow:
+        follow.prop(item, "pole_follow")
 
 
 def _draw_solver(layout: Layout, _armature: bpy.types.Object, item: FabrikConstraint) -> None:

@@ -23,6 +23,7 @@ from ...ui.following import controls_of, hangs_on
 from ...ui.paint import BESIDE, MOVES, is_dragging
 from ...ui.registering import registering
 from ...ui.sections import reaches
+from ...ui.selecting import Handle
 
 ON_AXIS = msg("The pole is on the line from root to target and has little effect: move it aside")
 
@@ -116,27 +117,34 @@ def notes_of(context: bpy.types.Context) -> list[tuple[Any, str]]:
     if plan is None or layer.depsgraph is None:
         return []
     notes: list[tuple[Any, str]] = []
-    for bone in context.selected_pose_bones or ():
-        armature = cast(bpy.types.Object, bone.id_data)
-        for control in _controls_of(armature, bone.name):
-            posed = armature.evaluated_get(layer.depsgraph)
-            position = posed.matrix_world @ pose_bones(posed)[bone.name].head
-            note = msg(
-                "“{bone}” is posed by IK: move its control “{control}”",
-                bone=bone.name,
-                control=control,
-            )
-            notes.append((position, note))
+    for (armature, bone), (ob, name) in controls_instead(context).items():
+        posed = armature.evaluated_get(layer.depsgraph)
+        position = posed.matrix_world @ pose_bones(posed)[bone].head
+        note = msg(
+            "“{bone}” is posed by IK: move its control “{control}”",
+            bone=bone,
+            control=name or ob.name,
+        )
+        notes.append((position, note))
     return notes
 
 
-def _controls_of(armature: bpy.types.Object, bone: str) -> list[str]:
+def controls_instead(context: bpy.types.Context) -> dict[Handle, Handle]:
+    """Return the controls of selected bones that a constraint poses alone, by these bones."""
+    if known() is None:
+        return {}
+    selected: list[Any] = list(context.selected_pose_bones or ())
+    bones: list[Handle] = [(bone.id_data, bone.name) for bone in selected]
+    pairs = [(handle, control) for handle in bones for control in _controls_of(*handle)]
+    return dict(pairs)
+
+
+def _controls_of(armature: bpy.types.Object, bone: str) -> list[Handle]:
     """Return the control of the constraint that poses a bone alone, if the bone isn't a control."""
     index = skeleton_of(armature).index.get(bone, -1)
     chains = [chain for chain in chains_in(armature) if index in (*chain.posed, chain.tip_bone)]
     ends = [_control_of(c, index) for c in chains if _poses_alone(c, index)]
-    names = [name or ob.name for ob, name in ends if ob and (ob, name) != (armature, bone)]
-    return names[:1]
+    return [(ob, name) for ob, name in ends if ob and (ob, name) != (armature, bone)][:1]
 
 
 def _control_of(chain: ChainPlan, bone: int) -> tuple[bpy.types.Object | None, str]:

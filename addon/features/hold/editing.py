@@ -32,6 +32,7 @@ from .events import (
     set_event,
     set_keys,
 )
+from .pole_follow import is_following
 from .problems import connected, missing
 from .settings import BONE, OWN, WORLD, FabrikHold, FabrikHolder, holds_of, own_places, signed
 from .status import cycle_message, fixed_note
@@ -127,7 +128,7 @@ def holding(point: Point) -> str | None:
     """
     entry = find_hold(_held_of(point))
     if entry is None:
-        return None
+        return "" if is_following(point) else None
     scene = cast(bpy.types.Scene, bpy.context.scene)
     past = [event for event in events_of(*entry) if event.frame <= scene.frame_current_final + NEAR]
     if not past:

@@ -94,8 +94,9 @@ class JointPanel:
 
     @classmethod
     def poll(cls, context: bpy.types.Context) -> bool:
-        """Show the panel for pose bones."""
-        return shown_bone(context) is not None
+        """Show the panel for pose bones that may be joints, not for controls."""
+        bone = shown_bone(context)
+        return bone is not None and not bone.bone.fabrik_is_control
 
     def draw_header_preset(self, context: bpy.types.Context) -> None:
         """Draw the button for presets."""

@@ -188,7 +188,7 @@ def _draw_dots() -> None:
         colours, size = palette(context), RADIUS * pixel(context)
         dots = [
             # Twice the area if the rotation is pinned as well.
-            Dot(point, size * (sqrt(2.0) if is_oriented else 1.0), colours.end)
+            Dot(point, size * (sqrt(2.0) if is_oriented else 1.0), colours.pin)
             for point, is_oriented in shown_pins(context)
         ]
         balance = shown_balance(context)

@@ -90,7 +90,7 @@ def posed_chains(depsgraph: bpy.types.Depsgraph, armature: bpy.types.Object) -> 
                 target,
                 chain.shown_offset(depsgraph),
                 ORIGIN if target is None else lifts_of(depsgraph, chain)[0],
-                chain.pole,
+                None if item.use_pole_follow else chain.pole,  # It moves with the target.
                 chain.has_hand,
                 item.influence,
                 item.weight,

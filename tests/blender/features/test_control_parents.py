@@ -286,6 +286,33 @@ def test_feet_are_put_on_the_ground_of_the_scene() -> None:
     assert (rig.matrix_world @ foot.head).z == pytest.approx(0.29, abs=0.02)
 
 
+def test_controls_are_drawn_and_picked_at_what_the_ground_lifts() -> None:
+    rig = make_human(True)
+    activate(rig)
+    assert bpy.ops.fabrik.character_set_up() == {"FINISHED"}
+    bpy.ops.object.mode_set(mode="OBJECT")
+
+    def drawn() -> dict[str, str]:
+        update()
+        update()  # Planning writes in the next update.
+        shapes = [(bone.name, bone.custom_shape_transform) for bone in rig.pose.bones]
+        return {name: at.name for name, at in shapes if at and not name.startswith("toe")}
+
+    assert drawn() == {}
+    bpy.ops.mesh.primitive_plane_add(size=20.0, location=(0.0, 0.0, 0.5))
+    activate(rig)
+    assert bpy.ops.fabrik.ground_add() == {"FINISHED"}
+    assert bpy.ops.fabrik.simulate() == {"FINISHED"}
+    hands = {f"{part} IK.{side}": f"{part}.{side}" for part in ("hand", "foot") for side in "LR"}
+    assert drawn() == hands | {"chest IK": "neck"}
+    go(12)
+    bones = evaluated(rig).pose.bones
+    assert (bones["hand IK.L"].head - bones["hand.L"].head).length > 0.3
+    for item in rig.fabrik.constraints:
+        item.ground.use = False
+    assert drawn() == {}
+
+
 def test_disabling_the_extension_shows_the_fk_pose_at_once(addon: ModuleType) -> None:
     rig = make_human(False)
     add_limbs(rig, "hand.L")
@@ -480,3 +507,31 @@ def test_limbs_are_snapped_and_switched_whatever_moves_their_controls(parent: st
         update()
         after = heads(rig)
         assert max((after[bone] - before[bone]).length for bone in ("hand.L", "forearm.L")) < 1e-4
+
+
+def test_what_ik_poses_is_moved_by_its_control() -> None:
+    """What G and R select before Blender moves it; other bones stay selected."""
+    rig = make_human(False)
+    add_limbs(rig, "hand.L", "foot.R")
+    take = bpy.ops.fabrik.controls_take
+
+    def taken(*bones: str) -> tuple[str, set[str]]:
+        click_bones(rig, *bones)
+        assert take() == {"FINISHED"}
+        return bpy.context.active_pose_bone.name, {
+            bone.name for bone in bpy.context.selected_pose_bones
+        }
+
+    assert taken("hand.L") == ("hand IK.L", {"hand IK.L"})
+    assert taken("head", "foot.R", "forearm.L") == ("head", {"head", "foot IK.R", "hand IK.L"})
+    assert taken("forearm.L", "hand.L") == ("hand IK.L", {"hand IK.L"})
+    for bone in ("head", "hand IK.L", "hand Pole.L"):
+        click_bones(rig, bone)
+        assert not take.poll()
+    click_bones(rig, "hand.L")
+    assert bpy.ops.fabrik.controls_hide() == {"FINISHED"}
+    assert not take.poll()
+    assert bpy.ops.fabrik.controls_hide() == {"FINISHED"}
+    rig.fabrik.constraints[0].influence = 0.5
+    update()
+    assert not take.poll()

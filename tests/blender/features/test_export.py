@@ -1,5 +1,6 @@
 """A rig, exported by Blender's own exporters and read back, moves as it did live."""
 
+import json
 import random
 import subprocess
 import sys
@@ -7,6 +8,7 @@ import sys
 import bpy
 import pytest
 import rigs
+from humans import make_human
 
 from addon.features.bake import bake as baking
 from addon.features.bake import selecting
@@ -182,6 +184,58 @@ def test_gltf_holds_what_was_not_baked(moving, tmp_path, mode):
 
 def test_fbx_holds_what_was_not_baked(moving, tmp_path):
     check("FBX", moving, read_back(tmp_path, "fbx", "io_scene_fbx", FBX, FROM_FBX))
+
+
+WRITTEN = """
+import os, sys
+sys.path[:0] = {folders!r}
+import bpy
+import addon
+import addon_utils
+addon_utils.enable("io_scene_gltf2")
+addon.register()
+bpy.ops.wm.open_mainfile(filepath={baked!r})
+bpy.ops.export_scene.gltf(filepath={path!r})
+sys.stdout.flush()
+os._exit(0)
+"""
+
+
+@pytest.mark.parametrize("afterwards", ("DISABLE", "EXPORT"))
+def test_a_file_has_only_what_was_baked(empty_file, tmp_path, afterwards):
+    """By the exporter's default settings: no controls among the joints, and a single animation."""
+    rig = make_human(True)
+    rig.animation_data.action.name = "Captured"
+    rigs.activate(rig)
+    assert bpy.ops.fabrik.character_set_up() == {"FINISHED"}
+    bpy.ops.object.mode_set(mode="POSE")
+    live = [bone.head.copy() for bone in rigs.evaluated(rig).pose.bones if bone.bone.use_deform]
+    controls = {bone.name for bone in rig.data.bones if bone.fabrik_is_control}
+    assert len(controls) > 10
+    assert bpy.ops.fabrik.bake(frame_start=1, frame_end=25, afterwards=afterwards) == {"FINISHED"}
+    posed = [bone for bone in rigs.evaluated(rig).pose.bones if bone.bone.use_deform]
+    assert max((bone.head - head).length for bone, head in zip(posed, live, strict=True)) < 1e-4
+    bpy.ops.object.mode_set(mode="OBJECT")
+    baked, path = str(tmp_path / "baked.blend"), tmp_path / "file.glb"
+    bpy.ops.wm.save_as_mainfile(filepath=baked)
+    script = tmp_path / "write.py"
+    script.write_text(WRITTEN.format(folders=rigs.PATH, baked=baked, path=str(path)), "utf-8")
+    options = ["--background", "--factory-startup", "--python"]
+    start = [bpy.app.binary_path, *options] if bpy.app.binary_path else [sys.executable]
+    done = subprocess.run([*start, str(script)], capture_output=True, text=True, timeout=300)
+    assert path.exists(), done.stdout + done.stderr
+    data = path.read_bytes()
+    size = int.from_bytes(data[12:16], "little")
+    told = json.loads(data[20 : 20 + size])
+    names = [animation["name"] for animation in told["animations"]]
+    nodes = {node["name"] for node in told["nodes"]}
+    if afterwards == "EXPORT":
+        assert names == ["Captured Baked"]
+        assert nodes.isdisjoint(controls)
+        assert not rig.fabrik.constraints
+    else:
+        assert "Captured" in names and "Captured Baked" in names
+        assert controls <= nodes
 
 
 def stretched(inherited):

@@ -159,7 +159,7 @@ def test_the_context_menu_of_bones_has_the_switch_where_there_is_ik(addon: Modul
     activate(rig)
     assert not entries()
     add_constraint(rig, "B1", make_empty())
-    assert entries() == ["fabrik.switch"]
+    assert entries() == ["fabrik.switch", "fabrik.controls_select"]
 
 
 def test_unregistering_takes_everything_away_and_registering_again_works(
@@ -312,7 +312,7 @@ def test_the_panel_shows_all_settings_of_the_active_constraint(addon: ModuleType
     rig = make_chain(2)
     add_constraint(rig, "B1", rig, subtarget="B0", pole_target=rig, use_offset=True)
     item = rig.fabrik.constraints[0]
-    item.spring.center = rig
+    item.spring.center, item.use_pole_follow = rig, True
     shown: set[str] = set()
     for solver in item.bl_rna.properties["solver"].enum_items:
         item.solver = solver.identifier
@@ -709,3 +709,21 @@ def test_sections_are_shown_by_what_the_solver_does() -> None:
         **dict.fromkeys(("WAVE", "SPRING"), (False, False, False)),
         "": (False, False, False),  # What an F-curve out of range stands for.
     }
+
+
+def test_a_control_is_no_joint_and_a_pole_stands_beside_its_bone(addon: ModuleType) -> None:
+    rig = make_human(False)
+    add_limbs(rig, "hand.L")
+    panel = classes(addon)["FABRIK_PT_joint_sidebar"]
+    for bone, is_shown in (("hand.L", True), ("hand IK.L", False), ("hand Pole.L", False)):
+        click_bones(rig, bone)
+        assert panel.poll(bpy.context) == is_shown, bone
+    shown = drawn(addon)
+    assert shown.index("pole_subtarget") - shown.index("pole_target") <= 2
+
+
+def test_pins_have_a_color_of_their_own() -> None:
+    from addon.ui.paint import palette
+
+    colors = palette(bpy.context)
+    assert colors.pin not in colors._replace(pin=(0.0, 0.0, 0.0, 0.0))

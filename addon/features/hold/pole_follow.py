@@ -1,0 +1,146 @@
+"""Poles that follow the target of their chain, in part, so that a knee turns with its foot.
+
+The pole moves as if parented to the target, by a share of the target's own motion: the frame that
+its channels, a hold or native constraints give it, relative to that from its parent alone. So a
+root moves both just once, whatever they are parented to.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import ClassVar, NamedTuple, cast
+
+from fabrik_solver import WHOLE, Frame, Local, bone_frame, frame_in, inverse
+from fabrik_solver.core.holding import held_channels, rigid
+
+from ...blender.messages import msg
+from ...blender.rotation import LOCATION
+from ...blender.skeleton import Point, Skeleton
+from ...plan.chain_plan import ChainPlan, Snapshot
+from ...plan.pre_pass import PrePassBone
+from ...plan.results import NOTHING, SolveResult, is_far
+from ...settings.properties import FabrikConstraint, settings
+from .settings import holds_of
+
+
+class FollowInput(NamedTuple):
+    """How a pole follows, compared bit by bit.
+
+    Attributes:
+        channels: Its FK pose, and earlier solved results for it.
+        parent: The frame of its parent, in armature space.
+        moved: The target's own motion, in armature space.
+        share: The share of that motion by which it follows.
+    """
+
+    channels: tuple[object, ...]
+    parent: Frame
+    moved: Frame
+    share: float
+
+
+class FollowingPole(PrePassBone):
+    """A pole that follows the target of its chain, even while IK is off, as a switch needs it."""
+
+    is_known_ahead: ClassVar[bool] = True
+
+    def __post_init__(self) -> None:
+        """Pose its location as well."""
+        super().__post_init__()
+        self.more = [self.rig.slot(LOCATION, self.bone)]
+
+    def needs(self) -> list[Point]:
+        """Return the target."""
+        return [cast(Point, self.chains[0].target)]
+
+    def read(self, snapshot: Snapshot) -> FollowInput | None:
+        """Return how it follows; None if it doesn't."""
+        rig, pose, target = self.rig, snapshot.poses[self.rig.uid], self.needs()[0].bone
+        share = pose.settings[self.chains[0].item].pole_follow
+        if share == 0.0:
+            return None
+        beneath = pose.beneath(self.bones) if self.is_layered else None
+        unmoved = bone_frame(rig.bone(target), Local(), _parent(snapshot, rig, target))
+        moved = frame_in(rigid(snapshot.frame(rig, target)), inverse(rigid(unmoved)))
+        channels = (*pose.fk_bits(self.ranges), beneath)
+        return FollowInput(channels, _parent(snapshot, rig, self.bone), moved, share)
+
+    def solve(self, snapshot: Snapshot, inputs: object) -> SolveResult:
+        """Return its rotation and location.
+
+        Raises:
+            ProblemError: If its parent has zero scale.
+        """
+        assert isinstance(inputs, FollowInput)
+        bone, parent = self.rig.bone(self.bone), inputs.parent
+        local = snapshot.poses[self.rig.uid].posed_local(self.bone)
+        space = rigid(bone_frame(bone, Local(), parent))
+        moved = frame_in(inputs.moved, space)
+        try:
+            rotation, location = held_channels(
+                bone, local, parent, WHOLE, moved, space, inputs.share
+            )
+        except ValueError:
+            raise self.zero_scale() from None
+        bones = [] if is_far(location) else self.bones
+        numbers = rotation if bones else []
+        return SolveResult(inputs, bones, numbers, (), NOTHING, {bone: location for bone in bones})
+
+
+def _parent(snapshot: Snapshot, rig: Skeleton, bone: int) -> Frame:
+    parent = rig.parents[bone]
+    return WHOLE if parent < 0 else snapshot.frame(rig, parent)
+
+
+def following_poles(rig: Skeleton, chains: Sequence[ChainPlan]) -> Iterator[FollowingPole]:
+    """Yield the poles that follow, each with the first chain that lets it."""
+    items = settings(rig.object).constraints
+    wanted = [chain for chain in chains if items[chain.item].use_pole_follow and not chain.problem]
+    poles: set[int] = set()
+    for chain in wanted:
+        bone = -1 if chain.pole is None else chain.pole.bone
+        if bone not in poles and not _problem(chain):
+            poles.add(bone)
+            yield FollowingPole(rig, bone, [chain])
+
+
+def resolve_follow(chain: ChainPlan, item: FabrikConstraint) -> None:
+    """Note why the pole of a chain can't follow its target."""
+    if item.use_pole_follow and chain.pole is not None and not chain.note:
+        chain.note = _problem(chain)
+
+
+def _problem(chain: ChainPlan) -> str:
+    """Return why the pole of a chain can't follow its target; empty if it can."""
+    rig, target, pole = chain.rig, chain.target, chain.pole
+    if not (pole and target and pole.skeleton is rig and target.skeleton is rig):
+        return msg(
+            "Pole Follow needs a target and a pole that are bones of “{armature}”: choose control "
+            "bones, or disable it",
+            armature=rig.object.name,
+        )
+    name = rig.names[pole.bone]
+    if pole.bone in rig.connected or target.bone in rig.chain_up(pole.bone):
+        return msg(
+            "“{pole}” is parented to the target, or connected, so it can't follow in part: choose "
+            "another parent, or disable Pole Follow",
+            pole=name,
+        )
+    if any(hold.bone == name for hold in holds_of(rig.object)):
+        return msg(
+            "“{pole}” is held, so it doesn't follow the target: remove its hold, or disable Pole "
+            "Follow",
+            pole=name,
+        )
+    return ""
+
+
+def is_following(point: Point) -> bool:
+    """Return whether a pole follows, so that something besides its channels moves it."""
+    return any(_is_pole(item, point) for item in settings(point.object).constraints)
+
+
+def _is_pole(item: FabrikConstraint, point: Point) -> bool:
+    name = "" if point.skeleton is None else point.skeleton.names[point.bone]
+    pole = item.pole_target, item.pole_subtarget
+    return item.use_pole_follow and bool(name) and pole == (point.object, name)
