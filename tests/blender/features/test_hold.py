@@ -192,16 +192,6 @@ def test_a_hand_takes_a_cup_and_puts_it_down() -> None:
     assert hold_of(cup).message == ""
 
 
-def test_a_hand_stays_on_what_holds_it() -> None:
-    rig, cup = make_arm(), make_cup()
-    slide(cup, 0.15)
-    go(30)
-    before = world(rig, "Hand")
-    hold(constraint="Hand", holder="Cup")
-    assert apart(before, world(rig, "Hand")) < 2e-6
-    assert rig.fabrik.constraints["Hand"].state == "REACHED"
-
-
 def random_transform(chance: random.Random, size: float = 0.4) -> Matrix:
     scale = [chance.uniform(0.6, 1.6) for _ in range(3)]
     turn = Euler([chance.uniform(-2, 2) for _ in range(3)])
@@ -324,29 +314,6 @@ def _events(rig: Any) -> list[Any]:
     return events_of(rig, 0) if len(holds_of(rig)) else []
 
 
-@pytest.mark.parametrize("seed", range(3))
-def test_a_child_of_constraint_would_move_it(seed: int) -> None:
-    """The control of the test above: Blender's own way, with keyed influence."""
-    chance = random.Random(seed)
-    rig, bone, holders = make_random(chance)
-    con = rig.pose.bones[bone].constraints.new("CHILD_OF")
-    con.target, con.subtarget = holders[0]
-    con.inverse_matrix = (holders[0][0].matrix_world @ Matrix()).inverted()
-    key(con, "influence", {29: 0.0, 30: 1.0})
-    go(29)
-    before = placed(rig, bone)
-    go(30)
-    assert moved(before, placed(rig, bone))[0] > 1e-2
-
-
-def test_what_is_held_does_not_drift() -> None:
-    rig, cup = cup_in_hand(10)
-    in_hand = within(rig, "Hand", cup)
-    for frame in range(11, LAST, 1):
-        go(frame)
-        assert apart(in_hand, within(rig, "Hand", cup)) < 3e-6
-
-
 @pytest.mark.parametrize("controls", ["", "EMPTY", "BONE"])
 def test_a_hand_on_a_keyed_prop_does_not_drift_over_1000_frames_of_a_capture(
     controls: str,
@@ -452,18 +419,6 @@ def test_what_follows_the_held_cannot_hold_it() -> None:
     assert rig.fabrik.constraints["Hand"].state == "REACHED"
 
 
-def test_two_characters_shake_hands() -> None:
-    left, right = make_arm("Left", 0.2, 0.0), make_arm("Right", -0.2, 0.5)
-    go(30)
-    activate(left, "POSE")
-    hold(constraint="Hand", holder="Right", bone="Hand")
-    gap = world(right, "Hand").inverted() @ world(left, "Hand")
-    for frame in (40, 70, 99):
-        go(frame)
-        assert left.fabrik.constraints["Hand"].state == "REACHED"
-        assert apart(gap, world(right, "Hand").inverted() @ world(left, "Hand")) < 1e-5
-
-
 # Edits
 
 
@@ -539,17 +494,6 @@ def test_keys_that_a_control_has_do_not_move_it_within_its_holder(
     for frame in (20, 33.5, 90, -5, 300, 60):
         go(frame)
         assert (apart(before, world(rig, "IK")) < 1e-6) == (frame >= 20 or not moves)
-
-
-def test_keys_that_a_control_gets_while_it_is_held_count() -> None:
-    rig, _ = make_arm(until=20), make_cup()
-    hold(20, constraint="Hand", holder="Cup")
-    before = world(rig, "IK").translation
-    control = rig.pose.bones["IK"]
-    control.location.x += 0.1
-    control.keyframe_insert("location", frame=40)
-    go(40)
-    assert (world(rig, "IK").translation - before).length == pytest.approx(0.1, abs=1e-5)
 
 
 def test_whether_own_keys_count_is_chosen() -> None:
@@ -970,16 +914,6 @@ def test_a_pole_is_held_and_the_elbow_faces_it() -> None:
     assert sides[0].angle(sides[1]) < 1e-3
 
 
-def test_an_object_is_picked_up() -> None:
-    rig, cup = make_arm(), make_cup()
-    click_bones(rig, "Hand")
-    cup.select_set(True)
-    go(20)
-    assert bpy.ops.fabrik.pick_up() == {"FINISHED"}
-    in_hand = within(rig, "Hand", cup)
-    assert_stays(in_hand, lambda: within(rig, "Hand", cup), 50, off=3e-6)
-
-
 @pytest.mark.parametrize("hidden", ("Props", "Rig"))
 @pytest.mark.parametrize("is_disabled", (False, True))
 def test_objects_are_picked_up_though_an_armature_is_hidden(hidden: str, is_disabled: bool) -> None:
@@ -1195,55 +1129,6 @@ def shown_now(rig: Any) -> bool:
     return any(one.armature == rig and one.is_at(frame) for one in shown_holds(rig))
 
 
-def test_contacts_of_a_climber_in_turn() -> None:
-    """Four controls of a body stay in the world while it rises, and each is moved on in turn."""
-    bones: dict[str, Any] = {"Root": ((0, 0, 1), (0, 0.1, 1), "")}
-    corners = {"A": (-0.3, 1.5), "B": (0.3, 1.5), "C": (-0.2, 0.4), "D": (0.2, 0.4)}
-    for name, (x, z) in corners.items():
-        bones[name] = ((x, -0.3, z), (x, -0.4, z), "Root")
-    rig = make_armature(bones, "Climber")
-    root = rig.pose.bones["Root"]
-    for frame, up in ((1, 0.0), (LAST, 0.5)):
-        key(root, "location", {frame: (0, 0, up)})
-    activate(rig, "POSE")
-    for i, name in enumerate(corners):
-        start = 10 + 15 * i
-        go(start)
-        there = world(rig, name)
-        editing.hold([editing.Held(rig, name)], editing.Holder(), start)
-        go(start + 14)
-        assert apart(there, world(rig, name)) < 1e-6
-        editing.release([editing.Held(rig, name)], start + 14)
-        go(start + 20)
-        assert (world(rig, name).translation - there.translation).length > 0.01
-    for i, name in enumerate(corners):
-        go(10 + 15 * i)
-        there = world(rig, name)
-        go(17 + 15 * i)
-        assert apart(there, world(rig, name)) < 1e-6
-
-
-def test_a_ball_is_thrown_and_caught() -> None:
-    """In flight it has keys of its own, from where it was let go."""
-    make_arm("Left", 0.3), make_arm("Right", -0.3)
-    ball = make_cup("Ball", (0.3, -0.35, 1.1))
-    ball.keyframe_insert("location", frame=1)
-    hold(5, object="Ball", holder="Left", bone="Hand")
-    release(30, object="Ball")
-    start = world(ball).translation.copy()
-    ball.keyframe_insert("location", frame=30)
-    ball.location.x -= 0.5
-    ball.keyframe_insert("location", frame=45)
-    go(45)
-    there = world(ball)
-    assert (there.translation - start).length > 0.4
-    hold(object="Ball", holder="Right", bone="Hand")
-    assert apart(there, world(ball)) < 1e-6
-    right = bpy.data.objects["Right"]
-    in_hand = within(right, "Hand", ball)
-    assert_stays(in_hand, lambda: within(right, "Hand", ball), 80, off=3e-6)
-
-
 def test_a_rider_goes_along_with_a_horse_that_walks() -> None:
     horse = make_spider(4, name="Horse")
     make_floor()
@@ -1372,15 +1257,6 @@ def test_a_limb_whose_target_stays_as_it_was_says_so_from_fk_to_ik() -> None:
     assert bpy.ops.fabrik.switch(which="ALL", to="FK") == {"FINISHED"}
     said = "“IK” is fixed to its holder from frame 30 on: .* enable Own Animation"
     refuses(bpy.ops.fabrik.switch, saying=said, which="ALL", to="IK")
-
-
-def test_a_muted_constraint_lets_its_control_be_held() -> None:
-    rig, cup = make_arm(moves=0.0), make_cup()
-    slide(cup, 0.3)
-    hold(10, constraint="Hand", holder="Cup")
-    on_cup = world(cup).inverted() @ world(rig, "IK")
-    rig.fabrik.constraints["Hand"].enabled = False
-    assert_stays(on_cup, lambda: world(cup).inverted() @ world(rig, "IK"), 60, off=1e-6)
 
 
 def test_strips_are_refused_and_nothing_changes() -> None:
@@ -1898,15 +1774,6 @@ def test_a_hold_of_an_object_that_hangs_on_what_follows_it_is_left_out() -> None
     update()
     go(20)
     assert holds_of(rig)[0].message != ""
-
-
-def test_a_hand_of_an_armature_with_strips_gets_no_ik_either() -> None:
-    rig = make_arm()
-    rig.fabrik.constraints.clear()
-    as_strip(rig)
-    click_bones(rig, "Hand")
-    refuses(bpy.ops.fabrik.hold, saying="“Rig” has NLA strips", by="WORLD")
-    assert not rig.fabrik.constraints and not len(holds_of(rig))
 
 
 def test_without_pose_mode_it_is_said_what_to_select() -> None:
