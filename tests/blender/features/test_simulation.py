@@ -390,18 +390,6 @@ def test_chain_that_poses_the_target_counts(rig):
     assert_stale(rig)
 
 
-def test_state_holds_in_a_saved_file(rig, tmp_path):
-    simulate()
-    rigs.go(33)
-    blend = tmp_path / "kept.blend"
-    bpy.ops.wm.save_as_mainfile(filepath=str(blend))
-    expected = kept(rig).blob
-    bpy.ops.wm.open_mainfile(filepath=str(blend))
-    rig = bpy.data.objects["Rig"]
-    assert state(rig) == "FRESH"
-    assert kept(rig).blob == expected
-
-
 def test_clear_forgets_it(rig):
     simulate()
     assert bpy.ops.fabrik.simulation_clear() == {"FINISHED"}
