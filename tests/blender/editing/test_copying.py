@@ -216,23 +216,6 @@ def test_mirroring_says_why_it_cannot_and_changes_nothing() -> None:
     assert len(bpy.data.objects) == 2
 
 
-def test_after_undo_of_mirroring_all_that_was_made_is_gone() -> None:
-    rig = make_body()
-    rigs.add_constraint(rig, "Lower.L", rigs.make_empty("T.L", (1, 0, 1)), chain_count=2)
-    rigs.activate(rig)
-    rigs.update()
-    before, objects = rigs.pose_bits(rig), len(bpy.data.objects)
-    bpy.ops.ed.undo_push(message="step")
-    bpy.ops.fabrik.constraint_mirror("EXEC_DEFAULT", True)
-    assert len(bpy.data.objects) == objects + 1
-    bpy.ops.ed.undo()
-    rig = bpy.data.objects["Rig"]
-    rigs.update()
-    assert len(rig.fabrik.constraints) == 1
-    assert len(bpy.data.objects) == objects
-    assert rigs.pose_bits(rig) == before
-
-
 # Mirroring joints
 
 JOINTS: dict[str, dict[str, Any]] = {

@@ -243,18 +243,6 @@ def test_it_is_grey_outside_of_pose_mode(rig: bpy.types.Object) -> None:
     refuses(bpy.ops.fabrik.joint_learn, "Enter Pose Mode")
 
 
-def test_learning_can_be_undone(rig: bpy.types.Object) -> None:
-    key(rig, "B1", [(0, 0, 0), (0.8, 0, 0)])
-    bpy.ops.ed.undo_push(message="before")
-    bpy.ops.fabrik.joint_learn()
-    bpy.ops.ed.undo_push(message="after")
-    assert rig.pose.bones["B1"].fabrik_joint.limit_type == "HINGE"
-    bpy.ops.ed.undo()
-    assert bpy.data.objects["Rig"].pose.bones["B1"].fabrik_joint.limit_type == "NONE"
-    bpy.ops.ed.redo()
-    assert bpy.data.objects["Rig"].pose.bones["B1"].fabrik_joint.limit_type == "HINGE"
-
-
 def test_the_pose_during_learning_is_left_alone(rig: bpy.types.Object) -> None:
     key(rig, "B1", [(0, 0, 0), (0.8, 0, 0)])
     go(6)

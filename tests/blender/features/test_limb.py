@@ -236,20 +236,6 @@ def test_the_options_are_in_the_redo_panel() -> None:
     assert set(names) <= set(operator.properties.keys())
 
 
-def test_undo_takes_all_of_it_back() -> None:
-    rig = make_human(False)
-    click_bones(rig, "hand.L")
-    bpy.ops.ed.undo_push(message="before")
-    before = (len(rig.data.bones), bpy.data.objects.keys())
-    bpy.ops.fabrik.limb_add("EXEC_DEFAULT", True, use_both_sides=True)
-    assert len(rig.data.bones) > before[0]
-    bpy.ops.ed.undo()
-    rig = bpy.data.objects["Rig"]
-    assert (len(rig.data.bones), bpy.data.objects.keys()) == before
-    assert not rig.fabrik.constraints
-    assert not rig.data.collections
-
-
 def test_what_breaks_off_leaves_nothing_behind(monkeypatch: pytest.MonkeyPatch) -> None:
     from addon.blender.errors import ProblemError
     from addon.editing import limb_adding

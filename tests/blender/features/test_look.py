@@ -331,18 +331,6 @@ def test_adding_one_without_a_target_moves_nothing(bone: str) -> None:
         )
 
 
-def test_adding_one_takes_the_selected_object_as_its_target() -> None:
-    rig, target = make_head(), rigs.make_empty(location=(1, -1, 1))
-    rigs.activate(rig)
-    target.select_set(True)
-    bpy.ops.object.mode_set(mode="POSE")
-    rig.data.bones.active = rig.data.bones["Head"]
-    assert bpy.ops.fabrik.look_add(chain_count=2) == {"FINISHED"}
-    rigs.update()
-    assert rig.fabrik.constraints[0].target == target
-    assert missed(rig, "Head", target.location) < PRECISE
-
-
 @pytest.mark.parametrize(
     ("bone", "degrees"), [("Head", 75.0), ("Neck", 75.0), ("Eye.L", 30.0), ("Gun", 180.0)]
 )

@@ -267,17 +267,6 @@ def test_two_that_wait_for_each_other_are_named(rig, capfd):
     assert "".join(capfd.readouterr()) == ""
 
 
-def test_three_that_wait_for_each_other():
-    armatures = [rigs.make_chain(2, f"Rig {i}") for i in range(3)]
-    for i, rig in enumerate(armatures):
-        rig.location.x = 2 * i
-        rigs.add_constraint(rig, "B1", armatures[(i + 1) % 3], subtarget="B1")
-    rigs.update()
-    rigs.go(2)
-
-    assert "INVALID" in [rig.fabrik.constraints[0].state for rig in armatures]
-
-
 def test_cycle_is_free_of_history(rig):
     second = rigs.add_constraint(rig, "Lower.R", rig, subtarget="Hand.L", chain_count=2)
     rig.fabrik.constraints[0].target = rig
@@ -359,25 +348,6 @@ def test_bone_without_size_gives_no_nan(rig, solver, bone, scale, capfd):
     rigs.update()
     assert item.state == "REACHED"
     assert rigs.tip_error(rig, "Lower.R", target) < 1e-3
-
-
-@pytest.mark.parametrize("solver", ["FABRIK", "TWO_BONE", "CCD"])
-@pytest.mark.parametrize(
-    "place",
-    [(0, 0, 1), (-2, 0, 1), (0, 0, 1 + 1e-7), (1e6, 0, 0), (1e30, 0, 0), (1e38, 1e38, 1e38)],
-)
-def test_awkward_targets_give_no_nan(rig, solver, place, capfd):
-    capfd.readouterr()
-    target = rigs.make_empty("Right", place)
-    item = rigs.add_constraint(rig, "Lower.R", target, chain_count=2, solver=solver)
-    item.pole_target = target
-    rigs.update()
-    rigs.go(2)
-
-    assert all(math.isfinite(x) for numbers in turns(rig) for x in numbers)
-    assert item.state in ("REACHED", "OUT_OF_REACH", "INVALID")
-    assert math.isfinite(item.error) or place[0] > 1e20
-    assert "".join(capfd.readouterr()) == ""
 
 
 @pytest.mark.parametrize("name", ["rotation_quaternion", "location", "scale"])

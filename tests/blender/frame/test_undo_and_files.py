@@ -1171,29 +1171,6 @@ class TestLibraries:
         told = capfd.readouterr()
         assert "Traceback" not in told.out + told.err
 
-    def test_linked_armature_without_override_shows_its_pose(self, tmp_path):
-        self.library(tmp_path)
-        character = self.linked(tmp_path)
-        bpy.context.scene.collection.children.link(character)
-        rigs.update()
-        rigs.go(3)
-        rig = next(ob for ob in character.objects if ob.type == "ARMATURE")
-        target = next(ob for ob in character.objects if ob.type != "ARMATURE")
-        assert rigs.tip_error(rig, "B2", target) < 1e-3
-
-    def test_appended_armature_works(self, tmp_path):
-        fk = self.library(tmp_path)
-        character = self.linked(tmp_path, as_link=False)
-        bpy.context.scene.collection.children.link(character)
-        rigs.update()
-        assert solved()
-        rig, target = rig_and_target()
-        target.location = (0, 1, 2)
-        rigs.update()
-
-        assert solved()
-        assert fk_of(rig) == fk
-
     def test_armature_appended_without_its_collection_brings_its_target(self, tmp_path):
         self.library(tmp_path)
         path = str(tmp_path / "library.blend")
@@ -1255,16 +1232,6 @@ def test_public_names_and_defaults():
     states = {"REACHED", "OUT_OF_REACH", "LIMITED", "INVALID", "DISABLED"}
     assert set(item.bl_rna.properties["state"].enum_items.keys()) == states
     assert (item.error, item.iterations_used, item.message) == (0.0, 0, "")
-
-
-@pytest.mark.parametrize(
-    "name",
-    rigs.KEYABLE,
-)
-def test_settings_can_be_keyed(name):
-    make()
-    rig, _ = rig_and_target()
-    assert rig.keyframe_insert(f"fabrik.constraints[0].{name}", frame=1)
 
 
 @pytest.mark.parametrize(
