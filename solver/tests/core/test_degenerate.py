@@ -6,8 +6,6 @@ import time
 from collections.abc import Callable
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 from strategies import (
     TOLERANCE,
     Point,
@@ -16,7 +14,6 @@ from strategies import (
     assert_no_jump,
     largest_step,
     lengths_of,
-    points,
     random_case,
     random_direction,
     random_target,
@@ -115,32 +112,6 @@ def test_a_straight_chain_of_uneven_bones_bends_to_its_side_at_every_distance() 
 
         assert all(joint[2] > 0.0 for t in range(11) for joint in path(0.1 * t)[1:-1])
         assert_no_jump(path)
-
-
-@given(
-    st.lists(st.sampled_from((0.0, 1e-6, 1.0)), min_size=2, max_size=6),
-    points(),
-    st.sampled_from(("FABRIK", "TEXTBOOK", "CCD")),
-)
-def test_zero_and_very_uneven_lengths_are_kept(
-    lengths: list[float], target: Point, solver: str
-) -> None:
-    for joints in (straight(lengths), arched(lengths)):
-        solved = answer(joints, target, solver).joints
-        assert lengths_of(solved) == pytest.approx(lengths_of(joints), rel=1e-9, abs=1e-15)
-
-
-@solvers_and_bones
-def test_nearly_straight_and_folded_chains_keep_their_lengths(solver: str, bones: int) -> None:
-    """They are where the pose to start from is mixed of two, and may be on the target at once."""
-    folded = straight([0.5, -0.3, *even(bones)[2:]])
-    for off in (1e-7, 1e-5, 2e-4, 5e-4, 9e-4):
-        crooked = [(x, y + (i % 2) * off, z) for i, (x, y, z) in enumerate(folded)]
-        for joints in (arched(even(bones), 4.0 * off), crooked):
-            for back in (0.0, 1e-6, 5e-5, 1e-3, 0.1):
-                target = (joints[-1][0] - back, joints[-1][1], 0.0)
-                solved = answer(joints, target, solver, bend=UP).joints
-                assert lengths_of(solved) == pytest.approx(lengths_of(joints), rel=1e-9)
 
 
 def test_joints_that_all_coincide_stay_where_they_are() -> None:

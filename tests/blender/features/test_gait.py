@@ -211,26 +211,6 @@ def test_walk_up_a_wall_and_over_to_the_ceiling() -> None:
         assert falls[-1].place[2] == pytest.approx(4.0, abs=1e-6)
 
 
-def test_body_is_given_back_bit_for_bit() -> None:
-    rig = make_spider()
-    terrain()
-    key_body(rig, {1: (0, 0, 0), END: (0, -2.5, 0)})
-    rig.pose.bones["Body"].location = (0.01, 0.02, 0.03)
-    rig.pose.bones["Body"].rotation_quaternion = (0.99, 0.1, 0.05, 0.02)
-    rigs.go(30)
-    before, pose = rigs.channels_bits(rig), rigs.pose_bits(rig)
-    assert rigs.shown_bits(rig) == before
-    gait = walk(rig)
-    simulate()
-    rigs.go(30)
-    assert rigs.channels_bits(rig) == before != rigs.shown_bits(rig)
-    gait.enabled = False
-    rigs.enable(rig, False)
-    rigs.go(12, 30)
-    assert rigs.channels_bits(rig) == before == rigs.shown_bits(rig)
-    assert rigs.pose_bits(rig) == pose
-
-
 def body_key(rig):
     rigs.key(rig, "location", {30: (0, -1, 0)})
 

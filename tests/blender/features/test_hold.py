@@ -808,23 +808,6 @@ def test_removing_a_hold_gives_back_what_was_there() -> None:
 # Undo
 
 
-def test_undo_and_redo() -> None:
-    make_arm(), make_cup()
-    bpy.context.preferences.edit.use_global_undo = True
-    go(20)
-    bpy.ops.ed.undo_push(message="before")
-    assert bpy.ops.fabrik.hold("EXEC_DEFAULT", True, object="Cup", holder="Rig", bone="Hand") == {
-        "FINISHED"
-    }
-    go(50)
-    there = world(bpy.data.objects["Cup"])
-    go(20)
-    bpy.ops.ed.undo()
-    assert bpy.data.objects["Cup"].parent is None and len(bpy.data.objects) == 2
-    bpy.ops.ed.redo()
-    assert_stays(there, lambda: world(bpy.data.objects["Cup"]), 50, off=1e-6)
-
-
 # By clicks
 
 
@@ -1069,64 +1052,6 @@ def test_the_fk_pose_stays_in_the_channels() -> None:
     go(50)
     assert [*control.location, *control.rotation_quaternion] == keyed
     assert apart(world(rig, "IK"), rig.matrix_world @ control.bone.matrix_local) > 1e-3
-
-
-def test_a_weapon_goes_from_one_hand_to_the_other_and_back_and_both_stay_on_it() -> None:
-    """Each hand in turn carries it, and the other one follows: over the shot that is a cycle."""
-    left, right = make_arm("Left", 0.15, 0.0), make_arm("Right", -0.15, 0.0)
-    make_cup("Staff", (0.0, -0.35, 1.1))
-    for rig in (left, right):
-        rig.animation_data_clear()
-    # Each moves while it carries, and stands within what holds it otherwise.
-    ways = (
-        (right, (10, 40), (0.0, 0.12)),
-        (left, (40, 70), (0.0, 0.12)),
-        (right, (70, 95), (0.12, 0.0)),
-    )
-    for rig, frames, places in ways:
-        control = rig.pose.bones["IK"]
-        for frame, y in zip(frames, places, strict=True):
-            key(control, "location", {frame: (0.0, y, 0.1 * y)})
-    activate(left, "POSE")
-    hands = {"Left": left, "Right": right}
-
-    def take(frame: int, carrying: str, following: str) -> None:
-        go(frame)
-        staff = bpy.data.objects["Staff"]
-        before = world(staff), world(left, "Hand"), world(right, "Hand")
-        release_goal(hands[carrying])
-        hold(object="Staff", holder=carrying, bone="Hand")
-        activate(hands[following], "POSE")
-        hold(constraint="Hand", holder="Staff")
-        after = world(staff), world(left, "Hand"), world(right, "Hand")
-        assert max(map(apart, before, after)) < 2e-5
-
-    take(10, "Right", "Left")
-    take(40, "Left", "Right")
-    take(70, "Right", "Left")
-
-    def grips() -> list[Matrix]:
-        staff = world(bpy.data.objects["Staff"]).inverted()
-        return [staff @ world(rig, "Hand") for rig in hands.values()]
-
-    for first, last in ((10, 39), (40, 69), (70, 95)):
-        go(first)
-        before = grips()
-        go(last)
-        assert max(map(apart, before, grips())) < 2e-5
-        assert all(rig.fabrik.constraints["Hand"].state == "REACHED" for rig in hands.values())
-
-
-def release_goal(rig: Any) -> None:
-    """Let nothing hold the target of an arm, if something does."""
-    activate(rig, "POSE")
-    if shown_now(rig):
-        release(constraint="Hand")
-
-
-def shown_now(rig: Any) -> bool:
-    frame = bpy.context.scene.frame_current
-    return any(one.armature == rig and one.is_at(frame) for one in shown_holds(rig))
 
 
 def test_a_rider_goes_along_with_a_horse_that_walks() -> None:

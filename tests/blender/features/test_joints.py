@@ -92,17 +92,6 @@ def test_a_hinge_turns_about_its_axis(axis: str) -> None:
     assert max(map(abs, angles)) > 0.1
 
 
-def test_limits_that_exclude_the_rest_pose() -> None:
-    rig = rigs.make_chain(3)
-    center = (0.2, 0.9, -1.2)
-    limit(rig, "B0", "CONE", center=center, swing_x=0.2, swing_z=0.3, twist_min=0.1, twist_max=0.4)
-    limit(rig, "B1", "HINGE", hinge_min=radians(30), hinge_max=radians(60))
-    _, target = reaching(rig, "B2")
-    for _place in each_place(target):
-        assert_in_cone(rig, "B0", center)
-        assert_in_hinge(rig, "B1", (1, 0, 0), radians(30), radians(60))
-
-
 def test_limits_hold_on_rolled_bones_of_a_scaled_turned_and_parented_armature() -> None:
     bones = {"Body": ((0, 0, 0), (0.1, 0.3, 1), "")}
     bones |= {"B0": ((0.3, 0, 1), (0.4, 0.2, 2), "Body")}

@@ -253,19 +253,6 @@ def test_what_breaks_off_leaves_nothing_behind(monkeypatch: pytest.MonkeyPatch) 
     assert all(bone.fabrik_joint.limit_type == "NONE" for bone in rig.pose.bones)
 
 
-def test_the_overlay_shows_chain_target_and_pole_of_both_sides_at_once() -> None:
-    """What the redo panel changes is seen in the next drawing."""
-    from addon.features.overlay.chains import shown_chains
-
-    rig = make_human(False)
-    click_bones(rig, "hand.L")
-    bpy.ops.fabrik.limb_add(use_both_sides=True)
-    shown = shown_chains(bpy.context.view_layer)
-    assert sorted(chain.name for chain in shown) == ["hand.L", "hand.R"]
-    assert all(chain.target is not None and chain.pole is not None for chain in shown)
-    assert all(len(chain.joints) == 3 and chain.missed < 1e-4 for chain in shown)
-
-
 def test_a_linked_skeleton_gets_empties(monkeypatch: pytest.MonkeyPatch) -> None:
     from addon.features.constraint import limb
 

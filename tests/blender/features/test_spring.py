@@ -408,23 +408,6 @@ def test_bones_without_length_and_without_parent_swing():
         assert rigs.is_finite(rig)
 
 
-def test_a_bake_keeps_the_motion_without_springs():
-    rig = make_tail()
-    swing_head(rig)
-    add_spring(rig, "T0", gravity=5.0)
-    simulate(rig)
-    shown = {}
-    for frame in range(1, 50):
-        rigs.go(frame)
-        shown[frame] = rigs.pose_bits(rig)
-    rigs.activate(rig)
-    assert bpy.ops.fabrik.bake() == {"FINISHED"}
-    assert not any(item.enabled for item in rig.fabrik.constraints)
-    for frame in (40, 3, 17, 49, 1):
-        rigs.go(frame)
-        assert rigs.pose_bits(rig) == shown[frame]
-
-
 def test_what_goes_wrong_is_said():
     rig = make_tail()
     swing_head(rig)

@@ -83,10 +83,6 @@ def states(rig: Rig) -> list[str]:
     return [item.state for item in rig.fabrik.constraints]
 
 
-def look(rig: Rig) -> tuple[bytes, bytes, bytes]:
-    return rigs.pose_bits(rig), rigs.channels_bits(rig), rigs.shown_bits(rig)
-
-
 @pytest.fixture(params=["Y", "humanoid"])
 def rig(empty_file: None, request: pytest.FixtureRequest) -> Rig:
     return make(request.param)
@@ -149,32 +145,6 @@ def test_poles_and_two_bone_solvers_on_branches() -> None:
 # The FK pose
 
 
-def off_by_enabled(rig: Rig) -> None:
-    rigs.enable(rig, False)
-
-
-def test_keyed_fk_is_read_fresh_and_given_back(rig: Rig) -> None:
-    bones = rig.pose.bones
-    for frame, angle in ((1, 0.1), (20, -0.3)):
-        rigs.key(bones[1], "rotation_euler", {frame: (angle, 0, 0.1)})
-    off_by_enabled(rig)
-    fk = {}
-    for frame in (1, 7, 20):
-        rigs.go(frame)
-        fk[frame] = look(rig)
-    rigs.enable(rig)
-    shown = {}
-    for frame in (20, 1, 7):
-        rigs.go(frame)
-        shown[frame] = rigs.pose_bits(rig)
-        assert worst(rig) < 1e-4
-    assert len(set(shown.values())) == 3, "the FK pose has its say"
-    off_by_enabled(rig)
-    for frame in (7, 20, 1):
-        rigs.go(frame)
-        assert look(rig) == fk[frame]
-
-
 @pytest.mark.parametrize("influence", [1.0, 0.4])
 @pytest.mark.parametrize("off", ["enabled", "influence", "target", "weight", "removed"])
 def test_the_last_one_at_work_is_a_plain_chain_to_the_last_bit(
@@ -205,9 +175,6 @@ def test_the_last_one_at_work_is_a_plain_chain_to_the_last_bit(
     assert rigs.pose_bits(rig) == together
     alone = item_of(rig, name)
     assert (alone.state, alone.error, alone.iterations_used) == (state, error, sweeps)
-
-
-# The same everywhere
 
 
 # No lag

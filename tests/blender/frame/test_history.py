@@ -339,20 +339,6 @@ def test_two_armatures_that_share_an_action_have_the_same_pose():
         assert pose_bits(first) == pose_bits(second)
 
 
-def test_two_objects_that_share_armature_data_pose_on_their_own():
-    first = unkeyed()[0]
-    second = link(bpy.data.objects.new("Second", first.data))
-    update()
-    add_constraint(second, "B2", make_empty("Other", (0, 1, 2)))
-    go(FRAME)
-    bits = pose_bits(first), pose_bits(second)
-    assert bits[0] != bits[1]
-
-    go(3, FRAME)
-
-    assert (pose_bits(first), pose_bits(second)) == bits
-
-
 # Without its tail a further native constraint leaves Blender alone, without any extension, with
 # up to four poses in 100 evaluations: two of its threads race. With its tail it has one.
 @pytest.mark.parametrize(("further", "use_tail"), [(False, True), (False, False), (True, True)])

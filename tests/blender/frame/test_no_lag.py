@@ -472,28 +472,6 @@ class TestWhatCannotBeForeseen:
         follower.location.x = 3
         return leader, rigs.add_constraint(follower, "B2", late), late
 
-    def test_a_driven_target_is_said_to_be_late(self):
-        leader, item, late = self.late_target()
-        driver = late.driver_add("location", 0).driver
-        driver.type = "SUM"
-        variable = driver.variables.new()
-        variable.type = "TRANSFORMS"
-        variable.targets[0].id = leader
-        variable.targets[0].bone_target = "B2"
-        bpy.context.view_layer.update()
-        assert "a solved chain drives it" in item.message
-
-    def test_a_target_on_the_skin_of_a_chain_is_said_to_be_late(self):
-        leader, item, late = self.late_target()
-        mesh = bpy.data.meshes.new("Skin")
-        mesh.from_pydata([(0, 0, 3), (0.1, 0, 3), (0, 0.1, 3)], [], [(0, 1, 2)])
-        skin = bpy.data.objects.new("Skin", mesh)
-        bpy.context.scene.collection.objects.link(skin)
-        skin.modifiers.new("Armature", "ARMATURE").object = leader
-        late.parent, late.parent_type = skin, "VERTEX"
-        bpy.context.view_layer.update()
-        assert "parented to vertices" in item.message
-
     def test_a_driver_on_something_else_is_no_reason_to_worry(self):
         _leader, item, late = self.late_target()
         driver = late.driver_add("location", 0).driver

@@ -94,34 +94,6 @@ def test_stretch_turned_off_gives_the_fk_scale_back() -> None:
     assert look(rig) == stretched
 
 
-def test_scale_set_by_hand_is_the_new_fk_scale() -> None:
-    rig, target, _ = stretched_rig()
-    rig.pose.bones["B1"].scale = (1.2, 1.3, 1.4)
-    rigs.update()
-    assert rigs.tip_error(rig, "B2", target) < 5e-6
-    rig.fabrik.constraints[0].enabled = False
-    rigs.update()
-    assert scales(rig) == fk_scales(rig)
-    assert scales(rig)[1] == pytest.approx((1.2, 1.3, 1.4))
-    assert scales(rig)[0] == pytest.approx((1.1, 0.9, 1.0))
-
-
-def test_escape_while_scaling_keeps_the_fk_scale() -> None:
-    """Even if the chain was in reach while the bone was larger."""
-    rig, _, fk = stretched_rig()
-    solved = look(rig)
-    given = rig.pose.bones["B0"].scale.copy()
-    for factor in (1.5, 3.0, 1.2):
-        rig.pose.bones["B0"].scale = given * factor
-        rigs.update()
-    rig.pose.bones["B0"].scale = given
-    rigs.update()
-    assert look(rig) == solved
-    rig.fabrik.constraints[0].enabled = False
-    rigs.update()
-    assert look(rig) == fk
-
-
 def test_keyed_scale_is_read_fresh() -> None:
     rig, target, _ = stretched_rig("ALIGNED")
     bone = rig.pose.bones["B1"]

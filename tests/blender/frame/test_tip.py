@@ -255,34 +255,6 @@ def test_a_keyed_weight_turns_the_tip_bone_from_frame_to_frame(rig, target):
 # The FK pose
 
 
-@both_ends
-@pytest.mark.parametrize("mode", MODES)
-@pytest.mark.parametrize("leave", ["disable", "remove", "switch"])
-def test_the_tip_bone_gets_its_fk_pose_back(target, use_tail, mode, leave):
-    rig = rigs.make_chain(4, mode=mode)
-    bone = rig.pose.bones["B3"]
-    bone.rotation_quaternion = (0.9, 0.1, 0.3, 0.2)
-    bone.rotation_axis_angle = (0.5, 0.0, 0.6, 0.8)
-    bone.rotation_euler = (0.3, 0.2, 0.1)
-    rigs.update()
-    fk = rigs.pose_bits(rig), rigs.channels_bits(rig)
-    item = oriented(rig, target, use_tail)
-    assert rigs.pose_bits(rig) != fk[0]
-    assert rigs.channels_bits(rig) == fk[1] != rigs.shown_bits(rig)
-    if leave == "disable":
-        item.enabled = False
-    elif leave == "remove":
-        rig.fabrik.constraints.remove(0)
-        rig.update_tag()
-    else:
-        item.use_rotation = False
-        rigs.update()
-        item.influence = 0.0
-    rigs.update()
-    assert (rigs.pose_bits(rig), rigs.channels_bits(rig)) == fk
-    assert rigs.shown_bits(rig) == fk[1]
-
-
 # Offset
 
 
