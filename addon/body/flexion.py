@@ -10,8 +10,8 @@ backward. Evidence is asked for in this order, and the first that is clear count
 5. ``POLE``: the pole of its chain;
 6. ``BODY``: knees of a recognized character flex to the back, elbows to the front.
 
-All features ask `flexion_of`. `store_found` stores what the plan cannot see on its own. How chains
-use a joint, only the plan knows: it is handed in.
+All features ask `flexion_of`. `store_found` stores what the plan can't determine by itself. Only
+the plan knows how chains use a joint, so that is passed in.
 """
 
 from __future__ import annotations
@@ -50,8 +50,9 @@ COHERENT: Final = cos(radians(30.0))
 """The least coherence of a joint's axes in a clip: the length of their mean, where all have 1."""
 
 SLIGHT: Final = radians(15.0)
-"""The flexion up to which a rest pose counts as a straight one if it is bent otherwise than a body
-bends: against it, or rather sideways as in knock-knees."""
+"""The flexion up to which a rest pose counts as straight if it isn't bent as a body bends:
+backward, or mostly sideways as in knock-knees.
+"""
 
 OTHERWISE: Final = radians(45.0)
 """The least angle between the axes about which a joint is bent and would bend for that."""
@@ -78,7 +79,7 @@ class _Clip(NamedTuple):
 
     @property
     def tells(self) -> bool:
-        """Whether it tells how the joint flexes."""
+        """Whether it shows how the joint flexes."""
         return self.is_bent and self.is_hinge
 
 
@@ -174,8 +175,8 @@ def store_found(
 ) -> None:
     """Store how joints flex that something new bends, where the plan cannot see it.
 
-    What is stored already stays, unless it was found for a constraint that is gone: the clip, or
-    the rest pose, may be another one since then.
+    Stored directions stay, unless they were detected for a constraint that no longer exists. The
+    clip or the rest pose may have changed since then.
 
     Args:
         armature: The armature.
@@ -207,7 +208,7 @@ def is_linked(armature: bpy.types.Object) -> bool:
 
 
 def is_found(armature: bpy.types.Object, name: str) -> bool:
-    """Return whether what is stored of a bone was found, and not set by hand."""
+    """Return whether the stored flexion of a bone was detected, not set by hand."""
     bone: Any = rest_bone(armature, name)
     if any(bone.fabrik_flexion):
         return bone.fabrik_flexion[:] == bone.fabrik_found_flexion[:]
@@ -303,8 +304,8 @@ class _Joint:
     def clip(self) -> _Clip | None:
         """How it moves in all frames of the armature's actions; None if it is not animated.
 
-        The joints of a pair bend as mirror images: one that hardly bends does so as the other one,
-        and where both contradict each other, as where nothing tells how a limb ends, neither tells.
+        The joints of a pair bend as mirror images, so one that hardly bends takes the other's clip.
+        If both contradict each other, or the limb's end is unknown, neither counts.
         """
         if not any(animation.clips_of(self.armature, everywhere) for everywhere in (False, True)):
             return None
@@ -592,7 +593,7 @@ def _folded_side(
 ) -> tuple[Vector, tuple[int, ...]] | None:
     """Return the side to which a limb bends, and its folds; None if all its joints flex one way.
 
-    Bent as at rest, its side is that on which its joints are.
+    When bent as at rest, it bends to the side of its joints.
 
     Args:
         joints: From the root to the tip, at rest.

@@ -38,7 +38,7 @@ which it is of a finger or a face: half a limb is longer."""
 def loose_ends(
     armature: bpy.types.Object, clip: Clip, body: Collection[str], names: Collection[str]
 ) -> dict[str, LooseEnd]:
-    """Return the bones that are where limbs end without being their children, by their names.
+    """Return the bones at the ends of limbs that aren't their children, by name.
 
     The clip decides, if the limb bends in it; otherwise tails and joints at rest do.
 
