@@ -338,17 +338,6 @@ class TestIntoOtherFiles:
         assert rigs.tip_error(rig, "B3", item.target) < 1e-3
         assert rigs.pose_bits(own) == before
 
-    def test_appended_twice_they_are_two(self, tmp_path):
-        shown = make_library(tmp_path)
-        for _ in range(2):
-            bring(tmp_path, is_link=False)
-
-        armatures = [bpy.data.objects["Rig"], bpy.data.objects["Rig.001"]]
-        assert (
-            armatures[0].fabrik.constraints[0].target != armatures[1].fabrik.constraints[0].target
-        )
-        assert [poses(rig) for rig in armatures] == [shown, shown]
-
     def test_linked_armature_plays_as_in_its_file(self, tmp_path):
         shown = make_library(tmp_path)[: len(FRAMES)]
         bring(tmp_path, is_link=True)

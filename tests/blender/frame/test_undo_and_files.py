@@ -212,16 +212,6 @@ class TestUndo:
 
 
 class TestFiles:
-    def test_new_file_while_constraints_exist(self):
-        make()
-
-        bpy.ops.wm.read_homefile(use_empty=True, use_factory_startup=True)
-        rigs.go(5)
-        assert not bpy.data.objects
-        make()
-
-        assert solved()
-
     def test_loading_another_file_while_constraints_exist(self, tmp_path):
         fk = make()
         bpy.ops.wm.save_as_mainfile(filepath=str(tmp_path / "first.blend"))
@@ -239,18 +229,6 @@ class TestFiles:
             rig, target = bpy.data.objects["Other"], bpy.data.objects["Target"]
             assert rigs.tip_error(rig, "B2", target) < 1e-3
             assert fk_of(rig) == fk
-
-    def test_file_whose_target_was_moved_without_the_add_on_is_right_at_once(self, tmp_path):
-        make()
-        blend = tmp_path / "rig.blend"
-        bpy.ops.wm.save_as_mainfile(filepath=str(blend))
-        move = 'bpy.data.objects["Target"].location = (0, -1, 1); bpy.ops.wm.save_mainfile()'
-        rigs.elsewhere(blend, move, "None", with_addon=False)
-
-        bpy.ops.wm.open_mainfile(filepath=str(blend))
-
-        assert tuple(bpy.data.objects["Target"].location) == (0, -1, 1)
-        assert solved()
 
     @pytest.mark.parametrize("has_strip", [True, False])
     @pytest.mark.parametrize("has_constraint", [True, False])
@@ -409,21 +387,6 @@ class TestBones:
         assert rig.fabrik.constraints[0].state == "REACHED"
         assert rigs.tip_error(rig, "Renamed B2", target) < 1e-3
 
-    def test_rename_of_a_target_bone_is_followed_where_something_is_keyed_as_well(self):
-        make()
-        rig, _ = rig_and_target()
-        other = rigs.make_chain(2, "Other", joints=((1, 0, 1), (1, 0, 2), (0, 1, 3)))
-        item = rig.fabrik.constraints[0]
-        item.target, item.subtarget = other, "B1"
-        other.keyframe_insert("location", index=0, frame=1)
-        rigs.update()
-
-        other.data.bones["B1"].name = "Goal"
-        other.keyframe_insert("location", index=1, frame=1)
-        rigs.update()
-
-        assert (item.subtarget, item.state) == ("Goal", "REACHED")
-
     def test_full_copy_of_a_scene_with_a_disabled_armature(self):
         """Up to 4.5 Blender builds the pose of the copy only once it is shown."""
         make()
@@ -442,19 +405,26 @@ class TestBones:
         assert (item.bone, item.state, item.message) == ("Renamed", "REACHED", "")
         assert rigs.tip_error(copy, "Renamed", item.target) < 1e-3
 
-    def test_rename_of_target_and_pole_bones_is_followed(self):
+    @pytest.mark.parametrize("is_keyed", [False, True])
+    def test_rename_of_target_and_pole_bones_is_followed(self, is_keyed):
         make()
         rig, _ = rig_and_target()
         other = rigs.make_chain(2, "Other", joints=((1, 0, 1), (1, 0, 2), (0, 1, 3)))
         item = rig.fabrik.constraints[0]
         item.target, item.subtarget = other, "B1"
         item.pole_target, item.pole_subtarget = other, "B0"
+        if is_keyed:
+            other.keyframe_insert("location", index=0, frame=1)
         rigs.update()
         assert item.state == "REACHED"
         pose = rigs.pose_bits(rig)
 
         other.data.bones["B1"].name = "Goal"
         other.data.bones["B0"].name = "Side"
+        if is_keyed:
+            other.keyframe_insert("location", index=1, frame=1)
+            rigs.update()
+            assert item.subtarget == "Goal"
         rigs.update(other)
         rigs.go(2)
 
@@ -1086,23 +1056,6 @@ class TestLibraries:
         items = rig.fabrik.constraints
         assert (items["Elbow"].influence, items["Tip"].influence) == (0.75, 1.0)
         assert items["Tip"].softness == 0.125
-
-    def test_constraint_added_to_an_override_stays(self, tmp_path):
-        self.library(tmp_path)
-        rig = self.overridden(tmp_path)
-        item = rigs.add_constraint(rig, "B1", rigs.make_empty("Elbow", (0, 1, 1)), influence=0.25)
-        item.name = "Added"
-        rigs.update()
-        assert item.state in ("REACHED", "OUT_OF_REACH")
-        pose = rigs.pose_bits(rig)
-        bpy.ops.wm.save_as_mainfile(filepath=str(tmp_path / "shot.blend"))
-        bpy.ops.wm.open_mainfile(filepath=str(tmp_path / "shot.blend"))
-
-        rig = next(ob for ob in bpy.data.objects if ob.override_library and ob.pose)
-        assert len(rig.fabrik.constraints) == 2
-        item = rig.fabrik.constraints["Added"]
-        assert (item.bone, item.influence, item.target.name) == ("B1", 0.25, "Elbow")
-        assert rigs.pose_bits(rig) == pose
 
     @pytest.mark.parametrize("add", ["constraint_add", "look_add", "pole_add"])
     def test_what_is_added_to_an_override_has_its_controls_beside_it(self, add, tmp_path, capfd):
