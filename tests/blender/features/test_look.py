@@ -506,11 +506,7 @@ def driven(item: bpy.types.PropertyGroup) -> None:
     for frame, x in ((1, 0.0), (5, 1.0)):
         source.location.x = x
         source.keyframe_insert("location", frame=frame)
-    driver = item.look.driver_add("share").driver
-    variable = driver.variables.new()
-    variable.type = "TRANSFORMS"
-    variable.targets[0].id = source
-    driver.type = "SUM"
+    rigs.drive(item.look.driver_add("share"), source)
 
 
 @pytest.mark.parametrize("animate", (keyed, driven))

@@ -81,10 +81,7 @@ def test_a_driver_that_sets_it_going_does_so_for_all_frames() -> None:
     rig = make_tentacle()
     rig["going"] = 0.0
     wave(rig, speed=0.0)
-    driver = rig.driver_add("fabrik.constraints[0].wave.speed").driver
-    driver.type = "SUM"
-    source = driver.variables.new().targets[0]
-    source.id, source.data_path = rig, '["going"]'
+    rigs.drive(rig.driver_add("fabrik.constraints[0].wave.speed"), rig, '["going"]')
     rigs.go(1)
     rig["going"] = 1.0
     rigs.update(rig)

@@ -8,6 +8,7 @@ from inside import forget
 from rigs import (
     add_constraint,
     curves,
+    drive,
     evaluated,
     everything_bits,
     go,
@@ -93,17 +94,9 @@ def driven():
     rig = make_chain(5, mode="XYZ")
     target = moving_target()
     rig.pose.bones["B2"].rotation_mode = "QUATERNION"
-    curve = rig.driver_add('pose.bones["B1"].rotation_euler', 0)
-    curve.driver.type = "SUM"
-    variable = curve.driver.variables.new()
-    variable.type = "TRANSFORMS"
-    variable.targets[0].id = target
-    variable.targets[0].transform_type = "LOC_X"
+    drive(rig.driver_add('pose.bones["B1"].rotation_euler', 0), target)
     for i, curve in enumerate(rig.driver_add('pose.bones["B2"].rotation_quaternion')):
-        curve.driver.type = "SUM"
-        variable = curve.driver.variables.new()
-        variable.targets[0].id = target
-        variable.targets[0].data_path = f"location[{i % 3}]"
+        drive(curve, target, f"location[{i % 3}]")
     add_constraint(rig, "B4", target)
     return [rig]
 

@@ -474,11 +474,7 @@ class TestWhatCannotBeForeseen:
 
     def test_a_driver_on_something_else_is_no_reason_to_worry(self):
         _leader, item, late = self.late_target()
-        driver = late.driver_add("location", 0).driver
-        driver.type = "SUM"
-        variable = driver.variables.new()
-        variable.type = "TRANSFORMS"
-        variable.targets[0].id = rigs.make_empty("Free", (3, 0, 1))
+        rigs.drive(late.driver_add("location", 0), rigs.make_empty("Free", (3, 0, 1)))
         bpy.context.view_layer.update()
         assert item.message == ""
 

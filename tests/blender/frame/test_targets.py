@@ -103,12 +103,7 @@ def follow_path():
 
 def driven():
     target = rigs.make_empty()
-    driver = target.driver_add("location", 0).driver
-    driver.type = "SUM"
-    variable = driver.variables.new()
-    variable.type = "TRANSFORMS"
-    variable.targets[0].id = holder()
-    variable.targets[0].transform_type = "LOC_X"
+    rigs.drive(target.driver_add("location", 0), holder())
     return target
 
 
@@ -615,10 +610,8 @@ def test_a_driven_bone_that_gets_another_name_in_edit_mode_stays_driven(rig):
     """Were the armature evaluated before it leaves Edit Mode, Blender would give the driver up."""
     target = rigs.make_empty()
     constrained(rig, target)
-    driver = rig.driver_add('pose.bones["B1"].rotation_quaternion', 1).driver
-    driver.type = "SUM"
-    variable = driver.variables.new()
-    variable.targets[0].id, variable.targets[0].data_path = target, "location.x"
+    curve = rig.driver_add('pose.bones["B1"].rotation_quaternion', 1)
+    rigs.drive(curve, target, "location.x")
     update()
     rigs.activate(rig, "EDIT")
     rig.data.edit_bones["B1"].name = "New"
@@ -626,7 +619,7 @@ def test_a_driven_bone_that_gets_another_name_in_edit_mode_stays_driven(rig):
     bpy.ops.object.mode_set(mode="OBJECT")
     target.location.x = 0.25
     update()
-    assert driver.is_valid
+    assert curve.driver.is_valid
     assert abs(rigs.evaluated(rig).pose.bones["New"].rotation_quaternion[1] - 0.25) < 1e-6
     assert rig.fabrik.constraints[0].state != "INVALID"
 

@@ -1203,10 +1203,7 @@ def test_driver_outlives_the_dependency_that_came_before_it(tmp_path):
     rig.pose.bones["B2"].keyframe_insert("rotation_quaternion", frame=1)
     rigs.add_constraint(rig, "B1", target)
     rigs.update()
-    driver = rig.driver_add('pose.bones["B2"].rotation_quaternion', 2).driver
-    driver.type = "SUM"
-    variable = driver.variables.new()
-    variable.targets[0].id, variable.targets[0].data_path = target, "location.x"
+    rigs.drive(rig.driver_add('pose.bones["B2"].rotation_quaternion', 2), target, "location.x")
     rigs.update()
     rig.fabrik.constraints.clear()
     path = str(tmp_path / "driven.blend")
