@@ -83,15 +83,15 @@ def loose_ends(
 
 def _may_end(
     last: bpy.types.Bone,
-    before: bpy.types.Bone,
+    upper: bpy.types.Bone,
     children: Mapping[str, Sequence[bpy.types.Bone]],
     size: float,
 ) -> bool:
     """Return whether a bone may be the last one of a limb, by those above and below it."""
-    if any(one.name in children for one in children.get(last.name, ())):
+    if any(child.name in children for child in children.get(last.name, ())):
         return False
-    is_small = (last.head_local - before.head_local).length < SMALL * size
-    return before.parent is not None and not is_small
+    is_small = (last.head_local - upper.head_local).length < SMALL * size
+    return upper.parent is not None and not is_small
 
 
 def _beside(

@@ -164,8 +164,8 @@ class SpringSimulation:
         to_space = _to_space(snapshot, center_of(pointers))
         world = frame_in(to_space, snapshot.world(rig.object, rig.uid))
         direction = unit(cast(Vec, tuple(spring.gravity_direction))) or (0.0, 0.0, -1.0)
-        share = 1.0 if spring.mode == "VRM" else 1.0 / REFERENCE
-        gravity = mat_apply(to_space[0], scaled(direction, spring.gravity * share))
+        factor = 1.0 if spring.mode == "VRM" else 1.0 / REFERENCE
+        gravity = mat_apply(to_space[0], scaled(direction, spring.gravity * factor))
         chain_input = self._chain_input(snapshot, chain)
         colliders = _colliders(snapshot, chain, pointers, to_space)
         values = tuple([getattr(spring, name) for name in CURVES]), gravity, chain_input.links
