@@ -1,11 +1,11 @@
 """Locking a foot during its contacts, on the flat floor of its animation.
 
 The part of the sole that stands is locked: the heel, the whole sole, or the ball of the foot. The
-foot pivots about it as the animation rolls it, on its ball about the joint of its toes. The
-difference to the animation is the offset. It is blended in over a short time before a contact and
-out after it. The foot is therefore at rest while it is locked, and has the animation's velocity
-where the offset ends. All contacts are known in advance, so a foot is locked for the whole of each,
-at any frame rate.
+foot pivots about it as the animation rolls it, on its ball about the joint of its toes. The offset
+is the difference from the animation. It is blended in over a short time before a contact and out
+after it. The foot is therefore at rest while it is locked, and has the animation's velocity where
+the offset ends. All contacts are known in advance, so a foot is locked for the whole of each, at
+any frame rate.
 """
 
 from __future__ import annotations
@@ -157,8 +157,8 @@ class Edge(NamedTuple):
     Attributes:
         frame: The frame.
         offset: The offset from the animation there.
-        rate: How fast it changes from there on, away from the contact, per frame.
-        bend: How fast that rate changes, per frame.
+        rate: The change of the offset per frame from there on, away from the contact.
+        bend: The change of that rate per frame.
     """
 
     frame: int
@@ -184,13 +184,13 @@ def sole_of(
 ) -> Sole:
     """Return the points of a foot that touch the floor: their medians over its contacts.
 
-    So a few contacts on a step, and a foot that sinks or rises as it rolls off, make no difference.
+    A median ignores a few contacts on a step, and a foot that sinks or rises as it rolls off.
 
     Args:
         points: The joints above its heel and its ball, seen from its goal, in its own axes.
-        contacts: When it stands.
-        heights: How high its goal is above the floor at each frame.
-        ups: The direction of length 1 in which heights are meant, in its own axes.
+        contacts: The contacts of the foot.
+        heights: The height of its goal above the floor at each frame.
+        ups: The unit vector up at each frame, in its own axes.
     """
     parts = [part for contact in contacts for part in contact.parts]
     is_flat = any([part.kind == FLAT for part in parts])
@@ -226,13 +226,13 @@ class Planted:
 
         Args:
             contacts: Its contacts.
-            counted: Whether a frame of a contact counts for its foothold.
-            pose: Its animated pose at a frame.
-            frames: How many frames there are.
-            leg: What carries it.
-            up: The direction of length 1 against which it stands.
-            sole: Where it touches the floor.
-            rate: Frames a second.
+            counted: Returns whether a frame of a contact counts for its foothold.
+            pose: Returns its animated pose at a frame.
+            frames: The number of frames.
+            leg: The leg that carries it.
+            up: The unit vector up.
+            sole: The points of the foot that touch the floor.
+            rate: The frame rate, per second.
             blend: The time over which an offset is blended in and out, in seconds.
         """
         self._pose = pose
@@ -281,7 +281,7 @@ class Planted:
         squared. A knee that is nearly straight moves farther than its ankle.
 
         Args:
-            frame: The frame from which on it is blended.
+            frame: The frame at which blending starts.
             offset: The offset there.
         """
         leg = self._leg
@@ -520,15 +520,15 @@ def pivoted(foot: Pose, root: Vec, ankle: Vec, sole: Sole, up: Vec, apart: float
     """Return a foot whose ankle is at a distance from the hip joint, turned about its ball.
 
     The ball stays in place, as at heel off in walking. Where that hardly changes the distance, or
-    takes more than `MOST_RISE`, it is not reached, and the less the less that changes it.
+    takes more than `MOST_RISE`, the distance isn't reached.
 
     Args:
         foot: The foot.
         root: The hip joint.
         ankle: The ankle joint, relative to the goal, in the axes of the foot.
         sole: The points of the foot that touch the floor.
-        up: The direction of length 1 against which it stands.
-        apart: The distance.
+        up: The unit vector up.
+        apart: The distance to reach.
     """
     joint = add(foot.place, rotate(foot.turn, ankle))
     lever = sub(joint, add(foot.place, rotate(foot.turn, sole.pivot)))
@@ -558,8 +558,8 @@ def eased(edge: Edge, gone: float, span: float) -> Vec:
 
     Args:
         edge: The end of the lock.
-        gone: How many frames ago, or ahead, that is.
-        span: After how many the offset is 0.
+        gone: The number of frames since, or until, that end.
+        span: The number of frames after which the offset is 0.
     """
     s = gone / span
     left = 1.0 - s * s * s * (10.0 - s * (15.0 - 6.0 * s))
