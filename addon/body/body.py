@@ -280,7 +280,7 @@ class Body:
 
     @cached_property
     def root(self) -> str:
-        """The topmost bone of the armature above what moves the body; empty if there is none."""
+        """The topmost bone of the armature above what moves the body, or an empty name."""
         legs = [limb.bones[0] for _, limb in self.limbs if limb.kind == "LEG"]
         carriers = self.carriers_of(legs)
         return carriers[0] if len(carriers) > 1 else ""

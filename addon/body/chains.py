@@ -74,8 +74,8 @@ def next_joint(rig: Skeleton, bone: int) -> int:
 def limb_length(rig: Skeleton, tip: int) -> int:
     """Return the number of bones, from the tip up, that bend together like an arm or a leg.
 
-    The limb starts where other limbs branch off, after a bone that is short compared with its
-    child, or where the bend axis of the joints changes.
+    The limb starts where other limbs branch off, or where the bend axis of the joints changes. It
+    also starts below a bone that is short compared with its child.
     """
     segment = sub(end_of(rig, tip), rig.head(tip))
     axis: Vec | None = None

@@ -404,7 +404,7 @@ def _joint(armature: bpy.types.Object, name: str, uses: Uses, end: Vector | None
     return _Joint(armature, rig, bone, uses, upper, lower, end_bone)
 
 
-# Evidence: each returns the axis in the bone's rest space, None if it does not tell.
+# Evidence: each returns the axis in the bone's rest space, or None without evidence.
 
 
 def _set(joint: _Joint) -> Vector | None:
@@ -538,7 +538,7 @@ EVIDENCE: Final = (
 )
 
 
-# Chains: to which side they bend, by the joints that tell.
+# Chains: to which side they bend, by the joints with evidence.
 
 
 def planned_flexion(rig: Skeleton, name: str) -> Vector | None:

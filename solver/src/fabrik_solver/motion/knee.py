@@ -2,8 +2,8 @@
 
 Such a knee moves many times as far as its ankle approaches the hip. In a leg of 0.85 m whose knee
 is 12 mm off the line, it moves 18 mm per millimetre. Smooth motion of the ankle can therefore jolt
-the knee. So the path of the knee is smoothed and the ankle gives way, by least squares in which
-each knee is weighted by the motion of its ankle.
+the knee. So the path of the knee is smoothed by least squares, and the ankle gives way. Each knee
+is weighted by the motion of its ankle.
 """
 
 from math import sqrt
