@@ -386,9 +386,9 @@ class Planted:
             location = self._edge(frame, is_entry, moved)
             turn = self._edge(frame, is_entry, turned)
             if is_within:
-                # A running leg is far from its foothold before it lands, with its heel too high. How
-                # fast the heel comes down is measured within the contact, if that is long enough
-                # and its frames are close enough together.
+                # A running leg is far from its foothold before it lands, with its heel too high.
+                # How fast the heel comes down is measured within the contact, if that is long
+                # enough and its frames are close enough together.
                 location = location.plus(self._edge(frame, False, lambda at: raised(at).place))
                 turn = turn.plus(self._edge(frame, False, lambda at: quat_log(raised(at).turn)))
             self._ends[key] = location, turn
