@@ -17,7 +17,10 @@ FOLDER = Path(__file__).resolve().parent
 NAMES = ("arm", "leg", "tentacle", "robot_arm", "weapon_grip", "puppet", "hand", "humanoid")
 """Samples whose constraints all reach for targets."""
 
-MOTIONS = ("look", "rope_bridge", "octopus", "hills", "stairs", "spider", "quadruped", "cup")
+MOTIONS = (
+    *("look", "rope_bridge", "octopus", "hills", "stairs", "spider", "quadruped", "cup"),
+    "ponytail",
+)
 """Samples in which not all constraints reach, so that they can't be compared with Blender's IK."""
 
 ALL = (*NAMES, *MOTIONS)

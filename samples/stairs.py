@@ -73,7 +73,7 @@ def build() -> None:
     rig = armature("Rig", *figure.bones(has_toes=True))
     figure.dress(rig)
     stairs = _stairs()
-    _key_run(rig)
+    key_run(rig)
     scene.view_layers[0].objects.active = rig
     for side in SIDES:
         _leg(rig, side)
@@ -104,11 +104,11 @@ def _leg(rig: Any, side: str) -> None:
     operators.fabrik.snap_to_fk(use_range=True, frame_start=1, frame_end=FRAMES)
 
 
-def _key_run(rig: Any) -> None:
-    """Key the run on the bones, at each frame."""
+def key_run(rig: Any, every: int = 1) -> None:
+    """Key the run on the bones, at each frame or at some of them."""
     noise = random.Random(7)
     previous_rotations: dict[str, Quaternion] = {}
-    for frame in range(1, FRAMES + 1):
+    for frame in range(1, FRAMES + every, every):
         seconds = (frame - 1) / RATE
         hips, turns = _pose(rig, seconds)
         pelvis = rig.pose.bones["Pelvis"]

@@ -11,6 +11,8 @@ SHOWN = f"{WALKER}.fabrik.constraints[{WALKER}.fabrik.active_index].bone"
 
 LINE = "bpy.data.objects['Line']"
 
+FACE = "bpy.data.objects['Face']"
+
 F12 = "96"
 """The key itself: by its name, Alt comes with it."""
 
@@ -152,3 +154,24 @@ def test_a_free_chain_is_simulated_from_where_it_is_asked_for(window):
     window.until(f"{LINE}.fabrik.simulation.state == 'FRESH' and modal() == ''")
     window.ask("go(27)")
     window.until(f"tip_off('Line', 'B4', 'Hook') < {NEAR}")
+
+
+def test_a_strand_answers_while_its_slider_is_dragged(window):
+    window.ask("prepare_face(); select(bpy.data.objects['Face'], None, 'Tail')")
+    window.ask("arrange('panel')")
+    window.until("open_tab()")
+    window.ask("bpy.ops.fabrik.spring_add()")
+    window.until(f"[one.solver for one in {FACE}.fabrik.constraints] == ['SPRING']")
+    window.click(window.find("fabrik.simulate", is_wide=True))
+    window.until(f"{FACE}.fabrik.simulation.state == 'FRESH' and modal() == ''")
+    window.ask("go(20)")
+    before, pose = window.settled(), window.ask("pose('Face')")
+    window.move(window.find("spring.gravity", is_wide=True))
+    window.press()
+    window.slide(60, 0)
+    window.until(
+        f"{FACE}.fabrik.constraints[0].spring.gravity > 0 and pose('Face') != {pose}"
+        f" and {FACE}.fabrik.simulation.state == 'FRESH' and {FRAME} == 20"
+    )
+    window.drawn(before, window.ask("box()"), 100)
+    window.release()

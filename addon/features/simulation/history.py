@@ -11,7 +11,7 @@ from binascii import a2b_base64, b2a_base64
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from struct import Struct
-from typing import Any, NamedTuple, Protocol, cast
+from typing import Any, NamedTuple, Protocol, cast, runtime_checkable
 
 import bpy
 
@@ -87,6 +87,22 @@ class Simulated(Protocol):
 
     def result(self) -> bytes:
         """Return the result to store."""
+        ...
+
+
+@runtime_checkable
+class Repeatable(Simulated, Protocol):
+    """A simulation that can try other settings without playing the frames again."""
+
+    def remember(self, frames: tuple[int, int]) -> None:
+        """Keep what was recorded between the first and the last frame."""
+        ...
+
+    def again(self, frames: tuple[int, int]) -> bytes | None:
+        """Return the result of what was recorded, with the settings of now.
+
+        None if anything else has changed. Raises `ProblemError` if it can't be simulated.
+        """
         ...
 
 
@@ -296,6 +312,12 @@ def state(armature: Any) -> str:
     if not histories or len(histories) < len(owners(armature)):
         return STALE if histories else NONE
     return FRESH if all(_freshness(armature).get(owner) for owner in histories) else STALE
+
+
+def outdated(armature: bpy.types.Object) -> list[Simulated]:
+    """Return what of an armature is simulated and no longer up to date."""
+    freshness = _freshness(armature)
+    return [one for one in owners(armature) if not freshness.get(one.owner, True)]
 
 
 def sentence(armature: Any) -> str:

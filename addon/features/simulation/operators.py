@@ -37,7 +37,10 @@ if TYPE_CHECKING:
 NOT_DUE = msg("Nothing is outdated")
 
 QUIET = 0.5
-"""Seconds without an edit before Automatic simulates."""
+"""Seconds without an edit before Automatic plays the frames again."""
+
+AT_ONCE = 0.1
+"""Seconds that an answer may take to seem immediate (Miller, 1968)."""
 
 
 def simulated_with(armature: bpy.types.Object) -> list[bpy.types.Object]:
@@ -193,22 +196,47 @@ def _note_edit() -> None:
     """Start the timer of Automatic."""
     global _edited
     _edited = perf_counter()
-    if not bpy.app.background and not bpy.app.timers.is_registered(_tick):
-        bpy.app.timers.register(_tick, first_interval=QUIET)
+    if bpy.app.background:
+        return
+    if bpy.app.timers.is_registered(_tick):
+        bpy.app.timers.unregister(_tick)
+    bpy.app.timers.register(_tick, first_interval=0.0 if _repeating < AT_ONCE else QUIET)
 
 
 def _tick() -> float | None:
     """Simulate outdated armatures, or return the seconds until the next check."""
     try:
         window = bpy.context.window_manager.windows[0]  # type: ignore[union-attr]
-        if is_busy() or perf_counter() - _edited < QUIET:
+        if is_busy():
             return QUIET
         with bpy.context.temp_override(window=window):
+            if repeated(window.scene, window.view_layer):
+                return None
+            if perf_counter() - _edited < QUIET:
+                return QUIET
             if due(window.view_layer):
                 cast(Any, bpy.ops).fabrik.simulate_again("INVOKE_DEFAULT")
     except Exception:
         report_once("could not simulate what is outdated")
     return None
+
+
+_repeating = 0.0
+"""The seconds that repeating simulations took last."""
+
+
+def repeated(scene: bpy.types.Scene, layer: bpy.types.ViewLayer) -> bool:
+    """Simulate from recordings what is outdated and automatic; return whether that was enough."""
+    from .simulate import repeat, simulated
+
+    global _repeating
+    start = perf_counter()
+    armatures = [ob for ob in simulated(layer) if simulation_of(ob).use_auto and history.is_due(ob)]
+    were_enough = [repeat(scene, ob) for ob in armatures]
+    _repeating = perf_counter() - start
+    if True in were_enough:
+        redraw()
+    return bool(armatures) and False not in were_enough
 
 
 class FABRIK_PT_simulation(bpy.types.Panel):

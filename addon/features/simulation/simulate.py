@@ -115,6 +115,28 @@ def simulate(
     return Simulation(len(objects), len(_span([run.frames for run in runs])), refused, notes)
 
 
+def repeat(scene: bpy.types.Scene, armature: bpy.types.Object) -> bool:
+    """Simulate what is outdated from what was recorded, without playing any frame.
+
+    Returns:
+        Whether this was possible. If not, nothing is changed.
+    """
+    planner.current()
+    results: list[tuple[str, History]] = []
+    for one in history.outdated(armature):
+        frames = _frames(armature, scene, one)
+        blob = one.again(frames) if isinstance(one, history.Repeatable) else None
+        if blob is None:
+            return False
+        key = history.digest_of(armature, one, frames).key()
+        results.append((one.owner, History(*frames, blob, key)))
+    for owner, result in results:
+        history.write(armature, owner, result)
+    planner.discard()
+    armature.update_tag()
+    return bool(results)
+
+
 def set_range(armature: bpy.types.Object, start: int, end: int) -> None:
     """Set the frame range in an armature's simulation settings."""
     simulation = simulation_of(armature)
@@ -137,6 +159,8 @@ def _passes(
             key = history.digest_of(run.armature, run.one, run.frames).key()
             result = History(*run.frames, run.one.result(), key)
             history.write(run.armature, run.one.owner, result)
+            if isinstance(run.one, history.Repeatable):
+                run.one.remember(run.frames)
         planner.discard()
 
 

@@ -106,6 +106,7 @@ def _draw(layout: Layout, armature: bpy.types.Object, item: FabrikConstraint) ->
         column.prop(spring, f"{name}_tip")
     layout.prop(spring, "gravity")
     draw_if(spring.gravity != 0.0, layout, spring, "gravity_direction")
+    layout.prop(spring, "field_weight")
     layout.prop(spring, "center")
     draw_bone_of(layout, spring, "center_bone", spring.center)
     for name in ("use_settle", "use_loop", "use_cuts", "reset"):

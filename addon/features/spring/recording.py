@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from array import array
+from collections.abc import Sequence
 from itertools import pairwise
 from math import dist
 from typing import Any, NamedTuple, cast
@@ -19,14 +20,16 @@ from fabrik_solver.core.vectors import (
     unit,
 )
 from fabrik_solver.motion import codec
+from fabrik_solver.motion.force_field import ForceField
 from fabrik_solver.motion.spring import REFERENCE, Spring
 from fabrik_solver.motion.spring_collision import Collider
 from fabrik_solver.motion.spring_inputs import Instant
 from fabrik_solver.motion.spring_strand import Mode, Strand, simulate
 
-from ...blender import animation
-from ...blender.access import frame_rate
+from ...blender import animation, data_blocks
+from ...blender.access import frame_rate, session_uid
 from ...blender.errors import ProblemError
+from ...blender.listeners import on_invalidate
 from ...blender.messages import msg
 from ...blender.skeleton import Point, skeleton_of
 from ...frame.chain import tip_of
@@ -38,6 +41,7 @@ from ...settings.values import now, values_of
 from ..simulation import history
 from ..simulation.digest import Source
 from ..simulation.history import History
+from .fields import field_at, field_values, force_fields
 from .settings import FabrikSpring, chosen_colliders, colliders_of, spring_of
 
 SOLVER = "SPRING"
@@ -106,11 +110,56 @@ def packed(strand: Strand) -> bytes:
     return FORM.packed(integers, (), [strand.penetration, strand.size, strand.gap, *numbers])
 
 
+class Recorded(NamedTuple):
+    """What moves a strand at a frame, whatever the settings of its spring.
+
+    Attributes:
+        values: The settings at the frame, without pointers.
+        to_space: The transform from world space to the space of the simulation.
+        world: See `Instant`.
+        chain: See `Instant`.
+        parent: See `Instant`.
+        colliders: See `Instant`.
+        fields: The force fields, at their whole strength.
+    """
+
+    values: Any
+    to_space: Frame
+    world: Frame
+    chain: ChainInput
+    parent: Frame
+    colliders: list[Collider]
+    fields: list[ForceField]
+
+
+class Recording(NamedTuple):
+    """What moved a strand when it was simulated last.
+
+    Attributes:
+        frames: The first and the last frame.
+        key: The digest of all inputs but the settings of its spring.
+        frame_by_frame: What moved it.
+    """
+
+    frames: tuple[int, int]
+    key: bytes
+    frame_by_frame: list[Recorded]
+
+
+_recordings: dict[tuple[int, str], Recording] = {}
+"""The recordings, by armature and owner."""
+
+
+@on_invalidate
+def _forget_recordings() -> None:
+    _recordings.clear()
+
+
 class SpringSimulation:
     """The simulation of a strand."""
 
     counts_wholly = False
-    moments = None
+    moments: Sequence[float] | None = None
     margin = 0
 
     def __init__(self, armature: bpy.types.Object, index: int) -> None:
@@ -118,72 +167,91 @@ class SpringSimulation:
         self.owner = history.owner_path(index, "spring")
         self._armature = armature
         self._index = index
-        self._instants: list[Instant] = []
+        self._recorded: list[Recorded] = []
         self._input: ChainInput | None = None
         self._bits: object = None
-        self._values: object = None
-        self._springs: list[Spring] = []
+
+    @property
+    def _spring(self) -> FabrikSpring:
+        return spring_of(settings(self._armature).constraints[self._index])
 
     def inputs(self) -> object:
         """Return the settings, without those that are animated, and the frame rate."""
+        return _unanimated(self._spring, _animated_paths(self._armature)), self.moving()
+
+    def moving(self) -> object:
+        """Return the settings that are inputs, without those of the spring."""
         armature = self._armature
         item = settings(armature).constraints[self._index]
         spring = spring_of(item)
         chain = history.chain_of(armature, self._index)
-        channels = animation.animated(armature)
-        paths = {path for path, _ in channels.keyed | channels.driven}
+        paths = _animated_paths(armature)
         colliders = colliders_of(armature)
-        groups = [spring, *[colliders[i] for i in chosen_colliders(armature, spring)]]
+        chosen = chosen_colliders(armature, spring)
         return (
             frame_rate(cast(bpy.types.Scene, bpy.context.scene)),
             [getattr(item, name) for name in SIMULATED_SETTINGS],
-            [_unanimated(group, paths) for group in groups],
+            [_unanimated(colliders[i], paths) for i in chosen],
             [] if chain is None else chain.joints.drawn,
+            spring.center is not None,
+            [field_values(ob) for ob in force_fields(spring)],
         )
 
+    def remember(self, frames: tuple[int, int]) -> None:
+        """Keep what was recorded, so that other settings can be tried without playing."""
+        key = _Moving(self._armature, self._index).key(frames)
+        owner = session_uid(self._armature), self.owner
+        _recordings[owner] = Recording(frames, key, self._recorded)
+
+    def again(self, frames: tuple[int, int]) -> bytes | None:
+        """Return the result of what was recorded; None if the frames have to be played."""
+        recording = _recordings.get((session_uid(self._armature), self.owner))
+        if recording is None or recording.frames != frames:
+            return None
+        if recording.key != _Moving(self._armature, self._index).key(frames):
+            return None
+        self._recorded = recording.frame_by_frame
+        return self.result()
+
     def sources(self) -> list[Source]:
-        """Return the last bone, the center, and the bones and objects of the colliders."""
+        """Return the last bone, the center, the force fields, and what moves the colliders."""
         chain = history.chain_of(self._armature, self._index)
         if chain is None:
             return []
-        spring = spring_of(settings(self._armature).constraints[self._index])
+        spring = self._spring
         center = center_of(spring)
         points = [Point(chain.rig.object, chain.rig, chain.bones[-1])]
-        return [*points, *([center] if center else []), *collider_points(chain, spring)]
+        fields = [Point(ob) for ob in force_fields(spring)]
+        return [*points, *([center] if center else []), *fields, *collider_points(chain, spring)]
 
     def start(self, snapshot: SolvedScene) -> None:
         """Start without any frame."""
-        self._instants = []
+        self._recorded = []
 
     def step(self, snapshot: SolvedScene) -> None:
         """Record the inputs at a frame."""
         chain = cast(ChainPlan, history.chain_of(self._armature, self._index))
-        rig, item = chain.rig, snapshot.item(chain)
-        spring = now(spring_of(item), msg(" of the spring"))
-        pointers = spring_of(settings(self._armature).constraints[self._index])
-        to_space = _to_space(snapshot, center_of(pointers))
-        world = frame_in(to_space, snapshot.world(rig.object, rig.uid))
-        direction = unit(cast(Vec, tuple(spring.gravity_direction))) or (0.0, 0.0, -1.0)
-        factor = 1.0 if spring.mode == "VRM" else 1.0 / REFERENCE
-        gravity = mat_apply(to_space[0], scaled(direction, spring.gravity * factor))
-        chain_input = self._chain_input(snapshot, chain)
-        colliders = _colliders(snapshot, chain, pointers, to_space)
-        values = tuple([getattr(spring, name) for name in CURVES]), gravity, chain_input.links
-        if values != self._values:
-            self._values = values
-            self._springs = _along(_positions(chain_input), spring, gravity)
-        parent = WHOLE if chain.root_parent < 0 else snapshot.frame(rig, chain.root_parent)
-        self._instants.append(
-            Instant(world, chain_input, parent, self._springs, colliders, spring.reset)
+        rig, item, spring = chain.rig, snapshot.item(chain), self._spring
+        to_space = _to_space(snapshot, center_of(spring))
+        self._recorded.append(
+            Recorded(
+                now(spring_of(item), msg(" of the spring")),
+                to_space,
+                frame_in(to_space, snapshot.world(rig.object, rig.uid)),
+                self._chain_input(snapshot, chain),
+                WHOLE if chain.root_parent < 0 else snapshot.frame(rig, chain.root_parent),
+                _colliders(snapshot, chain, spring, to_space),
+                [field_at(snapshot, ob, to_space) for ob in force_fields(spring)],
+            )
         )
 
     def result(self) -> bytes:
         """Simulate the strand, and return it as bytes."""
-        spring = spring_of(settings(self._armature).constraints[self._index])
+        spring = self._spring
         mode = Mode(spring.mode != "VRM", spring.use_settle, spring.use_loop, spring.use_cuts)
         rate = frame_rate(cast(bpy.types.Scene, bpy.context.scene))
         try:
-            blob = packed(simulate(self._instants, rate, mode))
+            blob = packed(simulate(self._instants(), rate, mode))
             StoredStrand.unpacked(blob)  # Refuses numbers that aren't finite.
             return blob
         except (ValueError, ArithmeticError):
@@ -192,6 +260,34 @@ class SpringSimulation:
                 "and colliders",
                 name=settings(self._armature).constraints[self._index].name,
             ) from None
+
+    def _instants(self) -> list[Instant]:
+        """Return the inputs at all frames: as recorded, with the settings of now."""
+        spring, paths = self._spring, _animated_paths(self._armature)
+        owner = spring.path_from_id()
+        current: Any = now(spring)
+        still = {
+            name: getattr(current, name)
+            for name in current._fields
+            if f"{owner}.{name}" not in paths
+        }
+        instants: list[Instant] = []
+        last: object = None
+        springs: list[Spring] = []
+        for recorded in self._recorded:
+            values = recorded.values._replace(**still)
+            direction = unit(cast(Vec, tuple(values.gravity_direction))) or (0.0, 0.0, -1.0)
+            share = 1.0 if values.mode == "VRM" else 1.0 / REFERENCE
+            gravity = mat_apply(recorded.to_space[0], scaled(direction, values.gravity * share))
+            chain = recorded.chain
+            shared = tuple([getattr(values, name) for name in CURVES]), gravity, chain.links
+            if shared != last:
+                last = shared
+                springs = _along(_positions(chain), values, gravity)
+            fields = [field.weighted(values.field_weight) for field in recorded.fields]
+            world, parent, colliders = recorded.world, recorded.parent, recorded.colliders
+            instants.append(Instant(world, chain, parent, springs, colliders, values.reset, fields))
+        return instants
 
     def _chain_input(self, snapshot: SolvedScene, chain: ChainPlan) -> ChainInput:
         """Return the chain as the constraints before it in the list pose it."""
@@ -211,15 +307,34 @@ class SpringSimulation:
         return self._input
 
 
+class _Moving(SpringSimulation):
+    """What moves a strand: all its inputs but the settings of its spring."""
+
+    def inputs(self) -> object:
+        """Return the settings, without those of the spring."""
+        return self.moving()
+
+    def key(self, frames: tuple[int, int]) -> bytes:
+        """Return the digest."""
+        return history.digest_of(self._armature, self, frames).key()
+
+
+def _animated_paths(armature: bpy.types.Object) -> set[str]:
+    """Return the paths of the settings of an armature that are animated."""
+    channels = animation.animated(armature)
+    return {path for path, _ in channels.keyed | channels.driven}
+
+
 def _unanimated(group: Any, paths: set[str]) -> list[tuple[str, object]]:
-    """Return the settings of a group that aren't animated, without names and data-blocks."""
+    """Return the settings of a group that are neither animated nor at their defaults.
+
+    Of data-blocks, only whether there is one: the digest contains them anyway, but not as what.
+    """
     owner = group.path_from_id()
     return [
-        (name, value)
-        for name, value in values_of(group).items()
-        if f"{owner}.{name}" not in paths
-        and name not in NAMES
-        and not isinstance(value, bpy.types.ID)
+        (name, data_blocks.plain(value))
+        for name, value in values_of(group, without_defaults=True).items()
+        if f"{owner}.{name}" not in paths and name not in NAMES
     ]
 
 

@@ -57,6 +57,13 @@ class FabrikSpring(bpy.types.PropertyGroup):
         default=(0.0, 0.0, -1.0),
         subtype="XYZ",
     )
+    field_weight: float = animated(
+        "Force Fields",
+        "How strongly force fields of the scene move the bones, such as wind",
+        default=1.0,
+        min=0.0,
+        soft_max=2.0,
+    )
     radius: float = animated(
         "Radius",
         "Distance of the joints from colliders",

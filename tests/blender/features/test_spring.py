@@ -575,3 +575,242 @@ def test_springs_of_the_vrm_addon_are_imported(vrm):
     swing_head(rig)
     simulate(rig)
     assert item.state == "REACHED"
+
+
+def add_wind(kind="WIND", strength=9.81, turn=(np.pi, 0.0, 0.0), at=(0.0, 0.0, 0.0)):
+    """Add a force field, facing down."""
+    bpy.ops.object.effector_add(type=kind, location=at, rotation=turn)
+    ob = bpy.context.object
+    ob.field.strength = strength
+    rigs.update()
+    return ob
+
+
+def test_wind_from_above_is_gravity():
+    rig = make_tail(horizontal=True)
+    swing_head(rig)
+    add_spring(rig, "T0", stiffness=0.2, gravity=9.81)
+    simulate(rig)
+    heavy = stored(rig)
+    rig.fabrik.constraints[0].spring.gravity = 0.0
+    simulate(rig)
+    calm = stored(rig)
+    add_wind()
+    simulate(rig)
+    assert np.abs(stored(rig) - heavy).max() < 1e-6
+    assert np.abs(calm - heavy).max() > 0.01
+    rig.fabrik.constraints[0].spring.field_weight = 0.0
+    simulate(rig)
+    assert (stored(rig) == calm).all()
+
+
+def test_each_frame_has_its_wind():
+    """A wind that is keyed, and that a parent turns, blows from where it is at each frame."""
+    rig = make_tail()
+    bpy.context.scene.frame_end = 40
+    add_spring(rig, "T0", stiffness=0.2)
+    carrier = bpy.data.objects.new("Carrier", None)
+    bpy.context.collection.objects.link(carrier)
+    wind = add_wind(turn=(0.0, np.pi / 2, 0.0))
+    wind.parent = carrier
+    for frame, strength, turn in ((1, 0.0, 0.0), (19, 0.0, 0.0), (20, 20.0, np.pi / 2)):
+        wind.field.strength = strength
+        wind.keyframe_insert("field.strength", frame=frame)
+        carrier.rotation_euler.z = turn
+        carrier.keyframe_insert("rotation_euler", frame=frame)
+    rigs.update()
+    simulate(rig)
+    still, blown = shown_at(rig, (18, 39), 1)
+    assert apart(still, joints_at_rest(rig)) < 1e-6
+    shift = blown[-1] - still[-1]
+    assert shift.y > 0.05 and abs(shift.x) < 0.1 * shift.y
+
+
+def joints_at_rest(rig):
+    bones = [bone for bone in rig.data.bones if bone.name.startswith("T")]
+    return [*(b.head_local for b in bones), bones[-1].tail_local]
+
+
+def test_a_simulation_knows_its_force_fields():
+    rig = make_tail()
+    swing_head(rig)
+    add_spring(rig, "T0")
+    simulate(rig)
+    state = lambda: (rigs.update(), rig.fabrik.simulation.state)[1]  # noqa: E731
+    assert state() == "FRESH"
+    wind = add_wind()
+    assert state() == "STALE"
+    simulate(rig)
+    assert state() == "FRESH"
+    for path, value in (
+        ("field.strength", 5.0),
+        ("field.noise", 1.0),
+        ("field.falloff_power", 1.0),
+        ("location", (0.0, 0.0, 1.0)),
+        ("hide_viewport", True),
+    ):
+        owner, _, name = path.rpartition(".")
+        setattr(wind.path_resolve(owner) if owner else wind, name, value)
+        assert state() == "STALE", path
+        simulate(rig)
+        assert state() == "FRESH", path
+    bpy.data.objects.remove(wind)
+    assert state() == "FRESH"  # It was hidden.
+
+
+@pytest.mark.parametrize("kind", ["WIND", "TURBULENCE"])
+def test_gusts_depend_on_neither_range_nor_frame_rate(kind):
+    shown = []
+    for fps, start in ((24, 0), (60, 0), (24, -48)):
+        bpy.ops.wm.read_homefile(use_empty=True, use_factory_startup=True)
+        rig = make_tail()
+        bpy.context.scene.render.fps = fps
+        simulation = rig.fabrik.simulation
+        simulation.frame_start, simulation.frame_end = start, 6 * fps
+        wind = add_wind(kind, 30.0, (0.0, 1.0, 0.0))
+        wind.field.noise, wind.field.size, wind.field.seed = 15.0, 0.3, 7
+        add_spring(rig, "T0")
+        simulate(rig)
+        rigs.go(6 * fps)
+        shown.append(joints(rig))
+    assert apart(shown[0], shown[1]) < 1e-3
+    assert apart(shown[0], shown[2]) < 1e-4
+    assert apart(shown[0], joints_at_rest(rig)) > 0.01
+
+
+def particle_push(setup, at):
+    """The acceleration that Blender gives a particle of 1 kg at a place, and that place.
+
+    Particles take steps of 1/25 s at 25 frames a second.
+    """
+    bpy.ops.wm.read_homefile(use_empty=True, use_factory_startup=True)
+    scene = bpy.context.scene
+    scene.use_gravity, scene.render.fps = False, 25
+    field = add_wind("FORCE", 1.0, (0.4, 0.7, -0.3), (0.3, -0.2, 0.1))
+    field.field.flow = 0.0
+    setup(field.field)
+    mesh = bpy.data.meshes.new("Emitter")
+    x, y, z = at
+    mesh.from_pydata([(x - 1e-4, y, z), (x + 1e-4, y, z), (x, y + 1e-4, z)], [], [(0, 1, 2)])
+    emitter = bpy.data.objects.new("Emitter", mesh)
+    bpy.context.collection.objects.link(emitter)
+    emitter.modifiers.new("Particles", "PARTICLE_SYSTEM")
+    particles = emitter.particle_systems[0].settings
+    particles.count = particles.frame_start = particles.frame_end = 1
+    particles.normal_factor, particles.integrator, particles.emit_from = 0.0, "EULER", "VERT"
+    speeds = []
+    for frame in (1, 2, 3):
+        rigs.go(frame)
+        particle = rigs.evaluated(emitter).particle_systems[0].particles[0]
+        speeds.append(particle.velocity.copy())
+        if frame == 1:
+            place = particle.location.copy()
+    return field, (speeds[1] - speeds[0]) * 25.0, place
+
+
+def test_force_fields_push_as_blender_pushes_particles():
+    from importlib import import_module
+
+    rng = np.random.default_rng(3)
+    rig = make_tail()
+    root = type(rig.fabrik).__module__.split(".settings.")[0]
+
+    def some(*options):
+        return options[rng.integers(len(options))]
+
+    def setup(field):
+        field.type = some("FORCE", "WIND", "VORTEX")
+        field.shape = some(*(("POINT", "LINE", "PLANE") if field.type != "VORTEX" else ("POINT",)))
+        field.strength = rng.uniform(-3.0, 3.0)
+        field.falloff_type = some("SPHERE", "TUBE", "CONE")
+        field.z_direction = some("BOTH", "BOTH", "POSITIVE", "NEGATIVE")
+        field.falloff_power, field.radial_falloff = some(0.0, 0.5, 2.0), some(0.0, 1.0)
+        field.distance_min, field.distance_max = rng.uniform(0, 1.5), rng.uniform(1, 3)
+        far = 3.0 if field.falloff_type == "TUBE" else 150.0
+        field.radial_min, field.radial_max = 0.5 * rng.uniform(0, far), rng.uniform(0.3, 1) * far
+        for name in (
+            "use_gravity_falloff",
+            "use_min_distance",
+            "use_max_distance",
+            "use_radial_min",
+            "use_radial_max",
+        ):
+            setattr(field, name, bool(rng.integers(2)))
+
+    pushed = 0
+    for _ in range(60):
+        ob, expected, place = particle_push(setup, rng.uniform(-2.0, 2.0, 3))
+        fields = import_module(f"{root}.features.spring.fields")
+        axes = [x for row in ob.matrix_world.to_3x3() for x in row]
+        field = fields.field_of(ob.field, (tuple(axes), tuple(ob.matrix_world.translation)), 0.0)
+        found = Vector(field.acceleration(tuple(place)))
+        assert (found - expected).length < 1e-3 * max(expected.length, 1e-2)
+        pushed += expected.length > 1e-2
+    assert pushed > 20
+
+
+def test_settings_are_tried_without_playing():
+    """What a slider changes is simulated from what was recorded, and is the same to the bit."""
+    from importlib import import_module
+
+    rig = make_tail()
+    swing_head(rig)
+    train = rigs.make_empty("Train", (0, 0, 0))
+    collider = rig.fabrik.colliders.add()
+    collider.object, collider.radius, collider.offset = train, 0.1, (0.1, 0.05, -0.4)
+    wind = add_wind("TURBULENCE", 20.0)
+    wind.field.seed = 1
+    add_spring(rig, "T0")
+    root = type(rig.fabrik).__module__.split(".settings.")[0]
+    simulating = import_module(f"{root}.features.simulation.simulate")
+    operators = import_module(f"{root}.features.simulation.operators")
+    scene, layer = bpy.context.scene, bpy.context.view_layer
+    spring = rig.fabrik.constraints[0].spring
+    frames = []
+    scene_handler = lambda *_: frames.append(scene.frame_current)  # noqa: E731
+    simulate(rig)
+    assert not operators.repeated(scene, layer)  # Nothing is outdated.
+    bpy.app.handlers.frame_change_post.append(scene_handler)
+    for name, value in (
+        ("stiffness", 0.3),
+        ("drag_tip", 0.5),
+        ("gravity", 5.0),
+        ("gravity_direction", (1.0, 0.0, 0.0)),
+        ("field_weight", 0.5),
+        ("radius", 0.05),
+        ("mode", "VRM"),
+        ("use_loop", True),
+    ):
+        setattr(spring, name, value)
+        rigs.update()
+        assert rig.fabrik.simulation.state == "STALE", name
+        assert operators.repeated(scene, layer), name
+        assert not frames
+        rigs.update()
+        assert rig.fabrik.simulation.state == "FRESH", name
+        tried = stored(rig)
+        simulate(rig)
+        assert (stored(rig) == tried).all(), name
+        frames.clear()
+    for edit in (
+        lambda: setattr(spring, "center", train),
+        lambda: setattr(spring, "use_colliders", False),
+        lambda: setattr(train, "location", (0.1, 0.0, 0.0)),
+        lambda: setattr(spring, "field_weight", 0.0),
+        lambda: rigs.key(rig.pose.bones["Head"], "location", {20: (0.3, 0.0, 0.0)}),
+        lambda: spring.keyframe_insert("stiffness", frame=1),
+        lambda: setattr(scene.render, "fps", 50),
+        lambda: setattr(scene, "frame_end", 60),
+    ):
+        before = stored(rig)
+        edit()
+        rigs.update()
+        assert not operators.repeated(scene, layer)
+        assert (stored(rig) == before).all()
+        simulate(rig)
+    spring.drag = 0.2
+    rig.fabrik.simulation.use_auto = False
+    rigs.update()
+    assert not operators.repeated(scene, layer)
+    assert simulating.repeat(scene, rig)
+    bpy.app.handlers.frame_change_post.remove(scene_handler)

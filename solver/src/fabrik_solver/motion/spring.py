@@ -94,18 +94,16 @@ class Pull:
         angle: The square of half the decay of a step, (c h / 2)².
         square: The square of h over the displacement of an acceleration.
         stiffness: See `Spring`.
-        gravity: See `Spring`.
         radius: See `Spring`.
     """
 
-    __slots__ = ("angle", "gravity", "keep", "push", "radius", "root", "square", "stiffness")
+    __slots__ = ("angle", "keep", "push", "radius", "root", "square", "stiffness")
     push: float
     keep: float
     root: float
     angle: float
     square: float
     stiffness: float
-    gravity: Vec
     radius: float
 
     def __init__(self, spring: Spring, h: float) -> None:
@@ -119,7 +117,6 @@ class Pull:
         # An acceleration a moves the tail by a h² in a step without drag, by less with drag.
         self.square = decay / lost
         self.stiffness = spring.stiffness
-        self.gravity = spring.gravity
         self.radius = spring.radius
 
     def share(self, size: float) -> float:
@@ -168,7 +165,9 @@ class Tail:
         self.stretch = 1.0
         self.weight = 0.5
 
-    def direction(self, head: Vec, rest: Vec, size: float, lever: float, pull: Pull) -> Vec:
+    def direction(
+        self, head: Vec, rest: Vec, size: float, lever: float, pull: Pull, external: Vec
+    ) -> Vec:
         """Return the direction after a step, without colliders.
 
         Args:
@@ -177,11 +176,12 @@ class Tail:
             size: The length of the bone.
             lever: The length of the pendulum that it swings as.
             pull: The spring.
+            external: Gravity and force fields, in the unit of `Spring.gravity`.
         """
         ox, oy, oz = self.head
         hx, hy, hz = head
         sx, sy, sz = self.shift
-        gx, gy, gz = pull.gravity
+        gx, gy, gz = external
         rx, ry, rz = self.rest  # The forces are those before the step, at its start.
         keep, push = pull.keep, self.weight * pull.push
         self.rest, self.weight = rest, 1.0
@@ -204,13 +204,13 @@ class Tail:
         left = sqrt(max(0.0, 1.0 - (tx * tx + ty * ty + tz * tz) / square))
         return unit_or((ax * left + tx, ay * left + ty, az * left + tz), rest)
 
-    def at_start(self, rest: Vec, spring: Spring, is_settling: bool) -> Vec:
+    def at_start(self, rest: Vec, spring: Spring, external: Vec, is_settling: bool) -> Vec:
         """Return the direction at the start: of its FK pose, or where its forces point."""
         self.rest = rest
         direction = unit_or(self.arm, rest)
         if not is_settling:
             return direction
-        return unit_or(add(scaled(rest, spring.stiffness), spring.gravity), direction)
+        return unit_or(add(scaled(rest, spring.stiffness), external), direction)
 
     def next_direction(
         self,
@@ -218,12 +218,14 @@ class Tail:
         rest: Vec,
         size: float,
         spring: Spring,
+        external: Vec,
         dt: float,
         colliders: Sequence[Collider],
     ) -> Vec:
         """Return the direction after a frame as VRM specifies it; see `vrm_step`."""
         current = add(self.head, self.arm)
         previous = sub(current, add(self.shift, self.swing))
+        spring = spring._replace(gravity=external)
         moved = vrm_step(head, (current, previous), rest, size, spring, dt, colliders)
         self.shift = sub(head, self.head)
         return unit_or(sub(moved, head), rest)

@@ -15,9 +15,11 @@ from ..core.vectors import (
     mat_product,
     mix,
     scale_columns,
+    scaled,
     times,
 )
-from .spring import Pull, Spring
+from .force_field import ForceField, accelerations
+from .spring import REFERENCE, Pull, Spring, Tail
 from .spring_collision import Collider
 
 
@@ -33,6 +35,7 @@ class Instant(NamedTuple):
         springs: The settings of each bone.
         colliders: The colliders, in the space of the simulation; as many at each frame.
         is_reset: Whether the strand starts again at this frame.
+        fields: The force fields, in the space of the simulation; as many at each frame.
     """
 
     world: Frame
@@ -41,6 +44,7 @@ class Instant(NamedTuple):
     springs: Sequence[Spring]
     colliders: Sequence[Collider]
     is_reset: bool = False
+    fields: Sequence[ForceField] = ()
 
 
 @final
@@ -97,6 +101,7 @@ class Moment(NamedTuple):
         springs: The springs.
         pulls: The springs for a step; empty as VRM specifies.
         colliders: The colliders.
+        fields: The force fields.
     """
 
     parent: Mat3
@@ -105,6 +110,15 @@ class Moment(NamedTuple):
     springs: Sequence[Spring]
     pulls: Sequence[Pull]
     colliders: Sequence[Collider]
+    fields: Sequence[ForceField]
+
+    def external(self, i: int, tail: Tail) -> Vec:
+        """Return what pulls a bone from outside, in the unit of `Spring.gravity`."""
+        gravity = self.springs[i].gravity
+        if not self.fields:
+            return gravity
+        pull = accelerations(self.fields, add(tail.head, tail.arm))
+        return add(gravity, scaled(pull, 1.0 / REFERENCE))
 
 
 def _levers(arms: list[Vec]) -> list[float]:

@@ -26,6 +26,7 @@ from ..core.vectors import (
     sub,
     unit_or,
 )
+from .force_field import fields_at
 from .spring import Pull, Tail
 from .spring_collision import SWEEPS, cleared, penetration
 from .spring_inputs import (
@@ -139,11 +140,16 @@ class _Simulation:
         if not instants:
             raise ValueError("a spring needs the inputs of at least one frame")
         counts = {
-            (len(instant.springs), len(instant.chain.links), len(instant.colliders))
+            (
+                len(instant.springs),
+                len(instant.chain.links),
+                len(instant.colliders),
+                len(instant.fields),
+            )
             for instant in instants
         }
         if len(counts) > 1 or len(instants[0].springs) != len(instants[0].chain.links):
-            raise ValueError("the inputs of a spring differ in their bones or colliders")
+            raise ValueError("the inputs of a spring differ in their bones, colliders or fields")
         self.rate = rate
         self.mode = mode
         self.instants = instants
@@ -214,16 +220,20 @@ class _Simulation:
 
     def _start(self, i: int) -> None:
         """Start at rest at a frame, in the FK pose or in equilibrium."""
-        instant = self.instants[i]
         self.tails = [
             Tail(a, sub(b, a)) for a, b in pairwise(fk_joints(self._parents[i], self._forms[i]))
         ]
-        self._chain = instant.chain
-        axes, root = self._parents[i]
-        moment = Moment(axes, root, self._forms[i], instant.springs, [], instant.colliders)
-        self._step(moment, self.mode.is_settled, 0.0)
+        self._chain = self.instants[i].chain
+        self._step(self._moment(i), self.mode.is_settled, 0.0)
         for tail in self.tails:
             tail.shift = tail.swing = ORIGIN
+
+    def _moment(self, i: int) -> Moment:
+        """Return the inputs at a frame."""
+        instant = self.instants[i]
+        axes, root = self._parents[i]
+        springs, colliders, fields = instant.springs, instant.colliders, instant.fields
+        return Moment(axes, root, self._forms[i], springs, [], colliders, fields)
 
     def _advance(self, i: int, starts: set[int]) -> None:
         """Advance from the previous frame to a frame."""
@@ -233,9 +243,7 @@ class _Simulation:
         instant = self.instants[i]
         self._chain = instant.chain
         if not self.mode.is_steady:
-            axes, root = self._parents[i]
-            moment = Moment(axes, root, self._forms[i], instant.springs, [], instant.colliders)
-            self._step(moment, False, 1.0 / self.rate)
+            self._step(self._moment(i), False, 1.0 / self.rate)
             return
         h = 1.0 / (self.rate * self.steps)
         around = self._around(i, starts)
@@ -248,7 +256,8 @@ class _Simulation:
             axes, root = frame_at(around, part)
             form = self._forms[i - 1].toward(self._forms[i], part)
             colliders = colliders_at(self.instants[i - 1].colliders, instant.colliders, part)
-            moment = Moment(axes, root, form, springs, pulls, colliders)
+            fields = fields_at(self.instants[i - 1].fields, instant.fields, part)
+            moment = Moment(axes, root, form, springs, pulls, colliders, fields)
             if step < self.steps and not instant.chain.constrained:
                 self._step_between(moment)
             else:
@@ -295,7 +304,8 @@ class _Simulation:
                 rest = scaled(along, 1.0 / size)
                 lever = size * form.levers[i]
                 size *= tail.stretch
-                direction = tail.direction(head, rest, size, lever, moment.pulls[i])
+                external = moment.external(i, tail)
+                direction = tail.direction(head, rest, size, lever, moment.pulls[i], external)
                 if colliders:
                     radius = moment.springs[i].radius
                     direction = cleared(head, direction, size, radius, colliders)
@@ -336,17 +346,19 @@ class _Simulation:
         """Return the new direction of a bone."""
         unscaled, along = fk_pose
         tail, spring, is_steady = self.tails[i], moment.springs[i], self.mode.is_steady
+        external = moment.external(i, tail)
         size = length(along)
         rest = scaled(along, 1.0 / size)
         if is_steady:
             rest = unit_or(mat_apply(moment.parent, moment.form.rests[i]), rest)
         if h == 0.0:
-            direction = tail.at_start(rest, spring, is_settling)
+            direction = tail.at_start(rest, spring, external, is_settling)
         elif is_steady:
             lever = size * moment.form.levers[i]
-            direction = tail.direction(head, rest, size, lever, moment.pulls[i])
+            direction = tail.direction(head, rest, size, lever, moment.pulls[i], external)
         else:
-            return tail.next_direction(head, rest, size, spring, h, moment.colliders)
+            colliders = moment.colliders
+            return tail.next_direction(head, rest, size, spring, external, h, colliders)
         if moment.colliders and (is_steady or is_settling):
             return self._cleared(moment, i, head, direction, unscaled)
         return direction
