@@ -2,7 +2,7 @@
 
 Blender's own blend mode *Combine* adds locations and Euler angles, multiplies scales, and composes
 quaternions. The layer is edited in tweak mode, as only strips have an influence that can be keyed.
-Blender then converts what is keyed by hand, so that the keyed pose is the one on the screen.
+Blender then converts values keyed by hand, so that the keyed pose matches the one on the screen.
 """
 
 from __future__ import annotations
@@ -54,7 +54,7 @@ def layer_of(ob: bpy.types.Object) -> OffsetLayer | None:
 def edited_layer(ob: bpy.types.Object) -> OffsetLayer | None:
     """Return the offset layer that takes an object's keys, so that it is above its active action.
 
-    Whatever writes keys of whole values, or reads them, uses the action below it.
+    Code that reads or writes whole values uses the action below it.
     """
     data = ob.animation_data
     if data is None or not data.use_tweak_mode:
@@ -90,7 +90,7 @@ def unedited(ob: bpy.types.Object) -> Iterator[None]:
 
 
 class NlaState(NamedTuple):
-    """What changes of an object's NLA when offset layers are added and switched.
+    """The parts of an object's NLA that change when offset layers are added or switched.
 
     Attributes:
         is_edited: Whether it has an offset layer that takes its keys.
@@ -182,7 +182,7 @@ def separated(
 def _power(values: list[float], influence: float) -> Quaternion:
     """Return a power of a rotation, as Blender computes it (`pow_qt_fl_normalized`).
 
-    Small angles lose digits in the cosine, also where the influence is 1.
+    Small angles lose digits in the cosine, even at influence 1.
     """
     turn = Quaternion(values).normalized()
     angle = influence * acos(min(max(turn.w, -1.0), 1.0))

@@ -17,7 +17,7 @@ Columns = Sequence[Sequence[float]]
 def below_layer(
     ob: bpy.types.Object, path: str, frames: Sequence[float], columns: Columns
 ) -> Columns:
-    """Return what to key below an object's offset layer for a property to have some values.
+    """Return the values to key below an object's offset layer so that a property gets some values.
 
     Args:
         ob: The object.
@@ -71,7 +71,7 @@ def _at(curves: Sequence[Any], frame: float, neutral: list[float]) -> list[float
 
 
 def neutral_of(ob: bpy.types.Object, path: str) -> list[float]:
-    """Return the default of a property, with which Blender's NLA starts; empty if there is none."""
+    """Return the default of a property, where Blender's NLA starts; empty without one."""
     if path.endswith("rotation_axis_angle"):
         return [0.0] * 4
     try:

@@ -122,8 +122,8 @@ def _driver_of(ob: bpy.types.Object, path: str) -> list[Any]:
     """Return the driver of an object's property, if it has one."""
     data: Any = ob.animation_data
     match = ARRAY_INDEX.search(path)
-    place = (path[: match.start()], int(match[1])) if match else (path, 0)
-    curve = data.drivers.find(place[0], index=place[1]) if data and path else None
+    key = (path[: match.start()], int(match[1])) if match else (path, 0)
+    curve = data.drivers.find(key[0], index=key[1]) if data and path else None
     return [curve.driver] if curve else []
 
 

@@ -71,7 +71,7 @@ class Limb(NamedTuple):
 
 
 class Row(NamedTuple):
-    """A bone that counts for a body.
+    """A bone that may be part of a body.
 
     Attributes:
         name: Its name in the armature.
@@ -94,14 +94,14 @@ class Rig(Protocol):
     """A kind of rig: which of its bones are the body, and which pose that.
 
     Attributes:
-        is_keyed: Whether keys of its bones pose the body, so that its clip shows it, and any part
-            of it can be posed by IK; controls may pose it instead.
+        is_keyed: Whether keys of its bones pose the body, so that its clip shows the motion and IK
+            can pose any part. Otherwise controls may pose it.
     """
 
     is_keyed: bool
 
     def marks(self, armature: bpy.types.Object) -> object:
-        """Return what identifies an armature as such a rig, besides its bones, to compare."""
+        """Return what identifies an armature as such a rig besides its bones, for comparison."""
         ...
 
     def rows(self, armature: bpy.types.Object) -> list[Row]:
@@ -109,7 +109,7 @@ class Rig(Protocol):
         ...
 
     def limb(self, body: Body, limb: LimbAnatomy) -> Limb | None:
-        """Return a limb as IK poses it; None if nothing of it can be posed."""
+        """Return a limb as IK poses it; None if no part of it can be posed."""
         ...
 
     def part_of(self, armature: bpy.types.Object, limb: Limb) -> tuple[str, int]:
@@ -138,11 +138,11 @@ class Body:
         rig: What kind of rig it is.
         bones: Its bones, by their index in `anatomy`, in the same space.
         anatomy: Its parts, in armature space rotated so that Z is up.
-        size: Its height; if it does not stand on legs, its largest extent. In armature space.
+        size: Its height in armature space, or its largest extent if it doesn't stand on legs.
         up_axis: The axis of the armature that points up, one of `AXES`.
         turn: The rotation from the space of `anatomy` to armature space.
-        frame: The frame of its animation at which it was looked at, and at which all directions
-            are; None for the rest pose.
+        frame: The frame of its animation that was examined, to which all directions refer; None for
+            the rest pose.
         posed: The matrices of its bones at that frame, in armature space; empty for the rest pose.
         loose: The hands and feet that aren't parented to their limbs in the armature, by name; in
             `bones` they are.
@@ -193,7 +193,7 @@ class Body:
         return self.names[successor] if successor >= 0 else ""
 
     def without_loose(self, limb: LimbAnatomy) -> tuple[LimbAnatomy, str]:
-        """Return a limb that ends where it does without a loose hand or foot, and that one's name.
+        """Return a limb without its loose hand or foot, and the name of that hand or foot.
 
         The name is empty if it has none.
         """
@@ -204,7 +204,7 @@ class Body:
         return limb._replace(end=self.index.get(loose.tip, -1), toe=-1), end
 
     def matrix(self, bone: bpy.types.Bone) -> Matrix:
-        """Return the matrix of a bone in the pose that was looked at, in armature space."""
+        """Return the matrix of a bone in the examined pose, in armature space."""
         return self.posed.get(bone.name, bone.matrix_local)
 
     def part_of(self, limb: Limb) -> tuple[str, int]:
@@ -233,9 +233,9 @@ class Body:
     def pelvis(self) -> int:
         """The bone that moves the whole body, of its bones; -1 without one.
 
-        That is the hips, or the highest bone above them that is in the body as well, as that of 3ds
-        Max Biped, whose legs the spine carries. A root is on the floor, or what it also carries is,
-        as controls of feet are.
+        These are the hips, or the highest bone above them that is also part of the body. In 3ds Max
+        Biped, for example, the spine carries the legs. A root is on the floor, or also carries
+        something on the floor, such as controls of feet.
         """
         children: dict[int, list[int]] = {}
         for i, bone in enumerate(self.bones):
@@ -255,7 +255,7 @@ class Body:
         return min([head.translation.dot(self.up) for head in heads])
 
     def rise(self, name: str) -> float:
-        """Return the height of a bone's head above the lowest one, in the pose looked at."""
+        """Return the height of a bone's head above the lowest head, in the examined pose."""
         rest = cast("bpy.types.Armature", self.armature.data).bones[name]
         return self.matrix(rest).translation.dot(self.up) - self._lowest
 
@@ -265,8 +265,8 @@ class Body:
     def carriers_of(self, legs: Sequence[str]) -> list[str]:
         """Return the bones of the armature that move the body with some legs, topmost first.
 
-        The last one is its pelvis or what poses it, the first one its root. If no trunk that
-        carries the legs is recognized, the longest line of bones beside them is taken for it.
+        The last is its pelvis or the bone that poses it; the first is its root. If no trunk that
+        carries the legs is recognized, the longest line of bones beside them serves as one.
 
         Args:
             legs: The first bone of each leg.

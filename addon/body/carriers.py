@@ -12,7 +12,7 @@ from ..blender.skeleton import Skeleton
 LOCAL: Final = {"LOCAL", "LOCAL_WITH_PARENT"}
 
 CARRYING: Final = ("COPY_TRANSFORMS", "COPY_LOCATION")
-"""The constraints by which another bone than its parent carries a bone."""
+"""The constraints by which a bone other than its parent carries a bone."""
 
 
 class Carriers:
@@ -42,7 +42,7 @@ class Carriers:
         return self._known[bone]
 
     def _is_circular(self, bone: int) -> bool:
-        """Return whether what a bone copies copies it in turn: then its parent carries it."""
+        """Return whether a bone and its source copy each other; then its parent carries it."""
         seen: set[int] = set()
         at = self._copied(bone, *CARRYING)
         while at >= 0 and at not in seen:
@@ -51,7 +51,7 @@ class Carriers:
         return bone in seen
 
     def source(self, bone: int) -> int:
-        """Return the bone that a bone copies in the end, itself if it copies none."""
+        """Return the bone that a bone ultimately copies; itself if it copies none."""
         copied = self._copied(bone, "COPY_TRANSFORMS")
         seen = {bone}
         while copied >= 0 and copied not in seen:

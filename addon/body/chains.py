@@ -34,9 +34,9 @@ def common_name(bone: str) -> str:
 def next_joint(rig: Skeleton, bone: int) -> int:
     """Return the child whose head is the end of a bone, or -1 if the bone ends at its tail.
 
-    That is the only child, or the only one with children, if its head is away from the tail. If
-    several have children, as the last bone of a spine carries neck and clavicles, it is the
-    farthest one, if the tail is beyond all joints of the skeleton: an importer has guessed it.
+    This is the only child, or the only one with children, if its head is away from the tail.
+    Several children may have children, such as neck and clavicles on a spine. Then it's the
+    farthest, if the tail is beyond all joints of the skeleton, where an importer guessed it.
     """
     children = rig.children[bone]
     parents = [i for i in children if rig.children[i]]
@@ -55,8 +55,8 @@ def next_joint(rig: Skeleton, bone: int) -> int:
 def limb_length(rig: Skeleton, tip: int) -> int:
     """Return the number of bones, from the tip up, that bend together like an arm or a leg.
 
-    The limb starts below a bone from which other limbs branch, below a bone that is short compared
-    with its child, or where the bend axis of the joints changes.
+    The limb starts where other limbs branch off, or where the bend axis of the joints changes. It
+    also starts below a bone that is short compared with its child.
     """
     segment = sub(end_of(rig, tip), rig.head(tip))
     axis: Vec | None = None
@@ -82,7 +82,7 @@ def limb_length(rig: Skeleton, tip: int) -> int:
 def is_end_by_shape(rig: Skeleton, bone: int) -> bool:
     """Return whether two long bones lead to a bone, and all that it carries is short.
 
-    As importers guess tails, that of a last bone counts only if it is the bone itself.
+    Importers guess tails, so the tail of a last bone counts only for the bone itself.
     """
     return _carried(rig, bone)[0] > 0.0 and is_end_of_limb(rig, bone)
 

@@ -34,10 +34,10 @@ def find_limbs(
 ) -> list[tuple[Limb, bool]]:
     """Return the limb of each bone, and whether the bone is its hand or foot, or below that.
 
-    Arms and legs of a character are recognized from any of their bones, those below their hands and
-    feet, the clavicle, and what controls them or lies beside. In any other limb these are two long
-    bones, followed by short ones. Any other limb goes from the bone to the tip, and up to where the
-    skeleton branches. What only follows other bones of the armature means these.
+    Arms and legs of a character are recognized from any of their bones. These include fingers and
+    toes, the clavicle, controls, and helpers beside the limb. Elsewhere a limb is two long bones
+    followed by short ones. Any other chain runs from the bone to the tip, and up to where the
+    skeleton branches. A bone that only follows other bones stands for those.
 
     Args:
         armature: The armature.
@@ -182,7 +182,7 @@ def other_limb(armature: bpy.types.Object, limb: Limb) -> Limb | None:
 
 
 class Clicks:
-    """What the bones of an armature mean that are clicked.
+    """The limbs that clicked bones of an armature stand for.
 
     Attributes:
         armature: The armature.
@@ -201,9 +201,9 @@ class Clicks:
     def limb_at(self, bone: str) -> tuple[Limb, bool] | None:
         """Return the limb that a bone means, and whether the bone is at or below its end.
 
-        That is the limb that the bone is part of, or hangs on below its wrist or ankle. A helper,
-        which deforms nothing, means the only limb that it controls; one that controls nothing means
-        the limb that it lies beside.
+        This is the limb that contains the bone, or carries it below the wrist or ankle. A helper,
+        which deforms nothing, stands for the only limb that it controls. If it controls nothing, it
+        stands for the limb beside it.
         """
         limb_here = self._at(self._index(bone))
         if limb_here is not None or not self.body.rig.is_keyed or not self.body.limbs:
@@ -229,7 +229,7 @@ class Clicks:
         return next((self.body.names[i] for i in stiff if i in self._up(index)), "")
 
     def is_finger(self, bone: str) -> bool:
-        """Return whether a bone is of a finger that is a limb, as no arm carries its hand."""
+        """Return whether a bone belongs to a finger that is a limb of its own: no arm has it."""
         above = [*self._up(self._index(bone))][1:]
         return not set(self.body.anatomy.hands).isdisjoint(above)
 
@@ -264,7 +264,7 @@ class Clicks:
     def _index(self, bone: str) -> int:
         """Return the index of the bone of the body that a bone is for; -1 if it is for none.
 
-        A control that is for none by itself is for what its parents are for.
+        A control without such a bone stands for the one of its parents.
         """
         posed = pose_bones(self.armature)[bone]
         line = (
@@ -288,8 +288,8 @@ class Clicks:
     def _is_helper_of(self, limb: LimbAnatomy, bone: int, index: int) -> bool:
         """Return whether a bone below one of a limb is a helper of it, as one that twists.
 
-        A bone alone is one, and what stays along the limb, as bones of muscles do, if nothing else
-        is said by its name; a chain that leads away, as a sleeve does, means itself.
+        A single bone is a helper, and so are bones along the limb, such as muscles, unless their
+        names say otherwise. A chain that leads away, such as a sleeve, stands for itself.
         """
         if self._parent(index) == bone in limb.bones and not self._children(index):
             return True
@@ -320,8 +320,7 @@ class Clicks:
     def _beside(self, index: int) -> int:
         """Return the bone of the body next to a helper; -1 without one.
 
-        One that hangs on the trunk is part of that, and one that is further off than poles are lies
-        beside nothing.
+        A helper on the trunk belongs to the trunk. One farther away than poles lies beside nothing.
         """
         anatomy, bones = self.body.anatomy, self.body.bones
         trunk = {*anatomy.spine, anatomy.head}

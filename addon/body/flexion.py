@@ -10,8 +10,8 @@ backward. Evidence is asked for in this order, and the first that is clear count
 5. ``POLE``: the pole of its chain;
 6. ``BODY``: knees of a recognized character flex to the back, elbows to the front.
 
-All features ask `flexion_of`. `store_found` stores what the plan cannot see on its own. How chains
-use a joint, only the plan knows: it is handed in.
+All features ask `flexion_of`. `store_found` stores what the plan can't determine by itself. Only
+the plan knows how chains use a joint, so that is passed in.
 """
 
 from __future__ import annotations
@@ -61,7 +61,7 @@ class _Clip(NamedTuple):
 
     @property
     def tells(self) -> bool:
-        """Whether it tells how the joint flexes."""
+        """Whether it shows how the joint flexes."""
         return self.is_bent and self.is_hinge
 
 
@@ -157,8 +157,8 @@ def store_found(
 ) -> None:
     """Store how joints flex that something new bends, where the plan cannot see it.
 
-    What is stored already stays, unless it was found for a constraint that is gone: the clip, or
-    the rest pose, may be another one since then.
+    Stored directions stay, unless they were detected for a constraint that no longer exists. The
+    clip or the rest pose may have changed since then.
 
     Args:
         armature: The armature.
@@ -190,7 +190,7 @@ def is_linked(armature: bpy.types.Object) -> bool:
 
 
 def is_found(armature: bpy.types.Object, name: str) -> bool:
-    """Return whether what is stored of a bone was found, and not set by hand."""
+    """Return whether the stored flexion of a bone was detected, not set by hand."""
     bone: Any = rest_bone(armature, name)
     if any(bone.fabrik_flexion):
         return bone.fabrik_flexion[:] == bone.fabrik_found_flexion[:]
@@ -288,8 +288,8 @@ class _Joint:
     def clip(self) -> _Clip | None:
         """How it moves in all frames of the armature's actions; None if it is not animated.
 
-        The joints of a pair bend as mirror images: one that hardly bends does so as the other one,
-        and where both contradict each other, as where nothing tells how a limb ends, neither tells.
+        The joints of a pair bend as mirror images, so one that hardly bends takes the other's clip.
+        If both contradict each other, or the limb's end is unknown, neither counts.
         """
         if not any(animation.clips_of(self.armature, everywhere) for everywhere in (False, True)):
             return None
@@ -388,7 +388,7 @@ def _joint(armature: bpy.types.Object, name: str, uses: Uses, end: Vector | None
     return _Joint(armature, rig, bone, uses, upper, lower, end_bone)
 
 
-# Evidence: each returns the axis in the bone's rest space, None if it does not tell.
+# Evidence: each returns the axis in the bone's rest space, or None without evidence.
 
 
 def _set(joint: _Joint) -> Vector | None:

@@ -1,4 +1,4 @@
-"""What a body lacks that others have, in sentences."""
+"""Sentences on parts that a body lacks."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ PARTS: Final = {"LEGS": msg("pairs of legs"), "ARMS": msg("pairs of arms"), "HEA
 
 
 def missing_parts(body: Body) -> str:
-    """Return in a sentence what a body lacks that others have, empty if nothing."""
+    """Return a sentence on the parts that a body lacks; empty if it's complete."""
     missing = body.anatomy.missing()
     absent = [PARTS[name] for name in missing if name in PARTS]
     text = msg("Not found: {parts}", parts=enumerated(absent)) if absent else ""
@@ -30,7 +30,7 @@ def _left_out(body: Body) -> str:
 
 
 def stiff_limbs(body: Body) -> str:
-    """Return in a sentence which limbs are one bone, empty if none."""
+    """Return a sentence on limbs of a single bone; empty without any."""
     bones = [body.names[limb.bones[0]] for limb in body.anatomy.stiff]
     if not bones:
         return ""
@@ -40,7 +40,7 @@ def stiff_limbs(body: Body) -> str:
 
 
 def bare_limbs(body: Body) -> str:
-    """Return in a sentence which limbs have no hand or foot, empty if none."""
+    """Return a sentence on limbs without a hand or foot; empty without any."""
     limbs = [limb for limb in body.anatomy.limbs if limb.is_bare]
     bare = [limb.end if limb.end >= 0 else limb.bones[-1] for limb in limbs]
     if not bare:

@@ -31,7 +31,7 @@ from .rig import PlainRig
 from .rigify import RigifyRig
 
 KINDS: Final[tuple[Rig, ...]] = (RigifyRig(), PlainRig())
-"""The kinds of rigs: the first one counts that has bones in an armature."""
+"""The kinds of rigs; the first that has bones in an armature is used."""
 
 OUTER: Final = {"LEGS", "ARMS", "FEET", "HANDS"}
 """The parts a body may lack because its hands or feet aren't parented to its limbs."""
@@ -44,9 +44,9 @@ Blender wrote to BVH and reads again, as it writes Z up and expects Y."""
 def body_of(armature: bpy.types.Object, bone: str = "", up_axis: str = "") -> Body:
     """Recognize the body of an armature, from its rest pose and the object's orientation.
 
-    If the rest pose is not that of a figure that stands, as in many captures, frames of its
-    animation are looked at as well. Up is as for `standing_body`. If that shows no figure that
-    stands, as for one that lies down, the axes of `LYING` are tried.
+    If the rest pose doesn't show a standing figure, as in many captures, frames of its animation
+    are examined too. Up is as for `standing_body`. If no figure stands, because it lies down for
+    example, the axes of `LYING` are tried.
 
     Args:
         armature: The armature.
@@ -131,7 +131,8 @@ RESTS: Final = (("head_local", 3), ("tail_local", 3), ("matrix_local", 16))
 def figures(armature: bpy.types.Object) -> list[str]:
     """Return the topmost bone of each body, if there are several in an armature.
 
-    That is so where two bones side by side carry a whole figure each; their parents are of neither.
+    This is the case if two sibling bones each carry a whole figure; their parents belong to
+    neither.
     """
     up = _up_axis(armature)
     tops: list[str] = _remembered(armature, ("FIGURES", up), partial(_figures, armature, up))
@@ -183,7 +184,7 @@ def _hips_between(armature: bpy.types.Object, *pair: Body) -> float:
 
 
 def figure_among(armature: bpy.types.Object, tops: Sequence[str], bone: str) -> str:
-    """Return which of some topmost bones of figures a bone is or is below; empty if none."""
+    """Return the figure, among their topmost bones, that contains a bone; empty if none does."""
     bones = cast("bpy.types.Armature", armature.data).bones
     above = (
         {bone, *(parent.name for parent in bones[bone].parent_recursive)} if bone in bones else ()

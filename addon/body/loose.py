@@ -31,7 +31,7 @@ from .body import LooseEnd, Row
 def loose_ends(
     armature: bpy.types.Object, clip: Clip, body: Collection[str], names: Collection[str]
 ) -> dict[str, LooseEnd]:
-    """Return the bones that are where limbs end without being their children, by their names.
+    """Return the bones at the ends of limbs that aren't their children, by name.
 
     The clip decides, if the limb bends in it; otherwise tails and joints at rest do.
 
@@ -76,15 +76,15 @@ def loose_ends(
 
 def _may_end(
     last: bpy.types.Bone,
-    before: bpy.types.Bone,
+    upper: bpy.types.Bone,
     children: Mapping[str, Sequence[bpy.types.Bone]],
     size: float,
 ) -> bool:
     """Return whether a bone may be the last one of a limb, by those above and below it."""
-    if any(one.name in children for one in children.get(last.name, ())):
+    if any(child.name in children for child in children.get(last.name, ())):
         return False
-    is_small = (last.head_local - before.head_local).length < SMALL_BONE * size
-    return before.parent is not None and not is_small
+    is_small = (last.head_local - upper.head_local).length < SMALL_BONE * size
+    return upper.parent is not None and not is_small
 
 
 def _beside(

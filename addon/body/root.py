@@ -49,7 +49,7 @@ def root_above(armature: bpy.types.Object, bone: str) -> str:
 
 
 def _topmost(armature: bpy.types.Object, carriers: Carriers, bone: int) -> int:
-    """Return the topmost bone that carries a bone, as parents and Armature constraints tell.
+    """Return the topmost bone that carries a bone, by parents and Armature constraints.
 
     Rigify switches the parents of controls by such constraints.
     """

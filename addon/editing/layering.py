@@ -75,9 +75,9 @@ def add_layer(ob: bpy.types.Object) -> None:
 
 
 def _extent(ob: bpy.types.Object) -> tuple[int, int]:
-    """Return the range of the strip that plays an object's action as it is now.
+    """Return the range of the strip that plays an object's action unchanged.
 
-    A strip holds its ends, so it has to include whatever changes outside of the keys. It starts at
+    A strip holds its end values, so it has to include any change outside the keys. It starts at
     frame 0 if it can: Blender subtracts and adds its start, which rounds fractions of frames.
     """
     curves = animation.all_active_curves(ob)
@@ -160,7 +160,7 @@ def _remove_tracks(ob: bpy.types.Object) -> None:
 
 
 def merge_layer(ob: bpy.types.Object, layer: OffsetLayer) -> int:
-    """Key what an offset layer shows into the action below, and remove the layer.
+    """Key the result of an offset layer into the action below, and remove the layer.
 
     Keys outside of the frames that the layer changes stay as they are. An action that is linked or
     used by other objects is copied first.
@@ -224,7 +224,7 @@ class Merge(NamedTuple):
 
 
 def _frames(curves: Sequence[Any], scene: bpy.types.Scene) -> list[float]:
-    """Return the frames at which any of some F-curves may bend: their keys, and all in between."""
+    """Return the frames at which any F-curve may bend: its keys, and all frames in between."""
     keys = {key.co[0] for curve in curves for key in curve.keyframe_points}
     if any(len(curve.modifiers) or curve.extrapolation != "CONSTANT" for curve in curves):
         keys |= {float(scene.frame_start), float(scene.frame_end)}

@@ -1,10 +1,10 @@
 """Find the armatures that can be solved ahead of Blender's evaluation, and are worth it.
 
-It is possible where all inputs follow from channels, F-curves, parents and those of Blender's
-constraints on bones that we compute, but not where native IK, drivers of transforms, physics, NLA
-strips or simulations take part. Only relations decide, never values, so an armature is read in the
-same way at every frame. A mesh that was the same in the last two frames is expected not to change,
-and so are settings that drivers set from custom properties.
+This is possible if all inputs follow from channels, F-curves, parents and those native constraints
+on bones that we compute. It isn't with native IK, drivers of transforms, physics, NLA strips or
+simulations. Only relations decide, never values, so an armature is read in the same way at every
+frame. A mesh that didn't change in the last two frames is expected to stay the same. So are
+settings that drivers set from custom properties.
 
 F-curves of posed channels would overwrite values written ahead. They are muted for the evaluation,
 in the depsgraph's copy of the action; their values are the FK pose.

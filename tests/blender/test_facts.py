@@ -966,16 +966,13 @@ def test_a_driver_of_what_is_missing_is_given_up_until_something_of_it_is_set() 
 def test_a_driver_that_names_a_missing_bone_is_marked_at_each_evaluation() -> None:
     rig, other = rigs.make_chain(1), rigs.make_chain(1, "Other")
     rig["driven"] = 0.0
-    driver = rig.driver_add('["driven"]').driver
-    driver.type = "SUM"
-    variable = driver.variables.new()
-    variable.type = "TRANSFORMS"
-    variable.targets[0].id, variable.targets[0].bone_target = other, "Missing"
+    curve = rig.driver_add('["driven"]')
+    rigs.drive(curve, other, bone="Missing")
     for frame in (2, 3):
-        driver.is_valid = True
+        curve.driver.is_valid = True
         rig.update_tag()
         rigs.go(frame)
-        assert not driver.is_valid
+        assert not curve.driver.is_valid
 
 
 def test_drivers_of_properties_are_written_together_from_4_5_but_for_custom_ones(

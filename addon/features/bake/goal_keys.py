@@ -294,8 +294,8 @@ class TargetBake(Bake["list[Numbers]", tuple[float, float, int], TargetBakeResul
             point, tie = chain.target, chain.target_tie
             if control.is_pole:
                 point, tie = chain.pole, chain.pole_tie
-            place = snapshot.place(cast(Point, point))[1]
-            lift = snapshot.lift(chain, cast(Tie, tie), place)
+            position = snapshot.place(cast(Point, point))[1]
+            lift = snapshot.lift(chain, cast(Tie, tie), position)
             with _shifted(snapshot, cast(Point, point), lift, None):
                 control.channel.sample()
         for channel in self._bones:

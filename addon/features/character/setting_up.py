@@ -128,7 +128,7 @@ def _measured(
 ) -> SetUpResult:
     """Add everything, and return the result with the bone that moved farthest if that is seen."""
     size, names = body_of(armature, parts[0].bone).size, pose_bones(armature).keys()
-    before = _points_at(armature, span)
+    points = _points_at(armature, span)
     result = _build(armature, parts, options, span)
     if options.error and result.frames > 2:
         from .sparse_keys import controlled_parts, thin_keys  # Which use numpy.
@@ -139,7 +139,7 @@ def _measured(
         result = result._replace(keys=count.keys, most=count.most)
     farthest, frame, at = max(
         (dist(a[k : k + 3], b[k : k + 3]), frame, k)
-        for frame, a, b in zip(span.frames, before, _points_at(armature, span, names), strict=True)
+        for frame, a, b in zip(span.frames, points, _points_at(armature, span, names), strict=True)
         for k in range(0, len(a), 3)
     )
     if farthest <= max(SEEN, options.error) * size:

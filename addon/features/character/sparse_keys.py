@@ -74,7 +74,7 @@ def controlled_parts(armature: bpy.types.Object, indices: Sequence[int]) -> list
         )
         heads = [rig.rest(bone).head_local for bone in bones]
         length = sum([(b - a).length for a, b in pairwise(heads)]) or rig.rest(bones[0]).length
-        controls = [Control(ob, bone, share) for ob, bone, share in ends if ob is not None]
+        controls = [Control(ob, bone, lever) for ob, bone, lever in ends if ob is not None]
         controls += [
             Control(point.object, skeleton_of(point.object).names[point.bone], leverage)
             for point in chains[i].controls

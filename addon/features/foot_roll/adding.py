@@ -202,8 +202,8 @@ class FABRIK_OT_foot_roll_add(Working, bpy.types.Operator):
     bl_idname = "fabrik.foot_roll_add"
     bl_label = "Add Foot Roll"
     bl_description = (
-        "Add a control that rolls the foot from heel to ball to toe, and a control of its toes, "
-        "to the selected feet, or to all feet with IK"
+        "Add a control that rolls the foot from heel to ball to toe, and one for its toes. "
+        "Without selected feet, add them to all feet with IK"
     )
     asks = (active_refusal,)
 
@@ -219,7 +219,7 @@ class FABRIK_OT_foot_roll_add(Working, bpy.types.Operator):
                 "No foot can roll: use Add IK Limb on a foot, with control bones and Copy Target "
                 "Rotation"
             )
-        return counted(count, "Added the roll of {count} foot", "Added the roll of {count} feet")
+        return counted(count, "Added a roll to {count} foot", "Added a roll to {count} feet")
 
 
 def _look(armature: bpy.types.Object, indices: Sequence[int]) -> Callable[[], object]:

@@ -142,8 +142,9 @@ class FootRoll:
     def matched(self, chain: ChainPlan, toes: Quat) -> tuple[Frame, list[tuple[Point, Mat3]]]:
         """Return the offset and the axes of the controls that fit a pose.
 
-        The roll takes the bend of the ball up to Break Angle, so that the target of a foot on flat
-        toes lies flat, and the toe control takes the rest. Bank and turn are those of the target.
+        The roll takes the bend of the ball up to Break Angle, and the toe control takes the rest.
+        The target of a foot on flat toes therefore lies flat. Bank and turn are those of the
+        target.
         """
         values = self.values(chain)
         in_sole = quat_product(quat_inverse(self._from_sole), toes)

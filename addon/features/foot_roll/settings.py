@@ -35,17 +35,21 @@ class FabrikFootRoll(bpy.types.PropertyGroup):
         in_presets=False,
     )
     toe_control: str = fixed("Toe Control", "Bone that rotates the toes", in_presets=False)
-    toe: str = fixed("Toes", "Bone of the toes, below the foot", in_presets=False)
+    toe: str = fixed("Toes", "Toe bone, parented to the foot", in_presets=False)
     break_angle: float = animated(
         "Break Angle",
-        "Roll at which the ball stops bending, and the foot rolls on about the tip of the toes",
+        "Roll angle at which the ball stops bending and the foot rolls about the tip of the toes "
+        "instead",
         default=0.7853981633974483,
         min=0.0,
         max=1.5707963267948966,
         subtype="ANGLE",
     )
     pivot: str = animated(
-        "Turn About", "Point of the sole that turns in place", items=PIVOT_ITEMS, default="BALL"
+        "Turn About",
+        "Point of the sole that the foot turns about",
+        items=PIVOT_ITEMS,
+        default="BALL",
     )
     width: float = animated(
         "Sole Width",

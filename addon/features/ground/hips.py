@@ -115,8 +115,8 @@ class Hip(PrePassBone):
     def _foreseen(self, snapshot: Snapshot, stances: Mapping[ChainPlan, Stances]) -> BodyMove:
         """Return how it is moved for feet that are known ahead."""
         leg, feet = next(iter(stances.items()))
-        given = ground_settings(snapshot.item(leg))
-        limits = HipLimits(feet.probe.up, given.hip_follow, given.hip_reach, given.blend)
+        options = ground_settings(snapshot.item(leg))
+        limits = HipLimits(feet.probe.up, options.hip_follow, options.hip_reach, options.blend)
         path = self._path
         if path is None or not path.is_of(limits, stances):
             ends = _ends(self.rig, [*stances])
@@ -130,14 +130,14 @@ class Hip(PrePassBone):
         """Return how it is moved for what is below its feet at the moment."""
         working = {leg: aim for leg, aim in aims.items() if aim is not None}
         first = next(iter(working))
-        given = ground_settings(snapshot.item(first))
-        probe = stances.probe if stances else _ground_goal(first).probe(snapshot, first, given)
+        options = ground_settings(snapshot.item(first))
+        probe = stances.probe if stances else _ground_goal(first).probe(snapshot, first, options)
         free = _free([*working], [*working], snapshot.time)
         legs = [self._leg(snapshot, leg, working[leg]) for leg in free]
         if not legs:
             return BodyMove()
-        rise = hip_rise(legs, given.hip_follow)
-        drop = hip_drop(legs, probe.up, given.hip_reach, rise)
+        rise = hip_rise(legs, options.hip_follow)
+        drop = hip_drop(legs, probe.up, options.hip_reach, rise)
         return BodyMove(scaled(probe.up, rise - drop))
 
     def solve(self, snapshot: Snapshot, inputs: object) -> SolveResult:
@@ -315,8 +315,8 @@ class HipPath(Column[float, BodyMove]):
         self._key = limits, clips, around, [stance.between(around) for stance in self._feet]
         if last is not None and last._key == self._key:  # The ground has changed elsewhere only.
             self._follows.keep(last._follows, around)
-            for lift, before in zip(self._lifts, last._lifts, strict=True):
-                lift.keep(before, time)
+            for lift, kept in zip(self._lifts, last._lifts, strict=True):
+                lift.keep(kept, time)
 
     def is_of(self, limits: HipLimits, stances: Mapping[ChainPlan, Stances]) -> bool:
         """Return whether it is that of these feet."""

@@ -125,8 +125,8 @@ def lack_between(probe: Probe, foot: Below, beside: Sequence[Below], is_free: bo
             point counts what is beside it only over a riser.
     """
     levels = [
-        here if here is not None and not is_free else max(known, default=None)
-        for here, known in zip(foot.levels, _present(beside), strict=True)
+        here if here is not None and not is_free else max(around, default=None)
+        for here, around in zip(foot.levels, _present(beside), strict=True)
     ]
     return max(_lack(probe, foot.heights, levels), *[other.lack for other in beside])
 

@@ -227,11 +227,11 @@ class FootClip:
         """Return the same at the frames of a swing."""
         frames = [min(max(frame, self.first), self.last) for frame in swing]
         places = [across(self.flats[frame].place, self.inputs.up) for frame in frames]
-        way = [0.0, *accumulate(length(sub(b, a)) for a, b in pairwise(places))]
+        travelled = [0.0, *accumulate(length(sub(b, a)) for a, b in pairwise(places))]
         even = EVEN * self.contact_track.track.leg
         return [
-            (gone + even * smoother(i / (len(swing) - 1))) / (way[-1] + even)
-            for i, gone in enumerate(way)
+            (gone + even * smoother(i / (len(swing) - 1))) / (travelled[-1] + even)
+            for i, gone in enumerate(travelled)
         ]
 
     def _leg(self, frame: int) -> shape.CarriedLeg:
@@ -406,8 +406,8 @@ class Stances:
             nodes = range(max(begin - 1, self.clip.first), min(end + 1, self.clip.last) + 1)
             return self._stretches[nodes][frame - nodes[0]]
         number, step = divmod(frame, self._far)
-        before, after = (self._lift_near(k * self._far, frame) for k in (number, number + 1))
-        return before + smooth(step / self._far) * (after - before)
+        first, second = (self._lift_near(k * self._far, frame) for k in (number, number + 1))
+        return first + smooth(step / self._far) * (second - first)
 
     def _lift_near(self, middle: int, frame: int) -> float:
         """Return the same as far as what is near to another frame tells."""
@@ -424,11 +424,11 @@ class Stances:
 
     def _lack(self, frame: int) -> float:
         """Return how far the foot is to be lifted at least, as far as the ground counts."""
-        share = self.influence(frame)
-        if share <= 0.0:
+        influence = self.influence(frame)
+        if influence <= 0.0:
             return 0.0
         if self.clip.planted.around(frame)[1]:  # It stays where it is, whatever is beside it.
-            return share * max(0.0, self._needs[frame][1].lack)
+            return influence * max(0.0, self._needs[frame][1].lack)
         near = range(max(frame - 1, self.clip.first), min(frame + 1, self.clip.last) + 1)
         beside = [self._needs[other][1] for other in near]
         is_free = not any([self.clip.planted.around(other)[1] for other in near])
@@ -437,7 +437,7 @@ class Stances:
             return 0.0
         # Its knee may still lower it a little.
         margin = knee.MOST * self.probe.leg * smooth(lack / (CLIMB * self.probe.leg))
-        return share * (lack + margin)
+        return influence * (lack + margin)
 
     def _needed(self, frame: int) -> tuple[Pose, Below]:
         """Return a foot that is not lifted at a frame, and the ground below it."""
@@ -480,8 +480,8 @@ class Stances:
         """Return the animated place of the hip joint, in world space."""
         frame = floor(time) - self._start
         here = self.clip.root_at(frame)
-        share = time - floor(time)
-        return here if share == 0.0 else mix(here, self.clip.root_at(frame + 1), share)
+        fraction = time - floor(time)
+        return here if fraction == 0.0 else mix(here, self.clip.root_at(frame + 1), fraction)
 
     def need(self, time: float, flat: Pose, foot: Pose) -> float:
         """Return by how much a foot is too low, from its poses on the flat floor and on the ground.

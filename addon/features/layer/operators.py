@@ -25,7 +25,7 @@ from ...ui.layout import Layout, SidebarPanel, draw_sentence
 from ...ui.refusing import Working, active_armature, armature_refusal
 from ...ui.registering import registering
 
-HOW_TO = msg("Change captured motion without touching its keys: what you key is added to them")
+HOW_TO = msg("Edit captured motion without touching its keys: new keys are added on top")
 EXITED = msg("New keys would hide the layer: press Edit Layer first")
 
 
@@ -61,7 +61,7 @@ class LayerOperator(Working):
     asks = (armature_refusal, _layer_refusal)
 
     only_selected: bool = defined(
-        "Only Selected", "Leave objects alone that aren't selected", default=False
+        "Only Selected", "Add the layer only to selected objects", default=False
     )
 
     def chosen(
@@ -74,7 +74,7 @@ class LayerOperator(Working):
         """
         selected = [ob for ob in objects if not self.only_selected or ob.select_get()]
         if objects and not selected:
-            raise ProblemError("Nothing of the character is selected: select its controls")
+            raise ProblemError("No part of the character is selected: select its controls")
         return selected
 
     def layers(self, context: bpy.types.Context) -> Iterator[tuple[bpy.types.Object, OffsetLayer]]:
@@ -96,8 +96,7 @@ class FABRIK_OT_offset_layer_add(LayerOperator, bpy.types.Operator):
     bl_idname = "fabrik.offset_layer_add"
     bl_label = "Add Offset Layer"
     bl_description = (
-        "Keep the character's keys as they are, and add what is keyed from now on to them as "
-        "offsets"
+        "Keep the character's keys unchanged, and add new keys on top of them as offsets"
     )
     asks = (armature_refusal,)
 
@@ -127,7 +126,9 @@ class FABRIK_OT_offset_layer_toggle(LayerOperator, bpy.types.Operator):
 
     bl_idname = "fabrik.offset_layer_toggle"
     bl_label = "Toggle Offset Layer"
-    bl_description = "Turn the character's offset layer off to see and key what is below, or on"
+    bl_description = (
+        "Turn the character's offset layer on or off. Off shows and keys the motion below"
+    )
 
     def work(self, context: bpy.types.Context) -> str:
         """Turn them off if any of them is on."""
@@ -164,7 +165,7 @@ class FABRIK_OT_offset_layer_remove(LayerOperator, bpy.types.Operator):
 
     bl_idname = "fabrik.offset_layer_remove"
     bl_label = "Remove Offset Layer"
-    bl_description = "Remove the character's offset layer. The keys below it are as they were"
+    bl_description = "Remove the character's offset layer. The keys below it don't change"
 
     def work(self, context: bpy.types.Context) -> str:
         """Remove them."""

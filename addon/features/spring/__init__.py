@@ -14,7 +14,7 @@ FEATURE = Feature(
             ItemList[FabrikCollider],
             defined(
                 "FABRIK Colliders",
-                "What springs of the armature collide with",
+                "Shapes that the armature's springs collide with",
                 override={"LIBRARY_OVERRIDABLE", "USE_INSERTION"},
             ),
         )

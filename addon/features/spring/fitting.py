@@ -39,8 +39,8 @@ class FABRIK_OT_collider_add(Working, bpy.types.Operator):
     bl_idname = "fabrik.collider_add"
     bl_label = "Add Collider"
     bl_description = (
-        "Add a collider to each selected bone, which springs of the armature stay out of. It fits "
-        "the mesh that the bone deforms"
+        "Add a collider to each selected bone, fitted to the mesh that it deforms. The armature's "
+        "springs stay out of it"
     )
     asks = (_bone_refusal,)
 
@@ -48,7 +48,7 @@ class FABRIK_OT_collider_add(Working, bpy.types.Operator):
         "Shape",
         "Shape of the collider",
         items=(
-            ("AUTO", "Automatic", "A capsule along the bone, or a sphere if that is as good", -1),
+            ("AUTO", "Automatic", "A capsule along the bone, or a sphere if it fits as well", -1),
             *COLLIDER_ITEMS,
         ),
         default="AUTO",

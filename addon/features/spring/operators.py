@@ -50,8 +50,8 @@ def _reach(rig: Skeleton, bone: int) -> float:
     """Return the length of the longest strand from a bone on."""
     pending, longest = [(bone, 0.0)], 0.0
     while pending:
-        at, before = pending.pop()
-        size = before + rig.bone(at).length
+        at, reach = pending.pop()
+        size = reach + rig.bone(at).length
         longest = max(longest, size)
         pending += [(child, size) for child in rig.children[at]]
     return longest

@@ -46,7 +46,7 @@ class FabrikSpring(bpy.types.PropertyGroup):
     )
     gravity: float = animated(
         "Gravity",
-        "Gravity in m/s². In mode VRM 1.0, its gravity power, of which 1 is 60 m/s²",
+        "Gravity in m/s². In mode VRM 1.0, this is the gravity power: 1 is 60 m/s²",
         default=0.0,
         soft_min=0.0,
         soft_max=20.0,
@@ -90,7 +90,7 @@ class FabrikSpring(bpy.types.PropertyGroup):
         "Settle", "Start at rest under gravity, instead of in the FK pose", default=False
     )
     use_loop: bool = fixed(
-        "Loop", "End as the strand starts, for animation that repeats", default=False
+        "Loop", "End in the pose that the strand starts in, for looping animation", default=False
     )
     use_cuts: bool = fixed(
         "Find Cuts",
@@ -144,7 +144,9 @@ class FabrikCollider(bpy.types.PropertyGroup):
         subtype="DISTANCE",
         in_presets=False,
     )
-    group: str = fixed("Group", "Group of the collider, by which springs choose", in_presets=False)
+    group: str = fixed(
+        "Group", "Group of the collider. Springs select colliders by group", in_presets=False
+    )
 
 
 def spring_of(item: FabrikConstraint) -> FabrikSpring:

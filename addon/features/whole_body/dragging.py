@@ -462,8 +462,8 @@ class WholeBodyDrag:
 
     def _moved_to(self, displacement: Vec) -> float:
         """Return how far the mouse has moved to a displacement, as a fraction of the body."""
-        way = mat_apply(self._to_armature, sub(displacement, self._displacement))
-        return length(way) / self._posed.size
+        change = mat_apply(self._to_armature, sub(displacement, self._displacement))
+        return length(change) / self._posed.size
 
     def _move_by(self, displacement: Vec, near: float, moved: float) -> None:
         """Drag the bone.

@@ -86,16 +86,6 @@ def test_a_leg_folds_the_same_way_however_near_its_foot_comes() -> None:
         assert max(map(math.dist, here, there)) <= 2.5 * step
 
 
-def test_without_a_swing_knees_jump() -> None:
-    """Or there would be nothing to mend."""
-    worst = 0.0
-    for i in range(200):
-        path = [around(0.01 * i + e, 0.05, 0.4 * SIZE) for e in (0.0, 1e-3)]
-        here, there = (swung(place, 0.0) for place in path)
-        worst = max(worst, max(map(math.dist, here, there)) / math.dist(*path))
-    assert worst > 2.5
-
-
 def test_a_part_of_the_swing_is_between() -> None:
     target = around(1.0, -0.2, 0.6 * SIZE)
     none, some, whole = (swung(target, swing) for swing in (0.0, 0.5, 1.0))

@@ -312,22 +312,6 @@ def test_the_pose_is_continuous_as_the_target_turns(use_tail: bool, spread: floa
         assert max(steps) <= 0.15  # for 0.01 rad of the target
 
 
-def test_influence_leads_from_the_fk_input_to_the_solution() -> None:
-    rng = random.Random(11)
-    for use_tail in (True, False):
-        rig = bent(rng, 4)
-        target, axes = goal_near(rng, rig, use_tail, WHOLE)
-        chain = handed(rig, use_tail)
-        none = posed(chain, target, axes, influence=0.0)
-        half = posed(chain, target, axes, influence=0.5)
-        full = posed(chain, target, axes)
-        for local, a, b, c in zip(
-            rig[1], none.rotations, half.rotations, full.rotations, strict=True
-        ):
-            assert vectors.quat_angle(a, local.rotation) <= 1e-12
-            assert vectors.quat_angle(b, c) == pytest.approx(vectors.quat_angle(a, b), abs=1e-9)
-
-
 # Limits
 
 

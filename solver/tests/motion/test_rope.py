@@ -1,7 +1,7 @@
 """Ropes that hang between two points, and what they rest on."""
 
 from itertools import pairwise
-from math import asin, atanh, cos, cosh, dist, fsum, hypot, pi, sin, sinh, sqrt
+from math import asin, atanh, cosh, dist, fsum, hypot, pi, sin, sinh, sqrt
 
 import pytest
 from hypothesis import example, given
@@ -67,44 +67,6 @@ def test_a_rope_hangs_where_its_energy_is_least(
     other = moved(joints, lengths, target, angle, turn)
     if other is not None:
         assert energy(other, lengths) >= energy(joints, lengths) - 1e-9 * size
-
-
-@given(lengths_of_bones, number, st.floats(0.2, 0.9))
-def test_no_three_bones_would_fall_together(lengths: list[float], rise: float, far: float) -> None:
-    """Two joints between two that are held can move in one way, and have no reason to."""
-    lengths = [max(part, 0.1) for part in lengths]
-    size = fsum(lengths)
-    target = (far * size * sqrt(1.0 - 0.8 * rise * rise), 0.0, 0.5 * far * size * rise)
-    if target[0] < 3.0 * max(lengths):
-        return
-    joints = hang((0.0, 0.0, 0.0), target, lengths, DOWN, SIDE)
-    for i in range(len(lengths) - 2):
-        four, three = joints[i : i + 4], lengths[i : i + 3]
-        if min(abs(turn_at(*four[:3])), abs(turn_at(*four[1:]))) < 0.01:
-            continue  # In line they cannot move.
-        step = 1e-5
-        falls = energy(rocked(four, three, step), three) - energy(rocked(four, three, -step), three)
-        assert abs(falls) < 1e-4 * step * size * size
-
-
-def turn_at(a: Vec, b: Vec, c: Vec) -> float:
-    return (b[0] - a[0]) * (c[2] - b[2]) - (b[2] - a[2]) * (c[0] - b[0])
-
-
-def rocked(four: list[Vec], three: list[float], angle: float) -> list[Vec]:
-    """Four joints in a plane, the first bone turned by an angle, the last joint where it was."""
-    a, b, c, d = four
-    x, z = b[0] - a[0], b[2] - a[2]
-    b = (a[0] + cos(angle) * x - sin(angle) * z, 0.0, a[2] + sin(angle) * x + cos(angle) * z)
-    gap = dist(b, d)
-    along = (three[1] ** 2 - three[2] ** 2 + gap * gap) / (2.0 * gap)
-    aside = sqrt(max(0.0, three[1] ** 2 - along * along))
-    ux, uz = (d[0] - b[0]) / gap, (d[2] - b[2]) / gap
-    ends = [
-        (b[0] + along * ux - side * uz, 0.0, b[2] + along * uz + side * ux)
-        for side in (aside, -aside)
-    ]
-    return [a, b, min(ends, key=lambda end: dist(end, c)), d]
 
 
 def moved(

@@ -365,21 +365,6 @@ def test_feet_lift_however_straight_their_legs_rest(
         assert max(map(abs, bends)) <= math.radians(25.0 + 300.0 * speed)
 
 
-def test_legs_that_rest_straight_walk_as_bent_ones_do() -> None:
-    def steps(extension: float) -> list[tuple[float, float]]:
-        record = walked(
-            straight_legs(extension),
-            WalkSettings(),
-            lambda time: standing((0.0, 0.05 * time, extension)),
-        )
-        return [(fall.lift, fall.land) for falls in record.falls for fall in falls]
-
-    straight, bent = steps(0.999), steps(0.95)
-    assert len(straight) == len(bent)
-    for a, b in zip(straight, bent, strict=True):
-        assert a == pytest.approx(b, abs=1e-6)
-
-
 def test_a_body_that_cannot_sink_takes_shorter_steps() -> None:
     def walk(leans: bool) -> tuple[RecordedWalk, float]:
         legs, body = straight_legs(0.94), lambda time: standing((0.0, 0.05 * time, 0.94))

@@ -9,7 +9,7 @@ import bpy
 import pytest
 from captures import imported
 from mathutils import Euler, Quaternion, Vector
-from rigs import activate, add_constraint, go, make_armature, make_chain, make_empty, update
+from rigs import activate, add_constraint, drive, go, make_armature, make_chain, make_empty, update
 
 from addon.blender.errors import ProblemError
 from addon.blender.precision import chain_rounding, rounding_of
@@ -177,11 +177,7 @@ def carried(rng: random.Random, rig: Rig, target: Rig) -> None:
 
 def carried_by_driver(rng: random.Random, rig: Rig, target: Rig) -> None:
     """The rig goes on by as much as its target does: it is never reached."""
-    driver = rig.driver_add("location", 0).driver
-    driver.type = "SUM"
-    variable = driver.variables.new()
-    variable.targets[0].id = target
-    variable.targets[0].data_path = "location[0]"
+    drive(rig.driver_add("location", 0), target, "location[0]")
 
 
 @pytest.mark.parametrize("seed", SEEDS)

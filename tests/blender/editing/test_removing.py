@@ -305,16 +305,6 @@ def test_armature_data_that_others_use_is_left_as_it_is() -> None:
     assert rig.data.bones.keys() == bones
 
 
-def test_all_selected_limbs_lose_theirs_at_once() -> None:
-    rig = make_human(False)
-    before = contents()
-    add_limbs(rig, "hand.L", "foot.L", "foot.R", controls="BONE", use_both_sides=True)
-    assert len(rig.fabrik.constraints) == 4
-    clear(rig, *rig.pose.bones.keys())
-    assert not rig.fabrik.constraints
-    assert contents() == before
-
-
 @pytest.mark.parametrize("controls", ["BONE", "EMPTY"])
 def test_one_undo_step_gives_all_back(controls: str) -> None:
     rig = make_human(False)

@@ -11,7 +11,6 @@ from typing import Any
 
 import bpy
 import pytest
-from mathutils import Vector
 from operating import click_bones, enter_pose_mode, refuses, select_bone
 from rigs import evaluated, make_armature, make_chain, make_empty, update
 
@@ -282,17 +281,6 @@ def test_a_pole_is_a_control_bone_that_is_selected() -> None:
     assert (item.pole_target, item.pole_subtarget) == (rig, "Tail3 Pole.L")
     assert item.target == target and selected() == ["Tail3 Pole.L"]
     assert (evaluated(rig).pose.bones["Tail2.L"].head - before).length < 1e-4
-
-
-def test_undo_takes_the_control_away() -> None:
-    rig = make_face()
-    click_bones(rig, "Eye.L", "Eye.R")
-    bpy.ops.ed.undo_push(message="before")
-    bpy.ops.fabrik.look_add("EXEC_DEFAULT", True, controls="BONE")
-    bpy.ops.ed.undo()
-    rig = bpy.data.objects["Rig"]
-    assert not rig.fabrik.constraints and "Eye Look" not in rig.data.bones
-    assert Vector(rig.data.bones["Eye.L"].head_local).x == pytest.approx(0.03)
 
 
 def make_parts(rig: Any) -> list[Any]:

@@ -2,11 +2,9 @@
 
 import os
 import signal
-import struct
 import subprocess
 import sys
 import textwrap
-import zlib
 from itertools import pairwise
 from math import cos, pi, sin
 
@@ -598,51 +596,3 @@ def test_forged_heads_of_a_part_are_refused(blend, part, capfd):
         part.write_bytes(whole)
         forge(part, lambda _: None, lambda head, at=at: head[:at] + b"\x7f" * 4 + head[at + 4 :])
         assert sentence in refused(blend, part, capfd)
-
-
-def test_a_part_that_unpacks_to_gigabytes_is_not_unpacked(blend, part, capfd):
-    work = zlib.compressobj(1)
-    bomb = b"".join([*(work.compress(bytes(1 << 20)) for _ in range(1 << 10)), work.flush()])
-    start = part.read_bytes()[:5]
-    for size in (1 << 20, 1 << 31, 1 << 62):
-        head = start + struct.pack("<Q", size)
-        part.write_bytes(head + bomb + struct.pack("<I", zlib.crc32(head + bomb)))
-        assert "isn't a part of this bake" in refused(blend, part, capfd)
-
-
-NPZ = {
-    "reversed": lambda arrays, about: about["frames"].reverse(),
-    "wrong shape": lambda arrays, about: arrays.update({"0/matrices": np.zeros((3, 1), "f4")}),
-    "wrong kind": lambda arrays, about: arrays.update({"0/worlds": np.array(["x"] * END)}),
-    "nothing picked": lambda arrays, about: about.update(picked=7),
-    "frames that are none": lambda arrays, about: about.update(frames=["x"] * END),
-}
-
-
-@pytest.mark.parametrize("case", NPZ)
-def test_parts_of_version_01_are_refused(blend, part, case, capfd):
-    """Whatever these hold: they had neither a checksum nor bounds."""
-    import json
-
-    from addon.features.bake import parts, selecting
-
-    picks, _ = selecting.select(command._constraints(bpy.context.view_layer, None))
-    digest = parts.digest_of(blend)
-    about = {
-        "format": 1,
-        "digest": digest if isinstance(digest, str) else digest.hex(),
-        "picked": [picked.described() for picked in picks],
-        "frames": list(range(1, END + 1)),
-        "times": [float(frame) for frame in range(1, END + 1)],
-    }
-    arrays = {}
-    for i, picked in enumerate(picks):
-        arrays[f"{i}/matrices"] = np.zeros((END, len(picked.bones), 4, 4), "f4")
-        arrays[f"{i}/worlds"] = np.zeros((END, 4, 4))
-        for j, channel in enumerate(picked.channels):
-            arrays[f"{i}/{j}"] = np.zeros((END, len(channel.bones), 4), "f4")
-    NPZ[case](arrays, about)
-    arrays["about"] = np.frombuffer(json.dumps(about).encode(), np.uint8)
-    with part.open("wb") as file:
-        np.savez_compressed(file, **arrays)
-    assert "isn't a part of this bake" in refused(blend, part, capfd)

@@ -254,34 +254,24 @@ def test_a_limb_that_is_sharply_bent_keeps_its_pose(name: str, frame: int) -> No
     assert farthest(rig, before, pose(rig)) < 2e-4
 
 
-def test_a_pose_that_cannot_be_kept_is_a_warning(capfd: pytest.CaptureFixture[str]) -> None:
+def test_a_pose_that_cannot_be_kept_is_a_warning_and_keyed_bones_keep_their_keys(
+    capfd: pytest.CaptureFixture[str],
+) -> None:
     rig, con = poled_limb(Random(4), 5)
     con.pole_target = None
     con.target.location = con.target.location * 0.6 + Vector((0.1, 0.2, 0.3))
     for bone in rig.pose.bones:
         bone.keyframe_insert("rotation_quaternion", frame=1)
     rigs.go(1)
+    before, channels = pose(rig), rigs.channels_bits(rig)
     rigs.activate(rig)
     bpy.ops.fabrik.convert_from_blender()
     last = [line for line in capfd.readouterr().out.splitlines() if "Converted" in line][-1]
     assert last.startswith("Warning: Converted 1 constraint; the pose changed by ")
     assert f", because “{rig.fabrik.constraints[0].name}” couldn't be matched" in last
-
-
-def test_keyed_bones_keep_their_keys_and_the_difference_is_reported() -> None:
-    random = Random(4)
-    rig, con = poled_limb(random, 5)
-    con.pole_target = None
-    con.target.location = con.target.location * 0.6 + random_vector(random, 0.3)
-    for bone in rig.pose.bones:
-        bone.keyframe_insert("rotation_quaternion", frame=1)
-    rigs.go(1)
-    before, channels = pose(rig), rigs.channels_bits(rig)
-    found = from_blender(rig)
     after = pose(rig)
-    assert any("animated bones keep their FK pose" in note for note in found.notes)
     heads = max((after[name].translation - before[name].translation).length for name in after)
-    assert found.moved >= heads > 0.01
+    assert heads > 0.01
     rig.fabrik.constraints[0].enabled = False
     rigs.go(1)
     assert rigs.channels_bits(rig) == channels

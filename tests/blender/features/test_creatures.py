@@ -9,7 +9,7 @@ import bpy
 import pytest
 import rigs
 from characters import ANIMALS, make_animal
-from creatures import ANKLE, FEET, make_quadruped
+from creatures import FEET, make_quadruped
 from mathutils import Matrix, Vector
 from operating import refuses
 from shapes import make_terrain
@@ -151,16 +151,6 @@ def test_bones_that_are_selected_are_legs_up_to_where_they_branch() -> None:
     assert bpy.ops.fabrik.gait_add() == {"FINISHED"}
     assert rig.fabrik.gaits[0].body == "Hips"
     assert {item.chain_count for item in rig.fabrik.constraints} == {3}
-
-
-def test_what_has_no_legs_is_refused_and_nothing_was_made() -> None:
-    from rigs import make_chain
-
-    rig = make_chain(6)
-    rigs.activate(rig)
-    refuses(bpy.ops.fabrik.gait_add, "No legs found in “Rig”")
-    assert not rig.fabrik.gaits
-    assert not rig.fabrik.constraints
 
 
 def warnings(capfd: pytest.CaptureFixture[str], call) -> str:
@@ -480,17 +470,6 @@ def test_hips_and_chest_pitch_with_their_own_ground_and_the_spine_bends_between(
         before = now
 
 
-def test_a_spine_on_a_plain_slope_does_not_bend() -> None:
-    rig = make_quadruped()
-    gait = walk(rig, 0.008, 20)
-    gait.source, gait.ground = "OBJECT", curved_ground(0.0, 0.3)
-    simulate()
-    rigs.go(10)
-    pitched = pitches(rig)
-    assert pitched["Hips"] > 12.0
-    assert max(pitched.values()) - min(pitched.values()) < 0.1
-
-
 def test_a_spine_on_even_ground_is_as_it_was_animated() -> None:
     rig = on_floor()
     walk(rig, 0.03, 20)
@@ -531,24 +510,6 @@ def test_bake_keys_the_spine_too() -> None:
     for frame, rolled in seen.items():
         rigs.go(frame)
         assert rolls(rig) == pytest.approx(rolled, abs=0.2)
-
-
-def test_steps_of_an_older_form_are_outdated() -> None:
-    from addon.features.simulation import history
-    from fabrik_solver.motion import codec, packing
-
-    rig = on_floor()
-    walk(rig, 0.03, 20)
-    simulate()
-    own = "fabrik.gaits[0]"
-    found = history.data(rig, own)
-    before = codec.Form(b"FABW", 3).packed(*packing.FORM.unpacked(found.blob))
-    history.write(rig, own, found._replace(blob=before))
-    rigs.update()
-    rigs.go(5)
-    assert said(rig) == "Simulation is outdated: press Simulate"
-    simulate()
-    assert said(rig) == ""
 
 
 def bumpy_ground() -> bpy.types.Object:
@@ -615,53 +576,3 @@ def test_legs_do_not_cross_to_the_side(ways: tuple[float, float, float]) -> None
         x = {foot: (seen @ rigs.tip_world(rig, foot, use_tail=False)).x for foot in FEET}
         gaps += [x[f"Paw.{row}.L"] - x[f"Paw.{row}.R"] for row in "FH"]
     assert min(gaps) > 0.2 * 0.32
-
-
-def make_stairs(slant: float, rise: float, run: float) -> list[tuple[float, float]]:
-    """Make stairs that rise along −Y, and return their profile as Y and height.
-
-    Args:
-        slant: How far the top of a riser is behind its foot.
-        rise: The height of a step.
-        run: Its depth.
-    """
-    profile, y = [(3.0, 0.0)], -0.8
-    for i in range(9):
-        profile += [(y, rise * i), (y - slant, rise * (i + 1))]
-        y -= run
-    profile.append((y - 9.0, 9 * rise))
-    count = len(profile)
-    mesh = bpy.data.meshes.new("Stairs")
-    places = [(x, *place) for x in (-5.0, 5.0) for place in profile]
-    faces = [(i, i + count, i + count + 1, i + 1) for i in range(count - 1)]
-    mesh.from_pydata(places, [], faces)
-    rigs.link(bpy.data.objects.new("Stairs", mesh))
-    return profile
-
-
-def height_at(profile: list[tuple[float, float]], y: float) -> float:
-    heights: list[float] = []
-    for (a, low), (b, high) in pairwise(profile):
-        if b <= y <= a:
-            heights.append(low + (high - low) * (a - y) / (a - b) if a > b else max(low, high))
-    return max(heights)
-
-
-@pytest.mark.parametrize("slant", [1e-4, 0.02])
-@pytest.mark.parametrize("rise, run", [(0.12, 0.35), (0.16, 0.32)])
-def test_hooves_stand_on_treads_and_cut_no_edges(slant: float, rise: float, run: float) -> None:
-    rig = make_quadruped()
-    profile = make_stairs(slant, rise, run)
-    end = 80
-    walk(rig, 0.034, end)
-    simulate()
-    for falls in falls_of(rig):
-        assert all(fall.normal[2] > 0.9 for fall in falls)
-    for tick in range(2, 2 * end + 1):
-        rigs.go(tick / 2)
-        shown = rigs.evaluated(rig)
-        for foot in FEET:
-            hoof = shown.matrix_world @ shown.pose.bones[foot].head
-            for aside in (-0.03, 0.0, 0.03):
-                low = height_at(profile, hoof.y + aside)
-                assert low - (hoof.z - ANKLE) < 0.015, f"{foot} at {tick / 2}"

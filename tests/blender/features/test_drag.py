@@ -262,20 +262,6 @@ def test_a_bone_without_a_constraint_pulls_its_chain_along(mode: str, place: str
     assert rig.animation_data is None
 
 
-def test_the_pose_that_is_left_is_ordinary_fk() -> None:
-    rig = rigs.make_chain(4)
-    pose_mode(rig)
-    drag_by(rig, "B3")
-    bits = rigs.channels_bits(rig)
-    target = rigs.make_empty()
-    rigs.add_constraint(rig, "B3", target)
-    rigs.update()
-    assert rigs.channels_bits(rig) == bits != rigs.shown_bits(rig)
-    rig.fabrik.constraints[0].enabled = False
-    rigs.update()
-    assert rigs.channels_bits(rig) == bits == rigs.shown_bits(rig)
-
-
 def test_the_chain_begins_at_the_topmost_selected_bone() -> None:
     rig = rigs.make_chain(6)
     assert turned_by_drag(rig, "B4", set()) == {"B0", "B1", "B2", "B3", "B4"}
@@ -733,13 +719,6 @@ def test_the_selection_is_given_back() -> None:
     assert rig.data.bones.active.name == "B3"
     assert bpy.context.view_layer.objects.active == rig
     assert not target.select_get()
-
-
-def test_which_kind_of_drag_it_is_follows_the_constraint() -> None:
-    rig, _ = reaching()
-    assert isinstance(drag.begin(rig, "B0"), TargetDrag)
-    rig.fabrik.constraints[0].influence = 0.0
-    assert isinstance(drag.begin(rig, "B0"), ChainDrag)
 
 
 # The motion

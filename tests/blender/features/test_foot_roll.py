@@ -339,17 +339,6 @@ def test_controls_are_mirrored_selected_renamed_and_removed() -> None:
     assert (len(rig.pose.bones), len(bpy.data.objects)) == (bones, objects)
 
 
-def test_undo_takes_the_controls_away() -> None:
-    rig = make_human(keyed=False)
-    click_bones(rig, "foot.L")
-    bpy.ops.ed.undo_push(message="before")
-    bpy.ops.fabrik.limb_add("EXEC_DEFAULT", True)
-    assert "foot Roll.L" in rig.data.bones
-    bpy.ops.ed.undo()
-    rig = bpy.data.objects["Rig"]
-    assert not rig.fabrik.constraints and "foot Roll.L" not in rig.data.bones
-
-
 def test_what_is_wrong_is_said() -> None:
     foot = human_foot()
     foot.item.roll.toe = "toe.R"

@@ -211,35 +211,6 @@ def test_walk_up_a_wall_and_over_to_the_ceiling() -> None:
         assert falls[-1].place[2] == pytest.approx(4.0, abs=1e-6)
 
 
-def test_file_holds_the_steps(spider, tmp_path: Path) -> None:
-    rigs.go(33)
-    before = rigs.pose_bits(spider)
-    blend = tmp_path / "walk.blend"
-    bpy.ops.wm.save_as_mainfile(filepath=str(blend))
-    there, _ = rigs.elsewhere(blend, "go(2); go(33)", 'pose_bits(bpy.data.objects["Spider"])')
-    assert there == before
-
-
-def test_body_is_given_back_bit_for_bit() -> None:
-    rig = make_spider()
-    terrain()
-    key_body(rig, {1: (0, 0, 0), END: (0, -2.5, 0)})
-    rig.pose.bones["Body"].location = (0.01, 0.02, 0.03)
-    rig.pose.bones["Body"].rotation_quaternion = (0.99, 0.1, 0.05, 0.02)
-    rigs.go(30)
-    before, pose = rigs.channels_bits(rig), rigs.pose_bits(rig)
-    assert rigs.shown_bits(rig) == before
-    gait = walk(rig)
-    simulate()
-    rigs.go(30)
-    assert rigs.channels_bits(rig) == before != rigs.shown_bits(rig)
-    gait.enabled = False
-    rigs.enable(rig, False)
-    rigs.go(12, 30)
-    assert rigs.channels_bits(rig) == before == rigs.shown_bits(rig)
-    assert rigs.pose_bits(rig) == pose
-
-
 def body_key(rig):
     rigs.key(rig, "location", {30: (0, -1, 0)})
 
@@ -416,19 +387,6 @@ def test_forged_steps_are_said_or_harmless(spider, case: str, capsys) -> None:
     assert "report this" not in capsys.readouterr().out
 
 
-def test_damaged_steps_are_said_and_left_out(spider) -> None:
-
-    stored = spider.fabrik.gaits[0].history
-    spider.fabrik.gaits[0].history = stored[:200] + b"AAAA" + stored[204:]
-    forget()
-    spider.update_tag()
-    rigs.go(20)
-    assert said(spider) == "The simulation is damaged: press Simulate"
-    assert spider.fabrik.constraints[0].message == said(spider)
-    simulate()
-    assert said(spider) == ""
-
-
 def test_frames_beyond_what_was_simulated_are_said(spider) -> None:
     start, end = bpy.context.scene.frame_start, bpy.context.scene.frame_end
     message = {
@@ -467,17 +425,6 @@ def test_legs_that_are_not_simulated_are_carried_along() -> None:
     for bone in rigs.shown_bones(rig):
         rows = zip(bone.matrix, shown[bone.name], strict=True)
         assert max((a - b).length for a, b in rows) < 1e-4
-
-
-def test_constraint_with_another_name_stays_a_leg(spider) -> None:
-    rigs.go(30)
-    before = rigs.pose_bits(spider)
-    spider.fabrik.constraints[3].name = "Another"
-    spider.fabrik.constraints[0].name = "Front"
-    rigs.update()
-    assert said(spider) == ""
-    rigs.go(29, 30)
-    assert rigs.pose_bits(spider) == before
 
 
 @pytest.mark.parametrize("renamed", [0, 3])
@@ -553,43 +500,6 @@ def test_without_ground_feet_walk_on_the_plane_on_which_they_rest(height: float)
 
     for wanted, found in zip(walked(make_floor), walked(lambda: None), strict=True):
         assert max((a - b).length for a, b in zip(wanted, found, strict=True)) < 1e-4
-
-
-def test_turning_on_the_spot() -> None:
-    rig = make_spider(6)
-    make_floor()
-    rig.rotation_mode = "XYZ"
-    for frame, turn in ((1, 0.0), (50, 2.5)):
-        rig.rotation_euler.z = turn
-        rig.keyframe_insert("rotation_euler", frame=frame)
-    walk_simulated(rig, 70)
-    assert_walks(rig, 70, fine=1)
-    assert all(len(falls) > 3 for falls in record(rig).falls)
-
-
-def test_feet_travel_on_moving_ground() -> None:
-    rig = make_spider()
-    deck = make_floor("Deck")
-    key_body(deck, {1: (0, 0, 0), END: (4, 0, 1)})
-    rig.parent = deck
-    key_body(rig, {1: (0, 0, 0), END: (0, -1.5, 0)})
-    walk_simulated(rig)
-    walked, names = record(rig), tips(rig)
-    for leg, falls in enumerate(walked.falls):
-        seen: dict[int, list[Vector]] = {}
-        for frame in range(1, END + 1):
-            at = max(i for i, fall in enumerate(falls) if i == 0 or fall.lift <= frame)
-            if falls[at].land <= frame:
-                rigs.go(frame)
-                on_deck = rigs.evaluated(deck).matrix_world.inverted() @ rigs.tip_world(
-                    rig, names[leg]
-                )
-                seen.setdefault(at, []).append(on_deck)
-        for places in seen.values():
-            assert max((one - places[0]).length for one in places) <= 1e-3 * size(rig, names[leg])
-        if leg == 1:
-            break
-    assert max(item.error for item in rig.fabrik.constraints) <= 1e-4
 
 
 def wobbling(subdivided: bool = False):
@@ -996,28 +906,6 @@ def test_walk_that_cannot_be_is_refused_and_nothing_was_made() -> None:
     assert len(bpy.data.objects) == before
 
 
-def test_range_of_one_frame_stands_and_one_that_ends_before_it_starts_is_refused(spider) -> None:
-    spider.fabrik.simulation.frame_start = spider.fabrik.simulation.frame_end = 5
-    simulate()
-    rigs.go(5)
-    assert len(record(spider).lean_states) == 1
-    spider.fabrik.simulation.frame_start = 9
-    refuses(bpy.ops.fabrik.simulate, r"\) before Start")
-
-
-def test_legs_of_different_length_walk() -> None:
-    rig = make_spider(6)
-    make_floor()
-    rigs.activate(rig, "EDIT")
-    for name in ("Leg2.0.L", "Leg2.0.R"):
-        bone = rig.data.edit_bones[name]
-        bone.tail = bone.tail + Vector((0.25 * bone.tail.x, -0.2, 0.0))
-    bpy.ops.object.mode_set(mode="OBJECT")
-    key_body(rig, {1: (0, 0, 0), END: (0, -1.8, 0)})
-    walk_simulated(rig)
-    assert_walks(rig, fine=1)
-
-
 @pytest.mark.parametrize("count", [2, 3, 5, 16])
 def test_two_to_sixteen_legs_walk(count: int) -> None:
     rig = make_spider(count + count % 2)
@@ -1062,21 +950,6 @@ def test_biped_without_a_body_bone_walks_after_the_armature() -> None:
     assert_walks(rig, fine=1)
     rigs.go(30)
     assert rigs.shown_bones(rig)["Body"].location.length == 0.0
-
-
-def test_undo_takes_the_walk_back() -> None:
-    rig = make_spider(4)
-    make_floor()
-    select(rig, tips(rig))
-    bpy.ops.ed.undo_push(message="before")
-    assert bpy.ops.fabrik.gait_add() == {"FINISHED"}
-    bpy.ops.ed.undo_push(message="after")
-    bpy.ops.ed.undo()
-    assert not bpy.data.objects["Spider"].fabrik.gaits
-    rigs.update()
-    bpy.ops.ed.redo()
-    assert len(bpy.data.objects["Spider"].fabrik.gaits[0].legs) == 4
-    rigs.update()
 
 
 def test_removed_walk_takes_its_keys_and_leaves_those_of_the_next(spider) -> None:

@@ -277,17 +277,6 @@ def test_kept_offset_counts_with_its_place() -> None:
     assert rig.fabrik.simulation.state == "STALE"
 
 
-def test_settings_that_say_how_a_foot_stands_need_no_other_pass() -> None:
-    rig = walker()
-    item = rig.fabrik.constraints[0]
-    for name in ("blend", "max_angle", "speed", "height", "hip_reach"):
-        setattr(item.ground, name, 0.9)
-    item.ground.lift_only, item.ground.shortest, item.ground.hip = True, 5, ""
-    item.influence = 0.5
-    rigs.update()
-    assert rig.fabrik.simulation.state == "FRESH"
-
-
 def test_keyed_look_above_counts_as_keyed_at_all_frames() -> None:
     rig = walker()
     for item in rig.fabrik.constraints:

@@ -192,16 +192,6 @@ def test_a_hand_takes_a_cup_and_puts_it_down() -> None:
     assert hold_of(cup).message == ""
 
 
-def test_a_hand_stays_on_what_holds_it() -> None:
-    rig, cup = make_arm(), make_cup()
-    slide(cup, 0.15)
-    go(30)
-    before = world(rig, "Hand")
-    hold(constraint="Hand", holder="Cup")
-    assert apart(before, world(rig, "Hand")) < 2e-6
-    assert rig.fabrik.constraints["Hand"].state == "REACHED"
-
-
 def random_transform(chance: random.Random, size: float = 0.4) -> Matrix:
     scale = [chance.uniform(0.6, 1.6) for _ in range(3)]
     turn = Euler([chance.uniform(-2, 2) for _ in range(3)])
@@ -324,29 +314,6 @@ def _events(rig: Any) -> list[Any]:
     return events_of(rig, 0) if len(holds_of(rig)) else []
 
 
-@pytest.mark.parametrize("seed", range(3))
-def test_a_child_of_constraint_would_move_it(seed: int) -> None:
-    """The control of the test above: Blender's own way, with keyed influence."""
-    chance = random.Random(seed)
-    rig, bone, holders = make_random(chance)
-    con = rig.pose.bones[bone].constraints.new("CHILD_OF")
-    con.target, con.subtarget = holders[0]
-    con.inverse_matrix = (holders[0][0].matrix_world @ Matrix()).inverted()
-    key(con, "influence", {29: 0.0, 30: 1.0})
-    go(29)
-    before = placed(rig, bone)
-    go(30)
-    assert moved(before, placed(rig, bone))[0] > 1e-2
-
-
-def test_what_is_held_does_not_drift() -> None:
-    rig, cup = cup_in_hand(10)
-    in_hand = within(rig, "Hand", cup)
-    for frame in range(11, LAST, 1):
-        go(frame)
-        assert apart(in_hand, within(rig, "Hand", cup)) < 3e-6
-
-
 @pytest.mark.parametrize("controls", ["", "EMPTY", "BONE"])
 def test_a_hand_on_a_keyed_prop_does_not_drift_over_1000_frames_of_a_capture(
     controls: str,
@@ -452,18 +419,6 @@ def test_what_follows_the_held_cannot_hold_it() -> None:
     assert rig.fabrik.constraints["Hand"].state == "REACHED"
 
 
-def test_two_characters_shake_hands() -> None:
-    left, right = make_arm("Left", 0.2, 0.0), make_arm("Right", -0.2, 0.5)
-    go(30)
-    activate(left, "POSE")
-    hold(constraint="Hand", holder="Right", bone="Hand")
-    gap = world(right, "Hand").inverted() @ world(left, "Hand")
-    for frame in (40, 70, 99):
-        go(frame)
-        assert left.fabrik.constraints["Hand"].state == "REACHED"
-        assert apart(gap, world(right, "Hand").inverted() @ world(left, "Hand")) < 1e-5
-
-
 # Edits
 
 
@@ -539,17 +494,6 @@ def test_keys_that_a_control_has_do_not_move_it_within_its_holder(
     for frame in (20, 33.5, 90, -5, 300, 60):
         go(frame)
         assert (apart(before, world(rig, "IK")) < 1e-6) == (frame >= 20 or not moves)
-
-
-def test_keys_that_a_control_gets_while_it_is_held_count() -> None:
-    rig, _ = make_arm(until=20), make_cup()
-    hold(20, constraint="Hand", holder="Cup")
-    before = world(rig, "IK").translation
-    control = rig.pose.bones["IK"]
-    control.location.x += 0.1
-    control.keyframe_insert("location", frame=40)
-    go(40)
-    assert (world(rig, "IK").translation - before).length == pytest.approx(0.1, abs=1e-5)
 
 
 def test_whether_own_keys_count_is_chosen() -> None:
@@ -864,23 +808,6 @@ def test_removing_a_hold_gives_back_what_was_there() -> None:
 # Undo
 
 
-def test_undo_and_redo() -> None:
-    make_arm(), make_cup()
-    bpy.context.preferences.edit.use_global_undo = True
-    go(20)
-    bpy.ops.ed.undo_push(message="before")
-    assert bpy.ops.fabrik.hold("EXEC_DEFAULT", True, object="Cup", holder="Rig", bone="Hand") == {
-        "FINISHED"
-    }
-    go(50)
-    there = world(bpy.data.objects["Cup"])
-    go(20)
-    bpy.ops.ed.undo()
-    assert bpy.data.objects["Cup"].parent is None and len(bpy.data.objects) == 2
-    bpy.ops.ed.redo()
-    assert_stays(there, lambda: world(bpy.data.objects["Cup"]), 50, off=1e-6)
-
-
 # By clicks
 
 
@@ -968,16 +895,6 @@ def test_a_pole_is_held_and_the_elbow_faces_it() -> None:
         for point in (world(rig, "Fore").translation, world(rig, "Pole").translation)
     ]
     assert sides[0].angle(sides[1]) < 1e-3
-
-
-def test_an_object_is_picked_up() -> None:
-    rig, cup = make_arm(), make_cup()
-    click_bones(rig, "Hand")
-    cup.select_set(True)
-    go(20)
-    assert bpy.ops.fabrik.pick_up() == {"FINISHED"}
-    in_hand = within(rig, "Hand", cup)
-    assert_stays(in_hand, lambda: within(rig, "Hand", cup), 50, off=3e-6)
 
 
 @pytest.mark.parametrize("hidden", ("Props", "Rig"))
@@ -1137,113 +1054,6 @@ def test_the_fk_pose_stays_in_the_channels() -> None:
     assert apart(world(rig, "IK"), rig.matrix_world @ control.bone.matrix_local) > 1e-3
 
 
-def test_a_weapon_goes_from_one_hand_to_the_other_and_back_and_both_stay_on_it() -> None:
-    """Each hand in turn carries it, and the other one follows: over the shot that is a cycle."""
-    left, right = make_arm("Left", 0.15, 0.0), make_arm("Right", -0.15, 0.0)
-    make_cup("Staff", (0.0, -0.35, 1.1))
-    for rig in (left, right):
-        rig.animation_data_clear()
-    # Each moves while it carries, and stands within what holds it otherwise.
-    ways = (
-        (right, (10, 40), (0.0, 0.12)),
-        (left, (40, 70), (0.0, 0.12)),
-        (right, (70, 95), (0.12, 0.0)),
-    )
-    for rig, frames, places in ways:
-        control = rig.pose.bones["IK"]
-        for frame, y in zip(frames, places, strict=True):
-            key(control, "location", {frame: (0.0, y, 0.1 * y)})
-    activate(left, "POSE")
-    hands = {"Left": left, "Right": right}
-
-    def take(frame: int, carrying: str, following: str) -> None:
-        go(frame)
-        staff = bpy.data.objects["Staff"]
-        before = world(staff), world(left, "Hand"), world(right, "Hand")
-        release_goal(hands[carrying])
-        hold(object="Staff", holder=carrying, bone="Hand")
-        activate(hands[following], "POSE")
-        hold(constraint="Hand", holder="Staff")
-        after = world(staff), world(left, "Hand"), world(right, "Hand")
-        assert max(map(apart, before, after)) < 2e-5
-
-    take(10, "Right", "Left")
-    take(40, "Left", "Right")
-    take(70, "Right", "Left")
-
-    def grips() -> list[Matrix]:
-        staff = world(bpy.data.objects["Staff"]).inverted()
-        return [staff @ world(rig, "Hand") for rig in hands.values()]
-
-    for first, last in ((10, 39), (40, 69), (70, 95)):
-        go(first)
-        before = grips()
-        go(last)
-        assert max(map(apart, before, grips())) < 2e-5
-        assert all(rig.fabrik.constraints["Hand"].state == "REACHED" for rig in hands.values())
-
-
-def release_goal(rig: Any) -> None:
-    """Let nothing hold the target of an arm, if something does."""
-    activate(rig, "POSE")
-    if shown_now(rig):
-        release(constraint="Hand")
-
-
-def shown_now(rig: Any) -> bool:
-    frame = bpy.context.scene.frame_current
-    return any(one.armature == rig and one.is_at(frame) for one in shown_holds(rig))
-
-
-def test_contacts_of_a_climber_in_turn() -> None:
-    """Four controls of a body stay in the world while it rises, and each is moved on in turn."""
-    bones: dict[str, Any] = {"Root": ((0, 0, 1), (0, 0.1, 1), "")}
-    corners = {"A": (-0.3, 1.5), "B": (0.3, 1.5), "C": (-0.2, 0.4), "D": (0.2, 0.4)}
-    for name, (x, z) in corners.items():
-        bones[name] = ((x, -0.3, z), (x, -0.4, z), "Root")
-    rig = make_armature(bones, "Climber")
-    root = rig.pose.bones["Root"]
-    for frame, up in ((1, 0.0), (LAST, 0.5)):
-        key(root, "location", {frame: (0, 0, up)})
-    activate(rig, "POSE")
-    for i, name in enumerate(corners):
-        start = 10 + 15 * i
-        go(start)
-        there = world(rig, name)
-        editing.hold([editing.Held(rig, name)], editing.Holder(), start)
-        go(start + 14)
-        assert apart(there, world(rig, name)) < 1e-6
-        editing.release([editing.Held(rig, name)], start + 14)
-        go(start + 20)
-        assert (world(rig, name).translation - there.translation).length > 0.01
-    for i, name in enumerate(corners):
-        go(10 + 15 * i)
-        there = world(rig, name)
-        go(17 + 15 * i)
-        assert apart(there, world(rig, name)) < 1e-6
-
-
-def test_a_ball_is_thrown_and_caught() -> None:
-    """In flight it has keys of its own, from where it was let go."""
-    make_arm("Left", 0.3), make_arm("Right", -0.3)
-    ball = make_cup("Ball", (0.3, -0.35, 1.1))
-    ball.keyframe_insert("location", frame=1)
-    hold(5, object="Ball", holder="Left", bone="Hand")
-    release(30, object="Ball")
-    start = world(ball).translation.copy()
-    ball.keyframe_insert("location", frame=30)
-    ball.location.x -= 0.5
-    ball.keyframe_insert("location", frame=45)
-    go(45)
-    there = world(ball)
-    assert (there.translation - start).length > 0.4
-    hold(object="Ball", holder="Right", bone="Hand")
-    assert apart(there, world(ball)) < 1e-6
-    right = bpy.data.objects["Right"]
-    in_hand = within(right, "Hand", ball)
-    assert_stays(in_hand, lambda: within(right, "Hand", ball), 80, off=3e-6)
-
-
 def test_a_rider_goes_along_with_a_horse_that_walks() -> None:
     horse = make_spider(4, name="Horse")
     make_floor()
@@ -1372,15 +1182,6 @@ def test_a_limb_whose_target_stays_as_it_was_says_so_from_fk_to_ik() -> None:
     assert bpy.ops.fabrik.switch(which="ALL", to="FK") == {"FINISHED"}
     said = "“IK” is fixed to its holder from frame 30 on: .* enable Own Animation"
     refuses(bpy.ops.fabrik.switch, saying=said, which="ALL", to="IK")
-
-
-def test_a_muted_constraint_lets_its_control_be_held() -> None:
-    rig, cup = make_arm(moves=0.0), make_cup()
-    slide(cup, 0.3)
-    hold(10, constraint="Hand", holder="Cup")
-    on_cup = world(cup).inverted() @ world(rig, "IK")
-    rig.fabrik.constraints["Hand"].enabled = False
-    assert_stays(on_cup, lambda: world(cup).inverted() @ world(rig, "IK"), 60, off=1e-6)
 
 
 def test_strips_are_refused_and_nothing_changes() -> None:
@@ -1898,15 +1699,6 @@ def test_a_hold_of_an_object_that_hangs_on_what_follows_it_is_left_out() -> None
     update()
     go(20)
     assert holds_of(rig)[0].message != ""
-
-
-def test_a_hand_of_an_armature_with_strips_gets_no_ik_either() -> None:
-    rig = make_arm()
-    rig.fabrik.constraints.clear()
-    as_strip(rig)
-    click_bones(rig, "Hand")
-    refuses(bpy.ops.fabrik.hold, saying="“Rig” has NLA strips", by="WORLD")
-    assert not rig.fabrik.constraints and not len(holds_of(rig))
 
 
 def test_without_pose_mode_it_is_said_what_to_select() -> None:

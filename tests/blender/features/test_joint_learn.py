@@ -8,10 +8,10 @@ from typing import Any
 
 import bpy
 import pytest
-from hinges import KEPT, PLACES, assert_in_hinge, hinge_angle, swing_and_twist
+from hinges import KEPT, hinge_angle, swing_and_twist
 from mathutils import Euler, Quaternion, Vector
 from operating import refuses, select_bones
-from rigs import activate, add_constraint, as_strip, go, make_chain, make_empty, update
+from rigs import activate, as_strip, go, make_chain, update
 
 MARGIN = radians(5)
 
@@ -143,18 +143,6 @@ def test_the_kind_can_be_chosen(rig: bpy.types.Object, kind: str) -> None:
     assert rig.pose.bones["B1"].fabrik_joint.limit_type == kind
 
 
-def test_what_was_learned_is_kept_by_the_chain(rig: bpy.types.Object) -> None:
-    key(rig, "B1", [(0, 0, 0), (0.8, 0, 0)])
-    bpy.ops.fabrik.joint_learn()
-    target = make_empty()
-    add_constraint(rig, "B2", target)
-    joint = rig.pose.bones["B1"].fabrik_joint
-    for place in PLACES:
-        target.location = place
-        update()
-        assert_in_hinge(rig, "B1", (1, 0, 0), joint.hinge_min, joint.hinge_max)
-
-
 def test_a_bone_that_is_keyed_but_never_turns_gets_only_the_margin(rig: bpy.types.Object) -> None:
     key(rig, "B1", [(0, 0, 0), (0, 0, 0)])
     bpy.ops.fabrik.joint_learn(margin=0.1)
@@ -241,18 +229,6 @@ def test_the_active_bone_is_enough(rig: bpy.types.Object) -> None:
 def test_it_is_grey_outside_of_pose_mode(rig: bpy.types.Object) -> None:
     bpy.ops.object.mode_set(mode="OBJECT")
     refuses(bpy.ops.fabrik.joint_learn, "Enter Pose Mode")
-
-
-def test_learning_can_be_undone(rig: bpy.types.Object) -> None:
-    key(rig, "B1", [(0, 0, 0), (0.8, 0, 0)])
-    bpy.ops.ed.undo_push(message="before")
-    bpy.ops.fabrik.joint_learn()
-    bpy.ops.ed.undo_push(message="after")
-    assert rig.pose.bones["B1"].fabrik_joint.limit_type == "HINGE"
-    bpy.ops.ed.undo()
-    assert bpy.data.objects["Rig"].pose.bones["B1"].fabrik_joint.limit_type == "NONE"
-    bpy.ops.ed.redo()
-    assert bpy.data.objects["Rig"].pose.bones["B1"].fabrik_joint.limit_type == "HINGE"
 
 
 def test_the_pose_during_learning_is_left_alone(rig: bpy.types.Object) -> None:

@@ -53,18 +53,6 @@ def reaching(rig: bpy.types.Object, bone: str, **settings: object) -> tuple[Any,
 # What a new joint is
 
 
-def test_a_bone_without_a_limit_is_posed_as_before() -> None:
-    rig, other = rigs.make_chain(4), rigs.make_chain(4, "Other")
-    for one in (rig, other):
-        rigs.add_constraint(one, "B3", rigs.make_empty(location=(1.5, 0.4, 1)))
-    limit(other, "B1", "HINGE")
-    rigs.update()
-    limited = rigs.pose_bits(other)
-    other.pose.bones["B1"].fabrik_joint.limit_type = "NONE"
-    rigs.update()
-    assert rigs.pose_bits(rig) == rigs.pose_bits(other) != limited
-
-
 def test_blenders_own_settings_that_limit_nothing_change_nothing() -> None:
     rig, other = rigs.make_chain(4), rigs.make_chain(4, "Other")
     for one in (rig, other):
@@ -91,21 +79,6 @@ def test_defaults_leave_the_rest_pose_allowed() -> None:
 # Hinges and cones
 
 
-@pytest.mark.parametrize("solver", ["FABRIK", "TWO_BONE", "CCD", "TEXTBOOK"])
-@pytest.mark.parametrize("place", PLACES)
-def test_a_hinge_knee_stays_in_its_hinge_with_a_pole(solver: str, place: Any) -> None:
-    rig = rigs.make_chain(2)
-    limit(rig, "B1", "HINGE", hinge_max=radians(120))
-    item, target = reaching(
-        rig, "B1", solver=solver, pole_target=rigs.make_empty("Pole", (0.4, -3, 1))
-    )
-    target.location = place
-    rigs.update()
-    assert item.state in ("REACHED", "LIMITED", "OUT_OF_REACH")
-    assert_in_hinge(rig, "B1", (1, 0, 0), 0, radians(120))
-    assert item.error == pytest.approx(rigs.tip_error(rig, "B1", target), abs=1e-5)
-
-
 @pytest.mark.parametrize("axis", ["X", "Z", "FREE"])
 def test_a_hinge_turns_about_its_axis(axis: str) -> None:
     rig = rigs.make_chain(3)
@@ -117,51 +90,6 @@ def test_a_hinge_turns_about_its_axis(axis: str) -> None:
     for _place in each_place(target):
         angles.append(assert_in_hinge(rig, "B1", about, -1, 1))
     assert max(map(abs, angles)) > 0.1
-
-
-@pytest.mark.parametrize("place", PLACES)
-@pytest.mark.parametrize("pole", [(2, 0, 0), (-1, -2, 1), (0, 0, 5)])
-def test_the_root_keeps_its_cone_with_a_pole(place: Any, pole: Any) -> None:
-    """Blender's own IK ignores the root's limits as soon as there is a pole."""
-    rig = rigs.make_chain(3)
-    limit(rig, "B0", "CONE", swing_x=0.5, swing_z=0.3, twist_min=-0.1, twist_max=0.2)
-    _, target = reaching(rig, "B2", pole_target=rigs.make_empty("Pole", pole))
-    target.location = place
-    rigs.update()
-    assert_in_cone(rig, "B0")
-
-
-def test_limits_that_exclude_the_rest_pose() -> None:
-    rig = rigs.make_chain(3)
-    center = (0.2, 0.9, -1.2)
-    limit(rig, "B0", "CONE", center=center, swing_x=0.2, swing_z=0.3, twist_min=0.1, twist_max=0.4)
-    limit(rig, "B1", "HINGE", hinge_min=radians(30), hinge_max=radians(60))
-    _, target = reaching(rig, "B2")
-    for _place in each_place(target):
-        assert_in_cone(rig, "B0", center)
-        assert_in_hinge(rig, "B1", (1, 0, 0), radians(30), radians(60))
-
-
-def test_a_target_within_the_limits_is_reached() -> None:
-    rig = rigs.make_chain(3)
-    limit(rig, "B0", "CONE")
-    limit(rig, "B1", "HINGE")
-    limit(rig, "B2", "HINGE", hinge_axis="Z", hinge_min=-1, hinge_max=0)
-    turns = {"B0": (0.3, 0.2, -0.2), "B1": (1.1, 0, 0), "B2": (0, 0, -0.6)}
-    for name, angles in turns.items():
-        rig.pose.bones[name].rotation_quaternion = Euler(angles).to_quaternion()
-    rigs.update()
-    place = rigs.tip_world(rig, "B2")
-    for name in turns:
-        rig.pose.bones[name].rotation_quaternion = (1, 0, 0, 0)
-    item, target = reaching(rig, "B2")
-    target.location = place
-    rigs.update()
-    assert item.state == "REACHED"
-    assert rigs.tip_error(rig, "B2", target) < 1e-3
-    assert_in_cone(rig, "B0")
-    assert_in_hinge(rig, "B1", (1, 0, 0), 0, radians(150))
-    assert_in_hinge(rig, "B2", (0, 0, 1), -1, 0)
 
 
 def test_limits_hold_on_rolled_bones_of_a_scaled_turned_and_parented_armature() -> None:
@@ -196,21 +124,6 @@ def test_limits_hold_in_every_rotation_mode(mode: str) -> None:
     for _place in each_place(target):
         assert_in_cone(rig, "B0")
         assert_in_hinge(rig, "B1", (0, 0, 1), -0.4, 0.6)
-
-
-def test_a_stiff_joint_turns_less() -> None:
-    angles = []
-    for stiffness in (0.0, 0.9, 1.0):
-        rig = rigs.make_chain(3, joints=STRAIGHT)
-        rig.pose.bones["B1"].fabrik_joint.stiffness = stiffness
-        item, target = reaching(rig, "B2")
-        target.location = (1.2, 0.3, 1.6)
-        rigs.update()
-        assert item.state == "REACHED"
-        angles.append(turn_of(rig, "B1").angle)
-    assert angles[0] > angles[1] + 0.05
-    assert angles[1] > angles[2]
-    assert angles[2] < KEPT
 
 
 # Blender's own settings
@@ -423,19 +336,6 @@ def test_settings_that_do_not_matter_for_the_kind_are_not_complained_of() -> Non
 # What stays true
 
 
-def test_the_pose_does_not_depend_on_where_the_target_was() -> None:
-    rig = rigs.make_chain(4)
-    limit(rig, "B0", "CONE")
-    native(rig, "B1", use_ik_limit_x=True, ik_min_x=-0.3, ik_max_x=0.5)
-    limit(rig, "B2", "HINGE")
-    _, target = reaching(rig, "B3")
-    known: dict[Any, bytes] = {}
-    for place in (*PLACES, *reversed(PLACES)):
-        target.location = place
-        rigs.update()
-        assert known.setdefault(place, rigs.pose_bits(rig)) == rigs.pose_bits(rig)
-
-
 @pytest.mark.parametrize("before", ["NONE", "HINGE", "CONE"])
 def test_a_limit_that_a_script_sets_counts_at_the_next_update(before: str) -> None:
 
@@ -482,24 +382,6 @@ SETTINGS = {
     "twist_max": 0.375,
     "stiffness": 0.5,
 }
-
-
-def test_settings_survive_saving_and_loading(tmp_path: Path) -> None:
-    rig = rigs.make_chain(3)
-    limit(rig, "B1", "CONE", **SETTINGS)
-    item, _ = reaching(rig, "B2")
-    rigs.update()
-    bits, state = rigs.pose_bits(rig), item.state
-    path = tmp_path / "joints.blend"
-    bpy.ops.wm.save_as_mainfile(filepath=str(path))
-    bpy.ops.wm.open_mainfile(filepath=str(path))
-    rig = bpy.data.objects["Rig"]
-    rigs.update()
-    joint = rig.pose.bones["B1"].fabrik_joint
-    for name, value in SETTINGS.items():
-        found = getattr(joint, name)
-        assert (found if isinstance(found, str | float) else tuple(found)) == value
-    assert (rigs.pose_bits(rig), rig.fabrik.constraints[0].state) == (bits, state)
 
 
 def test_settings_survive_in_a_library_override(tmp_path: Path) -> None:

@@ -12,7 +12,6 @@ from captures import imported
 from dragged_bodies import head_of
 from inside import forget
 from mathutils import Vector
-from operating import refuses
 from rendering import rendered
 from rigs import channels_bits, evaluated, go, key, pose_bits, shown_bits, update
 
@@ -123,22 +122,6 @@ def test_rotation_is_kept_in_the_world(walker: Any) -> None:
         shown = evaluated(walker)
         now = (shown.matrix_world @ shown.pose.bones[HAND].matrix).to_quaternion()
         assert now.rotation_difference(before).angle < 1e-4
-
-
-def test_it_bakes_to_keys_that_show_the_same(walker: Any) -> None:
-    scene = bpy.context.scene
-    scene.frame_start, scene.frame_end = 3, 14
-    go(8)
-    pin(HAND, frames="PLACE")
-    names = [bone.name for bone in walker.pose.bones]
-    before = played(walker, names, range(3, 15))
-    assert bpy.ops.fabrik.pin_bake() == {"FINISHED"}
-    assert {one.frames for one in walker.fabrik.pins} == {"POSING"}
-    after = played(walker, names, range(3, 15))
-    for name in names:
-        pairs = zip(before[name], after[name], strict=True)
-        assert max((a - b).length for a, b in pairs) < 1e-5
-    refuses(bpy.ops.fabrik.pin_bake, "nothing to bake")
 
 
 def test_a_body_that_constraints_pose_is_refused_and_said(walker: Any) -> None:

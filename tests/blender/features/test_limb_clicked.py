@@ -526,16 +526,6 @@ def test_a_human_with_ik_of_its_own_says_what_to_move() -> None:
     assert not rig.fabrik.constraints
 
 
-def test_the_bones_of_a_human_for_games() -> None:
-    rig = imported("m2m_human-addon-animations.glb")
-    still(rig)
-    arm = ["DEF-upper_arm.L", "DEF-forearm.L", "DEF-hand.L"]
-    for name in ("DEF-hand.L", "DEF-f_index.02.L", "DEF-thumb.03.L"):
-        assert meant(rig, name) == arm
-    for name in ("DEF-foot.R", "DEF-toe.R"):
-        assert meant(rig, name) == ["DEF-thigh.R", "DEF-shin.R", "DEF-foot.R"]
-
-
 def test_prefixes_and_suffixes_of_rigs_are_not_in_names() -> None:
     rig = make_human(False)
     rig.data.bones["hand.L"].name = "DEF-hand.L"

@@ -767,15 +767,6 @@ def test_an_error_is_said_once_and_never_raised(
     assert printed.count("could not draw its overlay") == 1
 
 
-def test_what_was_removed_just_now_is_no_error(
-    overlay: Any, shown: Any, rig: Any, monkeypatch: Any, capsys: pytest.CaptureFixture[str]
-) -> None:
-    monkeypatch.setattr(overlay, "overlay_data", lambda _context: shown())
-    bpy.data.objects.remove(rig)
-    overlay.on_world()
-    assert capsys.readouterr().out == ""
-
-
 def test_it_comes_and_goes_with_the_extension(overlay: Any, addon: ModuleType) -> None:
     draws = bpy.types.VIEW3D_PT_overlay_object.draw._draw_funcs
     assert len(overlay._handles) == 2

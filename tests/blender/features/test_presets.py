@@ -168,18 +168,6 @@ def test_a_preset_that_breaks_off_leaves_the_settings_as_they_were(scripts: Path
     assert (item.swing, item.iterations, item.softness) == (0.5, 7, 0.0)
 
 
-def test_after_undo_of_a_preset_the_settings_are_as_before(scripts: Path) -> None:
-    rig = pose_chain(3)
-    add_constraint(rig, "B2", make_empty(), chain_count=3)
-    bpy.ops.ed.undo_push(message="step")
-    path = listed("constraint")["Leg"]
-    bpy.ops.fabrik.constraint_preset_apply("EXEC_DEFAULT", True, filepath=path)
-    assert rig.fabrik.constraints[0].solver == "TWO_BONE"
-    bpy.ops.ed.undo()
-    item = bpy.data.objects["Rig"].fabrik.constraints[0]
-    assert (item.solver, item.chain_count) == ("FABRIK", 3)
-
-
 def test_a_broken_preset_is_said_and_what_is_grey_says_why(scripts: Path) -> None:
     broken = scripts / "Broken.py"
     broken.write_text("1 / 0\n", encoding="utf-8")

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from itertools import pairwise
 from math import degrees, dist, hypot, pi, radians, sin
+from typing import Any
 
 import bpy
 import pytest
@@ -445,28 +446,68 @@ def test_feet_held_by_empties_are_refused() -> None:
     assert everything(rig) == before
 
 
+def no_action(rig: Any) -> None:
+    rig.animation_data_clear()
+
+
+def strips(rig: Any) -> None:
+    track = rig.animation_data.nla_tracks.new()
+    track.strips.new("Walk", 1, rig.animation_data.action)
+
+
+def driven_root(rig: Any) -> None:
+    rig.pose.bones["root"].driver_add("location", 1)
+
+
+def root_with_a_constraint(rig: Any) -> None:
+    con = rig.pose.bones["root"].constraints.new("COPY_LOCATION")
+    con.target = make_empty("Leader", (0, 0, 0))
+
+
+def as_it_is(_rig: Any) -> None:
+    """Change nothing."""
+
+
+SHORT = {"use_range": True, "frame_start": 5, "frame_end": 5}
+
+
 class TestRefusing:
+    @pytest.mark.parametrize(
+        ("spoil", "saying", "options"),
+        [
+            (no_action, "has no keys: assign the action", {}),
+            (strips, "has NLA strips", {}),
+            (driven_root, "is driven: remove the driver", {}),
+            (root_with_a_constraint, "positioned by its constraint", {}),
+            (as_it_is, "No frames between", SHORT),
+        ],
+    )
+    def test_what_keeps_travel_from_being_added(
+        self, spoil: Callable[[Any], None], saying: str, options: dict[str, Any]
+    ) -> None:
+        rig = make_cycle()
+        spoil(rig)
+        activate(rig)
+        before = everything(rig)
+        refuses(bpy.ops.fabrik.root_motion_add, saying, **options)
+        assert everything(rig) == before
+
+    @pytest.mark.parametrize(
+        ("root", "onto", "saying"),
+        [("root", "NONE", "doesn't travel"), ("hips", "ROOT", "add a root bone")],
+    )
+    def test_what_keeps_travel_from_being_extracted(
+        self, root: str, onto: str, saying: str
+    ) -> None:
+        activate(make_cycle(root=root))
+        refuses(bpy.ops.fabrik.root_motion_extract, saying, onto=onto)
+
     def test_no_legs(self) -> None:
         rig = make_armature({"A": ((0, 0, 0), (0, 0, 1), ""), "B": ((0, 0, 1), (0, 0, 2), "A")})
         rig.pose.bones["A"].keyframe_insert("location", frame=1)
         rig.pose.bones["A"].keyframe_insert("location", frame=9)
         activate(rig)
         refuses(bpy.ops.fabrik.root_motion_add, "No legs found")
-
-    def test_no_action(self) -> None:
-        rig = make_cycle()
-        rig.animation_data_clear()
-        activate(rig)
-        refuses(bpy.ops.fabrik.root_motion_add, "has no keys: assign the action")
-
-    def test_strips(self) -> None:
-        rig = make_cycle()
-        track = rig.animation_data.nla_tracks.new()
-        track.strips.new("Walk", 1, rig.animation_data.action)
-        activate(rig)
-        before = everything(rig)
-        refuses(bpy.ops.fabrik.root_motion_add, "has NLA strips")
-        assert everything(rig) == before
 
     def test_travel_that_makes_nothing_better(self, monkeypatch: pytest.MonkeyPatch) -> None:
         """As found where feet contradict each other on the floor; here it goes the wrong way."""
@@ -480,29 +521,6 @@ class TestRefusing:
         monkeypatch.setattr(module, "travel_of", wrong)
         refuses(bpy.ops.fabrik.root_motion_add, "No travel reduces")
         assert everything(rig) == before
-
-    def test_nothing_travels(self) -> None:
-        rig = make_cycle()
-        activate(rig)
-        refuses(bpy.ops.fabrik.root_motion_extract, "doesn't travel", onto="NONE")
-
-    def test_hips_without_a_parent(self) -> None:
-        rig = make_cycle(root="hips")
-        activate(rig)
-        refuses(bpy.ops.fabrik.root_motion_extract, "add a root bone", onto="ROOT")
-
-    def test_driven_root(self) -> None:
-        rig = make_cycle()
-        rig.pose.bones["root"].driver_add("location", 1)
-        activate(rig)
-        refuses(bpy.ops.fabrik.root_motion_add, "is driven: remove the driver")
-
-    def test_root_with_a_constraint(self) -> None:
-        rig = make_cycle()
-        con = rig.pose.bones["root"].constraints.new("COPY_LOCATION")
-        con.target = make_empty("Leader", (0, 0, 0))
-        activate(rig)
-        refuses(bpy.ops.fabrik.root_motion_add, "positioned by its constraint")
 
     def test_feet_that_something_else_holds_and_all_is_as_it_was(self) -> None:
         rig = make_cycle()
@@ -518,17 +536,6 @@ class TestRefusing:
         assert len(bpy.data.actions) == 1
         assert bpy.context.scene.frame_current == 5
         assert played(rig, range(5, 6), "hips") == places
-
-    def test_short_range(self) -> None:
-        rig = make_cycle()
-        activate(rig)
-        refuses(
-            bpy.ops.fabrik.root_motion_add,
-            "No frames between",
-            use_range=True,
-            frame_start=5,
-            frame_end=5,
-        )
 
 
 def test_works_in_pose_mode_and_is_one_step_to_undo() -> None:

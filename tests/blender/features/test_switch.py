@@ -198,16 +198,6 @@ def test_a_range_is_in_the_redo_panel(human: Any) -> None:
         assert human.fabrik.constraints[0].influence == wanted, frame
 
 
-def test_one_undo_step_gives_all_back(human: Any) -> None:
-    bpy.ops.ed.undo_push(message="before")
-    assert bpy.ops.fabrik.switch("EXEC_DEFAULT", True) == {"FINISHED"}
-    bpy.ops.ed.undo()
-    rig = bpy.data.objects["Rig"]
-    assert influences(rig) == [1.0, 1.0]
-    assert not curves(rig)
-    assert (selected(), active()) == (["hand IK.L"], "hand IK.L")
-
-
 def test_it_is_found_by_its_name_and_its_tooltip_is_its_own() -> None:
     kinds = [getattr(bpy.ops.fabrik, name).get_rna_type() for name in dir(bpy.ops.fabrik)]
     assert [rna.name for rna in kinds if "switch" in rna.name.lower()] == ["Switch FK/IK"]

@@ -615,18 +615,6 @@ def test_a_head_that_hangs_on_nothing_is_left_where_it_is(
     assert (head_of(sample, roles.hips) - start - Vector((0.0, 0.05, -0.1))).length < 1e-4
 
 
-def test_a_drag_is_one_undo_step(sample: Any) -> None:
-    pin_feet(sample)
-    bpy.ops.ed.undo_push(message="before")
-    before = rigs.shown_bits(sample)
-    bpy.ops.fabrik.drag(bone="Hand.L", value=(0.1, -0.3, -0.2))
-    bpy.ops.ed.undo_push(message="after")
-    assert rigs.shown_bits(bpy.data.objects[sample.name]) != before
-    bpy.ops.ed.undo()
-    rigs.update()
-    assert rigs.shown_bits(bpy.data.objects["Rig"]) == before
-
-
 def test_two_processes_give_the_same_pose_bit_for_bit(sample: Any, tmp_path: Path) -> None:
     pin_feet(sample)
     blend = tmp_path / "pinned.blend"

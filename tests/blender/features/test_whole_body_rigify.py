@@ -153,28 +153,6 @@ def test_the_head_lags_little_behind_the_mouse_for_one_evaluation_and_settles(
         assert angle_between(matrix, settled[1][name]) < 1e-3, name
 
 
-def test_many_small_moves_of_the_head_give_what_one_gives(rig: Any) -> None:
-    for foot in FEET:
-        bpy.ops.fabrik.pin(bone=foot, kind="BOTH")
-    update()
-    way = Vector((0.15, -0.25, -0.2))
-    start = head_of(rig, "ORG-spine.006")
-    poses: list[dict[str, Any]] = []
-    for steps in (1, 60):
-        dragged = WholeBodyDrag(bpy.context.evaluated_depsgraph_get(), rig, "head")
-        for step in range(1, steps + 1):
-            dragged.move_by(tuple(way * (step / steps)))
-        update()
-        assert (head_of(rig, "ORG-spine.006") - start - way).length < 1e-4
-        poses.append({bone.name: matrix_of(rig, bone.name) for bone in rig.pose.bones})
-        dragged.cancel()
-        update()
-    for name, matrix in poses[0].items():
-        other = poses[1][name]
-        assert (matrix.translation - other.translation).length < 1e-4, name
-        assert angle_between(matrix, other) < 1e-3, name
-
-
 def test_what_moves_out_of_reach_teach_does_not_spoil_those_in_reach(rig: Any) -> None:
     for foot in FEET:
         bpy.ops.fabrik.pin(bone=foot, kind="BOTH")

@@ -219,19 +219,6 @@ def test_switched_off_it_is_silent(rig, breaking):
     assert (item.state, item.message) == ("DISABLED", "")
 
 
-def test_mended_it_works_at_once(rig):
-    item, _ = unknown_bone(rig)
-    rigs.update()
-    assert item.state == "INVALID"
-
-    item.bone, item.chain_count = "Lower.R", 2
-    bpy.data.objects["Target"].location = (-1, 0.5, 1.5)
-    rigs.update()
-
-    assert (item.state, item.message) == ("REACHED", "")
-    assert rigs.tip_error(rig, "Lower.R", bpy.data.objects["Target"]) < 1e-3
-
-
 def test_target_that_comes_back_to_a_place_works_at_once(rig):
     item, _ = target_nowhere(rig)
     rigs.update()
@@ -265,17 +252,6 @@ def test_two_that_wait_for_each_other_are_named(rig, capfd):
         assert "Left arm" in item.message
         assert "Right arm" in item.message
     assert "".join(capfd.readouterr()) == ""
-
-
-def test_three_that_wait_for_each_other():
-    armatures = [rigs.make_chain(2, f"Rig {i}") for i in range(3)]
-    for i, rig in enumerate(armatures):
-        rig.location.x = 2 * i
-        rigs.add_constraint(rig, "B1", armatures[(i + 1) % 3], subtarget="B1")
-    rigs.update()
-    rigs.go(2)
-
-    assert "INVALID" in [rig.fabrik.constraints[0].state for rig in armatures]
 
 
 def test_cycle_is_free_of_history(rig):
@@ -359,25 +335,6 @@ def test_bone_without_size_gives_no_nan(rig, solver, bone, scale, capfd):
     rigs.update()
     assert item.state == "REACHED"
     assert rigs.tip_error(rig, "Lower.R", target) < 1e-3
-
-
-@pytest.mark.parametrize("solver", ["FABRIK", "TWO_BONE", "CCD"])
-@pytest.mark.parametrize(
-    "place",
-    [(0, 0, 1), (-2, 0, 1), (0, 0, 1 + 1e-7), (1e6, 0, 0), (1e30, 0, 0), (1e38, 1e38, 1e38)],
-)
-def test_awkward_targets_give_no_nan(rig, solver, place, capfd):
-    capfd.readouterr()
-    target = rigs.make_empty("Right", place)
-    item = rigs.add_constraint(rig, "Lower.R", target, chain_count=2, solver=solver)
-    item.pole_target = target
-    rigs.update()
-    rigs.go(2)
-
-    assert all(math.isfinite(x) for numbers in turns(rig) for x in numbers)
-    assert item.state in ("REACHED", "OUT_OF_REACH", "INVALID")
-    assert math.isfinite(item.error) or place[0] > 1e20
-    assert "".join(capfd.readouterr()) == ""
 
 
 @pytest.mark.parametrize("name", ["rotation_quaternion", "location", "scale"])

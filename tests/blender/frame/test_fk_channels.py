@@ -10,7 +10,7 @@ from functools import partial
 import bpy
 import pytest
 import rigs
-from inside import PLACES, count, forget, start
+from inside import PLACES, count, forget
 from mathutils import Quaternion, Vector
 from rendering import rendered, witnessed
 from ways_off import WAYS_OFF
@@ -746,12 +746,6 @@ def test_keying_all_bones_four_times_keeps_fk_and_moves_nothing(
     assert_keying_moves_nothing(rig, twin, lambda _frame: use(key, rig, twin))
 
 
-def test_keying_what_is_keyed_keeps_fk_and_moves_nothing(kind, influence):
-    rig, twin = make(kind, influence, is_keyed=True)
-    key = partial(bpy.ops.anim.keyframe_insert_by_name, type="Available")
-    assert_keying_moves_nothing(rig, twin, lambda _frame: use(key, rig, twin))
-
-
 def test_keying_from_python_keeps_fk_and_moves_nothing(kind, influence, is_keyed):
     rig, twin = make(kind, influence, is_keyed)
 
@@ -1013,30 +1007,6 @@ def test_bones_turned_without_the_extension_are_the_new_input(tmp_path):
     assert_reached(rig)
 
 
-def test_extension_switched_off_shows_fk_and_comes_back(addon, kind, influence, is_keyed):
-    rig, twin = make(kind, influence, is_keyed)
-    fk, solved = rigs.channels_bits(rig), rigs.pose_bits(rig)
-
-    addon.unregister()
-    try:
-        assert rigs.channels_bits(rig) == fk
-        for ob in (rig, twin):
-            ob.update_tag()
-        rigs.update()
-        assert rigs.pose_bits(rig) == rigs.pose_bits(twin)
-        for frame in (13, bpy.context.scene.frame_current):
-            assert_same(rig, twin, frame)
-            assert rigs.pose_bits(rig) == rigs.pose_bits(twin)
-    finally:
-        addon.register()
-    start()
-
-    assert rigs.pose_bits(rig) == solved
-    assert_same(rig, twin)
-    rigs.go(19)
-    assert_same(rig, twin)
-
-
 class BreakdownError(Exception):
     pass
 
@@ -1149,22 +1119,6 @@ def test_handler_of_others_that_poses_a_bone_poses_fk(kind, is_keyed, name):
             assert_same(rig, twin, frame)
             rigs.update()
             assert_same(rig, twin)
-
-
-@pytest.mark.parametrize("name", HANDLERS[:2])
-def test_handler_of_others_that_turns_a_bone_further_turns_fk(kind, name):
-    """It reads the channel as well: what it finds there is the FK pose."""
-    rig, twin = make(kind)
-    bone = rig.pose.bones[1].name
-
-    def pose(scene, *_):
-        for ob in pair():
-            posed_bone = ob.pose.bones[bone]
-            getattr(posed_bone, rotation(posed_bone))[1] += 0.01
-
-    with handling(name, pose):
-        for frame in (9, 13, 25, 9):
-            assert_same(rig, twin, frame)
 
 
 UPDATES = ("frame_change_pre", "frame_change_post", "depsgraph_update_pre", "depsgraph_update_post")
@@ -1409,23 +1363,3 @@ def test_pose_goes_with_a_renamed_bone(kind, is_keyed, is_off, capfd):
     rigs.update()
     assert_same(rig, twin)
     assert "could not pose" not in "".join(capfd.readouterr())
-
-
-def test_render_leaves_fk_and_is_right(kind, influence, is_keyed):
-    rig, twin = make(kind, influence, is_keyed)
-    expected = {}
-    for frame in (3, 4, 5):
-        rigs.go(frame)
-        expected[frame] = rigs.pose_bits(rig, twin)
-    rigs.go(9)
-    fk = rigs.channels_bits(rig)
-    seen = rendered(3, 5)
-
-    assert sorted(seen) == [3, 4, 5]
-    for frame in (3, 4, 5):
-        assert seen[frame] == expected[frame], f"frame {frame}"
-    assert bpy.context.scene.frame_current == 9
-    assert rigs.channels_bits(rig) == fk
-    assert_same(rig, twin)
-    for frame in (4, 9):
-        assert_same(rig, twin, frame)

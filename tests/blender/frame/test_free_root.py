@@ -33,13 +33,6 @@ def place(rig: bpy.types.Object) -> tuple[float, ...]:
     return tuple(rigs.shown_bones(rig)["Hips"].location)
 
 
-def fk_place(rig: bpy.types.Object) -> tuple[float, ...]:
-    """Return where the root is given to be, which is shown as long as nothing is solved."""
-    given = tuple(rig.pose.bones["Hips"].location)
-    assert given == place(rig)
-    return given
-
-
 def test_the_body_comes_along_and_the_foot_stays() -> None:
     rig, hand, foot = figure()
     assert place(rig) == pytest.approx((0, 0, 0), abs=1e-6)
@@ -65,61 +58,6 @@ def test_where_not_all_can_be_reached_the_heavier_one_is_nearer_and_the_message_
     lighter, heavier = rig.fabrik.constraints
     assert lighter.error > 5.0 * heavier.error > 0.0
     assert f"“{heavier.name}”" in lighter.message
-
-
-@pytest.mark.parametrize("end", ["off", "influence", "removed", "target"])
-def test_the_fk_location_is_given_back(end: str) -> None:
-    rig = rigs.make_armature(BONES)
-    rig.pose.bones["Hips"].location = (0.1, -0.2, 0.3)
-    rig.pose.bones["Spine"].rotation_quaternion = (0.9, 0.3, 0.1, 0.0)
-    rigs.update()
-    before, pose = rigs.channels_bits(rig), rigs.pose_bits(rig)
-    hand = rigs.make_empty("Hand", (2.0, 0.5, 1.0))
-    item = rigs.add_constraint(rig, "Lower", hand, use_free_root=True)
-    rigs.update()
-    assert rigs.tip_error(rig, "Lower", hand) < 1e-5
-    assert rigs.channels_bits(rig) == before != rigs.shown_bits(rig)
-    if end == "off":
-        item.enabled = False
-    elif end == "influence":
-        item.influence = 0.0
-    elif end == "target":
-        item.target = None
-    else:
-        bpy.context.view_layer.objects.active = rig
-        bpy.ops.fabrik.constraint_remove()
-    rigs.update()
-    assert rigs.channels_bits(rig) == before == rigs.shown_bits(rig)
-    assert rigs.pose_bits(rig) == pose
-
-
-def test_a_keyed_location_is_the_input_and_frames_have_no_history() -> None:
-    rig, hand, _ = figure()
-    hips = rig.pose.bones["Hips"]
-    for frame, x in ((1, 0.0), (20, 0.5)):
-        rigs.key(hips, "location", {frame: (x, 0.1, 0.0)})
-    hand.location = (1.9, 0.4, 1.2)
-    rigs.go(7)
-    first = rigs.channels_bits(rig), rigs.shown_bits(rig)
-    assert first[0] != first[1]
-    assert rigs.tip_error(rig, "Lower", hand) < 1e-5
-    rigs.go(20, 1, 8, 7)
-    assert (rigs.channels_bits(rig), rigs.shown_bits(rig)) == first
-    rigs.enable(rig, False)
-    rigs.go(20)
-    assert fk_place(rig) == pytest.approx((0.5, 0.1, 0.0))
-
-
-def test_moving_the_solved_root_by_hand_is_the_new_input() -> None:
-    rig, hand, _ = figure()
-    hand.location.x += 0.7
-    rigs.update()
-    rig.pose.bones["Hips"].location = (0.25, 0.0, 0.5)
-    rigs.update()
-    assert rigs.tip_error(rig, "Lower", hand) < 1e-5
-    rigs.enable(rig, False)
-    rigs.update()
-    assert fk_place(rig) == pytest.approx((0.25, 0.0, 0.5))
 
 
 def test_a_target_on_the_moved_root_has_no_lag() -> None:

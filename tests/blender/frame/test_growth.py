@@ -13,7 +13,7 @@ from typing import Any
 
 import bpy
 import pytest
-from rigs import add_constraint, go, link, make_armature, make_empty, update
+from rigs import add_constraint, drive, go, link, make_armature, make_empty, update
 
 import addon
 from addon.features.hold import editing as holding
@@ -256,11 +256,7 @@ def chains_of_driven_targets(count: int) -> Scene:
     source, bone = other, "C0.1"
     for i in range(count):
         driven = make_empty(f"Driven {i:03}", (i, 0, 1))
-        driver = driven.driver_add("location", 1).driver
-        driver.type = "SUM"
-        variable = driver.variables.new()
-        variable.type = "TRANSFORMS"
-        variable.targets[0].id, variable.targets[0].bone_target = source, bone
+        drive(driven.driver_add("location", 1), source, bone=bone)
         reach(rig, driven, tip=f"C{i}.1")
         source, bone = driven, ""
     return rig, target

@@ -92,37 +92,6 @@ def test_joints_bend_about_their_own_axis_wherever_the_pole_is(
             assert off_hinge(rig) <= OWN
 
 
-@pytest.mark.parametrize(
-    ("rig_number", "count", "bend"), [(5, 3, 1.0), (11, 5, 1.0), (13, 4, 0.1), (9, 8, 0.03)]
-)
-def test_nor_do_they_leave_it_by_rounding_that_grows(
-    rig_number: int, count: int, bend: float
-) -> None:
-    """These fold, or swing round by half a turn."""
-    random = Random(rig_number)
-    rig = planar_leg(random, count, bend=bend, is_zigzag=True)
-    target, pole = make_empty("Target"), make_empty("Pole")
-    add_constraint(rig, f"B{count - 1}", target, pole_target=pole)
-    for goal in places(rig, random, 4):
-        target.location = goal * random.uniform(0.1, 1.0)
-        for place in around(rig, target.location):
-            pole.location = place
-            update()
-            assert off_hinge(rig) <= 0.01
-
-
-@pytest.mark.parametrize("rig_number", RIGS)
-def test_two_bones_need_no_pole_for_that(rig_number: int) -> None:
-    random = Random(rig_number)
-    rig = planar_leg(random)
-    target = make_empty("Target")
-    add_constraint(rig, "B1", target, solver="TWO_BONE")
-    for goal in places(rig, random, 30):
-        target.location = goal
-        update()
-        assert off_hinge(rig) <= OWN
-
-
 @pytest.mark.parametrize("rig_number", RIGS)
 def test_bones_roll_as_with_blenders_ik_once_its_pole_angle_is_set(rig_number: int) -> None:
     ours, theirs = (planar_leg(Random(rig_number), name=name) for name in ("Ours", "Theirs"))

@@ -11,6 +11,7 @@ from rigs import (
     activate,
     add_constraint,
     as_strip,
+    drive,
     evaluated,
     go,
     key,
@@ -175,11 +176,7 @@ def test_drivers_go_along() -> None:
     a, b = figure("A", 0), figure("B", 5)
     a.driver_add("fabrik.constraints[0].softness").driver.expression = "0.01"
     b.driver_add("fabrik.constraints[0].softness").driver.expression = "0.02"
-    driver = b.driver_add("fabrik.constraints[0].weight").driver
-    driver.type = "SUM"
-    variable = driver.variables.new()
-    variable.targets[0].id = b
-    variable.targets[0].data_path = "fabrik.constraints[0].influence"
+    drive(b.driver_add("fabrik.constraints[0].weight"), b, "fabrik.constraints[0].influence")
     b.fabrik.constraints[0].influence = 0.5
     update()
     join(a, b)

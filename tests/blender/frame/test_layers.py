@@ -167,23 +167,6 @@ def test_a_body_of_two_chains_arrives_after_a_wave_on_the_bones_they_share() -> 
     assert_no_history(rig)
 
 
-def test_a_wave_after_a_body_carries_both_tips_away() -> None:
-    rig = body()
-    left, right = (
-        rigs.make_empty("Left", (1.2, 0.6, 2.3)),
-        rigs.make_empty("Right", (-1.3, -0.5, 2.2)),
-    )
-    rigs.add_constraint(rig, "L1", left, name="Left")
-    rigs.add_constraint(rig, "R1", right, name="Right")
-    rigs.update()
-    hand = rigs.tip_world(rig, "L1")
-    wave(rig, "S1")
-    rigs.go(4)
-    assert (rigs.tip_world(rig, "L1") - hand).length > 0.05
-    assert rigs.tip_error(rig, "R1", right) > 0.05
-    assert_no_history(rig)
-
-
 def test_a_layer_on_a_chain_is_named_though_blender_moves_another_of_its_body() -> None:
     rig = body()
     for name, bone, place in (("Right", "R1", (-1.3, -0.5, 2.2)), ("Left", "L1", (1.2, 0.6, 2.3))):

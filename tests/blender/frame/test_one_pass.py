@@ -456,15 +456,6 @@ def test_a_damped_look_at_is_not_foreseen(rig: bpy.types.Object, evaluations: li
     assert all(after[frame] != before[frame] for frame in FRAMES[2:])
 
 
-def test_a_waving_armature_that_stands_still_waves(rig: bpy.types.Object) -> None:
-    other = rigs.make_chain(3, "Other")
-    rigs.add_constraint(other, "B2", solver="WAVE")
-    update()
-    poses = played(other)
-    assert len(set(poses.values())) == len(FRAMES)
-    assert played_anew(other) == poses
-
-
 def test_stretched_frames_are_evaluated_once_too(
     rig: bpy.types.Object, evaluations: list[float]
 ) -> None:
@@ -553,16 +544,6 @@ def test_bones_that_were_keyed_between_two_passes_are_seen(rig: bpy.types.Object
     rigs.go(5)
     for bones in (rig.pose.bones, rigs.shown_bones(rig)):
         assert list(bones["B1"].rotation_quaternion) == pytest.approx([0.8, 0.0, 0.6, 0.0])
-
-
-def test_a_frame_that_was_seen_before_is_the_same_after_undo(rig: bpy.types.Object) -> None:
-    first = played(rig)
-    bpy.ops.ed.undo_push()
-    target_of(rig).delta_location.z = 1.0
-    bpy.ops.ed.undo_push()
-    played(rig)
-    bpy.ops.ed.undo()
-    assert played(bpy.data.objects["Rig"]) == first
 
 
 def test_telling_how_it_went_does_not_evaluate_again(rig: bpy.types.Object) -> None:

@@ -306,21 +306,6 @@ def test_a_still_armature_is_posed_for_a_target_that_moves(records: Records) -> 
     assert records[(6, "ViewLayer")] == expected
 
 
-def test_chains_that_hang_on_each_other_are_rendered_in_the_same_frame(
-    rig: bpy.types.Object, records: Records
-) -> None:
-    other = rigs.make_armature(BONES, "Other")
-    other.location.x = 1.0
-    grip = rigs.make_empty("Grip", (0.1, 0.2, 0.1))
-    grip.parent, grip.parent_type, grip.parent_bone = rig, "BONE", "Hand"
-    rigs.add_constraint(other, "B2", grip, chain_count=3)
-    expected = viewport(rig, 6)
-    assert rigs.tip_error(other, "B2", grip) < 1e-3
-    rigs.go(1)
-    render_range(6, 6)
-    assert records[(6, "ViewLayer")] == expected
-
-
 def test_another_scene_than_the_shown_one_is_rendered_right(
     rig: bpy.types.Object, records: Records
 ) -> None:

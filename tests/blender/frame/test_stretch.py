@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import bpy
 import numpy as np
 import pytest
@@ -96,47 +94,6 @@ def test_stretch_turned_off_gives_the_fk_scale_back() -> None:
     assert look(rig) == stretched
 
 
-def test_influence_blends_the_scale() -> None:
-    rig, _, fk = stretched_rig(use_volume=False)
-    item = rig.fabrik.constraints[0]
-    whole = scales(rig)[0][1]
-    assert whole > 0.9 * 1.1
-    item.influence = 0.5
-    rigs.update()
-    assert scales(rig)[0][1] == pytest.approx(0.5 * (whole + 0.9))
-    item.influence = 0.0
-    rigs.update()
-    assert look(rig) == fk
-
-
-def test_scale_set_by_hand_is_the_new_fk_scale() -> None:
-    rig, target, _ = stretched_rig()
-    rig.pose.bones["B1"].scale = (1.2, 1.3, 1.4)
-    rigs.update()
-    assert rigs.tip_error(rig, "B2", target) < 5e-6
-    rig.fabrik.constraints[0].enabled = False
-    rigs.update()
-    assert scales(rig) == fk_scales(rig)
-    assert scales(rig)[1] == pytest.approx((1.2, 1.3, 1.4))
-    assert scales(rig)[0] == pytest.approx((1.1, 0.9, 1.0))
-
-
-def test_escape_while_scaling_keeps_the_fk_scale() -> None:
-    """Even if the chain was in reach while the bone was larger."""
-    rig, _, fk = stretched_rig()
-    solved = look(rig)
-    given = rig.pose.bones["B0"].scale.copy()
-    for factor in (1.5, 3.0, 1.2):
-        rig.pose.bones["B0"].scale = given * factor
-        rigs.update()
-    rig.pose.bones["B0"].scale = given
-    rigs.update()
-    assert look(rig) == solved
-    rig.fabrik.constraints[0].enabled = False
-    rigs.update()
-    assert look(rig) == fk
-
-
 def test_keyed_scale_is_read_fresh() -> None:
     rig, target, _ = stretched_rig("ALIGNED")
     bone = rig.pose.bones["B1"]
@@ -197,66 +154,6 @@ def test_a_chain_without_length_is_said_and_loses_nothing() -> None:
     rig.pose.bones["B0"].scale = (1.0, 1.0, 1.0)
     rigs.update()
     assert item.state == "REACHED"
-
-
-def test_a_library_override_keeps_pose_and_fk_scale(tmp_path: Path) -> None:
-    rig, target, _ = stretched_rig()
-    scene = bpy.context.scene
-    made = bpy.data.collections.new("Character")
-    scene.collection.children.link(made)
-    for ob in (rig, target):
-        scene.collection.objects.unlink(ob)
-        made.objects.link(ob)
-    bpy.ops.wm.save_as_mainfile(filepath=str(tmp_path / "library.blend"))
-    bpy.ops.wm.read_homefile(use_empty=True, use_factory_startup=True)
-    with bpy.data.libraries.load(str(tmp_path / "library.blend"), link=True) as (_, wanted):
-        wanted.collections = ["Character"]
-    scene, layer = bpy.context.scene, bpy.context.view_layer
-    character = wanted.collections[0]
-    scene.collection.children.link(character)
-    made = character.override_hierarchy_create(scene, layer, do_fully_editable=True)
-    scene.collection.children.unlink(character)
-    if made.name not in scene.collection.children:
-        scene.collection.children.link(made)
-    rigs.update()
-    rig = next(ob for ob in made.all_objects if ob.type == "ARMATURE")
-    assert state_of(rig) == "REACHED"
-    rig.pose.bones["B1"].scale = (1.0, 1.25, 1.0)
-    rigs.update()
-    pose = rigs.pose_bits(rig)
-    blend = tmp_path / "shot.blend"
-    bpy.ops.wm.save_as_mainfile(filepath=str(blend))
-
-    find = "rig = next(ob for ob in bpy.data.objects if ob.override_library and ob.pose)"
-    assert rigs.elsewhere(blend, find, "pose_bits(rig)")[0] == pose
-    off = find + "\nrig.fabrik.constraints[0].enabled = False\nupdate()"
-    found, _ = rigs.elsewhere(blend, off, "[tuple(bone.scale) for bone in shown_bones(rig)]")
-    assert found[0] == pytest.approx((1.1, 0.9, 1.0))
-    assert found[1] == pytest.approx((1.0, 1.25, 1.0))
-
-
-def test_added_and_removed_bones_leave_the_others_their_fk_scale() -> None:
-    rig, target, _ = stretched_rig()
-    for change in ("add", "remove"):
-        rigs.activate(rig, "EDIT")
-        bones = rig.data.edit_bones
-        if change == "add":
-            first = bones.new("A")  # Sorted before the chain, being without a parent.
-            first.head, first.tail = (5, 0, 0), (5, 0, 1)
-            last = bones.new("Z")
-            last.head, last.tail, last.parent = (6, 0, 0), (6, 0, 1), bones["B1"]
-        else:
-            bones.remove(bones["A"])
-        bpy.ops.object.mode_set(mode="OBJECT")
-        rigs.update()
-        assert rigs.tip_error(rig, "B2", target) < 5e-6
-    rig.fabrik.constraints[0].enabled = False
-    rigs.update()
-    for bones in (rig.pose.bones, rigs.shown_bones(rig)):
-        assert tuple(bones["B0"].scale) == pytest.approx((1.1, 0.9, 1.0))
-        assert tuple(bones["B1"].scale) == pytest.approx((1.0, 1.0, 1.0))
-        assert tuple(bones["B2"].scale) == pytest.approx((0.8, 1.05, 0.9))
-        assert tuple(bones["Z"].scale) == (1.0, 1.0, 1.0)
 
 
 # What files can store
@@ -369,36 +266,3 @@ def test_a_child_of_the_chain_with_a_chain_of_its_own_has_no_lag() -> None:
         assert (
             rigs.tip_world(other, "B2") - rigs.tip_world(rig, "B3", use_tail=False)
         ).length < 1e-5
-
-
-def test_an_object_on_a_stretched_bone_is_followed_at_once() -> None:
-    rig, target, _ = stretched_rig("ALIGNED")
-    weapon = rigs.make_empty("Weapon", (0, 0, 0))
-    weapon.parent, weapon.parent_type, weapon.parent_bone = rig, "BONE", "B2"
-    other = rigs.make_chain(3, "Other")
-    other.location = (2.5, 0.0, 1.0)
-    rigs.add_constraint(other, "B2", weapon)
-    rigs.update()
-    for x in (2.4, 1.0, 2.2):
-        target.location.x = x
-        rigs.update()
-        assert (rigs.tip_world(other, "B2") - rigs.world_location(weapon)).length < 1e-5
-
-
-# Renders
-
-
-# The location of a free root
-
-
-def test_free_root_keeps_the_fk_location() -> None:
-    rig, _, fk = stretched_rig(use_stretch=False, use_free_root=True)
-    rig.pose.bones["B0"].location = (0.5, 0.0, 0.0)
-    rigs.update()
-    rigs.go(2)
-    assert rig.pose.bones["B0"].location[:] == (0.5, 0.0, 0.0)
-    assert (rigs.shown_bones(rig)["B0"].location - rig.pose.bones["B0"].location).length > 0.1
-    rig.pose.bones["B0"].location = (0.0, 0.0, 0.0)
-    rig.fabrik.constraints[0].enabled = False
-    rigs.update()
-    assert look(rig) == fk

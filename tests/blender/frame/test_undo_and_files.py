@@ -192,48 +192,6 @@ class TestUndo:
         rigs.update()
         assert everything() == after
 
-    def test_undo_of_the_only_constraint_gives_the_fk_pose_back(self):
-        rig = rigs.make_chain()
-        rig.pose.bones["B1"].rotation_quaternion = (0.8, 0.6, 0, 0)
-        rigs.make_empty()
-        rigs.update()
-        fk = rigs.pose_bits(rig), rigs.channels_bits(rig)
-        step("start")
-        rigs.add_constraint(rig, "B2", bpy.data.objects["Target"])
-        rigs.update()
-        step("add")
-
-        bpy.ops.ed.undo()
-        rigs.update()
-        rig, _ = rig_and_target()
-        assert not rig.fabrik.constraints
-        assert (rigs.pose_bits(rig), rigs.channels_bits(rig)) == fk
-        bpy.ops.ed.redo()
-        rigs.update()
-        assert solved()
-
-    def test_many_steps_to_and_fro(self):
-        fk = make()
-        step("start")
-        poses = [rigs.pose_bits(rig_and_target()[0])]
-        for i in range(5):
-            rig, target = rig_and_target()
-            target.location.x = 0.2 * i
-            rigs.update()
-            step(f"move {i}")
-            poses.append(rigs.pose_bits(rig))
-
-        for _ in range(2):
-            for pose in poses[-2::-1]:
-                bpy.ops.ed.undo()
-                rigs.update()
-                assert rigs.pose_bits(rig_and_target()[0]) == pose
-            for pose in poses[1:]:
-                bpy.ops.ed.redo()
-                rigs.update()
-                assert rigs.pose_bits(rig_and_target()[0]) == pose
-        assert fk_of(rig_and_target()[0]) == fk
-
     def test_undo_at_another_frame(self):
         make()
         rig, target = rig_and_target()
@@ -254,16 +212,6 @@ class TestUndo:
 
 
 class TestFiles:
-    def test_new_file_while_constraints_exist(self):
-        make()
-
-        bpy.ops.wm.read_homefile(use_empty=True, use_factory_startup=True)
-        rigs.go(5)
-        assert not bpy.data.objects
-        make()
-
-        assert solved()
-
     def test_loading_another_file_while_constraints_exist(self, tmp_path):
         fk = make()
         bpy.ops.wm.save_as_mainfile(filepath=str(tmp_path / "first.blend"))
@@ -281,18 +229,6 @@ class TestFiles:
             rig, target = bpy.data.objects["Other"], bpy.data.objects["Target"]
             assert rigs.tip_error(rig, "B2", target) < 1e-3
             assert fk_of(rig) == fk
-
-    def test_file_whose_target_was_moved_without_the_add_on_is_right_at_once(self, tmp_path):
-        make()
-        blend = tmp_path / "rig.blend"
-        bpy.ops.wm.save_as_mainfile(filepath=str(blend))
-        move = 'bpy.data.objects["Target"].location = (0, -1, 1); bpy.ops.wm.save_mainfile()'
-        rigs.elsewhere(blend, move, "None", with_addon=False)
-
-        bpy.ops.wm.open_mainfile(filepath=str(blend))
-
-        assert tuple(bpy.data.objects["Target"].location) == (0, -1, 1)
-        assert solved()
 
     @pytest.mark.parametrize("has_strip", [True, False])
     @pytest.mark.parametrize("has_constraint", [True, False])
@@ -356,26 +292,6 @@ class TestFiles:
         finally:
             addon.register()
         assert ours() == given
-
-    def test_disabling_and_enabling_the_extension(self, addon):
-        fk = make()
-        rig, target = rig_and_target()
-        pose = rigs.pose_bits(rig)
-        addon.unregister()
-        try:
-            shown = rigs.pose_bits(rig)
-            assert shown != pose, "the FK pose is shown at once"
-            target.location = (0, 1, 2)
-            rigs.go(5, 1)
-            rigs.update()
-            assert rigs.pose_bits(rig) == shown
-        finally:
-            addon.register()
-
-        assert rig.fabrik.constraints[0].target == target
-        rigs.update(rig)
-        assert solved()
-        assert fk_of(rig) == fk
 
     def test_bone_turned_while_the_extension_was_off_is_the_new_input(self, addon):
         make()
@@ -471,21 +387,6 @@ class TestBones:
         assert rig.fabrik.constraints[0].state == "REACHED"
         assert rigs.tip_error(rig, "Renamed B2", target) < 1e-3
 
-    def test_rename_of_a_target_bone_is_followed_where_something_is_keyed_as_well(self):
-        make()
-        rig, _ = rig_and_target()
-        other = rigs.make_chain(2, "Other", joints=((1, 0, 1), (1, 0, 2), (0, 1, 3)))
-        item = rig.fabrik.constraints[0]
-        item.target, item.subtarget = other, "B1"
-        other.keyframe_insert("location", index=0, frame=1)
-        rigs.update()
-
-        other.data.bones["B1"].name = "Goal"
-        other.keyframe_insert("location", index=1, frame=1)
-        rigs.update()
-
-        assert (item.subtarget, item.state) == ("Goal", "REACHED")
-
     def test_full_copy_of_a_scene_with_a_disabled_armature(self):
         """Up to 4.5 Blender builds the pose of the copy only once it is shown."""
         make()
@@ -504,39 +405,32 @@ class TestBones:
         assert (item.bone, item.state, item.message) == ("Renamed", "REACHED", "")
         assert rigs.tip_error(copy, "Renamed", item.target) < 1e-3
 
-    def test_rename_of_target_and_pole_bones_is_followed(self):
+    @pytest.mark.parametrize("is_keyed", [False, True])
+    def test_rename_of_target_and_pole_bones_is_followed(self, is_keyed):
         make()
         rig, _ = rig_and_target()
         other = rigs.make_chain(2, "Other", joints=((1, 0, 1), (1, 0, 2), (0, 1, 3)))
         item = rig.fabrik.constraints[0]
         item.target, item.subtarget = other, "B1"
         item.pole_target, item.pole_subtarget = other, "B0"
+        if is_keyed:
+            other.keyframe_insert("location", index=0, frame=1)
         rigs.update()
         assert item.state == "REACHED"
         pose = rigs.pose_bits(rig)
 
         other.data.bones["B1"].name = "Goal"
         other.data.bones["B0"].name = "Side"
+        if is_keyed:
+            other.keyframe_insert("location", index=1, frame=1)
+            rigs.update()
+            assert item.subtarget == "Goal"
         rigs.update(other)
         rigs.go(2)
 
         assert (item.subtarget, item.pole_subtarget) == ("Goal", "Side")
         assert item.state == "REACHED"
         assert rigs.pose_bits(rig) == pose
-
-    def test_rename_is_followed_by_all_that_name_the_bone(self):
-        make()
-        rig, _ = rig_and_target()
-        other = rigs.make_chain(2, "Other", joints=((1, 0, 1), (1, 0, 2), (0, 1, 3)))
-        item = rig.fabrik.constraints[0]
-        item.target, item.subtarget = other, "B1"
-        second = rigs.add_constraint(rig, "B0", other, subtarget="B1", chain_count=1)
-        rigs.update()
-
-        other.data.bones["B1"].name = "Goal"
-        rigs.update(other)
-
-        assert (item.subtarget, second.subtarget) == ("Goal", "Goal")
 
     @pytest.mark.parametrize("length", [2, 3, 4])
     @pytest.mark.parametrize("has_pins", [False, True])
@@ -679,35 +573,6 @@ class TestBones:
 
         assert rig.fabrik.constraints[0].bone == "Z"
 
-    def test_joined_armatures_work_on(self):
-        make()
-        rig, _ = rig_and_target()
-        other = rigs.make_chain(2, "Other")
-        for bone in other.pose.bones:
-            bone.name = f"Other {bone.name}"
-        rigs.update()
-        for ob in (rig, other):
-            ob.select_set(True)
-        bpy.context.view_layer.objects.active = rig
-        bpy.ops.object.join()
-        rigs.update()
-
-        assert len(rig.pose.bones) == 5
-        assert solved()
-
-    def test_separated_tip_is_said(self):
-        make()
-        rig, _ = rig_and_target()
-        rigs.activate(rig, "EDIT")
-        for bone in rig.data.edit_bones:
-            bone.select = bone.select_head = bone.select_tail = bone.name == "B2"
-        bpy.ops.armature.separate()
-        bpy.ops.object.mode_set(mode="OBJECT")
-        rigs.update()
-
-        assert rig.fabrik.constraints[0].state == "INVALID"
-        assert "B2" in rig.fabrik.constraints[0].message
-
 
 def by_operator(rig, linked=False):
     rigs.activate(rig)
@@ -754,19 +619,6 @@ class TestObjects:
         rigs.update()
         assert fk_turn(twin, "B0") == pytest.approx((0.6, 0, 0.8, 0))
         assert fk_turn(twin, "B1") == pytest.approx((0.8, 0.6, 0, 0))
-
-    @pytest.mark.parametrize("way", WAYS_TO_COPY)
-    def test_deleting_one_of_two_leaves_the_other(self, way):
-        make()
-        rig, _ = rig_and_target()
-        twin = WAYS_TO_COPY[way](rig)
-        rigs.update()
-
-        bpy.data.objects.remove(twin)
-        rigs.update()
-        rigs.go(3)
-
-        assert solved()
 
     def test_duplicated_together_with_its_target(self):
         make()
@@ -1205,23 +1057,6 @@ class TestLibraries:
         assert (items["Elbow"].influence, items["Tip"].influence) == (0.75, 1.0)
         assert items["Tip"].softness == 0.125
 
-    def test_constraint_added_to_an_override_stays(self, tmp_path):
-        self.library(tmp_path)
-        rig = self.overridden(tmp_path)
-        item = rigs.add_constraint(rig, "B1", rigs.make_empty("Elbow", (0, 1, 1)), influence=0.25)
-        item.name = "Added"
-        rigs.update()
-        assert item.state in ("REACHED", "OUT_OF_REACH")
-        pose = rigs.pose_bits(rig)
-        bpy.ops.wm.save_as_mainfile(filepath=str(tmp_path / "shot.blend"))
-        bpy.ops.wm.open_mainfile(filepath=str(tmp_path / "shot.blend"))
-
-        rig = next(ob for ob in bpy.data.objects if ob.override_library and ob.pose)
-        assert len(rig.fabrik.constraints) == 2
-        item = rig.fabrik.constraints["Added"]
-        assert (item.bone, item.influence, item.target.name) == ("B1", 0.25, "Elbow")
-        assert rigs.pose_bits(rig) == pose
-
     @pytest.mark.parametrize("add", ["constraint_add", "look_add", "pole_add"])
     def test_what_is_added_to_an_override_has_its_controls_beside_it(self, add, tmp_path, capfd):
         """They cannot be in its collection, which Blender lets nothing be linked to."""
@@ -1289,29 +1124,6 @@ class TestLibraries:
         told = capfd.readouterr()
         assert "Traceback" not in told.out + told.err
 
-    def test_linked_armature_without_override_shows_its_pose(self, tmp_path):
-        self.library(tmp_path)
-        character = self.linked(tmp_path)
-        bpy.context.scene.collection.children.link(character)
-        rigs.update()
-        rigs.go(3)
-        rig = next(ob for ob in character.objects if ob.type == "ARMATURE")
-        target = next(ob for ob in character.objects if ob.type != "ARMATURE")
-        assert rigs.tip_error(rig, "B2", target) < 1e-3
-
-    def test_appended_armature_works(self, tmp_path):
-        fk = self.library(tmp_path)
-        character = self.linked(tmp_path, as_link=False)
-        bpy.context.scene.collection.children.link(character)
-        rigs.update()
-        assert solved()
-        rig, target = rig_and_target()
-        target.location = (0, 1, 2)
-        rigs.update()
-
-        assert solved()
-        assert fk_of(rig) == fk
-
     def test_armature_appended_without_its_collection_brings_its_target(self, tmp_path):
         self.library(tmp_path)
         path = str(tmp_path / "library.blend")
@@ -1376,16 +1188,6 @@ def test_public_names_and_defaults():
 
 
 @pytest.mark.parametrize(
-    "name",
-    rigs.KEYABLE,
-)
-def test_settings_can_be_keyed(name):
-    make()
-    rig, _ = rig_and_target()
-    assert rig.keyframe_insert(f"fabrik.constraints[0].{name}", frame=1)
-
-
-@pytest.mark.parametrize(
     "name", ["bone", "chain_count", "use_tail", "show_overlay", "state", "error", "message"]
 )
 def test_other_settings_cannot(name):
@@ -1401,10 +1203,7 @@ def test_driver_outlives_the_dependency_that_came_before_it(tmp_path):
     rig.pose.bones["B2"].keyframe_insert("rotation_quaternion", frame=1)
     rigs.add_constraint(rig, "B1", target)
     rigs.update()
-    driver = rig.driver_add('pose.bones["B2"].rotation_quaternion', 2).driver
-    driver.type = "SUM"
-    variable = driver.variables.new()
-    variable.targets[0].id, variable.targets[0].data_path = target, "location.x"
+    rigs.drive(rig.driver_add('pose.bones["B2"].rotation_quaternion', 2), target, "location.x")
     rigs.update()
     rig.fabrik.constraints.clear()
     path = str(tmp_path / "driven.blend")

@@ -576,11 +576,7 @@ def drive(step):
             ob.driver_remove(path, index)
             ob.update_tag(refresh={"OBJECT"})  # Otherwise 4.2 mixes up the remaining drivers.
             continue
-        driver = ob.driver_add(path, index).driver
-        driver.type = "SUM"
-        variable = driver.variables.new()
-        variable.targets[0].id = target
-        variable.targets[0].data_path = "location.x"
+        rigs.drive(ob.driver_add(path, index), target, "location.x")
     return step.maybe_update()
 
 

@@ -327,6 +327,18 @@ def key(data: Any, name: str, values: Mapping[Any, Any]) -> None:
         data.keyframe_insert(name, frame=frame)
 
 
+def drive(curve: Any, source: bpy.types.ID, path: str = "", bone: str = "") -> None:
+    """Give a driven F-curve the value of a property, or the X of where an object or bone is."""
+    curve.driver.type = "SUM"
+    variable = curve.driver.variables.new()
+    read = variable.targets[0]
+    read.id, read.bone_target = source, bone
+    if path:
+        read.data_path = path
+    else:
+        variable.type = "TRANSFORMS"
+
+
 def enable(armature: Any, on: bool = True) -> None:
     """Enable or disable all constraints of an armature."""
     for item in armature.fabrik.constraints:

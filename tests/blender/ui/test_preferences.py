@@ -143,14 +143,3 @@ def test_registering_that_fails_leaves_nothing_behind(
     finally:
         monkeypatch.undo()
         addon.register()
-
-
-def test_unregistering_takes_the_page_away(addon: ModuleType, preferences: Any) -> None:
-    preferences.defaults.softness = 0.5
-    addon.unregister()
-    try:
-        assert bpy.context.preferences.addons["addon"].preferences is None
-    finally:
-        addon.register()
-    stored = bpy.context.preferences.addons["addon"].preferences.defaults
-    assert stored.softness == 0.5, "what was set is kept"

@@ -45,7 +45,7 @@ BACK: Final = 0.3
 compressed along their line, but thighs begin at limits behind which knees bend no more."""
 
 SHARED: Final = 3.0
-"""The stiffness factor of a joint against leaving its share of another joint's swing."""
+"""The stiffness factor of a joint that deviates from its share of another joint's swing."""
 
 
 Onset = tuple[float, float]
@@ -484,7 +484,7 @@ class Articulation:
         return placement
 
     def bent(self, pose: Placement) -> list[WholeBodyJoint]:
-        """Return the bones as if a drag began at a pose, with nothing to resist it but rotation."""
+        """Return the bones as if a drag began at a pose, resisted only by their rotation."""
         return [
             WholeBodyJoint(
                 joint.parent,

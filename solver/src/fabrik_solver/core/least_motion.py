@@ -1,9 +1,9 @@
 """The search for the pose with the least motion since the press in which springs pull no more.
 
 The sum of stiffness · angle² over all joints and the energy of the springs are minimized. A
-spring's force is limited, and a stricter rank is stronger than all of the ranks below it together,
-so that a pin stays where it is whatever pulls at a hand, in reach or out of it. The search always
-begins at the press, with weak springs that grow.
+spring's force is limited, and a stricter rank is stronger than all ranks below it together. So a
+pin stays in place whatever pulls at a hand, in reach or out of reach. The search always begins at
+the press, with weak springs that grow.
 
 It is Newton's method. Springs count with their stiffness and with the force that the step before
 expected of them: it is tension that keeps a straight leg straight. What curvature makes them miss

@@ -33,16 +33,15 @@ class Rolled(NamedTuple):
 def rolled(sole: Sole, turn: Mat3, pivot: float, most_bend: float) -> Rolled:
     """Return the motion of a foot that turns on the floor.
 
-    The foot turns like its control; only what stays in place differs. A negative roll is about the
-    heel. A positive one is about the ball while the toes stay, up to an angle, and from there on
-    about the tip of the toes. The bank is about one edge or the other, and the turn about a point
-    of the middle line. Each angle moves the foot continuously, and no point of the sole below the
-    floor: the roll happens in the plane of the sole, the bank on the edge of that plane.
+    The foot rotates like its control; only the pivot differs. A negative roll is about the heel. A
+    positive one is about the ball while the toes stay, up to an angle, and from there on about the
+    tip of the toes. The bank is about either edge, and the turn about a point of the middle line.
+    Each angle moves the foot continuously, and never moves a point of the sole below the floor.
 
     Args:
         sole: The sole, from the origin to its tip on Y.
         turn: The rotation of the control: a roll about X, then a bank about Y, then a turn about Z.
-        pivot: The distance from the heel of what the turn is about.
+        pivot: The distance of the turn's pivot from the heel.
         most_bend: The angle by which the ball bends before the tip of the toes lifts the foot.
     """
     roll = atan2(turn[7], turn[8])
@@ -62,10 +61,10 @@ def rolled(sole: Sole, turn: Mat3, pivot: float, most_bend: float) -> Rolled:
 
 
 def unbent(bent: Quat, most_bend: float) -> tuple[float, Quat]:
-    """Return the roll that bends toes as far as a pose does, and the rest of their rotation.
+    """Return the roll that bends the toes as far as in a pose, and the rest of their rotation.
 
-    With it, `toes_of` gives the pose again: any pose of a foot and its toes has a roll. The roll
-    only takes what the ball may bend, so that feet which stand on their toes stay flat.
+    `toes_of` gives the pose back: any pose of a foot and its toes has a roll. The roll only takes
+    what the ball may bend, so a foot on flat toes stays flat.
 
     Args:
         bent: The rotation of the toes from their neutral pose, in the axes of the sole.
@@ -91,7 +90,7 @@ def toes_of(bend: float, toes: Quat) -> Quat:
 def _about(
     a: float, b: float, center_a: float, center_b: float, angle: float
 ) -> tuple[float, float]:
-    """Return a point that is turned in a plane, from its first axis to its second."""
+    """Return a point rotated in a plane, from its first axis to its second."""
     cosine, sine = cos(angle), sin(angle)
     a, b = a - center_a, b - center_b
     return center_a + cosine * a - sine * b, center_b + sine * a + cosine * b

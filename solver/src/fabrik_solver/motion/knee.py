@@ -1,9 +1,9 @@
-"""Knees that are nearly straight: how far they are off the line from hip to ankle, smoothly.
+"""Nearly straight knees: how far they are from the line between hip and ankle, smoothly.
 
-Such a knee moves many times as far as its ankle comes nearer: 12 mm off the line of a leg of 0.85 m
-by 18 mm for each millimetre. What is smooth for an ankle is a jolt for the knee. So the way of the
-knee is made smooth, and the ankle gives: by least squares, in which each knee counts for as much as
-its ankle would move.
+Such a knee moves many times as far as its ankle approaches the hip. In a leg of 0.85 m whose knee
+is 12 mm off the line, it moves 18 mm per millimetre. Smooth motion of the ankle can therefore jolt
+the knee. So the path of the knee is smoothed by least squares, and the ankle gives way. Each knee
+is weighted by the motion of its ankle.
 """
 
 from math import sqrt
@@ -15,26 +15,26 @@ GIVE, LIFT = 0.006, 12.0
 that of gravity for a leg of 0.85 m."""
 
 MOST = 0.01
-"""How far an ankle gives at most, in legs."""
+"""The most that an ankle gives way, in leg lengths."""
 
 FIRM = 0.98
-"""How much less an ankle gives above a flat foot, if its knee is bent."""
+"""How much less the ankle of a flat foot gives way if its knee is bent."""
 
 STRAIGHTER = 0.75
-"""The share of its way to the line from hip to ankle that a knee is moved at most."""
+"""The largest share of its distance from the hip-ankle line by which a knee moves toward it."""
 
 LEAST = 0.01
-"""How far a knee counts to be off its line at least, in legs."""
+"""The least distance of a knee from its line that is assumed, in leg lengths."""
 
 FLEXED = 0.34
 """The distance from hip to ankle of a knee that is flexed as far as it can be by itself, in legs:
 by 140° (Norkin and White, “Measurement of Joint Motion”)."""
 
 CLEAR = 0.08
-"""How far a knee is off its line from which on it is clear to which side, in legs."""
+"""The distance of a knee from its line from which on its side is clear, in leg lengths."""
 
 WINDOW = 0.25
-"""How long before and after a moment the knee's way counts, in seconds."""
+"""How long before and after a time the path of the knee is considered, in seconds."""
 
 
 def aside(apart: float, size: float) -> float:
@@ -72,7 +72,7 @@ def folded(apart: float, animated: float, inner: float) -> float:
 
 
 def stiffness(rate: float) -> float:
-    """Return how much accelerations of knees count against what ankles give.
+    """Return the weight of knee accelerations relative to how far ankles give way.
 
     Args:
         rate: Frames a second.
@@ -86,7 +86,7 @@ def change(animated: float, solved: float, size: float) -> float:
 
 
 def weight(animated: float, solved: float, size: float, lies: float) -> float:
-    """Return how much it counts where a knee is: by how much its ankle moves for it, squared.
+    """Return the weight of a knee's position: the squared motion of its ankle for it.
 
     An ankle above a flat foot gives less, the more its knee is bent.
 
@@ -106,16 +106,16 @@ def weight(animated: float, solved: float, size: float, lies: float) -> float:
 def clear(aside: float, size: float) -> float:
     """Return how clearly a knee shows its bend direction, from 0 to 1.
 
-    One that is less clear may pass the line from hip to ankle, as animated, and must not on the
-    ground: there its acceleration is that of a turn, and nothing to keep.
+    An unclear knee may cross the hip-ankle line as animated, but must not on the ground. Its
+    acceleration there is that of a swivel, and isn't preserved.
     """
     return 0.0 if size <= 0.0 else smooth(aside / (CLEAR * size))
 
 
 def moved(aside: float, more: float) -> float:
-    """Return how far a knee is off its line that is to be moved away from it, or towards it.
+    """Return the new distance of a knee from its line.
 
-    Towards it it is moved by `STRAIGHTER` of its way at most: it does not snap straight.
+    Toward the line it moves by `STRAIGHTER` of its distance at most, so it doesn't snap straight.
 
     Args:
         aside: How far it is off its line.
@@ -128,6 +128,6 @@ def moved(aside: float, more: float) -> float:
 
 
 def given(wanted: float, size: float) -> float:
-    """Return how far an ankle gives, of how far its knee wants it to, at most `MOST`."""
+    """Return how far an ankle gives way to its knee, at most `MOST`."""
     most = MOST * size
     return wanted / sqrt(1.0 + (wanted / most) ** 2) if most > 0.0 else 0.0

@@ -1,11 +1,11 @@
 """Locking a foot during its contacts, on the flat floor of its animation.
 
 The part of the sole that stands is locked: the heel, the whole sole, or the ball of the foot. The
-foot pivots about it as the animation rolls it, on its ball about the joint of its toes. The
-difference to the animation is the offset. It is blended in over a short time before a contact and
-out after it. The foot is therefore at rest while it is locked, and has the animation's velocity
-where the offset ends. All contacts are known in advance, so a foot is locked for the whole of each,
-at any frame rate.
+foot pivots about it as the animation rolls it, on its ball about the joint of its toes. The offset
+is the difference from the animation. It is blended in over a short time before a contact and out
+after it. The foot is therefore at rest while it is locked, and has the animation's velocity where
+the offset ends. All contacts are known in advance, so a foot is locked for the whole of each, at
+any frame rate.
 """
 
 from __future__ import annotations
@@ -125,8 +125,8 @@ class Edge(NamedTuple):
     Attributes:
         frame: The frame.
         offset: The offset from the animation there.
-        rate: How fast it changes from there on, away from the contact, per frame.
-        bend: How fast that rate changes, per frame.
+        rate: The change of the offset per frame from there on, away from the contact.
+        bend: The change of that rate per frame.
     """
 
     frame: int
@@ -152,7 +152,7 @@ def sole_of(
 ) -> Sole:
     """Return the points of a foot that touch the floor: their medians over its contacts.
 
-    So a few contacts on a step, and a foot that sinks or rises as it rolls off, make no difference.
+    A median ignores a few contacts on a step, and a foot that sinks or rises as it rolls off.
 
     Args:
         foot: The joints above its heel and its ball.
@@ -251,7 +251,7 @@ class Planted:
         squared. A knee that is nearly straight moves farther than its ankle.
 
         Args:
-            frame: The frame from which on it is blended.
+            frame: The frame at which blending starts.
             offset: The offset there.
         """
         leg_line = sub(rotate(self._pose(frame).turn, self._sole.ankle), self._hip(frame))
@@ -354,9 +354,9 @@ class Planted:
             location = self._edge(frame, is_entry, moved)
             turn = self._edge(frame, is_entry, turned)
             if is_within:
-                # A leg that runs is far from its foothold before it lands, and its heel would be
-                # high there: how fast that comes down is seen from within, if the frames are near
-                # enough to each other and the contact is long enough to tell.
+                # A running leg is far from its foothold before it lands, with its heel too high.
+                # How fast the heel comes down is measured within the contact, if that is long
+                # enough and its frames are close enough together.
                 location = location.plus(self._edge(frame, False, lambda at: raised(at).place))
                 turn = turn.plus(self._edge(frame, False, lambda at: quat_log(raised(at).turn)))
             self._ends[key] = location, turn
@@ -488,7 +488,7 @@ def pivoted(foot: Pose, root: Vec, sole: Sole, up: Vec, apart: float) -> Pose:
     """Return a foot whose ankle is at a distance from the hip joint, turned about its ball.
 
     The ball stays in place, as at heel off in walking. Where that hardly changes the distance, or
-    takes more than `MOST_RISE`, it is not reached, and the less the less that changes it.
+    takes more than `MOST_RISE`, the distance isn't reached.
 
     Args:
         foot: The foot.
@@ -525,8 +525,8 @@ def eased(edge: Edge, gone: float, span: float) -> Vec:
 
     Args:
         edge: The end of the lock.
-        gone: How many frames ago, or ahead, that is.
-        span: After how many the offset is 0.
+        gone: The number of frames since, or until, that end.
+        span: The number of frames after which the offset is 0.
     """
     s = gone / span
     left = 1.0 - s * s * s * (10.0 - s * (15.0 - 6.0 * s))

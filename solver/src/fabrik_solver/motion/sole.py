@@ -1,7 +1,7 @@
 """The sole of a foot, and its orientation on ground that differs below its heel and its toes.
 
-One end of a foot is below its goal, such as the ankle, the other where its bone ends, such as the
-toes. The ground between them may be curved, or a stair.
+One end of a foot is below its goal, such as the ankle, and the other at the end of its bone, such
+as the toes. The ground between them may be curved, or a stair.
 """
 
 from __future__ import annotations
@@ -68,7 +68,7 @@ def resting_normal(near: Vec, far: Vec, end: Vec, rise: float, up: Vec) -> Vec:
 
 
 def is_beside(rise: float, reach: float) -> bool:
-    """Return whether the ground below the other end is too high, or too low, to stand on as well.
+    """Return whether the ground below the other end is too high or too low for both ends to stand.
 
     Args:
         rise: How much higher it is.
@@ -78,7 +78,7 @@ def is_beside(rise: float, reach: float) -> bool:
 
 
 def counted(need: float, rise: float, reach: float) -> float:
-    """Return how far a foot is lifted for ground below its other end; walls count less and less.
+    """Return how far a foot is lifted for ground below its other end; less and less for walls.
 
     Args:
         need: By how much that end is too low.

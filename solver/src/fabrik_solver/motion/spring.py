@@ -5,8 +5,8 @@ a rod on its parent, with all its mass at the tail. A step adds to the tail
 
     (tail − previous tail) (1 − drag) + dt · stiffness · rest axis + dt · gravity,
 
-restores the bone's length, and pushes it out of each collider. `vrm_step` is this text. It depends
-on the frame rate: drag and stiffness apply once a frame.
+restores the bone's length, and pushes it out of each collider. `vrm_step` implements this formula.
+It depends on the frame rate: drag and stiffness apply once a frame.
 
 A steady `Mode` is the same law in continuous time, as VRM has it at 60 frames a second. Drag leaves
 the share e = exp(−c h) of the velocity after h seconds. A bone that swings at ω about where its
@@ -18,10 +18,10 @@ in each step. So a damped spring is exact at its steps, at any stiffness, length
 of the head is part of the forces. The length is restored along the previous direction (SHAKE;
 Ryckaert, Ciccotti and Berendsen, 1977), which neither adds nor takes energy.
 
-In two ways it differs from VRM. A bone swings as the pendulum that it is with all bones that it
-carries, and it returns to the FK pose of the strand, not to its rest axis on the bone before it.
-Otherwise each bone would amplify the motion of the one before: a strand of ten bones whips about,
-and another frame rate shows another motion. A single bone is the same.
+In two ways it differs from VRM. A bone swings as a pendulum that includes all its children. It
+returns to the FK pose of the strand, not to its rest axis on the previous bone. Otherwise each bone
+would amplify the motion of the previous one: a strand of ten bones would whip about, differently at
+each frame rate. A single bone behaves as in VRM.
 """
 
 from collections.abc import Sequence

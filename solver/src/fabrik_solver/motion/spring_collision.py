@@ -1,7 +1,7 @@
 """Colliders of springs: spheres, capsules and planes that the tail of a bone stays out of or in.
 
 A bone has a fixed length, so its tail is on a sphere about its head. Where it touches a collider,
-its direction is on the boundary of a spherical cap: it is turned to there, in a single step.
+its direction lies on the boundary of a spherical cap: a single step rotates it there.
 """
 
 from collections.abc import Sequence
@@ -11,7 +11,7 @@ from typing import Final, final
 from ..core.vectors import Vec, add, any_perpendicular, dot, length, mix, scaled, sub, unit
 
 SWEEPS: Final = 64
-"""How often all colliders are visited, if they are in conflict or their edges meet."""
+"""The maximum number of passes over colliders that conflict or whose edges meet."""
 
 TOUCHING: Final = 1e-9
 """The penetration at which a tail touches a collider, as a fraction of the bone's length."""
@@ -122,8 +122,8 @@ def cleared(
 ) -> Vec:
     """Return the direction of a bone, turned so that its tail penetrates no collider.
 
-    Colliders in conflict, which leave no such direction, are visited in turn a limited number of
-    times; `penetration` then tells what remains.
+    If colliders conflict and leave no such direction, they are visited in turn a limited number of
+    times. `penetration` returns what remains.
 
     Args:
         head: The head of the bone.

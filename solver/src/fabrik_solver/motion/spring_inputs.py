@@ -56,8 +56,8 @@ class Form:
         aims: Its arm, in these axes.
         sizes: Its scale.
         rests: Its arm, in the axes of the root's parent.
-        levers: The length of the pendulum that it swings as with all bones that it carries, in
-            lengths of the bone.
+        levers: The length of the pendulum that it forms with all its children, in lengths of the
+            bone.
     """
 
     __slots__ = ("aims", "levers", "rests", "sizes", "turns")
@@ -122,10 +122,10 @@ class Moment(NamedTuple):
 
 
 def _levers(arms: list[Vec]) -> list[float]:
-    """Return the pendulum that each bone is with those that it carries, in its lengths.
+    """Return the length of the pendulum that each bone forms with its children, in bone lengths.
 
-    As all mass is at the tails, that of a rigid strand has the length Σ r² / Σ r, where r are the
-    distances from its head to all tails.
+    All mass is at the tails. A rigid strand is then a pendulum of length Σ r² / Σ r, where r are
+    the distances from its head to the tails.
     """
     levers: list[float] = []
     for i, arm in enumerate(arms):

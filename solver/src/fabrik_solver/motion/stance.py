@@ -16,7 +16,7 @@ STEEPEST = 1.0
 
 
 MOST_BEND = 0.7
-"""The largest bend of the spine, as a difference of slopes: a foot may stand on a stone."""
+"""The largest bend of the spine, as a difference of slopes: a foot may just stand on a stone."""
 
 
 class Lean(NamedTuple):
@@ -134,7 +134,7 @@ def eased_to(current: LeanState, target: Lean, frames: float, time: float) -> Le
         current: The current lean.
         target: The target lean.
         frames: The time step.
-        time: The frames that it takes to get most of the way.
+        time: The frames in which most of the difference is covered.
     """
     rate = 4.0 / time
     fade = exp(-rate * frames)

@@ -8,18 +8,18 @@ from .footfall import eased, hump
 from .foothold import Cast
 
 SAMPLES: Final = 16
-"""The number of parts of the way of a foot at whose ends the ground below is looked at."""
+"""The number of parts into which a foot's path is divided to sample the ground below."""
 
 WAITS: Final = (0.0, 0.12, 0.24, 0.36)
 """The shares of a step's duration to try for only rising, or only coming down."""
 
 
 FLAT: Final = 1e-3
-"""The height from which on something is an obstacle, as a share of the greatest arc height."""
+"""The least height of an obstacle, as a share of the greatest arc height."""
 
 
 def _time_at(fraction: float) -> float:
-    """Return the time from 0 to 1 at which a foot has gone a share of its way ahead."""
+    """Return the time from 0 to 1 at which a foot has covered a share of its path."""
     low, high = 0.0, 1.0
     for _ in range(40):
         middle = 0.5 * (low + high)
@@ -28,7 +28,8 @@ def _time_at(fraction: float) -> float:
 
 
 TIMES: Final = tuple([_time_at(i / SAMPLES) for i in range(SAMPLES + 1)])
-"""The times at which a foot passes these places, as shares of the time that it goes ahead."""
+"""The times at which a foot passes these positions, as shares of the time in which it moves ahead.
+"""
 
 
 class Arc(NamedTuple):
@@ -44,8 +45,8 @@ def arc_over(
 ) -> Arc:
     """Return the arc of least acceleration between two footholds that clears the obstacles.
 
-    An obstacle next to a foothold would need a very high arc. Instead the foot rises first, or
-    comes down last, and moves ahead in less time.
+    An obstacle next to a foothold would need a very high arc. Instead the foot rises before it
+    moves ahead, or comes down after, and moves ahead in less time.
 
     Args:
         cast: Casts a ray.
@@ -54,7 +55,7 @@ def arc_over(
         rise: The up direction of the arc, a unit vector.
         least: The least height; half of it is the clearance.
         most: The greatest height.
-        sole: How far the sole goes beyond the foot's place, along its way.
+        sole: How far the sole extends beyond the foot's position, along its path.
     """
     far = length(sub(end, start))
     # The edge of an obstacle may be anywhere up to the next ray.

@@ -12,7 +12,7 @@ THUMB_MIN: Final = 0.4
 """The least length of the second longest finger, as a fraction of the longest."""
 
 FINGERS_MIN: Final = 4
-"""The least number of fingers, with the thumb, that tell a hand without a name."""
+"""The least number of fingers, with the thumb, that identify a hand without a name."""
 
 FINGERS_SPREAD: Final = cos(radians(45.0))
 """The cosine of the angle up to which a finger leads where the hand does; one thumb may not."""
@@ -47,8 +47,8 @@ TAIL_MIN: Final = 0.3
 """The least length of a last bone whose tail is not guessed, as a fraction of its parent's."""
 
 TIPS_MIN: Final = 4
-"""The least number of tails that tell where legs without feet stand: importers that guess make
-those of twins alike, but not those of all legs."""
+"""The least number of tails that show where legs without feet stand. Importers that guess give
+twins equal tails, but not all legs."""
 
 SPRAWLING: Final = 6
 """The number of legs, as of an insect, from which on they stand however far they sprawl."""
@@ -61,7 +61,7 @@ LOW: Final = 0.15
 the least length of a limb: ears and fingers are shorter."""
 
 UNLIKE: Final = 0.3
-"""The difference in length, as a fraction, from which on two chains are no twins."""
+"""The least difference in length, as a fraction, of two chains that aren't twins."""
 
 LIMB: Final = 4
 """The number of joints from which on a limb is alike, whatever one hand carries."""
