@@ -245,6 +245,8 @@ def _ends(chain: Chain, kind: str, pair: Pair) -> tuple[int, int]:
         first, last = _carriers(chain, kind, end), end
     else:
         last = count - 2 if count > 3 and chain.is_mark(count - 1) else count - 1
+        # What a leg stands on is not to be its shin: a femur may be short.
+        last = _ankle(pair, chain, 0, lower, last) if kind == "LEG" else last
         first = _carriers(chain, kind, last)
         last = last if kind == "LEG" else _wrist(chain, first)
     return first, _ankle(pair, chain, first, lower, last) if kind == "LEG" else last
