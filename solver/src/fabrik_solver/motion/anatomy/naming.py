@@ -56,20 +56,7 @@ JAPANESE: Final = {
 """Words in MikuMikuDance's bone names; the last one has full-width letters."""
 
 COMPOUNDS: Final = {
-    "upperarm": "upper arm",
-    "uparm": "upper arm",
-    "lowerarm": "lower arm",
     "foretwist": "forearm twist",
-    "upperleg": "upper leg",
-    "upleg": "upper leg",
-    "lowerleg": "lower leg",
-    "lowleg": "lower leg",
-    "foreleg": "front leg",
-    "frontleg": "front leg",
-    "backleg": "back leg",
-    "hindleg": "hind leg",
-    "rearleg": "rear leg",
-    "lowarm": "lower arm",
     "hipjoint": "hip joint",
     "shldr": "shoulder",
     "toebase": "toe",
@@ -268,8 +255,13 @@ WORDS: Final = re.compile(
     rf"{_JAPANESE}|(?<![A-Za-z])[LR](?=[A-Z]{{1,2}}[a-z])|[A-Z]+(?![a-z])|[A-Z]?[a-z]+"
 )
 
-KNOWN: Final = {"arm", "leg", *TRUNK, *COMPOUNDS}.union(*(words for _, words in PARTS))
+_LIMB: Final = {"arm", "leg"}.union(*(words for _, words in PARTS))
+KNOWN: Final = {*TRUNK, *COMPOUNDS, *_LIMB}
 """Words that may follow a single ``l`` or ``r`` for the side, as in ``lknee``."""
+
+_BEFORE = "|".join(sorted(UPPER | LOWER | FRONT_OR_HIND, key=len, reverse=True))
+JOINED: Final = re.compile(rf"(?P<before>(?:{_BEFORE})+)(?P<limb>{'|'.join(_LIMB)})")
+"""Words for a part of a limb after those that tell which it is, without a gap: ``hindleg``."""
 
 
 @cache
@@ -282,11 +274,24 @@ def words_of(name: str) -> tuple[str, ...]:
     words: list[str] = WORDS.findall(name.rpartition(":")[2])
     for word in words:
         plain, twist = _without_twist(JAPANESE.get(word, word.lower()))
-        if plain[0] in "lr" and plain[1:] in KNOWN and plain not in KNOWN:
+        if plain[0] in "lr" and _is_known(plain[1:]) and not _is_known(plain):
             parts.append(plain[0])
             plain = plain[1:]
-        parts += (*COMPOUNDS.get(plain, plain).split(), *twist)
+        parts += (*_apart(plain), *twist)
     return tuple(parts)
+
+
+def _is_known(word: str) -> bool:
+    return word in KNOWN or JOINED.fullmatch(word) is not None
+
+
+def _apart(word: str) -> list[str]:
+    """Return the words that are joined to one."""
+    match = None if word in KNOWN else JOINED.fullmatch(word)
+    if match is None:
+        return COMPOUNDS.get(word, word).split()
+    before: list[str] = re.findall(_BEFORE, match["before"])
+    return [*before, match["limb"]]
 
 
 @cache
@@ -294,7 +299,7 @@ def _without_twist(word: str) -> tuple[str, tuple[str, ...]]:
     """Split a word such as ``forearmtwist`` into the limb and the twist word, if any."""
     for twist in TWIST:
         stem = word.replace(twist, "")
-        if stem in KNOWN or (stem[:1] in ("l", "r") and stem[1:] in KNOWN):
+        if _is_known(stem) or (stem[:1] in ("l", "r") and _is_known(stem[1:])):
             return stem, (twist,) if stem != word else ()
     return word, ()
 
