@@ -180,6 +180,30 @@ def test_a_limb_alone_ends_with_what_comes_after_its_twist_bones(names: str, cli
     assert meant(rig, bones[clicked]) == bones[: 4 + (clicked > 3)]
 
 
+@pytest.mark.parametrize(
+    ("names", "limb"),
+    [
+        ("base arm forearm wrist hand finger", slice(1, 4)),
+        ("base upper_arm forearm wrist tool", slice(1, 4)),
+        ("Base Arm1 Arm2 Arm3 Wrist Claw", slice(1, 5)),
+        ("waist shoulder upperarm elbow forearm wrist_pitch wrist_roll hand", slice(2, 6)),
+    ],
+)
+def test_the_arm_of_a_robot_ends_with_its_wrist_where_names_tell(names: str, limb: slice) -> None:
+    bones = names.split()
+    joints = [(0, 0, 0), (0, 0, 0.3), (0, 0.05, 0.5), (0.05, 0.1, 1.0), (0.5, 0.1, 1.2)]
+    joints += [(0.7 + 0.1 * k, 0.1, 1.2) for k in range(4)]
+    rig = make_armature(
+        {
+            bone: (a, b, parent)
+            for bone, parent, (a, b) in zip(bones, ["", *bones], pairwise(joints), strict=False)
+        }
+    )
+    arm = bones[limb]
+    assert meant(rig, bones[-1]) == meant(rig, arm[-1]) == arm
+    assert meant(rig, arm[0]) == arm[:-1]
+
+
 def skin(rig: Any, *names: str) -> None:
     """Bind a mesh to bones."""
     mesh = bpy.data.meshes.new("Skin")
