@@ -83,7 +83,8 @@ def _find(clicks: Clicks, bone: str, is_literal: bool) -> tuple[Limb, bool]:
     is_literal = is_literal or is_finger
     # The shape of a trunk may be that of a limb, and that of a finger is.
     by_shape = not body.limbs and not is_finger
-    limb, is_hand = _find_any(rig, rig.index[bone], is_literal, by_shape)
+    meant = bone if body.limbs else clicks.posed_by_ik(bone) or bone
+    limb, is_hand = _find_any(rig, rig.index[meant], is_literal, by_shape)
     if len(limb.bones) < 2 and is_hand and not is_literal:
         return _find(clicks, bone, True)  # A hand without an arm: its fingers are the limbs.
     hips = body.anatomy.hips
@@ -245,6 +246,18 @@ class Clicks:
         index = self._index(bone)
         stiff = (limb.bones[0] for limb in self.body.anatomy.stiff)
         return next((self.body.names[i] for i in stiff if i in self._up(index)), "")
+
+    def posed_by_ik(self, bone: str) -> str:
+        """Return the bone that has Blender's IK whose target or pole a helper is, or hangs with."""
+        if not is_helper(self.armature, bone):
+            return ""
+        rig, index = self.skeleton, self.skeleton.index[bone]
+        near = {rig.names[i] for i in (*rig.chain_up(index), *rig.below({index}))}
+        for posed in pose_bones(self.armature):
+            for con in active_constraints(posed) if posed.name not in near else ():
+                if con.type == "IK" and near & {con.subtarget, con.pole_subtarget}:
+                    return posed.name
+        return ""
 
     def is_finger(self, bone: str) -> bool:
         """Return whether a bone is of a finger that is a limb, as no arm carries its hand."""
