@@ -87,11 +87,10 @@ def _find(clicks: Clicks, bone: str, is_literal: bool) -> tuple[Limb, bool]:
     limb, is_hand = _find_any(rig, rig.index[meant], is_literal, by_shape)
     if len(limb.bones) < 2 and is_hand and not is_literal:
         return _find(clicks, bone, True)  # A hand without an arm: its fingers are the limbs.
-    hips = body.anatomy.hips
-    is_trunk = hips >= 0 and bone == body.names[hips]
+    carrying = {body.names[i] for i in (body.anatomy.hips, body.pelvis) if i >= 0}
     if (
         len(limb.bones) < 2
-        or is_trunk
+        or bone in carrying
         or (not body.rig.is_keyed and _has_mechanism(armature, limb))
     ):
         raise ProblemError(

@@ -521,10 +521,11 @@ def test_setting_up_says_which_bone_moved_and_where(capfd: pytest.CaptureFixture
     assert ".L” moved farthest, by " in said and "at frame 13: check the pose there" in said
 
 
-def test_the_spine_and_the_knees_move_with_the_armature() -> None:
+@pytest.mark.parametrize("controls", ["BONE", "EMPTY", "ARMATURE"])
+def test_the_spine_and_the_knees_move_with_the_armature(controls: str) -> None:
     rig = make_detached(is_keyed=False)
     activate(rig, "POSE")
-    assert bpy.ops.fabrik.character_set_up() == {"FINISHED"}
+    assert bpy.ops.fabrik.character_set_up(controls=controls) == {"FINISHED"}
     chest, knee = (
         rig.matrix_world.inverted()
         @ evaluated(rig).matrix_world
