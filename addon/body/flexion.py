@@ -301,20 +301,20 @@ class _Joint:
 
     @cached_property
     def clip(self) -> _Clip | None:
-        """How it moves in all frames of the armature's actions; None if it is not animated.
+        """How its pair moves in all frames of the armature's actions; None if that isn't animated.
 
-        The joints of a pair bend as mirror images: one that hardly bends does so as the other one,
-        and where both contradict each other, as where nothing tells how a limb ends, neither tells.
+        The joints of a pair bend as mirror images: both get one answer, that of those that tell.
+        If both do and contradict each other, as where nothing tells how a limb ends, neither does.
         """
         if not any(animation.clips_of(self.armature, everywhere) for everywhere in (False, True)):
             return None
-        clip, other = _clip_of(self), self._clip_of_twin()
-        if other is None or not other.tells:
-            return clip
-        if clip is None or not clip.is_bent:
-            return other
-        both = clip.axis.normalized() + other.axis.normalized()
-        return clip if not clip.tells or both.length >= 2.0 * COHERENT else None
+        pair = [clip for clip in (_clip_of(self), self._clip_of_twin()) if clip is not None]
+        telling = [clip for clip in pair if clip.tells]
+        axis = sum([clip.axis.normalized() for clip in telling or pair], Vector())
+        if axis.length < COHERENT * len(telling):
+            return None
+        is_bent = True in [clip.is_bent for clip in pair]
+        return _Clip(axis, is_bent, bool(telling)) if pair else None
 
     def _clip_of_twin(self) -> _Clip | None:
         """Return how the joint of the other side moves, as if it were this one."""
