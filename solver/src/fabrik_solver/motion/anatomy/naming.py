@@ -260,8 +260,11 @@ KNOWN: Final = {*TRUNK, *COMPOUNDS, *_LIMB}
 """Words that may follow a single ``l`` or ``r`` for the side, as in ``lknee``."""
 
 _BEFORE = "|".join(sorted(UPPER | LOWER | FRONT_OR_HIND, key=len, reverse=True))
-JOINED: Final = re.compile(rf"(?P<before>(?:{_BEFORE})+)(?P<limb>{'|'.join(_LIMB)})")
-"""Words for a part of a limb after those that tell which it is, without a gap: ``hindleg``."""
+IS_KNOWN: Final = re.compile(rf"(?:{_BEFORE})+(?:{'|'.join(_LIMB)})|{'|'.join(KNOWN)}")
+"""A word of `KNOWN`, or a part of a limb joined with what tells which it is, as in ``hindleg``."""
+
+JOINED: Final = re.compile(rf"{_BEFORE}|.+")
+"""The words that are joined in one: ``hindleg`` is ``hind`` and ``leg``."""
 
 
 @cache
@@ -274,24 +277,15 @@ def words_of(name: str) -> tuple[str, ...]:
     words: list[str] = WORDS.findall(name.rpartition(":")[2])
     for word in words:
         plain, twist = _without_twist(JAPANESE.get(word, word.lower()))
-        if plain[0] in "lr" and _is_known(plain[1:]) and not _is_known(plain):
+        if plain[0] in "lr" and IS_KNOWN.fullmatch(plain[1:]) and not IS_KNOWN.fullmatch(plain):
             parts.append(plain[0])
             plain = plain[1:]
-        parts += (*_apart(plain), *twist)
+        is_joined = plain not in KNOWN and IS_KNOWN.fullmatch(plain)
+        parts += (
+            *(JOINED.findall(plain) if is_joined else COMPOUNDS.get(plain, plain).split()),
+            *twist,
+        )
     return tuple(parts)
-
-
-def _is_known(word: str) -> bool:
-    return word in KNOWN or JOINED.fullmatch(word) is not None
-
-
-def _apart(word: str) -> list[str]:
-    """Return the words that are joined to one."""
-    match = None if word in KNOWN else JOINED.fullmatch(word)
-    if match is None:
-        return COMPOUNDS.get(word, word).split()
-    before: list[str] = re.findall(_BEFORE, match["before"])
-    return [*before, match["limb"]]
 
 
 @cache
@@ -299,7 +293,7 @@ def _without_twist(word: str) -> tuple[str, tuple[str, ...]]:
     """Split a word such as ``forearmtwist`` into the limb and the twist word, if any."""
     for twist in TWIST:
         stem = word.replace(twist, "")
-        if _is_known(stem) or (stem[:1] in ("l", "r") and _is_known(stem[1:])):
+        if IS_KNOWN.fullmatch(stem) or (stem[:1] in "lr" and IS_KNOWN.fullmatch(stem[1:])):
             return stem, (twist,) if stem != word else ()
     return word, ()
 
