@@ -87,17 +87,20 @@ def _find(clicks: Clicks, bone: str, is_literal: bool) -> tuple[Limb, bool]:
     limb, is_hand = _find_any(rig, rig.index[meant], is_literal, by_shape)
     if len(limb.bones) < 2 and is_hand and not is_literal:
         return _find(clicks, bone, True)  # A hand without an arm: its fingers are the limbs.
-    carrying = {body.names[i] for i in (body.anatomy.hips, body.pelvis) if i >= 0}
-    if (
-        len(limb.bones) < 2
-        or bone in carrying
-        or (not body.rig.is_keyed and _has_mechanism(armature, limb))
-    ):
+    if _is_none(clicks, bone, limb):
         raise ProblemError(
             "“{bone}” isn't part of a limb: click a hand, a foot, or a bone of the chain",
             bone=bone,
         )
     return _controlling(armature, limb), is_hand
+
+
+def _is_none(clicks: Clicks, bone: str, limb: Limb) -> bool:
+    """Return whether what was found for a bone is no limb."""
+    body = clicks.body
+    carrying = {body.names[i] for i in (body.anatomy.hips, body.pelvis) if i >= 0}
+    is_posed = not body.rig.is_keyed and _has_mechanism(clicks.armature, limb)
+    return len(limb.bones) < 2 or bone in carrying or is_posed
 
 
 def _controlling(armature: bpy.types.Object, limb: Limb) -> Limb:

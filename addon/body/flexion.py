@@ -306,15 +306,16 @@ class _Joint:
         The joints of a pair bend as mirror images: both get one answer, that of those that tell.
         If both do and contradict each other, as where nothing tells how a limb ends, neither does.
         """
-        if not any(animation.clips_of(self.armature, everywhere) for everywhere in (False, True)):
-            return None
-        pair = [clip for clip in (_clip_of(self), self._clip_of_twin()) if clip is not None]
+        pair = self._clips_of_pair() if _has_clips(self.armature) else []
         telling = [clip for clip in pair if clip.tells]
         axis = sum([clip.axis.normalized() for clip in telling or pair], Vector())
         if axis.length < COHERENT * len(telling):
             return None
         is_bent = True in [clip.is_bent for clip in pair]
         return _Clip(axis, is_bent, bool(telling)) if pair else None
+
+    def _clips_of_pair(self) -> list[_Clip]:
+        return [clip for clip in (_clip_of(self), self._clip_of_twin()) if clip is not None]
 
     def _clip_of_twin(self) -> _Clip | None:
         """Return how the joint of the other side moves, as if it were this one."""
@@ -425,6 +426,10 @@ def _limit(joint: _Joint) -> Vector | None:
 def _clip(joint: _Joint) -> Vector | None:
     clip = joint.clip
     return clip.axis if clip is not None and clip.tells else None
+
+
+def _has_clips(armature: bpy.types.Object) -> bool:
+    return bool(animation.clips_of(armature, False) or animation.clips_of(armature, True))
 
 
 def _clip_of(joint: _Joint) -> _Clip | None:
