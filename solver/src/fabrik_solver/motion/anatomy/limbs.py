@@ -245,11 +245,16 @@ def _ends(chain: Chain, kind: str, pair: Pair) -> tuple[int, int]:
         first, last = _carriers(chain, kind, end), end
     else:
         last = count - 2 if count > 3 and chain.is_mark(count - 1) else count - 1
-        ankle = _ankle(pair, chain, 0, lower, last) if kind == "LEG" else last
-        # What a leg stands on isn't its shin: a femur may be short.
-        first = _carriers(chain, kind, ankle if is_near_ground(Ankle(chain, 0, ankle)) else last)
+        stands = _standing(pair, chain, lower, last) if kind == "LEG" else last
+        first = _carriers(chain, kind, stands)
         last = last if kind == "LEG" else _wrist(chain, first)
     return first, _ankle(pair, chain, first, lower, last) if kind == "LEG" else last
+
+
+def _standing(pair: Pair, chain: Chain, lower: int, last: int) -> int:
+    """Return the joint that a leg stands on, however short its femur is; or else the last one."""
+    ankle = _ankle(pair, chain, 0, lower, last)
+    return ankle if is_near_ground(Ankle(chain, 0, ankle)) else last
 
 
 def _without_end(chain: Chain, kind: str, first: int, lower: int) -> tuple[int, int]:
