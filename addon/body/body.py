@@ -6,18 +6,21 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import pairwise
-from typing import NamedTuple, Protocol, cast
+from typing import Final, NamedTuple, Protocol, cast
 
 import bpy
 from mathutils import Matrix, Quaternion, Vector
 
 from fabrik_solver.core.vectors import Vec
-from fabrik_solver.motion.anatomy import UP, Anatomy, RestBone
+from fabrik_solver.motion.anatomy import UP, Anatomy, RestBone, words_of
 from fabrik_solver.motion.anatomy import Limb as LimbAnatomy
 
 from ..blender.axes import AXES, nearest_axis
 from ..blender.skeleton import skeleton_of
 from .carriers import Carriers
+
+ROOTS: Final = {"root", "master"}
+"""Words in the names of roots."""
 
 
 class LooseEnd(NamedTuple):
@@ -68,6 +71,11 @@ class Limb(NamedTuple):
     def tip(self, is_oriented: bool) -> str:
         """Return the tip bone of a constraint that orients the hand, or does not."""
         return self.hand if is_oriented and self.hand else self.bones[-1]
+
+
+def is_called_root(bone: str) -> bool:
+    """Return whether a bone is named as the root of a character."""
+    return not ROOTS.isdisjoint(words_of(bone))
 
 
 class Row(NamedTuple):
@@ -233,9 +241,9 @@ class Body:
     def pelvis(self) -> int:
         """The bone that moves the whole body, of its bones; -1 without one.
 
-        These are the hips, or the highest bone above them that is also part of the body. In 3ds Max
-        Biped, for example, the spine carries the legs. A root is on the floor, or also carries
-        something on the floor, such as controls of feet.
+        These are the hips, or the highest bone above them that is also part of the body: in 3ds Max
+        Biped, for example, the spine carries the legs. A root is named so, is on the floor, or also
+        carries something on the floor, such as controls of feet.
         """
         children: dict[int, list[int]] = {}
         for i, bone in enumerate(self.bones):
@@ -243,7 +251,9 @@ class Body:
         pelvis = self.anatomy.hips
         while pelvis >= 0 and (above := self.bones[pelvis].parent) >= 0:
             others = [i for i in children[above] if i != pelvis]
-            if min(map(self._rise, (above, *others))) < 0.5 * self._rise(self.anatomy.hips):
+            lowest = min(map(self._rise, (above, *others)))
+            is_low = lowest < 0.5 * self._rise(self.anatomy.hips)
+            if is_low or is_called_root(self.names[above]):
                 break
             pelvis = above
         return pelvis

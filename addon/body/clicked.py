@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Iterator
-from functools import cache
 from itertools import pairwise
 from math import dist
 from typing import Final
@@ -11,7 +10,15 @@ from typing import Final
 import bpy
 
 from fabrik_solver.core.vectors import Vec, add, dot, scaled, sub
-from fabrik_solver.motion.anatomy import HAND, Names, RestBone, only_twists, part_of, words_of
+from fabrik_solver.motion.anatomy import (
+    HAND,
+    LIMBS,
+    Names,
+    RestBone,
+    only_twists,
+    part_of,
+    words_of,
+)
 from fabrik_solver.motion.anatomy import Limb as LimbAnatomy
 from fabrik_solver.motion.anatomy.thresholds import ALONG_LIMB, POLES
 
@@ -73,19 +80,25 @@ def _find_beyond(clicks: Clicks, bone: str, is_literal: bool) -> tuple[Limb, boo
         )
     is_literal = is_literal or is_finger
     # The shape of a trunk may be that of a limb, and that of a finger is.
-    ends = _ends(rig, by_shape=not body.limbs and not is_finger)
-    limb, is_hand = _find_any(rig, rig.index[bone], is_literal, ends)
+    by_shape = not body.limbs and not is_finger
+    meant = bone if body.limbs else clicks.posed_by_ik(bone) or bone
+    limb, is_hand = _find_any(rig, rig.index[meant], is_literal, by_shape)
     if len(limb.bones) < 2 and is_hand and not is_literal:
         return _find(clicks, bone, True)  # A hand without an arm: its fingers are the limbs.
-    hips = body.anatomy.hips
-    is_trunk = hips >= 0 and bone == body.names[hips]
-    is_posed = not body.rig.is_keyed and _has_mechanism(clicks.armature, limb)
-    if len(limb.bones) < 2 or is_trunk or is_posed:
+    if _is_none(clicks, bone, limb):
         raise ProblemError(
             "“{bone}” isn't part of a limb: click a hand, a foot, or a bone of the chain",
             bone=bone,
         )
     return _controlling(clicks.armature, limb), is_hand
+
+
+def _is_none(clicks: Clicks, bone: str, limb: Limb) -> bool:
+    """Return whether what was found for a bone is no limb."""
+    body = clicks.body
+    carrying = {body.names[i] for i in (body.anatomy.hips, body.pelvis) if i >= 0}
+    is_posed = not body.rig.is_keyed and _has_mechanism(clicks.armature, limb)
+    return len(limb.bones) < 2 or bone in carrying or is_posed
 
 
 def _controlling(armature: bpy.types.Object, limb: Limb) -> Limb:
@@ -106,18 +119,26 @@ def _has_mechanism(armature: bpy.types.Object, limb: Limb) -> bool:
     return any(any(active_constraints(bone)) for bone in bones)
 
 
-def _find_any(
-    rig: Skeleton, bone: int, is_literal: bool, is_end: Callable[[int], bool]
-) -> tuple[Limb, bool]:
-    """Return the limb of a bone of any skeleton, and whether the bone is at or below its end."""
+def _find_any(rig: Skeleton, bone: int, is_literal: bool, by_shape: bool) -> tuple[Limb, bool]:
+    """Return the limb of a bone of any skeleton, and whether the bone is at or below its end.
+
+    Args:
+        rig: The skeleton.
+        bone: The bone.
+        is_literal: Whether the bone is meant itself, and not what it hangs on.
+        by_shape: Whether the shape tells a hand or foot as well, where no name does.
+    """
+    rows = zip(rig.names, rig.parents, rig.heads, rig.heads, strict=True)
+    names = Names([RestBone(*row) for row in rows])
+    is_end = _ends(rig, names, by_shape)
     line = [bone] if is_literal else rig.chain_up(bone)[::-1]
     hand = next(filter(is_end, line), -1)
     if hand >= 0:
-        return _with_hand(rig, hand), True
+        return _with_hand(rig, names, hand), True
     last = bone
     while (next_bone := next_in_limb(rig, last)) >= 0:
         if not is_literal and is_end(next_bone):
-            limb = _with_hand(rig, next_bone)
+            limb = _with_hand(rig, names, next_bone)
             if rig.names[bone] in limb.bones:
                 return limb, False
             break
@@ -128,36 +149,34 @@ def _find_any(
     return Limb(tuple(rig.names[i] for i in bones)), False
 
 
-def _with_hand(rig: Skeleton, hand: int) -> Limb:
+def _with_hand(rig: Skeleton, names: Names, hand: int) -> Limb:
     last = rig.parents[hand]
     line = rig.chain_up(last)
     first = len(line) - limb_length(rig, last)
-    if is_end_by_shape(rig, hand):
+    told = [k for k, i in enumerate(line[:-1]) if names.parts[i] in LIMBS]
+    if told:
+        first = told[0]
+    elif is_end_by_shape(rig, hand):
         words = [words_of(rig.names[i]) for i in line]
         bends = [k for k in range(1, len(line)) if not only_twists(words[k], words[k - 1])]
         first = [0, 0, *bends][-2]
     return Limb(tuple(rig.names[i] for i in line[first:]), rig.names[hand])
 
 
-def _ends(rig: Skeleton, by_shape: bool) -> Callable[[int], bool]:
+def _ends(rig: Skeleton, names: Names, by_shape: bool) -> Callable[[int], bool]:
     """Return a function that returns whether a bone is a hand or foot, and not a finger of one."""
-
-    @cache
-    def names() -> Names:
-        heads = rig.heads
-        rows = zip(rig.names, rig.parents, heads, heads, strict=True)
-        return Names([RestBone(*row) for row in rows])
 
     def is_end(bone: int) -> bool:
         parent = rig.parents[bone]
-        if parent < 0 or names().is_twist(bone):
+        if parent < 0 or names.is_twist(bone):
             return False
-        if by_shape and is_end_by_shape(rig, bone):
-            return True
-        return has_name(bone) and not has_name(parent)
+        if has_name(bone):
+            return not has_name(parent)
+        line = (*rig.chain_up(bone), *rig.below({bone}))
+        return by_shape and is_end_by_shape(rig, bone) and not any(map(has_name, line))
 
     def has_name(bone: int) -> bool:
-        return bool(ENDS & set(words_of(rig.names[bone]))) and not names().is_twist(bone)
+        return not ENDS.isdisjoint(names.words[bone]) and not names.is_twist(bone)
 
     return is_end
 
@@ -227,6 +246,18 @@ class Clicks:
         index = self._index(bone)
         stiff = (limb.bones[0] for limb in self.body.anatomy.stiff)
         return next((self.body.names[i] for i in stiff if i in self._up(index)), "")
+
+    def posed_by_ik(self, bone: str) -> str:
+        """Return the bone that has Blender's IK whose target or pole a helper is, or hangs with."""
+        if not is_helper(self.armature, bone):
+            return ""
+        rig, index = self.skeleton, self.skeleton.index[bone]
+        near = {rig.names[i] for i in (*rig.chain_up(index), *rig.below({index}))}
+        for posed in pose_bones(self.armature):
+            for con in active_constraints(posed) if posed.name not in near else ():
+                if con.type == "IK" and near & {con.subtarget, con.pole_subtarget}:
+                    return posed.name
+        return ""
 
     def is_finger(self, bone: str) -> bool:
         """Return whether a bone belongs to a finger that is a limb of its own: no arm has it."""

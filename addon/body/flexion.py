@@ -286,20 +286,21 @@ class _Joint:
 
     @cached_property
     def clip(self) -> _Clip | None:
-        """How it moves in all frames of the armature's actions; None if it is not animated.
+        """How its pair moves in all frames of the armature's actions; None if that isn't animated.
 
-        The joints of a pair bend as mirror images, so one that hardly bends takes the other's clip.
-        If both contradict each other, or the limb's end is unknown, neither counts.
+        The joints of a pair bend as mirror images, so both get one answer: that of the joints whose
+        clips show it. If these contradict each other, neither counts.
         """
-        if not any(animation.clips_of(self.armature, everywhere) for everywhere in (False, True)):
+        pair = self._clips_of_pair() if _has_clips(self.armature) else []
+        telling = [clip for clip in pair if clip.tells]
+        axis = sum([clip.axis.normalized() for clip in telling or pair], Vector())
+        if axis.length < COHERENT * len(telling):
             return None
-        clip, other = _clip_of(self), self._clip_of_twin()
-        if other is None or not other.tells:
-            return clip
-        if clip is None or not clip.is_bent:
-            return other
-        both = clip.axis.normalized() + other.axis.normalized()
-        return clip if not clip.tells or both.length >= 2.0 * COHERENT else None
+        is_bent = True in [clip.is_bent for clip in pair]
+        return _Clip(axis, is_bent, bool(telling)) if pair else None
+
+    def _clips_of_pair(self) -> list[_Clip]:
+        return [clip for clip in (_clip_of(self), self._clip_of_twin()) if clip is not None]
 
     def _clip_of_twin(self) -> _Clip | None:
         """Return how the joint of the other side moves, as if it were this one."""
@@ -410,6 +411,10 @@ def _limit(joint: _Joint) -> Vector | None:
 def _clip(joint: _Joint) -> Vector | None:
     clip = joint.clip
     return clip.axis if clip is not None and clip.tells else None
+
+
+def _has_clips(armature: bpy.types.Object) -> bool:
+    return bool(animation.clips_of(armature, False) or animation.clips_of(armature, True))
 
 
 def _clip_of(joint: _Joint) -> _Clip | None:

@@ -2,21 +2,16 @@
 
 from __future__ import annotations
 
-from typing import Any, Final
+from typing import Any
 
 import bpy
-
-from fabrik_solver.motion.anatomy import words_of
 
 from ..blender.access import pose_bones
 from ..blender.relations import active_constraints
 from ..blender.skeleton import Skeleton, skeleton_of
-from .body import Body
+from .body import Body, is_called_root
 from .carriers import Carriers
 from .looking import body_of
-
-NAMES: Final = {"root", "master"}
-"""Words in the names of roots."""
 
 
 def root_above(armature: bpy.types.Object, bone: str) -> str:
@@ -40,11 +35,11 @@ def root_above(armature: bpy.types.Object, bone: str) -> str:
     body = body_of(armature, bone)
     hips = body.anatomy.hips
     if hips >= 0 and _topmost(armature, carriers, rig.index[body.names[hips]]) == top:
-        is_root = _is_near_ground(body, rig, top)
+        is_root = rig.names[top] == body.root
     else:
         is_root = _is_beside(rig, top, rig.index[bone])
     name = rig.names[top]
-    is_root = is_root or not NAMES.isdisjoint(words_of(name))
+    is_root = is_root or is_called_root(name)
     return name if is_root and name not in trunk_of(body) else ""
 
 
@@ -73,17 +68,9 @@ def _carrier(armature: bpy.types.Object, rig: Skeleton, bone: int) -> int:
 
 
 def trunk_of(body: Body) -> set[str]:
-    """Return the names of the hips and spine of a body."""
-    return {body.names[i] for i in (body.anatomy.hips, *body.anatomy.spine) if i >= 0}
-
-
-def _is_near_ground(body: Body, rig: Skeleton, top: int) -> bool:
-    """Return whether the topmost bone above a body is nearer to the ground than to the hips.
-
-    Nearer to the hips, it's the center of gravity: moving it makes the legs bend.
-    """
-    hips = body.names[body.anatomy.hips]
-    return 2.0 * body.rise(rig.names[top]) < body.rise(hips)
+    """Return the names of the pelvis, hips and spine of a body."""
+    trunk = (body.pelvis, body.anatomy.hips, *body.anatomy.spine)
+    return {body.names[i] for i in trunk if i >= 0}
 
 
 def _is_beside(rig: Skeleton, top: int, bone: int) -> bool:

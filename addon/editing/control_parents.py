@@ -83,7 +83,7 @@ def part_bone(armature: bpy.types.Object, part: str, bone: str) -> str:
     body = body_of(armature, bone)
     anatomy = body.anatomy
     chest = anatomy.spine[body.chest] if body.chest >= 0 else -1
-    index = {"HIPS": anatomy.hips, "CHEST": chest, "HEAD": anatomy.head}[part]
+    index = {"HIPS": body.pelvis, "CHEST": chest, "HEAD": anatomy.head}[part]
     if index < 0:
         return ""
     return body.rig.poser(Carriers(skeleton_of(armature), armature), body.names[index])

@@ -126,10 +126,10 @@ def edit_mode(armature: bpy.types.Object) -> Iterator[Any]:
 
 
 def new_armature(armature: bpy.types.Object) -> bpy.types.Object:
-    """Add an empty armature with the same world transform, in the same collection."""
+    """Add an empty armature that moves with another one, in the same collection."""
     name = f"{armature.name} Controls"
     controls = bpy.data.objects.new(name, bpy.data.armatures.new(name))
-    controls.matrix_world = armature.matrix_world.copy()
+    controls.parent = armature
     controls.show_in_front = True
     settings(controls).is_control = True
     link_beside(controls, armature)

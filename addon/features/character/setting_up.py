@@ -145,7 +145,7 @@ def _measured(
     if farthest <= max(SEEN, options.error) * size:
         return result
     distance = farthest * armature.matrix_world.median_scale
-    return result._replace(moved=names[at // 6], moved_at=frame, distance=distance)
+    return result._replace(moved=names[at // 9], moved_at=frame, distance=distance)
 
 
 def _build(
@@ -190,16 +190,23 @@ def _span(frames: Sequence[float]) -> Span:
 def _points_at(
     armature: bpy.types.Object, span: Span, names: Sequence[str] = ()
 ) -> list[list[float]]:
-    """Return the heads and tails of bones at each frame, in armature space; of all by default."""
+    """Return three points of bones at each frame, in armature space; of all bones by default."""
     with restored_frame(span):
         return [_points(armature.evaluated_get(shown), names) for shown in span.visit()]
 
 
 def _points(shown: bpy.types.Object, names: Sequence[str]) -> list[float]:
+    """Return the head, the tail and, as a bone may twist, a point as far off to its side."""
     bones = pose_bones(shown)
-    columns = floats(bones, "head", 3), floats(bones, "tail", 3)
-    index = map(bones.find, names) if names else range(len(bones))
-    return [column[k] for i in index for column in columns for k in range(3 * i, 3 * i + 3)]
+    heads, tails, matrices = (
+        floats(bones, name, size) for name, size in (("head", 3), ("tail", 3), ("matrix", 16))
+    )
+    points: list[float] = []
+    for i in map(bones.find, names) if names else range(len(bones)):
+        head, tail = heads[3 * i : 3 * i + 3], tails[3 * i : 3 * i + 3]
+        aside = [a + dist(head, tail) * x for a, x in zip(head, matrices[16 * i :], strict=False)]
+        points += (*head, *tail, *aside)
+    return points
 
 
 def _use_bones(

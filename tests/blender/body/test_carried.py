@@ -14,6 +14,8 @@ from addon.blender.skeleton import skeleton_of
 from addon.body.body import Body
 from addon.body.carriers import Carriers
 from addon.body.looking import body_of
+from addon.body.root import root_above
+from addon.editing.control_parents import part_bone
 from addon.features.root_motion.body import traveler_of
 from addon.features.whole_body.body import root_of
 from addon.features.whole_body.roles import roles_of
@@ -38,10 +40,11 @@ KINDS: dict[str, tuple[Above, str, str]] = {
         "Pelvis",
         "",
     ),
+    "a root by its name": ({"Master": ("", HIP)}, "Hips", "Master"),
     "a root that is high up, and carries controls": (
-        {"Master": ("", HIP), "Aim": ("Master", Vector((0.3, 0.1, 0.1)))},
+        {"All": ("", HIP), "Aim": ("All", Vector((0.3, 0.1, 0.1)))},
         "Hips",
-        "Master",
+        "All",
     ),
 }
 """Bones above the hips by their parents and heads, with the pelvis and the root."""
@@ -55,9 +58,8 @@ def put_above(rig: Any, above: Above) -> None:
         bone = bones.new(name)
         bone.head, bone.tail = head, head + Vector((0.0, 0.0, 0.1))
         bone.parent = bones[parent] if parent else None
-    lines = [name for name in above if not any(name == parent for parent, _ in above.values())]
-    if lines:
-        bones["Hips"].parent = bones["Pelvis" if "Pelvis" in above else "Master"]
+    if above:
+        bones["Hips"].parent = bones["Pelvis" if "Pelvis" in above else next(iter(above))]
     bpy.ops.object.mode_set(mode="POSE")
     update()
 
@@ -78,5 +80,7 @@ def test_all_features_move_the_pelvis(kind: str) -> None:
     traveler = traveler_of(rig)
     assert (traveler.hips, traveler.root) == (pelvis, root or pelvis)
     assert moved_by_a_drag(rig, body) == pelvis
+    assert root_above(rig, "Foot.L") == root
+    assert part_bone(rig, "HIPS", "Foot.L") == pelvis
     assert bpy.ops.fabrik.gait_add() == {"FINISHED"}
     assert rig.fabrik.gaits[0].body == pelvis

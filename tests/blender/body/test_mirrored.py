@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from math import radians
+from math import radians, sin
 from typing import Any
 
 import pytest
@@ -36,6 +36,36 @@ def arms_in_a(phase: float, yaw: float) -> Joints:
         return tuple(turn @ Vector((x, y, z)))
 
     return place
+
+
+def arms_that_stretch(phase: float, yaw: float) -> Joints:
+    """Return such a figure whose elbows swing without their shoulders: they bend anywhere."""
+    held = arms_in_a(phase, yaw)
+
+    def place(name: str, side: int) -> Any:
+        point = held(name, side)
+        return about_x(point, radians(12.0 * side * sin(phase))) if name in ARM[2:] else point
+
+    return place
+
+
+@pytest.mark.parametrize("name", ["meta", "mixamo", "vroid", "xsens bvh", "genesis 9", "synty"])
+def test_joints_of_a_pair_get_one_answer_even_if_they_bend_anywhere(name: str) -> None:
+    rig = make_capture(name, yaw=0.0, walk=arms_that_stretch)
+    body, uses = body_of(rig), uses_of(rig)
+    sides: list[Vector | None] = []
+    for limb in body.anatomy.limbs:
+        joints = [bone for bone in limb.bones[1:] if bone not in limb.halves]
+        if limb.kind == "ARM" and len(joints) == 1:
+            bone = rig.data.bones[body.names[joints[0]]]
+            flexion = flexion_of(rig, bone.name, uses)
+            axes = body.matrix(bone).to_3x3().normalized()
+            sides.append(None if flexion is None else axes @ flexion.axis)
+    left, right = sides
+    assert (left is None) == (right is None)
+    if left is not None and right is not None:
+        across = body.turn @ Vector(body.anatomy.left)
+        assert (2.0 * right.dot(across) * across - right).angle(left) < 1e-3
 
 
 @pytest.mark.parametrize("yaw", [0.0, 0.8])

@@ -209,6 +209,23 @@ def test_what_is_no_character_is_refused() -> None:
             operator()
 
 
+def test_a_bone_that_would_only_twist_is_said_to_have_moved(
+    monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    rig = make_human(keyed=False)
+    build = setting_up._build
+
+    def twist(*given: Any) -> Any:
+        result = build(*given)
+        rig.pose.bones["toe.L"].rotation_mode = "XYZ"
+        rig.pose.bones["toe.L"].rotation_euler.y = 0.2
+        return result
+
+    monkeypatch.setattr(setting_up, "_build", twist)
+    set_up(rig, roll=False)
+    assert "“toe.L” moved farthest, by " in capfd.readouterr().out
+
+
 @pytest.mark.parametrize("controls", ["EMPTY", "BONE", "ARMATURE"])
 @pytest.mark.parametrize("hiding", ["hide_set", "hide_viewport", "collection"])
 def test_a_hidden_armature_is_set_up_and_stays_hidden(hiding: str, controls: str) -> None:

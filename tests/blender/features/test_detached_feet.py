@@ -519,3 +519,21 @@ def test_setting_up_says_which_bone_moved_and_where(capfd: pytest.CaptureFixture
     assert apart(before, shown(rig, [13])) > 0.01
     said = capfd.readouterr().out
     assert ".L” moved farthest, by " in said and "at frame 13: check the pose there" in said
+
+
+@pytest.mark.parametrize("controls", ["BONE", "EMPTY", "ARMATURE"])
+def test_the_spine_and_the_knees_move_with_the_armature(controls: str) -> None:
+    rig = make_detached(is_keyed=False)
+    activate(rig, "POSE")
+    assert bpy.ops.fabrik.character_set_up(controls=controls) == {"FINISHED"}
+    chest, knee = (
+        rig.matrix_world.inverted()
+        @ evaluated(rig).matrix_world
+        @ evaluated(rig).pose.bones[b].tail
+        for b in ("chest", "thigh.L")
+    )
+    rig.location.x += 5.0
+    update()
+    bones = evaluated(rig).pose.bones
+    assert (bones["chest"].tail - chest).length < 1e-4
+    assert (bones["thigh.L"].tail - knee).length < 1e-4

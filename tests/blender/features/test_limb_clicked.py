@@ -180,6 +180,54 @@ def test_a_limb_alone_ends_with_what_comes_after_its_twist_bones(names: str, cli
     assert meant(rig, bones[clicked]) == bones[: 4 + (clicked > 3)]
 
 
+@pytest.mark.parametrize(
+    ("names", "limb"),
+    [
+        ("base arm forearm wrist hand finger", slice(1, 4)),
+        ("base upper_arm forearm wrist tool", slice(1, 4)),
+        ("Base Arm1 Arm2 Arm3 Wrist Claw", slice(1, 5)),
+        ("waist shoulder upperarm elbow forearm wrist_pitch wrist_roll hand", slice(2, 6)),
+    ],
+)
+def test_the_arm_of_a_robot_ends_with_its_wrist_where_names_tell(names: str, limb: slice) -> None:
+    bones = names.split()
+    joints = [(0, 0, 0), (0, 0, 0.3), (0, 0.05, 0.5), (0.05, 0.1, 1.0), (0.5, 0.1, 1.2)]
+    joints += [(0.7 + 0.1 * k, 0.1, 1.2) for k in range(4)]
+    rig = make_armature(
+        {
+            bone: (a, b, parent)
+            for bone, parent, (a, b) in zip(bones, ["", *bones], pairwise(joints), strict=False)
+        }
+    )
+    arm = bones[limb]
+    assert meant(rig, bones[-1]) == meant(rig, arm[-1]) == arm
+    assert meant(rig, arm[0]) == arm[:-1]
+
+
+@pytest.mark.parametrize("pole", ["Pole", "PoleRoot Pole", "Pole PoleTip"])
+def test_the_pole_of_ik_that_blender_has_on_any_chain_means_that(pole: str) -> None:
+    rig = make_armature(
+        {
+            "base": ((0, 0, 1.2), (0, 0, 1), ""),
+            "link1": ((0, 0, 1), (0, -0.05, 0.5), "base"),
+            "link2": ((0, -0.05, 0.5), (0, 0, 0.1), "link1"),
+            "Target": ((0, 0, 0.1), (0, 0.1, 0.1), ""),
+        }
+    )
+    bones = pole.split()
+    dress(
+        rig, **{name: (up, (0, -0.5, 0.5)) for name, up in zip(bones, ["", *bones], strict=False)}
+    )
+    for name in ("Target", *bones):
+        rig.data.bones[name].use_deform = False
+    con: Any = rig.pose.bones["link2"].constraints.new("IK")
+    con.target = con.pole_target = rig
+    con.subtarget, con.pole_subtarget, con.chain_count = "Target", "Pole", 2
+    for name in ("Target", *bones):
+        click_bones(rig, name)
+        refuses(bpy.ops.fabrik.limb_add, saying="“link2” is posed by its constraint “IK”: move")
+
+
 def skin(rig: Any, *names: str) -> None:
     """Bind a mesh to bones."""
     mesh = bpy.data.meshes.new("Skin")

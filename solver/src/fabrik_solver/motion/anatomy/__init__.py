@@ -4,7 +4,7 @@
 """
 
 from .chain import is_segment
-from .figure import LEFT, UP, Names, RestBone, body_bones, level, possible_body
+from .figure import LEFT, LIMBS, UP, Names, RestBone, body_bones, level, possible_body
 from .limbs import Limb
 from .naming import (
     ARM_PARTS,
@@ -28,6 +28,7 @@ __all__ = [
     "HAND",
     "LEFT",
     "LEG_PARTS",
+    "LIMBS",
     "NOT_BODY",
     "SURE",
     "THICKEST_SOLE",

@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 from ...core.vectors import Vec, dot, length, sub, unit
 from .chain import Chain, is_hand
-from .evidence import Ankle, Pair, foot_evidence
+from .evidence import Ankle, Pair, foot_evidence, is_near_ground
 from .figure import ENDS, LIMBS, Figure
 from .labelling import best_labels
 from .naming import TRUNK
@@ -245,9 +245,16 @@ def _ends(chain: Chain, kind: str, pair: Pair) -> tuple[int, int]:
         first, last = _carriers(chain, kind, end), end
     else:
         last = count - 2 if count > 3 and chain.is_mark(count - 1) else count - 1
-        first = _carriers(chain, kind, last)
+        stands = _standing(pair, chain, lower, last) if kind == "LEG" else last
+        first = _carriers(chain, kind, stands)
         last = last if kind == "LEG" else _wrist(chain, first)
     return first, _ankle(pair, chain, first, lower, last) if kind == "LEG" else last
+
+
+def _standing(pair: Pair, chain: Chain, lower: int, last: int) -> int:
+    """Return the joint that a leg stands on, however short its femur is; or else the last one."""
+    ankle = _ankle(pair, chain, 0, lower, last)
+    return ankle if is_near_ground(Ankle(chain, 0, ankle)) else last
 
 
 def _without_end(chain: Chain, kind: str, first: int, lower: int) -> tuple[int, int]:

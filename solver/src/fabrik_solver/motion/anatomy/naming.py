@@ -56,20 +56,7 @@ JAPANESE: Final = {
 """Words in MikuMikuDance's bone names; the last one has full-width letters."""
 
 COMPOUNDS: Final = {
-    "upperarm": "upper arm",
-    "uparm": "upper arm",
-    "lowerarm": "lower arm",
     "foretwist": "forearm twist",
-    "upperleg": "upper leg",
-    "upleg": "upper leg",
-    "lowerleg": "lower leg",
-    "lowleg": "lower leg",
-    "foreleg": "front leg",
-    "frontleg": "front leg",
-    "backleg": "back leg",
-    "hindleg": "hind leg",
-    "rearleg": "rear leg",
-    "lowarm": "lower arm",
     "hipjoint": "hip joint",
     "shldr": "shoulder",
     "toebase": "toe",
@@ -268,8 +255,16 @@ WORDS: Final = re.compile(
     rf"{_JAPANESE}|(?<![A-Za-z])[LR](?=[A-Z]{{1,2}}[a-z])|[A-Z]+(?![a-z])|[A-Z]?[a-z]+"
 )
 
-KNOWN: Final = {"arm", "leg", *TRUNK, *COMPOUNDS}.union(*(words for _, words in PARTS))
+_LIMB: Final = {"arm", "leg"}.union(*(words for _, words in PARTS))
+KNOWN: Final = {*TRUNK, *COMPOUNDS, *_LIMB}
 """Words that may follow a single ``l`` or ``r`` for the side, as in ``lknee``."""
+
+_BEFORE = "|".join(sorted(UPPER | LOWER | FRONT_OR_HIND, key=len, reverse=True))
+IS_KNOWN: Final = re.compile(rf"(?:{_BEFORE})+(?:{'|'.join(_LIMB)})|{'|'.join(KNOWN)}")
+"""A word of `KNOWN`, or a part of a limb joined with what tells which it is, as in ``hindleg``."""
+
+JOINED: Final = re.compile(rf"{_BEFORE}|.+")
+"""The words that are joined in one: ``hindleg`` is ``hind`` and ``leg``."""
 
 
 @cache
@@ -282,10 +277,14 @@ def words_of(name: str) -> tuple[str, ...]:
     words: list[str] = WORDS.findall(name.rpartition(":")[2])
     for word in words:
         plain, twist = _without_twist(JAPANESE.get(word, word.lower()))
-        if plain[0] in "lr" and plain[1:] in KNOWN and plain not in KNOWN:
+        if plain[0] in "lr" and IS_KNOWN.fullmatch(plain[1:]) and not IS_KNOWN.fullmatch(plain):
             parts.append(plain[0])
             plain = plain[1:]
-        parts += (*COMPOUNDS.get(plain, plain).split(), *twist)
+        is_joined = plain not in KNOWN and IS_KNOWN.fullmatch(plain)
+        parts += (
+            *(JOINED.findall(plain) if is_joined else COMPOUNDS.get(plain, plain).split()),
+            *twist,
+        )
     return tuple(parts)
 
 
@@ -294,7 +293,7 @@ def _without_twist(word: str) -> tuple[str, tuple[str, ...]]:
     """Split a word such as ``forearmtwist`` into the limb and the twist word, if any."""
     for twist in TWIST:
         stem = word.replace(twist, "")
-        if stem in KNOWN or (stem[:1] in ("l", "r") and stem[1:] in KNOWN):
+        if IS_KNOWN.fullmatch(stem) or (stem[:1] in "lr" and IS_KNOWN.fullmatch(stem[1:])):
             return stem, (twist,) if stem != word else ()
     return word, ()
 

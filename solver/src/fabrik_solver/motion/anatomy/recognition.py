@@ -14,7 +14,7 @@ from typing import Final, NamedTuple
 from ...core.vectors import ORIGIN, Vec, add, cross, dot, length, sub, sum_of, unit
 from .figure import UP, Figure, Names, RestBone, body_bones, level
 from .limbs import Limb, is_hand, limbs_of, standing_ends, stiff_limbs
-from .naming import FACE
+from .naming import FACE, LOWER
 from .thresholds import (
     ASIDE,
     BEHIND,
@@ -28,6 +28,9 @@ from .thresholds import (
 
 KNOWLEDGE: Final = {"NAMES": 1.0, "AXIS": 0.9, "SHAPE": 0.8}
 """The confidence in the sides, by evidence."""
+
+NECK: Final = {"neck", *LOWER}
+"""Words in the names of a neck that is called after the head as well."""
 
 
 class Anatomy(NamedTuple):
@@ -247,10 +250,11 @@ def _head(figure: Figure, limbs: Sequence[Limb]) -> int:
 
 
 def _called_head(figure: Figure) -> int:
-    """Return the first bone of the trunk named as a head; -1 for none."""
-    trunk = [i for i in figure.body if figure.side[i] == 0]
-    named = [i for i in trunk if "head" in figure.names.words[i]]
-    return min(named, key=lambda i: len(figure.ancestry(i)), default=-1)
+    """Return the first bone of the trunk named as a head, and rather not as more; -1 for none."""
+    names = figure.names
+    named = [i for i in figure.body if figure.side[i] == 0 and "head" in names.words[i]]
+    beside = {i: (names.parts[i] == "OTHER", len(NECK & {*names.words[i]})) for i in named}
+    return min(named, key=lambda i: (beside[i], len(figure.ancestry(i))), default=-1)
 
 
 def _bears_face(figure: Figure, bone: int, successor: int) -> bool:
