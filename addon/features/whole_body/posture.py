@@ -164,8 +164,8 @@ PELVIS: Final = (40.0, 20.0, 40.0)
 """Of the pelvis while it is dragged: a torso control stops where a leg is straight, and the pelvis
 gains no more by turning."""
 
-HANGING: Final = (2.0, 2.0, 2.0)
-"""Of the arms that nothing drags: four times as much as shoulders resist, so that they hang."""
+HANGING: Final = (0.5, 0.5, 0.5)
+"""Of the arms that nothing drags: as much as their shoulders resist."""
 
 # What a drag may cost. A person reaches for something as long as that costs less effort than this
 # for the length of a leg; beyond, the pose stays where it is, whatever the mouse does.
