@@ -157,8 +157,9 @@ GAZE: Final = (0.5, 0.5, 0.5)
 FREE_GAZE: Final = (0.05, 0.05, 0.05)
 """Of the head while it is dragged itself, which isn't about where it looks."""
 
-UPRIGHT: Final = (8.0, 8.0, 8.0)
-"""Of the chest while hips or feet are dragged: no bone of the spine then bends by more than 15°."""
+UPRIGHT: Final = (4.0, 4.0, 4.0)
+"""Of the chest while hips or feet are dragged: with less, it leans over for hips that go back; with
+more, it would not follow a head and hands that are dragged as well."""
 
 PELVIS: Final = (40.0, 20.0, 40.0)
 """Of the pelvis while it is dragged: a torso control stops where a leg is straight, and the pelvis
