@@ -157,15 +157,16 @@ GAZE: Final = (0.5, 0.5, 0.5)
 FREE_GAZE: Final = (0.05, 0.05, 0.05)
 """Of the head while it is dragged itself, which isn't about where it looks."""
 
-UPRIGHT: Final = (8.0, 8.0, 8.0)
-"""Of the chest while hips or feet are dragged: no bone of the spine then bends by more than 15°."""
+UPRIGHT: Final = (4.0, 4.0, 4.0)
+"""Of the chest while hips or feet are dragged: with less, it leans over for hips that go back; with
+more, it would not follow a head and hands that are dragged as well."""
 
 PELVIS: Final = (40.0, 20.0, 40.0)
 """Of the pelvis while it is dragged: a torso control stops where a leg is straight, and the pelvis
 gains no more by turning."""
 
-HANGING: Final = (2.0, 2.0, 2.0)
-"""Of the arms that nothing drags: four times as much as shoulders resist, so that they hang."""
+HANGING: Final = (0.5, 0.5, 0.5)
+"""Of the arms that nothing drags: as much as their shoulders resist."""
 
 # What a drag may cost. A person reaches for something as long as that costs less effort than this
 # for the length of a leg; beyond, the pose stays where it is, whatever the mouse does.
