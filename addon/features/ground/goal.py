@@ -25,7 +25,7 @@ from ...settings.properties import FabrikConstraint, ends_of, settings
 from ...settings.values import check_choices
 from ..simulation import history
 from .contact_track import ContactTrack
-from .grounded_foot import Foothold, GroundedFoot
+from .grounded_foot import Foothold, locked, unlocked
 from .knees import Knees
 from .leg import foot_of, has_toes, joints_of, leg_length
 from .probe import Probe, probe_of
@@ -159,13 +159,13 @@ class GroundGoal:
         note = note or self.hip_note
         cached = None if stances is None else self._footholds_by_frame.get(snapshot.time)
         if cached is None or cached[0] != aim:
-            grounded = GroundedFoot(snapshot.time, probe, aim, ground.blend)
             if stances is None:
                 world = snapshot.world(chain.rig.object, chain.rig.uid)
                 foot = foot_of(chain, world[0], probe.leg, probe.up)
-                cached = aim, grounded.unlocked((foot.heel, foot.ball))
+                cached = aim, unlocked(probe, aim, ground.blend, (foot.heel, foot.ball))
             else:
-                cached = self._footholds_by_frame[snapshot.time] = aim, grounded.locked(stances)
+                cached = aim, locked(stances, snapshot.time, aim, ground.blend)
+                self._footholds_by_frame[snapshot.time] = cached
         foothold = cached[1]
         return foothold._replace(aim=foothold.aim._replace(note=note))
 

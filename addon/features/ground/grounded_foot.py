@@ -12,6 +12,7 @@ from fabrik_solver.core.vectors import (
     quat_of,
     quat_product,
     scaled,
+    sub,
 )
 from fabrik_solver.motion import ground as shape
 from fabrik_solver.motion.planted import Pose
@@ -38,65 +39,54 @@ class Foothold(NamedTuple):
     root: Vec | None = None
 
 
-class GroundedFoot:
-    """A foot at one moment."""
+def unlocked(probe: Probe, aim: Aim, blend: float, points: tuple[Vec, Vec]) -> Foothold:
+    """Return a foot on the ground that is below it.
 
-    def __init__(self, time: float, probe: Probe, aim: Aim, blend: float) -> None:
-        """Take the animated goal of a foot."""
-        self._time = time
-        self._probe = probe
-        self._aim = aim
-        self._up = probe.up
-        self._given = pose_of(aim)
-        self._height = dot(aim.place, probe.up) - probe.floor
-        self._share = shape.influence(self._height, blend)
+    Args:
+        probe: Finds the ground.
+        aim: Its animated goal.
+        blend: The height up to which the ground counts.
+        points: The joints above its heel and its ball, relative to its goal, in its own axes.
+    """
+    animated, height = pose_of(aim), dot(aim.place, probe.up) - probe.floor
+    share = shape.influence(height, blend)
+    under = [level(animated, end, probe.up, probe.floor) for end in dict.fromkeys(points)]
+    lying = sole_contact(probe, aim.place, under)
+    if lying is None:
+        return Foothold(aim, aim.place)
+    base = add(aim.place, scaled(probe.up, share * (lying.height - probe.floor - height)))
+    turn = quat_product(shape.turn_of(scaled(lying.tilt, share)), animated.turn)
+    return Foothold(_aim(probe, aim, Pose(base, turn)), base, share * lying.rise)
 
-    def unlocked(self, points: tuple[Vec, Vec]) -> Foothold:
-        """Return the foot on the ground that is below it.
 
-        Args:
-            points: The joints above its heel and its ball, relative to its goal, in its own axes.
-        """
-        ends = dict.fromkeys(points)
-        under = [level(self._given, end, self._up, self._probe.floor) for end in ends]
-        lying = sole_contact(self._probe, self._aim.place, under)
-        if lying is None:
-            return Foothold(self._aim, self._aim.place)
-        more = self._share * (lying.height - self._probe.floor - self._height)
-        base = add(self._aim.place, scaled(self._up, more))
-        turn = shape.turn_of(scaled(lying.tilt, self._share))
-        foot = Pose(base, quat_product(turn, self._given.turn))
-        aim = self._aim_of(self._at_least(foot.place, self._probe.floor + self._height), foot)
-        return Foothold(aim, base, self._share * lying.rise)
+def locked(stances: Stances, time: float, aim: Aim, blend: float) -> Foothold:
+    """Return a foot, locked in stance, or swinging from one foothold to the next.
 
-    def locked(self, stances: Stances) -> Foothold:
-        """Return the foot, locked in stance, or swinging from one foothold to the next."""
-        flat = stances.flat(self._time, self._given)
-        if stances.is_cut(self._time):
-            _, moved = stances.locked(self._time, self._given, flat)
-            root = add(self._aim.place, stances.animated_root(self._time))
-            return Foothold(self._aim, self._aim.place, moved.rise, root)
-        foot, moved = stances.locked(self._time, self._given, flat)
-        base = blended(self._given, foot, self._share)
-        lack = stances.need(self._time, flat, base)
-        rise = self._share * max(stances.lift(self._time), lack)
-        location = add(base.place, scaled(self._up, rise)) if rise > 0.0 else base.place
-        location = self._at_least(location, self._probe.floor + self._height)
-        return Foothold(self._aim_of(location, base), base.place, self._share * moved.rise)
+    Args:
+        stances: Its contacts.
+        time: The frame.
+        aim: Its animated goal.
+        blend: The height up to which the ground counts.
+    """
+    animated, probe = pose_of(aim), stances.probe
+    foot, moved = stances.locked(time, animated)
+    if stances.is_cut(time):
+        return Foothold(aim, aim.place, moved.rise, add(aim.place, stances.animated_root(time)))
+    share = shape.influence(dot(aim.place, probe.up) - probe.floor, blend)
+    base = blended(animated, foot, share)
+    raised = base._replace(place=add(base.place, scaled(probe.up, stances.raised(time))))
+    return Foothold(_aim(probe, aim, raised), base.place, share * moved.rise)
 
-    def _aim_of(self, location: Vec, foot: Pose) -> Aim:
-        """Return a pose as a goal; exactly the animated one if nothing has changed it."""
-        axes = self._aim.axes
-        if axes is not None and foot.turn != self._given.turn:
-            axes = quat_matrix(foot.turn)
-        return Aim(location, axes)
 
-    def _at_least(self, location: Vec, height: float) -> Vec:
-        """Return a location, not lower than a height if the foot may only be lifted."""
-        rise = height - dot(location, self._up)
-        if not self._probe.lift_only or rise <= 0.0:
-            return location
-        return add(location, scaled(self._up, rise))
+def _aim(probe: Probe, animated: Aim, foot: Pose) -> Aim:
+    """Return a pose as a goal, not lower than the animated one if it may only be lifted."""
+    location, axes = foot.place, animated.axes
+    rise = dot(sub(animated.place, location), probe.up)
+    if probe.lift_only and rise > 0.0:
+        location = add(location, scaled(probe.up, rise))
+    if axes is not None and foot.turn != quat_of(axes):
+        axes = quat_matrix(foot.turn)
+    return Aim(location, axes)
 
 
 def pose_of(aim: Aim) -> Pose:

@@ -62,21 +62,6 @@ LEAST_BEND = 0.01
 """How far a knee is taken to be from the line between hip and ankle at least, in legs."""
 
 
-def spline_weights(fraction: float) -> tuple[float, float, float, float]:
-    """Return the weights of four consecutive nodes of a uniform cubic B-spline.
-
-    Args:
-        fraction: The place between the second node and the third, from 0 to 1.
-    """
-    rest = 1.0 - fraction
-    return (
-        rest**3 / 6.0,
-        (4.0 - 3.0 * fraction * fraction * (1.0 + rest)) / 6.0,
-        (4.0 - 3.0 * rest * rest * (1.0 + fraction)) / 6.0,
-        fraction**3 / 6.0,
-    )
-
-
 def is_ground(normal: Vec, up: Vec) -> bool:
     """Return whether a face is flat enough to stand on."""
     return dot(normal, up) > STEEPEST
