@@ -9,9 +9,9 @@ from typing import NamedTuple, TypeVar
 from fabrik_solver.motion.easing import smooth
 from fabrik_solver.motion.smoothest import Curve, cubic, smoothest
 
-SEEN, SPAN = 0.5, 0.2
+SEEN, SPAN = 6.0, 2.5
 """How long before and after a span of time a curve heeds what is asked, and half the length of such
-a span, in seconds. Spans overlap by half."""
+a span, in times of how long it takes to follow. Spans overlap by half."""
 
 Frame = TypeVar("Frame", int, float, range)
 Value = TypeVar("Value")
@@ -67,11 +67,11 @@ class SmoothColumn:
             ask: Returns it.
             rate: Frames a second.
             calm: How long the curve takes to follow what it is asked for, in seconds.
-            looked: The time between its nodes, in seconds.
+            looked: The time between its nodes, in seconds; a frame at least.
         """
         self.stride = max(1, round(rate * looked))
         rate /= self.stride
-        self._half, self._seen = (max(2, round(span * rate)) for span in (SPAN, SEEN))
+        self._half, self._seen = (max(2, round(span * calm * rate)) for span in (SPAN, SEEN))
         self._stiffness = (calm * rate) ** 4
         self.asked = Column(ask)
         self._spans: Column[int, list[float]] = Column(self._span)

@@ -29,8 +29,8 @@ from .columns import Column, SmoothColumn, Wish
 from .grounded_foot import pose_of
 from .stances import Stances
 
-LOOKED = 1.0 / 120.0
-"""The time between the frames that are looked at, in seconds."""
+LOOKED = 1.0 / 240.0
+"""The time between the frames that are looked at, in seconds: all of those of usual rates."""
 
 EASE = 0.025
 """How long before and after a frame it counts how near the ground is, in seconds: a foot that runs
@@ -81,15 +81,15 @@ class Knees:
         self._size = track.leg
         self._flexed = max(inner, knee.FLEXED * track.leg)
         self._start = track.start
-        self._stride = max(1, round(LOOKED * track.rate))
-        self._window = self._stride * max(4, round(knee.WINDOW * track.rate / self._stride))
-        self._ease = self._stride * max(2, round(EASE * track.rate / self._stride))
         self._shift_at = shift_at
         self._rooms = Column(self._room)
         self._least_rooms = Column(self._least_room)
         self._looked = Column(self._look)
         self._changes = Column(self._change)
         self._path = SmoothColumn(self._ask, track.rate, knee.CALM, LOOKED)
+        self._stride = stride = self._path.stride
+        self._window = stride * max(4, round(knee.WINDOW * track.rate / stride))
+        self._ease = stride * max(2, round(EASE * track.rate / stride))
 
     def eased(self, time: float, aim: Aim, root: Vec) -> tuple[Aim, float]:
         """Return the goal of a foot that gives a little, so that its knee moves smoothly.

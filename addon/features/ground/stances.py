@@ -384,7 +384,7 @@ class Stances:
     def _raise(self, frame: int) -> float:
         frame = min(max(frame, self.clip.first), self.clip.last)
         weight = self.influence(frame)
-        return weight * max(0.0, self._lifts[frame], self._needs[frame].lack) if weight else 0.0
+        return weight * self._lifts[frame] if weight > 0.0 else 0.0
 
     def clearance(self, frame: int) -> float:
         """Return how far it could be lower without being too low for what is below it."""
@@ -415,12 +415,11 @@ class Stances:
         return shape.lift(lacks, flat, stands, self.clip.contact_track.track.rate)
 
     def _lack(self, frame: int) -> float:
-        """Return how far the foot is to be lifted at least, as far as the ground counts."""
-        share = self.influence(frame)
-        if share <= 0.0:
+        """Return how far the foot is to be lifted at least."""
+        if self.influence(frame) <= 0.0:
             return 0.0
         if self.clip.planted.around(frame)[1]:  # It stays where it is, whatever is beside it.
-            return share * max(0.0, self._needs[frame].lack)
+            return max(0.0, self._needs[frame].lack)
         near = range(max(frame - 1, self.clip.first), min(frame + 1, self.clip.last) + 1)
         beside = [self._needs[other] for other in near]
         is_free = not any([self.clip.planted.around(other)[1] for other in near])
@@ -428,8 +427,7 @@ class Stances:
         if lack <= 0.0:
             return 0.0
         # Its knee may still lower it a little.
-        margin = knee.MOST * self.probe.leg * smooth(lack / (CLIMB * self.probe.leg))
-        return share * (lack + margin)
+        return lack + knee.MOST * self.probe.leg * smooth(lack / (CLIMB * self.probe.leg))
 
     def _needed(self, frame: int) -> Below:
         """Return the ground below a foot that is not lifted, at a frame."""

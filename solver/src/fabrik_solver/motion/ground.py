@@ -98,23 +98,19 @@ def lift(
 ) -> list[float]:
     """Return how much higher a foot is for the obstacles in its swing: the smoothest curve.
 
-    In the phases in which it rolls it gives way to what it would have to rise over too fast; where
-    it is flat it does not.
-
     Args:
         lacks: By how much it would be too low, at each frame, at least 0.
-        flat: Whether it is flat on the ground.
+        flat: Whether it is flat on the ground, where it is not lifted farther.
         stands: Whether it is in contact.
         rate: Frames a second.
     """
     count = len(lacks)
     if max(lacks) <= 0.0:
         return [0.0] * count
-    lows = [0.0 if held else lack for held, lack in zip(flat, lacks, strict=True)]
-    highs = [0.0 if held else inf for held in flat]
+    highs = [lack if held else inf for held, lack in zip(flat, lacks, strict=True)]
     weights = [FIRM if standing else 1.0 for standing in stands]
     curve = Curve([0.0] * count, weights, [0.0] * (count - 2), (CALM * rate) ** 4)
-    return smoothest(curve, lows, highs)
+    return smoothest(curve, lacks, highs)
 
 
 class CarriedLeg(NamedTuple):
