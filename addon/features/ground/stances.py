@@ -5,7 +5,7 @@ from __future__ import annotations
 from bisect import bisect_right
 from collections.abc import Callable, Iterator
 from itertools import accumulate, pairwise
-from math import cos, floor, pi
+from math import cos, floor, inf, pi
 from typing import NamedTuple
 
 import bpy
@@ -30,8 +30,9 @@ from fabrik_solver.core.vectors import (
 from fabrik_solver.motion import ground as shape
 from fabrik_solver.motion import knee
 from fabrik_solver.motion.contacts import BALL, BALL_HEIGHT, FLAT, WINDOW, Contact
-from fabrik_solver.motion.easing import smooth, smoother
+from fabrik_solver.motion.easing import smooth
 from fabrik_solver.motion.planted import FootLeg, Planted, Pose
+from fabrik_solver.motion.smoothest import Curve, cubic, smoothest
 
 from ...plan.chain_plan import Snapshot
 from .columns import Column
@@ -48,10 +49,6 @@ which reaches 12 m/s."""
 SWING = 0.4
 """How many seconds a swing is taken to last that begins or ends outside of the clip: 40 % of a
 stride (Perry, “Gait Analysis”, 1992), which takes about one second."""
-
-EVEN = 2.0
-"""The way of a swing for which it counts as much as the time, in legs: about that of a walk, and
-less than that of a run."""
 
 STRIDE = 1.0
 """How many seconds a stride is taken to last: in so many a knee bends once at least."""
@@ -217,24 +214,24 @@ class FootClip:
     def gone(self, time: float, first: int, last: int) -> float:
         """Return which share of its way from a frame to another a swinging foot has gone.
 
-        The longer that is, the less the time counts: on a slope the foot of a run would come too
-        near to its hip.
+        Smoothly, and at rest at both ends. On a slope the foot of a run would come too near to its
+        hip if only the time counted.
         """
-        shares = self._gone[range(first, last + 1)]
-        number = min(floor(time) - first, len(shares) - 2)
-        start, end = shares[number : number + 2]
-        return start + (time - first - number) * (end - start)
+        shares = self._gone[range(first - 1, last + 2)]
+        number = min(floor(time), last - 1) - first
+        return cubic(shares[number : number + 4], time - first - number)
 
     def _shares_gone(self, swing: range) -> list[float]:
-        """Return the same at the frames of a swing."""
-        frames = [min(max(frame, self.first), self.last) for frame in swing]
+        """Return the same at the frames of a swing, and at that before and after it."""
+        frames = [min(max(frame, self.first), self.last) for frame in swing[1:-1]]
         places = [across(self.flats[frame].place, self.inputs.up) for frame in frames]
         way = [0.0, *accumulate(length(sub(b, a)) for a, b in pairwise(places))]
-        even = EVEN * self.contact_track.track.leg
-        return [
-            (gone + even * smoother(i / (len(swing) - 1))) / (way[-1] + even)
-            for i, gone in enumerate(way)
-        ]
+        shares = [0.0, *[gone / (way[-1] or 1.0) for gone in way], 1.0]
+        free = len(shares) - 4
+        lows, highs = ([0.0, 0.0, *[end] * free, 1.0, 1.0] for end in (-inf, inf))
+        stiffness = (shape.CALM * self.contact_track.track.rate) ** 4
+        curve = Curve(shares, [1.0] * len(shares), [0.0] * (len(shares) - 2), stiffness)
+        return smoothest(curve, lows, highs)
 
     def _leg(self, frame: int) -> shape.LockedLeg:
         """Return the leg as animated, and how far the lock moves its ankle."""
