@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from math import floor, inf
-from typing import NamedTuple, TypeVar
+from typing import Generic, NamedTuple, TypeVar, cast
 
 from fabrik_solver.motion.easing import smooth
 from fabrik_solver.motion.smoothest import Curve, cubic, smoothest
@@ -33,6 +33,22 @@ class Column(dict[Frame, Value]):
     def keep(self, column: Column[Frame, Value], frames: range) -> None:
         """Take what another column has found at some frames, where nothing has changed since."""
         self.update((frame, value) for frame, value in column.items() if frame in frames)
+
+
+class Latest(Generic[Value]):
+    """A value that is kept as long as what it depends on stays the same."""
+
+    def __init__(self) -> None:
+        """Begin without a value."""
+        self._key: object = None
+        self._value: Value | None = None
+
+    def of(self, key: object, find: Callable[[], Value]) -> Value:
+        """Return the value for a key: what it depends on."""
+        if self._key is None or self._key != key:
+            self._value = find()
+            self._key = key
+        return cast(Value, self._value)
 
 
 class Wish(NamedTuple):

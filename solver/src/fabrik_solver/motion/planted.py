@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from collections.abc import Callable, Sequence
-from math import floor, inf
+from math import floor, inf, sqrt
 from typing import NamedTuple
 
 from ..core.vectors import (
@@ -64,11 +64,8 @@ WEIGHT = 0.02
 """How much shorter than straight a leg is whose foot counts half as much for the locked position as
 that of a straight leg, in legs."""
 
-SHARE = 0.5
-"""How long an offset takes to follow what it is asked for, in times of the lock."""
-
-NODES = 60.0
-"""How many values of an offset are found in a second of a swing; between them it is a cubic."""
+EDGE = 1.0 / 60.0
+"""The time within a lock over which the velocity at its end is measured, in seconds."""
 
 
 class Pose(NamedTuple):
@@ -154,20 +151,17 @@ class Blend(NamedTuple):
 
     Attributes:
         first: The frame at which it begins.
-        step: The frames between two nodes.
-        nodes: The offset at nodes, from that before the first frame to that after the last one.
+        offsets: The offset at each frame, from that before the first to that after the last one.
     """
 
-    first: float
-    step: float
-    nodes: list[Vec]
+    first: int
+    offsets: list[Vec]
 
     def at(self, time: float) -> Vec:
         """Return the offset at a time."""
-        position = (time - self.first) / self.step
-        number = min(max(0, floor(position)), len(self.nodes) - 4)
-        x, y, z = zip(*self.nodes[number : number + 4], strict=True)
-        share = position - number
+        number = min(max(0, floor(time) - self.first), len(self.offsets) - 4)
+        x, y, z = zip(*self.offsets[number : number + 4], strict=True)
+        share = time - self.first - number
         return cubic(x, share), cubic(y, share), cubic(z, share)
 
 
@@ -282,28 +276,22 @@ class Planted:
             following = spans[number + 1] if number + 1 < len(spans) else None
             first = previous[1] if previous else 0
             last = following[0] if following else self._last
-            count = max(1, round((last - first) * NODES / self._rate))
-            step = max(1, last - first) / count
-            start = [] if previous is None else self._end(offset, first, previous[0], step)
-            end = [] if following is None else self._end(offset, last, following[1], step)
-            free = count + 3 - len(start) - len(end)
-            blend = Blend(
-                float(first), step, _between_ends(start[::-1], free, end, self._stiff(step))
-            )
+            start = [] if previous is None else self._end(offset, first, previous[0])
+            end = [] if following is None else self._end(offset, last, following[1])
+            free = max(1, last - first) + 3 - len(start) - len(end)
+            stiffness = (self._blend * self._rate) ** 4
+            blend = Blend(first, _between_ends(start[::-1], free, end, stiffness))
             self._blends[key] = blend
         return blend
 
-    def _end(self, offset: Callable[[int], Vec], frame: int, other: int, step: float) -> list[Vec]:
-        """Return an offset at one end of a lock, and at a node within it, towards its other end."""
-        near = max(1, round(self._rate / NODES))
-        near = min(near, other - frame) if other > frame else -min(near, frame - other)
+    def _end(self, offset: Callable[[int], Vec], frame: int, other: int) -> list[Vec]:
+        """Return an offset at one end of a lock, and at a frame within it, as it changes there."""
+        near = min(max(1, round(EDGE * self._rate)), abs(other - frame))
         here = offset(frame)
         if near == 0:
             return [here, here]
-        return [here, add(here, scaled(sub(offset(frame + near), here), step / abs(near)))]
-
-    def _stiff(self, step: float) -> float:
-        return (SHARE * self._blend * self._rate / step) ** 4
+        there = offset(frame + (near if other > frame else -near))
+        return [here, mix(here, there, 1.0 / near)]
 
     def _moved(self, frame: int) -> Vec:
         """Return how far a foot that stands is from where it is animated."""
@@ -493,7 +481,9 @@ def _between_ends(start: list[Vec], free: int, end: list[Vec], stiffness: float)
     for targets in zip(*nodes, strict=True):
         lows = [*targets[: len(start)], *[-inf] * free, *targets[len(nodes) - len(end) :]]
         highs = [*targets[: len(start)], *[inf] * free, *targets[len(nodes) - len(end) :]]
-        columns.append(smoothest(Curve(targets, weights, bends, stiffness), lows, highs))
+        columns.append(
+            smoothest(Curve(targets, weights, bends, stiffness, sqrt(stiffness)), lows, highs)
+        )
     return [(x, y, z) for x, y, z in zip(*columns, strict=True)]
 
 
