@@ -279,7 +279,7 @@ class Planted:
             start = [] if previous is None else self._end(offset, first, previous[0])
             end = [] if following is None else self._end(offset, last, following[1])
             free = max(1, last - first) + 3 - len(start) - len(end)
-            stiffness = (self._blend * self._rate) ** 4
+            stiffness = min(self._blend * self._rate, float(last - first)) ** 4
             blend = Blend(first, _between_ends(start[::-1], free, end, stiffness))
             self._blends[key] = blend
         return blend
