@@ -229,7 +229,7 @@ class FootClip:
         shares = [0.0, *[gone / (way[-1] or 1.0) for gone in way], 1.0]
         free = len(shares) - 4
         lows, highs = ([0.0, 0.0, *[end] * free, 1.0, 1.0] for end in (-inf, inf))
-        stiffness = (0.3 * SWING * self.contact_track.track.rate) ** 4
+        stiffness = (len(way) / pi) ** 4  # Of what comes and goes in two swings it does half.
         curve = Curve(shares, [1.0] * len(shares), [0.0] * (len(shares) - 2), stiffness)
         return smoothest(curve, lows, highs)
 

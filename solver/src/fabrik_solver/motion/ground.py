@@ -262,7 +262,7 @@ def follow_locks(legs: Sequence[LockedLeg]) -> Vec:
             continue
         square = max(0.25 * (size * size - apart * apart), (LEAST_BEND * size) ** 2)
         weight = apart * apart / (16.0 * square)
-        weight *= weight / (weight + 8)
+        weight *= weight / (weight + BENT)
         x, y, z = along
         diagonal = add(diagonal, scaled((x * x, y * y, z * z), weight))
         others = add(others, scaled((x * y, x * z, y * z), weight))
