@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from math import floor
 from typing import NamedTuple
 
 from fabrik_solver.core.vectors import (
@@ -74,7 +75,10 @@ def locked(stances: Stances, time: float, aim: Aim, blend: float) -> Foothold:
         return Foothold(aim, aim.place, moved.rise, add(aim.place, stances.animated_root(time)))
     share = shape.influence(dot(aim.place, probe.up) - probe.floor, blend)
     base = blended(animated, foot, share)
-    raised = base._replace(place=add(base.place, scaled(probe.up, stances.raised(time))))
+    rise = stances.raised(time)
+    if time != floor(time):  # Something may be in the way between two frames only.
+        rise = max(rise, share * stances.lack(time, animated, base))
+    raised = base._replace(place=add(base.place, scaled(probe.up, rise)))
     return Foothold(_aim(probe, aim, raised), base.place, share * moved.rise)
 
 

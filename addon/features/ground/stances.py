@@ -383,6 +383,11 @@ class Stances:
         weight = self.influence(frame)
         return weight * self._lifts[frame] if weight > 0.0 else 0.0
 
+    def lack(self, time: float, pose: Pose, foot: Pose) -> float:
+        """Return by how much a foot is too low, from its animated pose and that on the ground."""
+        flat = self.clip.planted.at(time - self._start, pose)
+        return need(self.probe, self.clip.sole, flat, foot).lack
+
     def clearance(self, frame: int) -> float:
         """Return how far it could be lower without being too low for what is below it."""
         return self.raised(frame) - self._needs[frame - self._start].lack
