@@ -82,6 +82,13 @@ def test_a_foot_that_rolls_gives_way_to_an_edge_right_beside_its_contact(is_reve
     assert max(bends(rolls, 60.0)) < 0.4 * max(bends(stays, 60.0))
 
 
+def test_lift_begins_where_a_flat_foot_is() -> None:
+    """Of a foot that stands on a bump between its ends: it does not drop as it leaves."""
+    lifts = over_a_swing([0.01] * 3 + [0.0] * 44 + [0.02] * 3, 60.0)
+    assert lifts[:2] == [0.01] * 2 and lifts[-2:] == [0.02] * 2
+    assert max(bends(lifts, 60.0)) < 4.0
+
+
 def test_walls_and_overhangs_are_no_ground() -> None:
     for angle, wanted in ((0, True), (59, True), (61, False), (90, False), (120, False)):
         assert is_ground((sin(radians(angle)), 0.0, cos(radians(angle))), UP) is wanted
