@@ -91,14 +91,15 @@ class SmoothColumn:
         self._stiffness = (calm * rate) ** 4
         self.asked = Column(ask)
         self._spans: Column[int, list[float]] = Column(self._span)
+        self.nodes = Column(self._node)
 
     def at(self, time: float) -> float:
         """Return its value at a time."""
         number = floor(time / self.stride)
-        nodes = [self.node(node) for node in range(number - 1, number + 3)]
+        nodes = [self.nodes[node] for node in range(number - 1, number + 3)]
         return cubic(nodes, time / self.stride - number)
 
-    def node(self, node: int) -> float:
+    def _node(self, node: int) -> float:
         """Return its value at a node: from one span to the next, smoothly."""
         span, step = divmod(node, self._half)
         start, end = (self._spans[k][node - self._nodes(k)[0]] for k in (span, span + 1))

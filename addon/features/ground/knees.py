@@ -200,7 +200,7 @@ class Knees:
         local, stride = time - self._start, self._stride
         number = floor(local / stride)
         around = range(number - 1, number + 3)
-        more = [self._path.node(node) - self._looked[node * stride].after for node in around]
+        more = [self._path.nodes[node] - self._looked[node * stride].after for node in around]
         change = ground.averaged(self._changes, local, self._window, stride)
         return cubic(more, local / stride - number), smooth(change / CHANGED)
 
