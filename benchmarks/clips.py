@@ -1,6 +1,7 @@
 """Feet of captured clips on terrains: a page of plots for each, and a table.
 
 python benchmarks/clips.py FOLDER [--clip NAME ...] [--terrain NAME ...] [--rate FPS ...]
+    [--variant NAME ...] [--no-pages]
 
 Clips are looked for in ../shared/data beside the checkout; those that are not there are left out.
 FOLDER takes a page for each clip, terrain and rate: knee angle, heights of ankle and hip, and
@@ -13,7 +14,7 @@ import argparse
 import os
 import sys
 from collections.abc import Callable, Sequence
-from itertools import pairwise
+from itertools import pairwise, product
 from pathlib import Path
 from time import perf_counter
 from typing import Any, NamedTuple
@@ -127,6 +128,12 @@ def terrain_of(name: str, start: Any, way: Any, size: float) -> Height:
 
 TERRAINS = ("flat", "slope", "stairs", "bumps")
 
+VARIANTS = ("as it is", "reversed", "lowered", "halved", "slow", "retargeted")
+"""How a clip is played: backward, 5 cm lower, at half its size over the same terrain, in twice the
+time, or by the soldier, whose bones turn like those of the capture."""
+
+SOLDIER = CLIPS["soldier"]._replace(action="", on_spot=False)
+
 EDGE = 1e-4
 """How wide the riser of a stair is, in metres of a person."""
 
@@ -159,37 +166,99 @@ def context_of() -> Any:
     return bpy.context
 
 
-def load(clip: Clip, rate: float) -> Any:
+def load(clip: Clip, rate: float, variant: str = VARIANTS[0]) -> Any:
     """Open a clip in a new file, at a number of frames a second, and return its armature."""
     harness.new_file()
+    rig = opened(clip)
+    data = rig.animation_data
+    render = context_of().scene.render
+    slower = rate * render.fps_base / render.fps * (2.0 if variant == "slow" else 1.0)
+    render.fps, render.fps_base = round(rate), 1.0
+    ends = data.action.frame_range
+    for curve in curves_of(data.action):
+        for key in curve.keyframe_points:
+            for point in (key.co, key.handle_left, key.handle_right):
+                point.x = slower * (sum(ends) - point.x if variant == "reversed" else point.x)
+        curve.update()
+    if variant == "retargeted":
+        rig = retargeted(rig, clip)
+    if variant == "halved":
+        rig.scale = [0.5 * scale for scale in rig.scale]
+    if variant == "lowered":
+        rig.location.z -= 0.05
+    context_of().view_layer.objects.active = rig
+    rig.select_set(True)
+    if clip.on_spot:
+        OPS.fabrik.root_motion_add()
+    return rig
+
+
+def retargeted(source: Any, clip: Clip) -> Any:
+    """Return the soldier, with the rotations of a captured human, and its hips' path."""
+    soldier = opened(SOLDIER)
+    soldier.animation_data_clear()
+    frames = frames_of(source, context_of().scene.render.fps)
+    pairs = [(bone, bone.name.split(":")[-1]) for bone in soldier.pose.bones]
+    pairs = [(bone, source.pose.bones[name]) for bone, name in pairs if name in source.pose.bones]
+    sizes = [leg_length(rig, clip) for rig, clip in ((soldier, SOLDIER), (source, clip))]
+    rests = [
+        (
+            soldier.matrix_world @ bone.bone.matrix_local,
+            source.matrix_world @ other.bone.matrix_local,
+        )
+        for bone, other in pairs
+    ]
+    for frame in frames:
+        context_of().scene.frame_set(frame)
+        for (bone, other), (rest, other_rest) in zip(pairs, rests, strict=True):
+            pose = source.matrix_world @ other.matrix
+            turn = (pose.to_quaternion() @ other_rest.to_quaternion().inverted()).to_matrix()
+            turned = (turn @ rest.to_quaternion().to_matrix()).to_4x4()
+            turned.translation = (soldier.matrix_world @ bone.matrix).translation
+            if bone.name == SOLDIER.hip:
+                turned.translation = pose.translation * (sizes[0] / sizes[1])
+            undone = soldier.matrix_world.inverted() @ turned
+            scale = bone.scale.copy()
+            bone.matrix = undone
+            bone.scale = scale
+            context_of().view_layer.update()
+            bone.rotation_mode = "QUATERNION"
+            bone.keyframe_insert("rotation_quaternion", frame=frame)
+            if bone.name == SOLDIER.hip:
+                bone.keyframe_insert("location", frame=frame)
+    bpy.data.objects.remove(source)
+    return soldier
+
+
+def leg_length(rig: Any, clip: Clip) -> float:
+    """Return the length of the straight leg at rest, in metres."""
+    names = leg_of(rig, clip, clip.feet[0]).joints
+    joints = [np.array(rig.matrix_world @ rig.data.bones[name].head_local) for name in names]
+    return float(sum(np.linalg.norm(b - a) for a, b in pairwise(joints)))
+
+
+def curves_of(action: Any) -> list[Any]:
+    """Return the F-curves of an action."""
+    strips = [strip for layer in action.layers for strip in layer.strips]
+    return [curve for strip in strips for bag in strip.channelbags for curve in bag.fcurves]
+
+
+def opened(clip: Clip) -> Any:
+    """Import a clip, and return its armature."""
     path = str(CAPTURES / clip.file)
     if path.endswith(".bvh"):
         OPS.import_anim.bvh(filepath=path, global_scale=clip.scale, update_scene_fps=True)
     else:
         OPS.import_scene.gltf(filepath=path)
-    objects: Any = bpy.data.objects
-    rig: Any = max(
-        (ob for ob in objects if ob.type == "ARMATURE"), key=lambda ob: len(ob.data.bones)
-    )
+    context: Any = context_of()
+    selected = [ob for ob in context.selected_objects if ob.type == "ARMATURE"]
+    rig: Any = max(selected, key=lambda ob: len(ob.data.bones))
     data = rig.animation_data
     for track in data.nla_tracks:
         track.mute = True
     if clip.action:
         data.action = next(a for a in bpy.data.actions if a.name.startswith(clip.action))
         data.action_slot = data.action_slot or data.action.slots[0]
-    render = context_of().scene.render
-    slower = rate * render.fps_base / render.fps
-    render.fps, render.fps_base = round(rate), 1.0
-    strips: list[Any] = [strip for layer in data.action.layers for strip in layer.strips]
-    for bag in [bag for strip in strips for bag in strip.channelbags]:
-        for curve in bag.fcurves:
-            for key in curve.keyframe_points:
-                for point in (key.co, key.handle_left, key.handle_right):
-                    point.x *= slower
-    context_of().view_layer.objects.active = rig
-    rig.select_set(True)
-    if clip.on_spot:
-        OPS.fabrik.root_motion_add()
     return rig
 
 
@@ -251,6 +320,7 @@ class Run(NamedTuple):
     """A clip on a terrain.
 
     Attributes:
+        clip: The clip.
         before: The transforms of bones as captured.
         after: Those on the ground.
         legs: Its legs.
@@ -263,6 +333,7 @@ class Run(NamedTuple):
         cost: The milliseconds that a foot adds to a frame.
     """
 
+    clip: Clip
     before: dict[str, Any]
     after: dict[str, Any]
     legs: list[Leg]
@@ -275,17 +346,19 @@ class Run(NamedTuple):
     cost: float
 
 
-def runs_of(clip: Clip, terrains: Sequence[str], rate: float) -> dict[str, Run]:
+def runs_of(
+    clip: Clip, terrains: Sequence[str], rate: float, variant: str = VARIANTS[0]
+) -> dict[str, Run]:
     """Return a clip on terrains."""
-    rig = load(clip, rate)
-    frames = frames_of(rig, rate)
+    rig = load(clip, rate, variant)
+    clip = SOLDIER if variant == "retargeted" else clip
+    frames = frames_of(rig, rate * (2.0 if variant == "slow" else 1.0))
     legs = [leg_of(rig, clip, foot) for foot in clip.feet]
     bones = [*dict.fromkeys([b for leg in legs for b in (*leg.joints, leg.ball)]), clip.head]
     bones += [clip.hip] if clip.hip else []
     before, _ = played(rig, bones, frames)
-    heads = {bone: rig.matrix_world @ rig.data.bones[bone].head_local for bone in legs[0].joints}
-    joints = [np.array(heads[bone]) for bone in legs[0].joints]
-    size = float(sum(np.linalg.norm(b - a) for a, b in pairwise(joints))) / PERSON
+    size = leg_length(rig, clip) / PERSON
+    grain = 2.0 * size if variant == "halved" else size
     rests = rests_of(rig, legs, size)
     root = before[clip.hip or legs[0].joints[0]][:, :2, 3]
     moved = root[-1] - root[0]
@@ -295,8 +368,8 @@ def runs_of(clip: Clip, terrains: Sequence[str], rate: float) -> dict[str, Run]:
     _, off = played(rig, bones, frames)
     runs: dict[str, Run] = {}
     for name in terrains:
-        height = terrain_of(name, root[0], way, size)
-        ground = build(height, name, root[0], way, far, size)
+        height = terrain_of(name, root[0], way, grain)
+        ground = build(height, name, root[0], way, far, grain)
         for item in rig.fabrik.constraints:
             item.ground.object, item.ground.use = ground, True
             if clip.hip:
@@ -305,7 +378,8 @@ def runs_of(clip: Clip, terrains: Sequence[str], rate: float) -> dict[str, Run]:
         after, on = played(rig, bones, frames)
         contacts = [_stands(rig, item.name, frames) for item in rig.fabrik.constraints]
         cost = 1e3 * (on - off) / len(legs)
-        runs[name] = Run(before, after, legs, size, rate, frames, height, contacts, rests, cost)
+        run = Run(clip, before, after, legs, size, rate, frames, height, contacts, rests, cost)
+        runs[name] = run
         for item in rig.fabrik.constraints:
             item.ground.use = False
     return runs
@@ -455,7 +529,7 @@ HEADINGS = (
 
 def rows_of(name: str, terrain: str, run: Run) -> list[list[str]]:
     """Return a row for each leg."""
-    clip = CLIPS[name]
+    clip = run.clip
     hip = clip.hip or run.legs[0].joints[0]
     moved = run.after[hip][:, :3, 3] - run.before[hip][:, :3, 3]
     head = run.after[clip.head][:, :3, 3] - run.before[clip.head][:, :3, 3]
@@ -482,7 +556,7 @@ def rows_of(name: str, terrain: str, run: Run) -> list[list[str]]:
 
 def page(name: str, terrain: str, run: Run, folder: Path) -> None:
     """Draw the plots of a clip on a terrain."""
-    clip = CLIPS[name]
+    clip = run.clip
     figure, axes = plt.subplots(
         4, len(run.legs), figsize=(7.0 * len(run.legs), 10.0), sharex=True, squeeze=False
     )
@@ -523,6 +597,8 @@ def main(arguments: Sequence[str]) -> None:
     parser.add_argument("--clip", nargs="*", choices=CLIPS, default=[*CLIPS])
     parser.add_argument("--terrain", nargs="*", choices=TERRAINS, default=TERRAINS)
     parser.add_argument("--rate", nargs="*", type=float, default=[60.0])
+    parser.add_argument("--variant", nargs="*", choices=VARIANTS, default=VARIANTS[:1])
+    parser.add_argument("--no-pages", action="store_true")
     options = parser.parse_args(arguments)
     options.folder.mkdir(parents=True, exist_ok=True)
     harness.enable(True)
@@ -531,11 +607,13 @@ def main(arguments: Sequence[str]) -> None:
         if not (CAPTURES / CLIPS[name].file).exists():
             print(f"{CLIPS[name].file} is not in {CAPTURES}")
             continue
-        for rate in options.rate:
-            for terrain, run in runs_of(CLIPS[name], options.terrain, rate).items():
-                rows += rows_of(name, terrain, run)
-                page(name, terrain, run, options.folder)
-            print(f"{name}, {rate:.0f} frames a second", flush=True)
+        for rate, variant in product(options.rate, options.variant):
+            title = name if variant == VARIANTS[0] else f"{name} {variant}"
+            for terrain, run in runs_of(CLIPS[name], options.terrain, rate, variant).items():
+                rows += rows_of(title, terrain, run)
+                if not options.no_pages:
+                    page(title, terrain, run, options.folder)
+            print(f"{title}, {rate:.0f} frames a second", flush=True)
     print(text(rows))
     harness.enable(False)
 

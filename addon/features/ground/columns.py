@@ -3,7 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TypeVar
+from math import floor, inf
+from typing import Generic, NamedTuple, TypeVar, cast
+
+from fabrik_solver.motion.easing import smooth
+from fabrik_solver.motion.smoothest import Curve, cubic, smoothest
+
+SEEN, SPAN = 6.0, 2.5
+"""How long before and after a span of time a curve heeds what is asked, and half the length of such
+a span, in times of how long it takes to follow. Spans overlap by half."""
 
 Frame = TypeVar("Frame", int, float, range)
 Value = TypeVar("Value")
@@ -25,3 +33,101 @@ class Column(dict[Frame, Value]):
     def keep(self, column: Column[Frame, Value], frames: range) -> None:
         """Take what another column has found at some frames, where nothing has changed since."""
         self.update((frame, value) for frame, value in column.items() if frame in frames)
+
+
+class Latest(Generic[Value]):
+    """A value that is kept as long as what it depends on stays the same."""
+
+    def __init__(self) -> None:
+        """Begin without a value."""
+        self._key: object = None
+        self._value: Value | None = None
+
+    def of(self, key: object, find: Callable[[], Value]) -> Value:
+        """Return the value for a key: what it depends on."""
+        if self._key is None or self._key != key:
+            self._value = find()
+            self._key = key
+        return cast(Value, self._value)
+
+
+class Wish(NamedTuple):
+    """What a frame asks of a curve.
+
+    Attributes:
+        target: The value that it is to have.
+        weight: How much that counts.
+        bend: The second difference that it is to have there, from one node to the next.
+        low: Its least value.
+        high: Its greatest value.
+    """
+
+    target: float = 0.0
+    weight: float = 1.0
+    bend: float = 0.0
+    low: float = -inf
+    high: float = inf
+
+
+class SmoothColumn:
+    """The smoothest curve near what frames ask for, within their bounds, at any time.
+
+    In spans that overlap, so that only what is near counts, and all nodes of a span are found at
+    once.
+    """
+
+    def __init__(self, ask: Callable[[int], Wish], rate: float, calm: float, looked: float) -> None:
+        """Take what a frame asks for.
+
+        Args:
+            ask: Returns it.
+            rate: Frames a second.
+            calm: How long the curve takes to follow what it is asked for, in seconds.
+            looked: The time between its nodes, in seconds; a frame at least.
+        """
+        self.stride = max(1, round(rate * looked))
+        rate /= self.stride
+        self._half, self._seen = (max(2, round(span * calm * rate)) for span in (SPAN, SEEN))
+        self._stiffness = (calm * rate) ** 4
+        self.asked = Column(ask)
+        self._spans: Column[int, list[float]] = Column(self._span)
+        self.nodes = Column(self._node)
+
+    def at(self, time: float) -> float:
+        """Return its value at a time."""
+        number = floor(time / self.stride)
+        nodes = [self.nodes[node] for node in range(number - 1, number + 3)]
+        return cubic(nodes, time / self.stride - number)
+
+    def _node(self, node: int) -> float:
+        """Return its value at a node: from one span to the next, smoothly."""
+        span, step = divmod(node, self._half)
+        start, end = (self._spans[k][node - self._nodes(k)[0]] for k in (span, span + 1))
+        return start + smooth(step / self._half) * (end - start)
+
+    def looked(self, time: float) -> range:
+        """Return the frames that count around a time."""
+        spans = self._around(time)
+        first, last = self._nodes(spans[0])[0], self._nodes(spans[-1])[-1]
+        return range(first * self.stride, last * self.stride + 1, self.stride)
+
+    def keep(self, other: SmoothColumn, time: float) -> None:
+        """Take what was found of the same before, around a time."""
+        self.asked.keep(other.asked, self.looked(time))
+        self._spans.keep(other._spans, self._around(time))
+
+    def _around(self, time: float) -> range:
+        """Return the spans that count for a time."""
+        number = floor(time / self.stride)
+        return range((number - 1) // self._half, (number + 2) // self._half + 2)
+
+    def _nodes(self, span: int) -> range:
+        """Return the nodes that count for a span."""
+        far = self._half + self._seen
+        return range(span * self._half - far, span * self._half + far + 1)
+
+    def _span(self, span: int) -> list[float]:
+        """Return the curve at the nodes of a span."""
+        asked = [self.asked[self.stride * node] for node in self._nodes(span)]
+        targets, weights, bends, lows, highs = map(list, zip(*asked, strict=True))
+        return smoothest(Curve(targets, weights, bends[1:-1], self._stiffness), lows, highs)

@@ -40,6 +40,7 @@ from fabrik_solver.motion.planted import sole_of
 from fabrik_solver.motion.sole import Sole
 
 from ...blender.rays import resolve_ground
+from .columns import Latest
 from .track import IN_WORLD, Sample, Track
 
 SAME = 1e-6
@@ -112,7 +113,7 @@ class ContactTrack:
             knee = quantile(knees, OUTLIERS)
             self.standing = [floor_below([knee], [], track.leg)] * len(knees)
         self.level = quantile(self.standing, 0.5) if self.standing else None
-        self._soles: dict[float, Sole] = {}
+        self._sole: Latest[Sole] = Latest()
 
     def _contacts(
         self, points: Sequence[Trajectory], turns: Sequence[Quat], thresholds: Thresholds
@@ -218,21 +219,16 @@ class ContactTrack:
 
     def sole(self, floor: float) -> Sole:
         """Return the points that touch a floor of a height above the armature's origin."""
-        if floor not in self._soles:
-            samples = self.track.samples
-            heights = [sample.height - floor for sample in samples]
-            for contact, drift in zip(self.contacts, self.drifts, strict=True):
-                for frame in range(contact.first, contact.last + 1):
-                    heights[frame] -= drift
-            self._soles = {
-                floor: sole_of(
-                    self.track.foot,
-                    self.contacts,
-                    heights,
-                    [sample.up for sample in samples],
-                )
-            }
-        return self._soles[floor]
+        return self._sole.of(floor, lambda: self._sole_on(floor))
+
+    def _sole_on(self, floor: float) -> Sole:
+        foot, samples = self.track.foot, self.track.samples
+        heights = [sample.height - floor for sample in samples]
+        for contact, drift in zip(self.contacts, self.drifts, strict=True):
+            for frame in range(contact.first, contact.last + 1):
+                heights[frame] -= drift
+        ups = [sample.up for sample in samples]
+        return sole_of(foot, self.contacts, heights, ups)
 
     def covers(self, time: float) -> bool:
         """Return whether a time is within the track."""

@@ -25,6 +25,7 @@ from ...plan.chain_plan import Aim, ChainPlan, Snapshot
 from ...settings.properties import FabrikConstraint, ends_of, settings
 from ...settings.values import check_choices
 from ..simulation import history
+from .columns import Latest
 from .contact_track import ContactTrack
 from .grounded_foot import Foothold, locked, unlocked
 from .knees import Knees
@@ -80,14 +81,14 @@ class GroundGoal:
     ground: Ground
     hip: MovedHip | None = None
     hip_note: str = ""
-    _track_of_history: tuple[bytes, ContactTrack | None] = (b"", None)
-    _foothold_of_update: tuple[weakref.ref[Snapshot], Aim, Foothold] | None = None
-    _track_of_update: tuple[weakref.ref[Snapshot], tuple[ContactTrack | None, str]] | None = None
-    _stances_of_update: tuple[weakref.ref[Snapshot], Stances | None] | None = None
-    _clip_of_track: FootClip | None = None
-    _knees_of_stances: Knees | None = None
-    _stances_of_clip: tuple[object, Stances] | None = None
-    _footholds_by_frame: dict[float, tuple[Aim, Foothold]] = field(default_factory=dict)
+    _track: Latest[ContactTrack | None] = field(default_factory=Latest)
+    _track_now: Latest[tuple[ContactTrack | None, str]] = field(default_factory=Latest)
+    _clip: Latest[FootClip] = field(default_factory=Latest)
+    _stances: Latest[Stances] = field(default_factory=Latest)
+    _stances_now: Latest[Stances | None] = field(default_factory=Latest)
+    _footholds: Latest[dict[float, tuple[Aim, Foothold]]] = field(default_factory=Latest)
+    _foothold_now: Latest[Foothold] = field(default_factory=Latest)
+    _knees: Knees | None = None
 
     @property
     def replaces_target(self) -> bool:
@@ -128,10 +129,9 @@ class GroundGoal:
         if self.hip is not None and hip is None:
             return aim
         key, shift_at = hip or (None, lambda _: ORIGIN)
-        knees = self._knees_of_stances
+        knees = self._knees
         if knees is None or knees.stances is not stances or knees.key is not key:
-            inner = _inner(chain, stances)
-            knees = self._knees_of_stances = Knees(stances, key, shift_at, inner)
+            knees = self._knees = Knees(stances, key, shift_at, _inner(chain, stances))
         aim, gate = knees.eased(snapshot.time, aim, root)
         if gate == 0.0 or chain.pole is not None:
             return aim
@@ -143,12 +143,8 @@ class GroundGoal:
 
         The hip needs it before the foot does: it is found once.
         """
-        last = self._foothold_of_update
-        if last is not None and last[0]() is snapshot and last[1] == aim:
-            return last[2]
-        foothold = self._foothold(snapshot, chain, aim)
-        self._foothold_of_update = (weakref.ref(snapshot), aim, foothold)
-        return foothold
+        key = weakref.ref(snapshot), aim
+        return self._foothold_now.of(key, lambda: self._foothold(snapshot, chain, aim))
 
     def _foothold(self, snapshot: Snapshot, chain: ChainPlan, aim: Aim) -> Foothold:
         ground = ground_settings(snapshot.item(chain))
@@ -158,16 +154,17 @@ class GroundGoal:
         if ground.use_lock:
             note = note or self.contact_track_at(snapshot, chain)[1]
         note = note or self.hip_note
-        cached = None if stances is None else self._footholds_by_frame.get(snapshot.time)
-        if cached is None or cached[0] != aim:
-            if stances is None:
-                world = snapshot.world(chain.rig.object, chain.rig.uid)
-                foot = sole_at_rest(chain.limb, world[0], probe.leg, probe.up)
-                cached = aim, unlocked(probe, aim, ground.blend, (foot.heel, foot.ball))
-            else:
+        if stances is None:
+            world = snapshot.world(chain.rig.object, chain.rig.uid)
+            foot = sole_at_rest(chain.limb, world[0], probe.leg, probe.up)
+            foothold = unlocked(probe, aim, ground.blend, (foot.heel, foot.ball))
+        else:
+            footholds = self._footholds.of(stances, dict)
+            cached = footholds.get(snapshot.time)
+            if cached is None or cached[0] != aim:
                 cached = aim, locked(stances, snapshot.time, aim, ground.blend)
-                self._footholds_by_frame[snapshot.time] = cached
-        foothold = cached[1]
+                footholds[snapshot.time] = cached
+            foothold = cached[1]
         return foothold._replace(aim=foothold.aim._replace(note=note))
 
     def probe(
@@ -190,12 +187,10 @@ class GroundGoal:
 
     def stances(self, snapshot: Snapshot, chain: ChainPlan) -> Stances | None:
         """Return the contacts at a moment, None if they are unknown or not locked."""
-        last = self._stances_of_update
-        if last is None or last[0]() is not snapshot:
-            last = self._stances_of_update = weakref.ref(snapshot), self._stances(snapshot, chain)
-        return last[1]
+        key = weakref.ref(snapshot)
+        return self._stances_now.of(key, lambda: self._stances_at(snapshot, chain))
 
-    def _stances(self, snapshot: Snapshot, chain: ChainPlan) -> Stances | None:
+    def _stances_at(self, snapshot: Snapshot, chain: ChainPlan) -> Stances | None:
         ground = ground_settings(snapshot.item(chain))
         contact_track, _ = self.contact_track_at(snapshot, chain)
         if not ground.use_lock or contact_track is None or not contact_track.covers(snapshot.time):
@@ -208,16 +203,10 @@ class GroundGoal:
             frames[under] = frame_of(snapshot, ob)
         toes = has_toes(chain.limb)
         inputs = ClipInput(probe.up, probe.floor, probe.rest, ground.lock_time, frames, toes)
-        clip = self._clip_of_track
-        if clip is None or clip.contact_track is not contact_track or clip.inputs != inputs:
-            clip = self._clip_of_track = FootClip(contact_track, inputs)
+        clip = self._clip.of((contact_track, inputs), lambda: FootClip(contact_track, inputs))
         state = self.ground.state(snapshot.depsgraph)
-        key = clip, state, ground.blend, probe[1:]
-        kept = self._stances_of_clip
-        if kept is None or state is None or kept[0] != key:
-            kept = self._stances_of_clip = key, Stances(clip, probe, ground.blend)
-            self._footholds_by_frame = {}
-        stances = kept[1]
+        key = object() if state is None else (clip, state, ground.blend, probe[1:])
+        stances = self._stances.of(key, lambda: Stances(clip, probe, ground.blend))
         stances.probe = probe  # Rays can be cast until the next evaluation only.
         return stances
 
@@ -225,14 +214,10 @@ class GroundGoal:
         self, snapshot: Snapshot, chain: ChainPlan
     ) -> tuple[ContactTrack | None, str]:
         """Return `contact_track` at a moment; it is looked up once."""
-        last = self._track_of_update
-        if last is None or last[0]() is not snapshot:
-            ground = ground_settings(snapshot.item(chain))
-            last = self._track_of_update = (
-                weakref.ref(snapshot),
-                self.contact_track(chain, ground, snapshot.time),
-            )
-        return last[1]
+        ground = ground_settings(snapshot.item(chain))
+        return self._track_now.of(
+            weakref.ref(snapshot), lambda: self.contact_track(chain, ground, snapshot.time)
+        )
 
     def contact_track(
         self, chain: ChainPlan, ground: FabrikGround, time: float
@@ -247,13 +232,7 @@ class GroundGoal:
         owner = history.owner_path(chain.item, "ground")
         kept = history.data(chain.rig.object, owner)
         blob = kept.blob if kept else b""
-        if blob != self._track_of_history[0]:
-            track = unpacked(blob)
-            thresholds = Thresholds(ground.speed, ground.height, ground.shortest)
-            sizes = _sizes(chain)
-            inputs = thresholds, chain.watched, sum(sizes[:1]) / (sum(sizes) or 1.0)
-            self._track_of_history = blob, None if track is None else ContactTrack(track, *inputs)
-        contact_track = self._track_of_history[1]
+        contact_track = self._track.of(blob, lambda: _contact_track(chain, ground, blob))
         if (
             kept is None
             or contact_track is None
@@ -264,6 +243,15 @@ class GroundGoal:
             return contact_track, history.note(kept, time) or NOTHING_BELOW
         lack = "" if contact_track.contacts else KNEELING if contact_track.kneels else NONE_FOUND
         return contact_track, history.note(kept, time) or lack
+
+
+def _contact_track(chain: ChainPlan, ground: FabrikGround, blob: bytes) -> ContactTrack | None:
+    """Return the track of a foot from bytes, with its contacts; None if they aren't a track."""
+    track = unpacked(blob)
+    if track is None:
+        return None
+    thresholds, sizes = Thresholds(ground.speed, ground.height, ground.shortest), _sizes(chain)
+    return ContactTrack(track, thresholds, chain.watched, sum(sizes[:1]) / (sum(sizes) or 1.0))
 
 
 def _inner(chain: ChainPlan, stances: Stances) -> float:
@@ -315,8 +303,8 @@ def resolve_ground(chain: ChainPlan, item: FabrikConstraint) -> None:
         )
 
 
-class Floors(dict[int, tuple[weakref.ref[Snapshot], tuple[float, float]]]):
-    """By armature of the session, the last moment and its `_common_floor` then."""
+class Floors(dict[int, Latest[tuple[float, float]]]):
+    """The `_common_floor` of the moment, by armature of the session."""
 
 
 def found_floor(chain: ChainPlan, snapshot: Snapshot | None = None) -> float:
@@ -331,13 +319,9 @@ def found_floor(chain: ChainPlan, snapshot: Snapshot | None = None) -> float:
         chain: The foot.
         snapshot: The moment, during an update.
     """
-    last = None if snapshot is None else part(Floors).get(chain.rig.uid)
-    if last is not None and last[0]() is snapshot:
-        floor, leg = last[1]
-    else:
-        floor, leg = _common_floor(chain, snapshot)
-        if snapshot is not None:
-            part(Floors)[chain.rig.uid] = weakref.ref(snapshot), (floor, leg)
+    key = None if snapshot is None else weakref.ref(snapshot)
+    floors = part(Floors).setdefault(chain.rig.uid, Latest())
+    floor, leg = floors.of(key, lambda: _common_floor(chain, snapshot))
     track = _track_of_foot(chain, snapshot)
     if track is None or track.level is None or abs(track.level - floor) > BALL_HEIGHT * leg:
         return floor

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from math import floor
 from typing import NamedTuple
 
 from fabrik_solver.core.vectors import (
@@ -12,6 +13,7 @@ from fabrik_solver.core.vectors import (
     quat_of,
     quat_product,
     scaled,
+    sub,
 )
 from fabrik_solver.motion import ground as shape
 from fabrik_solver.motion.planted import Pose
@@ -43,22 +45,19 @@ def unlocked(probe: Probe, aim: Aim, blend: float, points: tuple[Vec, Vec]) -> F
 
     Args:
         probe: Finds the ground.
-        aim: The animated goal of the foot.
+        aim: Its animated goal.
         blend: The height up to which the ground counts.
         points: The joints above its heel and its ball, relative to its goal, in its own axes.
     """
-    animated, height = pose_of(aim), _height(probe, aim)
-    ends = dict.fromkeys(points)
-    under = [level(animated, end, probe.up, probe.floor) for end in ends]
+    animated, height = pose_of(aim), dot(aim.place, probe.up) - probe.floor
+    share = shape.influence(height, blend)
+    under = [level(animated, end, probe.up, probe.floor) for end in dict.fromkeys(points)]
     lying = sole_contact(probe, aim.place, under)
     if lying is None:
         return Foothold(aim, aim.place)
-    share = shape.influence(height, blend)
-    more = share * (lying.height - probe.floor - height)
-    base = add(aim.place, scaled(probe.up, more))
-    turn = shape.turn_of(scaled(lying.tilt, share))
-    foot = Pose(base, quat_product(turn, animated.turn))
-    return Foothold(_placed(probe, aim, animated, foot), base, share * lying.rise)
+    base = add(aim.place, scaled(probe.up, share * (lying.height - probe.floor - height)))
+    turn = quat_product(shape.turn_of(scaled(lying.tilt, share)), animated.turn)
+    return Foothold(_aim(probe, aim, Pose(base, turn)), base, share * lying.rise)
 
 
 def locked(stances: Stances, time: float, aim: Aim, blend: float) -> Foothold:
@@ -70,37 +69,27 @@ def locked(stances: Stances, time: float, aim: Aim, blend: float) -> Foothold:
         aim: Its animated goal.
         blend: The height up to which the ground counts.
     """
-    probe, animated = stances.probe, pose_of(aim)
-    flat = stances.flat(time, animated)
-    foot, moved = stances.locked(time, animated, flat)
+    animated, probe = pose_of(aim), stances.probe
+    foot, moved = stances.locked(time, animated)
     if stances.is_cut(time):
-        root = add(aim.place, stances.animated_root(time))
-        return Foothold(aim, aim.place, moved.rise, root)
-    share = shape.influence(_height(probe, aim), blend)
+        return Foothold(aim, aim.place, moved.rise, add(aim.place, stances.animated_root(time)))
+    share = shape.influence(dot(aim.place, probe.up) - probe.floor, blend)
     base = blended(animated, foot, share)
-    lack = stances.need(time, flat, base)
-    rise = share * max(stances.lift(time), lack)
-    location = add(base.place, scaled(probe.up, rise)) if rise > 0.0 else base.place
-    goal = _placed(probe, aim, animated, base._replace(place=location))
-    return Foothold(goal, base.place, share * moved.rise)
+    rise = stances.raised(time)
+    if time != floor(time):  # Something may be in the way between two frames only.
+        rise = max(rise, share * stances.lack(time, animated, base))
+    raised = base._replace(place=add(base.place, scaled(probe.up, rise)))
+    return Foothold(_aim(probe, aim, raised), base.place, share * moved.rise)
 
 
-def _height(probe: Probe, aim: Aim) -> float:
-    """Return the height of an animated goal above the floor of the animation."""
-    return dot(aim.place, probe.up) - probe.floor
-
-
-def _placed(probe: Probe, aim: Aim, animated: Pose, foot: Pose) -> Aim:
-    """Return a pose as the goal of a foot, not lower than animated if it may only be lifted.
-
-    It has exactly the animated orientation if nothing has changed it.
-    """
-    location, axes = foot.place, aim.axes
-    if axes is not None and foot.turn != animated.turn:
-        axes = quat_matrix(foot.turn)
-    rise = probe.floor + _height(probe, aim) - dot(location, probe.up)
+def _aim(probe: Probe, animated: Aim, foot: Pose) -> Aim:
+    """Return a pose as a goal, not lower than the animated one if it may only be lifted."""
+    location, axes = foot.place, animated.axes
+    rise = dot(sub(animated.place, location), probe.up)
     if probe.lift_only and rise > 0.0:
         location = add(location, scaled(probe.up, rise))
+    if axes is not None and foot.turn != quat_of(axes):
+        axes = quat_matrix(foot.turn)
     return Aim(location, axes)
 
 

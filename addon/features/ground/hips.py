@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
-from math import floor, inf, isfinite
+from math import floor, isfinite
 from typing import ClassVar, NamedTuple, TypeVar
 
 from fabrik_solver import bone_frame, moved_location, point_in
@@ -28,9 +28,7 @@ from fabrik_solver.core.vectors import (
 )
 from fabrik_solver.motion import ground as shape
 from fabrik_solver.motion.contacts import mean
-from fabrik_solver.motion.easing import smooth
 from fabrik_solver.motion.ground import BodyMove, CarriedLeg, hip_drop, hip_lift, hip_rise, pitched
-from fabrik_solver.motion.smoothest import Curve, cubic, smoothest
 
 from ...blender.errors import ProblemError
 from ...blender.messages import msg
@@ -45,17 +43,13 @@ from ...plan.resolving import bone_index
 from ...plan.results import NOTHING, SolveResult
 from ...settings.properties import settings
 from ..simulation.history import owner_path
-from .columns import Column
+from .columns import Column, SmoothColumn, Wish
 from .goal import GroundGoal
 from .leg import joints_of, leg_length
 from .settings import FabrikGround, ground_settings
 from .stances import Stances
 
 Value = TypeVar("Value")
-
-SEEN, SPAN = 0.5, 0.2
-"""How long before and after a span of time the hip heeds what its legs ask for, and half the length
-of such a span, in seconds. Spans overlap by half."""
 
 FOLLOW = 9.0 / 60.0
 """How long before and after a frame the locks count that the hip follows, in seconds."""
@@ -212,71 +206,6 @@ class HipLimits(NamedTuple):
     blend: float
 
 
-class EndLift:
-    """How far the body is lifted, at any time, where some of its legs hang on it.
-
-    Along the smoothest curve near what they ask for that lets all of them reach: in spans that
-    overlap, so that only what is near counts, and all frames of a span are found at once.
-    """
-
-    def __init__(
-        self, legs: Callable[[int], Sequence[CarriedLeg]], limits: HipLimits, rate: float
-    ) -> None:
-        """Take what returns the legs at a frame, and frames a second."""
-        self._legs, self._limits = legs, limits
-        self.stride = max(1, round(rate * LOOKED))
-        rate /= self.stride
-        self._half, self._seen = (max(2, round(span * rate)) for span in (SPAN, SEEN))
-        self._stiffness = (shape.CALM * rate) ** 4
-        self._asked: Column[int, tuple[float, float]] = Column(self._ask)
-        self._spans: Column[int, list[float]] = Column(self._span)
-
-    def at(self, time: float) -> float:
-        """Return how far it is lifted at a time."""
-        number = floor(time / self.stride)
-        nodes = [self._lift(node) for node in range(number - 1, number + 3)]
-        return cubic(nodes, time / self.stride - number)
-
-    def looked(self, time: float) -> range:
-        """Return the frames that count around a time."""
-        spans = self._around(time)
-        first, last = self._nodes(spans[0])[0], self._nodes(spans[-1])[-1]
-        return range(first * self.stride, last * self.stride + 1, self.stride)
-
-    def keep(self, other: EndLift, time: float) -> None:
-        """Take what was found of the same end before, around a time."""
-        self._asked.keep(other._asked, self.looked(time))
-        self._spans.keep(other._spans, self._around(time))
-
-    def _around(self, time: float) -> range:
-        """Return the spans that count for a time."""
-        number = floor(time / self.stride)
-        return range((number - 1) // self._half, (number + 2) // self._half + 2)
-
-    def _lift(self, node: int) -> float:
-        """Return how far it is lifted at a node: from one span to the next, smoothly."""
-        span, step = divmod(node, self._half)
-        start, end = (self._spans[k][node - self._nodes(k)[0]] for k in (span, span + 1))
-        return start + smooth(step / self._half) * (end - start)
-
-    def _nodes(self, span: int) -> range:
-        """Return the nodes that count for a span."""
-        far = self._half + self._seen
-        return range(span * self._half - far, span * self._half + far + 1)
-
-    def _span(self, span: int) -> list[float]:
-        """Return how far it is lifted at the nodes of a span."""
-        asked = [self._asked[self.stride * node] for node in self._nodes(span)]
-        targets, count = [min(wanted, highest) for wanted, highest in asked], len(asked)
-        curve = Curve(targets, [1.0] * count, [0.0] * (count - 2), self._stiffness)
-        return smoothest(curve, highs=[highest for _, highest in asked])
-
-    def _ask(self, frame: int) -> tuple[float, float]:
-        """Return how far its legs want it to be lifted at a frame, and how far it can be."""
-        legs, limits = self._legs(frame), self._limits
-        return hip_lift(legs, limits.up, limits.reach, limits.follow) if legs else (0.0, inf)
-
-
 class HipPath(Column[float, BodyMove]):
     """How a body is moved for its feet at any time, if all are known ahead.
 
@@ -306,7 +235,9 @@ class HipPath(Column[float, BodyMove]):
         self._chains, self._feet = list(stances), list(stances.values())
         rate = self._feet[0].clip.contact_track.track.rate
         self._ends = [list(end) for end in ends]
-        self._lifts = [EndLift(partial(self._legs, end), limits, rate) for end in self._ends]
+        self._lifts = [
+            SmoothColumn(partial(self._ask, end), rate, shape.CALM, LOOKED) for end in self._ends
+        ]
         self._stride = self._lifts[0].stride
         self._near = self._stride * max(2, round(FOLLOW / LOOKED))
         self._follows: Column[int, Vec | None] = Column(self._follow)
@@ -341,11 +272,21 @@ class HipPath(Column[float, BodyMove]):
         """Return the point between the animated hip joints of some legs."""
         return mean([self._stances[chain].root_at(time) for chain in end])
 
-    def _legs(self, end: Sequence[ChainPlan], frame: int) -> list[CarriedLeg]:
-        """Return the legs at an end of the trunk at a frame; all if nothing stands there."""
+    def _ask(self, end: Sequence[ChainPlan], frame: int) -> Wish:
+        """Return how far the legs at an end want it to be lifted at a frame, and how far it can be.
+
+        All of them if nothing stands there.
+        """
         follow, here = self._followed(frame), [self._stances[chain] for chain in end]
         free = _free(end, here, frame) or _free(self._chains, self._feet, frame)
-        return [_leg_at(foot, frame, follow) for foot in free]
+        if not free:
+            return Wish()
+        legs = [
+            leg._replace(goal=sub(leg.goal, follow)) for leg in [f.carried[frame] for f in free]
+        ]
+        limits = self._limits
+        wanted, highest = hip_lift(legs, limits.up, limits.reach, limits.follow)
+        return Wish(min(wanted, highest), high=highest)
 
     def _followed(self, time: float) -> Vec:
         """Return how far it moves along with its feet around a time."""
@@ -476,19 +417,6 @@ def _is_cut(feet: Sequence[Stances], time: float) -> bool:
 
 def _wider(frames: range, more: int) -> range:
     return range(frames[0] - more, frames[-1] + more + 1, frames.step)
-
-
-def _leg_at(stances: Stances, frame: int, follow: Vec) -> CarriedLeg:
-    """Return a leg at another frame, on a hip that has moved with the locked feet.
-
-    Beyond a cut, or the end of the clip, it is as before it.
-    """
-    clip = stances.clip
-    local = min(max(frame - clip.contact_track.track.start, clip.first), clip.last)
-    time = local + clip.contact_track.track.start
-    seen = stances.foreseen(time)
-    goal = add(seen.goal, scaled(stances.probe.up, stances.arc(time)))
-    return seen._replace(goal=sub(goal, follow))
 
 
 def _jolt(feet: Sequence[Stances], time: float) -> Vec:

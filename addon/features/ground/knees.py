@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from math import cos, floor, pi, sqrt
+from math import floor, sqrt
 from typing import NamedTuple
 
 from fabrik_solver.core.vectors import (
@@ -22,15 +22,15 @@ from fabrik_solver.core.vectors import (
 from fabrik_solver.motion import ground, knee
 from fabrik_solver.motion.easing import smooth
 from fabrik_solver.motion.planted import pivoted
-from fabrik_solver.motion.smoothest import Curve, cubic, smoothest
+from fabrik_solver.motion.smoothest import cubic
 
 from ...plan.chain_plan import Aim
-from .columns import Column
+from .columns import Column, SmoothColumn, Wish
 from .grounded_foot import pose_of
 from .stances import Stances
 
-LOOKED = 1.0 / 120.0
-"""The time between the frames that are looked at, in seconds."""
+LOOKED = 1.0 / 240.0
+"""The time between the frames that are looked at, in seconds: all of those of usual rates."""
 
 EASE = 0.025
 """How long before and after a frame it counts how near the ground is, in seconds: a foot that runs
@@ -39,8 +39,6 @@ is kicked up and comes down in a tenth of one, and is lowered in between."""
 CHANGED = 5e-5
 """The mean change of its extension, in legs, from which on a leg isn't treated as animated. If it
 were partly so, a knee behind its line would be turned to its side instead of forward."""
-
-Nodes = tuple[tuple[float, float, float, float], tuple[float, float]]
 
 
 class Look(NamedTuple):
@@ -83,15 +81,15 @@ class Knees:
         self._size = track.leg
         self._flexed = max(inner, knee.FLEXED * track.leg)
         self._start = track.start
-        self._stride = max(1, round(LOOKED * track.rate))
-        self._count = max(4, round(knee.WINDOW * track.rate / self._stride))
-        self._stiffness = knee.stiffness(track.rate / self._stride)
-        self._ease = self._stride * max(2, round(EASE * track.rate / self._stride))
         self._shift_at = shift_at
         self._rooms = Column(self._room)
         self._least_rooms = Column(self._least_room)
         self._looked = Column(self._look)
-        self._steadied = Column(self._nodes)
+        self._changes = Column(self._change)
+        self._path = SmoothColumn(self._ask, track.rate, knee.CALM, LOOKED)
+        self._stride = stride = self._path.stride
+        self._window = stride * max(4, round(knee.WINDOW * track.rate / stride))
+        self._ease = stride * max(2, round(EASE * track.rate / stride))
 
     def eased(self, time: float, aim: Aim, root: Vec) -> tuple[Aim, float]:
         """Return the goal of a foot that gives a little, so that its knee moves smoothly.
@@ -199,56 +197,32 @@ class Knees:
 
     def _around(self, time: float) -> tuple[float, float]:
         """Return how much farther its knee is off its line than as animated, and how much of it."""
-        position = (time - self._start) / self._stride
-        number = floor(position)
-        nodes, shares = self._steadied[number]
-        s = position - number
-        if s == 0.0:
-            return nodes[1], shares[0]
-        return cubic(nodes, s), shares[0] + s * (shares[1] - shares[0])
+        local, stride = time - self._start, self._stride
+        number = floor(local / stride)
+        around = range(number - 1, number + 3)
+        more = [self._path.nodes[node] - self._looked[node * stride].after for node in around]
+        change = ground.averaged(self._changes, local, self._window, stride)
+        return cubic(more, local / stride - number), smooth(change / CHANGED)
 
-    def _nodes(self, number: int) -> Nodes:
-        """Return these at a node: how much farther before it, there, and at the two after it."""
-        clip, size = self.stances.clip, self._size
-        first = max(number - self._count, -(-clip.first // self._stride))
-        last = min(number + self._count + 1, clip.last // self._stride)
-        if last < first:
-            return (0.0, 0.0, 0.0, 0.0), (0.0, 0.0)
-        looks = [self._looked[node * self._stride] for node in range(first, last + 1)]
-        asides_before = [look.before for look in looks]
-        bends = [
-            knee.clear(b, size) * (a - 2.0 * b + c)
-            for a, b, c in zip(asides_before, asides_before[1:], asides_before[2:], strict=False)
-        ]
-        weights = [look.weight for look in looks]
-        asides_after = [look.after for look in looks]
-        nodes = smoothest(Curve(asides_after, weights, bends, self._stiffness))
-        more = [new - old for new, old in zip(nodes, asides_after, strict=True)]
-        around = [more[min(max(i, first), last) - first] for i in range(number - 1, number + 3)]
-        changes = {
-            node: knee.change(look.before, look.after, size)
-            for node, look in enumerate(looks, first)
-        }
-        shares = [self._share(changes, node) for node in (number, number + 1)]
-        return (around[0], around[1], around[2], around[3]), (shares[0], shares[1])
+    def _ask(self, frame: int) -> Wish:
+        """Return where the knee is on the ground at a frame, and how it is to bend there."""
+        before, here, then = (self._looked[frame + k * self._stride] for k in (-1, 0, 1))
+        bend = before.before - 2.0 * here.before + then.before
+        return Wish(here.after, here.weight, knee.clear(here.before, self._size) * bend)
 
-    def _share(self, changes: dict[int, float], number: int) -> float:
-        """Return how much a leg is changed around a node."""
-        total = weights = 0.0
-        for node, change in changes.items():
-            if abs(node - number) < self._count:
-                weight = cos(0.5 * pi * (node - number) / self._count) ** 2
-                total += weight * change
-                weights += weight
-        return smooth(total / weights / CHANGED) if weights > 0.0 else 0.0
+    def _change(self, frame: int) -> float:
+        """Return by how much the leg is changed at a frame."""
+        look = self._looked[frame]
+        return knee.change(look.before, look.after, self._size)
 
     def _look(self, frame: int) -> Look:
         """Return its knee at a frame of the clip."""
-        stances, size, time = self.stances, self._size, frame + self._start
-        seen = stances.foreseen(time)
+        stances, size = self.stances, self._size
+        frame = min(max(frame, stances.clip.first), stances.clip.last)
+        time = frame + self._start
+        leg = stances.carried[time]
         aside_before = knee.aside(length(stances.clip.legs[frame].target), size)
-        ankle = add(seen.goal, scaled(stances.probe.up, stances.raised(time)))
-        far = length(sub(ankle, add(seen.root, self._shift_at(time))))
+        far = length(sub(leg.goal, add(leg.root, self._shift_at(time))))
         aside_after = knee.aside(self._unfolded(time, far, self._flexed), size)
         return Look(
             aside_before,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from bisect import bisect_right
 from collections.abc import Callable, Iterator
 from itertools import accumulate, pairwise
-from math import cos, floor, pi
+from math import cos, floor, inf, pi
 from typing import NamedTuple
 
 import bpy
@@ -30,12 +30,13 @@ from fabrik_solver.core.vectors import (
 from fabrik_solver.motion import ground as shape
 from fabrik_solver.motion import knee
 from fabrik_solver.motion.contacts import BALL, BALL_HEIGHT, FLAT, WINDOW, Contact
-from fabrik_solver.motion.easing import smooth, smoother
+from fabrik_solver.motion.easing import smooth
 from fabrik_solver.motion.planted import Planted, Pose
+from fabrik_solver.motion.smoothest import Curve, cubic, smoothest
 
 from ...plan.chain_plan import Snapshot
 from .columns import Column
-from .contact_track import SAME, ContactTrack
+from .contact_track import ContactTrack
 from .probe import Probe
 from .sole import CLIMB, Below, SoleContact, lack_between, need, sole_contact
 from .track import turn_of_frame
@@ -48,10 +49,6 @@ which reaches 12 m/s."""
 SWING = 0.4
 """How many seconds a swing is taken to last that begins or ends outside of the clip: 40 % of a
 stride (Perry, “Gait Analysis”, 1992), which takes about one second."""
-
-EVEN = 2.0
-"""The way of a swing for which it counts as much as the time, in legs: about that of a walk, and
-less than that of a run."""
 
 STRIDE = 1.0
 """How many seconds a stride is taken to last: in so many a knee bends once at least."""
@@ -215,24 +212,24 @@ class FootClip:
     def gone(self, time: float, first: int, last: int) -> float:
         """Return which share of its way from a frame to another a swinging foot has gone.
 
-        The longer that is, the less the time counts: on a slope the foot of a run would come too
-        near to its hip.
+        Smoothly, and at rest at both ends. On a slope the foot of a run would come too near to its
+        hip if only the time counted.
         """
-        shares = self._gone[range(first, last + 1)]
-        number = min(floor(time) - first, len(shares) - 2)
-        start, end = shares[number : number + 2]
-        return start + (time - first - number) * (end - start)
+        shares = self._gone[range(first - 1, last + 2)]
+        number = min(floor(time), last - 1) - first
+        return cubic(shares[number : number + 4], time - first - number)
 
     def _shares_gone(self, swing: range) -> list[float]:
-        """Return the same at the frames of a swing."""
-        frames = [min(max(frame, self.first), self.last) for frame in swing]
+        """Return the same at the frames of a swing, and at that before and after it."""
+        frames = [min(max(frame, self.first), self.last) for frame in swing[1:-1]]
         places = [across(self.flats[frame].place, self.inputs.up) for frame in frames]
-        travelled = [0.0, *accumulate(length(sub(b, a)) for a, b in pairwise(places))]
-        even = EVEN * self.contact_track.track.leg
-        return [
-            (gone + even * smoother(i / (len(swing) - 1))) / (travelled[-1] + even)
-            for i, gone in enumerate(travelled)
-        ]
+        way = [0.0, *accumulate(length(sub(b, a)) for a, b in pairwise(places))]
+        shares = [0.0, *[gone / (way[-1] or 1.0) for gone in way], 1.0]
+        free = len(shares) - 4
+        lows, highs = ([0.0, 0.0, *[end] * free, 1.0, 1.0] for end in (-inf, inf))
+        stiffness = (len(way) / pi) ** 4  # Of what comes and goes in two swings it does half.
+        curve = Curve(shares, [1.0] * len(shares), [0.0] * (len(shares) - 2), stiffness)
+        return smoothest(curve, lows, highs)
 
     def _leg(self, frame: int) -> shape.CarriedLeg:
         """Return the leg as animated, from its hip joint, and how far the lock moves its ankle."""
@@ -342,6 +339,10 @@ class Stances:
         self.probe = probe
         self._up = probe.up
         self._blend = blend
+        self.carried = Column(self._carried)
+        self._raises = Column(self._raise)
+        self._shifts = Column(self._shift_below)
+        self._tilts = Column(self._tilt_below)
         self._lyings = Column(self._lying)
         self._contacts_below = Column(self._contact_below)
         self._edges = Column(self._edge)
@@ -349,21 +350,16 @@ class Stances:
         self._stretches = Column(self._stretch)
         self._far = max(1, round(STRIDE * clip.contact_track.track.rate))
         self._needs = Column(self._needed)
-        self._last: tuple[Pose, Pose, float] | None = None
 
-    def flat(self, time: float, pose: Pose) -> Pose:
-        """Return the locked pose of the foot on the floor of its animation."""
-        return self.clip.planted.at(time - self._start, pose)
-
-    def locked(self, time: float, pose: Pose, flat: Pose) -> tuple[Pose, GroundOffset]:
+    def locked(self, time: float, pose: Pose) -> tuple[Pose, GroundOffset]:
         """Return a foot on the ground, not lifted over obstacles, and how the ground moves it.
 
         Args:
             time: The frame.
             pose: The animated pose of the foot.
-            flat: Its locked pose on the floor of its animation.
         """
-        return self._on_ground(time - self._start, pose, flat)
+        local = time - self._start
+        return self._on_ground(local, pose, self.clip.planted.at(local, pose))
 
     def _on_ground(self, time: float, animated: Pose, flat: Pose) -> tuple[Pose, GroundOffset]:
         moved = self._moved(time, flat)
@@ -373,30 +369,28 @@ class Stances:
             foot = foot._replace(turn=turn)
         return blended(animated, foot, moved.share), moved
 
-    def lift(self, time: float) -> float:
-        """Return how much higher the foot is for obstacles in its swing."""
-        local = time - self._start
-        frame = floor(local)
-        here = self._lifts[frame]
-        return here if local == frame else here + (local - frame) * (self._lifts[frame + 1] - here)
-
-    def arc(self, frame: int) -> float:
-        """Return how much higher it is for obstacles in its swing, as far as the ground counts."""
-        local = min(max(frame - self._start, self.clip.first), self.clip.last)
-        weight = self.influence(local)
-        return weight * self._lifts[local] if weight > 0.0 else 0.0
-
     def raised(self, time: float) -> float:
         """Return how much higher it is for all that is below it, as far as the ground counts."""
-        frame = floor(time - self._start)
-        weight = self.influence(frame)
-        return (
-            weight * max(0.0, self.lift(time), self._needs[frame][1].lack) if weight > 0.0 else 0.0
-        )
+        local = time - self._start
+        frame = floor(local)
+        here = self._raises[frame]
+        if local == frame:
+            return here
+        return here + (local - frame) * (self._raises[frame + 1] - here)
 
-    def clearance(self, time: float) -> float:
+    def _raise(self, frame: int) -> float:
+        frame = min(max(frame, self.clip.first), self.clip.last)
+        weight = self.influence(frame)
+        return weight * self._lifts[frame] if weight > 0.0 else 0.0
+
+    def lack(self, time: float, pose: Pose, foot: Pose) -> float:
+        """Return by how much a foot is too low, from its animated pose and that on the ground."""
+        flat = self.clip.planted.at(time - self._start, pose)
+        return need(self.probe, self.clip.sole, flat, foot).lack
+
+    def clearance(self, frame: int) -> float:
         """Return how far it could be lower without being too low for what is below it."""
-        return self.raised(time) - self._needs[floor(time - self._start)][1].lack
+        return self.raised(frame) - self._needs[frame - self._start].lack
 
     def _lift(self, frame: int) -> float:
         """Return how much higher the foot is at a frame: from one stretch to the next, smoothly."""
@@ -423,27 +417,25 @@ class Stances:
         return shape.lift(lacks, flat, stands, self.clip.contact_track.track.rate)
 
     def _lack(self, frame: int) -> float:
-        """Return how far the foot is to be lifted at least, as far as the ground counts."""
-        influence = self.influence(frame)
-        if influence <= 0.0:
+        """Return how far the foot is to be lifted at least."""
+        if self.influence(frame) <= 0.0:
             return 0.0
         if self.clip.planted.around(frame)[1]:  # It stays where it is, whatever is beside it.
-            return influence * max(0.0, self._needs[frame][1].lack)
+            return max(0.0, self._needs[frame].lack)
         near = range(max(frame - 1, self.clip.first), min(frame + 1, self.clip.last) + 1)
-        beside = [self._needs[other][1] for other in near]
+        beside = [self._needs[other] for other in near]
         is_free = not any([self.clip.planted.around(other)[1] for other in near])
-        lack = lack_between(self.probe, self._needs[frame][1], beside, is_free)
+        lack = lack_between(self.probe, self._needs[frame], beside, is_free)
         if lack <= 0.0:
             return 0.0
         # Its knee may still lower it a little.
-        margin = knee.MOST * self.probe.leg * smooth(lack / (CLIMB * self.probe.leg))
-        return influence * (lack + margin)
+        return lack + knee.MOST * self.probe.leg * smooth(lack / (CLIMB * self.probe.leg))
 
-    def _needed(self, frame: int) -> tuple[Pose, Below]:
-        """Return a foot that is not lifted at a frame, and the ground below it."""
+    def _needed(self, frame: int) -> Below:
+        """Return the ground below a foot that is not lifted, at a frame."""
         flat = self.clip.flats[frame]
         foot, _ = self._on_ground(frame, self.clip.pose(frame), flat)
-        return foot, need(self.probe, self.clip.sole, flat, foot)
+        return need(self.probe, self.clip.sole, flat, foot)
 
     def influence(self, local: float) -> float:
         """Return the influence of the ground at the animated height of the foot."""
@@ -483,21 +475,6 @@ class Stances:
         fraction = time - floor(time)
         return here if fraction == 0.0 else mix(here, self.clip.root_at(frame + 1), fraction)
 
-    def need(self, time: float, flat: Pose, foot: Pose) -> float:
-        """Return by how much a foot is too low, from its poses on the flat floor and on the ground.
-
-        Where it is below that floor, it may be as far below the ground.
-        """
-        if self._last is None or self._last[:2] != (flat, foot):  # Where it stands it is the same.
-            frame = floor(time - self._start)
-            if time == frame + self._start:
-                # Found whether it was looked at before or not, so that it is the same bits always.
-                recorded, needed = self._needs[frame]
-                if _is_near(recorded, foot, SAME * self.probe.leg):
-                    return needed.lack
-            self._last = flat, foot, need(self.probe, self.clip.sole, flat, foot).lack
-        return self._last[2]
-
     def locked_leg(self, frame: int) -> shape.CarriedLeg:
         """Return the leg as animated at a frame, and how far the lock moves its ankle."""
         local = frame - self._start
@@ -509,17 +486,23 @@ class Stances:
         """Return by how much ankle and hip joint jump at a frame (see `FootClip.jumps`)."""
         return self.clip.jumps[frame - self._start]
 
-    def foreseen(self, frame: int) -> shape.CarriedLeg:
-        """Return the leg at another frame, in world space."""
-        local = frame - self._start
-        pose, ankle = self.clip.pose(local), self.clip.sole.ankle
-        foot, moved = self._on_ground(local, pose, self.clip.flats[local])
+    def _carried(self, frame: int) -> shape.CarriedLeg:
+        """Return the leg at a frame; beyond a cut, or the end of the clip, as before it."""
+        clip = self.clip
+        local = min(max(frame - self._start, clip.first), clip.last)
+        pose, ankle = clip.pose(local), clip.sole.ankle
+        foot, moved = self._on_ground(local, pose, clip.flats[local])
         weight = self.influence(local)
         target = add(pose.place, rotate(pose.turn, ankle))
         goal = mix(target, add(foot.place, rotate(foot.turn, ankle)), weight)
-        root = add(pose.place, self.clip.root(local))
-        size, stands = self.clip.contact_track.track.leg, self.clip.carries(local)
-        return shape.CarriedLeg(root, target, goal, size, weight * moved.rise, stands)
+        return shape.CarriedLeg(
+            add(pose.place, clip.root(local)),
+            target,
+            add(goal, scaled(self._up, self._raises[local])),
+            clip.contact_track.track.leg,
+            weight * moved.rise,
+            clip.carries(local),
+        )
 
     def between(self, frames: range) -> tuple[object, ...]:
         """Return all that its way depends on: how it lies in contacts, and how far it is lifted."""
@@ -530,11 +513,9 @@ class Stances:
         state += [self._contacts_below[self.clip.first]] if low < 0 else []
         state += [self._contacts_below[self.clip.last]] if high >= len(contacts) else []
         if not contacts:
-            stride = self._stride
-            begin, end = (floor((frame - self._start) / stride) for frame in (first, last))
-            nodes = {self._node(number) for number in range(begin - 1, end + 3)}
-            state += [self._contacts_below[node] for node in sorted(nodes)]
-        return (low, high, *state, *map(self.arc, frames))
+            begin, end = (floor((frame - self._start) / self._stride) for frame in (first, last))
+            state += [self._shifts[self._stride * node] for node in range(begin - 2, end + 3)]
+        return (low, high, *state, *map(self.raised, frames))
 
     def _moved(self, time: float, flat: Pose) -> GroundOffset:
         """Return how the ground moves a foot that is locked on a flat floor."""
@@ -573,34 +554,25 @@ class Stances:
         return self._in_contact(self.clip.planted.around(frame)[0], self.clip.flats[frame])
 
     def _airborne(self, time: float) -> GroundOffset:
-        """Return how the ground below moves a foot that is in no contact before or after."""
-        shift, tilt, rise, total_share = ORIGIN, ORIGIN, 0.0, 0.0
-        for node, weight in self._nodes(time):
-            moved = self._beyond(node)
-            if moved is not None:
-                shift = add(shift, scaled(moved.shift, weight))
-                tilt = add(tilt, scaled(moved.tilt, weight))
-                rise, total_share = rise + weight * moved.rise, total_share + weight
-        return GroundOffset(shift, tilt, rise, total_share)
+        """Return how the ground below moves a foot that never stands: its mean around a time."""
+        shift, tilt = (
+            shape.smoothed(column, time, 2 * self._stride, self._stride)
+            for column in (self._shifts, self._tilts)
+        )
+        return GroundOffset(shift, tilt, dot(shift, self._up))
 
-    def _nodes(self, time: float) -> list[tuple[int, float]]:
-        """Return the frames at which the ground below such a foot is looked for, and their weights.
+    def _shift_below(self, frame: int) -> Vec | None:
+        moved = self._beyond(min(max(frame, self.clip.first), self.clip.last))
+        return None if moved is None else moved.shift
 
-        Those of a cubic B-spline, which is a straight line where the ground is one.
-        """
-        position = time / self._stride
-        number = floor(position)
-        weights = enumerate(shape.spline_weights(position - number), number - 1)
-        return [(self._node(i), weight) for i, weight in weights]
+    def _tilt_below(self, frame: int) -> Vec | None:
+        moved = self._beyond(min(max(frame, self.clip.first), self.clip.last))
+        return None if moved is None else moved.tilt
 
     @property
     def _stride(self) -> int:
-        """The number of frames between these."""
+        """The frames between those at which the ground below such a foot is looked for."""
         return max(1, round(0.5 * SWING * self.clip.contact_track.track.rate))
-
-    def _node(self, number: int) -> int:
-        """Return one of them, within the clip."""
-        return min(max(number * self._stride, self.clip.first), self.clip.last)
 
     def _beyond(self, frame: int) -> GroundOffset | None:
         """Return how the ground moves a foot that swings in the first, or last, frame of the clip.
@@ -640,12 +612,6 @@ class Stances:
         """Return how the foot lies in a contact; None without ground."""
         base = self.clip.planted.places[number].base
         return sole_contact(self.probe, base, self.clip.ends(number))
-
-
-def _is_near(a: Pose, b: Pose, far: float) -> bool:
-    """Return whether two poses are the same but for rounding."""
-    turn = max(abs(x - y) for x, y in zip(a.turn, b.turn, strict=True))
-    return turn < SAME and length(sub(a.place, b.place)) < far
 
 
 def level(foot: Pose, point: Vec, up: Vec, floor: float) -> Vec:

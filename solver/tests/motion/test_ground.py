@@ -23,7 +23,6 @@ from fabrik_solver.motion.ground import (
     lift,
     pitched,
     shared_jolt,
-    spline_weights,
     tilt_of,
     turn_of,
 )
@@ -81,6 +80,13 @@ def test_a_foot_that_rolls_gives_way_to_an_edge_right_beside_its_contact(is_reve
         for part, roll in ((lacks, 8), (lacks[8:], 0))
     )
     assert max(bends(rolls, 60.0)) < 0.4 * max(bends(stays, 60.0))
+
+
+def test_lift_begins_where_a_flat_foot_is() -> None:
+    """Of a foot that stands on a bump between its ends: it does not drop as it leaves."""
+    lifts = over_a_swing([0.01] * 3 + [0.0] * 44 + [0.02] * 3, 60.0)
+    assert lifts[:2] == [0.01] * 2 and lifts[-2:] == [0.02] * 2
+    assert max(bends(lifts, 60.0)) < 4.0
 
 
 def test_walls_and_overhangs_are_no_ground() -> None:
@@ -327,20 +333,6 @@ def test_a_body_is_pitched_by_what_its_ends_are_lifted(
     assert new[2] / length((new[0], new[1], 0.0)) == pytest.approx((way[2] + high - low) / level)
     for end, moved in zip((hind, front), ends, strict=True):
         assert length(sub(move.before(moved), end)) < 1e-9
-
-
-@given(st.floats(0.0, 1.0))
-def test_spline_is_a_straight_line_where_its_nodes_are_one(share: float) -> None:
-    weights = spline_weights(share)
-    assert isclose(sum(weights), 1.0) and min(weights) >= 0.0
-    assert isclose(
-        sum(w * node for w, node in zip(weights, (-1, 0, 1, 2), strict=True)), share, abs_tol=1e-12
-    )
-
-
-def test_spline_has_no_corner_at_its_nodes() -> None:
-    at_end, at_start = spline_weights(1.0), spline_weights(0.0)
-    assert at_end[1:] == pytest.approx(at_start[:3]) and at_end[0] == at_start[3] == 0.0
 
 
 @given(vectors, vectors)

@@ -131,12 +131,16 @@ def test_it_goes_from_frame_to_frame_without_a_jump(rate: float, creep: float) -
         assert way * parts < 3.0 * max(whole[max(0, frame - 1) : frame + 2]) + 1e-4, i / parts
 
 
-def test_it_is_the_animation_where_no_contact_is_near() -> None:
+def test_it_is_near_the_animation_halfway_between_two_contacts() -> None:
+    """The locks move it by up to 15 mm."""
     walk = steps(120.0, creep=0.03)
-    spans = [(contact.first, contact.last) for contact in contacts_in(walk)]
-    for frame, (foot, given) in enumerate(zip(played(walk), walk.poses, strict=True)):
-        if all(frame < first - 12 or frame > last + 12 for first, last in spans):
-            assert foot == given
+    feet, contacts = played(walk), contacts_in(walk)
+    for before, after in pairwise(contacts):
+        offsets = [
+            length(sub(feet[frame].place, walk.poses[frame].place))
+            for frame in range(before.last, after.first + 1)
+        ]
+        assert max(offsets) > 0.01 and offsets[len(offsets) // 2] < 0.35 * max(offsets)
 
 
 @pytest.mark.parametrize("rate", [60.0, 120.0])
@@ -161,7 +165,7 @@ def test_foot_that_has_slid_far_comes_back_gently(rate: float, size: float) -> N
         0.1,
     )
     places = [planted.at(frame, pose(frame)).place[0] / size for frame in range(last + 1)]
-    assert places[end] < 0.08 and places[last] == pytest.approx(0.2)
+    assert places[end] < 0.08 and places[last] == pytest.approx(0.2, abs=1e-3)
     bends = [a - 2.0 * b + c for a, b, c in zip(places, places[1:], places[2:], strict=False)]
     assert max(map(abs, bends)) * rate * rate < 18.0
 
@@ -192,7 +196,7 @@ def test_straight_knee_is_let_go_as_gently_as_an_ankle(rate: float, size: float)
         aside(0.999 - (planted.at(frame, pose(frame)).place[2] - pose(frame).place[2]) / size, 1.0)
         for frame in range(end, last + 1)
     ]
-    assert knees[0] > 0.1 and knees[-1] == pytest.approx(aside(0.999, 1.0))
+    assert knees[0] > 0.1 and knees[-1] == pytest.approx(aside(0.999, 1.0), abs=1e-3)
     assert max(bends([(knee, 0.0, 0.0) for knee in knees], rate)) < 35.0
 
 
@@ -240,20 +244,21 @@ def test_foot_does_not_jump_where_turning_it_ceases_to_bring_it_nearer() -> None
 
 
 def test_foot_rolls_as_the_animation_does() -> None:
-    """Heel off: the foot is turned as given as soon as the time of the lock is over."""
+    """Heel off: it has turned almost as far as animated by the time that it leaves the ground."""
     walk = steps(120.0)
     feet = played(walk)
     for contact in contacts_in(walk)[:2]:
         flat = next(part for part in contact.parts if part.kind == FLAT)
-        for frame in range(flat.last + 13, contact.last + 1):
-            assert quat_angle(feet[frame].turn, walk.poses[frame].turn) < 1e-9
+        turned = quat_angle(feet[flat.last].turn, feet[contact.last].turn)
+        left = quat_angle(feet[contact.last].turn, walk.poses[contact.last].turn)
+        assert left < 0.2 * turned
 
 
 def test_lock_takes_the_same_time_at_any_frame_rate() -> None:
     """At the same moments of a walk, the foot is where it is at another rate."""
     coarse, fine = played(steps(60.0, creep=0.03)), played(steps(120.0, creep=0.03))
     frames = range(20, len(coarse) - 20)  # What is before and after the clip nobody knows.
-    assert max(length(sub(coarse[i].place, fine[2 * i].place)) for i in frames) < 6e-3
+    assert max(length(sub(coarse[i].place, fine[2 * i].place)) for i in frames) < 8e-3
 
 
 def test_longer_lock_time_is_calmer() -> None:

@@ -184,14 +184,14 @@ def test_high_frame_rate_costs_no_more(monkeypatch, capsys) -> None:
         found = history.data(rig, owner)
         blob = packed(unpacked(found.blob)._replace(rate=1e9))
         history.write(rig, owner, found._replace(blob=blob))
-    real, calls = ground.spline_weights, []
+    real, calls = ground.smoothed, []
 
-    def counted(share: float):
-        calls.append(share)
+    def counted(*inputs: Any):
+        calls.append(inputs)
         assert len(calls) < 1000
-        return real(share)
+        return real(*inputs)
 
-    monkeypatch.setattr(ground, "spline_weights", counted)
+    monkeypatch.setattr(ground, "smoothed", counted)
     forget()
     rig.update_tag()
     rigs.go(20)

@@ -62,21 +62,6 @@ LEAST_BEND = 0.01
 """How far a knee is taken to be from the line between hip and ankle at least, in legs."""
 
 
-def spline_weights(fraction: float) -> tuple[float, float, float, float]:
-    """Return the weights of four consecutive nodes of a uniform cubic B-spline.
-
-    Args:
-        fraction: The place between the second node and the third, from 0 to 1.
-    """
-    rest = 1.0 - fraction
-    return (
-        rest**3 / 6.0,
-        (4.0 - 3.0 * fraction * fraction * (1.0 + rest)) / 6.0,
-        (4.0 - 3.0 * rest * rest * (1.0 + fraction)) / 6.0,
-        fraction**3 / 6.0,
-    )
-
-
 def is_ground(normal: Vec, up: Vec) -> bool:
     """Return whether a face is flat enough to stand on."""
     return dot(normal, up) > STEEPEST
@@ -113,23 +98,19 @@ def lift(
 ) -> list[float]:
     """Return how much higher a foot is for the obstacles in its swing: the smoothest curve.
 
-    In the phases in which it rolls it gives way to what it would have to rise over too fast; where
-    it is flat it does not.
-
     Args:
         lacks: By how much it would be too low, at each frame, at least 0.
-        flat: Whether it is flat on the ground.
+        flat: Whether it is flat on the ground, where it is not lifted farther.
         stands: Whether it is in contact.
         rate: Frames a second.
     """
     count = len(lacks)
     if max(lacks) <= 0.0:
         return [0.0] * count
-    lows = [0.0 if held else lack for held, lack in zip(flat, lacks, strict=True)]
-    highs = [0.0 if held else inf for held in flat]
+    highs = [lack if held else inf for held, lack in zip(flat, lacks, strict=True)]
     weights = [FIRM if standing else 1.0 for standing in stands]
     curve = Curve([0.0] * count, weights, [0.0] * (count - 2), (CALM * rate) ** 4)
-    return smoothest(curve, lows, highs)
+    return smoothest(curve, lacks, highs)
 
 
 class CarriedLeg(NamedTuple):
@@ -270,7 +251,7 @@ def follow_locks(legs: Sequence[CarriedLeg]) -> Vec:
             continue
         square = max(0.25 * (size * size - apart * apart), (LEAST_BEND * size) ** 2)
         weight = apart * apart / (16.0 * square)
-        weight *= weight / (weight + 8)
+        weight *= weight / (weight + BENT)
         x, y, z = along
         diagonal = add(diagonal, scaled((x * x, y * y, z * z), weight))
         others = add(others, scaled((x * y, x * z, y * z), weight))

@@ -10,9 +10,10 @@ from math import sqrt
 
 from .easing import smooth
 
-GIVE, LIFT = 0.006, 12.0
-"""How far an ankle gives, in legs, to spare its knee that acceleration, in legs per second squared:
-that of gravity for a leg of 0.85 m."""
+CALM = (0.006 / 12.0) ** 0.5
+"""How long a knee takes to follow its ankle, in seconds: so that the ankle gives by 0.006 legs to
+spare its knee the acceleration of gravity, which is 12 legs per second squared for one of 0.85 m.
+"""
 
 MOST = 0.01
 """The most that an ankle gives way, in leg lengths."""
@@ -69,15 +70,6 @@ def folded(apart: float, animated: float, inner: float) -> float:
     if nearer <= 0.0:
         return apart
     return free - nearer / (1.0 + nearer / room) if room > 0.0 else free
-
-
-def stiffness(rate: float) -> float:
-    """Return the weight of knee accelerations relative to how far ankles give way.
-
-    Args:
-        rate: Frames a second.
-    """
-    return (GIVE / LIFT * rate * rate) ** 2
 
 
 def change(animated: float, solved: float, size: float) -> float:

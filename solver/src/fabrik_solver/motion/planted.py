@@ -1,18 +1,17 @@
 """Locking a foot during its contacts, on the flat floor of its animation.
 
 The part of the sole that stands is locked: the heel, the whole sole, or the ball of the foot. The
-foot pivots about it as the animation rolls it, on its ball about the joint of its toes. The offset
-is the difference from the animation. It is blended in over a short time before a contact and out
-after it. The foot is therefore at rest while it is locked, and has the animation's velocity where
-the offset ends. All contacts are known in advance, so a foot is locked for the whole of each, at
-any frame rate.
+foot pivots about it as the animation rolls it, on its ball about the joint of its toes. The
+difference to the animation is the offset. In a swing it is the smoothest curve from one contact to
+the next that is near to none. All contacts are known in advance, so a foot is locked for the whole
+of each, at any frame rate.
 """
 
 from __future__ import annotations
 
 from bisect import bisect_right
 from collections.abc import Callable, Sequence
-from math import floor, sqrt
+from math import floor, inf, sqrt
 from typing import NamedTuple
 
 from ..core.vectors import (
@@ -46,7 +45,7 @@ from .contacts import (
     median_of,
 )
 from .easing import smooth, smoother
-from .knee import aside
+from .smoothest import Curve, cubic, smoothest
 from .sole import Sole
 
 ROOM = 0.55
@@ -66,12 +65,8 @@ WEIGHT = 0.02
 """How much shorter than straight a leg is whose foot counts half as much for the locked position as
 that of a straight leg, in legs."""
 
-GENTLE = 14.0
-"""The acceleration up to which an offset is blended, in legs per second squared; larger ones take
-longer. A foot that creeps by a tenth of its leg comes to its foothold in a fifth of a second."""
-
 EDGE = 1.0 / 60.0
-"""The time after the end of a contact over which the velocity there is measured, in seconds."""
+"""The time within a lock over which the velocity at its end is measured, in seconds."""
 
 
 class Pose(NamedTuple):
@@ -119,29 +114,23 @@ class PlantedContact(NamedTuple):
     turn: Quat
 
 
-class Edge(NamedTuple):
-    """The first or last frame of a lock.
+class Blend(NamedTuple):
+    """An offset from the animation between two locks.
 
     Attributes:
-        frame: The frame.
-        offset: The offset from the animation there.
-        rate: The change of the offset per frame from there on, away from the contact.
-        bend: The change of that rate per frame.
+        first: The frame at which it begins.
+        offsets: The offset at each frame, from that before the first to that after the last one.
     """
 
-    frame: int
-    offset: Vec
-    rate: Vec
-    bend: Vec = ORIGIN
+    first: int
+    offsets: list[Vec]
 
-    def plus(self, other: Edge) -> Edge:
-        """Return this end with another offset, which is seen from the other side of it."""
-        return Edge(
-            self.frame,
-            add(self.offset, other.offset),
-            sub(self.rate, other.rate),
-            add(self.bend, other.bend),
-        )
+    def at(self, time: float) -> Vec:
+        """Return the offset at a time."""
+        number = min(max(0, floor(time) - self.first), len(self.offsets) - 4)
+        x, y, z = zip(*self.offsets[number : number + 4], strict=True)
+        share = time - self.first - number
+        return cubic(x, share), cubic(y, share), cubic(z, share)
 
 
 def sole_of(
@@ -210,8 +199,7 @@ class Planted:
         self._hip, self._size = root, size
         self._up = up
         self._sole = sole
-        self._window = max(1, round(EDGE * rate))
-        self._blend = blend * rate
+        self._blend = blend
         self._rate = rate
         self.places = [self._place(contact, counted) for contact in contacts]
         self._starts = [contact.first for contact in contacts]
@@ -222,8 +210,7 @@ class Planted:
             if anchor.part.kind == FLAT
         ]
         self._flat_starts = [anchor.part.first for anchor in self._flats]
-        self._turned: dict[tuple[int, bool], Edge] = {}
-        self._ends: dict[tuple[int, bool], tuple[Edge, Edge]] = {}
+        self._blends: dict[tuple[int, str], Blend] = {}
 
     def around(self, time: float) -> tuple[int, bool]:
         """Return the number of the last contact that has begun at a time, and whether it lasts."""
@@ -235,34 +222,61 @@ class Planted:
         number, stands = self.around(time)
         if stands:
             return self._standing(number, time, pose)
-        offset, turned = ORIGIN, ORIGIN
-        gap = self._gap(number)
-        for moved, turning, gone in self._edges(number, time):
-            span = min(max(self._blend, self._time_for(moved.frame, moved.offset)), gap)
-            if gone < span:
-                offset = add(offset, eased(moved, gone, span))
-                turned = add(turned, eased(turning, gone, span))
+        if not self.places:
+            return pose
+        spans = [(planted.contact.first, planted.contact.last) for planted in self.places]
+        offset = self._blended((number, "place"), spans, self._moved).at(time)
+        turned = self._blended((number, "turn"), spans, self._rolled).at(time)
         return Pose(add(pose.place, offset), _turned(pose.turn, turned))
 
-    def _time_for(self, frame: int, offset: Vec) -> float:
-        """Return the number of frames in which an offset of the ankle is blended gently.
-
-        The peak acceleration of a movement of minimum jerk is 10/√3 times its length over time
-        squared. A knee that is nearly straight moves farther than its ankle.
+    def _blended(
+        self, key: tuple[int, str], spans: Sequence[tuple[int, int]], offset: Callable[[int], Vec]
+    ) -> Blend:
+        """Return an offset after a lock, up to the next one: the smoothest curve near to none.
 
         Args:
-            frame: The frame at which blending starts.
-            offset: The offset there.
+            key: The number of the lock, -1 before the first one, and what the offset is of.
+            spans: The first and last frames of all locks.
+            offset: Returns the offset at a frame of a lock.
         """
-        leg_line = sub(rotate(self._pose(frame).turn, self._sole.ankle), self._hip(frame))
-        knees = [aside(length(at), self._size) for at in (leg_line, add(leg_line, offset))]
-        far = max(length(offset), abs(knees[1] - knees[0]))
-        return self._rate * sqrt(10.0 / sqrt(3.0) * far / (GENTLE * self._size))
+        blend = self._blends.get(key)
+        if blend is None:
+            number = key[0]
+            previous = spans[number] if number >= 0 else None
+            following = spans[number + 1] if number + 1 < len(spans) else None
+            first = previous[1] if previous else 0
+            last = following[0] if following else self._last
+            start = [] if previous is None else self._end(offset, first, previous[0])
+            end = [] if following is None else self._end(offset, last, following[1])
+            free = max(1, last - first) + 3 - len(start) - len(end)
+            stiffness = min(self._blend * self._rate, float(last - first)) ** 4
+            blend = Blend(first, _between_ends(start[::-1], free, end, stiffness))
+            self._blends[key] = blend
+        return blend
 
-    def _time_to_roll(self, edge: Edge) -> float:
-        """Return the same for an offset of the rotation about the ball."""
-        lever = rotate(self._pose(edge.frame).turn, sub(self._sole.ankle, self._sole.pivot))
-        return self._time_for(edge.frame, sub(rotate(quat_exp(edge.offset), lever), lever))
+    def _end(self, offset: Callable[[int], Vec], frame: int, other: int) -> list[Vec]:
+        """Return an offset at one end of a lock, and at a frame within it, as it changes there."""
+        near = min(max(1, round(EDGE * self._rate)), abs(other - frame))
+        here = offset(frame)
+        if near == 0:
+            return [here, here]
+        there = offset(frame + (near if other > frame else -near))
+        return [here, mix(here, there, 1.0 / near)]
+
+    def _moved(self, frame: int) -> Vec:
+        """Return how far a foot that stands is from where it is animated."""
+        pose = self._pose(frame)
+        return sub(self._standing(self.around(frame)[0], frame, pose).place, pose.place)
+
+    def _rolled(self, frame: int) -> Vec:
+        """Return by how much it is turned from how it is animated."""
+        pose = self._pose(frame)
+        return _between(pose.turn, self._standing(self.around(frame)[0], frame, pose).turn)
+
+    def _levelled(self, frame: int) -> Vec:
+        """Return the same where it is flat, but for what its leg needs in order to reach."""
+        number = bisect_right(self._flat_starts, frame) - 1
+        return _between(self._pose(frame).turn, self._flats[number].turn)
 
     def _reaching(self, time: float, pose: Pose, foot: Pose) -> Pose:
         """Return a foot whose heel rises where the lock would extend its leg too far.
@@ -306,75 +320,6 @@ class Planted:
             total = add(total, scaled(self._point(frame, point), weight))
         return scaled(total, 1.0 / sum(weights))
 
-    def _gap(self, number: int) -> float:
-        """Return the number of frames from the end of a contact to the next one."""
-        if number < 0 or number + 1 >= len(self.places):
-            return float(self._last + 1)
-        following, previous = self.places[number + 1].contact, self.places[number].contact
-        return float(following.first - previous.last)
-
-    def _edges(self, number: int, time: float) -> list[tuple[Edge, Edge, float]]:
-        """Return the ends of the contacts before and after a time, and their distance in frames."""
-        edges: list[tuple[Edge, Edge, float]] = []
-        if number >= 0:
-            frame = self.places[number].contact.last
-            edges.append((*self._contact_edges(number, frame, False), time - frame))
-        if number + 1 < len(self.places):
-            frame = self.places[number + 1].contact.first
-            edges.append((*self._contact_edges(number + 1, frame, True), frame - time))
-        return edges
-
-    def _contact_edges(self, number: int, frame: int, is_entry: bool) -> tuple[Edge, Edge]:
-        """Return the offsets of location and rotation at one end of a contact."""
-        key = (number, is_entry)
-        if key not in self._ends:
-            is_within = (
-                is_entry
-                and self._window <= 1.5 * EDGE * self._rate
-                and frame + 2 * self._window <= self.places[number].contact.last
-            )
-            held = self._locked if is_within else self._standing
-
-            def moved(at: int) -> Vec:
-                pose = self._pose(at)
-                return sub(held(number, at, pose).place, pose.place)
-
-            def turned(at: int) -> Vec:
-                pose = self._pose(at)
-                return _between(pose.turn, held(number, at, pose).turn)
-
-            def raised(at: int) -> Pose:
-                pose = self._pose(at)
-                foot = self._locked(number, at, pose)
-                reached = self._reaching(at, pose, foot)
-                rise = quat_product(reached.turn, quat_inverse(foot.turn))
-                return Pose(sub(reached.place, foot.place), rise)
-
-            # Outside of the contact, where the foot must take up the velocity of the animation.
-            location = self._edge(frame, is_entry, moved)
-            turn = self._edge(frame, is_entry, turned)
-            if is_within:
-                # A running leg is far from its foothold before it lands, with its heel too high.
-                # How fast the heel comes down is measured within the contact, if that is long
-                # enough and its frames are close enough together.
-                location = location.plus(self._edge(frame, False, lambda at: raised(at).place))
-                turn = turn.plus(self._edge(frame, False, lambda at: quat_log(raised(at).turn)))
-            self._ends[key] = location, turn
-        return self._ends[key]
-
-    def _edge(self, frame: int, is_backward: bool, offset: Callable[[int], Vec]) -> Edge:
-        """Return one end of a lock, with the rate at which an offset changes before or after it."""
-        step = -self._window if is_backward else self._window
-        here = offset(frame)
-        if not 0 <= frame + 2 * step <= self._last:
-            away = min(max(0, frame + step), self._last)
-            rate = scaled(sub(offset(away), here), 1.0 / max(1, abs(away - frame)))
-            return Edge(frame, here, rate)
-        near, far = sub(offset(frame + step), here), sub(offset(frame + 2 * step), here)
-        # The parabola through three frames.
-        rate = scaled(sub(scaled(near, 4.0), far), 0.5 / self._window)
-        return Edge(frame, here, rate, scaled(sub(far, scaled(near, 2.0)), 1.0 / self._window**2))
-
     def _standing(self, number: int, time: float, pose: Pose) -> Pose:
         """Return a foot in a contact, or as it would be if the contact lasted longer."""
         return self._reaching(time, pose, self._locked(number, time, pose))
@@ -414,31 +359,10 @@ class Planted:
         previous = self._flats[number] if number >= 0 else None
         if previous is not None and time <= previous.part.last:
             return previous.turn
-        following = self._flats[number + 1] if number + 1 < len(self._flats) else None
-        gap = float(self._last + 1)
-        if previous is not None and following is not None:
-            gap = float(following.part.first - previous.part.last)
-        edges: list[tuple[Edge, float]] = []
-        if previous is not None:
-            edges.append((self._turn_edge(number, False), time - previous.part.last))
-        if following is not None:
-            edges.append((self._turn_edge(number + 1, True), following.part.first - time))
-        offset = ORIGIN
-        for edge, gone in edges:
-            span = min(max(self._blend, self._time_to_roll(edge)), gap)
-            if gone < span:
-                offset = add(offset, eased(edge, gone, span))
-        return _turned(animated, offset)
-
-    def _turn_edge(self, number: int, is_entry: bool) -> Edge:
-        key = (number, is_entry)
-        if key not in self._turned:
-            flat = self._flats[number]
-            frame = flat.part.first if is_entry else flat.part.last
-            self._turned[key] = self._edge(
-                frame, is_entry, lambda f: _between(self._pose(f).turn, flat.turn)
-            )
-        return self._turned[key]
+        if not self._flats:
+            return animated
+        spans = [(flat.part.first, flat.part.last) for flat in self._flats]
+        return _turned(animated, self._blended((number, "flat"), spans, self._levelled).at(time))
 
     def _place(self, contact: Contact, counted: Callable[[int], bool]) -> PlantedContact:
         """Return the foothold of a contact."""
@@ -517,23 +441,18 @@ def pivoted(foot: Pose, root: Vec, sole: Sole, up: Vec, apart: float) -> Pose:
     return Pose(sub(add(ball, turned), rotate(turn, sole.ankle)), turn)
 
 
-def eased(edge: Edge, gone: float, span: float) -> Vec:
-    """Return what is left of an offset some frames away from the end of its lock.
-
-    A quintic: it continues at the rate and the acceleration that it has there, and ends at rest
-    (minimum jerk; Flash and Hogan, 1985).
-
-    Args:
-        edge: The end of the lock.
-        gone: The number of frames since, or until, that end.
-        span: The number of frames after which the offset is 0.
-    """
-    s = gone / span
-    left = 1.0 - s * s * s * (10.0 - s * (15.0 - 6.0 * s))
-    moved = s - s * s * s * (6.0 - s * (8.0 - 3.0 * s))
-    bent = 0.5 * s * s * (1.0 - s) ** 3
-    offset = add(scaled(edge.offset, left), scaled(edge.rate, moved * span))
-    return add(offset, scaled(edge.bend, bent * span * span))
+def _between_ends(start: list[Vec], free: int, end: list[Vec], stiffness: float) -> list[Vec]:
+    """Return offsets between those at two ends, each of which may be open."""
+    nodes = [*start, *[ORIGIN] * free, *end]
+    weights, bends = [1.0] * len(nodes), [0.0] * (len(nodes) - 2)
+    columns: list[list[float]] = []
+    for targets in zip(*nodes, strict=True):
+        lows = [*targets[: len(start)], *[-inf] * free, *targets[len(nodes) - len(end) :]]
+        highs = [*targets[: len(start)], *[inf] * free, *targets[len(nodes) - len(end) :]]
+        columns.append(
+            smoothest(Curve(targets, weights, bends, stiffness, sqrt(stiffness)), lows, highs)
+        )
+    return [(x, y, z) for x, y, z in zip(*columns, strict=True)]
 
 
 def _without(parts: Sequence[Part], kind: str) -> list[tuple[int, int]]:

@@ -22,20 +22,22 @@ ROUNDING = 1e-9
 class Curve(NamedTuple):
     """What is asked of a curve.
 
-    The sum of the weighted squares of its distances from the targets, and of its second differences
-    from those wanted times the stiffness, is to be least.
+    The sum of the weighted squares of its distances from the targets, of its second differences
+    from those wanted times the stiffness, and of its differences times the tension, is to be least.
 
     Attributes:
         targets: The values that it is to have, one for each frame.
         weights: How much each of these counts, at least 0, and more than 0 for two of them.
         bends: The second differences that it is to have, at all frames but the first and the last.
         stiffness: How much these count.
+        tension: How much its differences count: the root of the stiffness for hardly any overshoot.
     """
 
     targets: Sequence[float]
     weights: Sequence[float]
     bends: Sequence[float]
     stiffness: float
+    tension: float = 0.0
 
 
 def smoothest(curve: Curve, lows: Sequence[float] = (), highs: Sequence[float] = ()) -> list[float]:
@@ -104,6 +106,10 @@ def _normal_equations(curve: Curve) -> tuple[Bands, list[float]]:
         values[i] += stiff * bend
         values[i + 1] -= 2.0 * stiff * bend
         values[i + 2] += stiff * bend
+    for i in range(count - 1):
+        middle[i] += curve.tension
+        middle[i + 1] += curve.tension
+        near[i] -= curve.tension
     return (middle, near, far), values
 
 
