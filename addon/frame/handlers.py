@@ -111,7 +111,9 @@ def _before(scene: bpy.types.Scene, is_frame_change: bool) -> None:
         if plan is not None or events.replaced is not None:
             if plan is None:
                 uncollected(runs.follow)()
-            coming = _coming(events, scene, graphs, is_frame_change, events.tagged)
+            is_undone = events.replaced is not None and not is_frame_change
+            foresee = _coming_after_undo if is_undone else _coming
+            coming = foresee(events, scene, graphs, is_frame_change, events.tagged)
             before_evaluation(runs, events.early, coming)
     except ReferenceError:
         _give_up()  # Something was removed without notice.
@@ -151,25 +153,34 @@ def _coming(
     """Return the evaluation that Blender is about to do."""
     runs = events.runs
     plan = runs.follow()
-    if events.replaced is not None and not is_frame_change:
-        forget_bones()
-        return Coming(plan, scene, graphs, None, tagged, False, None, is_undone=True)
     may_be_rebuilt = any([graph.id_type_updated("SCENE") for graph in graphs])
     if may_be_rebuilt:  # Resetting an override recreates bones.
         forget_bones()
-    has_new_curves = any([graph.id_type_updated("ACTION") for graph in graphs])
-    if may_be_rebuilt or has_new_curves or plan.has_new_drivers():
+    is_new = may_be_rebuilt or any([graph.id_type_updated("ACTION") for graph in graphs])
+    if is_new or plan.has_new_drivers():
         runs.planner.look_at_animation()
         plan = runs.follow()
-    is_posing = not (is_frame_change or may_be_rebuilt or has_new_curves)
     if runs.posed:
-        runs.forget_constraints(graphs if is_posing else None)
+        runs.forget_constraints(None if is_frame_change or is_new else graphs)
     # An edited action is copied with its current F-curves.
     needs_graph = plan.lookahead.moving or plan.lookahead.meshes
-    is_plain = is_frame_change and needs_graph and not (may_be_rebuilt or has_new_curves)
+    is_plain = is_frame_change and needs_graph and not is_new
     flushed = _flushed_of(events, graphs) if is_plain else None
     frame = scene.frame_current_final if is_frame_change else None
     return Coming(plan, scene, graphs, frame, tagged, may_be_rebuilt, flushed)
+
+
+def _coming_after_undo(
+    events: Events,
+    scene: bpy.types.Scene,
+    graphs: list[bpy.types.Depsgraph],
+    _is_frame_change: bool,
+    tagged: set[str],
+) -> Coming:
+    """Return the evaluation that follows undo or redo."""
+    plan = events.runs.follow()
+    forget_bones()
+    return Coming(plan, scene, graphs, None, tagged, False, None, is_undone=True)
 
 
 def _flushed_of(events: Events, graphs: list[bpy.types.Depsgraph]) -> bpy.types.Depsgraph | None:

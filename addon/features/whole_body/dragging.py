@@ -45,6 +45,7 @@ from ...blender.skeleton import matrix3, matrix_frame, skeleton_of
 from ...body.carriers import Carriers
 from ...editing.playing import updated
 from ...editing.switching import limbs_to_fk, restore_switch
+from ...plan.chain_plan import ChainPlan
 from ..drag.mirrored import OtherSide
 from .balancing import added, corners_of, loads_of, support_of
 from .body import EXACT, Load, Wanted, response_of, root_of
@@ -133,6 +134,7 @@ class WholeBodyDrag:
         self._switched = limbs_to_fk(armature)
         try:
             self._read(updated() if self._switched else depsgraph)
+            self._start()
         except ProblemError:
             self._restore_switches()
             raise
@@ -159,7 +161,18 @@ class WholeBodyDrag:
         pins = pins_in(armature, roles, carriers, chains, self._bones)
         root = root_of(carriers, roles, [*self._bones, *(pin.bone for pin in pins)])
         self._pins = [pin for pin in pins if carriers.carries(root, pin.bone)]
-        chains = [chain for chain in chains if carriers.carries(root, chain.bones[-1])]
+        self._pose(depsgraph, root, [c for c in chains if carriers.carries(root, c.bones[-1])])
+        self._check_is_free(root)
+        is_held = any([pin.bone not in self._bones for pin in self._pins])
+        is_free = is_held or bool(self._limbs) or self._bone == root
+        self._is_balanced = bool(roles.masses) and body_settings(armature).use_balance
+        loads = self._loads(evaluated) if self._is_balanced else {}
+        self._body = self._posed.solver(is_free, loads)
+        self._shown = evaluated
+
+    def _pose(self, depsgraph: bpy.types.Depsgraph, root: int, chains: list[ChainPlan]) -> None:
+        """Take what moves below the root of the body, and which chains pose it."""
+        armature, rig = self.object, skeleton_of(self.object)
         self._limbs = driven_chains(depsgraph, armature, chains, rig.below({root}))
         constrained = _bones_of(chains)
         body = planned_body(armature)
@@ -171,8 +184,8 @@ class WholeBodyDrag:
         self._posed = PosedBody(
             depsgraph,
             armature,
-            roles,
-            carriers,
+            self._roles,
+            self._carriers,
             root,
             [
                 *self._bones,
@@ -183,11 +196,10 @@ class WholeBodyDrag:
             shown,
             kept,
         )
-        self._check_is_free(root)
-        is_held = any(pin.bone not in self._bones for pin in self._pins)
-        is_free = is_held or bool(self._limbs) or self._bone == root
-        is_balanced = bool(self._roles.masses) and body_settings(armature).use_balance
-        self._body = self._posed.solver(is_free, self._loads(evaluated) if is_balanced else {})
+
+    def _start(self) -> None:
+        """Take where everything is at the start of the drag."""
+        armature, rig, evaluated = self.object, skeleton_of(self.object), self._shown
         self._world = matrix_frame(evaluated.matrix_world)
         self._to_armature = rig.from_world(self._world)[0]
         self._turn = quat_of(orthonormalize(self._world[0]) or IDENTITY)
@@ -203,7 +215,7 @@ class WholeBodyDrag:
             if pin.bone not in self._bones
         ]
         self._support = None
-        if is_balanced and names:
+        if self._is_balanced and names:
             force = CARRIED if self._is_dragged(self._roles.hips) else BALANCED
             pulled = force * self._stature
             self._support = support_of(pose_bones(evaluated), names, self._roles, pulled)

@@ -381,15 +381,7 @@ class Planted:
                 turn = mean_turn([self._pose(frame).turn for frame in frames])
                 start = sub(start, rotate(turn, self._sole.pivot))
             anchors.append(Anchor(part, turn, start, start))
-        for i, part in enumerate(parts):
-            if part.kind == HEEL:
-                frames = self._counted(part.first, part.last, counted)
-                heels = [
-                    add(anchors[j].start, rotate(anchors[j].turn, self._sole.heel))
-                    for j in (i - 1, i + 1)
-                    if 0 <= j < len(parts)
-                ] or [self._mean(frames, self._sole.heel)]
-                anchors[i] = anchors[i]._replace(start=heels[0], end=heels[-1])
+        self._lock_heels(anchors, counted)
         flats = [anchor for anchor in anchors if anchor.part.kind == FLAT]
         if flats:
             longest = max(flats, key=lambda anchor: anchor.part.last - anchor.part.first)
@@ -398,6 +390,17 @@ class Planted:
         poses = [self._pose(frame) for frame in frames]
         turn = mean_turn([pose.turn for pose in poses])
         return PlantedContact(contact, tuple(anchors), mean([pose.place for pose in poses]), turn)
+
+    def _lock_heels(self, anchors: list[Anchor], counted: Callable[[int], bool]) -> None:
+        """Set where heels stand: as in the flat phases beside them, or at their mean."""
+        for i in [i for i, anchor in enumerate(anchors) if anchor.part.kind == HEEL]:
+            beside = [anchors[j] for j in (i - 1, i + 1) if 0 <= j < len(anchors)]
+            heels = [add(near.start, rotate(near.turn, self._sole.heel)) for near in beside]
+            if not heels:
+                part = anchors[i].part
+                frames = self._counted(part.first, part.last, counted)
+                heels = [self._mean(frames, self._sole.heel)]
+            anchors[i] = anchors[i]._replace(start=heels[0], end=heels[-1])
 
     def _counted(self, first: int, last: int, counted: Callable[[int], bool]) -> list[int]:
         frames = list(range(first, last + 1))
