@@ -45,7 +45,6 @@ from ...blender.skeleton import matrix3, matrix_frame, skeleton_of
 from ...body.carriers import Carriers
 from ...editing.playing import updated
 from ...editing.switching import limbs_to_fk, restore_switch
-from ...plan.chain_plan import ChainPlan
 from ..drag.mirrored import OtherSide
 from .balancing import added, corners_of, loads_of, support_of
 from .body import EXACT, Load, Wanted, response_of, root_of
@@ -170,7 +169,7 @@ class WholeBodyDrag:
         self._body = self._posed.solver(is_free, loads)
         self._shown = evaluated
 
-    def _pose(self, depsgraph: bpy.types.Depsgraph, root: int, chains: list[ChainPlan]) -> None:
+    def _pose(self, depsgraph: bpy.types.Depsgraph, root: int, chains: list[PosedChain]) -> None:
         """Take what moves below the root of the body, and which chains pose it."""
         armature, rig = self.object, skeleton_of(self.object)
         self._limbs = driven_chains(depsgraph, armature, chains, rig.below({root}))
