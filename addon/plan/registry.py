@@ -106,10 +106,9 @@ def kind_of(solver: str) -> ChainKind:
 def pre_pass_of(rig: Skeleton, chains: Sequence[ChainPlan]) -> list[PrePassBone]:
     """Return the pre-pass bones of an armature; features may change its chains."""
     bones: list[PrePassBone] = []
-    failure = f"could not plan the pre-pass bones of “{rig.object.name}”"
     for feature in _installed:
         if feature.pre_pass is not None:
-            with contained(failure):
+            with contained(f"could not plan the pre-pass bones of “{rig.object.name}”"):
                 bones += feature.pre_pass(rig, chains)
     return bones
 

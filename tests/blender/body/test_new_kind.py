@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 from typing import Any
 
 import bpy
@@ -170,3 +171,9 @@ def test_bones_with_titles_are_dragged_and_pinned(titled: Any) -> None:
     update()
     assert (head_of(titled, hand) - before[hand] - way).length < 2e-3
     assert (head_of(titled, foot) - before[foot]).length < 2e-3
+
+
+@pytest.mark.parametrize("kind", [Puppet, Titled])
+def test_a_made_up_kind_of_rig_takes_at_most_60_lines(kind: type) -> None:
+    """The tests above take it through Add IK Limb, Set Up, Walk, Drag and Pin."""
+    assert len(inspect.getsource(kind).splitlines()) <= 60

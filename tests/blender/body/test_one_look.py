@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import inspect
 import re
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from test_new_kind import Puppet, Titled
 
 ROOT = Path(__file__).resolve().parents[3]
 BODY, ANATOMY = ROOT / "addon" / "body", ROOT / "solver/src/fabrik_solver/motion/anatomy"
@@ -38,12 +36,6 @@ def test_a_kind_of_rig_and_loose_feet_are_known_in_one_file(pattern: str) -> Non
     """But for conversion, words for the user, and the ends that are added to limbs."""
     knowing = [path for path, text in sources(ROOT / "addon") if re.search(pattern, text)]
     assert len([path for path in knowing if path.parent != BODY]) <= 3, knowing
-
-
-@pytest.mark.parametrize("kind", [Puppet, Titled])
-def test_a_made_up_kind_of_rig_takes_at_most_60_lines(kind: type) -> None:
-    """The tests beside it take it through Add IK Limb, Set Up, Walk, Drag and Pin."""
-    assert len(inspect.getsource(kind).splitlines()) <= 60
 
 
 DECIDERS = {

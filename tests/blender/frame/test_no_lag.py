@@ -183,6 +183,17 @@ def test_a_target_bone_that_shows_its_rest_pose_is_reached_there() -> None:
     assert (rigs.tip_world(left, "B3") - rigs.tip_world(rig, "B2", use_tail=False)).length < 1e-3
 
 
+@pytest.mark.parametrize("kind", ["CHILD_OF", "COPY_LOCATION", "COPY_TRANSFORMS"])
+def test_a_target_that_blenders_constraint_puts_on_a_solved_bone(kind: str) -> None:
+    rig, moved = lead()
+    grip = rigs.make_empty("Grip", (0.3, -0.2, 0.2))
+    constraint = grip.constraints.new(kind)
+    constraint.target, constraint.subtarget = rig, "Hand"
+    if kind == "CHILD_OF":
+        constraint.inverse_matrix = Matrix.Rotation(0.4, 4, "Z")
+    assert_in_step(moved, [(rig, "B2", moved), follower(grip)])
+
+
 def two_arms() -> tuple[Rig, bpy.types.Object]:
     """Make an armature with two chains; the second reaches for a bone that follows the first."""
     rig = rigs.make_armature(

@@ -169,7 +169,8 @@ def renew_twin() -> None:
     twin.fabrik.gaits.clear()
     twin.fabrik.pins.clear()
     data = twin.animation_data
-    if data is not None and data.action is not None:
+    # In tweak mode of the NLA, as with an offset layer, both have the action of the strip.
+    if data is not None and data.action is not None and not data.use_tweak_mode:
         data.action = data.action.copy()
     if twin.get("action", "") in bpy.data.actions:  # It is unassigned at the moment.
         kept = bpy.data.actions[twin["action"]].copy()
