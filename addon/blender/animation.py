@@ -327,8 +327,9 @@ def use_action(ob: bpy.types.Object, action: bpy.types.Action | None, slot: int)
         slot: The handle of the slot; 0 without a slot. Ignored before 4.4.
     """
     data: Any = ob.animation_data
-    data.action = action
-    if HAS_LAYERS and action is not None:
+    if data.action != action:  # In tweak mode of the NLA, it can't even be assigned again.
+        data.action = action
+    if HAS_LAYERS and action is not None and data.action_slot != _slot(action, slot):
         data.action_slot = _slot(action, slot)
 
 
