@@ -58,14 +58,22 @@ def reaches(rig: Any, index: int) -> bool:
     )
 
 
-def test_keys_stay_when_an_armature_without_an_action_is_joined() -> None:
-    """Blender takes the slot of the action if what is joined has drivers, as our constraints do."""
+@pytest.mark.parametrize("is_layered", [False, True])
+def test_keys_stay_when_an_armature_without_an_action_is_joined(is_layered: bool) -> None:
+    """Blender takes the slot of the action if what is joined has drivers, as our constraints do.
+
+    Below an offset layer, the NLA is in tweak mode, and the action is read-only.
+    """
     rig, other = figure("A", 0), figure("B", 5)
     bone = rig.pose.bones["B0"]
     for frame, x in ((1, 0.0), (11, 0.5)):
         bone.location.x = x
         bone.keyframe_insert("location", frame=frame)
     go(1)
+    if is_layered:
+        activate(rig, "POSE")
+        assert bpy.ops.fabrik.offset_layer_add() == {"FINISHED"}
+        bpy.ops.object.mode_set(mode="OBJECT")
     join(rig, other)
     go(11)
     assert bone.location.x == 0.5
