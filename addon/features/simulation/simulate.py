@@ -130,11 +130,13 @@ def repeat(scene: bpy.types.Scene, armature: bpy.types.Object) -> bool:
             return False
         key = history.digest_of(armature, one, frames).key()
         results.append((one.owner, History(*frames, blob, key)))
+    if not results:
+        return False
     for owner, result in results:
         history.write(armature, owner, result)
     planner.discard()
     armature.update_tag()
-    return bool(results)
+    return True
 
 
 def set_range(armature: bpy.types.Object, start: int, end: int) -> None:
