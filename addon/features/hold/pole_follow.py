@@ -137,10 +137,10 @@ def _problem(chain: ChainPlan) -> str:
 
 def is_following(point: Point) -> bool:
     """Return whether a pole follows, so that something besides its channels moves it."""
-    return any(_is_pole(item, point) for item in settings(point.object).constraints)
-
-
-def _is_pole(item: FabrikConstraint, point: Point) -> bool:
-    name = "" if point.skeleton is None else point.skeleton.names[point.bone]
-    pole = item.pole_target, item.pole_subtarget
-    return item.use_pole_follow and bool(name) and pole == (point.object, name)
+    if point.skeleton is None:
+        return False  # In 4.2, reading the settings of an object makes them.
+    pole = point.object, point.skeleton.names[point.bone]
+    return True in [
+        item.use_pole_follow and (item.pole_target, item.pole_subtarget) == pole
+        for item in settings(point.object).constraints
+    ]
