@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from itertools import pairwise
+from math import sqrt
 
 import bpy
 import numpy as np
@@ -207,14 +208,112 @@ def test_armatures_may_have_any_shape(shape):
     assert scale > 0.0
 
 
-@pytest.mark.parametrize("mode", ["VRM", "PHYSICAL"])
-def test_each_number_counts(mode):
+def matrix_of(q):
+    w, x, y, z = q
+    return np.array(
+        [
+            [1 - 2 * (y * y + z * z), 2 * (x * y - z * w), 2 * (x * z + y * w)],
+            [2 * (x * y + z * w), 1 - 2 * (x * x + z * z), 2 * (y * z - x * w)],
+            [2 * (x * z - y * w), 2 * (y * z + x * w), 1 - 2 * (x * x + y * y)],
+        ]
+    )
+
+
+def from_to(a, b):
+    """The smallest rotation between unit vectors, as a matrix."""
+    v, c = np.cross(a, b), a @ b
+    cross = np.array([[0, -v[2], v[1]], [v[2], 0, -v[0]], [-v[1], v[0], 0]])
+    return np.eye(3) + cross + cross @ cross / (1.0 + c)
+
+
+def as_written(rig, frames, fps, stiffness, drag, gravity, ball, radius):
+    """VRMC_springBone 1.0 in numpy: where the tails are at each frame."""
+    rests = [b.bone for b in rig.pose.bones if b.name.startswith("T")]
+    locals_ = []
+    for bone in rests:
+        local = bone.parent.matrix_local.inverted() @ bone.matrix_local
+        locals_.append(np.array(local.to_3x3(), dtype=float))
+    axis, sizes = np.array([0.0, 1.0, 0.0]), [bone.length for bone in rests]
+    current = previous = None
+    shown = []
+    for frame in frames:
+        rigs.go(frame)
+        head = rigs.evaluated(rig).pose.bones["Head"].matrix
+        axes, at = np.array(head.to_3x3(), dtype=float), np.array(head.to_translation())
+        offset = np.array(rests[0].parent.matrix_local.inverted() @ rests[0].head_local)
+        at = at + axes @ offset
+        tails, start = [], current is None
+        for i, size in enumerate(sizes):
+            axes = axes @ locals_[i]
+            rest = axes @ axis
+            if start:
+                tail = at + size * rest
+            else:
+                tail = current[i] + (current[i] - previous[i]) * (1 - drag)
+                tail = tail + rest * stiffness / fps + gravity / fps
+                tail = at + size * (tail - at) / np.linalg.norm(tail - at)
+                away = np.linalg.norm(tail - ball[0])
+                if away < ball[1] + radius:
+                    tail = ball[0] + (tail - ball[0]) / away * (ball[1] + radius)
+                    tail = at + size * (tail - at) / np.linalg.norm(tail - at)
+            axes = from_to(rest, (tail - at) / size) @ axes
+            at = tail
+            tails.append(tail)
+        previous, current = (tails, tails) if start else (current, tails)
+        shown.append(np.array(tails))
+    return shown
+
+
+@pytest.mark.parametrize("fps", [24, 60])
+def test_vrm_is_the_written_text(fps):
+    rig = make_tail()
+    swing_head(rig, fps)
+    ball = (np.array([0.15, 0.1, -0.3]), 0.12)
+    collider = rig.fabrik.colliders.add()
+    collider.object, collider.radius = rigs.make_empty("Ball", ball[0]), ball[1]
+    values = {"mode": "VRM", "stiffness": 0.8, "drag": 0.3, "gravity": 0.2, "radius": 0.02}
+    add_spring(rig, "T0", **values)
+    simulate(rig)
+    frames = range(1, 2 * fps + 2)
+    down = np.array([0.0, 0.0, -rig.fabrik.constraints[0].spring.gravity])
+    stiffness, drag, radius = [
+        getattr(rig.fabrik.constraints[0].spring, name) for name in ("stiffness", "drag", "radius")
+    ]
+    size = rigs.evaluated(rig).fabrik.colliders[0].radius
+    wanted = as_written(rig, frames, fps, stiffness, drag, down, (ball[0], size), radius)
+    touched = 0
+    for frame, tails in zip(frames, wanted, strict=True):
+        rigs.go(frame)
+        found = np.array(joints(rig)[1:])
+        assert np.abs(found - tails).max() < 2e-6  # Blender's poses have single precision.
+        touched += np.linalg.norm(found - ball[0], axis=1).min() < size + radius + 1e-6
+    assert touched > 3
+
+
+def test_a_pendulum_swings_with_its_period():
+    rig = make_tail(1, horizontal=True)
+    bpy.context.scene.frame_end = 500
+    add_spring(rig, "T0", stiffness=0.0, drag=0.0, gravity=9.81)
+    simulate(rig)
+    ends = []
+    for frame in range(1, 501):
+        rigs.go(frame)
+        ends.append(joints(rig)[-1])
+    assert max(end.z for end in ends) < 1e-6
+    passes = [i + a.y / (a.y - b.y) for i, (a, b) in enumerate(pairwise(ends)) if a.y < 0 <= b.y]
+    period = (passes[-1] - passes[0]) / (len(passes) - 1) / 24.0
+    # From a right angle: 2 K(sin 45°) √(L / g).
+    assert period == pytest.approx(4.0 * 1.8540746773 * sqrt(0.5 / 9.81), rel=2e-3)
+
+
+@pytest.mark.parametrize(("mode", "gravity"), [("VRM", 0.2), ("STEADY", 9.81)])
+def test_each_number_counts(mode, gravity):
     """Which way, the solver's own tests show; a larger radius keeps the strand off the ball."""
     rig = make_tail()
     swing_head(rig)
     collider = rig.fabrik.colliders.add()
     collider.object, collider.radius = rigs.make_empty("Ball", (0.15, 0.1, -0.3)), 0.12
-    add_spring(rig, "T0", mode=mode, stiffness=0.8, drag=0.3, gravity=0.2, radius=0.02)
+    add_spring(rig, "T0", mode=mode, stiffness=0.8, drag=0.3, gravity=gravity, radius=0.02)
     spring = rig.fabrik.constraints[0].spring
     simulate(rig)
     shown = [shown_at(rig, (1.0, 1.5), 24)]
