@@ -114,7 +114,7 @@ def _folded_side(
 ) -> tuple[Vector, tuple[int, ...]] | None:
     """Return the side to which a limb bends, and its folds; None if all its joints flex one way.
 
-    Bent as at rest, its side is that on which its joints are.
+    When bent as at rest, it bends to the side of its joints.
 
     Args:
         joints: From the root to the tip, at rest.

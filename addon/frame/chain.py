@@ -362,13 +362,13 @@ class ReachingChain(ChainUnit):
 
     def design(self) -> object:
         """Return what its solution depends on besides its inputs."""
-        chain, rig = self.plan, self.plan.rig
+        chain, rig, limb = self.plan, self.plan.rig, self.plan.limb
         named = (chain.bones[-1], chain.tip_bone, chain.uneven)
         return (
             [rig.bone(bone) for bone in (*chain.bones, chain.tip_bone) if bone >= 0],
             [bone in rig.connected for bone in chain.bones],
             (len(rig.names), chain.bones, [rig.names[bone] if bone >= 0 else "" for bone in named]),
-            (*chain.limb[3:6], chain.stretches, chain.more),
+            (limb.has_hand, limb.bend, limb.bend_to_hand, chain.stretches, chain.more),
             (chain.joints.drawn, chain.joints.stiffness, chain.joints.native),
         )
 

@@ -26,8 +26,8 @@ class DeferredWrites:
     Attributes:
         noted: By data-block, RNA path of the owner and name of the setting: the block, the old and
             the new value. Owners aren't referenced, as references may become invalid.
-        shapes: By armature and name of a control, the name of the bone at which it is drawn, and
-            whether it is. Blender picks it there.
+        shapes: By armature and name of a control: the armature, the name of the bone at which it is
+            drawn, and whether it is. Blender picks it there.
         new: The armatures planned since the last write.
         followed: The armatures whose settings followed renames in the last writes.
     """
@@ -35,13 +35,14 @@ class DeferredWrites:
     def __init__(self) -> None:
         """Start without any."""
         self.noted: dict[tuple[int, str, str], tuple[bpy.types.ID, object, object]] = {}
-        self.shapes: dict[tuple[bpy.types.Object, str], tuple[str, bool]] = {}
+        self.shapes: dict[tuple[int, str], tuple[bpy.types.Object, str, bool]] = {}
         self.new: dict[int, bpy.types.Object] = {}
         self.followed: set[int] = set()
 
     def forget(self) -> None:
         """Discard all writes, as for data that undo replaces."""
         self.noted.clear()
+        self.shapes.clear()
         self.new.clear()
         self.followed.clear()
 
@@ -73,7 +74,7 @@ class DeferredWrites:
             for block, old_names in names.values():
                 _follow_in_lists(block, old_names)
             while self.shapes:
-                (armature, name), (tip, is_drawn) = self.shapes.popitem()
+                (_, name), (armature, tip, is_drawn) = self.shapes.popitem()
                 with suppress(ReferenceError, KeyError):  # Something was removed.
                     _draw_at(pose_bones(armature), name, tip, is_drawn)
             while self.new:
@@ -105,7 +106,8 @@ def draw_at(armature: bpy.types.Object, control: str, bone: str, is_drawn: bool)
     posed: Any = pose_bones(armature)[control]
     at = posed.custom_shape_transform
     if is_drawn != (at is not None and at.name == bone) and (at is None or at.name == bone):
-        part(DeferredWrites).shapes[armature, control] = bone, is_drawn
+        key = armature.session_uid, control
+        part(DeferredWrites).shapes[key] = armature, bone, is_drawn
 
 
 def _draw_at(bones: Any, control: str, bone: str, is_drawn: bool) -> None:

@@ -105,7 +105,7 @@ class Planner:
         for rig in {rig for data in edited for rig in plan.read.get(data.name, ())}:
             if has_copied_names(rig.object):
                 deferred.note_new(rig.object)
-        if not (deferred.noted or deferred.new):
+        if not (deferred.noted or deferred.shapes or deferred.new):
             return plan
         planned = {uid: self.armatures[uid] for uid in deferred.new.keys() & self.armatures.keys()}
         outdated = self.with_changed_lists(planned.keys() - just_planned)
@@ -143,7 +143,7 @@ class Planner:
             shown: The armatures that were evaluated before; the others were not updated either.
         """
         deferred = self.deferred
-        unsettled = deferred.new.keys() | {uid for uid, *_ in deferred.noted}
+        unsettled = deferred.new.keys() | {uid for uid, *_ in (*deferred.noted, *deferred.shapes)}
         deferred.forget()
         has_new_curves = not replaced.isdisjoint([act.session_uid for act in bpy.data.actions])
         self.armatures = {

@@ -91,5 +91,4 @@ def field_of(settings: Any, frame: Frame, seconds: float) -> ForceField:
             settings.radial_min if settings.use_radial_min else 0.0,
             settings.radial_max if settings.use_radial_max else inf,
         ),
-        (settings.use_min_distance, settings.use_radial_min),
     )

@@ -12,6 +12,7 @@ from math import acos, degrees, floor, inf
 from typing import Final, NamedTuple
 
 from ..core.vectors import ORIGIN, Vec, add, cross, dot, length, mix, scaled, sub, unit_or
+from .easing import smoother
 
 OCTAVES: Final = 3
 """The number of octaves of turbulence in Blender."""
@@ -30,13 +31,11 @@ class Falloff(NamedTuple):
     least: float = 0.0
     most: float = inf
 
-    def at(self, distance: float, has_least: bool) -> float:
+    def at(self, distance: float) -> float:
         """Return the share of the strength at a distance."""
         if distance > self.most:
             return 0.0
-        if has_least and distance < self.least:
-            return 1.0
-        return float((1.0 + distance - self.least) ** -self.power)
+        return float((1.0 + max(0.0, distance - self.least)) ** -self.power)
 
 
 class ForceField(NamedTuple):
@@ -59,7 +58,6 @@ class ForceField(NamedTuple):
         reach: ``SPHERE``, ``TUBE`` or ``CONE``: how distances are measured.
         fall: The falloff with the distance from the origin or, but for a sphere, along Z.
         radial: The falloff with the distance from Z, or for a cone with the angle in degrees.
-        bounds: Whether ``fall`` and ``radial`` have a least distance.
     """
 
     kind: str
@@ -77,7 +75,6 @@ class ForceField(NamedTuple):
     reach: str = "SPHERE"
     fall: Falloff = Falloff()
     radial: Falloff = Falloff()
-    bounds: tuple[bool, bool] = (False, False)
 
     def toward(self, other: "ForceField", t: float) -> "ForceField":
         """Return the field on its way to another frame, whose other settings it has."""
@@ -128,16 +125,15 @@ class ForceField(NamedTuple):
         """Return the share of the strength at a point."""
         if self.side * along < 0.0:
             return 0.0
-        has_least, has_least_radius = self.bounds
         if self.reach == "SPHERE":
-            return self.fall.at(distance, has_least)
-        share = self.fall.at(abs(along), has_least)
+            return self.fall.at(distance)
+        share = self.fall.at(abs(along))
         if self.reach == "TUBE":
             radius = length(sub(beside, scaled(self.axis, along)))
         else:
             far = length(beside)
             radius = degrees(acos(min(max(along / far, -1.0), 1.0))) if far > 0.0 else 0.0
-        return share * self.radial.at(radius, has_least_radius)
+        return share * self.radial.at(radius)
 
     def _gust(self) -> float:
         """Return what noise adds to the strength: a gust takes about a second."""
@@ -175,7 +171,7 @@ def perlin(point: Vec, seed: int = 0) -> float:
     x, y, z = point
     i, j, k = floor(x), floor(y), floor(z)
     x, y, z = x - i, y - j, z - k
-    u, v, w = _fade(x), _fade(y), _fade(z)
+    u, v, w = smoother(x), smoother(y), smoother(z)
     total = 0.0
     for di, across in ((0, 1.0 - u), (1, u)):
         for dj, up in ((0, 1.0 - v), (1, v)):
@@ -192,10 +188,6 @@ def _fractal(point: Vec, seed: int) -> float:
         total += share * perlin(scaled(point, 2.0**octave), seed)
         share *= 0.5
     return total / (2.0 - 2.0 * share)
-
-
-def _fade(t: float) -> float:
-    return t * t * t * (t * (6.0 * t - 15.0) + 10.0)
 
 
 def _slope(bits: int, x: float, y: float, z: float) -> float:

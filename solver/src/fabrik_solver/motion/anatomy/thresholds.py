@@ -124,8 +124,9 @@ COHERENT: Final = cos(radians(30.0))
 """The least coherence of a joint's axes in a clip: the length of their mean, where all have 1."""
 
 SLIGHT: Final = radians(15.0)
-"""The flexion up to which a rest pose counts as a straight one if it is bent otherwise than a body
-bends: against it, or rather sideways as in knock-knees."""
+"""The flexion up to which a rest pose counts as straight if it isn't bent as a body bends: but
+backward, or mostly sideways as in knock-knees. From there on it shows to which side a limb folds.
+"""
 
 OTHERWISE: Final = radians(45.0)
 """The least angle between the axes about which a joint is bent and would bend for that."""
@@ -172,8 +173,9 @@ POLES: Final = 2.0
 """The largest distance of a helper from the limb that it lies beside, in lengths of the limb."""
 
 ALONG_LIMB: Final = 0.1
-"""The largest distance from a limb of what is its helper and no chain of its own, in lengths of the
-limb: muscles and twist bones lie in it, sleeves hang off."""
+"""The largest distance of a limb's helpers, in lengths of the limb. Muscles and twist bones lie
+within it; chains such as sleeves hang off.
+"""
 
 LEAST_BONES: Final = 8
 """The fewest bones of one of several figures in an armature."""
