@@ -22,11 +22,11 @@ from ..blender import animation
 from ..blender.access import pose_bones
 from ..blender.curves import Curves, split_bone_path
 from ..blender.errors import contained
+from ..blender.native_constraints import is_predictable
 from ..blender.offset_layers import edited_layer, layer_of
 from ..blender.references import constraint_sources
 from ..blender.relations import (
     Node,
-    is_predictable,
     node_at,
     parents,
     possible_constraints,

@@ -17,14 +17,9 @@ from ..blender.access import pose_bones
 from ..blender.animation import is_animated
 from ..blender.curves import Curves
 from ..blender.dependency_driver import Source
+from ..blender.native_constraints import is_predictable
 from ..blender.references import constraint_sources
-from ..blender.relations import (
-    Node,
-    active_constraints,
-    is_predictable,
-    possible_constraints,
-    replaces_pose,
-)
+from ..blender.relations import Node, active_constraints, possible_constraints, replaces_pose
 from ..blender.skeleton import Skeleton, skeleton_of
 from ..settings.properties import LISTS, FabrikSettings, settings
 from . import dependencies
