@@ -152,13 +152,7 @@ def disturb(rig: bpy.types.Object, random: Random) -> None:
 def add_random(rig: bpy.types.Object, bone: str, kind: str, random: Random) -> Any:
     """Add a constraint with random settings."""
     con: Any = rig.pose.bones[bone].constraints.new(kind)
-    if kind == "ARMATURE":
-        add_targets(con, rig, ("Beside", "Lower") if bone == "Source" else DEFORMING, random)
-    elif kind not in LIMITS:
-        con.target, con.subtarget = rig, "Beside" if bone == "Source" else "Source"
-        con.target_space = random.choice((*SPACES, CUSTOM, OWNER_ORIENTATION))
-        if kind == "PIVOT" and random.random() < 0.4:
-            con.target_space, con.target = "WORLD", None
+    aim(con, rig, bone, random)
     con.owner_space = random.choice((*SPACES, CUSTOM))
     con.space_object = random.choice((rig, bpy.data.objects["Target"]))
     con.space_subtarget = "Beside" if con.space_object == rig else ""
@@ -179,6 +173,17 @@ def add_random(rig: bpy.types.Object, bone: str, kind: str, random: Random) -> A
         elif prop.type == "ENUM" and name != "type":
             setattr(con, name, random.choice([item.identifier for item in prop.enum_items]))
     return con
+
+
+def aim(con: Any, rig: bpy.types.Object, bone: str, random: Random) -> None:
+    """Give a constraint targets in the rig; some constraints also act without."""
+    if con.type == "ARMATURE":
+        add_targets(con, rig, ("Beside", "Lower") if bone == "Source" else DEFORMING, random)
+    elif con.type not in LIMITS:
+        con.target, con.subtarget = rig, "Beside" if bone == "Source" else "Source"
+        con.target_space = random.choice((*SPACES, CUSTOM, OWNER_ORIENTATION))
+        if con.type == "PIVOT" and random.random() < 0.4:
+            con.target_space, con.target = "WORLD", None
 
 
 def random_value(length: int, least: float, random: Random) -> Any:
