@@ -6,7 +6,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from fabrik_solver import WHOLE, Bone, Frame, Local, bone_frame
-from fabrik_solver.core import constraint_kinds, constraints
+from fabrik_solver.core import constraint_kinds as kinds
+from fabrik_solver.core import constraints
 from fabrik_solver.core.deformation import Armature, DeformBone, Envelope, PosedBone
 from fabrik_solver.core.frames import frame_in, inverse, mixed
 from fabrik_solver.core.vectors import quat_matrix, quat_unit, scale_columns
@@ -38,7 +39,7 @@ def test_what_is_seen_is_placed_where_it_was(bone, rest, parent, world, frame) -
 def test_all_of_a_rotation_is_copied_and_scale_and_place_are_kept(own, turn, at) -> None:
     for mix in ("REPLACE", "ADD"):
         start = own if mix == "REPLACE" else (scale_columns(WHOLE[0], (0.5, 1.0, 2.0)), own[1])
-        axes, head = constraint_kinds.CopyRotation(ALL, PLAIN, mix, (0, 1)).apply(
+        axes, head = kinds.CopyRotation(ALL, PLAIN, mix, (0, 1)).apply(
             start, (quat_matrix(turn), at)
         )
         lengths = [dist(start[0][i::3], (0.0, 0.0, 0.0)) for i in range(3)]
@@ -48,12 +49,12 @@ def test_all_of_a_rotation_is_copied_and_scale_and_place_are_kept(own, turn, at)
 
 @given(frames, st.floats(-3.0, 3.0))
 def test_a_range_of_all_angles_limits_nothing_and_a_fixed_one_leaves_none(own, angle) -> None:
-    none = constraint_kinds.LimitRotation(ALL, (-pi,) * 3, (pi,) * 3, False, (0, 1)).apply(own, WHOLE)
+    none = kinds.LimitRotation(ALL, (-pi,) * 3, (pi,) * 3, False, (0, 1)).apply(own, WHOLE)
     assert near(none, own)
-    fixed = constraint_kinds.LimitRotation(ALL, (0.0,) * 3, (0.0,) * 3, False, (0, 1)).apply(own, WHOLE)
+    fixed = kinds.LimitRotation(ALL, (0.0,) * 3, (0.0,) * 3, False, (0, 1)).apply(own, WHOLE)
     lengths = tuple(dist(own[0][i::3], (0.0, 0.0, 0.0)) for i in range(3))
     assert near(fixed, (scale_columns(WHOLE[0], lengths), own[1]))
-    some = constraint_kinds.LimitRotation((False, False, False), (0.0,) * 3, (0.0,) * 3, False, (0, 1))
+    some = kinds.LimitRotation((False, False, False), (0.0,) * 3, (0.0,) * 3, False, (0, 1))
     assert near(some.apply(own, WHOLE), own)
 
 
@@ -63,7 +64,7 @@ def test_a_pose_is_that_of_its_bones_one_after_the_other(rests, world, first, se
     base = (quat_matrix(second), (1.0, 2.0, 3.0))
     own = [constraints.BoneOf(i, rests[i], WHOLE, i - 1) for i in range(3)]
     copy = constraints.BoneConstraint(
-        constraint_kinds.CopyLocation(ALL, PLAIN, False), "WORLD", own[0], "WORLD"
+        kinds.CopyLocation(ALL, PLAIN, False), "WORLD", own[0], "WORLD"
     )
     local = Local((0.0, 0.0, 0.0), first)
     asked: list[int] = []
@@ -89,7 +90,7 @@ def test_the_first_bone_may_have_constraints(rest, world, turn, at) -> None:
     """As the root of the armature it has no parent."""
     own, source = constraints.BoneOf(0, rest, WHOLE, -1), constraints.BoneOf(1, rest, WHOLE, -1)
     copy = constraints.BoneConstraint(
-        constraint_kinds.CopyLocation(ALL, PLAIN, False), "WORLD", source, "WORLD"
+        kinds.CopyLocation(ALL, PLAIN, False), "WORLD", source, "WORLD"
     )
     known: dict[int, Frame] = {1: (WHOLE[0], at)}
     followed = {0: constraints.FollowingBone(own, Local((0.0, 0.0, 0.0), turn), [copy])}
@@ -101,14 +102,14 @@ def test_the_first_bone_may_have_constraints(rest, world, turn, at) -> None:
 def test_what_has_zero_scale_is_left_out(bone, parent) -> None:
     flat = (scale_columns(WHOLE[0], (0.0, 0.0, 0.0)), (0.0, 0.0, 0.0))
     spaces = constraints.ConstraintSpaces(bone, WHOLE, flat, flat)
-    copy = constraint_kinds.CopyLocation(ALL, PLAIN, False)
+    copy = kinds.CopyLocation(ALL, PLAIN, False)
     for space in ("WORLD", "LOCAL"):
         assert spaces.constrained(copy, space, parent, WHOLE) == parent
 
 
 @given(frames, st.tuples(*[st.floats(0.1, 3.0)] * 3))
 def test_a_limited_scale_has_these_lengths_along_the_same_axes(own, wanted) -> None:
-    axes, at = constraint_kinds.LimitScale(constraint_kinds.Range(wanted, wanted)).apply(own, WHOLE)
+    axes, at = kinds.LimitScale(kinds.Range(wanted, wanted)).apply(own, WHOLE)
     assert at == own[1]
     for i in range(3):
         size = dist(own[0][i::3], (0.0, 0.0, 0.0))
