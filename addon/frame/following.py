@@ -8,13 +8,13 @@ from typing import Any, NamedTuple
 import bpy
 
 from fabrik_solver import Local
-from fabrik_solver.core.constraints import (
+from fabrik_solver.core.constrained_pose import (
     BoneConstraint,
     BoneOf,
     ConstrainedFrame,
-    Constraint,
     FollowingBone,
 )
+from fabrik_solver.core.constraints import Constraint
 
 from ..blender.native_constraints import (
     COPY_ROTATION,
@@ -26,7 +26,7 @@ from ..blender.native_constraints import (
     space_point,
 )
 from ..blender.relations import active_constraints
-from ..blender.rotation import KIND_OF
+from ..blender.rotation import KIND_OF, PoseChannels, mode_of
 from ..blender.skeleton import Point, Skeleton
 
 MODE = "rotation_mode"
@@ -97,6 +97,8 @@ class Followers:
         self._rig = rig
         self._known: dict[int, Follower] = {}
         self._values: dict[int, list[object]] = {}
+        self._locals: dict[int, object] = {}
+        self._modes: dict[int, int] = {}
         self._moving: set[int] = set()
         self._switched: dict[int, list[str]] = {}
         for bone, paths in animated.items():
@@ -106,15 +108,28 @@ class Followers:
             if switched:
                 self._switched[bone] = switched
 
-    def refresh(self, owner_of: Callable[[int], Any], local_of: Callable[[int], Local]) -> None:
+    def refresh(
+        self,
+        owner_of: Callable[[int], Any],
+        local_of: Callable[[int], Local],
+        channels: PoseChannels,
+    ) -> None:
         """Forget bones whose constraints animation changed, and read the channels of posed ones.
 
         Args:
             owner_of: Returns an evaluated bone.
             local_of: Returns its channels.
+            channels: The channels of all bones.
         """
-        for bone in self._known if self._is_posed else ():
+        for bone in [*self._known] if self._is_posed else ():
+            values = channels.local(bone)
+            if values == self._locals.get(bone):
+                continue
+            self._locals[bone] = values
             follower, following = self._known[bone], self.bones.get(bone)
+            if values[0] != self._modes[bone]:  # The default of the order of Euler angles.
+                self._forget(bone)
+                continue
             local = local_of(bone)
             if follower.local is None or local.is_same(follower.local):
                 continue
@@ -123,8 +138,12 @@ class Followers:
                 self.bones[bone] = FollowingBone(following.own, local, following.constraints)
         for bone, old_values in [*self._values.items()]:
             if self._values_of(bone, owner_of(bone)) != old_values:
-                del self._values[bone], self._known[bone]
-                self.bones.pop(bone, None)
+                del self._values[bone]
+                self._forget(bone)
+
+    def _forget(self, bone: int) -> None:
+        del self._known[bone]
+        self.bones.pop(bone, None)
 
     def find(
         self,
@@ -146,8 +165,8 @@ class Followers:
             return cached
         owner = owner_of(bone)
         follower = follower_of(owner, is_pulled)
-        if self._is_posed and follower.steps:
-            self._switched[bone] = [MODE]  # The default of the order of Euler angles.
+        if self._is_posed:
+            self._modes[bone] = mode_of(owner)
         if bone in self._switched:
             self._values[bone] = self._values_of(bone, owner)
         if not (follower.is_shown or bone in self._moving):
@@ -163,11 +182,15 @@ class Followers:
         """Add a bone to `bones`, if its frame depends only on other bones of the armature."""
         constraints: list[BoneConstraint] = []
         for con, space, target, target_space, moving, influence, along, custom in follower.steps:
-            is_inside = target is None or (target.bone >= 0 and target.uid == self._rig.uid)
-            if con is None or moving or custom is not None or not is_inside:
+            points = moving if target is None else (target,)
+            is_inside = all([point.bone >= 0 and point.uid == self._rig.uid for point in points])
+            if con is None or custom is not None or not is_inside:
                 return
             bone_of = None if target is None else self._bone_of(target.bone)
-            constraints.append(BoneConstraint(con, space, bone_of, target_space, influence, along))
+            bones = [point.bone for point in moving]
+            constraints.append(
+                BoneConstraint(con, space, bone_of, target_space, influence, along, bones)
+            )
         if follower.local is not None:
             self.bones[bone] = FollowingBone(self._bone_of(bone), follower.local, constraints)
 

@@ -15,8 +15,8 @@ from typing import Any, TypeVar, cast
 import bpy
 
 from fabrik_solver import WHOLE, Frame, Local, bone_frame, frame_in, inverse, point_in
+from fabrik_solver.core.constrained_pose import ConstrainedPose
 from fabrik_solver.core.constraints import (
-    ConstrainedPose,
     Constraint,
     ConstraintSpaces,
     along_bone,
@@ -35,7 +35,7 @@ from fabrik_solver.motion.ground import BodyMove
 
 from ..blender.access import frame_rate, rest_bone
 from ..blender.references import shape_parent
-from ..blender.rotation import IndexRange, Rows, channel_of, quaternion
+from ..blender.rotation import IndexRange, PoseChannels, Rows, channel_of, quaternion
 from ..blender.skeleton import Point, Skeleton, matrix_frame, skeleton_of
 from ..plan.chain_plan import ChainPlan, Report, Tie, UnitPlan
 from ..plan.plan import Plan
@@ -286,7 +286,7 @@ class SolvedScene:
         if frames is None:
             frames = self.frames[rig.uid] = {}
             if followers is not None:
-                followers.refresh(pose.owner, pose.local)
+                followers.refresh(pose.owner, pose.local, PoseChannels(pose.now.bones))
         if followers is not None and bone in followers.bones:
             world = self.world(rig.object, rig.uid)
             other = partial(self.frame, rig)
@@ -368,10 +368,14 @@ class SolvedScene:
         """
         con, point, space = step.constraint, step.target, step.target_space
         if isinstance(con, Armature):
-            bound_at = con.bound_at
-            if spaces is None or bound_at is None:
-                return self._motion(con, step.moving, at[1])
-            return self._motion(con, step.moving, point_in(spaces.world, bound_at))
+            posed = [
+                PosedBone(
+                    self.world(bone.object, bone.uid),
+                    self.frame(cast(Skeleton, bone.skeleton), bone.bone),
+                )
+                for bone in step.moving
+            ]
+            return con.motion_of(posed, at[1], WHOLE if spaces is None else spaces.world)
         if point is None:
             return WHOLE
         if space == "WORLD" or point.skeleton is None:
@@ -385,18 +389,6 @@ class SolvedScene:
             rig.bone(bone), rig.rest_frame(bone), parent, world, custom, owner_rest
         )
         return spaces.seen(self._aimed_at(rig, bone, step.along), space)
-
-    def _motion(self, con: Armature, moving: Sequence[Point], point: Vec) -> Frame:
-        """Return the world-space motion of an Armature constraint's targets at a point.
-
-        Raises:
-            ValueError: If an armature has zero scale.
-        """
-        posed: list[PosedBone] = []
-        for bone in moving:
-            frame = self.frame(cast(Skeleton, bone.skeleton), bone.bone)
-            posed.append(PosedBone(self.world(bone.object, bone.uid), frame))
-        return con.motion(posed, point)
 
     def world(self, ob: bpy.types.Object, uid: int) -> Frame:
         """Return the frame in world space of an object with the session UID ``uid``."""

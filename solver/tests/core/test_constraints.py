@@ -8,6 +8,12 @@ from hypothesis import strategies as st
 from fabrik_solver import WHOLE, Bone, Frame, Local, bone_frame
 from fabrik_solver.core import constraint_kinds as kinds
 from fabrik_solver.core import constraints
+from fabrik_solver.core.constrained_pose import (
+    BoneConstraint,
+    BoneOf,
+    ConstrainedPose,
+    FollowingBone,
+)
 from fabrik_solver.core.deformation import Armature, DeformBone, Envelope, PosedBone
 from fabrik_solver.core.frames import frame_in, inverse, mixed
 from fabrik_solver.core.vectors import quat_matrix, quat_unit, scale_columns
@@ -62,10 +68,8 @@ def test_a_range_of_all_angles_limits_nothing_and_a_fixed_one_leaves_none(own, a
 def test_a_pose_is_that_of_its_bones_one_after_the_other(rests, world, first, second) -> None:
     """The last bone copies the location of the first, whose frame is given by something else."""
     base = (quat_matrix(second), (1.0, 2.0, 3.0))
-    own = [constraints.BoneOf(i, rests[i], WHOLE, i - 1) for i in range(3)]
-    copy = constraints.BoneConstraint(
-        kinds.CopyLocation(ALL, PLAIN, False), "WORLD", own[0], "WORLD"
-    )
+    own = [BoneOf(i, rests[i], WHOLE, i - 1) for i in range(3)]
+    copy = BoneConstraint(kinds.CopyLocation(ALL, PLAIN, False), "WORLD", own[0], "WORLD")
     local = Local((0.0, 0.0, 0.0), first)
     asked: list[int] = []
 
@@ -75,10 +79,10 @@ def test_a_pose_is_that_of_its_bones_one_after_the_other(rests, world, first, se
 
     known: dict[int, Frame] = {}
     followed = {
-        1: constraints.FollowingBone(own[1], local, []),
-        2: constraints.FollowingBone(own[2], local, [copy]),
+        1: FollowingBone(own[1], local, []),
+        2: FollowingBone(own[2], local, [copy]),
     }
-    axes, head = constraints.ConstrainedPose(followed, known, world, other, {}).frame(2)
+    axes, head = ConstrainedPose(followed, known, world, other, {}).frame(2)
     middle = bone_frame(rests[1], local, base)
     assert known[1] == middle
     assert near((axes, head), (bone_frame(rests[2], local, middle)[0], base[1]))
@@ -88,13 +92,14 @@ def test_a_pose_is_that_of_its_bones_one_after_the_other(rests, world, first, se
 @given(bones, frames, turns, places)
 def test_the_first_bone_may_have_constraints(rest, world, turn, at) -> None:
     """As the root of the armature it has no parent."""
-    own, source = constraints.BoneOf(0, rest, WHOLE, -1), constraints.BoneOf(1, rest, WHOLE, -1)
-    copy = constraints.BoneConstraint(
-        kinds.CopyLocation(ALL, PLAIN, False), "WORLD", source, "WORLD"
+    own, source = (
+        BoneOf(0, rest, WHOLE, -1),
+        BoneOf(1, rest, WHOLE, -1),
     )
+    copy = BoneConstraint(kinds.CopyLocation(ALL, PLAIN, False), "WORLD", source, "WORLD")
     known: dict[int, Frame] = {1: (WHOLE[0], at)}
-    followed = {0: constraints.FollowingBone(own, Local((0.0, 0.0, 0.0), turn), [copy])}
-    axes, head = constraints.ConstrainedPose(followed, known, world, lambda _: WHOLE, {}).frame(0)
+    followed = {0: FollowingBone(own, Local((0.0, 0.0, 0.0), turn), [copy])}
+    axes, head = ConstrainedPose(followed, known, world, lambda _: WHOLE, {}).frame(0)
     assert near((axes, head), (bone_frame(rest, Local((0.0, 0.0, 0.0), turn), WHOLE)[0], at))
 
 
