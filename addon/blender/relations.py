@@ -42,6 +42,12 @@ def node_at(point: Point) -> Node:
     return point.object, point.bone
 
 
+def name_of(node: Node) -> str:
+    """Return the name of an object or bone."""
+    ob, bone = node
+    return skeleton_of(ob).names[bone] if bone >= 0 else ob.name
+
+
 def parent_of(ob: bpy.types.Object) -> Node | None:
     """Return the object or bone that an object is parented to; None without a parent."""
     if ob.parent is None:

@@ -228,6 +228,7 @@ class Lookahead:
 
     Attributes:
         known: The armatures that can be solved ahead.
+        unknown: By other armature, the name of an input that can't be computed ahead.
         timed: Those of the known armatures whose inputs may change with the frame.
         worth: Those worth solving ahead of a frame. The inputs of the others are cheaper to read
             after the evaluation.
@@ -256,6 +257,7 @@ class Lookahead:
     """
 
     known: set[int] = field(default_factory=set)
+    unknown: dict[int, str] = field(default_factory=dict)
     timed: set[int] = field(default_factory=set)
     worth: set[int] = field(default_factory=set)
     sources: dict[str, set[int]] = field(default_factory=dict)
