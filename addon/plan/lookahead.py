@@ -217,26 +217,24 @@ class _DependencyWalk:
         """Return the name of an input of some units that can't be computed ahead; empty if none."""
         names: list[str] = []
         starts = self._starts
-
-        def note(is_known: bool, name: str) -> bool:
-            if not is_known:
-                names.append(name)
-            return is_known
-
         for unit in units:
-            note(unit.is_known_ahead and self._knows_writing(unit.rig), unit.rig.object.name)
-            for ob in unit.channels_of():
-                note(self._knows_object(ob), ob.name)
+            if not (unit.is_known_ahead and self._knows_writing(unit.rig)):
+                names.append(unit.rig.object.name)
+            names += [ob.name for ob in unit.channels_of() if not self._knows_object(ob)]
             starts += [node_at(point) for points in unit.needs_by_state() for point in points]
             if not unit.members:  # A pre-pass bone, whose chains are separate units.
                 starts.append((unit.rig.object, unit.bones[0]))
             for chain in unit.members:
-                item = settings(chain.rig.object).constraints[chain.item]
-                starts += _starts(chain) if note(self._knows_chain(chain), item.name) else ()
+                if self._knows_chain(chain):
+                    starts += _starts(chain)
+                else:
+                    names.append(settings(chain.rig.object).constraints[chain.item].name)
 
         def relations(node: Node) -> Iterable[Node]:
-            is_known = note(self._knows(node), name_of(node))
-            return [*parents(node), *self._followed.get(node, ())] if is_known else ()
+            if not self._knows(node):
+                names.append(name_of(node))
+                return ()
+            return [*parents(node), *self._followed.get(node, ())]
 
         for _ in walk_dependencies(starts, relations):
             pass
