@@ -38,7 +38,7 @@ class BeforeUndo:
         self._tagged = tagged_in(graphs)
 
     def replaced(self) -> set[int] | None:
-        """Return the data-blocks that undo or redo replaced, or that were tagged, by session UID.
+        """Return the data-blocks replaced by undo or redo, or tagged, by session UID.
 
         An object counts as replaced if its armature data is. None if nothing was noted.
         """

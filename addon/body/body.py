@@ -99,7 +99,7 @@ class Row(NamedTuple):
 
 
 class Rig(Protocol):
-    """A kind of rig: which of its bones are the body, and which pose that.
+    """A kind of rig: which of its bones are the body, and which bones pose those.
 
     Attributes:
         is_keyed: Whether keys of its bones pose the body, so that its clip shows the motion and IK
@@ -149,7 +149,7 @@ class Body:
         size: Its height in armature space, or its largest extent if it doesn't stand on legs.
         up_axis: The axis of the armature that points up, one of `AXES`.
         turn: The rotation from the space of `anatomy` to armature space.
-        frame: The frame of its animation that was examined, to which all directions refer; None for
+        frame: The frame of its animation used for recognition; all directions refer to it. None for
             the rest pose.
         posed: The matrices of its bones at that frame, in armature space; empty for the rest pose.
         loose: The hands and feet that aren't parented to their limbs in the armature, by name; in
@@ -241,7 +241,7 @@ class Body:
     def pelvis(self) -> int:
         """The bone that moves the whole body, of its bones; -1 without one.
 
-        These are the hips, or the highest bone above them that is also part of the body: in 3ds Max
+        These are the hips, or the highest bone above them that is also part of the body. In 3ds Max
         Biped, for example, the spine carries the legs. A root is named so, is on the floor, or also
         carries something on the floor, such as controls of feet.
         """

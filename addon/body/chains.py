@@ -140,7 +140,7 @@ class NamedChain(NamedTuple):
 
 
 def named_chain(holder: Any, bone: Any) -> NamedChain:
-    """Return the chain of a constraint, which ends at the root of the skeleton if that is shorter.
+    """Return the chain of a constraint, shortened to end at the skeleton's root if necessary.
 
     Args:
         holder: The constraint, Blender's or ours.

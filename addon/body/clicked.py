@@ -220,9 +220,9 @@ class Clicks:
     def limb_at(self, bone: str) -> tuple[Limb, bool] | None:
         """Return the limb that a bone means, and whether the bone is at or below its end.
 
-        This is the limb that contains the bone, or carries it below the wrist or ankle. A helper,
-        which deforms nothing, stands for the only limb that it controls. If it controls nothing, it
-        stands for the limb beside it.
+        This is the limb that contains the bone, or carries it below the wrist or ankle. A helper
+        bone, which deforms nothing, stands for the only limb it controls. If it controls nothing,
+        it stands for the limb beside it.
         """
         limb_here = self._at(self._index(bone))
         if limb_here is not None or not self.body.rig.is_keyed or not self.body.limbs:

@@ -83,7 +83,7 @@ class Uses(NamedTuple):
     """How chains use the joints of an armature; a joint is meant by the bone below it.
 
     Attributes:
-        used: The joints at which any bends, or another body that the plan poses.
+        used: The joints at which a chain bends, or another body posed by the plan.
         pole_axis: Returns the axis about which a joint flexes towards the pole of its chain, in the
             bone's rest space; None without a pole.
     """
@@ -101,7 +101,7 @@ def flexion_of(
         armature: The armature.
         name: The bone below the joint.
         uses: How chains use its joints.
-        end: The end of the bone at rest, in armature space; None for the next joint of its limb, or
+        end: The end of the bone at rest, in armature space. None: the next joint of its limb, or
             else its tail or its child's head.
     """
     joint = _joint(armature, name, uses, end)
@@ -118,8 +118,8 @@ def flexion_of(
 def limb_flexion_of(armature: bpy.types.Object, name: str, uses: Uses) -> Flexion | None:
     """Return how the joint after a bone flexes, in the rest space of that bone.
 
-    That is the plane in which a limb bends that the bone begins. At the end of a limb it is that of
-    the bone's own joint.
+    If the bone begins a limb, that is the plane in which the limb bends. At the end of a limb it is
+    that of the bone's own joint.
     """
     rig = skeleton_of(armature)
     bone = rig.index[name]
@@ -135,7 +135,7 @@ def limb_flexion_of(armature: bpy.types.Object, name: str, uses: Uses) -> Flexio
 
 
 def next_in_limb(rig: Skeleton, bone: int) -> int:
-    """Return the child that continues a limb: the only one, or the only one that has children."""
+    """Return the child that continues a limb: the only one, or the only one with children."""
     children = rig.children[bone]
     parents = [i for i in children if rig.children[i]]
     candidates = parents if len(children) > 1 else children
@@ -273,7 +273,7 @@ class _Joint:
         uses: How chains use the joints of the armature.
         before: The way to the joint from that of its parent at rest, in armature space.
         after: The way from it to the end of its bone.
-        end_bone: The child that begins at that end; None if none does.
+        end_bone: The child that begins at that end; None without one.
     """
 
     armature: bpy.types.Object

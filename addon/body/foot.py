@@ -41,11 +41,11 @@ from .body import Body
 from .posed import PosedLimb
 
 SolePoint = tuple[str, Vector]
-"""A point of a sole: the bone to which it is attached, and where it is in the space of that."""
+"""A point of a sole: the bone it is attached to, and its location in that bone's space."""
 
 
 def standing_frames(foot: Iterable[str], up: Vector, clip: Clip) -> list[float]:
-    """Return the frames of a clip, first that at which a foot stands: its joints are lowest there.
+    """Return the frames of a clip, first the one where a foot stands, with its joints lowest.
 
     Args:
         foot: The names of its bones.
@@ -164,8 +164,8 @@ def has_toes(limb: PosedLimb) -> bool:
 def _rest_floor(rig: Skeleton, foot: int, up: Vec, leg: float) -> float:
     """Return the height of the floor of the rest pose, in the armature's own space.
 
-    It is the origin as well if the leg ends in the air: what stands there is not part of it, as
-    feet that follow controls.
+    If the leg ends in the air, it is the origin as well. What stands there then isn't part of the
+    leg, such as feet that follow controls.
     """
     joints: list[float] = []
     ends: list[float] = []

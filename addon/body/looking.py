@@ -37,8 +37,8 @@ OUTER: Final = {"LEGS", "ARMS", "FEET", "HANDS"}
 """The parts a body may lack because its hands or feet aren't parented to its limbs."""
 
 LYING: Final = ("Z", "Y", "NEGATIVE_Y")
-"""The axes that may point up in a character that lies down: those of importers, and that of what
-Blender wrote to BVH and reads again, as it writes Z up and expects Y."""
+"""The axes that may point up in a character that lies down. Importers use Z or Y; Blender writes
+BVH files with Z up, and reads them with Y up by default."""
 
 
 def body_of(armature: bpy.types.Object, bone: str = "", up_axis: str = "") -> Body:
@@ -52,7 +52,7 @@ def body_of(armature: bpy.types.Object, bone: str = "", up_axis: str = "") -> Bo
         armature: The armature.
         bone: A bone of the body, where there may be several in the armature: bones of others are
             left out.
-        up_axis: Its axis that points up; that which does so now if it is empty.
+        up_axis: Its axis that points up. Empty: the one that does at present.
     """
     top = figure_among(armature, figures(armature), bone) if bone else ""
     return _looked_at(armature, (up_axis or _up_axis(armature), *LYING), top)
@@ -206,7 +206,7 @@ def meant_figure(armature: bpy.types.Object) -> str:
 def standing_body(armature: bpy.types.Object) -> Body:
     """Recognize the body of an armature that stands upright in the world.
 
-    Some importers keep Y up and rotate the object, others rotate the bones: up is the axis of the
+    Some importers keep Y up and rotate the object, others rotate the bones. Up is the axis of the
     armature that points up most in world space.
     """
     return _looked_at(armature, (_up_axis(armature),))

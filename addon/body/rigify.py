@@ -1,7 +1,7 @@
 """Generated Rigify rigs: the skeleton that they were generated from, and their FK controls.
 
 The bones of the metarig are still in the rig, with a prefix. Rigify moves each to the control that
-carries it, so that the parents of the trunk are found at the deforming bones.
+carries it, so the parents of the trunk are found at the deforming bones.
 """
 
 from __future__ import annotations
@@ -88,7 +88,7 @@ class RigifyRig:
         return own_control(armature, bone)
 
     def poser(self, carriers: Carriers, bone: str) -> str:
-        """Return the control that carries a bone of the metarig, or else that bone."""
+        """Return the control that carries a bone of the metarig, or the bone itself."""
         rig = carriers.rig
         for above in carriers.up(rig.index[bone])[::-1]:
             name = rig.names[above]

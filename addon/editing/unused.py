@@ -69,8 +69,8 @@ def _is_ours(ob: bpy.types.Object, bone: str) -> bool:
 def remove_unused(controls: Iterable[Control]) -> None:
     """Remove the controls that only each other use, with their animation.
 
-    Controls that can't be removed are kept: linked ones, bones of armature data with several users,
-    and of armatures that aren't in the view layer or can't be shown.
+    Controls that can't be removed are kept: linked ones, and bones of armature data with several
+    users. The same goes for armatures that can't be shown, or aren't in the view layer.
     """
     unused = {(ob, bone): None for ob, bone in controls if _is_removable(ob, bone)}
     while used := used_ones(unused):

@@ -133,7 +133,7 @@ def _texts(owner: Any, names: Collection[str]) -> set[str]:
 
 
 def named_controls(armature: bpy.types.Object, item: Any) -> Iterator[str]:
-    """Yield the control bones that settings of features name, as that of a foot's roll."""
+    """Yield the control bones named by settings of features, such as a foot's roll."""
     bones: Any = pose_bones(armature)
     for group in [*_groups(item)][1:]:
         for _, name in _strings(group, bones.keys()):

@@ -100,7 +100,8 @@ class Join:
             it the action of a joined armature.
         parts: The armatures joined into it, in Blender's order.
         ends: Settings that pointed to a joined armature: session UID of the object, path of the
-            group, names of the pointer and of the bone setting, and the new bone name.
+            group, and names of the pointer and of the bone setting. The last item is the new bone
+            name.
     """
 
     name: str
@@ -375,7 +376,7 @@ def _follow(ob: bpy.types.Object, join: Join) -> None:
 
 
 def _follow_ends(ob: bpy.types.Object, join: Join) -> None:
-    """Have settings that referred to joined armatures refer to the armature that they became."""
+    """Make settings that referred to joined armatures refer to the resulting armature."""
     for uid, path, name, bone, renamed in join.ends:
         owner = BlockPointer("OBJECT", uid).block()
         if owner is None or (owner == ob and name == "controls"):

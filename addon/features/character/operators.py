@@ -277,7 +277,7 @@ class FABRIK_OT_character_part_remove(CharacterOperator, bpy.types.Operator):
 
 
 def _moved(context: bpy.types.Context, result: SetUpResult) -> str:
-    """Return which bone moved farthest, if that is seen; empty otherwise."""
+    """Return the bone that moved farthest, if the move is visible; empty otherwise."""
     if not result.moved:
         return ""
     return msg(

@@ -22,8 +22,8 @@ from ...plan.planner import chains_in
 from ...settings.properties import settings
 
 LEVER = 0.1
-"""How far a joint is expected to move with a pole or what is looked at, as a fraction; also the
-lever arm of a rotation, in chains. What is measured then decides."""
+"""How far a joint is expected to move with a pole or with the target of a gaze, as a fraction. It
+is also the lever arm of a rotation, in chains. What is measured then decides."""
 
 MARGIN = 1.5
 """How much nearer than in proportion a curve gets where a joint is off: errors of controls add."""
@@ -175,8 +175,8 @@ def thin_keys(
 ) -> KeyCount:
     """Thin the keys of controls, and play them back until each joint is within an error.
 
-    Where a joint is farther off, the controls of its limb have to be as much nearer: a nearly
-    straight limb bends by many times as much as its ends approach each other.
+    Where a joint is farther off, the controls of its limb must be closer by the same factor. A
+    nearly straight limb bends by many times as much as its ends approach each other.
 
     Args:
         armature: The armature.

@@ -125,7 +125,7 @@ def _take_refusal(context: bpy.types.Context) -> str:
 
 
 class FABRIK_OT_controls_take(Refusing, bpy.types.Operator):
-    """Select the controls of the selected bones that IK poses, so that Blender moves these."""
+    """Select the controls of the selected bones posed by IK, so that Blender moves these."""
 
     bl_idname = "fabrik.controls_take"
     bl_label = "Select Controls of Solved Bones"

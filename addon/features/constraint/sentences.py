@@ -109,7 +109,7 @@ def _is_control(armature: bpy.types.Object, chain: ChainPlan, bone: str) -> bool
 
 
 def notes_of(context: bpy.types.Context) -> list[tuple[Any, str]]:
-    """Return notes on selected bones that a constraint poses, which name the control to move.
+    """Return notes on selected bones posed by constraints, each with the control to move.
 
     Each has its position in world space.
     """
@@ -148,7 +148,7 @@ def _controls_of(armature: bpy.types.Object, bone: str) -> list[Handle]:
 
 
 def _control_of(chain: ChainPlan, bone: int) -> tuple[bpy.types.Object | None, str]:
-    """Return the control that moves a bone of a chain: its target, or that of its toes."""
+    """Return the control that moves a bone of a chain: its target, or the control of its toes."""
     if chain.roll is not None and bone == chain.roll.toe:
         return chain.rig.object, chain.rig.names[chain.controls[-1].bone]
     item = settings(chain.rig.object).constraints[chain.item]

@@ -66,7 +66,7 @@ class FootRoll:
     Attributes:
         control: The bone that rolls it. At rest it lies on the sole, from the heel to the tip of
             the toes, with Z down.
-        toe_control: The bone that rotates its toes, which are neutral at rest; None without toes.
+        toe_control: The bone that rotates its toes, neutral at rest; None without toes.
         toe: The bone of its toes; -1 without toes.
         length: The length of the sole.
         ball: The joint of the toes in the space of the sole; None without toes.

@@ -10,8 +10,9 @@ from fabrik_solver.motion.easing import smooth
 from fabrik_solver.motion.smoothest import Curve, cubic, smoothest
 
 SEEN, SPAN = 6.0, 2.5
-"""How long before and after a span of time a curve heeds what is asked, and half the length of such
-a span, in times of how long it takes to follow. Spans overlap by half."""
+"""How long before and after a span of time a curve takes wishes into account, and half the length
+of a span. The unit is the time that the curve takes to follow. Spans overlap by half. Spans overlap
+by half."""
 
 Frame = TypeVar("Frame", int, float, range)
 Value = TypeVar("Value")
@@ -72,7 +73,7 @@ class Wish(NamedTuple):
 class SmoothColumn:
     """The smoothest curve near what frames ask for, within their bounds, at any time.
 
-    In spans that overlap, so that only what is near counts, and all nodes of a span are found at
+    It is found in overlapping spans: only nearby frames count, and all nodes of a span are found at
     once.
     """
 

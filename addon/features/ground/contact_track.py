@@ -61,14 +61,14 @@ class ContactTrack:
         extents: The frames of heel strike and toe off of the contacts, counted as these.
         flats: The first and last frames of the phases in which it is flat.
         unders: The number in the track of what is below it in each contact.
-        grounds: The objects that the track names, None for those that are gone.
+        grounds: The objects named by the track; None for those that no longer exist.
         used: The numbers of those that were below the foot.
         has_ground: Whether any of them ever was.
         drifts: How much higher the floor is in each contact than where it is lowest.
         standing: Its heights above the armature's origin in contacts, for each frame of them, less
             these.
-        tilted: Those of contacts in which it is not at the angle to the floor that it rests at.
-        level: The height at which it stands, None if it never does at the angle that it rests at.
+        tilted: The frames of contacts in which its angle to the floor isn't its resting angle.
+        level: The height at which it stands; None if it never stands at its resting angle.
     """
 
     def __init__(
@@ -199,8 +199,8 @@ class ContactTrack:
     def _hovers_at_rest(self, standing: list[float], sole: float) -> bool:
         """Return whether the rest pose does not stand at the armature's origin.
 
-        A sole as thick as it rests high would be below the origin, though its joints never are: the
-        hip of the rest pose is where an importer has put it.
+        A sole as thick as the feet are high would be below the origin, though the joints never are.
+        An importer has placed the hip of such a rest pose.
 
         Args:
             standing: The heights of flat feet, with the sole as thick.

@@ -107,9 +107,9 @@ class GroundGoal:
     def goal(self, snapshot: Snapshot, chain: ChainPlan, aim: Aim) -> Aim:
         """Return the goal on the ground.
 
-        Before and after a cut a leg keeps its pose, as the rest pose that begins many captures: it
-        is carried by the hip, which has been moved by now. Else a leg that is nearly straight keeps
-        its extension if that takes little (see `Knees`).
+        Before and after a cut a leg keeps its pose, as in the rest pose that begins many captures.
+        The hip carries it, and has been moved already. Otherwise a nearly straight leg keeps its
+        extension if that takes little (see `Knees`).
         """
         foothold = self.foothold(snapshot, chain, aim)
         stances = self.stances(snapshot, chain)
@@ -311,9 +311,9 @@ def found_floor(chain: ChainPlan, snapshot: Snapshot | None = None) -> float:
     """Return the height of the floor of the animation below a foot, above the armature's origin.
 
     It follows from the contacts of all feet together; 0 without contacts. A foot that is held at
-    another angle than at rest, as in sitting, counts only if there is no other. If a foot stands as
-    high or low as a contact may be off that floor, its floor is there: markers of captures are not
-    at the same height on both feet.
+    another angle than at rest, as in sitting, counts only if there is no other. Markers of captures
+    aren't at the same height on both feet. If a foot stands at a height that a contact may have,
+    though off that floor, its own floor is there.
 
     Args:
         chain: The foot.

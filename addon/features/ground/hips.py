@@ -65,7 +65,7 @@ LOOKED = 1.0 / 60.0
 
 @dataclass(eq=False)
 class Hip(PrePassBone):
-    """A bone that is moved so that all feet reach.
+    """A bone moved so that all feet reach.
 
     Its path is kept as long as the footholds stay the same.
     """
@@ -169,8 +169,8 @@ class Hip(PrePassBone):
     def _aim(self, snapshot: Snapshot, leg: ChainPlan) -> Aim | None:
         """Return the goal of a leg; None if it is disabled, or not finite, as its chain reports.
 
-        The body is where the ground has it whether a leg is in IK or FK, so that nothing moves at
-        the frame at which one is switched.
+        Whether a leg is in IK or FK, the ground places the body, so nothing moves at the frame
+        where a leg is switched.
         """
         if not snapshot.poses[self.rig.uid].settings[leg.item].enabled:
             return None
@@ -227,7 +227,7 @@ class HipPath(Column[float, BodyMove]):
             limits: The settings.
             ends: The legs at each end of the trunk.
             stances: The feet of all legs.
-            time: The frame at which they have changed, around which it may not be else than before.
+            time: The frame at which they changed. Around it, the path must stay as it was.
             last: The path before.
         """
         super().__init__(self._moved)

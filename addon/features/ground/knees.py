@@ -33,8 +33,8 @@ LOOKED = 1.0 / 240.0
 """The time between the frames that are looked at, in seconds: all of those of usual rates."""
 
 EASE = 0.025
-"""How long before and after a frame it counts how near the ground is, in seconds: a foot that runs
-is kicked up and comes down in a tenth of one, and is lowered in between."""
+"""How long before and after a frame the distance to the ground counts, in seconds. A running foot
+is kicked up and comes down in a tenth of a second, and is lowered in between."""
 
 CHANGED = 5e-5
 """The mean change of its extension, in legs, from which on a leg isn't treated as animated. If it
@@ -92,7 +92,7 @@ class Knees:
         self._ease = stride * max(2, round(EASE * track.rate / stride))
 
     def eased(self, time: float, aim: Aim, root: Vec) -> tuple[Aim, float]:
-        """Return the goal of a foot that gives a little, so that its knee moves smoothly.
+        """Return the goal of a foot, which gives way a little so that its knee moves smoothly.
 
         And how much the leg is changed around that time, from 0 to 1.
 
@@ -149,7 +149,7 @@ class Knees:
         """Return how far an ankle would have to be lowered so that its leg folds no farther.
 
         One that is kicked above its hip joint comes nearest to it right beside it. It is lowered to
-        there before that is too near: from a leg that is as long as animated on.
+        there before it gets too near, starting when the leg is as long as animated.
 
         Args:
             time: The time.

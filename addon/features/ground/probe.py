@@ -72,8 +72,8 @@ class Probe(NamedTuple):
     def under(self, point: Vec) -> Under | None:
         """Return the ground below or above a point; None without ground to stand on.
 
-        If the distance is automatic, ground near the floor of the animation comes first, so that a
-        figure in a house does not climb its roof, and one that walks uphill still finds the hill.
+        If the distance is automatic, ground near the floor of the animation comes first. A figure
+        in a house then doesn't climb its roof, and one walking uphill still finds the hill.
         """
         rise = self.floor - dot(point, self.up)
         near, reach = self.above or self.leg, (self.below or self.leg)

@@ -41,8 +41,8 @@ def sole_contact(probe: Probe, location: Vec, points: Sequence[Vec]) -> SoleCont
     Args:
         probe: Finds the ground.
         location: The animated location of the goal.
-        points: The points that touch the floor of the animation, relative to the goal: the one that
-            counts first, and the other end if there is one.
+        points: The points that touch the floor of the animation, relative to the goal. The first
+            one takes priority; the second, if any, is the other end.
     """
     up = probe.up
     near = probe.under(add(location, points[0]))
@@ -121,7 +121,7 @@ def lack_between(probe: Probe, foot: Below, beside: Sequence[Below], is_free: bo
         probe: Finds the ground.
         foot: What is below it then.
         beside: What is below it before, then and after.
-        is_free: Whether it swings all that time, so that an edge may be anywhere between. Else a
+        is_free: Whether it swings all that time. An edge may then be anywhere in between. Else a
             point counts what is beside it only over a riser.
     """
     levels = [

@@ -47,8 +47,8 @@ first frame of many captures. The swinging foot of a sprinter is about twice as 
 which reaches 12 m/s."""
 
 SWING = 0.4
-"""How many seconds a swing is taken to last that begins or ends outside of the clip: 40 % of a
-stride (Perry, “Gait Analysis”, 1992), which takes about one second."""
+"""The assumed duration in seconds of a swing that begins or ends outside of the clip. It is 40 % of
+a stride (Perry, “Gait Analysis”, 1992), and a stride takes about one second."""
 
 STRIDE = 1.0
 """How many seconds a stride is taken to last: in so many a knee bends once at least."""

@@ -53,8 +53,8 @@ class Sample(NamedTuple):
         turn: The orientation of the foot in that space; none if it does not copy the target's.
         end_step: The displacement of the other end of the foot, as ``step``.
         up: The unit vector up, in the axes of the foot.
-        flexion: The axis about which its knee flexes, in that space, as long as the knee is off the
-            line from hip to ankle, in metres; 0 if unknown.
+        flexion: The axis about which its knee flexes, in that space; 0 if unknown. Its length is
+            the knee's distance from the line from hip to ankle, in metres.
     """
 
     under: int
@@ -104,8 +104,8 @@ class Track(NamedTuple):
 def moving(samples: Sequence[Sample], margin: int, least: float, most: float) -> tuple[int, int]:
     """Return the first and the last sample of a track that count.
 
-    These are all in its range, and before and after it those up to a cut, or to where the foot is
-    held: there its animation ends, and it does not stand.
+    These are all in its range, and those before and after it up to a cut, or to where the foot is
+    held. The animation of the foot ends there, and it doesn't stand.
 
     Args:
         samples: The samples.

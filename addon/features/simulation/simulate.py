@@ -216,7 +216,7 @@ def _levels(runs: list[_Run]) -> list[list[_Run]]:
 
 @contextmanager
 def _others_muted(runs: list[_Run]) -> Iterator[None]:
-    """Mute all constraints that the runs don't depend on, which saves most of the time."""
+    """Mute all constraints that the runs don't depend on: this saves most of the time."""
     needed = [run.needed() for run in runs]
     with ExitStack() as stack:
         for rig in planner.current().rigs.values():

@@ -453,10 +453,10 @@ def bones_between(carriers: Carriers, root: int, ends: Iterable[int]) -> list[in
 
 
 def root_of(carriers: Carriers, roles: Roles, pulled: Iterable[int]) -> int:
-    """Return the bone that moves a body with all that is pulled at.
+    """Return the bone that moves a body with everything being pulled.
 
-    That is the lowest one that carries all of it, or of a skeleton without hips the topmost one; if
-    it is connected to its parent, the first one above it that is not.
+    That is the lowest bone that carries all of it, or the topmost one in a skeleton without hips.
+    If it is connected to its parent, it is the first one above that isn't.
     """
     rig = carriers.rig
     bone = _common(carriers, roles, pulled)
@@ -486,7 +486,7 @@ def rotation_of(axes: Mat3, scale: Vec = (1.0, 1.0, 1.0)) -> Quat:
 
     Args:
         axes: The axes, which may be scaled and sheared.
-        scale: The scale among it that comes before the rotation, so that it mirrors nothing.
+        scale: The scale among it that precedes the rotation, and so mirrors nothing.
     """
     x, y, z = (copysign(1.0, size) for size in scale)
     axes = scale_columns(axes, (x, y, z))

@@ -82,7 +82,7 @@ REACHED = 1e-4
 
 LAG = 1e-3
 """The largest lag of the dragged point behind the mouse while that moves, as a fraction of the
-body. Where constraints carry the bones, to be exact takes another evaluation of the rig, by which
+body. Where constraints carry the bones, exactness takes another evaluation of the rig. Meanwhile
 the bone would be shown where the mouse has been."""
 
 TURNING = 4.0
@@ -229,7 +229,7 @@ class WholeBodyDrag:
         self._staying = self._independent()
 
     def _check_is_free(self, root: int) -> None:
-        """Check that what is dragged isn't a root that is held in place.
+        """Check that a dragged bone isn't a root held in place.
 
         Raises:
             ProblemError: If it is.
@@ -323,7 +323,7 @@ class WholeBodyDrag:
         return Support(corners, support.up, support.force, lifted)
 
     def _soles(self, places: Sequence[Vec]) -> list[Wanted]:
-        """Return that feet of a person that are slid keep their soles flat."""
+        """Return goals that keep the soles of a person's sliding feet flat."""
         soles: list[Wanted] = []
         for i, bone in enumerate(self._bones):
             if self._roles.posture and self._standing[i]:
@@ -333,7 +333,7 @@ class WholeBodyDrag:
         return soles
 
     def _flat(self, foot: int, ball: Vec, share: float = 1.0) -> Wanted:
-        """Return that a foot that bears is flat, unless a heel that is dragged would be lifted."""
+        """Return a goal that keeps a weight-bearing foot flat, unless its heel is dragged up."""
         joint, head = self._posed.joint_of(foot), self._posed.head(foot)
         weight = share * self._priced(REACH) * dist(ball, head) / self._posed.size
         return Wanted(

@@ -42,7 +42,7 @@ def facts_of(
         carriers: What carries its bones.
         bone: The bone.
         root: The bone that moves the body.
-        posed: The bones that constraints pose, which bend whatever their own constraints are.
+        posed: The bones posed by constraints. They bend whatever their own constraints are.
         kept: Those that follow their parent, because their constraints pose them.
         is_planned: Whether only what the plan sees counts of how an elbow or knee flexes: what is
             stored, and the rest pose.

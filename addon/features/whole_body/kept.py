@@ -1,8 +1,8 @@
 """A body whose pinned bones keep their places while the animation plays, solved at each update.
 
-The pose of the animation is where it starts from, at each frame: what is pinned goes to its place,
-or stays where the animation has it, and the rest of the body follows with the least motion from
-there. So a frame depends on nothing but itself.
+Each frame starts from the pose of the animation. Pinned bones go to their place, or stay where the
+animation has them, and the rest of the body follows with the least motion. So a frame depends on
+nothing but itself.
 """
 
 from __future__ import annotations

@@ -79,7 +79,7 @@ class PosedBody(Body):
             root: The bone that moves the body.
             pulled: The bones that goals are for.
             clavicle: The share of clavicles in the rotation of arms.
-            posed: The bones that constraints pose, so that their channels do not show how they are.
+            posed: The bones posed by constraints; their channels don't show their pose.
             kept: Those that follow their parent, because their constraints pose them.
 
         Raises:

@@ -1,9 +1,9 @@
 """How readily the joints of a person bend: which way, how far, and for how much of a drag.
 
-Weights are those of squared angles in radians², for a whole part (all of the spine, all of the
-neck, one joint of a limb), about the axes of the standing body. What is measured is that dragged
-bodies pose like captured people who bend, lift and sit down; a weight of 1 is that of a joint that
-nothing is known of. Ranges are degrees from there, about those of healthy adults.
+Weights are those of squared angles in radians², about the axes of the standing body. They apply to
+a whole part: all of the spine, all of the neck, one joint of a limb. They are fitted so that
+dragged bodies pose like captured people who bend, lift and sit down. A joint about which nothing is
+known has a weight of 1. Ranges are degrees from there, about those of healthy adults.
 """
 
 from __future__ import annotations
@@ -36,8 +36,8 @@ class Bending(NamedTuple):
 
 
 BEYOND: Final = 20.0
-"""The weight beyond a range, of a whole part as well: a pull of `REACH` at the
-length of a leg exceeds a range by half a radian."""
+"""The weight beyond a range, also of a whole part. A pull of `REACH` at the length of a leg exceeds
+a range by half a radian."""
 
 PERSON: Final = {
     # The pelvis tips forward as readily as thighs flex, by which people bow; back, it would limbo.
@@ -139,13 +139,13 @@ class Part(NamedTuple):
 
 HAMSTRING: Final = 4.0
 """The weight of hips that flex beyond `LONGEST` over straight legs: hamstrings pass both joints. It
-is that of a thigh that extends, whose muscles are as strong."""
+equals that of an extending thigh, whose muscles are as strong."""
 
 LONGEST: Final = radians(50.0)
 """The flexion of a hip over a straight leg at which hamstrings begin to pull."""
 
 KNEE: Final = 0.5
-"""The share of a knee's flexion by which the hip may flex farther: the levers of hamstrings at the
+"""The share of a knee's flexion by which the hip may flex farther. The levers of hamstrings at the
 knee are about half as long as at the hip."""
 
 
@@ -158,8 +158,8 @@ FREE_GAZE: Final = (0.05, 0.05, 0.05)
 """Of the head while it is dragged itself, which isn't about where it looks."""
 
 UPRIGHT: Final = (4.0, 4.0, 4.0)
-"""Of the chest while hips or feet are dragged: with less, it leans over for hips that go back; with
-more, it would not follow a head and hands that are dragged as well."""
+"""Of the chest while hips or feet are dragged. With less, it leans over when the hips go back. With
+more, it wouldn't follow a dragged head or hands."""
 
 PELVIS: Final = (40.0, 20.0, 40.0)
 """Of the pelvis while it is dragged: a torso control stops where a leg is straight, and the pelvis
@@ -182,7 +182,7 @@ BALANCED: Final = 20.0
 """The force that keeps the center of mass in balance: nobody falls over for what they reach for."""
 
 CARRIED: Final = 3.0
-"""The same while the hips are dragged, which moves the body's weight: with more, hips that go back
+"""The same while the hips are dragged, which moves the body's weight. With more, hips moving back
 throw the chest forward by more than a torso control would."""
 
 TARGETED: Final = 1e-2

@@ -13,12 +13,12 @@ derivative. A smaller one would ask for many times the desired movement."""
 
 
 class Response:
-    """How points that are shown follow those that are asked for, learned from poses tried.
+    """How shown points follow the requested ones, learned from poses tried.
 
-    Where constraints carry the bones, or scales shear them, a pose that is shown is not the one
-    that was solved. The inverse of the derivative of what is shown is improved by each try that
-    missed, by Broyden's method ("A class of methods for solving nonlinear simultaneous equations",
-    1965). All points are in the space of the armature.
+    Where constraints carry the bones, or scales shear them, the shown pose isn't the solved one.
+    Each try that missed improves the inverse of the derivative of the shown points, by Broyden's
+    method ("A class of methods for solving nonlinear simultaneous equations", 1965). All points are
+    in the space of the armature.
     """
 
     def __init__(self, points: Sequence[Vec]) -> None:

@@ -1,4 +1,4 @@
-"""What the bones of a body are to it: which bend, which are stiff, and where they are dragged."""
+"""The roles of a body's bones: which bend, which are stiff, and where they are dragged."""
 
 from __future__ import annotations
 
@@ -35,9 +35,9 @@ MASSES: Final = {
     "ARM": (0.027, 0.016, 0.006),
     "LEG": (0.142, 0.043, 0.014),
 }
-"""The shares of the mass of a person: of the trunk and the head, and of the first and second half
-and the end of a limb (P. de Leva, “Adjustments to Zatsiorsky-Seluyanov's segment inertia
-parameters”, 1996)."""
+"""The shares of the mass of a person: the trunk, the head, and the first half, second half and end
+of a limb. Source: P. de Leva, “Adjustments to Zatsiorsky-Seluyanov's segment inertia parameters”,
+1996."""
 
 
 @dataclass
@@ -53,8 +53,8 @@ class Roles:
         stiffness: The stiffness of bones that differ from 1.
         posture: How bones of a person bend.
         front: The forward direction, in the space of the armature.
-        standing: The matrices of the bones in the pose that was looked at, in that space; empty for
-            the rest pose.
+        standing: The matrices of the bones in the examined pose, in that space; empty for the rest
+            pose.
         rigid: The bones that only carry others.
         hinges: The bones below elbows and knees.
         follows: The upper arm whose swing a clavicle shares.
@@ -109,12 +109,13 @@ def roles_of(
 ) -> Roles:
     """Return the roles of the bones of an armature, as its body is recognized.
 
-    Bones that only copy others leave their roles to these, and those that controls carry to them.
+    Bones that only copy others leave their roles to these, and bones carried by controls to their
+    controls.
 
     Args:
         armature: The armature.
         shown: Its evaluated copy; None for that of the current depsgraph.
-        up_axis: The axis of the armature that points up; that which does so now if it is empty.
+        up_axis: The axis of the armature that points up. Empty: the one that does at present.
         bone: A bone of the body, if there may be several in the armature.
     """
     if shown is None:
@@ -139,7 +140,7 @@ def roles_of(
 
 
 def _joined(posture: Mapping[str, Part], posers: Mapping[str, str]) -> dict[str, Part]:
-    """Return how the bones that pose others bend; one that poses several of a part, as all."""
+    """Return how posing bones bend; a bone that poses several of a part bends as all of them."""
     joined: dict[str, Part] = {}
     for name, part in posture.items():
         previous = joined.get(posers[name])

@@ -1,4 +1,4 @@
-"""Limbs that constraints pose: their targets and poles move, so that they give the wanted pose."""
+"""Limbs posed by constraints: their targets and poles move to produce the desired pose."""
 
 from __future__ import annotations
 

@@ -454,8 +454,8 @@ class Articulation:
     def start(self, points: dict[int, Vec]) -> Placement:
         """Return the pose at the start, within the limits and with bent limbs.
 
-        The bone above a joint rotates the other way: from hips that are in front of the feet, a
-        body that is pulled down leans backward.
+        The bone above a joint rotates the other way: with hips in front of the feet, a body pulled
+        down leans backward.
 
         Args:
             points: The positions of the goals on the last bones.

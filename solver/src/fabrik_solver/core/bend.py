@@ -92,9 +92,9 @@ class RestBend(NamedTuple):
 
     Attributes:
         side: The unit vector of the side to which it bends, in the root bone's axes.
-        folds: For each joint between root and tip: 1 if it flexes as the limb does, -1 if it flexes
-            the other way (a hind leg's hock and stifle differ), 0 if unclear. Empty for a limb that
-            bends to one side.
+        folds: For each joint between root and tip: 1 if it flexes as the limb does, -1 if the other
+            way, 0 if unclear. A hind leg's hock and stifle differ. Empty for a limb that bends to
+            one side.
     """
 
     side: Vec

@@ -1,7 +1,7 @@
 """Bodies: chains that share bones, or whose root is free, solved together.
 
-First all bones are solved as one tree for all effectors, with conflicts weighted: FABRIK finds the
-shape, and `solve_with_limits` lands it within the joint limits. The shared bones are then final.
+First all bones are solved as one tree for all effectors, with conflicts weighted. FABRIK finds the
+shape, and `solve_with_limits` brings it within the joint limits. The shared bones are then final.
 The rest of each chain is solved from there like any chain, with its own solver, pole and tip.
 """
 

@@ -162,7 +162,7 @@ class ChainInstant(Instant):
 def _led(posture: Posture, goal: Goal) -> Goal:
     """Return the goal with its pole on the side to which the solved chain bends.
 
-    A pole of partial weight swivels a chain partway from its FK pose; applied again at every frame,
+    A pole of partial weight swivels a chain partway from its FK pose. Applied again at every frame,
     it would swivel the chain all the way.
     """
     if goal.is_hint:

@@ -5,11 +5,11 @@ spring's force is limited, and a stricter rank is stronger than all ranks below 
 pin stays in place whatever pulls at a hand, in reach or out of reach. The search always begins at
 the press, with weak springs that grow.
 
-It is Newton's method. Springs count with their stiffness and with the force that the step before
-expected of them: it is tension that keeps a straight leg straight. What curvature makes them miss
-is corrected in each step, and a step that falls as steeply as it began is made longer. Limits that
-a step would leave are held while it is found; as these walls are curved, what presses a joint
-against one resists its way along it. A step that is of no use ends where it meets the next wall.
+It is Newton's method. Springs count with their stiffness and with their expected force of the step
+before: tension keeps a straight leg straight. What curvature makes them miss is corrected in each
+step, and a step that falls as steeply as it began is made longer. While a step is found, limits
+that it would leave are held. As these walls are curved, a force pressing a joint against one
+resists its motion along it. A step that is of no use ends where it meets the next wall.
 """
 
 from collections.abc import Sequence
@@ -71,8 +71,8 @@ LITTLE: Final = 0.1
 """A correction that gains less than this share of what its step has gained is the last one."""
 
 STEEP: Final = 0.75
-"""The share of a step's slope from which on the energy is seen to curve less than the system, so
-that a longer step is tried; it is one half where they curve alike."""
+"""The share of a step's slope above which a longer step is tried. The energy then curves less than
+the system; the share is one half where they curve alike."""
 
 BALANCE: Final = 1e4
 """The stiffness against a centre of mass outside of what supports the body, in radians² per size
@@ -94,8 +94,8 @@ ROUGH: Final = 1e-2
 """A gain below this share of the energy ends a stage that is not the last."""
 
 SMALL: Final = 1e-6
-"""The same of the last one. Out of reach the energy is large: what this leaves of the motion is not
-seen, while ten times as much makes bones tremble by degrees from one move to the next."""
+"""The same of the last one. Out of reach the energy is large. The remaining motion is too small to
+see, but ten times as much makes bones tremble by degrees from one move to the next."""
 
 SEEN: Final = 0.1
 """A step of at least this does not end the last stage: what it leaves is seen, little as it gains.
@@ -105,21 +105,21 @@ FINE: Final = 1e-5
 """A gain below this, in radians², ends any stage, as does a step that promises no more."""
 
 THROUGH: Final = 1e-2
-"""The share of a joint's rotation from which on, if a limit takes it away, it met a wall; what the
-curvature of walls takes of small steps is less."""
+"""If a limit takes away this share of a joint's rotation, the joint met a wall. The curvature of
+walls takes less of small steps."""
 
 NARROWINGS: Final = 14
 """How often the part of a step in which it meets a wall is halved."""
 
 NEAR: Final = 1e-5
-"""The rotation in which the curvature of a wall is measured, in radians: so small that it stays on
-the wall."""
+"""The rotation to measure the curvature of a wall with, in radians: small enough to stay on the
+wall."""
 
 PARALLEL: Final = 1.0 - 1e-9
 """The cosine from which on two walls of a joint are one."""
 
 FLAT: Final = 1e-6
-"""The volume that the normals of three walls span below which they leave no room."""
+"""The volume spanned by the normals of three walls below which they leave no room."""
 
 X: Vec = (1.0, 0.0, 0.0)
 Y: Vec = (0.0, 1.0, 0.0)
@@ -227,9 +227,9 @@ class Search:
     def run(self, pose: Placement) -> Placement:
         """Return the pose that is found from a first one.
 
-        Where targets conflict, their force is in the end that of what is dragged, so that what is
-        soft costs them no more. All other forces grow alike: from a pose that is chosen already,
-        none folds to another side.
+        Where targets conflict, in the end they have the force of dragged points, so soft goals cost
+        them no more. All other forces grow alike: from a pose that is chosen already, none folds to
+        another side.
         """
         conflict = is_last = False
         for stage in STAGES:
@@ -299,7 +299,7 @@ class Search:
         return pose
 
     def _within(self, right: list[Vec], damping: float) -> list[Vec]:
-        """Return the step that a right-hand side asks for, and that leaves no limit."""
+        """Return the step for a right-hand side, within all limits."""
         while True:
             self._factorize(damping)
             step = self._solved(right)
@@ -307,7 +307,7 @@ class Search:
                 return step
 
     def _factorize(self, damping: float) -> None:
-        """Factorize the system with a damping, or the least that it needs above that.
+        """Factorize the system with a damping, or the least sufficient one above.
 
         Raises:
             OverflowError: Without a solution, because a number isn't finite.
@@ -496,7 +496,7 @@ class Search:
 
         Args:
             pose: The pose that the step began at.
-            moved: The pose that it led to, whose energy was the last that was asked for.
+            moved: The pose after the step. Its energy was the last to be requested.
         """
         count = len(self.body.joints)
         forces: list[Vec] = [ORIGIN] * count
@@ -670,7 +670,7 @@ class Search:
                 row[k].add_products(1.0, torques, system.spins[other])
 
     def _press(self, pose: Placement) -> None:
-        """Add that walls which joints are pressed against are curved.
+        """Add the curvature of walls that joints are pressed against.
 
         Moving along a limit leaves what presses against it: the second derivative of the
         Lagrangian.
@@ -849,8 +849,8 @@ class Search:
     def _turns(self, step: list[Vec]) -> dict[int, Vec]:
         """Return the rotation vector of each joint that a step rotates, in its own axes.
 
-        One that is held at a wall is rotated a little into it, by which its limit keeps it there:
-        walls are curved, and behind one that it has left it would be stopped by the next step.
+        A joint held at a wall is rotated a little into it, so that its limit keeps it there. Walls
+        are curved: a joint that has left one would be stopped behind it by the next step.
         """
         system = self._system
         turns: dict[int, Vec] = {}

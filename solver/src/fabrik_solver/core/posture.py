@@ -160,8 +160,8 @@ class ChainLink:
         arm: The next bone's head, or the tip, in the space of the posed bone.
         aim: The same before the rotation, but with the scale.
         is_plain: See `Bone.is_plain`.
-        turn: The matrix from the inherited axes to the unscaled ones under the FK pose: the
-            rotation, after the rest axes if the bone is plain (else `inherited_axes` has them).
+        turn: The matrix from the inherited axes to the unscaled ones under the FK pose. It is the
+            rotation, after the rest axes if the bone is plain; otherwise `inherited_axes` has them.
     """
 
     __slots__ = ("aim", "arm", "bone", "is_plain", "rotation", "scale", "turn")
@@ -410,7 +410,7 @@ class ChainInput:
         towards the FK pose, and the hand's twist is measured from there.
 
         Args:
-            rotations: Of each bone, root first, possibly with that of a hand that does not reach.
+            rotations: Of each bone, root first, possibly with a hand that doesn't reach.
         """
         other = self.turned(rotations[: len(self.links)])
         other.hand = self.hand

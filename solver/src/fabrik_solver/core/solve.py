@@ -234,9 +234,9 @@ def _curl_to(
 ) -> None:
     """Bring a chain's ends as far apart as root and target are, as far as the target is ahead.
 
-    Iterations alone would fold a shortening chain at only a few joints. To a target aside they bend
-    all joints: an arc that leaves the root along the axis meets it where the angle to it is half
-    that of the arc.
+    Iterations alone would fold a shortening chain at only a few joints. If the target is aside,
+    they bend all joints. An arc leaving the root along the axis meets it where the angle to the
+    target is half that of the arc.
 
     A straight chain is an arc of the right span already (see `bow`). It isn't compared with its
     posed span: it would become straight where its target passes from aside to ahead.

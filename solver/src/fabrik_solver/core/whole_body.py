@@ -1,9 +1,9 @@
 """Whole bodies: the pose with the least motion since the press in which all goals are met.
 
-What is pinned comes before what is dragged, that before targets, and those before what is soft: a
-rank costs a stricter one about a thousandth of the body at most. The pose depends on
-nothing but the press and the goals: many small moves of the mouse give what one large one gives,
-and back is back.
+Pinned points take priority over dragged ones, those over targets, and targets over soft goals. A
+rank costs a stricter one about a thousandth of the body at most. The pose depends only on the press
+and the goals. Many small mouse moves give the same pose as one large move, and moving back restores
+the starting pose.
 
 Such a pose changes by leaps where a minimum ends. `WholeBody.toward` takes what is shown there step
 by step, with all goals where the new pose has them.
@@ -75,7 +75,7 @@ class WholeBodyPose:
         centre: The centre of mass; None if nothing has a mass.
         effort: The sum of stiffness · angle², in radians².
         steps: How many Newton steps were taken.
-        aim: The pose of least motion that it is on the way to; None if it is that.
+        aim: The pose of least motion it is moving toward; None if it has arrived.
     """
 
     __slots__ = (

@@ -62,7 +62,7 @@ SHARES = (0.0, 0.25, 0.5, 0.75, 1.0)
 
 STEEP = 0.7
 """The cosine of the angle, 45°, from which on a face is too steep to stand on beside another one.
-The body leans with the ground that it is on, so that slopes that it walks up are not."""
+The body leans with the ground below it, so slopes that it walks up aren't too steep."""
 
 ASIDE = (0.04, 0.1)
 """How far in front of a steep face to look, as shares of the reach."""

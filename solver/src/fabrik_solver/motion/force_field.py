@@ -1,10 +1,10 @@
 """Force fields: what wind, attractors, vortices and turbulence do to a point.
 
-The forces and their falloffs are those that Blender's manual describes for particles of 1 kg
-(Physics > Force Fields); the tests compare them with Blender's particles. Two things differ, so
-that a motion depends neither on the frame rate nor on random numbers: `ForceField.noise` gusts
-smoothly, and turbulence has a pattern of its own, of the same size and strength. Both are improved
-Perlin noise (K. Perlin, "Improving Noise", 2002) with an integer hash in place of its table.
+The forces and their falloffs are those described by Blender's manual for particles of 1 kg (Physics
+> Force Fields). The tests compare them with Blender's particles. Two things differ, so that a
+motion depends neither on the frame rate nor on random numbers. `ForceField.noise` gusts smoothly,
+and turbulence has a pattern of its own, of the same size and strength. Both are improved Perlin
+noise (K. Perlin, "Improving Noise", 2002) with an integer hash in place of its table.
 """
 
 from collections.abc import Sequence

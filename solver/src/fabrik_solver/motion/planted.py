@@ -58,12 +58,13 @@ MOST_RISE = 0.5
 """The maximum angle by which the heel is raised about the ball, in radians."""
 
 NEWTON, LEAST_GAIN = 4, 0.2
-"""The number of Newton iterations for that angle, and the minimum share of the lever arm by which
-rotating the foot must shorten the leg; from twice that on it is rotated as far as it takes."""
+"""The number of Newton iterations for that angle, and the least share of the lever arm by which
+rotating the foot must shorten the leg. Above twice this share, the foot is rotated as far as
+necessary."""
 
 WEIGHT = 0.02
-"""How much shorter than straight a leg is whose foot counts half as much for the locked position as
-that of a straight leg, in legs."""
+"""By how much, in legs, a leg is shorter than straight if its foot counts half as much for the
+locked position as a straight leg's foot."""
 
 EDGE = 1.0 / 60.0
 """The time within a lock over which the velocity at its end is measured, in seconds."""
@@ -119,7 +120,7 @@ class Blend(NamedTuple):
 
     Attributes:
         first: The frame at which it begins.
-        offsets: The offset at each frame, from that before the first to that after the last one.
+        offsets: The offset at each frame, from the one before the first to the one after the last.
     """
 
     first: int
@@ -333,8 +334,8 @@ class Planted:
     def _anchor(self, number: int, time: float) -> Anchor:
         """Return the phase of a contact at a time.
 
-        Between the last frame of a phase and the first of the next one, the one that rolls goes on:
-        how a foot rolls begins and ends where it is flat (see `_turn`).
+        Between the last frame of a phase and the first of the next one, the rolling phase
+        continues. How a foot rolls begins and ends where it is flat (see `_turn`).
         """
         anchors = self.places[number].anchors
         i = max((i for i, anchor in enumerate(anchors) if anchor.part.first <= time), default=0)

@@ -73,7 +73,7 @@ def on_plane(
     """Return the joints of a rope that stays above a plane.
 
     The part below the plane is folded onto it, to one side, about the line where the rope's plane
-    crosses it. This keeps all lengths except those of bones that cross the line, which a few
+    crosses it. This keeps all lengths except those of bones crossing the line, which a few
     iterations restore. If an end is below the plane, the plane is lowered to that end.
 
     Args:
@@ -168,7 +168,7 @@ class _Cover(Obstacle):
         solid: The solid.
         up: The direction against gravity, a unit vector.
         thickness: The distance of the joints from the surface.
-        reach: The length of upward rays, which is that of the rope.
+        reach: The length of upward rays: that of the rope.
     """
 
     __slots__ = ("reach", "solid", "thickness", "up")

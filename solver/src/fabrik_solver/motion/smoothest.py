@@ -1,8 +1,8 @@
 """The smoothest curve through time that is near to what is wanted and within bounds.
 
-Displacements of captured motion are asked for in this form (Gleicher, “Retargetting motion to new
-characters”, 1998; Lee and Shin, “A hierarchical approach to interactive motion editing”, 1999): the
-squares of their second differences are least, within what must hold at each frame.
+Displacements of captured motion take this form: the squares of their second differences are least,
+within the bounds of each frame. Sources: Gleicher, “Retargetting motion to new characters”, 1998;
+Lee and Shin, “A hierarchical approach to interactive motion editing”, 1999.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from typing import NamedTuple
 
 CHANCES = 20
 """How often frames that break a bound, or are held without need, may change together without
-getting fewer; then one does at a time, which is sure to end."""
+getting fewer. Then only one changes at a time, which is sure to end."""
 
 ROUNDING = 1e-9
 """How far a value may be beyond a bound by rounding, of the largest of all."""
@@ -22,8 +22,9 @@ ROUNDING = 1e-9
 class Curve(NamedTuple):
     """What is asked of a curve.
 
-    The sum of the weighted squares of its distances from the targets, of its second differences
-    from those wanted times the stiffness, and of its differences times the tension, is to be least.
+    The curve minimizes a sum of three terms. They are the weighted squares of its distances from
+    the targets; the squares of its second differences from the desired ones, times the stiffness;
+    and those of its differences, times the tension.
 
     Attributes:
         targets: The values that it is to have, one for each frame.
@@ -195,7 +196,7 @@ def _changes(
     bounds: tuple[Sequence[float], Sequence[float]],
     rounding: float,
 ) -> list[Change]:
-    """Return the frames that break a bound, or that one holds without need."""
+    """Return the frames that break a bound or are held by one without need."""
     middle, near, far = matrix
     lows, highs = bounds
     count = len(values)

@@ -95,9 +95,9 @@ class Names:
         marks: The bones that importers and exporters add to mark the end of their parent. They have
             its name with a word for an end.
         twists: The twist bones, see `only_twists`.
-        told: How far down a limb each bone leads, by its name or those below it: 1 for the upper
-            bone, 2 for the lower bone, 3 for hand or foot, 4 beyond, 0 for none. Twist bones are
-            ignored, and bones that aren't part of a limb by name carry none.
+        told: How far down a limb each bone leads, by its name or those below it. 1 is the upper
+            bone, 2 the lower bone, 3 hand or foot, 4 beyond, 0 none. Twist bones are ignored, and
+            bones that aren't part of a limb by name carry none.
     """
 
     def __init__(self, bones: Sequence[RestBone]) -> None:
@@ -174,8 +174,8 @@ class Figure:
         children: The children of each bone of the body; bones without a parent are under -1.
         left: The horizontal unit vector to the left.
         front: The horizontal unit vector that it faces; zero while unknown.
-        evidence: The evidence for the sides: ``'NAMES'``; ``'AXIS'`` for a symmetry, which doesn't
-            show which side is left; ``'SHAPE'`` for twin chains only; or empty.
+        evidence: The evidence for the sides. ``'NAMES'``; ``'AXIS'`` for a symmetry, which doesn't
+            show left and right; ``'SHAPE'`` for twin chains only; or empty.
         reach: The length of the longest chain below each bone of the body.
         side: The side of each bone of the body: 1 for left, -1 for right, 0 for the trunk.
         hands: Cached results of `is_hand`.
@@ -207,7 +207,7 @@ class Figure:
         self._assign_sides()
 
     def face(self, front: Vec) -> None:
-        """Choose which side of the axis is left, for a figure that faces a direction."""
+        """Choose the left side of the axis, for a figure facing a direction."""
         ahead = dot(cross(self.left, UP), front)
         if ahead < 0.0:
             self.left = scaled(self.left, -1.0)
