@@ -71,7 +71,7 @@ def uncollected(fill: Callable[Parameters, Result]) -> Callable[Parameters, Resu
 def _promote() -> None:
     """Move all young objects to the oldest generation, without scanning them.
 
-    Unless something else has frozen objects, which has to stay so.
+    Does nothing if something else has frozen objects, which must stay frozen.
     """
     if not gc.get_freeze_count():
         gc.freeze()

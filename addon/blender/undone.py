@@ -27,7 +27,7 @@ class BeforeUndo:
         self._tagged: set[str] = set()
 
     def note(self) -> None:
-        """Note all data-blocks, and those that are tagged, as their update is still to come.
+        """Note all data-blocks, and the tagged ones, which are yet to be updated.
 
         With several depsgraphs nothing is noted, as each may show something else.
         """

@@ -29,8 +29,8 @@ class LooseEnd(NamedTuple):
     Attributes:
         name: Its name.
         limb: The last bone of the limb.
-        joint: Where that ends, in its rest space, whose origin is its head.
-        tip: The child of the last bone whose head is there, as exporters and IK add one; empty
+        joint: The end of that bone, in its rest space; the origin is its head.
+        tip: The child of the last bone with its head there, as added by exporters and IK; empty
             without one.
     """
 
@@ -85,7 +85,7 @@ class Row(NamedTuple):
         name: Its name in the armature.
         title: The name that identifies it.
         bone: The bone.
-        parent: The index of its parent, which comes before it; -1 for none.
+        parent: The index of its parent, less than its own; -1 for none.
         deforms: Whether it deforms a mesh.
         is_foot: Whether it is a loose hand or foot, as a child of its limb.
     """

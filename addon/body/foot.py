@@ -1,4 +1,4 @@
-"""Feet: where the heel, the ball and the tip of the toes of a standing foot are, and the floor.
+"""Feet: the heel, the ball and the tip of the toes of a standing foot, and its floor.
 
 The tails of imported bones may be anywhere, so joints are preferred wherever they are known.
 """
@@ -119,8 +119,8 @@ def sole_at_rest(limb: PosedLimb, world: Mat3, leg: float, up: Vec) -> Sole:
     """Return the joints above the heel and the ball of a foot, in the rest pose.
 
     A foot that copies its target's rotation has both; the ball is the joint of its toes, or where
-    its bone ends without toes. Of any other foot only the goal is known, and of one that ends above
-    itself at rest, as importers guess.
+    its bone ends without toes. For any other foot only the goal is known. The same goes for a foot
+    that ends above itself at rest, as importers guess.
 
     Args:
         limb: The leg.
@@ -157,7 +157,7 @@ def sole_at_rest(limb: PosedLimb, world: Mat3, leg: float, up: Vec) -> Sole:
 
 
 def has_toes(limb: PosedLimb) -> bool:
-    """Return whether a foot carries bones, which begin at the joint above its ball as toes do."""
+    """Return whether a foot carries bones that begin at the joint above its ball, as toes do."""
     return limb.is_oriented and bool(limb.rig.children[limb.end])
 
 

@@ -59,17 +59,17 @@ def body_of(armature: bpy.types.Object, bone: str = "", up_axis: str = "") -> Bo
 
 
 class _Looks(dict[int, "_Looked"]):
-    """What the session has recognized, by the session UID of the armature."""
+    """The results of recognition in this session, by the session UID of the armature."""
 
 
 class _Looked:
-    """What was recognized in an armature, as long as its bones are the same.
+    """The results of recognition in an armature, valid while its bones stay the same.
 
     Attributes:
         bones: The bones, as `_revision` returns them.
         rig: What kind of rig it is.
-        results: What was recognized by what was asked, each with the revision of the clip that was
-            looked at; None if none was.
+        results: The result of each request, with the revision of the examined clip; None if no clip
+            was examined.
     """
 
     def __init__(self, armature: bpy.types.Object, bones: object) -> None:
@@ -80,7 +80,7 @@ class _Looked:
 
 
 def _looked(armature: bpy.types.Object) -> _Looked:
-    """Return what was recognized in an armature as its bones are now."""
+    """Return the results for an armature with its current bones."""
     looks, bones = part(_Looks), _revision(armature)
     looked = looks.get(armature.session_uid)
     if looked is None or looked.bones != bones:
@@ -94,7 +94,7 @@ def _remembered(
     look: Callable[[Rig, Clip], Any],
     clip: Clip | None = None,
 ) -> Any:
-    """Return what was recognized in an armature, as it is now with its bones and clip.
+    """Return the result for an armature with its current bones and clip.
 
     Args:
         armature: The armature.
@@ -115,7 +115,7 @@ def _remembered(
 
 
 def _revision(armature: bpy.types.Object) -> tuple[object, ...]:
-    """Return all of the bones of an armature that is looked at, in a comparable form."""
+    """Return everything that recognition uses of an armature's bones, in a comparable form."""
     bones = cast("bpy.types.Armature", armature.data).bones
     parents = [above.name if (above := bone.parent) else "" for bone in bones]
     deforms = [False] * len(bones)
@@ -215,7 +215,7 @@ def standing_body(armature: bpy.types.Object) -> Body:
 def _looked_at(
     armature: bpy.types.Object, axes: Sequence[str], top: str = "", clip: Clip | None = None
 ) -> Body:
-    """Return a body as `_look` recognizes it; `clip` is that of what asks."""
+    """Return a body as `_look` recognizes it; `clip` is the caller's."""
     look = partial(_look, armature, axes, top)
     body: Body = _remembered(armature, (tuple(axes), top), look, clip)
     return body
@@ -252,7 +252,7 @@ def _look(armature: bpy.types.Object, axes: Sequence[str], top: str, rig: Rig, c
 def _in_turn(body: Body, ends: dict[str, LooseEnd]) -> list[dict[str, LooseEnd]]:
     """Return the loose ends to try: first those of limbs that lack any, then all.
 
-    Other joints may be at one place by chance, as those of a short arm and a large head.
+    Other joints may coincide by chance, such as those of a short arm and a large head.
     """
     limbs = [limb for limb in body.anatomy.limbs if limb.is_bare]
     bare = {body.names[limb.end if limb.end >= 0 else limb.bones[-1]] for limb in limbs}
@@ -285,7 +285,7 @@ def _up_axis(armature: bpy.types.Object) -> str:
 def _recognize(
     armature: bpy.types.Object, rig: Rig, up: str, rows: Sequence[Row], clip: Clip | None = None
 ) -> Body:
-    """Return the body of an armature, given which of its axes points up.
+    """Return the body of an armature for an axis that points up.
 
     Args:
         armature: The armature object.

@@ -93,7 +93,7 @@ def _beside(
     children: Mapping[str, Sequence[bpy.types.Bone]],
     names: Collection[str],
 ) -> list[bpy.types.Bone]:
-    """Return the children of what two bones hang on, but not those that lead to them."""
+    """Return the children of the common parent of two bones, except those that lead to them."""
     above = ["", *(bone.name for bone in upper.parent_recursive)]
     line = {last, upper, *upper.parent_recursive}
     return [
@@ -131,9 +131,9 @@ def _named_ends(last: bpy.types.Bone, ends: Iterable[bpy.types.Bone]) -> set[str
 
 @cache
 def _named_limb(name: str) -> tuple[bool, int, frozenset[str]] | None:
-    """Return the limb that a bone is named after, as whether it is a leg, its side, and its row.
+    """Return the limb that a bone is named after: whether it is a leg, its side, and its row.
 
-    None if the name doesn't say.
+    None if the name doesn't identify one.
     """
     words = words_of(name)
     part, side = part_of(words), side_of(name)

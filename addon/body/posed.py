@@ -1,4 +1,4 @@
-"""A limb as a constraint poses it: its bones, to which side it bends, and what ends it."""
+"""A limb as a constraint poses it: its bones, its bend direction, and what ends it."""
 
 from __future__ import annotations
 
@@ -112,7 +112,7 @@ def bend_side(rig: Skeleton, chain: Sequence[int], tip_bone: int) -> RestBend | 
 def _folded_side(
     joints: Sequence[Vector], stored: Sequence[Vector | None]
 ) -> tuple[Vector, tuple[int, ...]] | None:
-    """Return the side to which a limb bends, and its folds; None if all its joints flex one way.
+    """Return a limb's bend direction and its folds; None if all its joints flex one way.
 
     When bent as at rest, it bends to the side of its joints.
 

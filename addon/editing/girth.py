@@ -13,7 +13,7 @@ from ..blender.access import pose_bones
 from ..blender.relations import deformers
 
 MOST: Final = 4000
-"""The most vertices of a mesh that are looked at, evenly chosen."""
+"""The most vertices of a mesh to examine, evenly chosen."""
 
 ASIDE: Final = 1.2
 """The half size of a control, in girths of the bone that it is at."""

@@ -65,7 +65,7 @@ def _part_refusal(context: bpy.types.Context) -> str:
 
 
 def _meant_bone(context: bpy.types.Context) -> str:
-    """Return the name of a bone of the character that the user means, or empty."""
+    """Return the name of the bone of the character that the user means; empty without one."""
     active = cast(bpy.types.Armature, active_armature(context).data).bones.active
     return "" if active is None else active.name
 
@@ -107,7 +107,7 @@ class FABRIK_OT_character_recognize(CharacterOperator, bpy.types.Operator):
         return joined(". ", [*filter(None, [done, missing, recalled(self.told)])])
 
     def draw(self, context: bpy.types.Context) -> None:
-        """Draw in Adjust Last Operation what is known of the limbs."""
+        """Draw how the limbs bend in Adjust Last Operation."""
         draw_sentence(self.layout, context, self.told, REDO)
 
 

@@ -43,8 +43,8 @@ class Recognition(NamedTuple):
 
     Attributes:
         parts: The parts of a character, parents first.
-        missing: A sentence on what it lacks that others have, empty if nothing.
-        frame: The frame of the animation that was looked at; None for the rest pose.
+        missing: A sentence on missing parts; empty if it's complete. frame: The frame of the
+            animation that was looked at; None for the rest pose.
     """
 
     parts: list[RecognizedPart]
@@ -83,7 +83,7 @@ def recognize_parts(armature: bpy.types.Object, bone: str = "") -> Recognition:
 
 
 def _short_spine(body: Body) -> str:
-    """Return in a sentence that a spine of one bone gets no IK; empty for any other."""
+    """Return a sentence on a spine of one bone, which gets no IK; empty for any other."""
     trunk = _trunk(body)
     if len(trunk) != 1:
         return ""
@@ -121,7 +121,7 @@ def inner_joints(armature: bpy.types.Object, parts: Sequence[RecognizedPart]) ->
 
 
 def part_limb(armature: bpy.types.Object, part: RecognizedPart | FabrikPart) -> Limb:
-    """Return the bones of a part as a limb: a hand or foot after them is that of an arm or leg.
+    """Return the bones of a part as a limb; an arm or leg may have a hand or foot after them.
 
     It has fewer bones than the part if the armature ends first.
     """

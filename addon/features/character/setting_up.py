@@ -37,7 +37,7 @@ from .removing import index_of, remove
 from .settings import FabrikPart, character_settings
 
 SEEN: Final = 1e-3
-"""How far a bone moves where that is said, as a fraction of the character's size."""
+"""The least movement of a bone to be reported, as a fraction of the character's size."""
 
 
 class Options(NamedTuple):
@@ -196,7 +196,7 @@ def _points_at(
 
 
 def _points(shown: bpy.types.Object, names: Sequence[str]) -> list[float]:
-    """Return the head, the tail and, as a bone may twist, a point as far off to its side."""
+    """Return the head, the tail and a point as far to the side, which shows twist."""
     bones = pose_bones(shown)
     heads, tails, matrices = (
         floats(bones, name, size) for name, size in (("head", 3), ("tail", 3), ("matrix", 16))

@@ -44,7 +44,7 @@ class RollValues(NamedTuple):
 
     Attributes:
         break_angle: The angle by which the ball bends, in radians.
-        pivot: What a turn is about.
+        pivot: The point of the sole that it turns about.
         width: The width of the sole, in its lengths.
     """
 
@@ -208,7 +208,7 @@ class RolledToes(PrePassBone):
 def resolve_roll(chain: ChainPlan, item: FabrikConstraint) -> None:
     """Let the foot of a chain roll, if it has a control for that.
 
-    A target of another kind, or in another armature, carries no control.
+    A target of another kind, or in another armature, can't carry one.
 
     Raises:
         ProblemError: If a bone that the settings name doesn't exist, or the toes aren't a child.

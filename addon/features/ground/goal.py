@@ -68,14 +68,13 @@ class MovedHip(Protocol):
 
 @dataclass(eq=False)
 class GroundGoal:
-    """Places the goal of a chain on the ground; made anew with the plan when a threshold changes.
+    """Places the goal of a chain on the ground; created again when a threshold changes.
 
-    Contacts, and the goals of frames, are kept as long as all that they depend on stays the same.
+    Contacts and the goals of frames are kept while their inputs stay the same.
 
     Attributes:
-        ground: What counts as ground.
-        hip: What carries its leg and is moved for it.
-        hip_note: Why nothing is, although that is wanted; empty if something is, or it is not.
+        ground: What counts as ground. hip: The bone that carries its leg and is moved for it.
+            hip_note: Why no hip is moved, although Move Hip is on; empty otherwise.
     """
 
     ground: Ground
@@ -97,7 +96,7 @@ class GroundGoal:
 
     @property
     def is_known_ahead(self) -> bool:
-        """Whether the ground is known ahead of an evaluation, if it does not change."""
+        """Whether the ground is known ahead of an evaluation, if it doesn't change."""
         return not isinstance(self.ground, SceneGround)
 
     def seen(self, depsgraph: bpy.types.Depsgraph) -> object | None:
@@ -141,7 +140,7 @@ class GroundGoal:
     def foothold(self, snapshot: Snapshot, chain: ChainPlan, aim: Aim) -> Foothold:
         """Return the goal of a foot on the ground from its animated goal.
 
-        The hip needs it before the foot does: it is found once.
+        The hip needs it before the foot does, so it is computed once.
         """
         key = weakref.ref(snapshot), aim
         return self._foothold_now.of(key, lambda: self._foothold(snapshot, chain, aim))
@@ -170,7 +169,7 @@ class GroundGoal:
     def probe(
         self, snapshot: Snapshot, chain: ChainPlan, ground: FabrikGround, leg: float = 0.0
     ) -> Probe:
-        """Return what finds the ground below a foot.
+        """Return the probe for the ground below a foot.
 
         Args:
             snapshot: The moment.
@@ -304,7 +303,7 @@ def resolve_ground(chain: ChainPlan, item: FabrikConstraint) -> None:
 
 
 class Floors(dict[int, Latest[tuple[float, float]]]):
-    """The `_common_floor` of the moment, by armature of the session."""
+    """The current `_common_floor`, by armature of the session."""
 
 
 def found_floor(chain: ChainPlan, snapshot: Snapshot | None = None) -> float:

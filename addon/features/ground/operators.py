@@ -94,7 +94,7 @@ def _draw_found_hip(layout: Layout, armature: bpy.types.Object, ground: FabrikGr
 def _draw_floor(
     layout: Layout, armature: bpy.types.Object, ground: FabrikGround, item: FabrikConstraint
 ) -> None:
-    """Draw the floor of the animation: as it was found, or as it is set."""
+    """Draw the floor of the animation, as detected or as set."""
     layout.prop(ground, "use_floor")
     height = layout.row()
     height.active = ground.use_floor
