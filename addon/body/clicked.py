@@ -248,7 +248,7 @@ class Clicks:
         return next((self.body.names[i] for i in stiff if i in self._up(index)), "")
 
     def posed_by_ik(self, bone: str) -> str:
-        """Return the bone with Blender's IK whose target or pole is a helper, or above or below it."""
+        """Return the bone with Blender's IK whose target or pole is a helper or near it."""
         if not is_helper(self.armature, bone):
             return ""
         rig, index = self.skeleton, self.skeleton.index[bone]

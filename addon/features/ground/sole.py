@@ -13,8 +13,7 @@ from fabrik_solver.motion.sole import Sole, counted, is_beside, resting_normal
 from .probe import Probe, Under
 
 CLIMB = 0.35
-"""How high a foot is lifted for ground below only one of its ends, in legs; higher ground is a
-wall."""
+"""How high a foot is lifted for ground below one end only, in legs; higher ground is a wall."""
 
 
 NOWHERE = -1e30
@@ -73,7 +72,7 @@ def sole_contact(probe: Probe, location: Vec, points: Sequence[Vec]) -> SoleCont
 
 
 def _level(probe: Probe, under: Under, beside: Vec) -> float:
-    """Return the height of the plane of a face, a little beside where it was hit."""
+    """Return the height of a face's plane, a little beside the hit."""
     aside = across(beside, probe.up)
     return probe.level(under) - dot(aside, under.normal) / dot(under.normal, probe.up)
 
@@ -84,7 +83,7 @@ class Below(NamedTuple):
     Attributes:
         lack: By how much the foot is too low, negative if it is not.
         heights: The heights of its heel and its ball.
-        levels: How high these are to be at least, None where there is no ground below.
+        levels: The least height of each; None without ground below.
     """
 
     lack: float
@@ -115,7 +114,7 @@ def need(probe: Probe, sole: Sole, animated: Pose, foot: Pose) -> Below:
 
 
 def lack_between(probe: Probe, foot: Below, beside: Sequence[Below], is_free: bool) -> float:
-    """Return by how much a foot is too low for what is below it then, or a little before or after.
+    """Return by how much a foot is too low for the ground below it, around a time.
 
     Args:
         probe: Finds the ground.
@@ -138,7 +137,7 @@ def _present(beside: Sequence[Below]) -> list[list[float]]:
 
 
 def _lack(probe: Probe, heights: Sequence[float], levels: Sequence[float | None]) -> float:
-    """Return by how much the lowest point is too low; walls beside the first one count less."""
+    """Return by how much the lowest point is too low; walls beside the first point count less."""
     pairs = zip(heights, levels, strict=True)
     lacks = [(level - height, level) for height, level in pairs if level is not None]
     far = CLIMB * probe.leg

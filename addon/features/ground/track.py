@@ -29,16 +29,16 @@ from fabrik_solver.motion.sole import Sole
 FORM = codec.Form(b"FABT", 2)
 
 IN_WORLD = -1
-"""Stands for the world where there was no ground below the foot."""
+"""Stands for the world, without ground below the foot."""
 
 NUMBERS = 23
-"""How many numbers are kept of a frame, besides what was below the foot."""
+"""The number of stored values of a frame, besides the object below the foot."""
 
 BEFORE = 20
-"""How many were kept before knees were."""
+"""The number before knees were stored."""
 
 HEAD = 10
-"""How many numbers are kept of the track as a whole."""
+"""The number of stored values of the track as a whole."""
 
 
 class Sample(NamedTuple):
@@ -50,7 +50,8 @@ class Sample(NamedTuple):
         step: Its displacement since the frame before, relative to the ground, in metres.
         height: Its height above the origin of the armature, in metres.
         root: The hip joint relative to the goal, in the same space.
-        turn: The orientation of the foot in that space; none if it does not copy the target's.
+        turn: The orientation of the foot in that space; the identity if it doesn't copy the
+            target's.
         end_step: The displacement of the other end of the foot, as ``step``.
         up: The unit vector up, in the axes of the foot.
         flexion: The axis about which its knee flexes, in that space; 0 if unknown. Its length is
@@ -173,6 +174,6 @@ def _vec(row: Sequence[float], first: int) -> Vec:
 
 
 def turn_of_frame(frame: Frame) -> Quat:
-    """Return the rotation of a space, none if its axes are degenerate."""
+    """Return the rotation of a space; the identity if its axes are degenerate."""
     axes = orthonormalize(frame[0])
     return QUAT_IDENTITY if axes is None else quat_of(axes)

@@ -1,4 +1,4 @@
-"""What is known of the bones of a body whatever its pose is."""
+"""The properties of a body's bones that don't depend on its pose."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def facts_of(
     *,
     is_planned: bool = False,
 ) -> BoneFacts:
-    """Return what is known of a bone of a body.
+    """Return the properties of a body's bone.
 
     Args:
         armature: The armature.
@@ -91,7 +91,7 @@ def _stiffness(roles: Roles, name: str) -> float:
 
 
 def _standing(bone: bpy.types.Bone, roles: Roles) -> tuple[tuple[Vec, ...], Quat]:
-    """Return the front, left and up axes of a standing body in the axes that a bone has there.
+    """Return the front, left and up axes of a standing body, in the axes of a bone in that pose.
 
     Returns:
         These; and the local rotation of the bone there, since rest.

@@ -65,7 +65,7 @@ PERSON: Final = {
         Axis(1.0, 1.0, -25.0, 25.0), Axis(0.5, 0.5, -35.0, 50.0), Axis(1.0, 1.0, -25.0, 25.0)
     ),
 }
-"""Of the parts of a person."""
+"""The resistances of the parts of a person."""
 
 
 class Part(NamedTuple):
@@ -74,7 +74,7 @@ class Part(NamedTuple):
     Attributes:
         kind: The part, of `PERSON`.
         share: Its share of the length of the part.
-        is_right: Whether it is of the right side.
+        is_right: Whether it is on the right side.
     """
 
     kind: str
@@ -91,13 +91,14 @@ class Part(NamedTuple):
 
     @property
     def stiffness(self) -> float:
-        """What the bone resists in all directions."""
+        """The resistance of the bone in all directions."""
         return min(min(axis.negative, axis.positive) for axis in PERSON[self.kind]) / self.share
 
     def resistances(self, axes: tuple[Vec, ...], rotation: Quat) -> list[Resistance]:
-        """Return what it resists beside its stiffness.
+        """Return its resistances besides its stiffness.
 
-        What both directions share counts from the press; what one has more, from the standing pose.
+        The part common to both directions counts from the start of the drag; the excess of one
+        direction, from the standing pose.
 
         Args:
             axes: The front, left and up axes of the body in the axes of the bone while it stands.
@@ -172,14 +173,14 @@ HANGING: Final = (0.5, 0.5, 0.5)
 # for the length of a leg; beyond, the pose stays where it is, whatever the mouse does.
 
 REACH: Final = 5e-4
-"""The weight of what is dragged: a force of 10 radians² per length of a leg. It
-lifts a heel, too."""
+"""The weight of dragged points: a force of 10 radians² per length of a leg. It lifts a heel,
+too."""
 
 CARRY: Final = 2e-3
 """The same of the hips, which carry the body."""
 
 BALANCED: Final = 20.0
-"""The force that keeps the center of mass in balance: nobody falls over for what they reach for."""
+"""The force that keeps the center of mass in balance: people don't fall over to reach something."""
 
 CARRIED: Final = 3.0
 """The same while the hips are dragged, which moves the body's weight. With more, hips moving back
@@ -189,4 +190,4 @@ TARGETED: Final = 1e-2
 """The weight of targets that constraints reach for."""
 
 STANDING: Final = 0.15
-"""The same of the feet's: the body stands on them."""
+"""The same for those of the feet: the body stands on them."""

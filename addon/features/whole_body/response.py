@@ -1,4 +1,4 @@
-"""Where points of a body are shown, beside where the solver was asked to put them."""
+"""Where points of a body are shown, compared with where the solver was asked to put them."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ class Response:
         self._excess = [[0.0] * len(self._points) for _ in self._points]  # Beyond the identity.
 
     def asked(self, wanted: Sequence[Vec]) -> list[Vec]:
-        """Return where to ask points to go, so that they are shown where they are wanted."""
+        """Return the positions to request so that points are shown where they should be."""
         there = _numbers(wanted)
         lag = _minus(there, self._shown)
         shift = _minus(self._asked, self._shown)
@@ -50,7 +50,7 @@ class Response:
         return [(x, y, z) for x, y, z in zip(*[iter(numbers)] * 3, strict=True)]
 
     def learn(self, asked: Sequence[Vec], shown: Sequence[Vec], is_regular: bool) -> None:
-        """Take where points are shown that were asked to go somewhere.
+        """Learn from the shown positions of points and the requested ones.
 
         Args:
             asked: Where they were asked to go.

@@ -20,14 +20,15 @@ from ...body.looking import body_of
 from .posture import Part
 
 ARM: Final = 0.5
-"""The stiffness of an elbow and a shoulder: who reaches for something moves the arm first. A spine
-and legs as limp as the arm lean far over for a hand that waves, as it is far from the feet."""
+"""The stiffness of an elbow and a shoulder: people who reach for something move the arm first. A
+spine and legs as limp as the arm would lean far over for a waving hand, far from the feet."""
 
 CLAVICLE: Final = 2.0
 """The stiffness of a clavicle against leaving its share in the rotation of the arm."""
 
 STANDING_HEIGHT: Final = 0.05
-"""How much higher than the lowest foot one stands, as a fraction of the character's size."""
+"""How much higher than the lowest foot a standing foot may be, as a fraction of the character's
+size."""
 
 MASSES: Final = {
     "TRUNK": 0.435,
@@ -151,11 +152,11 @@ def _joined(posture: Mapping[str, Part], posers: Mapping[str, str]) -> dict[str,
 
 
 def _is_person(body: Body) -> bool:
-    """Return whether a body is seen to be built as a person: that is what `PERSON` is about.
+    """Return whether a body is visibly built like a person, to which `PERSON` applies.
 
     Names or its shape show where it faces, and it stands upright on two legs of a thigh and a shin.
-    Those of birds and dinosaurs have a bone more before the foot, or carry a trunk that is nearer
-    to level than upright.
+    The legs of birds and dinosaurs have another bone before the foot, or carry a trunk that is more
+    level than upright.
     """
     anatomy = body.anatomy
     legs = [len(limb.bones) - len(limb.halves) for limb in anatomy.limbs if limb.kind == "LEG"]
@@ -203,7 +204,7 @@ class _Finder:
         return dist(self.body.bones[bone].head, self.body.bones[end].head)
 
     def _bend(self, kind: str, bone: int, fraction: float = 1.0, is_right: bool = False) -> None:
-        """Let a bone bend as that part of a person does."""
+        """Make a bone bend like a part of a person."""
         if not self._is_person:
             return
         self.roles.posture[self.names[bone]] = Part(kind, fraction, is_right)
