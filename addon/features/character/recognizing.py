@@ -43,8 +43,8 @@ class Recognition(NamedTuple):
 
     Attributes:
         parts: The parts of a character, parents first.
-        missing: A sentence on missing parts; empty if it's complete. frame: The frame of the
-            animation that was looked at; None for the rest pose.
+        missing: A sentence on missing parts; empty if it's complete.
+        frame: The frame of the animation that was looked at; None for the rest pose.
     """
 
     parts: list[RecognizedPart]

@@ -54,9 +54,12 @@ class Latest(Generic[Value]):
 class Wish(NamedTuple):
     """What a frame requests of a curve.
 
-    Attributes: target: The value that it is to have. weight: How much that counts. bend: The second
-    difference that it is to have there, from one node to the next. low: Its least value. high: Its
-    greatest value.
+    Attributes:
+        target: The value that it is to have.
+        weight: How much that counts.
+        bend: The second difference that it is to have there, from one node to the next.
+        low: Its least value.
+        high: Its greatest value.
     """
 
     target: float = 0.0

@@ -73,8 +73,9 @@ class GroundGoal:
     Contacts and the goals of frames are kept while their inputs stay the same.
 
     Attributes:
-        ground: What counts as ground. hip: The bone that carries its leg and is moved for it.
-            hip_note: Why no hip is moved, although Move Hip is on; empty otherwise.
+        ground: What counts as ground.
+        hip: The bone that carries its leg and is moved for it.
+        hip_note: Why no hip is moved, although Move Hip is on; empty otherwise.
     """
 
     ground: Ground

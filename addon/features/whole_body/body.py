@@ -87,8 +87,9 @@ EXACT: Final = 1e-5
 class Wanted:
     """A goal for a point on a bone.
 
-    Attributes: bone: The index of the bone. goal: The goal of the solver, in the space of the
-    armature.
+    Attributes:
+        bone: The index of the bone.
+        goal: The goal of the solver, in the space of the armature.
     """
 
     def __init__(self, bone: int, goal: WholeBodyGoal) -> None:

@@ -99,8 +99,8 @@ class KeptBody(PrePassBone):
     """A body with bones that are pinned while the animation plays.
 
     Attributes:
-        within: Its bones, parents first. facts: Returns the properties of a bone, with the current
-            locks and limits of an armature.
+        within: Its bones, parents first.
+        facts: Returns the properties of a bone, with the current locks and limits of an armature.
         pins: What is pinned.
         staying: The bones that stay where the animation has them, each with how strictly.
         refusal: Why it can't be solved while its bones have constraints; empty if it can.

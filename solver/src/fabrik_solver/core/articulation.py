@@ -37,12 +37,12 @@ START_BEND: Final = 1.0
 """The smallest bend of a limb at the start of the search, in radians.
 
 From a crouch the springs can move the body up or down. From straight knees, pulling the head down
-would bend the back first, until the thighs reach limits that keep the knees from bending.
+would bend the back first, until the limits of the thighs keep the knees from bending.
 """
 
 BACK: Final = 0.3
-"""How far the bone above rotates the other way, as a share of that. With one half, limbs are
-compressed along their line, but thighs begin at limits behind which knees bend no more."""
+"""How far the bone above rotates the other way, as a share of that bend. With one half, limbs are
+compressed along their line, but thighs begin at limits that keep knees from bending."""
 
 SHARED: Final = 3.0
 """The stiffness factor of a joint that deviates from its share of another joint's swing."""

@@ -680,7 +680,7 @@ def _constrained(body: BodyInput, members: Sequence[Member]) -> list[Constrained
 
 
 def _bend(member: Member, shared: set[int], frames: list[Frame]) -> Vec:
-    """Return the side to which the chain's own bones bend if straight, in armature space."""
+    """Return the bend direction of the chain's own bones if straight, in armature space."""
     start = min(sum([i in shared for i in member.bones]), len(member.bones) - 1)
     axes = [frames[i][0] for i in member.bones[start:]]
     return straight_bend(axes, member.rest_bends[start])

@@ -160,7 +160,7 @@ class ChainInstant(Instant):
 
 
 def _led(posture: Posture, goal: Goal) -> Goal:
-    """Return the goal with its pole on the side to which the solved chain bends.
+    """Return the goal with its pole in the bend direction of the solved chain.
 
     A pole of partial weight swivels a chain partway from its FK pose. Applied again at every frame,
     it would swivel the chain all the way.

@@ -47,7 +47,8 @@ class Posture:
         numbers: The local rotations of the bones, root first, four numbers a bone.
         scales: Their local scales; empty if they keep those of the FK pose.
         tip: The position of the tip under these rotations, in armature space.
-        state: Whether the tip is on the target; with a partial influence, whether it would be at 1.
+        state: Whether the tip is on the target; with a partial influence, whether it would be at
+            full influence.
         goal: Target and pole in armature space.
         orientation_error: The angle by which limits keep an oriented tip bone from its
             orientation, in radians.
@@ -151,7 +152,7 @@ def _refuse_not_finite(places: list[Vec]) -> None:
 
 @final
 class ChainLink:
-    """A bone of a chain, with all that depends on its FK pose alone.
+    """A bone of a chain, with everything that depends only on its FK pose.
 
     Attributes:
         bone: The bone.
@@ -447,7 +448,7 @@ def posed_chain(
     rest_bend: RestBend | None,
     limits: Sequence[Limit | None],
 ) -> Chain:
-    """Return a posed chain for the position solver, with the side to which it bends if straight.
+    """Return a posed chain for the position solver, with its bend direction if straight.
 
     Args:
         axes: The axes of the posed bones, root first.
@@ -465,7 +466,7 @@ def posed_chain(
 def _hinged_bend(
     axes: Sequence[Mat3], joints: Sequence[Vec], limits: Sequence[Limit | None]
 ) -> Vec | None:
-    """Return the side to which hinges let a straight chain bend; None if either is possible."""
+    """Return the bend direction that hinges allow a straight chain; None if both are possible."""
     bend = ORIGIN
     for i in range(1, len(limits)):
         limit = limits[i]

@@ -267,7 +267,7 @@ def _hinted(
     goal: tuple[Vec | None, float],
     target_span: float,
 ) -> Vec:
-    """Return the side to which a limb bends under a soft pole, as far as the pole's weight goes.
+    """Return the bend direction of a limb under a soft pole, to the extent of the pole's weight.
 
     Joints keep their offset from the pole's plane, and any additional bend lies in that plane.
 

@@ -1,12 +1,12 @@
-"""Whole bodies: the pose with the least motion since the press in which all goals are met.
+"""Whole bodies: the pose of least motion since the start of a drag that meets all goals.
 
 Pinned points take priority over dragged ones, those over targets, and targets over soft goals. A
 rank costs a stricter one about a thousandth of the body at most. The pose depends only on the press
 and the goals. Many small mouse moves give the same pose as one large move, and moving back restores
 the starting pose.
 
-Such a pose changes by leaps where a minimum ends. `WholeBody.toward` takes what is shown there step
-by step, with all goals where the new pose has them.
+Such a pose jumps where a minimum ends. `WholeBody.toward` moves the shown pose there step by step,
+with all goals where the new pose has them.
 """
 
 from collections.abc import Sequence
@@ -65,12 +65,13 @@ class WholeBodyPose:
     """A pose of the body.
 
     Attributes:
-        moved: How far each joint that is free has moved since the press; zero for the others.
-        turns: The rotation of each joint since the press, in its own axes at the press.
+        moved: How far each free joint has moved since the start of the drag; zero for the others.
+        turns: The rotation of each joint since then, in its own axes at that time.
         rotations: The rotation of each joint in the axes of its limit.
         heads: The pivots.
         axes: The axes of the joints.
-        offsets: For each goal, how its point is off the location that is wanted; zero for any.
+        offsets: For each goal, the offset of its point from the desired location; zero for any
+            location.
         misses: The lengths of these.
         centre: The centre of mass; None if nothing has a mass.
         effort: The sum of stiffness · angle², in radians².
@@ -132,7 +133,7 @@ class WholeBodyPose:
 
 @final
 class WholeBody:
-    """A body as it is at the press, which goals pose.
+    """A body at the start of a drag, posed by goals.
 
     Attributes:
         joints: Its bones, parents first.
@@ -160,7 +161,7 @@ class WholeBody:
     def solve(
         self, goals: Sequence[WholeBodyGoal], support: Support | None = None
     ) -> WholeBodyPose:
-        """Return the pose that meets the goals with the least motion since the press.
+        """Return the pose that meets the goals with the least motion since the start of the drag.
 
         Args:
             goals: What is wanted.
@@ -199,8 +200,8 @@ class WholeBody:
     ) -> WholeBodyPose:
         """Return the pose between two in which no bone has rotated by more than allowed.
 
-        Its pins are met as in the later one, and what is dragged moves along with that. If bones
-        have to rotate by more for this, they do.
+        It meets the pins like the later one, and dragged points move along with that. If bones have
+        to rotate by more for this, they do.
 
         Args:
             pose: The later pose, which is returned if it is near enough.
@@ -253,7 +254,7 @@ class WholeBody:
         return _posed(body, goals, final, pose.steps + bent.steps, pose)
 
     def _articulation(self, goals: Sequence[WholeBodyGoal], is_balanced: bool) -> Articulation:
-        """Return the bones as goals move them.
+        """Return the bones that goals move.
 
         Raises:
             ValueError: If the body has no size.
@@ -279,7 +280,7 @@ def _turned(before: WholeBodyPose, after: WholeBodyPose) -> float:
 
 
 def _placed(body: Articulation, moved: Sequence[Vec], turns: Sequence[Quat]) -> Placement:
-    """Return a pose, given how far its joints have moved and rotated since the press."""
+    """Return a pose, from how far its joints have moved and rotated since the start of the drag."""
     placement = Placement([scaled(offset, 1.0 / body.size) for offset in moved], list(turns))
     body.place(placement)
     return placement

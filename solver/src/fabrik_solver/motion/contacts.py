@@ -311,7 +311,7 @@ def _valleys(heights: Sequence[float], least: float) -> list[tuple[int, int]]:
 def _paces(trajectory: Trajectory, rate: float, hurry: float) -> list[float]:
     """Return the speeds of a point, in which vertical ones count less if its foot is in a hurry.
 
-    The ball of a foot that runs touches down and leaves at full speed, but does not slide.
+    The ball of a running foot touches down and leaves at full speed, but doesn't slide.
     """
     paces = speeds(trajectory.path, rate)
     if hurry > 1.0:
@@ -413,7 +413,7 @@ def _drop_lone_heels(kinds: list[str]) -> None:
 
 
 def _join(kinds: list[str], quickest: int) -> None:
-    """Let a foot stand on where it slips for less time than a swing takes."""
+    """Let a foot keep standing where it slips for less time than a swing takes."""
     for first, last in runs(kinds, ""):
         beside = {kinds[i] for i in (first - 1, last + 1) if 0 <= i < len(kinds)}
         if last - first + 2 < quickest and 0 < first <= last < len(kinds) - 1 and len(beside) == 1:

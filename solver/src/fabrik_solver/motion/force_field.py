@@ -77,7 +77,7 @@ class ForceField(NamedTuple):
     radial: Falloff = Falloff()
 
     def toward(self, other: "ForceField", t: float) -> "ForceField":
-        """Return the field on its way to another frame, whose other settings it has."""
+        """Return the field between two frames, with the other settings of the later one."""
         left = 1.0 - t
         return other._replace(
             location=mix(self.location, other.location, t),
@@ -136,7 +136,7 @@ class ForceField(NamedTuple):
         return share * self.radial.at(radius)
 
     def _gust(self) -> float:
-        """Return what noise adds to the strength: a gust takes about a second."""
+        """Return the contribution of noise to the strength: a gust takes about a second."""
         return self.noise * perlin((self.time, 0.5 * self.seed, 0.5)) if self.noise else 0.0
 
     def _turbulence(self, point: Vec) -> Vec:

@@ -48,7 +48,7 @@ DEEPEST = 0.5
 
 
 BENT = 8.0
-"""The weight of a knee of which half counts for the hip: it is 0.08 legs off the line."""
+"""The weight of a knee that counts half for the hip: it is 0.08 legs off the line."""
 
 CALM = 0.08
 """How long smoothed values take to follow, in seconds. Changes that come and go in 2π times as long
@@ -58,7 +58,7 @@ FIRM = 16.0
 """How much more a rolling foot's place on the ground counts: it comes back in half the time."""
 
 LEAST_BEND = 0.01
-"""How far a knee is taken to be from the line between hip and ankle at least, in legs."""
+"""The least assumed distance of a knee from the line between hip and ankle, in legs."""
 
 
 def is_ground(normal: Vec, up: Vec) -> bool:
@@ -165,7 +165,7 @@ def hip_lift(
 ) -> tuple[float, float]:
     """Return how far the hip wants to be lifted, negative if lowered, and how far it can be.
 
-    For legs of which it is known who stands.
+    For legs that are known to stand or not.
 
     It rises with the ground below the feet that carry the body. It also rises for a leg that would
     swing over the ground folded farther than its knee allows (see `knee.folded`). All of them must
@@ -262,7 +262,7 @@ def follow_locks(legs: Sequence[CarriedLeg]) -> Vec:
 def shared_jolt(jumps: Sequence[tuple[Vec, Vec]]) -> Vec:
     """Return how far the hip moves with its locked feet where the whole capture jumps.
 
-    That is the mean of what the locks keep from the ankles, as far as the hip jumps likewise.
+    That is the mean of the motion that the locks keep from the ankles, as far as the hip jumps too.
 
     Args:
         jumps: For each leg, how far the lock moves its ankle, and where its hip joint is, both
@@ -324,9 +324,9 @@ def _lack(leg: CarriedLeg, up: Vec, extension: float, rise: float) -> float:
 
 
 def _crowded(leg: CarriedLeg, up: Vec, rise: float) -> float:
-    """Return how far the hip is to be higher so that a leg folds no farther than its knee allows.
+    """Return how far the hip must rise so that a leg folds no farther than its knee allows.
 
-    It does not rise for a foot that is kicked as high as the hip.
+    It doesn't rise for a foot kicked as high as the hip.
     """
     apart = add(sub(leg.root, leg.goal), scaled(up, rise))
     far, high = length(apart), dot(apart, up)

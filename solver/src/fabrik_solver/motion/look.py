@@ -60,7 +60,7 @@ UNLIMITED: Final = pi - 1e-6
 """A limit at or above this angle allows every direction."""
 
 BEHIND: Final = radians(150.0)
-"""The angle from which on the shared part eases back, until straight behind."""
+"""The angle above which the shared part eases back, until straight behind."""
 
 OVERHEAD: Final = 0.2
 """The sine of the angle between gaze and up below which the shared part of the roll fades."""

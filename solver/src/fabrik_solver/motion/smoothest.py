@@ -1,4 +1,4 @@
-"""The smoothest curve through time that is near to what is wanted and within bounds.
+"""The smoothest curve through time near desired values and within bounds.
 
 Displacements of captured motion take this form: the squares of their second differences are least,
 within the bounds of each frame. Sources: Gleicher, “Retargetting motion to new characters”, 1998;
@@ -16,22 +16,22 @@ CHANCES = 20
 getting fewer. Then only one changes at a time, which is sure to end."""
 
 ROUNDING = 1e-9
-"""How far a value may be beyond a bound by rounding, of the largest of all."""
+"""How far rounding may put a value beyond a bound, as a fraction of the largest value."""
 
 
 class Curve(NamedTuple):
-    """What is asked of a curve.
+    """A request for a curve.
 
     The curve minimizes a sum of three terms. They are the weighted squares of its distances from
     the targets; the squares of its second differences from the desired ones, times the stiffness;
     and those of its differences, times the tension.
 
     Attributes:
-        targets: The values that it is to have, one for each frame.
-        weights: How much each of these counts, at least 0, and more than 0 for two of them.
-        bends: The second differences that it is to have, at all frames but the first and the last.
-        stiffness: How much these count.
-        tension: How much its differences count: the root of the stiffness for hardly any overshoot.
+        targets: The desired values, one for each frame.
+        weights: The weight of each, at least 0, and more than 0 for two of them.
+        bends: The desired second differences, at all frames but the first and the last.
+        stiffness: Their weight.
+        tension: The weight of its differences: the root of the stiffness for hardly any overshoot.
     """
 
     targets: Sequence[float]
@@ -172,7 +172,7 @@ class Change(NamedTuple):
 
 
 def _worst(changes: Sequence[Change]) -> list[Change]:
-    """Return the changes, but of frames in a row that break a bound only the worst.
+    """Return the changes; of consecutive frames that break a bound, only the worst.
 
     Held there, the curve is soon within the bound at the others.
     """

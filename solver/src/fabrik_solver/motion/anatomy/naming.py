@@ -261,10 +261,11 @@ KNOWN: Final = {*TRUNK, *COMPOUNDS, *_LIMB}
 
 _BEFORE = "|".join(sorted(UPPER | LOWER | FRONT_OR_HIND, key=len, reverse=True))
 IS_KNOWN: Final = re.compile(rf"(?:{_BEFORE})+(?:{'|'.join(_LIMB)})|{'|'.join(KNOWN)}")
-"""A word of `KNOWN`, or a part of a limb joined with what tells which it is, as in ``hindleg``."""
+"""A word of `KNOWN`, or a part of a limb joined with a word that identifies it, as in
+``hindleg``."""
 
 JOINED: Final = re.compile(rf"{_BEFORE}|.+")
-"""The words that are joined in one: ``hindleg`` is ``hind`` and ``leg``."""
+"""The parts of joined words: ``hindleg`` is ``hind`` and ``leg``."""
 
 
 @cache

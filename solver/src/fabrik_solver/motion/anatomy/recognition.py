@@ -162,7 +162,7 @@ def _recognize(figure: Figure) -> Anatomy:
 
 
 def _hands_beside(figure: Figure, limbs: Sequence[Limb]) -> list[int]:
-    """Return the hands that are of no limb."""
+    """Return the hands that aren't part of a limb."""
     several = [i for i in figure.body if len(figure.children[i]) > 1]  # A hand has fingers.
     return [i for i in several if is_hand(figure, i) and not _is_of_limb(figure, i, limbs)]
 

@@ -1,4 +1,4 @@
-"""The thresholds of recognition, in one table: the corpus of tests counts what each is worth."""
+"""The thresholds of recognition, in one table. The tests' corpus shows what each is worth."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ TIPS_MIN: Final = 4
 twins equal tails, but not all legs."""
 
 SPRAWLING: Final = 6
-"""The number of legs, as of an insect, from which on they stand however far they sprawl."""
+"""The number of legs, as in insects, from which on they stand however far they sprawl."""
 
 NEAR: Final = 0.05
 """The largest difference in height of what is on one ground, as a fraction of the figure's."""
@@ -64,7 +64,7 @@ UNLIKE: Final = 0.3
 """The least difference in length, as a fraction, of two chains that aren't twins."""
 
 LIMB: Final = 4
-"""The number of joints from which on a limb is alike, whatever one hand carries."""
+"""The number of equal joints that make two limbs alike, whatever one hand carries."""
 
 ROW_MIN: Final = 3
 """The least number of pairs of limbs on one bone that make a row."""
@@ -74,7 +74,7 @@ LARGE_LIMB_MIN: Final = 0.25
 and lips are shorter."""
 
 SURE: Final = 0.85
-"""The sureness of a pose from which on no other pose is looked at."""
+"""The sureness of a pose above which no other pose is examined."""
 
 BETTER: Final = 0.15
 """The least gain in sureness for which a frame is preferred to the rest pose."""
@@ -83,7 +83,7 @@ BEHIND: Final = 0.2
 """The sine of the angle to the vertical from which on a bone begins behind another one."""
 
 HANGING: Final = -0.3
-"""The sine of the pitch from hips to head below which a figure does not stand."""
+"""The sine of the pitch from hips to head below which a figure doesn't stand."""
 
 THICKEST_SOLE: Final = 0.3
 """How high above the floor the lowest joint of feet may rest, in lengths of a leg. Ankles of people
@@ -94,7 +94,7 @@ ASIDE: Final = 0.01
 less may be chance."""
 
 STEEP: Final = 0.5
-"""The sine of the pitch from which on a chain leads down or up, and not aside."""
+"""The sine of the pitch above which a chain leads down or up, not aside."""
 
 AT_TAIL: Final = 0.5
 """The largest gap between a bone's tail and its child's head for the bone to end at its tail, as a
@@ -114,10 +114,10 @@ LONG_BONE: Final = 0.5
 largest length of any bone carried by the hand, as a fraction of the shorter one's."""
 
 CLIP_SAMPLES: Final = 64
-"""The most frames of a clip that are looked at."""
+"""The most frames of a clip to examine."""
 
 LEAST_FLEXION: Final = radians(10.0)
-"""The flexion from which on a clip shows the axis of a joint: less may be the noise of a straight
+"""The least flexion at which a clip shows the axis of a joint: less may be noise of a straight
 joint."""
 
 COHERENT: Final = cos(radians(30.0))
@@ -125,7 +125,7 @@ COHERENT: Final = cos(radians(30.0))
 
 SLIGHT: Final = radians(15.0)
 """The flexion up to which a rest pose counts as straight if no body bends that way: backward, or
-mostly sideways as in knock-knees. From there on it shows to which side a limb folds.
+mostly sideways as in knock-knees. Beyond that, it shows the side to which a limb folds.
 """
 
 OTHERWISE: Final = radians(45.0)
@@ -141,7 +141,7 @@ FOOT_LENGTH: Final = 2.0
 """The length of a foot without a toe joint, as a multiple of the height of its ankle."""
 
 LONGEST_FOOT: Final = 0.5
-"""The length from which on a bone is too long for a foot, in legs."""
+"""The length above which a bone is too long for a foot, in legs."""
 
 IN_THE_AIR: Final = 0.5
 """If a leg ends below this share of its height at rest, other bones stand for it."""
