@@ -123,13 +123,13 @@ def repeat(scene: bpy.types.Scene, armature: bpy.types.Object) -> bool:
     """
     planner.current()
     results: list[tuple[str, History]] = []
-    for one in history.outdated(armature):
-        frames = _frames(armature, scene, one)
-        blob = one.again(frames) if isinstance(one, history.Repeatable) else None
+    for simulation in history.outdated(armature):
+        frames = _frames(armature, scene, simulation)
+        blob = simulation.again(frames) if isinstance(simulation, history.Repeatable) else None
         if blob is None:
             return False
-        key = history.digest_of(armature, one, frames).key()
-        results.append((one.owner, History(*frames, blob, key)))
+        key = history.digest_of(armature, simulation, frames).key()
+        results.append((simulation.owner, History(*frames, blob, key)))
     if not results:
         return False
     for owner, result in results:

@@ -212,14 +212,14 @@ class WholeBody:
         aim, turn = last.aim or last, _turned(last, pose)
         if turn <= most:
             return pose
-        share = most / turn
+        fraction = most / turn
         body = self._articulation(goals, is_balanced=True)
         start, end = _placed(body, last.moved, last.turns), _placed(body, pose.moved, pose.turns)
-        before = _placed(body, aim.moved, aim.turns)
+        previous_aim = _placed(body, aim.moved, aim.turns)
         between = _placed(
             body,
-            [mix(a, b, share) for a, b in zip(last.moved, pose.moved, strict=True)],
-            [slerp(a, b, share) for a, b in zip(last.turns, pose.turns, strict=True)],
+            [mix(a, b, fraction) for a, b in zip(last.moved, pose.moved, strict=True)],
+            [slerp(a, b, fraction) for a, b in zip(last.turns, pose.turns, strict=True)],
         )
         wanted: list[WholeBodyGoal] = []
         for index, goal in enumerate(goals):
@@ -228,10 +228,10 @@ class WholeBody:
             spring, bone = Spring(goal, body, None), goal.joint
             there, here = spring.point_of(end), spring.point_of(start)
             # The point goes along with that of least motion, but no farther than its goal has gone.
-            along = sub(there, spring.point_of(before))
+            along = sub(there, spring.point_of(previous_aim))
             gone = sub(along, scaled(sub(pose.offsets[index], aim.offsets[index]), 1.0 / body.size))
             along = scaled(along, min(1.0, length(gone) / max(length(along), SLACK)))
-            there = body.outward(mix(add(here, along), there, share))
+            there = body.outward(mix(add(here, along), there, fraction))
             change = quat_product(end.changes[bone], quat_inverse(between.changes[bone]))
             wanted.append(
                 WholeBodyGoal(
@@ -270,11 +270,11 @@ class WholeBody:
         return Articulation(self.joints, [g.joint for g in goals], origin, size, is_balanced)
 
 
-def _turned(before: WholeBodyPose, after: WholeBodyPose) -> float:
+def _turned(earlier: WholeBodyPose, later: WholeBodyPose) -> float:
     """Return the largest rotation of a bone or joint between two poses."""
     pairs = [
-        *zip(before.turns, after.turns, strict=True),
-        *zip(before.axes, after.axes, strict=True),
+        *zip(earlier.turns, later.turns, strict=True),
+        *zip(earlier.axes, later.axes, strict=True),
     ]
     return max([quat_angle(a, b) for a, b in pairs])
 

@@ -98,10 +98,10 @@ class ForceField(NamedTuple):
         beside = sub(point, self.location)
         along = dot(self.axis, beside)
         arm = self._arm(beside, scaled(self.axis, along))
-        share = self._share(beside, along, length(arm))
-        if share == 0.0:
+        weakening = self._share(beside, along, length(arm))
+        if weakening == 0.0:
             return ORIGIN
-        strength = share * (self.strength + self._gust())
+        strength = weakening * (self.strength + self._gust())
         if self.kind == "WIND":
             return scaled(self.axis, strength)
         if self.kind == "TURBULENCE":
@@ -127,13 +127,13 @@ class ForceField(NamedTuple):
             return 0.0
         if self.reach == "SPHERE":
             return self.fall.at(distance)
-        share = self.fall.at(abs(along))
+        along_axis = self.fall.at(abs(along))
         if self.reach == "TUBE":
             radius = length(sub(beside, scaled(self.axis, along)))
         else:
             far = length(beside)
             radius = degrees(acos(min(max(along / far, -1.0), 1.0))) if far > 0.0 else 0.0
-        return share * self.radial.at(radius)
+        return along_axis * self.radial.at(radius)
 
     def _gust(self) -> float:
         """Return the contribution of noise to the strength: a gust takes about a second."""
@@ -183,11 +183,11 @@ def perlin(point: Vec, seed: int = 0) -> float:
 
 def _fractal(point: Vec, seed: int) -> float:
     """Return octaves of noise, each half as large and half as strong as the one before."""
-    total, share = 0.0, 1.0
+    total, amplitude = 0.0, 1.0
     for octave in range(OCTAVES):
-        total += share * perlin(scaled(point, 2.0**octave), seed)
-        share *= 0.5
-    return total / (2.0 - 2.0 * share)
+        total += amplitude * perlin(scaled(point, 2.0**octave), seed)
+        amplitude *= 0.5
+    return total / (2.0 - 2.0 * amplitude)
 
 
 def _slope(bits: int, x: float, y: float, z: float) -> float:

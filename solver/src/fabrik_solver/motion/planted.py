@@ -130,8 +130,8 @@ class Blend(NamedTuple):
         """Return the offset at a time."""
         number = min(max(0, floor(time) - self.first), len(self.offsets) - 4)
         x, y, z = zip(*self.offsets[number : number + 4], strict=True)
-        share = time - self.first - number
-        return cubic(x, share), cubic(y, share), cubic(z, share)
+        fraction = time - self.first - number
+        return cubic(x, fraction), cubic(y, fraction), cubic(z, fraction)
 
 
 def sole_of(
