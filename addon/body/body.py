@@ -99,7 +99,7 @@ class Row(NamedTuple):
 
 
 class Rig(Protocol):
-    """A kind of rig: which of its bones are the body, and which bones pose those.
+    """A kind of rig: the bones of its body, and the bones that pose those.
 
     Attributes:
         is_keyed: Whether keys of its bones pose the body, so that its clip shows the motion and IK
@@ -295,7 +295,7 @@ class Body:
 
     @cached_property
     def root(self) -> str:
-        """The topmost bone of the armature above what moves the body; empty if there is none."""
+        """The topmost bone of the armature above what moves the body; empty without one."""
         legs = [limb.bones[0] for _, limb in self.limbs if limb.kind == "LEG"]
         carriers = self.carriers_of(legs)
         return carriers[0] if len(carriers) > 1 else ""

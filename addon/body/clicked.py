@@ -79,7 +79,7 @@ def _find_beyond(clicks: Clicks, bone: str, is_literal: bool) -> tuple[Limb, boo
             bone=stiff,
         )
     is_literal = is_literal or is_finger
-    # The shape of a trunk may be that of a limb, and that of a finger is.
+    # A trunk may have the shape of a limb, and a finger has it.
     by_shape = not body.limbs and not is_finger
     meant = bone if body.limbs else clicks.posed_by_ik(bone) or bone
     limb, is_hand = _find_any(rig, rig.index[meant], is_literal, by_shape)
@@ -125,8 +125,9 @@ def _find_any(rig: Skeleton, bone: int, is_literal: bool, by_shape: bool) -> tup
     Args:
         rig: The skeleton.
         bone: The bone.
-        is_literal: Whether the bone is meant itself, and not what it hangs on.
-        by_shape: Whether the shape tells a hand or foot as well, where no name does.
+        is_literal: Whether the bone itself is meant, not the limb it is parented to.
+        by_shape: Whether a hand or foot may also be identified by shape, where names don't identify
+            one.
     """
     rows = zip(rig.names, rig.parents, rig.heads, rig.heads, strict=True)
     names = Names([RestBone(*row) for row in rows])

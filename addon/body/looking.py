@@ -37,8 +37,8 @@ OUTER: Final = {"LEGS", "ARMS", "FEET", "HANDS"}
 """The parts a body may lack because its hands or feet aren't parented to its limbs."""
 
 LYING: Final = ("Z", "Y", "NEGATIVE_Y")
-"""The axes that may point up in a character that lies down. Importers use Z or Y; Blender writes
-BVH files with Z up, and reads them with Y up by default."""
+"""The axes that may point up in a lying character. Importers use Z or Y; Blender writes BVH files
+with Z up, and reads them with Y up by default."""
 
 
 def body_of(armature: bpy.types.Object, bone: str = "", up_axis: str = "") -> Body:

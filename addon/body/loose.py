@@ -65,8 +65,8 @@ def loose_ends(
             candidates.append(((not is_named, depth, count == 0, round(off, 2), -count), end))
     ends: dict[str, LooseEnd] = {}
     limbs = {end.limb for _, end in candidates}
-    # Of several, that of the name of its limb counts, or the nearest one that carries toes: a
-    # control may be there as well.
+    # Of several, the one named like its limb counts, or else the nearest one with toes: a control
+    # may be there as well.
     for _, end in sorted(candidates, key=lambda pair: pair[0]):
         is_taken = end.name in ends or end.limb in {other.limb for other in ends.values()}
         if not is_taken and limbs.isdisjoint({end.name, *below[end.name]}):  # It carries none.

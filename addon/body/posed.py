@@ -59,7 +59,7 @@ class PosedLimb(NamedTuple):
 
 
 def posed_limb(rig: Skeleton, bones: Sequence[int], tip_bone: int, has_hand: bool) -> PosedLimb:
-    """Return the limb that a constraint poses, without a foot that is also its target.
+    """Return the limb posed by a constraint, without a foot that is also its target.
 
     Args:
         rig: The armature.

@@ -146,7 +146,7 @@ def _parent(bones: bpy.types.ArmatureBones, bone: bpy.types.Bone) -> str | None:
 def original_name(bone: str, names: Collection[str]) -> str:
     """Return the bone of the metarig that a bone of the rig belongs to by name.
 
-    Names of controls begin like that of the controlled bone. Empty if there is no such bone.
+    Names of controls begin like that of the controlled bone. Empty without such a bone.
     """
     stem, side = _split(PREFIXED.sub("", bone, count=1))
     original = ""

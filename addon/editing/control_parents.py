@@ -40,7 +40,7 @@ def parent_bone(
     Args:
         armature: The armature.
         parent: What they are to be parented to.
-        chain: The bones that their constraint poses, and everything that moves with the chain.
+        chain: The bones posed by their constraint, and everything that moves with the chain.
         first: The topmost of these bones.
 
     Raises:

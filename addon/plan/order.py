@@ -203,8 +203,8 @@ class Order:
     def _stack(self, units: list[UnitPlan]) -> None:
         """Set the units, the units that pose each bone, and the units below each one.
 
-        Units that share bones are stacked in list order. But a unit that moves a bone is below the
-        unit that keeps this bone in place.
+        Units that share bones are stacked in list order. But a unit moving a bone is below the unit
+        that keeps this bone in place.
         """
         keeping = [bone for bone in self.pre_pass if bone.keeps]
         kept = {(bone.rig.uid, index) for bone in keeping for index in bone.keeps}

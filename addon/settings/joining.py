@@ -100,8 +100,7 @@ class Join:
             it the action of a joined armature.
         parts: The armatures joined into it, in Blender's order.
         ends: Settings that pointed to a joined armature: session UID of the object, path of the
-            group, and names of the pointer and of the bone setting. The last item is the new bone
-            name.
+            group, names of the pointer and of the bone setting, and the new bone name.
     """
 
     name: str

@@ -310,10 +310,10 @@ class Floors(dict[int, Latest[tuple[float, float]]]):
 def found_floor(chain: ChainPlan, snapshot: Snapshot | None = None) -> float:
     """Return the height of the floor of the animation below a foot, above the armature's origin.
 
-    It follows from the contacts of all feet together; 0 without contacts. A foot that is held at
-    another angle than at rest, as in sitting, counts only if there is no other. Markers of captures
-    aren't at the same height on both feet. If a foot stands at a height that a contact may have,
-    though off that floor, its own floor is there.
+    It follows from the contacts of all feet together; 0 without contacts. A foot held at another
+    angle than at rest, as in sitting, counts only without any other. Markers of captures aren't at
+    the same height on both feet. If a foot stands off that floor, at a height possible for
+    contacts, its own floor is there.
 
     Args:
         chain: The foot.

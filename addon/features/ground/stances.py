@@ -279,7 +279,7 @@ class FootClip:
         return number > 0 and frame <= extents[number - 1][1]
 
     def free(self, frame: int) -> tuple[int, int]:
-        """Return the frames around another between which a foot isn't flat; that frame if it is."""
+        """Return the frames around another between which a foot isn't flat; itself if it is."""
         number = bisect_right(self._firm, frame, key=lambda span: span[0])
         begin = self._firm[number - 1][1] if number > 0 else self.first
         if number > 0 and begin >= frame:
@@ -420,7 +420,7 @@ class Stances:
         """Return the least lift of the foot."""
         if self.influence(frame) <= 0.0:
             return 0.0
-        if self.clip.planted.around(frame)[1]:  # It stays where it is, whatever is beside it.
+        if self.clip.planted.around(frame)[1]:  # It stays in place, whatever is beside it.
             return max(0.0, self._needs[frame].lack)
         near = range(max(frame - 1, self.clip.first), min(frame + 1, self.clip.last) + 1)
         beside = [self._needs[other] for other in near]

@@ -7,8 +7,8 @@ While held, a bone follows its holder instead of its own parent. Its frame is
 with frames in world space. The holder's scale is ignored. The object is parented to a bone that may
 be far away, so it would slide through a scaled hand. ``local`` are the bone's own channels, so that
 it can be moved and keyed relative to its holder. Where these are ignored, as those of a capture, it
-is constant. If a bone carries an object, that object's own channels apply below the bone, which
-then cancels them. The offset is constant from one event to the next, and chosen so that nothing
+is constant. If a bone carries an object, that object's own channels apply below the bone, and the
+bone cancels them. The offset is constant from one event to the next, and chosen so that nothing
 jumps at the event:
 
     offset = holder(f)⁻¹ · world(f) · local(f)⁻¹

@@ -30,7 +30,7 @@ class FollowInput(NamedTuple):
         channels: Its FK pose, and earlier solved results for it.
         parent: The frame of its parent, in armature space.
         moved: The target's own motion, in armature space.
-        share: The share of that motion that it follows.
+        share: The share of that motion by which it follows.
     """
 
     channels: tuple[object, ...]

@@ -72,7 +72,7 @@ def _volumes(bones: Any) -> dict[str, float]:
 
 
 def added(loads: Iterable[Load]) -> Load:
-    """Return several masses combined at their common center; the origin if there is no mass."""
+    """Return several masses combined at their common center; the origin without mass."""
     whole, sums = 0.0, ORIGIN
     for mass, center in loads:
         whole, sums = whole + mass, add(sums, scaled(center, mass))

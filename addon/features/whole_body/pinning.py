@@ -1,4 +1,4 @@
-"""The bones that are pinned during a drag, and the bone that a pinned or dragged one stands for."""
+"""The bones pinned during a drag, and the bone that a pinned or dragged one stands for."""
 
 from __future__ import annotations
 

@@ -170,7 +170,7 @@ HANGING: Final = (0.5, 0.5, 0.5)
 """Of the arms that nothing drags: as much as their shoulders resist."""
 
 # What a drag may cost. A person reaches for something as long as that costs less effort than this
-# for the length of a leg; beyond, the pose stays where it is, whatever the mouse does.
+# for the length of a leg. Beyond that, the pose stays, whatever the mouse does.
 
 REACH: Final = 5e-4
 """The weight of dragged points: a force of 10 radians² per length of a leg. It lifts a heel,

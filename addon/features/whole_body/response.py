@@ -16,9 +16,9 @@ class Response:
     """How shown points follow the requested ones, learned from poses tried.
 
     Where constraints carry the bones, or scales shear them, the shown pose isn't the solved one.
-    Each try that missed improves the inverse of the derivative of the shown points, by Broyden's
-    method ("A class of methods for solving nonlinear simultaneous equations", 1965). All points are
-    in the space of the armature.
+    Each try that missed improves the inverse of the derivative of the shown points by Broyden's
+    method. Source: "A class of methods for solving nonlinear simultaneous equations", 1965. All
+    points are in the space of the armature.
     """
 
     def __init__(self, points: Sequence[Vec]) -> None:

@@ -44,7 +44,7 @@ def _is_of_body(depsgraph: bpy.types.Depsgraph, armature: bpy.types.Object, bone
     ends = [rig.index[name] for name in roles.ends]
     if not ends or not roles.hips:
         return True
-    if roles.controls:  # While limbs are in IK, they do not hang on the body.
+    if roles.controls:  # While limbs are in IK, they do not follow the body.
         return bone in roles.controls or bool(body_of(armature, bone).meant(bone))
     carriers = Carriers(rig, shown)
     meant = meant_bone(armature, roles, carriers, posed_chains(depsgraph, armature), bone)

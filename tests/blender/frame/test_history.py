@@ -142,7 +142,7 @@ def hanging(keyed_bones):
 
 
 def two_arms():
-    """Both in one armature, the second arm's target a bone that hangs on the first arm."""
+    """Both in one armature, the second arm's target parented to a bone of the first arm."""
     bones = {"Root": ((0, 0, 0), (0, 0, 1), "")}
     for side, x in (("L", 0.5), ("R", -0.5)):
         bones[f"Upper.{side}"] = ((x, 0, 1), (2 * x, 0.1, 1), "Root")
@@ -158,7 +158,7 @@ def two_arms():
 
 
 def body(is_free):
-    """A spine with two arms that share it, one of them in part, and a root that may be free."""
+    """A spine shared by two arms, one with partial influence, and a root that may be free."""
     bones = {"Hips": ((0, 0, 1), (0, 0, 1.2), ""), "Spine": ((0, 0, 1.2), (0, 0.1, 1.7), "Hips")}
     for side, x in (("L", 0.3), ("R", -0.3)):
         bones[f"Upper.{side}"] = ((x, 0, 1.6), (2 * x, 0.1, 1.5), "Spine")

@@ -459,7 +459,7 @@ def swivel_to(pole: Vec, bend: Vec, axis: Vec, pole_angle: float, weight: float)
 
     Args:
         pole: The pole.
-        bend: The side to which the chain bends (see `bend_of`).
+        bend: The bend direction of the chain (see `bend_of`).
         axis: The unit vector from the root to the target.
         pole_angle: Added to the swivel, in radians.
         weight: From 0 to 1.
@@ -525,7 +525,7 @@ def clarity(bend: Vec, spread: float, side: Vec, bones: int) -> float:
     A pose to the limb's preferred side is clear sooner than a pose to the opposite side.
 
     Args:
-        bend: The side to which its joints are bent.
+        bend: The direction in which its joints are bent.
         spread: The sum of their distances from the axis.
         side: The unit vector of the preferred side.
         bones: The number of bones.
@@ -562,8 +562,8 @@ def forward_turn(axis: Vec, bend: Vec, side: Vec, factor: float) -> Quat:
 
     Args:
         axis: The unit vector from the root to the tip.
-        bend: The side to which its joints are bent.
-        side: The side to which further bending goes.
+        bend: The direction in which its joints are bent.
+        side: The direction of further bending.
         factor: How far it turns, such as `newness`.
     """
     if factor <= 0.0 or length(bend) <= ON_AXIS:

@@ -204,7 +204,7 @@ class Chain:
         """Return the bend direction of a limb, and its unit vector.
 
         Args:
-            posed_bend: The side to which its joints are bent (see `own_bend`).
+            posed_bend: The direction in which its joints are bent (see `own_bend`).
             spread: The sum of their distances from the axis.
             side: The unit vector of its preferred bend direction (see `forward`).
         """

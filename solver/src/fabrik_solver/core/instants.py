@@ -57,7 +57,7 @@ class Candidate:
 class Instant:
     """The solve input of a frame.
 
-    Call `alone` first: it determines the side to which the pole swivels the chain.
+    Call `alone` first: it determines where the pole swivels the chain.
     """
 
     def alone(self) -> Candidate:

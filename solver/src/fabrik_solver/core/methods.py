@@ -150,8 +150,8 @@ class Method(NamedTuple):
         bones: The number of bones that it solves; 0 for any.
         is_exact: Whether it is a closed form, which more iterations can't improve. It always swings
             the whole chain toward the target first.
-        curls: The chain first curls for targets within this distance of the axis, relative to the
-            distance of a target met by an arc along the axis. Farther out, iterations bend all
+        curls: The chain first curls for targets within this distance of the axis. It is relative to
+            the distance of a target met by an arc along the axis. Farther out, iterations bend all
             joints by themselves. 0 never curls, infinity always.
     """
 

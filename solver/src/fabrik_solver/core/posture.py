@@ -270,8 +270,8 @@ class ChainInput:
             locals_: The FK pose of each bone.
             tip_in_bone: Position of the tip in the space of the last bone's posed axes.
             parent: Frame of the root bone's parent, `WHOLE` if it has none.
-            rest_bend: How the chain bends at rest. None takes the side to which its hinges allow it
-                to bend. Without hinges it takes the Z axes of the bones after the first, so they
+            rest_bend: How the chain bends at rest. None takes the bend direction allowed by its
+                hinges. Without hinges it takes the Z axes of the bones after the first, so they
                 bend about their X axes.
             limits: The joint limit of each bone; empty for none.
             stiffness: How much each bone resists leaving its FK pose, from 0 to 1; empty for none.

@@ -275,7 +275,7 @@ def _hinted(
         joints: The joints, swung to the target.
         chain: The chain.
         axis: The unit vector from the root to the target.
-        side: The side to which it bends without the pole.
+        side: The bend direction without the pole.
         goal: The pole and its weight.
         target_span: The distance from the root to the target.
     """

@@ -227,7 +227,7 @@ class WholeBody:
                 continue
             spring, bone = Spring(goal, body, None), goal.joint
             there, here = spring.point_of(end), spring.point_of(start)
-            # The point goes along with that of least motion, but no farther than its goal has gone.
+            # The point moves with the one of least motion, but no farther than its goal has moved.
             along = sub(there, spring.point_of(previous_aim))
             gone = sub(along, scaled(sub(pose.offsets[index], aim.offsets[index]), 1.0 / body.size))
             along = scaled(along, min(1.0, length(gone) / max(length(along), SLACK)))

@@ -230,8 +230,8 @@ def _standing(
 ) -> list[bool]:
     """Return whether a point is in contact, for each frame.
 
-    Where it creeps it is split into contacts. If the rest before the first or after the last of
-    them is shorter than a contact can be, it is part of them: there the foot lands or rolls off.
+    Where it creeps it is split into contacts. The rest before the first or after the last of them
+    is part of them if it is shorter than a contact can be: there the foot lands or rolls off.
     """
     slow, low = hurry * limits[0], limits[1]
     least = round(SHORTEST * rate / hurry)

@@ -24,7 +24,7 @@ class Falloff(NamedTuple):
     Attributes:
         power: The exponent.
         least: The distance up to which it doesn't weaken.
-        most: The distance beyond which there is none.
+        most: The distance beyond which it has no effect.
     """
 
     power: float = 0.0

@@ -12,7 +12,7 @@ from .easing import smooth
 
 CALM = (0.006 / 12.0) ** 0.5
 """How long a knee takes to follow its ankle, in seconds. The ankle then gives way by 0.006 legs to
-spare its knee the acceleration of gravity, 12 legs per second squared for a leg of 0.85 m.
+spare its knee the acceleration of gravity: 12 legs per second squared for a leg of 0.85 m.
 """
 
 MOST = 0.01
@@ -28,8 +28,8 @@ LEAST = 0.01
 """The least assumed distance of a knee from its line, in leg lengths."""
 
 FLEXED = 0.34
-"""The distance from hip to ankle of a knee flexed as far as it can be by itself, in legs: by 140°
-(Norkin and White, “Measurement of Joint Motion”)."""
+"""The distance from hip to ankle of a knee flexed as far as it can be by itself, in legs. The angle
+is 140° (Norkin and White, “Measurement of Joint Motion”)."""
 
 CLEAR = 0.08
 """The distance of a knee from its line above which its side is clear, in leg lengths."""

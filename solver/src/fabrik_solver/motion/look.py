@@ -69,7 +69,8 @@ NEAR: Final = 0.1
 """The distance below which a target is too close, as a fraction of the last bone's length."""
 
 CLOSE: Final = 0.25
-"""The distance within which the other bones ease back, relative to that from root to last bone.
+"""The distance within which the other bones ease back, relative to the distance from root to last
+bone.
 
 Otherwise they would move the last bone's head past the target."""
 

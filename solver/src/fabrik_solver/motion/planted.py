@@ -63,8 +63,8 @@ rotating the foot must shorten the leg. Above twice this share, the foot is rota
 necessary."""
 
 WEIGHT = 0.02
-"""By how much, in legs, a leg is shorter than straight if its foot counts half as much for the
-locked position as a straight leg's foot."""
+"""How much shorter than straight a leg is, in legs, if its foot counts half as much for the locked
+position as a straight leg's foot."""
 
 EDGE = 1.0 / 60.0
 """The time within a lock over which the velocity at its end is measured, in seconds."""

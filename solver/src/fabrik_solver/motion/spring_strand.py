@@ -100,8 +100,8 @@ def simulate(instants: Sequence[Instant], rate: float, mode: Mode) -> Strand:
         mode: How it is simulated.
 
     Raises:
-        ValueError: If there are no frames, their bones or colliders differ in number, or a space is
-            singular.
+        ValueError: If the frames are missing, their bones or colliders differ in number, or a space
+            is singular.
     """
     return _Simulation(instants, rate, mode).run()
 
@@ -135,7 +135,7 @@ class _Simulation:
         """Take the inputs of all frames.
 
         Raises:
-            ValueError: If there are none, or numbers of bones or colliders differ.
+            ValueError: If they are missing, or numbers of bones or colliders differ.
         """
         if not instants:
             raise ValueError("a spring needs the inputs of at least one frame")

@@ -134,5 +134,5 @@ def time_left(foothold: Vec, root: Vec, away: Vec, reach: float) -> float:
     room = reach * reach - dot(out, out)
     if room <= 0.0:
         return 0.0
-    # |out + t away| = reach; the speed is that of a body that does not come back.
+    # |out + t away| = reach; the speed is that of a body moving away for good.
     return inf if square < 1e-24 * room else (sqrt(along * along + square * room) - along) / square

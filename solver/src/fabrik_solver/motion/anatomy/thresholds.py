@@ -97,8 +97,8 @@ STEEP: Final = 0.5
 """The sine of the pitch above which a chain leads down or up, not aside."""
 
 AT_TAIL: Final = 0.5
-"""The largest gap between a bone's tail and its child's head for the bone to end at its tail, as a
-fraction of the distance between the heads. Intended gaps are smaller."""
+"""The largest gap between a bone's tail and its child's head for the bone to end at its tail. It is
+a fraction of the distance between the heads. Intended gaps are smaller."""
 
 SAME_AXIS: Final = cos(radians(35.0))
 """The cosine of the angle up to which the axes of two joints count as the same."""
@@ -125,7 +125,7 @@ COHERENT: Final = cos(radians(30.0))
 
 SLIGHT: Final = radians(15.0)
 """The flexion up to which a rest pose counts as straight if no body bends that way: backward, or
-mostly sideways as in knock-knees. Beyond that, it shows the side to which a limb folds.
+mostly sideways as in knock-knees. Beyond that, it shows the direction in which a limb folds.
 """
 
 OTHERWISE: Final = radians(45.0)
@@ -151,8 +151,8 @@ SAME_TIP: Final = 1e-3
 the last bone. Solvers rely on it."""
 
 SMALL_BONE: Final = 0.04
-"""The length of the bone before the last one, as a fraction of the armature's largest extent, below
-which it is of a finger or a face. Half a limb is longer."""
+"""The length of the bone before the last one below which it is of a finger or a face, as a fraction
+of the armature's largest extent. Half a limb is longer."""
 
 SAME_PLACE: Final = 0.05
 """The largest distance of coincident joints, as a fraction of the length of the last bone."""
