@@ -128,7 +128,7 @@ def tip_refusal(context: bpy.types.Context, active: str = TIP) -> str:
     if reason:
         return reason
     if context.mode != "POSE":
-        return msg("Enter Pose Mode with {active} active", active=active)
+        return msg("Enter Pose Mode and click {active}", active=active)
     if context.active_pose_bone is None:
         return msg("Click {active} to make it active", active=active)
     return ""

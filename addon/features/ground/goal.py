@@ -38,13 +38,13 @@ from .track import IN_WORLD, unpacked
 UNKNOWN = msg("Contacts aren't locked, because they aren't simulated: press Simulate")
 
 NONE_FOUND = msg(
-    "The foot never stands still relative to the ground: increase Max Speed and Max Height, let "
-    "the armature move with the walk, or disable Lock Contacts"
+    "The foot never stands still on the ground: increase Max Speed and Max Height, let the armature "
+    "move with the walk, or disable Lock Contacts"
 )
 
 KNEELING = msg(
-    "The leg rests on its knee, so its foot isn't locked: disable On the Ground for the leg, or "
-    "let the foot stand in the animation"
+    "The leg rests on its knee, so its foot isn't locked: disable On the Ground, or let the foot "
+    "stand in the animation"
 )
 
 NOTHING_BELOW = msg(

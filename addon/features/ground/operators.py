@@ -132,8 +132,8 @@ class FABRIK_OT_ground_add(Working, bpy.types.Operator):
     bl_idname = "fabrik.ground_add"
     bl_label = "Put Each Foot on the Ground"
     bl_description = (
-        "Put the feet of all legs with IK on the ground of the scene, or the tips of the selected "
-        "chains if no legs are recognized"
+        "Put the feet of all legs with IK on the ground of the scene. If no legs are recognized, "
+        "use the tips of the selected chains"
     )
     asks = (armature_refusal,)
 
