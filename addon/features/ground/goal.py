@@ -38,8 +38,8 @@ from .track import IN_WORLD, unpacked
 UNKNOWN = msg("Contacts aren't locked, because they aren't simulated: press Simulate")
 
 NONE_FOUND = msg(
-    "The foot never stands still on the ground: increase Max Speed and Max Height, let the armature "
-    "move with the walk, or disable Lock Contacts"
+    "The foot never stands still on the ground: increase Max Speed and Max Height, let the "
+    "armature move with the walk, or disable Lock Contacts"
 )
 
 KNEELING = msg(
