@@ -17,7 +17,7 @@ from .controls import remove_bones, remove_empty_action
 from .ends import added_end
 from .switching import restore_unposed
 from .transaction import at_the_end
-from .uses import Control, named_controls, used_ones
+from .uses import Control, named_controls, used_controls
 
 AFTER_REMOVAL: list[Callable[[bpy.types.Object], None]] = []
 """Functions that clean up after removed constraints, given the armature."""
@@ -73,7 +73,7 @@ def remove_unused(controls: Iterable[Control]) -> None:
     users. The same goes for armatures that can't be shown, or aren't in the view layer.
     """
     unused = {(ob, bone): None for ob, bone in controls if _is_removable(ob, bone)}
-    while used := used_ones(unused):
+    while used := used_controls(unused):
         unused = {control: None for control in unused if control not in used}
     for ob, _ in [control for control in unused if not control[1]]:
         remove_object(ob)

@@ -24,7 +24,7 @@ POINTERS = ("custom_shape_transform", "bbone_custom_handle_start", "bbone_custom
 """Bone properties that point to other bones of the armature."""
 
 
-def used_ones(controls: Collection[Control]) -> set[Control]:
+def used_controls(controls: Collection[Control]) -> set[Control]:
     """Return the controls that anything except themselves refers to."""
     objects = [ob for ob, bone in controls if not bone]
     holders = {ob: {name for rig, name in controls if rig == ob} for ob, bone in controls if bone}

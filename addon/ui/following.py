@@ -100,7 +100,7 @@ def _entry_of(ob: bpy.types.Object, name: str) -> ListEntry | None:
             _first(ob, lambda chain: _tip(chain) == name)
             or _first(ob, lambda chain: index in chain.posed)
             or _first(None, lambda chain: (ob, name) in controls_of(chain))
-            or _first(ob, lambda chain: hangs_on(chain, index))
+            or _first(ob, lambda chain: is_below_end(chain, index))
         )
     return _first(None, lambda chain: (ob, "") in controls_of(chain))
 
@@ -135,7 +135,7 @@ def controls_of(chain: ChainPlan) -> Iterator[tuple[bpy.types.Object | None, str
         yield from ((point.object, owner_of(point).name) for point in chain.controls)
 
 
-def hangs_on(chain: ChainPlan, bone: int) -> bool:
+def is_below_end(chain: ChainPlan, bone: int) -> bool:
     """Return whether a bone is parented to the hand or foot of the limb that a chain poses."""
     rig = skeleton_of(chain.rig.object)
     root_to_bone = rig.chain_up(bone)

@@ -13,7 +13,7 @@ from ...editing.controls import uneditable_problem
 from ...editing.unused import AFTER_REMOVAL
 from ...settings.definitions import defined
 from ...ui.adding import Parenting
-from ...ui.bending import evidence_of, told
+from ...ui.bending import bend_sentences, evidence_of
 from ...ui.layout import REDO, Layout, SidebarPanel, draw_sentence
 from ...ui.refusing import (
     Asking,
@@ -98,7 +98,7 @@ class FABRIK_OT_character_recognize(CharacterOperator, bpy.types.Operator):
         armature = active_armature(context)
         parts, missing, frame = recognize_parts(armature, _meant_bone(context))
         fill(character_settings(armature), parts)
-        self.told = told(evidence_of(armature, inner_joints(armature, parts)))
+        self.told = bend_sentences(evidence_of(armature, inner_joints(armature, parts)))
         store(self.told)
         self.severity = "WARNING" if missing else "INFO"
         done = msg("Recognized {listed}", listed=_listed([part.kind for part in parts]))

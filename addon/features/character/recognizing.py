@@ -78,7 +78,7 @@ def recognize_parts(armature: bpy.types.Object, bone: str = "") -> Recognition:
         )
     others = [top_bone for top_bone in tops if top_bone != top]
     notes = [missing_parts(body), _short_spine(body), _nameless(body)]
-    notes.append(_told(others) if others else "")
+    notes.append(_skipped_figures(others) if others else "")
     return Recognition(parts, joined(". ", [*filter(None, notes)]), body.frame)
 
 
@@ -92,13 +92,13 @@ def _short_spine(body: Body) -> str:
 
 def _nameless(body: Body) -> str:
     """Return a note if only the shape, not the names, identifies limbs; empty otherwise."""
-    is_told = any(part_of(words_of(name)) not in ("", "OTHER") for name in body.names)
-    if is_told or not body.anatomy.limbs:
+    has_names = any(part_of(words_of(name)) not in ("", "OTHER") for name in body.names)
+    if has_names or not body.anatomy.limbs:
         return ""
     return msg("Bone names don't identify any limb; guessed from shape: check the list")
 
 
-def _told(others: Sequence[str]) -> str:
+def _skipped_figures(others: Sequence[str]) -> str:
     return msg(
         "Skipped other characters ({bones}): make one of their bones active to recognize them",
         bones=listed(others),

@@ -19,7 +19,7 @@ from ...editing.constraints import is_on
 from ...plan.chain_plan import ChainPlan
 from ...plan.planner import chains_in, known, partners
 from ...settings.properties import FabrikConstraint, settings
-from ...ui.following import controls_of, hangs_on
+from ...ui.following import controls_of, is_below_end
 from ...ui.paint import BESIDE, MOVES, is_dragging
 from ...ui.registering import registering
 from ...ui.sections import reaches
@@ -95,7 +95,7 @@ def owner_of(armature: bpy.types.Object, item: FabrikConstraint, active: str) ->
     chain = _chain(armature, index)
     if not active or chain is None or active == item.bone or _is_control(armature, chain, active):
         return msg("Settings of “{constraint}”", constraint=item.name)
-    if hangs_on(chain, chain.rig.names.index(active)):
+    if is_below_end(chain, chain.rig.names.index(active)):
         return msg("Settings of “{constraint}”", constraint=item.name)
     if active in {chain.rig.names[bone] for bone in chain.posed}:
         return msg(

@@ -148,7 +148,7 @@ class FABRIK_OT_gait_add(Simulating, MakingControls, bpy.types.Operator):
         if shown := (*legs, *indices):
             settings(armature).active_index = shown[0]
 
-    def told(self, text: Message) -> Message:
+    def report_of(self, text: Message) -> Message:
         """Return the report of the walk and its simulation."""
         return joined(". ", [self._added or "", text])
 

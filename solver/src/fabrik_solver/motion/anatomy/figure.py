@@ -95,7 +95,7 @@ class Names:
         marks: The bones that importers and exporters add to mark the end of their parent. They have
             its name with a word for an end.
         twists: The twist bones, see `only_twists`.
-        told: How far down a limb each bone leads, by its name or those below it. 1 is the upper
+        depths: How far down a limb each bone leads, by its name or those below it. 1 is the upper
             bone, 2 the lower bone, 3 hand or foot, 4 beyond, 0 none. Twist bones are ignored, and
             bones that aren't part of a limb by name carry none.
     """
@@ -112,7 +112,7 @@ class Names:
         for i, part in enumerate(self.parts):
             if part in ("FOOT", "HAND") and i not in self.twists:
                 self._clear_twists_before(bones, i)
-        self.told = self._told(bones)
+        self.depths = self._depths(bones)
 
     def _paired_sides(self) -> list[int]:
         sides = [sum({SIDES[w] for w in words if w in SIDES}) for words in self.words]
@@ -123,13 +123,13 @@ class Names:
             for stem, side in zip(self.stems, sides, strict=True)
         ]
 
-    def _told(self, bones: Sequence[RestBone]) -> list[int]:
-        told = [0 if i in self.twists else WAY.get(part, 0) for i, part in enumerate(self.parts)]
+    def _depths(self, bones: Sequence[RestBone]) -> list[int]:
+        depths = [0 if i in self.twists else WAY.get(part, 0) for i, part in enumerate(self.parts)]
         for i in range(len(bones) - 1, -1, -1):  # Children before their parents.
             above = bones[i].parent
             if above >= 0 and self.parts[above] != "OTHER":
-                told[above] = max(told[above], told[i])
-        return told
+                depths[above] = max(depths[above], depths[i])
+        return depths
 
     def _clear_twists_before(self, bones: Sequence[RestBone], end: int) -> None:
         """Clear the part of twist bones that lead to a hand or foot and share its name.
@@ -301,7 +301,7 @@ class Figure:
 
     def _measure(self) -> None:
         """Measure the longest chain below each bone, and find the bone that continues it."""
-        told, sides, parts = self.names.told, self.names.sides, self.names.parts
+        depths, sides, parts = self.names.depths, self.names.sides, self.names.parts
         for i in reversed(self.body):  # Children before their parents.
             self.reach[i] = 0.0
             best = (-1, -1, -1.0)
@@ -309,7 +309,7 @@ class Figure:
             for child in self.children[i]:
                 reach = dist(self.heads[i], self.heads[child]) + self.reach[child]
                 self.reach[i] = max(self.reach[i], reach)
-                onward = told[child] if told[child] > depth else 0
+                onward = depths[child] if depths[child] > depth else 0
                 has_twin = sides[i] * sides[child] != 0 or child in self._mirrored
                 rank = (onward, int(has_twin), reach)
                 if rank > best:
@@ -466,11 +466,11 @@ class Figure:
 
         If names don't show the sides, two hips on the same bone belong to the legs.
         """
-        told = TRUNK & set(self.names.words[bone])
-        if not told or self.evidence == "NAMES":
-            return bool(told)
+        trunk_words = TRUNK & set(self.names.words[bone])
+        if not trunk_words or self.evidence == "NAMES":
+            return bool(trunk_words)
         beside = [i for i in self.children[self.bones[bone].parent] if i != bone]
-        return not any(told & set(self.names.words[i]) for i in beside)
+        return not any(trunk_words & set(self.names.words[i]) for i in beside)
 
     def _assign_sides(self) -> None:
         """Assign each bone to a side."""
@@ -550,12 +550,12 @@ def body_bones(bones: Sequence[RestBone]) -> list[int]:
             root[i] = root.get(bones[i].parent, i)
             kept.setdefault(root[i], []).append(i)
     body: list[int] = []
-    told: set[tuple[str, int, tuple[str, ...]]] = set()
+    named_limbs: set[tuple[str, int, tuple[str, ...]]] = set()
     for hierarchy in sorted(kept.values(), key=len, reverse=True):
         limbs = _limbs_named([bones[i].name for i in hierarchy])
-        if not body or (limbs and not limbs & told):
+        if not body or (limbs and not limbs & named_limbs):
             body += hierarchy
-            told |= limbs
+            named_limbs |= limbs
     return sorted(body)
 
 
