@@ -88,7 +88,7 @@ def is_end_by_shape(rig: Skeleton, bone: int) -> bool:
 
 
 def is_end_of_limb(rig: Skeleton, bone: int) -> bool:
-    """Return the same of a bone that may carry nothing but controls at its own joint."""
+    """Return the same for a bone that may carry only controls at its own joint."""
     lower = rig.parents[bone]
     upper = rig.parents[lower] if lower >= 0 else -1
     if upper < 0:

@@ -49,7 +49,7 @@ def find_limbs(
     Args:
         armature: The armature.
         bones: The names of the bones.
-        is_literal: Whether a finger or other chain is meant itself, and not the limb that has it.
+        is_literal: Whether a finger or other chain itself is meant, not its limb.
 
     Raises:
         ProblemError: If a bone is not part of a limb.

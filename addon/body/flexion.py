@@ -164,7 +164,7 @@ def store_found(
         armature: The armature.
         bones: The bones below the joints.
         uses: How chains used the joints before.
-        sources: The evidence that is stored.
+        sources: The kinds of evidence to store.
     """
     rig = skeleton_of(armature)
     for name in bones:

@@ -98,9 +98,9 @@ def _remembered(
 
     Args:
         armature: The armature.
-        asked: What is asked.
+        asked: The request.
         look: Recognizes it.
-        clip: The clip of what asks, which then depends on it as well.
+        clip: The clip of the caller, which then depends on the examined frames as well.
     """
     looked = _looked(armature)
     remembered = looked.results.get(asked)
@@ -292,7 +292,7 @@ def _recognize(
         rig: What kind of rig it is.
         up: The axis.
         rows: The bones that count, parents first.
-        clip: Its animation, to be looked at if the rest pose does not do.
+        clip: Its animation, examined if the rest pose isn't enough.
     """
     turn = Vector(UP).rotation_difference(Vector(AXES[up]))
     back: Any = turn.inverted()

@@ -39,7 +39,7 @@ def loose_ends(
         armature: The armature.
         clip: Its clip.
         body: The bones that may belong to the body and its limbs.
-        names: All that hands and feet may be: they may have the names of controls.
+        names: All candidates for hands and feet: they may have names of controls.
     """
     from .joint_paths import JointPaths  # Blender starts without numpy: it takes 50 ms to import.
 

@@ -118,7 +118,7 @@ def _folded_side(
 
     Args:
         joints: From the root to the tip, at rest.
-        stored: The axis about which each joint between them flexes, None if none is stored.
+        stored: The stored axis about which each joint between them flexes; None without one.
     """
     bones = [cast(Vector, second - at) for at, second in pairwise(joints)]
     axes = [_axis_of(*pair, axis) for pair, axis in zip(pairwise(bones), stored, strict=True)]

@@ -39,7 +39,7 @@ def parent_bone(
 
     Args:
         armature: The armature.
-        parent: What they are to be parented to.
+        parent: The choice of their parent.
         chain: The bones posed by their constraint, and everything that moves with the chain.
         first: The topmost of these bones.
 

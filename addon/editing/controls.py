@@ -139,7 +139,7 @@ def new_armature(armature: bpy.types.Object) -> bpy.types.Object:
 def foot_controls(armature: bpy.types.Object, indices: Sequence[int]) -> Callable[[], None]:
     """Return what adds the controls of features, such as the roll of a foot, to constraints.
 
-    Call it once their targets are bones. The body is looked at before, as new bones change it.
+    Call it once their targets are bones. The body is examined before that, as new bones change it.
     """
     adding = [look(armature, indices) for look in FOOT_CONTROLS]
 
@@ -185,7 +185,7 @@ def use_bones(
         holder: The armature that gets the bones; it may be the same.
         word: The purpose of the controls, for their names.
         only: The Empties to replace; None for all.
-        parent: What the bones are parented to, if they are in the same armature.
+        parent: The choice of the bones' parent, if they are in the same armature.
         moving: Further bones that move the chains, such as the body of a walk.
 
     Returns:

@@ -27,7 +27,7 @@ def uses_of(armature: bpy.types.Object, but: int = -1) -> Uses:
 
     Args:
         armature: The armature.
-        but: The index of a constraint that does not count, as a new one.
+        but: The index of a constraint to ignore, such as a new one.
     """
     chains = [chain.bones for chain in chains_in(armature) if chain.item != but]
     bodies = [body.bones for body in bodies_in(armature)]

@@ -31,7 +31,7 @@ def declare(armatures: Iterable[bpy.types.Object], planned: Uses | None = None) 
 
     Args:
         armatures: The armatures.
-        planned: What armatures use, as far as plans say it; the others are read.
+        planned: The objects that armatures use, if known from plans; the others are read.
     """
     direct = _sources_by_armature(armatures, planned or {})
     needs = {

@@ -27,7 +27,7 @@ class BoneInput(NamedTuple):
         channels: The results of `FkPose.bits_of` and, for a layer, `SolvedPose.beneath`.
         parent: The frame of its parent, in armature space.
         world: The frame of the armature in world space.
-        wanted: What the pose is to fulfill.
+        wanted: The goals of the pose.
     """
 
     channels: tuple[object, ...]

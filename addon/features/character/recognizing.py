@@ -44,7 +44,7 @@ class Recognition(NamedTuple):
     Attributes:
         parts: The parts of a character, parents first.
         missing: A sentence on missing parts; empty if it's complete.
-        frame: The frame of the animation that was looked at; None for the rest pose.
+        frame: The examined frame of the animation; None for the rest pose.
     """
 
     parts: list[RecognizedPart]
@@ -165,7 +165,7 @@ def switch_to_fk(armature: bpy.types.Object, ends: Collection[str]) -> list[Swit
         ends: The bones of the parts that are set up.
 
     Returns:
-        What the limbs were.
+        The previous states of the limbs.
 
     Raises:
         ProblemError: If a switch is animated, or the controls cannot be keyed; then nothing has

@@ -182,7 +182,7 @@ def thin_keys(
         armature: The armature.
         parts: What they pose.
         frames: The keyed frames, ascending.
-        error: The largest distance of a joint from where it was, in armature space.
+        error: The largest distance of a joint from its previous place, in armature space.
     """
     whole = range(ceil(frames[0]), floor(frames[-1]) + 1)
     scene = cast(bpy.types.Scene, bpy.context.scene)

@@ -167,7 +167,7 @@ class FABRIK_OT_limb_add(Parenting, Asking, bpy.types.Operator):
     def _target(
         self, context: bpy.types.Context, armature: bpy.types.Object
     ) -> bpy.types.Object | None:
-        """Return the selected object, if it is to be the target."""
+        """Return the selected object, if it becomes the target."""
         objects = selected_objects(context, armature) if self.use_selected else []
         return objects[0] if len(objects) == 1 else None
 

@@ -55,9 +55,9 @@ class Wish(NamedTuple):
     """What a frame requests of a curve.
 
     Attributes:
-        target: The value that it is to have.
+        target: The desired value.
         weight: How much that counts.
-        bend: The second difference that it is to have there, from one node to the next.
+        bend: The desired second difference there, from one node to the next.
         low: Its least value.
         high: Its greatest value.
     """
@@ -82,7 +82,7 @@ class SmoothColumn:
         Args:
             ask: Returns it.
             rate: Frames a second.
-            calm: How long the curve takes to follow what it is asked for, in seconds.
+            calm: How long the curve takes to follow requests, in seconds.
             looked: The time between its nodes, in seconds; a frame at least.
         """
         self.stride = max(1, round(rate * looked))

@@ -227,7 +227,7 @@ class GroundGoal:
         Args:
             chain: The constraint.
             ground: Its settings.
-            time: The frame that the message is for.
+            time: The frame of the message.
         """
         owner = history.owner_path(chain.item, "ground")
         kept = history.data(chain.rig.object, owner)

@@ -37,7 +37,7 @@ EASE = 0.025
 is kicked up and comes down in a tenth of a second, and is lowered in between."""
 
 CHANGED = 5e-5
-"""The mean change of its extension, in legs, from which on a leg isn't treated as animated. If it
+"""The mean change of its extension, in legs, above which a leg isn't treated as animated. If it
 were partly so, a knee behind its line would be turned to its side instead of forward."""
 
 
@@ -60,7 +60,7 @@ class Knees:
 
     Attributes:
         stances: Its foot on the ground.
-        key: What the hip's displacement depends on besides them.
+        key: The inputs of the hip's displacement besides them.
     """
 
     def __init__(

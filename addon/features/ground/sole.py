@@ -94,7 +94,7 @@ class Below(NamedTuple):
 def need(probe: Probe, sole: Sole, animated: Pose, foot: Pose) -> Below:
     """Return the ground below a foot.
 
-    It may be below the ground as far as the animation has it below its floor.
+    It may be below the ground by as much as the animation has it below its floor.
 
     Args:
         probe: Finds the ground.
@@ -118,10 +118,10 @@ def lack_between(probe: Probe, foot: Below, beside: Sequence[Below], is_free: bo
 
     Args:
         probe: Finds the ground.
-        foot: What is below it then.
-        beside: What is below it before, then and after.
-        is_free: Whether it swings all that time. An edge may then be anywhere in between. Else a
-            point counts what is beside it only over a riser.
+        foot: The ground below it then.
+        beside: The ground below it before, then and after.
+        is_free: Whether it swings all that time. An edge may then be anywhere in between. Otherwise
+            a point only considers the ground beside it over a riser.
     """
     levels = [
         here if here is not None and not is_free else max(around, default=None)

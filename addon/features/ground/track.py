@@ -110,9 +110,9 @@ def moving(samples: Sequence[Sample], margin: int, least: float, most: float) ->
 
     Args:
         samples: The samples.
-        margin: How many of them are before the range, and after it.
-        least: How far a foot that is held seems to go in a frame, by rounding, in metres.
-        most: How far a foot goes in a frame, in metres; farther is a cut.
+        margin: The number of samples before the range, and after it.
+        least: How far a held foot seems to move in a frame, due to rounding, in metres.
+        most: How far a foot may move in a frame, in metres; farther is a cut.
     """
     first, last = margin, len(samples) - 1 - margin
     steps = [(i, max(length(s.step), length(s.end_step))) for i, s in enumerate(samples) if i > 0]

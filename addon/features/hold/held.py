@@ -16,8 +16,8 @@ jumps at the event:
 where ``world(f)`` is the frame with the previous holder. So it can be computed only after visiting
 the frames of the events in order, and it is stored (see `record`).
 
-An event may blend. For some frames from it on, the bone blends from where its previous holder would
-have it to where it is held. At the event the two coincide. Only a bone that blends back to its own
+An event may blend. For some frames after it, the bone blends from its place at the previous holder
+to its place at the new one. At the event the two coincide. Only a bone that blends back to its own
 animation has no offset there, and is free once it has arrived.
 """
 

@@ -216,7 +216,7 @@ class Body:
 
         Args:
             is_free: Whether its first bone may move.
-            loads: What its joints carry, by their index.
+            loads: The loads of its joints, by their index.
         """
         return WholeBody(
             [
@@ -341,16 +341,16 @@ class Body:
         miss.
 
         Args:
-            solver: The body as the solver takes it.
+            solver: The body in the form of the solver.
             wanted: The goals.
-            support: What the centre of mass stays above; None if it may be anywhere.
+            support: The support below the centre of mass; None if that may be anywhere.
             shown: Returns the frames that bones have in a pose; None if they follow from the
                 channels of these bones alone.
             rounds: The most solutions.
-            response: What poses for other places of the same goals have taught; None for nothing.
-            near: The largest miss of what is dragged that is not corrected, as a fraction of the
-                size of the body.
-            turning: How far the bones may rotate from the pose before; None for any.
+            response: Learned from poses for other places of the same goals; None without any.
+            near: The largest uncorrected miss of dragged points, as a fraction of the size of the
+                body.
+            turning: The largest rotation of the bones from the previous pose; None for any.
         """
         shown = shown or self._composed_in
         exact = [i for i, item in enumerate(wanted) if is_exact(item.goal)]

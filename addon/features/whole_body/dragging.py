@@ -482,8 +482,8 @@ class WholeBodyDrag:
 
         Args:
             displacement: The displacement in world space.
-            near: The miss that need not be corrected, as a fraction of the body.
-            moved: As how long a move of the mouse this counts, as a fraction of the body.
+            near: The miss that needn't be corrected, as a fraction of the body.
+            moved: The length of the mouse move for which this counts, as a fraction of the body.
         """
         self._displacement = displacement
         self._is_lagging = near > EXACT and displacement != ORIGIN and not self._posed.is_exact

@@ -39,13 +39,13 @@ def facts_of(
     Args:
         armature: The armature.
         roles: The roles of its bones.
-        carriers: What carries its bones.
+        carriers: The carriers of its bones.
         bone: The bone.
         root: The bone that moves the body.
         posed: The bones posed by constraints. They bend whatever their own constraints are.
-        kept: Those that follow their parent, because their constraints pose them.
-        is_planned: Whether only what the plan sees counts of how an elbow or knee flexes: what is
-            stored, and the rest pose.
+        kept: Those following their parent, because their constraints pose them.
+        is_planned: Whether the flexion of an elbow or knee only depends on what the plan can find:
+            the stored flexion and the rest pose.
 
     Raises:
         ProblemError: If its joint is not possible.

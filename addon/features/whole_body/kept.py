@@ -81,7 +81,7 @@ class KeptPin(NamedTuple):
 
 
 class Place(NamedTuple):
-    """Where a pinned bone is to be at a frame.
+    """The goal of a pinned bone at a frame.
 
     Attributes:
         influence: How far it goes there from where the animation has it.
@@ -101,7 +101,7 @@ class KeptBody(PrePassBone):
     Attributes:
         within: Its bones, parents first.
         facts: Returns the properties of a bone, with the current locks and limits of an armature.
-        pins: What is pinned.
+        pins: The pins.
         staying: The bones that stay where the animation has them, each with how strictly.
         refusal: Why it can't be solved while its bones have constraints; empty if it can.
         problem: Why it was not solved at the last update; empty if it was.

@@ -54,7 +54,7 @@ class PosedBody(Body):
     """The bones between the root of a body and everything being pulled.
 
     Attributes:
-        is_exact: Whether nothing but the channels poses it, so that the solver's pose is shown.
+        is_exact: Whether only the channels pose it, so that the solver's pose is shown.
     """
 
     def __init__(
@@ -75,7 +75,7 @@ class PosedBody(Body):
             depsgraph: The evaluated depsgraph.
             armature: The armature.
             roles: The roles of its bones.
-            carriers: What carries the bones.
+            carriers: The carriers of the bones.
             root: The bone that moves the body.
             pulled: The bones that goals are for.
             clavicle: The share of clavicles in the rotation of arms.
@@ -154,7 +154,7 @@ class PosedBody(Body):
         return any(bone.lock_location) or animation.has_driver(self._armature, bone, "location")
 
     def _follows_channels(self) -> bool:
-        """Return whether nothing but the channels poses the body, as for most skeletons.
+        """Return whether only the channels pose the body, as for most skeletons.
 
         Constraints that agree with the channels at the press do so in no other pose.
         """

@@ -102,7 +102,7 @@ class Part(NamedTuple):
 
         Args:
             axes: The front, left and up axes of the body in the axes of the bone while it stands.
-            rotation: Its rotation at the press, since it stood.
+            rotation: Its rotation at the start of the drag, since the standing pose.
         """
         turned, to_own = quat_log(rotation), quat_inverse(rotation)
         result: list[Resistance] = []
@@ -123,10 +123,11 @@ class Part(NamedTuple):
         """Return the onsets of one direction.
 
         Args:
-            common: The weight that both directions have.
-            weight: That of this one.
+            common: The weight of both directions.
+            weight: The weight of this one.
             degrees: How far it goes from the standing pose.
-            room: How far the joint is from there at the press, in radians, on the other side.
+            room: How far the joint is from there at the start of the drag, in radians, on the other
+                side.
         """
         onsets: list[Onset] = []
         if common / self.share > self.stiffness:

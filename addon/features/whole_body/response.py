@@ -25,7 +25,7 @@ class Response:
         """Expect that all points go where they are asked to.
 
         Args:
-            points: Where they are shown without asking.
+            points: Their shown positions before any request.
         """
         self._points = _numbers(points)
         self.forget()
@@ -53,8 +53,8 @@ class Response:
         """Learn from the shown positions of points and the requested ones.
 
         Args:
-            asked: Where they were asked to go.
-            shown: Where they are shown.
+            asked: The requested positions.
+            shown: The shown positions.
             is_regular: Whether this determines the derivative. If not, each point is next moved
                 further by the distance it missed.
         """

@@ -138,7 +138,7 @@ class MovedControl:
     """
 
     def __init__(self, depsgraph: bpy.types.Depsgraph, point: Point, turns: bool) -> None:
-        """Read where it is.
+        """Read its place.
 
         Args:
             depsgraph: The evaluated depsgraph.

@@ -268,8 +268,8 @@ class Search:
 
         Args:
             pose: The pose to begin from.
-            enough: The share of the energy that a step has to gain for another one.
-            seen: The size of a step from which on there is another one whatever it gains.
+            enough: The least gain of a step, as a share of the energy, for another step to follow.
+            seen: The size of a step above which another follows, whatever it gains.
         """
         lowest = self._energy(pose)
         damping = 0.0
@@ -329,7 +329,7 @@ class Search:
             pose: The pose.
             step: The step.
             start: The energy of the pose.
-            slope: How much of it the whole step would take if it went on falling as at the pose.
+            slope: The energy that the whole step would gain if it kept falling as at the pose.
         """
         best, lowest = pose, start
         self._foresee(pose, step, 1.0)
@@ -359,7 +359,7 @@ class Search:
         Args:
             pose: The pose.
             step: The step.
-            start: The energy of the pose, which is returned with it without a limit.
+            start: The energy of the pose. Without a limit, both are returned.
         """
         fraction = _first_share(self._largest(step)) * 0.5 ** (HALVINGS - 1)
         if not self._leaves(pose, step, fraction):
@@ -495,7 +495,7 @@ class Search:
         """Return the forces on the system due to the curvature of a step.
 
         Args:
-            pose: The pose that the step began at.
+            pose: The pose before the step.
             moved: The pose after the step. Its energy was the last to be requested.
         """
         count = len(self.body.joints)
@@ -699,7 +699,7 @@ class Search:
         Args:
             pose: The pose.
             index: The joint.
-            pulled: What resists its rotation about its axes, of which the first lead to its walls.
+            pulled: The resistance to rotation about its axes; the first ones lead to its walls.
         """
         system = self._system
         owner, axes, walls = system.owners[index], system.axes[index], system.walls[index]

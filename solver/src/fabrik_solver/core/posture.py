@@ -129,7 +129,7 @@ class Placed:
         """Take the joints.
 
         Raises:
-            ValueError: If one is not finite.
+            ValueError: If one isn't finite.
         """
         _refuse_not_finite(joints)
         self.given = given

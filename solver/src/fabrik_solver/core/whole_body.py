@@ -164,8 +164,9 @@ class WholeBody:
         """Return the pose that meets the goals with the least motion since the start of the drag.
 
         Args:
-            goals: What is wanted.
-            support: What the centre of mass stays above, as a target; None if it may be anywhere.
+            goals: The goals.
+            support: The support below the centre of mass, with the rank of a target; None if that
+                may be anywhere.
 
         Raises:
             ValueError: If the body has no size.
@@ -206,7 +207,7 @@ class WholeBody:
         Args:
             pose: The later pose, which is returned if it is near enough.
             last: The earlier one.
-            most: How far the bones may rotate from there, in radians, but for what the goals need.
+            most: How far the bones may rotate from there, in radians, except as the goals require.
             goals: Those of the later one; the earlier one had the same for other locations.
         """
         aim, turn = last.aim or last, _turned(last, pose)

@@ -1,4 +1,4 @@
-"""What a pose reaches as written to channels, which have single precision.
+"""What a pose reaches when written to channels, in single precision.
 
 Nothing here relies on the solver's result: the frames follow from the channels by Blender's rules.
 """

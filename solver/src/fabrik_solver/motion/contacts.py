@@ -262,7 +262,7 @@ def _standing(
 
 
 def floor_drifts(heel: Trajectory, ball: Trajectory, leg: float) -> list[float]:
-    """Return how much higher the floor of the clip is at each frame than where it is lowest.
+    """Return the height of the clip's floor at each frame above its lowest height.
 
     The floor of captures drifts along the way, as their volume is not level. It is where the lower
     of heel and ball gets between two swings. From one stance to the next it drifts less than a

@@ -56,7 +56,7 @@ class ForceField(NamedTuple):
         has_gravitation: Whether a force weakens with the square of the distance.
         side: 1 to act only in front of Z, -1 only behind it, 0 on both sides.
         reach: ``SPHERE``, ``TUBE`` or ``CONE``: how distances are measured.
-        fall: The falloff with the distance from the origin or, but for a sphere, along Z.
+        fall: The falloff with the distance from the origin or, except for a sphere, along Z.
         radial: The falloff with the distance from Z, or for a cone with the angle in degrees.
     """
 

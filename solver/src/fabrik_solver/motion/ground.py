@@ -99,7 +99,7 @@ def lift(
 
     Args:
         lacks: By how much it would be too low, at each frame, at least 0.
-        flat: Whether it is flat on the ground, where it is not lifted farther.
+        flat: Whether it is flat on the ground: it isn't lifted farther there.
         stands: Whether it is in contact.
         rate: Frames a second.
     """
@@ -235,9 +235,9 @@ def pitched(ends: tuple[Vec, Vec], lifts: tuple[float, float], up: Vec) -> BodyM
 def follow_locks(legs: Sequence[CarriedLeg]) -> Vec:
     """Return how far the hip moves with its locked feet, so that straight legs stay so.
 
-    A knee that is nearly straight moves many times as far as its ankle comes nearer. The sum of the
-    squared motions of the knees and the hip is least. To first order, the knee between two equal
-    bones, a distance d apart and reaching h to the side, moves by d/4h.
+    A nearly straight knee moves many times as far as its ankle approaches. The sum of the squared
+    motions of the knees and the hip is least. To first order, the knee between two equal bones, a
+    distance d apart and reaching h to the side, moves by d/4h.
 
     Args:
         legs: All its legs.

@@ -111,7 +111,7 @@ def moved(aside: float, more: float) -> float:
 
     Args:
         aside: How far it is off its line.
-        more: By how much more it is to be.
+        more: The desired increase.
     """
     most = STRAIGHTER * aside
     if more >= 0.0 or most <= 0.0:

@@ -83,7 +83,7 @@ class Pose(NamedTuple):
 
 
 class Anchor(NamedTuple):
-    """What a phase of a contact is locked to.
+    """The anchor of a phase of a contact.
 
     Attributes:
         part: The phase.
@@ -147,8 +147,8 @@ def sole_of(
     Args:
         foot: The joints above its heel and its ball.
         contacts: When it stands.
-        heights: How high its goal is above the floor at each frame.
-        ups: The direction of length 1 in which heights are meant, in its own axes.
+        heights: The height of its goal above the floor at each frame.
+        ups: The unit direction of heights, in its own axes.
     """
     parts = [part for contact in contacts for part in contact.parts]
     is_flat = any([part.kind == FLAT for part in parts])
@@ -265,17 +265,17 @@ class Planted:
         return [here, mix(here, there, 1.0 / near)]
 
     def _moved(self, frame: int) -> Vec:
-        """Return how far a foot that stands is from where it is animated."""
+        """Return the distance of a standing foot from its animated place."""
         pose = self._pose(frame)
         return sub(self._standing(self.around(frame)[0], frame, pose).place, pose.place)
 
     def _rolled(self, frame: int) -> Vec:
-        """Return by how much it is turned from how it is animated."""
+        """Return its rotation from its animated orientation."""
         pose = self._pose(frame)
         return _between(pose.turn, self._standing(self.around(frame)[0], frame, pose).turn)
 
     def _levelled(self, frame: int) -> Vec:
-        """Return the same where it is flat, but for what its leg needs in order to reach."""
+        """Return the same where it is flat, without what its leg needs in order to reach."""
         number = bisect_right(self._flat_starts, frame) - 1
         return _between(self._pose(frame).turn, self._flats[number].turn)
 

@@ -48,7 +48,7 @@ def smoothest(curve: Curve, lows: Sequence[float] = (), highs: Sequence[float] =
     large-scale strictly monotone linear complementarity problems”, 1994).
 
     Args:
-        curve: What is asked of it.
+        curve: The request.
         lows: The least value at each frame; none without bounds.
         highs: The greatest value at each frame, not below these; none without bounds.
     """
@@ -158,7 +158,7 @@ def _solved(matrix: Bands, wanted: Sequence[float]) -> list[float]:
 
 
 class Change(NamedTuple):
-    """A frame whose value is to be held by a bound, or freed.
+    """A frame whose value will be held by a bound, or freed.
 
     Attributes:
         frame: The frame.

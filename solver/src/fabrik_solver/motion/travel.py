@@ -52,7 +52,7 @@ ON_FLOOR: Final = 0.01
 """The height above the floor up to which a point is in full contact, in leg lengths."""
 
 OFF_FLOOR: Final = 0.04
-"""The height from which on a point has no contact, in leg lengths."""
+"""The height above which a point has no contact, in leg lengths."""
 
 IN_FLOOR: Final = 0.05
 """The depth below the floor up to which a point is in full contact, in leg lengths."""

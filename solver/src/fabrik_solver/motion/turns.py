@@ -9,7 +9,7 @@ from .gait import WalkSettings
 from .walking_foot import Substep, WalkingFoot
 
 ALONG: Final = 0.3
-"""The fraction of its limit from which on a foot steps together with others of its group."""
+"""The fraction of its limit above which a foot steps together with others of its group."""
 
 
 def of_group(feet: Sequence[WalkingFoot], group: int) -> list[WalkingFoot]:

@@ -80,7 +80,7 @@ BETTER: Final = 0.15
 """The least gain in sureness for which a frame is preferred to the rest pose."""
 
 BEHIND: Final = 0.2
-"""The sine of the angle to the vertical from which on a bone begins behind another one."""
+"""The sine of the angle to the vertical above which a bone begins behind another one."""
 
 HANGING: Final = -0.3
 """The sine of the pitch from hips to head below which a figure doesn't stand."""
