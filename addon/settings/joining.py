@@ -99,8 +99,8 @@ class Join:
         is_bare: Whether only our driver animated it. Because of that driver, Blender doesn't give
             it the action of a joined armature.
         parts: The armatures joined into it, in Blender's order.
-        ends: Settings that pointed to a joined armature: session UID of the object, path of the
-            group, names of the pointer and of the bone setting, and the new bone name.
+        ends: Settings that pointed to a joined armature. For each: session UID of the object, path
+            of the group, names of the pointer and of the bone setting, and the new bone name.
     """
 
     name: str

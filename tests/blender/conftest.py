@@ -17,8 +17,8 @@ from hypothesis.internal.constants_ast import Constants
 from kept_files import new_file
 from once import pytest_collection_modifyitems as pytest_collection_modifyitems
 
-# Hypothesis also draws numbers that stand in the modules loaded so far, and what is “always the
-# same” would depend on which tests ran before, and on where modules lie in memory.
+# Hypothesis also draws numbers from the modules loaded so far. Examples would then depend on
+# earlier tests, and on the modules' places in memory.
 providers._get_local_constants = Constants
 
 

@@ -92,7 +92,7 @@ class Knees:
         self._ease = stride * max(2, round(EASE * track.rate / stride))
 
     def eased(self, time: float, aim: Aim, root: Vec) -> tuple[Aim, float]:
-        """Return the goal of a foot, which gives way a little so that its knee moves smoothly.
+        """Return the goal of a foot, giving way a little so that its knee moves smoothly.
 
         Also returns how much the leg is changed around that time, from 0 to 1.
 

@@ -54,8 +54,8 @@ class Sample(NamedTuple):
             target's.
         end_step: The displacement of the other end of the foot, as ``step``.
         up: The unit vector up, in the axes of the foot.
-        flexion: The axis about which its knee flexes, in that space; 0 if unknown. Its length is
-            the knee's distance from the line from hip to ankle, in metres.
+        flexion: The axis about which its knee flexes, in the same space; 0 if unknown. Its length
+            is the knee's distance from the line from hip to ankle, in metres.
     """
 
     under: int

@@ -1,4 +1,4 @@
-"""Poles that follow the target of their chain in part, so that a knee turns with its foot.
+"""Poles that follow the target of their chain in part: a knee turns with its foot.
 
 The pole moves by a share of the target's own motion, as if parented to it. This motion is what its
 channels, a hold or native constraints add to the motion of its parent. So a root moves both just
@@ -30,7 +30,7 @@ class FollowInput(NamedTuple):
         channels: Its FK pose, and earlier solved results for it.
         parent: The frame of its parent, in armature space.
         moved: The target's own motion, in armature space.
-        share: The share of that motion by which it follows.
+        share: The share of the motion by which it follows.
     """
 
     channels: tuple[object, ...]

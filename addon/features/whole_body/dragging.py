@@ -171,7 +171,7 @@ class WholeBodyDrag:
         self._shown = evaluated
 
     def _pose(self, depsgraph: bpy.types.Depsgraph, root: int, chains: list[PosedChain]) -> None:
-        """Collect the bones below the root of the body that move, and the chains that pose them."""
+        """Collect the moving bones below the root of the body, and the chains that pose them."""
         armature, rig = self.object, skeleton_of(self.object)
         self._limbs = driven_chains(depsgraph, armature, chains, rig.below({root}))
         constrained = _bones_of(chains)

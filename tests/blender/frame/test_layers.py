@@ -270,7 +270,7 @@ def test_baking_one_bakes_all_that_share_its_bones(afterwards: str) -> None:
 
 
 def test_a_layer_that_waits_for_what_stands_on_it_is_told_so() -> None:
-    """Its target is parented to a bone that a later one poses; that one works on."""
+    """Its target is parented to a bone posed by a later one, which still works."""
     rig, target = rigs.make_chain(4), rigs.make_empty("Target", (1, 0.5, 2))
     held = rigs.make_empty("Held", (0, 1, 0))
     held.parent, held.parent_type, held.parent_bone = rig, "BONE", "B3"

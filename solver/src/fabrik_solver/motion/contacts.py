@@ -231,7 +231,7 @@ def _standing(
     """Return whether a point is in contact, for each frame.
 
     Where it creeps it is split into contacts. The rest before the first or after the last of them
-    is part of them if it is shorter than a contact can be: there the foot lands or rolls off.
+    is part of them if it is shorter than a contact can be. There the foot lands or rolls off.
     """
     slow, low = hurry * limits[0], limits[1]
     least = round(SHORTEST * rate / hurry)

@@ -262,7 +262,7 @@ def follow_locks(legs: Sequence[CarriedLeg]) -> Vec:
 def shared_jolt(jumps: Sequence[tuple[Vec, Vec]]) -> Vec:
     """Return how far the hip moves with its locked feet where the whole capture jumps.
 
-    That is the mean motion that the locks keep from the ankles, as far as the hip jumps too.
+    It is the mean motion that the locks keep from the ankles, as far as the hip jumps too.
 
     Args:
         jumps: For each leg, how far the lock moves its ankle, and where its hip joint is, both

@@ -12,7 +12,7 @@ from .easing import smooth
 
 CALM = (0.006 / 12.0) ** 0.5
 """How long a knee takes to follow its ankle, in seconds. The ankle then gives way by 0.006 legs to
-spare its knee the acceleration of gravity: 12 legs per second squared for a leg of 0.85 m.
+spare its knee the acceleration of gravity. In a leg of 0.85 m that is 12 legs per second squared.
 """
 
 MOST = 0.01

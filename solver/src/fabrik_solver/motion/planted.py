@@ -58,9 +58,9 @@ MOST_RISE = 0.5
 """The maximum angle by which the heel is raised about the ball, in radians."""
 
 NEWTON, LEAST_GAIN = 4, 0.2
-"""The number of Newton iterations for that angle, and the least share of the lever arm by which
-rotating the foot must shorten the leg. Above twice this share, the foot is rotated as far as
-necessary."""
+"""The number of Newton iterations for that angle. The second number is the least share of the lever
+arm by which rotating the foot must shorten the leg. Above twice this share, the foot is rotated as
+far as necessary."""
 
 WEIGHT = 0.02
 """How much shorter than straight a leg is, in legs, if its foot counts half as much for the locked

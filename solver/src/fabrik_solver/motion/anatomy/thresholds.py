@@ -124,12 +124,12 @@ COHERENT: Final = cos(radians(30.0))
 """The least coherence of a joint's axes in a clip: the length of their mean, where all have 1."""
 
 SLIGHT: Final = radians(15.0)
-"""The flexion up to which a rest pose counts as straight if no body bends that way: backward, or
-mostly sideways as in knock-knees. Beyond that, it shows the direction in which a limb folds.
+"""The flexion up to which a rest pose counts as straight if no body bends like it: backward, or
+mostly sideways as in knock-knees. Beyond it, the pose shows how a limb folds.
 """
 
 OTHERWISE: Final = radians(45.0)
-"""The least angle for that between the axis about which a joint is bent and its bend axis."""
+"""The least angle for that between a joint's axis in the pose and its bend axis."""
 
 AGREED: Final = 0.7
 """The least length of the mean of several joints' sides, which have length 1, for them to agree."""
@@ -151,8 +151,8 @@ SAME_TIP: Final = 1e-3
 the last bone. Solvers rely on it."""
 
 SMALL_BONE: Final = 0.04
-"""The length of the bone before the last one below which it is of a finger or a face, as a fraction
-of the armature's largest extent. Half a limb is longer."""
+"""A shorter bone before the last one is of a finger or a face; as a fraction of the armature's
+largest extent. Half a limb is longer."""
 
 SAME_PLACE: Final = 0.05
 """The largest distance of coincident joints, as a fraction of the length of the last bone."""
