@@ -695,7 +695,7 @@ def constrained(kind: str) -> bpy.types.Object:
 
 CONSTRAINTS = (
     *("ARMATURE", "CHILD_OF", "COPY_TRANSFORMS", "DAMPED_TRACK", "LIMIT_DISTANCE", "LOCKED_TRACK"),
-    *("PIVOT", "STRETCH_TO", "TRACK_TO"),
+    *("STRETCH_TO", "TRACK_TO"),
 )
 
 
