@@ -20,6 +20,7 @@ from fabrik_solver.core.vectors import (
     unit,
 )
 from fabrik_solver.motion import codec
+from fabrik_solver.motion.easing import biased
 from fabrik_solver.motion.force_field import ForceField
 from fabrik_solver.motion.spring import REFERENCE, Spring
 from fabrik_solver.motion.spring_collision import Collider
@@ -42,7 +43,7 @@ from ..simulation import history
 from ..simulation.digest import Source
 from ..simulation.history import History
 from .fields import field_at, field_values, force_fields
-from .settings import FabrikSpring, chosen_colliders, colliders_of, spring_of
+from .settings import ALONG, CURVES, FabrikSpring, chosen_colliders, colliders_of, spring_of
 
 SOLVER = "SPRING"
 
@@ -50,9 +51,6 @@ FORM = codec.Form(b"FABS", 1)
 
 SIMULATED_SETTINGS = ("chain_count", "use_tail")
 """Settings of the constraint that are inputs of the simulation."""
-
-CURVES = ("stiffness", "stiffness_tip", "drag", "drag_tip", "radius", "radius_tip")
-"""Settings that vary along the strand."""
 
 NAMES = ("center_bone", "bone", "groups", "group")
 """Settings that only name what the digest contains anyway."""
@@ -346,19 +344,31 @@ def _positions(chain_input: ChainInput) -> list[float]:
     return [position / (positions[-1] or 1.0) for position in positions]
 
 
-def _along(positions: list[float], spring: FabrikSpring, gravity: Vec) -> list[Spring]:
-    """Return the springs of the bones: values blend from the first to the last one."""
+def _along(positions: list[float], spring: Any, gravity: Vec) -> list[Spring]:
+    """Return the springs of the bones: values blend from the first to the last one.
+
+    Args:
+        positions: The positions of the bones along the strand, from 0 to 1.
+        spring: The settings.
+        gravity: The gravity of the first bone, in the space of the simulation.
+    """
     springs: list[Spring] = []
     for position in positions:
-        stiffness, drag, radius = [
-            value * (1.0 + position * (tip - 1.0))
-            for value, tip in (
-                (spring.stiffness, spring.stiffness_tip),
-                (spring.drag, spring.drag_tip),
-                (spring.radius, spring.radius_tip),
-            )
+        shares = [
+            1.0
+            + biased(position, getattr(spring, f"{name}_middle"))
+            * (getattr(spring, f"{name}_tip") - 1.0)
+            for name in ALONG
         ]
-        springs.append(Spring(stiffness, min(drag, 1.0), gravity, radius))
+        stiffness, drag, fall, radius = shares
+        springs.append(
+            Spring(
+                spring.stiffness * stiffness,
+                min(spring.drag * drag, 1.0),
+                scaled(gravity, fall),
+                spring.radius * radius,
+            )
+        )
     return springs
 
 

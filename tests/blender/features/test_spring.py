@@ -493,6 +493,90 @@ def test_values_blend_along_the_strand():
     assert ends[1][-1].z < ends[0][-1].z - 0.05
 
 
+@pytest.fixture
+def simulated_springs(monkeypatch, addon):
+    """What the last simulation got: the springs of all bones, by frame."""
+    from importlib import import_module
+
+    recording = import_module(f"{addon.__name__}.features.spring.recording")
+    springs = []
+    original = recording.simulate
+
+    def noted(instants, rate, mode):
+        springs[:] = [instant.springs for instant in instants]
+        return original(instants, rate, mode)
+
+    monkeypatch.setattr(recording, "simulate", noted)
+    return springs
+
+
+@pytest.mark.parametrize("name", ["stiffness", "drag", "gravity", "radius"])
+def test_each_value_has_a_curve_along_the_strand(name, simulated_springs):
+    """Its value at the root, halfway and at the tip, also where these are keyed."""
+
+    def along(frame):
+        found = [getattr(spring, name) for spring in simulated_springs[frame - 1]]
+        return [-60.0 * value[2] for value in found] if name == "gravity" else found
+
+    rig = make_tail()
+    bpy.context.scene.frame_end = 20
+    add_spring(rig, "T0")
+    spring = rig.fabrik.constraints[0].spring
+    setattr(spring, name, 0.8)
+    simulate(rig)
+    assert along(1) == pytest.approx([0.8] * 5)
+    setattr(spring, f"{name}_tip", 0.25)
+    simulate(rig)
+    assert along(1) == pytest.approx([0.8, 0.65, 0.5, 0.35, 0.2])
+    setattr(spring, f"{name}_middle", 0.9)
+    simulate(rig)
+    assert along(1)[2] == pytest.approx(0.8 + 0.9 * (0.2 - 0.8))
+    assert along(1)[::4] == pytest.approx([0.8, 0.2])
+    assert along(1)[1] < 0.4 < 0.6
+    rigs.key(spring, f"{name}_middle", {1: 0.9, 20: 0.1})
+    rigs.key(spring, f"{name}_tip", {1: 0.25, 20: 0.5})
+    simulate(rig)
+    assert along(1)[2] == pytest.approx(0.26)
+    assert along(20)[2] == pytest.approx(0.8 + 0.1 * (0.4 - 0.8))
+
+
+def test_all_strands_get_the_values_of_the_redo_panel():
+    rig = rigs.make_armature(
+        {
+            "Head": ((0, 0, 0), (0, 0, 1), ""),
+            "A": ((0, 0, 1), (0, 0, 2), "Head"),
+            "B": ((1, 0, 1), (1, 0, 2), "Head"),
+        }
+    )
+    rigs.activate(rig, "POSE")
+    rig.data.bones.active = rig.data.bones["Head"]
+    values = {"stiffness": 2.0, "stiffness_tip": 0.5, "gravity_middle": 0.25, "radius": 0.125}
+    assert bpy.ops.fabrik.spring_add(**values) == {"FINISHED"}
+    springs = [item.spring for item in rig.fabrik.constraints]
+    assert len(springs) == 2
+    for spring in springs:
+        assert {name: getattr(spring, name) for name in values} == values
+        assert not spring.is_property_set("drag")
+
+
+def test_the_mirror_image_of_a_strand_has_its_curves():
+    rig = rigs.make_armature(
+        {
+            "Ear.L": ((1, 0, 0), (1, 0, 1), ""),
+            "Ear.R": ((-1, 0, 0), (-1, 0, 1), ""),
+        }
+    )
+    add_spring(rig, "Ear.L", stiffness_middle=0.25, gravity=3.0, gravity_tip=0.5)
+    rigs.key(rig.fabrik.constraints[0].spring, "radius_middle", {1: 0.25, 9: 0.75})
+    rigs.activate(rig, "POSE")
+    assert bpy.ops.fabrik.constraint_mirror() == {"FINISHED"}
+    other = rig.fabrik.constraints[1]
+    assert (other.bone, other.spring.stiffness_middle) == ("Ear.R", 0.25)
+    assert (other.spring.gravity, other.spring.gravity_tip) == (3.0, 0.5)
+    rigs.go(9)
+    assert other.spring.radius_middle == 0.75
+
+
 def test_bones_without_length_and_without_parent_swing():
     rig = rigs.make_armature(
         {"A": ((0, 0, 0), (0, 0, -0.2), ""), "B": ((0, 0, -0.2), (0, 0, -0.4), "A")}
@@ -650,7 +734,8 @@ def test_springs_of_the_vrm_addon_are_imported(vrm):
         joint = spring.joints.add()
         joint.node.bone_name = f"T{i}"
         joint.stiffness, joint.drag_force, joint.hit_radius = 2.0 - 0.5 * i, 0.5, 0.02
-        joint.gravity_power, joint.gravity_dir = 0.3, (0, 0, -1)
+        joint.gravity_power, joint.gravity_dir = (0.4, 0.3, 0.2)[min(i, 2)], (0, 0, -1)
+    spring.joints[1].stiffness = 1.75
     spring.center.bone_name = "Head"
     spring.collider_groups.add().collider_group_uuid = "g"
     ball = stored.colliders.add()
@@ -667,7 +752,8 @@ def test_springs_of_the_vrm_addon_are_imported(vrm):
     assert (found.mode, found.groups, found.use_colliders) == ("VRM", "Skull", True)
     assert (found.stiffness, found.stiffness_tip, found.drag_tip) == (2.0, 0.5, 1.0)
     assert (found.center, found.center_bone) == (rig, "Head")
-    assert found.gravity == pytest.approx(0.3)
+    assert (found.stiffness_middle, found.drag_middle) == (0.25, 0.5)
+    assert (found.gravity, found.gravity_tip) == pytest.approx((0.4, 0.5))
     [collider] = rig.fabrik.colliders
     assert (collider.kind, collider.bone, collider.group) == ("CAPSULE", "Head", "Skull")
     assert tuple(collider.tail) == pytest.approx((0, 0.2, 0))
