@@ -82,19 +82,23 @@ def _add_spring(armature: bpy.types.Object, stored: Any, spring: Any) -> None:
         ("gravity", "gravity_power"),
         ("radius", "hit_radius"),
     ):
-        along = [getattr(joint, theirs) for joint in moving]
-        start, end = along[0], along[-1]
-        setattr(values, name, start)
-        if start > RATIO and start != end:
-            halfway = 0.5 * (along[(len(along) - 1) // 2] + along[len(along) // 2])
-            setattr(values, f"{name}_tip", end / start)
-            setattr(values, f"{name}_middle", (halfway - start) / (end - start))
+        _set_curve(values, name, [getattr(joint, theirs) for joint in moving])
     values.gravity_direction = joints[0].gravity_dir
     if spring.center.bone_name:
         values.center, values.center_bone = armature, spring.center.bone_name
     names = {group.uuid: group.vrm_name for group in stored.collider_groups}
     groups = [names.get(reference.collider_group_uuid, "") for reference in spring.collider_groups]
     values.use_colliders, values.groups = any(groups), ", ".join(filter(None, groups))
+
+
+def _set_curve(spring: Any, name: str, along: list[float]) -> None:
+    """Set a value of a spring along its strand from that of each bone."""
+    start, end = along[0], along[-1]
+    setattr(spring, name, start)
+    if start > RATIO and start != end:
+        halfway = 0.5 * (along[(len(along) - 1) // 2] + along[len(along) // 2])
+        setattr(spring, f"{name}_tip", end / start)
+        setattr(spring, f"{name}_middle", (halfway - start) / (end - start))
 
 
 def _length(rig: Skeleton, names: list[str]) -> int:

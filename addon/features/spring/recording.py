@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from array import array
 from collections.abc import Sequence
+from functools import cached_property
 from itertools import pairwise
 from math import dist
 from typing import Any, NamedTuple, cast
@@ -30,7 +31,7 @@ from fabrik_solver.motion.spring_strand import Mode, Strand, simulate
 from ...blender import animation, data_blocks
 from ...blender.access import frame_rate, session_uid
 from ...blender.errors import ProblemError
-from ...blender.listeners import on_invalidate
+from ...blender.listeners import on_load
 from ...blender.messages import msg
 from ...blender.skeleton import Point, skeleton_of
 from ...frame.chain import tip_of
@@ -148,8 +149,9 @@ _recordings: dict[tuple[int, str], Recording] = {}
 """The recordings, by armature and owner."""
 
 
-@on_invalidate
+@on_load
 def _forget_recordings() -> None:
+    """Forget the previous file. Undo invalidates no recording: it refers to no data of Blender."""
     _recordings.clear()
 
 
@@ -173,6 +175,11 @@ class SpringSimulation:
     def _spring(self) -> FabrikSpring:
         return spring_of(settings(self._armature).constraints[self._index])
 
+    @cached_property
+    def fields(self) -> list[bpy.types.Object]:
+        """The objects with force fields, in the order from before any was shown to be played."""
+        return force_fields(self._spring)
+
     def inputs(self) -> object:
         """Return the settings, without those that are animated, and the frame rate."""
         return _unanimated(self._spring, _animated_paths(self._armature)), self.moving()
@@ -192,13 +199,13 @@ class SpringSimulation:
             [_unanimated(colliders[i], paths) for i in chosen],
             [] if chain is None else chain.joints.drawn,
             spring.center is not None,
-            [field_values(ob) for ob in force_fields(spring)],
+            [field_values(ob) for ob in self.fields],
         )
 
     def remember(self, frames: tuple[int, int]) -> None:
         """Keep what was recorded, so that other settings can be tried without playing."""
-        key = _Moving(self._armature, self._index).key(frames)
         owner = session_uid(self._armature), self.owner
+        key = self._moving_key(frames)
         _recordings[owner] = Recording(frames, key, self._recorded)
 
     def again(self, frames: tuple[int, int]) -> bytes | None:
@@ -206,10 +213,16 @@ class SpringSimulation:
         recording = _recordings.get((session_uid(self._armature), self.owner))
         if recording is None or recording.frames != frames:
             return None
-        if recording.key != _Moving(self._armature, self._index).key(frames):
+        if recording.key != self._moving_key(frames):
             return None
         self._recorded = recording.frame_by_frame
         return self.result()
+
+    def _moving_key(self, frames: tuple[int, int]) -> bytes:
+        """Return the digest of all inputs but the settings of the spring."""
+        moving = _Moving(self._armature, self._index)
+        moving.fields = self.fields
+        return history.digest_of(self._armature, moving, frames).key()
 
     def sources(self) -> list[Source]:
         """Return the last bone, the center, the force fields, and what moves the colliders."""
@@ -219,8 +232,12 @@ class SpringSimulation:
         spring = self._spring
         center = center_of(spring)
         points = [Point(chain.rig.object, chain.rig, chain.bones[-1])]
-        fields = [Point(ob) for ob in force_fields(spring)]
+        fields = [Point(ob) for ob in self.fields]
         return [*points, *([center] if center else []), *fields, *collider_points(chain, spring)]
+
+    def shown(self) -> list[bpy.types.Object]:
+        """Return the force fields: the active view layer may not have all of them."""
+        return self.fields
 
     def start(self, snapshot: SolvedScene) -> None:
         """Start without any frame."""
@@ -239,7 +256,7 @@ class SpringSimulation:
                 self._chain_input(snapshot, chain),
                 WHOLE if chain.root_parent < 0 else snapshot.frame(rig, chain.root_parent),
                 _colliders(snapshot, chain, spring, to_space),
-                [field_at(snapshot, ob, to_space) for ob in force_fields(spring)],
+                [field_at(snapshot, ob, to_space) for ob in self.fields],
             )
         )
 
@@ -311,10 +328,6 @@ class _Moving(SpringSimulation):
     def inputs(self) -> object:
         """Return the settings, without those of the spring."""
         return self.moving()
-
-    def key(self, frames: tuple[int, int]) -> bytes:
-        """Return the digest."""
-        return history.digest_of(self._armature, self, frames).key()
 
 
 def _animated_paths(armature: bpy.types.Object) -> set[str]:

@@ -86,6 +86,15 @@ def stored(rig, index=0):
     return np.array(strand.numbers).reshape(-1, strand.bones, 4)
 
 
+def repeat(rig):
+    """Simulate from what was recorded, without playing; return whether that was possible."""
+    from importlib import import_module
+
+    root = type(rig.fabrik).__module__.split(".settings.")[0]
+    simulating = import_module(f"{root}.features.simulation.simulate")
+    return simulating.repeat(bpy.context.scene, rig)
+
+
 def shown_at(rig, times, fps):
     shown = []
     for time in times:
@@ -843,6 +852,67 @@ def test_a_simulation_knows_its_force_fields():
     assert state() == "FRESH"  # It was hidden.
 
 
+def in_collection(ob, name):
+    """Move an object to a collection of its own."""
+    collection = bpy.data.collections.new(name)
+    bpy.context.scene.collection.children.link(collection)
+    for other in ob.users_collection:
+        other.objects.unlink(ob)
+    collection.objects.link(ob)
+    return collection
+
+
+def test_the_active_view_layer_does_not_choose_the_force_fields():
+    """A field counts that any view layer has: the motion is the same in each of them."""
+    rig = make_tail()
+    swing_head(rig)
+    add_spring(rig, "T0", stiffness=0.3)
+    simulate(rig)
+    calm = stored(rig)
+    scene, window = bpy.context.scene, bpy.context.window
+    first, second = window.view_layer, scene.view_layers.new("Second")
+    for turn in (0.0, 1.0):  # Their order matters to the last bits.
+        wind = add_wind(strength=5.0, turn=(np.pi / 2, turn, 0.0))
+        rigs.key(wind, "location", {1: (0, 0, 0), 40: (0, 0, 1)})
+        collection = in_collection(wind, f"Wind {turn}")
+        wind.field.falloff_power = 1.0
+    rigs.activate(rig)
+    simulate(rig)
+    blown = stored(rig)
+    assert np.abs(blown - calm).max() > 0.01
+
+    def exclude(layer, is_excluded=True):
+        for child in layer.layer_collection.children:
+            child.exclude = is_excluded and child.name.startswith("Wind")
+        rigs.update()
+
+    exclude(first)
+    assert rig.fabrik.simulation.state == "FRESH"
+    for layer in (first, second):
+        window.view_layer = layer
+        rigs.update()
+        assert rig.fabrik.simulation.state == "FRESH"
+        simulate(rig)
+        assert (stored(rig) == blown).all(), layer.name
+        rig.fabrik.constraints[0].spring.drag = 0.5  # Is tried from what was recorded.
+        rigs.update()
+        assert repeat(rig)
+        rig.fabrik.constraints[0].spring.drag = 0.4
+        rigs.update()
+        assert repeat(rig)
+        assert (stored(rig) == blown).all(), layer.name
+    assert [ob.name for ob in scene.collection.objects if ob.field] == []
+    exclude(second)
+    assert rig.fabrik.simulation.state == "STALE"
+    simulate(rig)
+    assert (stored(rig) == calm).all()
+    exclude(second, False)
+    collection.hide_viewport = True
+    simulate(rig)
+    one = stored(rig)
+    assert np.abs(one - calm).max() > 0.01 and np.abs(one - blown).max() > 0.01
+
+
 @pytest.mark.parametrize("kind", ["WIND", "TURBULENCE"])
 def test_gusts_depend_on_neither_range_nor_frame_rate(kind):
     shown = []
@@ -999,3 +1069,26 @@ def test_settings_are_tried_without_playing():
     assert not operators.repeated(scene, layer)
     assert simulating.repeat(scene, rig)
     bpy.app.handlers.frame_change_post.remove(scene_handler)
+
+
+def test_settings_are_tried_without_playing_after_undo():
+    rig = make_tail()
+    swing_head(rig)
+    add_spring(rig, "T0")
+    simulate(rig)
+    bpy.ops.ed.undo_push(message="simulated")
+    rig.fabrik.constraints[0].spring.stiffness = 0.3
+    rigs.update()
+    bpy.ops.ed.undo_push(message="stiffness")
+    rigs.key(rig.pose.bones["Head"], "location", {20: (0.3, 0.0, 0.0)})
+    rigs.update()
+    bpy.ops.ed.undo_push(message="key")
+    assert not repeat(rig)
+    bpy.ops.ed.undo()
+    rig = bpy.data.objects["Rig"]
+    rigs.update()
+    assert rig.fabrik.simulation.state == "STALE"
+    assert repeat(rig)
+    tried = stored(rig)
+    simulate(rig)
+    assert (stored(rig) == tried).all()
