@@ -126,10 +126,11 @@ def _draw_colliders(layout: Layout, armature: bpy.types.Object, _item: FabrikCon
         row.prop(collider, "kind", text="")
         cast(Any, row.operator("fabrik.collider_remove", text="", icon="X")).index = i
         box.prop(collider, "object")
-        draw_bone_of(box, collider, "bone", collider.object or armature)
-        box.prop(collider, "offset")
-        draw_if(not collider.kind.endswith("SPHERE"), box, collider, "tail")
-        draw_if(collider.kind != "PLANE", box, collider, "radius")
+        if collider.kind != "MESH":
+            draw_bone_of(box, collider, "bone", collider.object or armature)
+            box.prop(collider, "offset")
+            draw_if(not collider.kind.endswith("SPHERE"), box, collider, "tail")
+            draw_if(collider.kind != "PLANE", box, collider, "radius")
         box.prop(collider, "group")
 
 

@@ -24,7 +24,7 @@ from fabrik_solver.motion import codec
 from fabrik_solver.motion.easing import biased
 from fabrik_solver.motion.force_field import ForceField
 from fabrik_solver.motion.spring import REFERENCE, Spring
-from fabrik_solver.motion.spring_collision import Collider
+from fabrik_solver.motion.spring_collision import Collider, Ground
 from fabrik_solver.motion.spring_inputs import Instant
 from fabrik_solver.motion.spring_strand import Mode, Strand, simulate
 
@@ -34,6 +34,7 @@ from ...blender.errors import ProblemError
 from ...blender.listeners import on_load
 from ...blender.messages import msg
 from ...blender.skeleton import Point, skeleton_of
+from ...blender.surface import surface_of
 from ...frame.chain import tip_of
 from ...frame.solved_scene import SolvedScene
 from ...frame.solving import posed_before
@@ -44,7 +45,15 @@ from ..simulation import history
 from ..simulation.digest import Source
 from ..simulation.history import History
 from .fields import field_at, field_values, force_fields
-from .settings import ALONG, CURVES, FabrikSpring, chosen_colliders, colliders_of, spring_of
+from .settings import (
+    ALONG,
+    CURVES,
+    FabrikCollider,
+    FabrikSpring,
+    chosen_colliders,
+    colliders_of,
+    spring_of,
+)
 
 SOLVER = "SPRING"
 
@@ -52,6 +61,9 @@ FORM = codec.Form(b"FABS", 1)
 
 SIMULATED_SETTINGS = ("chain_count", "use_tail")
 """Settings of the constraint that are inputs of the simulation."""
+
+UP: Vec = (0.0, 0.0, 1.0)
+"""The direction in world space in which meshes lift strands."""
 
 NAMES = ("center_bone", "bone", "groups", "group")
 """Settings that only name what the digest contains anyway."""
@@ -233,11 +245,16 @@ class SpringSimulation:
         center = center_of(spring)
         points = [Point(chain.rig.object, chain.rig, chain.bones[-1])]
         fields = [Point(ob) for ob in self.fields]
-        return [*points, *([center] if center else []), *fields, *collider_points(chain, spring)]
+        colliders = [
+            point.object if shape.kind == "MESH" else point
+            for shape, point in collider_points(chain, spring)
+        ]
+        return [*points, *([center] if center else []), *fields, *colliders]
 
     def shown(self) -> list[bpy.types.Object]:
-        """Return the force fields: the active view layer may not have all of them."""
-        return self.fields
+        """Return the force fields and meshes: they count also where they are hidden."""
+        sources = [source for source in self.sources() if isinstance(source, bpy.types.Object)]
+        return [*self.fields, *sources]
 
     def start(self, snapshot: SolvedScene) -> None:
         """Start without any frame."""
@@ -248,14 +265,16 @@ class SpringSimulation:
         chain = cast(ChainPlan, history.chain_of(self._armature, self._index))
         rig, item, spring = chain.rig, snapshot.item(chain), self._spring
         to_space = _to_space(snapshot, center_of(spring))
+        world = frame_in(to_space, snapshot.world(rig.object, rig.uid))
+        strand = self._chain_input(snapshot, chain)
         self._recorded.append(
             Recorded(
                 now(spring_of(item), msg(" of the spring")),
                 to_space,
-                frame_in(to_space, snapshot.world(rig.object, rig.uid)),
-                self._chain_input(snapshot, chain),
+                world,
+                strand,
                 WHOLE if chain.root_parent < 0 else snapshot.frame(rig, chain.root_parent),
-                _colliders(snapshot, chain, spring, to_space),
+                _colliders(snapshot, chain, spring, to_space, strand, world),
                 [field_at(snapshot, ob, to_space) for ob in self.fields],
             )
         )
@@ -399,14 +418,14 @@ def center_of(spring: FabrikSpring) -> Point | None:
     return None if spring.center is None else _named(spring.center, spring.center_bone)
 
 
-def collider_points(chain: ChainPlan, spring: FabrikSpring) -> list[Point]:
-    """Return what moves the colliders of a spring, collider by collider.
+def collider_points(chain: ChainPlan, spring: FabrikSpring) -> list[tuple[FabrikCollider, Point]]:
+    """Return the colliders of a spring, and what moves each.
 
     Raises:
         ProblemError: If the strand itself moves a collider.
     """
     armature = chain.rig.object
-    points: list[Point] = []
+    points: list[tuple[FabrikCollider, Point]] = []
     for i in chosen_colliders(armature, spring):
         collider = colliders_of(armature)[i]
         point = _named(collider.object or armature, collider.bone)
@@ -416,7 +435,7 @@ def collider_points(chain: ChainPlan, spring: FabrikSpring) -> list[Point]:
                 "colliders",
                 collider=collider.name,
             )
-        points.append(point)
+        points.append((collider, point))
     return points
 
 
@@ -445,24 +464,47 @@ def _to_space(snapshot: SolvedScene, center: Point | None) -> Frame:
     return inverse((square, location))
 
 
+def _length(chain: ChainInput, world: Frame) -> float:
+    """Return the length of a chain in another space."""
+    return sum([dist(a, b) for a, b in pairwise([point_in(world, j) for j in chain.joints])])
+
+
 def _colliders(
-    snapshot: SolvedScene, chain: ChainPlan, spring: FabrikSpring, to_space: Frame
+    snapshot: SolvedScene,
+    chain: ChainPlan,
+    spring: FabrikSpring,
+    to_space: Frame,
+    strand: ChainInput,
+    world: Frame,
 ) -> list[Collider]:
-    """Return the colliders of a spring at a frame."""
-    armature = chain.rig.object
+    """Return the colliders of a spring at a frame.
+
+    Args:
+        snapshot: The solved scene at the frame.
+        chain: The plan of the strand.
+        spring: Its settings.
+        to_space: The transform from world space to that of the simulation.
+        strand: Its bones, in armature space.
+        world: The transform from armature space to that of the simulation.
+    """
     copy = cast(bpy.types.ID, snapshot.item(chain).id_data)
+    radii = [collider.radius for collider in colliders_of(copy)]
+    chosen = chosen_colliders(chain.rig.object, spring)
     colliders: list[Collider] = []
-    for i, point in zip(
-        chosen_colliders(armature, spring), collider_points(chain, spring), strict=True
-    ):
-        shape, radius = colliders_of(armature)[i], colliders_of(copy)[i].radius
-        frame = frame_in(to_space, snapshot.place(point))
+    for i, (shape, point) in zip(chosen, collider_points(chain, spring), strict=True):
+        place = snapshot.place(point)
+        if shape.kind == "MESH":
+            surface = surface_of(snapshot.depsgraph, point.object, place)
+            solid, up = surface.seen_from(inverse(to_space)), mat_apply(to_space[0], UP)
+            colliders.append(Ground(solid, up, _length(strand, world)))
+            continue
+        frame = frame_in(to_space, place)
         is_sphere = shape.kind.endswith("SPHERE")
         start = point_in(frame, cast(Vec, tuple(shape.offset)))
         end = start if is_sphere else point_in(frame, cast(Vec, tuple(shape.tail)))
         size = abs(mat_determinant(frame[0])) ** (1.0 / 3.0)
         is_plane, is_inside = shape.kind == "PLANE", shape.kind.startswith("INSIDE")
-        colliders.append(Collider(start, end, radius * size, is_plane, is_inside))
+        colliders.append(Collider(start, end, radii[i] * size, is_plane, is_inside))
     return colliders
 
 

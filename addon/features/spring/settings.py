@@ -132,6 +132,12 @@ COLLIDER_ITEMS = (
     ("PLANE", "Plane", "Stay on one side of a plane: the side of its End", 2),
     ("INSIDE_SPHERE", "Inside Sphere", "Stay in a sphere", 3),
     ("INSIDE_CAPSULE", "Inside Capsule", "Stay in a capsule", 4),
+    (
+        "MESH",
+        "Mesh",
+        "Stay above an object's evaluated mesh, such as the ground. Joints are lifted out of it",
+        5,
+    ),
 )
 
 _PLACE: dict[str, Any] = {"subtype": "TRANSLATION", "in_presets": False}
@@ -140,11 +146,13 @@ _PLACE: dict[str, Any] = {"subtype": "TRANSLATION", "in_presets": False}
 class FabrikCollider(bpy.types.PropertyGroup):
     """A collider of springs."""
 
-    kind: Literal["SPHERE", "CAPSULE", "PLANE", "INSIDE_SPHERE", "INSIDE_CAPSULE"] = fixed(
+    kind: Literal["SPHERE", "CAPSULE", "PLANE", "INSIDE_SPHERE", "INSIDE_CAPSULE", "MESH"] = fixed(
         "Shape", "Shape of the collider", items=COLLIDER_ITEMS, default="SPHERE", in_presets=False
     )
     object: bpy.types.Object | None = fixed(
-        "Object", "Object that moves the collider. Empty for this armature", in_presets=False
+        "Object",
+        "Object that moves the collider, or that has the mesh. Empty for this armature",
+        in_presets=False,
     )
     bone: str = fixed("Bone", "Bone that moves the collider", in_presets=False)
     offset: tuple[float, float, float] = fixed(

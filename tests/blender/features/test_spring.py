@@ -187,6 +187,135 @@ def test_colliders_fit_the_mesh_and_are_not_penetrated():
     assert rig.fabrik.simulation.state == "STALE"
 
 
+def make_ground(name="Ground", height=-0.3, side=2.0):
+    """A hilly ground under the strand, of 24 × 24 faces."""
+    steps = [side * (i / 24 - 0.5) for i in range(25)]
+    mesh = bpy.data.meshes.new(name)
+    mesh.from_pydata(
+        [(x, y, height + 0.08 * np.sin(7 * x) * np.cos(5 * y)) for x in steps for y in steps],
+        [],
+        [
+            (25 * i + j, 25 * i + 25 + j, 25 * i + 26 + j, 25 * i + j + 1)
+            for i in range(24)
+            for j in range(24)
+        ],
+    )
+    ground = bpy.data.objects.new(name, mesh)
+    bpy.context.collection.objects.link(ground)
+    rigs.update()
+    return ground
+
+
+def add_ground(rig, ground):
+    rigs.activate(rig, "POSE")
+    rig.data.bones.active = rig.data.bones[0]
+    ground.select_set(True)
+    assert bpy.ops.fabrik.collider_add() == {"FINISHED"}
+    bpy.ops.object.mode_set(mode="OBJECT")
+    ground.select_set(False)
+    return rig.fabrik.colliders[-1]
+
+
+def depths(rig, ground, radius=0.0):
+    """How deep the tails are below a ground, straight up, by Blender's rays."""
+    local = rigs.evaluated(ground)
+    back, found = local.matrix_world.inverted(), []
+    for joint in joints(rig)[1:]:
+        start = joint - Vector((0, 0, radius))
+        up = (back.to_3x3() @ Vector((0, 0, 1))).normalized()
+        hit, place, _, _ = local.ray_cast(back @ start, up)
+        found.append((local.matrix_world @ place - start).z if hit else 0.0)
+    return found
+
+
+@pytest.mark.parametrize("change", ["", "moved", "mirrored", "bent"])
+def test_strands_stay_above_a_mesh(change):
+    rig = make_tail()
+    swing_head(rig)
+    add_spring(rig, "T0", radius=0.02, drag=0.2, stiffness=0.3, gravity=9.81)
+    simulate(rig)
+    free, frames = stored(rig), range(1, 50)
+    ground = make_ground()
+    if change == "moved":
+        rigs.key(ground, "location", {1: (0, 0, 0), 49: (0.3, 0.2, 0.05)})
+        rigs.key(ground, "rotation_euler", {1: (0, 0, 0), 49: (0.1, -0.1, 0.5)})
+    elif change == "mirrored":
+        ground.scale = (-1.2, 0.9, 1.0)
+    elif change == "bent":
+        ground.shape_key_add(name="Basis")
+        for point in ground.shape_key_add(name="Bent").data:
+            point.co.z += 0.1 * np.cos(9 * point.co.x)
+        rigs.key(ground.data.shape_keys.key_blocks["Bent"], "value", {1: 0.0, 30: 1.0})
+    rigs.update()
+    simulate(rig)
+    assert (stored(rig) == free).all()  # It isn't chosen.
+    deep = []
+    for frame in frames:
+        rigs.go(frame)
+        deep += depths(rig, ground, 0.02)
+    assert max(deep) > 0.05
+    collider = add_ground(rig, ground)
+    assert (collider.kind, collider.object, collider.name) == ("MESH", ground, "Ground")
+    assert rig.fabrik.simulation.state == "STALE"
+    simulate(rig)
+    deep = []
+    for frame in frames:
+        rigs.go(frame)
+        deep += depths(rig, ground, 0.02)
+    assert max(deep) < 2e-6  # Blender's poses and rays have single precision.
+    assert sum(d > -1e-3 and d != 0.0 for d in deep) > 20
+    rested = stored(rig)
+    rig.fabrik.constraints[0].spring.drag = 0.3
+    rigs.update()
+    assert repeat(rig)
+    tried = stored(rig)
+    simulate(rig)
+    assert (stored(rig) == tried).all() and not (tried == rested).all()
+
+
+def test_a_mesh_counts_where_it_is_hidden_and_is_refused_where_it_cannot():
+    rig = make_tail()
+    swing_head(rig)
+    add_spring(rig, "T0", gravity=9.81)
+    ground = make_ground()
+    collider = add_ground(rig, ground)
+    item = rig.fabrik.constraints[0]
+    simulate(rig)
+    ground.data.vertices[300].co.z += 0.01
+    ground.data.update()
+    rigs.update()
+    assert rig.fabrik.simulation.state == "STALE"
+    simulate(rig)
+    before = stored(rig)
+    ground.shape_key_add(name="Basis")
+    for point in ground.shape_key_add(name="Raised").data:
+        point.co.z += 0.05
+    rigs.key(ground.data.shape_keys.key_blocks["Raised"], "value", {1: 0.0, 30: 1.0})
+    simulate(rig)
+    raised = stored(rig)
+    assert np.abs(raised - before).max() > 0.01
+    ground.hide_viewport = True  # It is shown while the frames are played.
+    rigs.update()
+    assert rig.fabrik.simulation.state == "FRESH"
+    simulate(rig)
+    assert (stored(rig) == raised).all() and ground.hide_viewport
+    ground.shape_key_clear()
+    ground.data.clear_geometry()
+    rigs.update()
+    with pytest.raises(RuntimeError, match="“Ground” has no faces to rest on"):
+        bpy.ops.fabrik.simulate()
+    assert (stored(rig) == raised).all()
+    ground.hide_viewport, ground.parent = False, rig
+    rigs.update()
+    assert "“Ground” moves with the armature" in item.message
+    collider.object = rigs.make_empty("Empty", (0, 0, 0))
+    rigs.update()
+    assert item.message == "The collider “Ground” has no mesh: choose a mesh object"
+    collider.object = None
+    rigs.update()
+    assert (item.state, "has no mesh" in item.message) == ("INVALID", True)
+
+
 SHAPES = {
     "scaled": Matrix.Scale(0.01, 4),
     "turned and large": Matrix.Rotation(1.0, 4, (1, 2, 3)) @ Matrix.Scale(10.0, 4),
