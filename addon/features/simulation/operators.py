@@ -6,6 +6,7 @@ The timer simulates shortly after an edit; renders are handled in `rendering.py`
 from __future__ import annotations
 
 from collections.abc import Generator
+from math import inf
 from time import perf_counter
 from typing import TYPE_CHECKING, Any, cast
 
@@ -37,7 +38,7 @@ if TYPE_CHECKING:
 NOT_DUE = msg("Nothing is outdated")
 
 QUIET = 0.5
-"""Seconds without an edit before Automatic plays the frames again."""
+"""Seconds without an edit before Automatic plays the frames again, unless that is immediate."""
 
 AT_ONCE = 0.1
 """Seconds that an answer may take to seem immediate (Miller, 1968)."""
@@ -113,7 +114,8 @@ class Simulating(DirectProgressOperator, Refusing):
         """Report the result."""
         if not result.refused:
             _tried.clear()
-        seconds = perf_counter() - self._started
+        global _playing
+        seconds = _playing = perf_counter() - self._started
         text = msg(
             "Simulated {count} in {seconds:.1f} s",
             count=counted(result.frames, "{count} frame", "{count} frames"),
@@ -212,10 +214,12 @@ def _tick() -> float | None:
         with bpy.context.temp_override(window=window):
             if repeated(window.scene, window.view_layer):
                 return None
-            if perf_counter() - _edited < QUIET:
+            is_quick = _playing < AT_ONCE and bool(_waiting(window.view_layer))
+            if not is_quick and perf_counter() - _edited < QUIET:
                 return QUIET
             if due(window.view_layer):
-                cast(Any, bpy.ops).fabrik.simulate_again("INVOKE_DEFAULT")
+                way = "EXEC_DEFAULT" if is_quick else "INVOKE_DEFAULT"
+                cast(Any, bpy.ops).fabrik.simulate_again(way)
     except Exception:
         report_once("could not simulate what is outdated")
     return None
@@ -224,14 +228,24 @@ def _tick() -> float | None:
 _repeating = 0.0
 """The seconds that repeating simulations took last."""
 
+_playing = inf
+"""The seconds that playing the frames took last."""
+
+
+def _waiting(layer: bpy.types.ViewLayer) -> list[bpy.types.Object]:
+    """Return the armatures of a view layer that are outdated and automatic, as far as known."""
+    from .simulate import simulated
+
+    return [ob for ob in simulated(layer) if simulation_of(ob).use_auto and history.is_due(ob)]
+
 
 def repeated(scene: bpy.types.Scene, layer: bpy.types.ViewLayer) -> bool:
     """Simulate from recordings what is outdated and automatic; return whether that was enough."""
-    from .simulate import repeat, simulated
+    from .simulate import repeat
 
     global _repeating
     start = perf_counter()
-    armatures = [ob for ob in simulated(layer) if simulation_of(ob).use_auto and history.is_due(ob)]
+    armatures = _waiting(layer)
     were_enough = [repeat(scene, ob) for ob in armatures]
     _repeating = perf_counter() - start
     if True in were_enough:

@@ -1221,3 +1221,41 @@ def test_settings_are_tried_without_playing_after_undo():
     tried = stored(rig)
     simulate(rig)
     assert (stored(rig) == tried).all()
+
+
+def test_what_is_played_in_no_time_does_not_wait(monkeypatch):
+    """A bone that is posed moves its strand at once, if playing the frames took no longer."""
+    from importlib import import_module
+
+    rig = make_tail()
+    swing_head(rig)
+    add_spring(rig, "T0")
+    root = type(rig.fabrik).__module__.split(".settings.")[0]
+    operators = import_module(f"{root}.features.simulation.operators")
+    simulate(rig)
+    assert operators._playing < 60.0
+
+    def posed(x, seconds):
+        """Pose the strand, and return what the timer does next, and the state."""
+        rig.pose.bones["T1"].rotation_quaternion = (1.0, x, 0.0, 0.0)
+        rigs.update()
+        assert rig.fabrik.simulation.state == "STALE"
+        monkeypatch.setattr(operators, "_playing", seconds)
+        operators._note_edit()
+        wait = operators._tick()
+        rigs.update()
+        return wait, rig.fabrik.simulation.state
+
+    frame = bpy.context.scene.frame_current
+    before = stored(rig)
+    assert posed(0.3, 1.0) == (operators.QUIET, "STALE")
+    assert (stored(rig) == before).all()
+    assert posed(0.4, 0.01) == (None, "FRESH")
+    assert (bpy.context.scene.frame_current, rig.pose.bones["T1"].rotation_quaternion[1]) == (
+        frame,
+        pytest.approx(0.4),
+    )
+    at_once = stored(rig)
+    simulate(rig)
+    assert (stored(rig) == at_once).all() and not (at_once == before).all()
+    assert operators._playing > 0.01
