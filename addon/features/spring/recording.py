@@ -121,6 +121,29 @@ def packed(strand: Strand) -> bytes:
     return FORM.packed(integers, (), [strand.penetration, strand.size, strand.gap, *numbers])
 
 
+class Carrier(NamedTuple):
+    """What moves a collider at a frame, whatever its settings.
+
+    Attributes:
+        frame: The transform from its space to that of the simulation.
+        radius: The radius, which may be animated.
+        ground: The mesh, of a collider with that shape.
+    """
+
+    frame: Frame
+    radius: float
+    ground: Ground | None
+
+
+class Shape(NamedTuple):
+    """The settings of a collider; the radius is None if it is animated."""
+
+    kind: str
+    offset: Vec
+    tail: Vec
+    radius: float | None
+
+
 class Recorded(NamedTuple):
     """What moves a strand at a frame, whatever the settings of its spring.
 
@@ -130,7 +153,7 @@ class Recorded(NamedTuple):
         world: See `Instant`.
         chain: See `Instant`.
         parent: See `Instant`.
-        colliders: See `Instant`.
+        carriers: What moves its colliders.
         fields: The force fields, at their whole strength.
     """
 
@@ -139,7 +162,7 @@ class Recorded(NamedTuple):
     world: Frame
     chain: ChainInput
     parent: Frame
-    colliders: list[Collider]
+    carriers: list[Carrier]
     fields: list[ForceField]
 
 
@@ -148,7 +171,7 @@ class Recording(NamedTuple):
 
     Attributes:
         frames: The first and the last frame.
-        key: The digest of all inputs but the settings of its spring.
+        key: The digest of all inputs but the settings of its spring and colliders.
         frame_by_frame: What moved it.
     """
 
@@ -194,23 +217,25 @@ class SpringSimulation:
 
     def inputs(self) -> object:
         """Return the settings, without those that are animated, and the frame rate."""
-        return _unanimated(self._spring, _animated_paths(self._armature)), self.moving()
+        armature, spring = self._armature, self._spring
+        paths, colliders = _animated_paths(armature), colliders_of(armature)
+        shapes = [_unanimated(colliders[i], paths) for i in chosen_colliders(armature, spring)]
+        return _unanimated(spring, paths), self.moving(shapes)
 
-    def moving(self) -> object:
-        """Return the settings that are inputs, without those of the spring."""
-        armature = self._armature
-        item = settings(armature).constraints[self._index]
-        spring = spring_of(item)
-        chain = history.chain_of(armature, self._index)
-        paths = _animated_paths(armature)
-        colliders = colliders_of(armature)
-        chosen = chosen_colliders(armature, spring)
+    def moving(self, colliders: object) -> object:
+        """Return the settings that are inputs, without those of the spring.
+
+        Args:
+            colliders: What counts of the colliders.
+        """
+        item = settings(self._armature).constraints[self._index]
+        chain = history.chain_of(self._armature, self._index)
         return (
             frame_rate(cast(bpy.types.Scene, bpy.context.scene)),
             [getattr(item, name) for name in SIMULATED_SETTINGS],
-            [_unanimated(colliders[i], paths) for i in chosen],
+            colliders,
             [] if chain is None else chain.joints.drawn,
-            spring.center is not None,
+            self._spring.center is not None,
             [field_values(ob) for ob in self.fields],
         )
 
@@ -231,7 +256,7 @@ class SpringSimulation:
         return self.result()
 
     def _moving_key(self, frames: tuple[int, int]) -> bytes:
-        """Return the digest of all inputs but the settings of the spring."""
+        """Return the digest of all inputs but the settings of the spring and its colliders."""
         moving = _Moving(self._armature, self._index)
         moving.fields = self.fields
         return history.digest_of(self._armature, moving, frames).key()
@@ -274,7 +299,7 @@ class SpringSimulation:
                 world,
                 strand,
                 WHOLE if chain.root_parent < 0 else snapshot.frame(rig, chain.root_parent),
-                _colliders(snapshot, chain, spring, to_space, strand, world),
+                _carriers(snapshot, chain, spring, to_space, strand, world),
                 [field_at(snapshot, ob, to_space) for ob in self.fields],
             )
         )
@@ -305,6 +330,7 @@ class SpringSimulation:
             for name in current._fields
             if f"{owner}.{name}" not in paths
         }
+        shapes = self._shapes(paths)
         instants: list[Instant] = []
         last: object = None
         springs: list[Spring] = []
@@ -319,9 +345,23 @@ class SpringSimulation:
                 last = shared
                 springs = _along(_positions(chain), values, gravity)
             fields = [field.weighted(values.field_weight) for field in recorded.fields]
-            world, parent, colliders = recorded.world, recorded.parent, recorded.colliders
+            colliders = [_collider(*both) for both in zip(shapes, recorded.carriers, strict=True)]
+            world, parent = recorded.world, recorded.parent
             instants.append(Instant(world, chain, parent, springs, colliders, values.reset, fields))
         return instants
+
+    def _shapes(self, paths: set[str]) -> list[Shape]:
+        """Return the shapes of the colliders."""
+        colliders = colliders_of(self._armature)
+        return [
+            Shape(
+                colliders[i].kind,
+                cast(Vec, tuple(colliders[i].offset)),
+                cast(Vec, tuple(colliders[i].tail)),
+                None if _radius_path(i) in paths else colliders[i].radius,
+            )
+            for i in chosen_colliders(self._armature, self._spring)
+        ]
 
     def _chain_input(self, snapshot: SolvedScene, chain: ChainPlan) -> ChainInput:
         """Return the chain as the constraints before it in the list pose it."""
@@ -342,11 +382,21 @@ class SpringSimulation:
 
 
 class _Moving(SpringSimulation):
-    """What moves a strand: all its inputs but the settings of its spring."""
+    """What moves a strand: all its inputs but the settings of its spring and colliders."""
 
     def inputs(self) -> object:
-        """Return the settings, without those of the spring."""
-        return self.moving()
+        """Return the settings, without those of the spring and the shapes of its colliders."""
+        armature = self._armature
+        paths, colliders = _animated_paths(armature), colliders_of(armature)
+        chosen = chosen_colliders(armature, self._spring)
+        carriers = [(colliders[i].object, colliders[i].bone) for i in chosen]
+        return self.moving(
+            [
+                (carriers.index(carrier), i if _radius_path(i) in paths else -1, is_mesh)
+                for i, carrier in zip(chosen, carriers, strict=True)
+                for is_mesh in (colliders[i].kind == "MESH",)
+            ]
+        )
 
 
 def _animated_paths(armature: bpy.types.Object) -> set[str]:
@@ -469,15 +519,15 @@ def _length(chain: ChainInput, world: Frame) -> float:
     return sum([dist(a, b) for a, b in pairwise([point_in(world, j) for j in chain.joints])])
 
 
-def _colliders(
+def _carriers(
     snapshot: SolvedScene,
     chain: ChainPlan,
     spring: FabrikSpring,
     to_space: Frame,
     strand: ChainInput,
     world: Frame,
-) -> list[Collider]:
-    """Return the colliders of a spring at a frame.
+) -> list[Carrier]:
+    """Return what moves the colliders of a spring at a frame.
 
     Args:
         snapshot: The solved scene at the frame.
@@ -490,22 +540,35 @@ def _colliders(
     copy = cast(bpy.types.ID, snapshot.item(chain).id_data)
     radii = [collider.radius for collider in colliders_of(copy)]
     chosen = chosen_colliders(chain.rig.object, spring)
-    colliders: list[Collider] = []
+    carriers: list[Carrier] = []
     for i, (shape, point) in zip(chosen, collider_points(chain, spring), strict=True):
         place = snapshot.place(point)
+        ground = None
         if shape.kind == "MESH":
             surface = surface_of(snapshot.depsgraph, point.object, place)
             solid, up = surface.seen_from(inverse(to_space)), mat_apply(to_space[0], UP)
-            colliders.append(Ground(solid, up, _length(strand, world)))
-            continue
-        frame = frame_in(to_space, place)
-        is_sphere = shape.kind.endswith("SPHERE")
-        start = point_in(frame, cast(Vec, tuple(shape.offset)))
-        end = start if is_sphere else point_in(frame, cast(Vec, tuple(shape.tail)))
-        size = abs(mat_determinant(frame[0])) ** (1.0 / 3.0)
-        is_plane, is_inside = shape.kind == "PLANE", shape.kind.startswith("INSIDE")
-        colliders.append(Collider(start, end, radii[i] * size, is_plane, is_inside))
-    return colliders
+            ground = Ground(solid, up, _length(strand, world))
+        carriers.append(Carrier(frame_in(to_space, place), radii[i], ground))
+    return carriers
+
+
+def _collider(shape: Shape, carrier: Carrier) -> Collider:
+    """Return a collider at a frame."""
+    frame, radius, ground = carrier
+    if ground is not None:
+        return ground
+    if shape.radius is not None:
+        radius = shape.radius
+    start = point_in(frame, shape.offset)
+    end = start if shape.kind.endswith("SPHERE") else point_in(frame, shape.tail)
+    size = abs(mat_determinant(frame[0])) ** (1.0 / 3.0)
+    is_plane, is_inside = shape.kind == "PLANE", shape.kind.startswith("INSIDE")
+    return Collider(start, end, radius * size, is_plane, is_inside)
+
+
+def _radius_path(collider: int) -> str:
+    """Return the path of a collider's radius, from its armature."""
+    return f"fabrik.colliders[{collider}].radius"
 
 
 def strands(armature: bpy.types.Object) -> list[SpringSimulation]:

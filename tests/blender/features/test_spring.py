@@ -1200,6 +1200,56 @@ def test_settings_are_tried_without_playing():
     bpy.app.handlers.frame_change_post.remove(scene_handler)
 
 
+def test_shapes_of_colliders_are_tried_without_playing():
+    rig = make_tail()
+    swing_head(rig)
+    carriers = [rigs.make_empty(f"Carrier{i}", (0.2 * i, 0.05, -0.4)) for i in range(2)]
+    for i in (0, 0, 1):
+        collider = rig.fabrik.colliders.add()
+        collider.object, collider.radius, collider.group = carriers[i], 0.05, f"group{i}"
+    first, second, third = rig.fabrik.colliders
+    second.offset = (0, 0, 0.1)
+    rigs.key(third, "radius", {1: 0.05, 40: 0.2})
+    add_spring(rig, "T0", radius=0.01)
+    simulate(rig)
+    for name, value in (
+        ("radius", 0.12),
+        ("offset", (0.1, 0.0, 0.1)),
+        ("kind", "CAPSULE"),
+        ("tail", (0.0, 0.2, 0.3)),
+        ("kind", "INSIDE_SPHERE"),
+        ("kind", "PLANE"),
+        ("radius", 0.3),
+    ):
+        before = stored(rig)
+        setattr(first, name, value)
+        rigs.update()
+        assert rig.fabrik.simulation.state == "STALE", name
+        assert repeat(rig), name
+        tried = stored(rig)
+        simulate(rig)
+        assert (stored(rig) == tried).all(), name
+        assert first.kind == "PLANE" or not (tried == before).all(), name
+    # Another collider may have the same carrier; what moves it, or the mesh, has to be played.
+    rig.fabrik.constraints[0].spring.groups = "group0"
+    assert not repeat(rig)
+    simulate(rig)
+    first.group = "none"
+    rigs.update()
+    assert not repeat(rig)
+    simulate(rig)
+    for edit in (
+        lambda: setattr(second, "object", carriers[1]),
+        lambda: setattr(second, "bone", "Head"),
+        lambda: setattr(second, "kind", "MESH"),
+    ):
+        second.object, second.bone, second.kind = carriers[0], "", "SPHERE"
+        rigs.update()
+        simulate(rig)
+        edit()
+        assert not repeat(rig)
+
+
 def test_settings_are_tried_without_playing_after_undo():
     rig = make_tail()
     swing_head(rig)
