@@ -1,4 +1,4 @@
-"""The thresholds of recognition, in one table: the corpus of tests counts what each is worth."""
+"""The thresholds of recognition, in one table. The tests' corpus shows what each is worth."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ FOOT_MAX: Final = 0.2
 """The height, as a fraction of the hip's, below which an ankle is."""
 
 SHORT: Final = 0.6
-"""The length of a bone as a fraction of another one's, below which it is not of the same limb: hips
+"""The length of a bone as a fraction of another one's, below which it isn't of the same limb. Hips
 are shorter than thighs, and feet than shins."""
 
 TAIL_MIN: Final = 0.3
@@ -51,20 +51,20 @@ TIPS_MIN: Final = 4
 twins equal tails, but not all legs."""
 
 SPRAWLING: Final = 6
-"""The number of legs, as of an insect, from which on they stand however far they sprawl."""
+"""The number of legs, as in insects, from which on they stand however far they sprawl."""
 
 NEAR: Final = 0.05
 """The largest difference in height of what is on one ground, as a fraction of the figure's."""
 
 LOW: Final = 0.15
-"""The largest height above the floor of what reaches it, as a fraction of the figure's height; and
-the least length of a limb: ears and fingers are shorter."""
+"""The largest height above the floor of what reaches it, as a fraction of the figure's height. It
+is also the least length of a limb: ears and fingers are shorter."""
 
 UNLIKE: Final = 0.3
 """The least difference in length, as a fraction, of two chains that aren't twins."""
 
 LIMB: Final = 4
-"""The number of joints from which on a limb is alike, whatever one hand carries."""
+"""The number of equal joints that make two limbs alike, whatever one hand carries."""
 
 ROW_MIN: Final = 3
 """The least number of pairs of limbs on one bone that make a row."""
@@ -74,19 +74,19 @@ LARGE_LIMB_MIN: Final = 0.25
 and lips are shorter."""
 
 SURE: Final = 0.85
-"""The sureness of a pose from which on no other pose is looked at."""
+"""The sureness of a pose above which no other pose is examined."""
 
 BETTER: Final = 0.15
 """The least gain in sureness for which a frame is preferred to the rest pose."""
 
 BEHIND: Final = 0.2
-"""The sine of the angle to the vertical from which on a bone begins behind another one."""
+"""The sine of the angle to the vertical above which a bone begins behind another one."""
 
 HANGING: Final = -0.3
-"""The sine of the pitch from hips to head below which a figure does not stand."""
+"""The sine of the pitch from hips to head below which a figure doesn't stand."""
 
 THICKEST_SOLE: Final = 0.3
-"""How high above the floor the lowest joint of feet may rest, in lengths of a leg: ankles of people
+"""How high above the floor the lowest joint of feet may rest, in lengths of a leg. Ankles of people
 are at about a tenth, those of figures with short legs and thick shoes are higher."""
 
 ASIDE: Final = 0.01
@@ -94,11 +94,11 @@ ASIDE: Final = 0.01
 less may be chance."""
 
 STEEP: Final = 0.5
-"""The sine of the pitch from which on a chain leads down or up, and not aside."""
+"""The sine of the pitch above which a chain leads down or up, not aside."""
 
 AT_TAIL: Final = 0.5
-"""The largest gap between the tail of a bone and the head of its child at which the bone still ends
-at its tail, as a fraction of the distance between the two heads. Intended gaps are smaller."""
+"""The largest gap between a bone's tail and its child's head for the bone to end at its tail. It is
+a fraction of the distance between the heads. Intended gaps are smaller."""
 
 SAME_AXIS: Final = cos(radians(35.0))
 """The cosine of the angle up to which the axes of two joints count as the same."""
@@ -110,26 +110,26 @@ A clavicle has 0.58 to 0.75 of the length of the upper arm in skeletons of captu
 """
 
 LONG_BONE: Final = 0.5
-"""The least length of a long bone of a limb, as a fraction of the other one's, and the most of any
-bone that the hand carries, as a fraction of the shorter one's."""
+"""The least length of a long bone of a limb, as a fraction of the other one's. It is also the
+largest length of any bone carried by the hand, as a fraction of the shorter one's."""
 
 CLIP_SAMPLES: Final = 64
-"""The most frames of a clip that are looked at."""
+"""The most frames of a clip to examine."""
 
 LEAST_FLEXION: Final = radians(10.0)
-"""The flexion from which on a clip shows the axis of a joint: less may be the noise of a straight
+"""The least flexion at which a clip shows the axis of a joint: less may be noise of a straight
 joint."""
 
 COHERENT: Final = cos(radians(30.0))
 """The least coherence of a joint's axes in a clip: the length of their mean, where all have 1."""
 
 SLIGHT: Final = radians(15.0)
-"""The flexion up to which a rest pose counts as straight if it isn't bent as a body bends: but
-backward, or mostly sideways as in knock-knees. From there on it shows to which side a limb folds.
+"""The flexion up to which a rest pose counts as straight if no body bends like it: backward, or
+mostly sideways as in knock-knees. Beyond it, the pose shows how a limb folds.
 """
 
 OTHERWISE: Final = radians(45.0)
-"""The least angle between the axes about which a joint is bent and would bend for that."""
+"""The least angle for that between a joint's axis in the pose and its bend axis."""
 
 AGREED: Final = 0.7
 """The least length of the mean of several joints' sides, which have length 1, for them to agree."""
@@ -141,18 +141,18 @@ FOOT_LENGTH: Final = 2.0
 """The length of a foot without a toe joint, as a multiple of the height of its ankle."""
 
 LONGEST_FOOT: Final = 0.5
-"""The length from which on a bone is too long for a foot, in legs."""
+"""The length above which a bone is too long for a foot, in legs."""
 
 IN_THE_AIR: Final = 0.5
-"""The share of the height at which a leg ends at rest, below which other bones stand for it."""
+"""If a leg ends below this share of its height at rest, other bones stand for it."""
 
 SAME_TIP: Final = 1e-3
-"""The largest distance of the joint from a bone that the limb may end at, as a fraction of the last
-bone: solvers rely on it."""
+"""The largest distance of the joint from a bone at the possible end of the limb, as a fraction of
+the last bone. Solvers rely on it."""
 
 SMALL_BONE: Final = 0.04
-"""The length of the bone before the last one, as a fraction of the armature's largest extent, below
-which it is of a finger or a face: half a limb is longer."""
+"""A shorter bone before the last one is of a finger or a face; as a fraction of the armature's
+largest extent. Half a limb is longer."""
 
 SAME_PLACE: Final = 0.05
 """The largest distance of coincident joints, as a fraction of the length of the last bone."""
@@ -163,7 +163,7 @@ missing. At half of the frames they must be within `SAME_PLACE`. The foot may be
 bone's direction: where baked IK couldn't reach its target, the leg ended short of the foot."""
 
 STAYS_AT_END: Final = 0.25
-"""The largest distance of the joints, as a fraction of how far the limb moves its end: where little
+"""The largest distance of the joints, as a fraction of the motion of the limb's end. Where little
 moves, many joints stay near each other."""
 
 LAST_LENGTHS: Final = (0.3, 3.0)
