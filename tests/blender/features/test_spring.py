@@ -1338,3 +1338,43 @@ def test_what_is_played_in_no_time_does_not_wait(monkeypatch):
     simulate(rig)
     assert (stored(rig) == at_once).all() and not (at_once == before).all()
     assert operators._playing > 0.01
+
+
+def test_linked_and_overridden_strands_swing(tmp_path):
+    """A linked strand shows what is stored; an overridden one is simulated, saved and opened."""
+    rig = make_tail()
+    swing_head(rig)
+    add_spring(rig, "T0", gravity=5.0)
+    rig.fabrik.colliders.add().bone = "Head"
+    rigs.update()
+    simulate(rig)
+    scene = bpy.context.scene
+    end, kept = scene.frame_end, stored(rig)
+    bpy.ops.wm.save_as_mainfile(filepath=str(tmp_path / "character.blend"))
+    bpy.ops.wm.read_homefile(use_empty=True, use_factory_startup=True)
+    bpy.context.scene.frame_end = end
+    with bpy.data.libraries.load(str(tmp_path / "character.blend"), link=True) as (_, there):
+        there.objects = ["Rig"]
+    linked = bpy.data.objects["Rig"]
+    rigs.link(linked)
+    rigs.update()
+    assert linked.fabrik.simulation.state == "FRESH"
+    assert (stored(linked) == kept).all()
+    override = linked.override_create(remap_local_usages=True)
+    rigs.update()
+    override.fabrik.constraints[0].spring.stiffness_middle = 0.25
+    override.fabrik.constraints[0].spring.stiffness_tip = 0.1
+    rigs.update()
+    assert override.fabrik.simulation.state == "STALE"
+    simulate(override)
+    swung = stored(override)
+    assert np.abs(swung - kept).max() > 0.01
+    rigs.go(20)
+    shown = joints(override)
+    bpy.ops.wm.save_as_mainfile(filepath=str(tmp_path / "shot.blend"))
+    bpy.ops.wm.open_mainfile(filepath=str(tmp_path / "shot.blend"))
+    override = next(ob for ob in bpy.data.objects if ob.override_library)
+    assert override.fabrik.simulation.state == "FRESH"
+    assert (stored(override) == swung).all()
+    rigs.go(20)
+    assert apart(joints(override), shown) == 0.0
