@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+import sys
+from collections.abc import Callable
 from typing import Any
 
 import bpy
@@ -14,21 +15,27 @@ Entry = tuple[list[Any], Any]
 """A shared list and an entry to append."""
 
 
-def registering(
-    classes: Sequence[type[Any]],
-    *entries: Entry,
-    running: Sequence[type[Any]] = (),
-) -> tuple[Callable[[], None], Callable[[], None]]:
+def registering(module: str, *entries: Entry) -> tuple[Callable[[], None], Callable[[], None]]:
     """Return a module's functions `register` and `unregister`.
 
+    They are for all of Blender's classes that the module defines, in that order: each stands after
+    those that it needs. Running modal operators are cancelled before they are unregistered.
+
     Args:
-        classes: Blender classes, each after those that it needs.
+        module: Its name.
         entries: Entries to append to shared lists.
-        running: Classes of modal operators, which are cancelled before they are unregistered.
     """
 
+    def classes() -> list[Any]:
+        struct: Any = bpy.types.bpy_struct
+        return [
+            cls
+            for cls in vars(sys.modules[module]).values()
+            if isinstance(cls, type) and issubclass(cls, struct) and cls.__module__ == module
+        ]
+
     def register() -> None:
-        for cls in classes:
+        for cls in classes():
             register_class(cls)
         for shared, entry in entries:
             shared.append(entry)
@@ -36,9 +43,9 @@ def registering(
     def unregister() -> None:
         for shared, entry in reversed(entries):
             shared.remove(entry)
-        for cls in running:
+        for cls in classes():
             end_running(cls)
-        for cls in reversed(classes):
+        for cls in reversed(classes()):
             bpy.utils.unregister_class(cls)
 
     return register, unregister

@@ -289,4 +289,4 @@ class FABRIK_PT_bake(ArmaturePanel, bpy.types.Panel):
         layout.operator("fabrik.bake", text="Bake…", icon="REC")
 
 
-register, unregister = registering((FABRIK_OT_bake, FABRIK_PT_bake), running=(FABRIK_OT_bake,))
+register, unregister = registering(__name__)

@@ -249,4 +249,4 @@ OWN = (
     Section(91, msg("Advanced"), _draw_advanced, reaches, is_closed=True),
 )
 
-register, unregister = registering((), *[(SECTIONS, section) for section in OWN])
+register, unregister = registering(__name__, *[(SECTIONS, section) for section in OWN])

@@ -105,11 +105,4 @@ def _redraw() -> None:
                     region.tag_redraw()
 
 
-register, unregister = registering(
-    (
-        FABRIK_UL_constraints,
-        FABRIK_UL_bone_constraints,
-        FABRIK_PT_constraints,
-        FABRIK_PT_sidebar,
-    )
-)
+register, unregister = registering(__name__)

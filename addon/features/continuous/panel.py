@@ -18,5 +18,5 @@ def _draw(layout: Layout, _armature: bpy.types.Object, item: FabrikConstraint) -
 
 
 register, unregister = registering(
-    (), (SECTIONS, Section(81, msg("Solver"), _draw, reaches)), (history.PROVIDERS, shots)
+    __name__, (SECTIONS, Section(81, msg("Solver"), _draw, reaches)), (history.PROVIDERS, shots)
 )

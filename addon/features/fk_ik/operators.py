@@ -184,7 +184,7 @@ class Spanning(Working):
         layout.prop(self, "which")
 
 
-class Snapping(Spanning, bpy.types.Operator):
+class Snapping(Spanning):
     """Base of both snap operators.
 
     Attributes:
@@ -211,7 +211,7 @@ class Snapping(Spanning, bpy.types.Operator):
         layout.prop(self, "switches")
 
 
-class FABRIK_OT_snap_to_fk(Snapping):
+class FABRIK_OT_snap_to_fk(Snapping, bpy.types.Operator):
     """Move targets and poles to the FK pose."""
 
     bl_idname = "fabrik.snap_to_fk"
@@ -227,7 +227,7 @@ class FABRIK_OT_snap_to_fk(Snapping):
         return msg("Snapped {names} to the FK pose", names=names)
 
 
-class FABRIK_OT_snap_to_ik(Snapping):
+class FABRIK_OT_snap_to_ik(Snapping, bpy.types.Operator):
     """Apply the solved pose to the bones as their FK pose."""
 
     bl_idname = "fabrik.snap_to_ik"
@@ -243,4 +243,4 @@ class FABRIK_OT_snap_to_ik(Snapping):
         return msg("Snapped {names} to the solved pose", names=names)
 
 
-register, unregister = registering((FABRIK_OT_snap_to_fk, FABRIK_OT_snap_to_ik))
+register, unregister = registering(__name__)

@@ -462,22 +462,9 @@ GROUPS = (
 )
 
 register, unregister = registering(
-    (
-        FABRIK_OT_gait_add,
-        FABRIK_OT_gait_remove,
-        FABRIK_OT_gait_leg_add,
-        FABRIK_OT_gait_leg_remove,
-        FABRIK_OT_gait_bake,
-        FABRIK_OT_gait_preset_apply,
-        FABRIK_OT_gait_preset_add,
-        FABRIK_PT_gait_presets,
-        FABRIK_UL_gaits,
-        FABRIK_UL_gait_legs,
-        FABRIK_PT_gait,
-    ),
+    __name__,
     (history.PROVIDERS, walks),
     (history.REFUSALS, walk_refusals),
     (history.NOTES, walk_notes),
     (MOTION_OPERATORS, ("fabrik.gait_add", msg("Walk"))),
-    running=(FABRIK_OT_gait_bake,),
 )

@@ -222,7 +222,7 @@ def _draw_bars() -> None:
         report_once("could not draw what is held")
 
 
-_register, _unregister = registering((FABRIK_PT_holds,), (BESIDE, notes_of))
+_register, _unregister = registering(__name__, (BESIDE, notes_of))
 
 
 def register() -> None:

@@ -134,4 +134,4 @@ class FABRIK_PT_joint_sidebar(JointPanel, bpy.types.Panel):
         layout.label(text=shown_bone(context).name, translate=False, icon="BONE_DATA")
 
 
-register, unregister = registering((FABRIK_PT_joint, FABRIK_PT_joint_sidebar))
+register, unregister = registering(__name__)

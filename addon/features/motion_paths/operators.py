@@ -191,12 +191,10 @@ def draw_menu(menu: Any, _context: bpy.types.Context) -> None:
     menu.layout.operator("fabrik.paths_update", text="Update with FABRIK IK")
 
 
-CLASSES = (FABRIK_OT_paths_calculate, FABRIK_OT_paths_update)
-
 types: Any = bpy.types
 
 register, unregister = registering(
-    CLASSES,
+    __name__,
     (types.VIEW3D_MT_pose_motion, draw_menu),
     (types.VIEW3D_MT_pose_context_menu, draw_menu),
     (types.DATA_PT_motion_paths, draw_panel),

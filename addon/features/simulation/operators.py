@@ -277,14 +277,6 @@ def draw_simulation(layout: Layout, context: bpy.types.Context) -> None:
     buttons.operator("fabrik.simulation_clear", text="", icon="TRASH")
 
 
-CLASSES = (
-    FABRIK_OT_simulate,
-    FABRIK_OT_simulate_again,
-    FABRIK_OT_simulation_clear,
-    FABRIK_PT_simulation,
-)
-
-
 def _draw_note(layout: Layout, armature: bpy.types.Object) -> None:
     """Draw the Simulate button, greyed out while the simulation is up to date."""
     if history.owners(armature):
@@ -293,12 +285,7 @@ def _draw_note(layout: Layout, armature: bpy.types.Object) -> None:
         row.operator("fabrik.simulate", icon="FILE_REFRESH")
 
 
-register, _unregister = registering(
-    CLASSES,
-    (NOTES, _draw_note),
-    (history.listeners, _note_edit),
-    running=(FABRIK_OT_simulate, FABRIK_OT_simulate_again),
-)
+register, _unregister = registering(__name__, (NOTES, _draw_note), (history.listeners, _note_edit))
 
 
 def unregister() -> None:
