@@ -15,14 +15,12 @@ from ...settings.properties import settings
 from ...ui.choosing import ACTIVE, SELECTED, of_selection, shown_range
 from ...ui.following import shown_armature
 from ...ui.layout import ArmaturePanel, Layout
-from ...ui.refusing import Refusing
+from ...ui.refusing import Outcome, Refusing
 from ...ui.registering import registering
 from ...ui.reporting import say
 from ...ui.stepping import ProgressOperator
 
 if TYPE_CHECKING:
-    from bpy.stub_internal.rna_enums import OperatorReturnItems
-
     from .bake import BakeOptions, BakeResult
     from .selecting import BakeSelection, ConstraintRef
 
@@ -220,9 +218,7 @@ class FABRIK_OT_bake(Baking, Refusing, bpy.types.Operator):
         for name in ("error", "into", "afterwards"):
             layout.prop(self, name)
 
-    def invoke(
-        self, context: bpy.types.Context, event: bpy.types.Event
-    ) -> set[OperatorReturnItems]:
+    def invoke(self, context: bpy.types.Context, event: bpy.types.Event) -> Outcome:
         """Show the dialog, with the scene's range by default."""
         start, end = shown_range(context.scene)
         props: Any = self.properties
@@ -233,7 +229,7 @@ class FABRIK_OT_bake(Baking, Refusing, bpy.types.Operator):
         self._is_interactive = True
         return context.window_manager.invoke_props_dialog(self)
 
-    def execute(self, context: bpy.types.Context) -> set[OperatorReturnItems]:
+    def execute(self, context: bpy.types.Context) -> Outcome:
         """Bake, modally after the dialog."""
         from . import bake as baking
         from . import selecting
@@ -264,7 +260,7 @@ class FABRIK_OT_bake(Baking, Refusing, bpy.types.Operator):
         layer = cast(bpy.types.ViewLayer, context.view_layer)
         return baking.bake(context.scene, layer, selections, self._options)
 
-    def finished(self, result: BakeResult) -> set[OperatorReturnItems]:
+    def finished(self, result: BakeResult) -> Outcome:
         """Report what was baked."""
         shown = result.verification
         is_fine = shown.holds and not shown.loss and not result.still_active

@@ -18,7 +18,7 @@ from ...blender.refusals import rest_problem
 from ...plan import planner
 from ...ui.following import shown_armature
 from ...ui.layout import Layout, draw_sentence
-from ...ui.refusing import Refusing, Working, active_armature, armature_refusal
+from ...ui.refusing import Outcome, Refusing, Working, active_armature, armature_refusal
 from ...ui.registering import registering
 from ...ui.reporting import say
 from ...ui.sections import NOTES
@@ -28,8 +28,6 @@ from .settings import simulation_of
 from .timeline import redraw
 
 if TYPE_CHECKING:
-    from bpy.stub_internal.rna_enums import OperatorReturnItems
-
     from .simulate import Simulation
 
 # Simulating imports numpy through baking, so it is imported on demand.
@@ -109,7 +107,7 @@ class Simulating(DirectProgressOperator, Refusing):
         """Return the report, extending that of the simulation."""
         return text
 
-    def finished(self, result: Simulation) -> set[OperatorReturnItems]:
+    def finished(self, result: Simulation) -> Outcome:
         """Report the result."""
         if not result.refused:
             _tried.clear()
