@@ -14,7 +14,7 @@ from ...settings.definitions import defined
 from ...settings.properties import settings
 from ...ui.choosing import ACTIVE, SELECTED, of_selection, shown_range
 from ...ui.following import shown_armature
-from ...ui.layout import ArmaturePanel, Layout
+from ...ui.layout import Layout, SidebarPanel
 from ...ui.refusing import Outcome, Refusing
 from ...ui.registering import registering
 from ...ui.reporting import say
@@ -269,15 +269,11 @@ class FABRIK_OT_bake(Baking, Refusing, bpy.types.Operator):
         return {"FINISHED"}
 
 
-class FABRIK_PT_bake(ArmaturePanel, bpy.types.Panel):
+class FABRIK_PT_bake(SidebarPanel, bpy.types.Panel):
     """The panel in the sidebar of the 3D Viewport."""
 
     bl_label = "Bake"
-    bl_space_type = "VIEW_3D"
-    bl_region_type = "UI"
-    bl_category = "FABRIK"
     bl_parent_id = "FABRIK_PT_sidebar"
-    bl_options = {"DEFAULT_CLOSED"}
 
     def draw(self, context: bpy.types.Context) -> None:
         """Draw the button."""

@@ -15,7 +15,7 @@ from ...editing.controls import use_bones
 from ...settings.definitions import defined
 from ...settings.properties import settings
 from ...ui.adding import MOTION_OPERATORS, MakingControls
-from ...ui.layout import ArmaturePanel, Layout, draw_sentence
+from ...ui.layout import Layout, SidebarPanel, draw_sentence
 from ...ui.presets import AddPresetOperator, ApplyPresetOperator, PresetPanel
 from ...ui.refusing import (
     Outcome,
@@ -368,14 +368,10 @@ class FABRIK_UL_gait_legs(bpy.types.UIList):
             layout.prop(item, "group", text="Group")
 
 
-class FABRIK_PT_gait(ArmaturePanel, bpy.types.Panel):
+class FABRIK_PT_gait(SidebarPanel, bpy.types.Panel):
     """The walks, in the 3D view."""
 
     bl_label = "Walking"
-    bl_space_type = "VIEW_3D"
-    bl_region_type = "UI"
-    bl_category = "FABRIK"
-    bl_options = {"DEFAULT_CLOSED"}
 
     def draw_header_preset(self, context: bpy.types.Context) -> None:
         """Draw the button for presets."""

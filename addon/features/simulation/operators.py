@@ -17,7 +17,7 @@ from ...blender.messages import Message, counted, msg
 from ...blender.refusals import rest_problem
 from ...plan import planner
 from ...ui.following import shown_armature
-from ...ui.layout import Layout, draw_sentence
+from ...ui.layout import Layout, SidebarPanel, draw_sentence
 from ...ui.refusing import Outcome, Refusing, Working, active_armature, armature_refusal
 from ...ui.registering import registering
 from ...ui.reporting import say
@@ -237,13 +237,11 @@ def repeated(scene: bpy.types.Scene, layer: bpy.types.ViewLayer) -> bool:
     return bool(armatures) and False not in were_enough
 
 
-class FABRIK_PT_simulation(bpy.types.Panel):
+class FABRIK_PT_simulation(SidebarPanel, bpy.types.Panel):
     """The panel in the sidebar of the 3D Viewport."""
 
     bl_label = "Simulation"
-    bl_space_type = "VIEW_3D"
-    bl_region_type = "UI"
-    bl_category = "FABRIK"
+    bl_options = set()
     bl_parent_id = "FABRIK_PT_sidebar"
 
     @classmethod
