@@ -95,8 +95,8 @@ def draw_bone(menu: Any, context: bpy.types.Context) -> None:
 def draw_pose(menu: Any, _context: bpy.types.Context) -> None:
     """Draw the entry of Pose.
 
-    The search lists entries with few words first, and counts those of the shortcut. An operator
-    with a property has none.
+    The search lists entries with few words first, and counts the words of the shortcut. An operator
+    with a property has no shortcut.
     """
     menu.layout.separator()
     menu.layout.operator("fabrik.limb_add").use_pole = True

@@ -1,4 +1,4 @@
-"""Feet: where the heel, the ball and the tip of the toes of a standing foot are, and the floor.
+"""Feet: the heel, the ball and the tip of the toes of a standing foot, and its floor.
 
 The tails of imported bones may be anywhere, so joints are preferred wherever they are known.
 """
@@ -40,11 +40,11 @@ from .body import Body
 from .posed import PosedLimb
 
 SolePoint = tuple[str, Vector]
-"""A point of a sole: the bone to which it is attached, and where it is in the space of that."""
+"""A point of a sole: the bone it is attached to, and its location in that bone's space."""
 
 
 def standing_frames(foot: Iterable[str], up: Vector, clip: Clip) -> list[float]:
-    """Return the frames of a clip, first that at which a foot stands: its joints are lowest there.
+    """Return the frames of a clip, first the one where a foot stands, with its joints lowest.
 
     Args:
         foot: The names of its bones.
@@ -118,8 +118,8 @@ def sole_at_rest(limb: PosedLimb, world: Mat3, leg: float, up: Vec) -> Sole:
     """Return the joints above the heel and the ball of a foot, in the rest pose.
 
     A foot that copies its target's rotation has both; the ball is the joint of its toes, or where
-    its bone ends without toes. Of any other foot only the goal is known, and of one that ends above
-    itself at rest, as importers guess.
+    its bone ends without toes. For any other foot only the goal is known. The same goes for a foot
+    that ends above itself at rest, as importers guess.
 
     Args:
         limb: The leg.
@@ -156,15 +156,15 @@ def sole_at_rest(limb: PosedLimb, world: Mat3, leg: float, up: Vec) -> Sole:
 
 
 def has_toes(limb: PosedLimb) -> bool:
-    """Return whether a foot carries bones, which begin at the joint above its ball as toes do."""
+    """Return whether a foot carries bones that begin at the joint above its ball, as toes do."""
     return limb.is_oriented and bool(limb.rig.children[limb.end])
 
 
 def _rest_floor(rig: Skeleton, foot: int, up: Vec, leg: float) -> float:
     """Return the height of the floor of the rest pose, in the armature's own space.
 
-    It is the origin as well if the leg ends in the air: what stands there is not part of it, as
-    feet that follow controls.
+    If the leg ends in the air, it is the origin as well. What stands there then isn't part of the
+    leg, such as feet that follow controls.
     """
     joints: list[float] = []
     ends: list[float] = []

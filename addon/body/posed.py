@@ -1,4 +1,4 @@
-"""A limb as a constraint poses it: its bones, to which side it bends, and what ends it."""
+"""A limb as a constraint poses it: its bones, its bend direction, and what ends it."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ class PosedLimb(NamedTuple):
 
 
 def posed_limb(rig: Skeleton, bones: Sequence[int], tip_bone: int, has_hand: bool) -> PosedLimb:
-    """Return the limb that a constraint poses, without a foot that is its target.
+    """Return the limb posed by a constraint, without a foot that is also its target.
 
     Args:
         rig: The armature.
@@ -112,13 +112,13 @@ def bend_side(rig: Skeleton, chain: Sequence[int], tip_bone: int) -> RestBend | 
 def _folded_side(
     joints: Sequence[Vector], stored: Sequence[Vector | None]
 ) -> tuple[Vector, tuple[int, ...]] | None:
-    """Return the side to which a limb bends, and its folds; None if all its joints flex one way.
+    """Return a limb's bend direction and its folds; None if all its joints flex one way.
 
     When bent as at rest, it bends to the side of its joints.
 
     Args:
         joints: From the root to the tip, at rest.
-        stored: The axis about which each joint between them flexes, None if none is stored.
+        stored: The stored axis about which each joint between them flexes; None without one.
     """
     bones = [cast(Vector, second - at) for at, second in pairwise(joints)]
     axes = [_axis_of(*pair, axis) for pair, axis in zip(pairwise(bones), stored, strict=True)]

@@ -150,7 +150,7 @@ def _slabs(spaces: ConstraintSpaces, space: str, ranges: Ranges, head: Vec) -> l
 
 
 def with_locks(scene: Snapshot, rig: Skeleton) -> bpy.types.Object:
-    """Return the armature, or its evaluated copy: that which has the locks and limits of the frame.
+    """Return the armature or its evaluated copy, whichever has the locks and limits of the frame.
 
     Blender doesn't notify of edits of these, so that the evaluated copy may not have them. The
     original has what animation sets only where Blender flushes it.

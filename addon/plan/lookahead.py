@@ -147,9 +147,10 @@ def _is_worth_solving_early(group: set[int], walk: _DependencyWalk, objects: int
     """Return whether to solve armatures ahead of each frame, if they can be.
 
     It is worth it where it saves Blender an evaluation that takes longer than reading F-curves.
-    This is so if Blender evaluates the armatures anyway, as their channels or settings are
-    animated; if they depend on meshes, which it would evaluate twice; or if the scene is crowded.
-    Otherwise they are read after the evaluation, and evaluated alone once more.
+    This is the case if Blender evaluates the armatures anyway, as their channels or settings are
+    animated. It is also the case if they depend on meshes, which would be evaluated twice, or if
+    the scene is crowded. Otherwise they are read after the evaluation, and evaluated alone once
+    more.
     """
     is_crowded = objects > CROWD * len(walk.curves)
     is_evaluated = not group.isdisjoint(walk.curves)
@@ -234,7 +235,7 @@ class _DependencyWalk:
         return all(are_known)
 
     def inputs(self) -> dict[Skeleton, list[int]]:
-        """Return the bones with constraints that the units follow, not those that these follow."""
+        """Return the bones with constraints that the units follow, not the bones these follow."""
         inputs: dict[Skeleton, list[int]] = {}
         if not self._followed:
             return inputs

@@ -237,8 +237,8 @@ class Lookahead:
         worth: Those worth solving ahead of a frame. The inputs of the others are cheaper to read
             after the evaluation.
         sources: By name of a data-block, the armatures that depend on it or use it.
-        meshes: By armature, the goal sources solved with it that depend on evaluated meshes; each
-            stands for all that watch the same objects.
+        meshes: By armature, the goal sources solved with it that depend on evaluated meshes. Each
+            stands for all those watching the same objects.
         curves: F-curves of animated objects on which the known armatures depend.
         replaced: By armature with animated posed slots, its F-curves, if they can be muted so that
             Blender evaluates the solution instead.
@@ -249,8 +249,8 @@ class Lookahead:
         animated: By armature, the posed slots (see `KINDS`) that F-curves or drivers set.
         mode_animated: Armatures with an animated rotation mode.
         drivers: By armature, its number of drivers.
-        constrained: By armature, the bones that chains follow with constraints that we compute, as
-            far as nothing solved moves them.
+        constrained: By armature, the bones that chains follow through constraints computed by us,
+            unless something solved moves them.
         visited: By armature whose chains follow such bones, all objects that may change its inputs.
         driving: By armature, the custom properties that drive settings, as session UID and path,
             each with its data-block.
@@ -327,8 +327,8 @@ class Plan:
         copied: By name of an object or data-block, the armatures that Blender copies with it.
         orphaned: Armatures without constraints that still have a dependency driver.
         disturbed: By armature, the bones with native constraints or drivers that affect the plan.
-        switched: Native constraints that animation switches, which affects the order: object, path,
-            and whether it has an effect.
+        switched: Native constraints switched by animation, which affects the order: object, path,
+            and whether each has an effect.
         examined: All objects from which it was made.
     """
 

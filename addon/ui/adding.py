@@ -1,4 +1,4 @@
-"""Bases of the operators that add constraints: which bones get one, and with which target."""
+"""Bases of the operators that add constraints: which bones get one, and their target."""
 
 from __future__ import annotations
 
@@ -57,8 +57,8 @@ def selection_of(context: bpy.types.Context, others: str, active: str) -> Select
 
     Args:
         context: The context.
-        others: The role of the armature's other selected bones: ``'EACH'`` for tips, ``'TARGET'``
-            for the target, ``'AUTO'`` to use a control bone as the target of the others.
+        others: The role of the armature's other selected bones. ``'EACH'``: tips. ``'TARGET'``: the
+            target. ``'AUTO'``: a control bone is the target of the others.
         active: The name of the active bone in messages.
 
     Raises:
@@ -125,7 +125,7 @@ def tip_refusal(context: bpy.types.Context, active: str = TIP) -> str:
     if reason:
         return reason
     if context.mode != "POSE":
-        return msg("Enter Pose Mode with {active} active", active=active)
+        return msg("Enter Pose Mode and click {active}", active=active)
     if context.active_pose_bone is None:
         return msg("Click {active} to make it active", active=active)
     return ""

@@ -73,7 +73,7 @@ def draw_bone_of(
     name: str,
     source: bpy.types.Object | None,
 ) -> None:
-    """Draw a property that names a bone of the source, if that is an armature."""
+    """Draw a property that names a bone of the source, if the source is an armature."""
     if source is not None and source.type == "ARMATURE":
         layout.prop_search(item, name, source.data, "bones", text="Bone")
 

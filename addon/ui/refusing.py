@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from bpy.stub_internal.rna_enums import OperatorReturnItems
 
 Outcome: TypeAlias = "set[OperatorReturnItems]"
-"""What Blender is told of an operator's work."""
+"""What an operator returns to Blender."""
 
 
 DIALOG = 400

@@ -131,7 +131,7 @@ class FABRIK_OT_gait_add(Simulating, MakingControls, bpy.types.Operator):
         """Make control bones of the new targets, and show a leg, preferably the active bone's.
 
         Control bones would move with an armature that walks as an object. In Pose Mode, select the
-        body, which is to be animated, unless the active bone belongs to a leg.
+        body, to be animated next, unless the active bone belongs to a leg.
         """
         is_posing = context.mode == "POSE"
         active = context.active_pose_bone.name if context.active_pose_bone else ""
@@ -145,7 +145,7 @@ class FABRIK_OT_gait_add(Simulating, MakingControls, bpy.types.Operator):
         if shown := (*legs, *indices):
             settings(armature).active_index = shown[0]
 
-    def told(self, text: Message) -> Message:
+    def report_of(self, text: Message) -> Message:
         """Return the report of the walk and its simulation."""
         return joined(". ", [self._added or "", text])
 

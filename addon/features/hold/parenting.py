@@ -77,7 +77,7 @@ class FABRIK_OT_hold_parent(Taking, bpy.types.Operator):
         """Return the chosen holder.
 
         Raises:
-            ProblemError: If there is none.
+            ProblemError: Without such a holder.
         """
         if self.parent == "WORLD":
             return Holder()
@@ -96,7 +96,7 @@ class FABRIK_OT_hold_parent(Taking, bpy.types.Operator):
         """Return the chosen part of the body that a limb belongs to.
 
         Raises:
-            ProblemError: If there is none.
+            ProblemError: Without such a part.
         """
         bone = part_bone(armature, self.parent, tip) if tip else ""
         if not bone:

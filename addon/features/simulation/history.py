@@ -317,7 +317,7 @@ def state(armature: Any) -> str:
 def outdated(armature: bpy.types.Object) -> list[Simulated]:
     """Return what of an armature is simulated and no longer up to date."""
     freshness = _freshness(armature)
-    return [one for one in owners(armature) if not freshness.get(one.owner, True)]
+    return [simulated for simulated in owners(armature) if not freshness.get(simulated.owner, True)]
 
 
 def sentence(armature: Any) -> str:

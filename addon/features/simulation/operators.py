@@ -103,7 +103,7 @@ class Simulating(DirectProgressOperator, Refusing):
         """Return the text of the status bar."""
         return msg("Simulating: {done:.0f} %      Esc: Cancel", done=100.0 * done)
 
-    def told(self, text: Message) -> Message:
+    def report_of(self, text: Message) -> Message:
         """Return the report, extending that of the simulation."""
         return text
 
@@ -120,7 +120,7 @@ class Simulating(DirectProgressOperator, Refusing):
         if result.armatures > 1:
             count = counted(result.armatures, "{count} armature", "{count} armatures")
             text = msg("{text}, {armatures}", text=text, armatures=count)
-        say(self, "INFO", self.told(text))
+        say(self, "INFO", self.report_of(text))
         for reason in dict.fromkeys((*result.refused, *result.notes)):
             say(self, "WARNING", reason)
         redraw()

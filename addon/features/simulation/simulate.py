@@ -123,13 +123,13 @@ def repeat(scene: bpy.types.Scene, armature: bpy.types.Object) -> bool:
     """
     planner.current()
     results: list[tuple[str, History]] = []
-    for one in history.outdated(armature):
-        frames = _frames(armature, scene, one)
-        blob = one.again(frames) if isinstance(one, history.Repeatable) else None
+    for simulation in history.outdated(armature):
+        frames = _frames(armature, scene, simulation)
+        blob = simulation.again(frames) if isinstance(simulation, history.Repeatable) else None
         if blob is None:
             return False
-        key = history.digest_of(armature, one, frames).key()
-        results.append((one.owner, History(*frames, blob, key)))
+        key = history.digest_of(armature, simulation, frames).key()
+        results.append((simulation.owner, History(*frames, blob, key)))
     if not results:
         return False
     for owner, result in results:
@@ -216,7 +216,7 @@ def _levels(runs: list[_Run]) -> list[list[_Run]]:
 
 @contextmanager
 def _others_muted(runs: list[_Run]) -> Iterator[None]:
-    """Mute all constraints that the runs don't depend on, which saves most of the time."""
+    """Mute all constraints that the runs don't depend on: this saves most of the time."""
     needed = [run.needed() for run in runs]
     with ExitStack() as stack:
         for rig in planner.current().rigs.values():

@@ -18,10 +18,10 @@ from ...frame.solved_scene import SolvedScene
 from .settings import FabrikSpring
 
 KINDS = ("FORCE", "WIND", "VORTEX", "TURBULENCE")
-"""The force fields that springs know."""
+"""The supported force fields."""
 
 SHAPES = ("POINT", "LINE", "PLANE")
-"""The shapes of force fields that springs know."""
+"""The supported shapes of force fields."""
 
 SIDES = {"BOTH": 0, "POSITIVE": 1, "NEGATIVE": -1}
 
@@ -65,7 +65,7 @@ def field_at(snapshot: SolvedScene, ob: bpy.types.Object, to_space: Frame) -> Fo
 
 
 def field_of(settings: Any, frame: Frame, seconds: float) -> ForceField:
-    """Return a force field from Blender's settings of it, the frame of its object, and the time."""
+    """Return a force field from Blender's settings, the frame of its object, and the time."""
     axes, location = frame
     return ForceField(
         settings.type,

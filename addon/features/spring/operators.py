@@ -32,7 +32,7 @@ def _root_refusal(context: bpy.types.Context) -> str:
 def strands_below(rig: Skeleton, root: int) -> list[list[int]]:
     """Return the strands of a bone and all bones below it, each from its first bone to its tip.
 
-    At a branch, a strand goes on along its longest branch. The others begin strands after it.
+    At a branch, a strand continues along the longest branch. The other branches begin new strands.
     """
     strands_found: list[list[int]] = []
     pending = [root]

@@ -328,7 +328,7 @@ def _animated_paths(armature: bpy.types.Object) -> set[str]:
 def _unanimated(group: Any, paths: set[str]) -> list[tuple[str, object]]:
     """Return the settings of a group that are neither animated nor at their defaults.
 
-    Of data-blocks, only whether there is one: the digest contains them anyway, but not as what.
+    Of data-blocks, only whether there is one: the digest contains them anyway, but not their role.
     """
     owner = group.path_from_id()
     return [

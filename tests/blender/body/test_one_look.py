@@ -66,7 +66,7 @@ def test_a_frame_passes_the_limb_of_a_chain() -> None:
 
 
 def test_the_thresholds_of_recognition_are_in_one_table() -> None:
-    """But for that of a search, which no skeleton teaches."""
+    """Except that of a search, which isn't for skeletons."""
     tables = {path.name: len(NUMBER.findall(text)) for path, text in sources(BODY, ANATOMY)}
     assert tables.pop("thresholds.py") <= 32  # Lower it when fewer are; never raise it.
     assert {name for name, count in tables.items() if count} == {"labelling.py"}

@@ -704,7 +704,7 @@ def test_wind_from_above_is_gravity():
 
 
 def test_each_frame_has_its_wind():
-    """A wind that is keyed, and that a parent turns, blows from where it is at each frame."""
+    """A keyed wind, rotated by a parent, blows from its place at each frame."""
     rig = make_tail()
     bpy.context.scene.frame_end = 40
     add_spring(rig, "T0", stiffness=0.2)
@@ -778,7 +778,7 @@ def test_gusts_depend_on_neither_range_nor_frame_rate(kind):
 
 
 def particle_push(setup, at):
-    """The acceleration that Blender gives a particle of 1 kg at a place, and that place.
+    """Blender's acceleration of a particle of 1 kg at a place, and that place.
 
     Particles take steps of 1/25 s at 25 frames a second.
     """

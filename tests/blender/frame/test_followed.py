@@ -245,7 +245,7 @@ def test_what_is_kept_while_frames_are_played_is_as_if_it_was_read() -> None:
 
 
 def assert_kept(rig: bpy.types.Object, frames: range) -> None:
-    """Check that at frames that are played what is kept gives the same to the last bit."""
+    """Check that cached data gives the same result at played frames, to the last bit."""
     uid = skeleton_of(rig).uid
     for frame in frames:
         bpy.context.scene.frame_set(frame)

@@ -22,7 +22,7 @@ FRAMES = range(1, 11)
 
 @pytest.fixture
 def rig(empty_file: None) -> bpy.types.Object:
-    """An armature that moves, with a chain of unkeyed bones that follows a moving target."""
+    """A moving armature, with a chain of unkeyed bones that follows a moving target."""
     rig, target = rigs.make_chain(4), rigs.make_empty()
     for frame, x in ((1, 0.0), (10, 0.5)):
         rig.location.x = x
@@ -356,7 +356,7 @@ def in_action_constraint(bone: bpy.types.PoseBone, user: bpy.types.Object) -> No
 def test_an_action_that_a_constraint_uses_as_well_is_not_muted(
     rig: bpy.types.Object, name: str
 ) -> None:
-    """Within the animated object too, which is still the only data-block that uses the slot."""
+    """Within the animated object too, still the only data-block that uses the slot."""
     key_bones(rig)
     if name == "Elsewhere":
         other = rigs.make_chain(4, "Other")

@@ -64,7 +64,7 @@ def test_every_operator_can_be_undone_and_says_why_it_is_grey(addon: ModuleType)
             is_final = name.endswith(("preset_add", "default_save", "default_reset"))
             undo = set() if is_final else {"UNDO"}
             kinds = {"REGISTER", "UNDO"}
-            # What happens by itself is no step of the user's.
+            # What happens by itself is not a step of the user.
             wanted = set() if name.endswith("simulate_again") else {"REGISTER"} | undo
             assert cls.bl_options & kinds == wanted, name
             assert not bpy_operator(cls).poll()

@@ -1,8 +1,8 @@
 """How bones move what they deform, as in Blender's Armature constraint.
 
-Adds up weighted matrices, or dual quaternions with a separate scale, which preserve volume: Kavan
-et al., "Geometric skinning with approximate dual quaternion blending" (2008), with Blender's
-additions (``armdef_evaluate`` in constraint.cc, ``mat4_to_dquat`` in math_rotation_c.cc).
+Adds up weighted matrices, or dual quaternions with a separate scale, which preserve volume.
+Sources: Kavan et al., "Geometric skinning with approximate dual quaternion blending" (2008), and
+Blender's additions (``armdef_evaluate`` in constraint.cc, ``mat4_to_dquat`` in math_rotation_c.cc).
 """
 
 from math import sqrt

@@ -73,7 +73,7 @@ def on_plane(
     """Return the joints of a rope that stays above a plane.
 
     The part below the plane is folded onto it, to one side, about the line where the rope's plane
-    crosses it. This keeps all lengths except those of bones that cross the line, which a few
+    crosses it. This keeps all lengths except those of bones crossing the line, which a few
     iterations restore. If an end is below the plane, the plane is lowered to that end.
 
     Args:
@@ -168,7 +168,7 @@ class _Cover(Obstacle):
         solid: The solid.
         up: The direction against gravity, a unit vector.
         thickness: The distance of the joints from the surface.
-        reach: The length of upward rays, which is that of the rope.
+        reach: The length of upward rays: that of the rope.
     """
 
     __slots__ = ("reach", "solid", "thickness", "up")
@@ -203,7 +203,7 @@ class _Cover(Obstacle):
 
 
 def _beside(joints: Sequence[Vec], target: Vec, normal: Vec, side: Vec) -> Vec:
-    """Return the unit vector along the ground toward the side to which a rope bulges."""
+    """Return the unit vector along the ground in the direction in which a rope bulges."""
     ahead = unit(across(sub(target, joints[0]), normal))
     if ahead is None:
         return unit(across(side, normal)) or any_perpendicular(normal)

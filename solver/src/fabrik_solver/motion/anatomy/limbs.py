@@ -200,8 +200,8 @@ def _limb(chain: Chain, kind: str, first: int, last: int) -> Limb:
     """Return a limb.
 
     Args:
-        chain: The chain that it is of.
-        kind: What it is.
+        chain: Its chain.
+        kind: The kind of limb.
         first: The index of its first bone.
         last: The index of its hand or foot, or the number of bones.
     """
@@ -227,8 +227,8 @@ def _ends(chain: Chain, kind: str, pair: Pair) -> tuple[int, int]:
     Without a hand or foot, the second is the number of bones.
 
     Args:
-        chain: The chain that it is of.
-        kind: What it is.
+        chain: Its chain.
+        kind: The kind of limb.
         pair: The pair of the chain. The other chain has evidence too, if its names match.
     """
     lower, count = chain.lower(), len(chain.path)

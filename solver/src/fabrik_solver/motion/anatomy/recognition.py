@@ -49,7 +49,7 @@ class Anatomy(NamedTuple):
             sides have names.
         standing: The ends of other chains that stand on the ground beside the legs.
         stiff: The arms and legs, by name, of a single bone, which can't bend.
-        hands: The hands that aren't on an arm that bends, so their fingers may be limbs.
+        hands: The hands without an arm that bends, so their fingers may be limbs.
         has_wings: Whether it has wings by name, perhaps instead of arms.
     """
 
@@ -165,7 +165,7 @@ def _recognize(figure: Figure) -> Anatomy:
 
 
 def _hands_beside(figure: Figure, limbs: Sequence[Limb]) -> list[int]:
-    """Return the hands that are of no limb."""
+    """Return the hands that aren't part of a limb."""
     several = [i for i in figure.body if len(figure.children[i]) > 1]  # A hand has fingers.
     return [i for i in several if is_hand(figure, i) and not _is_of_limb(figure, i, limbs)]
 
@@ -184,7 +184,7 @@ def _is_of_limb(figure: Figure, bone: int, limbs: Sequence[Limb]) -> bool:
 
 
 def _sureness(figure: Figure, anatomy: Anatomy) -> float:
-    """Return the confidence that a pose shows a figure, and that it has these parts."""
+    """Return the confidence that a pose shows a figure with these parts."""
     legs = [_down(figure, limb) for limb in anatomy.limbs if limb.kind == "LEG"]
     if not legs:
         return 0.0
@@ -302,7 +302,7 @@ def _ahead(figure: Figure, bone: int, first: int) -> list[int]:
 
 
 def _ahead_of_chest(steps: dict[int, Vec], ends: dict[int, Vec], front: Vec) -> list[int]:
-    """Return the bones that lead ahead, or else those that begin above or below the chest."""
+    """Return the bones leading ahead, or else those beginning above or below the chest."""
     ahead = [i for i, end in ends.items() if dot(end, front) >= 0.0]
     return ahead or [i for i, step in steps.items() if _is_steep(step, front)]
 

@@ -1,4 +1,4 @@
-"""The thresholds of recognition, in one table: the corpus of tests counts what each is worth."""
+"""The thresholds of recognition, in one table. The tests' corpus shows what each is worth."""
 
 from __future__ import annotations
 
@@ -18,14 +18,14 @@ SYMMETRY_TOLERANCE: Final = 0.02
 """The largest distance of a joint from the mirror image of its twin, relative to the height."""
 
 NO_LENGTH: Final = 1e-3
-"""The largest distance of joints at one place, as a fraction of the bone or limb that ends there:
-solvers rely on it."""
+"""The largest distance of joints in one place, as a fraction of the bone or limb that ends there.
+Solvers rely on it."""
 
 MOST: Final = 0.75
-"""The least share of what should all agree: of the joints off the median plane that have a twin in
-a symmetric pose, and of a clip's frames at which joints are within twice `NEAR`, as keys may
-be missing. At half of the frames they must be within `NEAR`. The foot may be farther away in
-the bone's direction: where baked IK couldn't reach its target, the leg ended short of the foot."""
+"""The least share of what should agree. Of the joints off the median plane, as many have a twin in a
+symmetric pose. At as many of a clip's frames, joints are within twice `NEAR`, as keys may be
+missing. At half of the frames they must be within `NEAR`. The foot may be farther away in the
+bone's direction: where baked IK couldn't reach its target, the leg ended short of the foot."""
 
 FLAT: Final = 0.84
 """The least ratio of run to rise of a flat foot: 40 degrees off vertical."""
@@ -34,39 +34,43 @@ FOOT_MAX: Final = 0.2
 """The height, as a fraction of the hip's, below which an ankle is."""
 
 SHORT: Final = 0.6
-"""The length of a bone as a fraction of another one's, below which it is not of the same limb: hips
+"""The length of a bone as a fraction of another one's, below which it isn't of the same limb. Hips
 are shorter than thighs, and feet than shins."""
 
+SHORT_ABOVE: Final = 0.8
+"""The same of arms and of other limbs. A clavicle has 0.58 to 0.75 of the length of the upper arm in
+skeletons of captures and games."""
+
 COMPARABLE: Final = 0.2
-"""The least length of what counts beside something of its kind, as a fraction of that: the second
-longest finger, a last bone whose tail is not guessed beside its parent, and a limb that locates the
-trunk beside the longest one, unlike eyelids and lips."""
+"""The least length of what counts beside something of its kind, as a fraction of that. It is that of
+the second longest finger, of a last bone whose tail isn't guessed beside its parent, and of a limb
+that locates the trunk beside the longest one: eyelids and lips are shorter."""
 
 TIPS_MIN: Final = 4
 """The least number of tails that show where legs without feet stand. Importers that guess give
 twins equal tails, but not all legs."""
 
 SPRAWLING: Final = 6
-"""The number of legs, as of an insect, from which on they stand however far they sprawl; on one
-bone they make a row."""
+"""The number of legs, as in insects, from which on they stand however far they sprawl. On one bone
+they make a row."""
 
 LOW: Final = 0.15
-"""The largest height above the floor of what reaches it, as a fraction of the figure's height; and
-the least length of a limb: ears and fingers are shorter."""
+"""The largest height above the floor of what reaches it, as a fraction of the figure's height. It
+is also the least length of a limb: ears and fingers are shorter."""
 
 NEAR: Final = 0.05
-"""The largest distance of what is in one place, relative to the size of what it belongs to: in
-height, of what is on one ground; of the hips of layers of a rig, unlike those of two figures; of
-coincident joints, relative to the length of the last bone."""
+"""The largest distance of what is in one place, relative to the size of what it belongs to. It is
+the difference in height of what stands on one ground, and the distance of the hips of layers of a
+rig, both relative to the figure's height. Of coincident joints it is relative to the last bone."""
 
 UNLIKE: Final = 0.3
 """The least difference in length, as a fraction, of two chains that aren't twins."""
 
 SURE: Final = 0.85
-"""The sureness of a pose from which on no other pose is looked at, which is at most 1."""
+"""The sureness of a pose above which no other pose is examined. The largest is 1."""
 
 THICKEST_SOLE: Final = 0.3
-"""How high above the floor the lowest joint of a foot may be, in lengths of a leg: ankles of people
+"""How high above the floor the lowest joint of a foot may be, in lengths of a leg. Ankles of people
 are at about a tenth, those of figures with short legs and thick shoes are higher. The hock of a
 horse is lower, but no flat foot begins there."""
 
@@ -75,33 +79,29 @@ ASIDE: Final = 0.01
 less may be chance."""
 
 STEEP: Final = 0.5
-"""The sine of the pitch from which on a chain leads down or up, and not aside."""
+"""The sine of the pitch above which a chain leads down or up, not aside."""
 
 AT_TAIL: Final = 0.5
-"""The largest gap between the tail of a bone and the head of its child at which the bone still ends
-at its tail, as a fraction of the distance between the two heads. Intended gaps are smaller."""
+"""The largest gap between a bone's tail and its child's head for the bone to end at its tail. It is
+a fraction of the distance between the heads. Intended gaps are smaller."""
 
 SAME_WAY: Final = cos(radians(30.0))
 """The cosine of the angle up to which directions count as the same: the axes of two joints, the
-ways of a hand's fingers, of which one thumb may differ, and how a joint is bent and would bend. It
-is also the least length of the mean of several, which have length 1, for them to agree."""
-
-SHORT_ABOVE: Final = 0.8
-"""The same of arms, and of other limbs: a clavicle has 0.58 to 0.75 of the length of the upper arm
-in skeletons of captures and games."""
+directions of a hand's fingers, one of which may be a thumb, and the axes about which a joint is
+bent and would bend. The mean of several, of length 1, is at least as long if they agree."""
 
 LONG_BONE: Final = 0.5
-"""The least length of a long bone of a limb, as a fraction of the other one's, and the most of any
-bone that the hand carries, as a fraction of the shorter one's. A bone as long, in legs, is no foot,
-and a leg that ends as high, beside what is lower, ends in the air."""
+"""The least length of a long bone of a limb, as a fraction of the other one's. It is also the
+largest length of any bone carried by the hand, as a fraction of the shorter one's, and that of a
+foot, in legs. A leg that ends higher than other bones, by more than this share, ends in the air."""
 
 CLIP_SAMPLES: Final = 64
-"""The most frames of a clip that are looked at."""
+"""The most frames of a clip to examine."""
 
 SLIGHT: Final = radians(15.0)
-"""The angle up to which a joint counts as straight: in a clip its flexion may be noise. From there
-on a rest pose shows to which side a limb folds, even if that isn't as a body bends: backward, or
-mostly sideways as in knock-knees; and a bone leads backward."""
+"""The angle up to which a joint counts as straight: in a clip its flexion may be noise. Beyond it, a
+rest pose shows how a limb folds, even if no body bends like it: backward, or mostly sideways as in
+knock-knees. Bones that lead backward by more lead backward."""
 
 TOE_LENGTH: Final = 0.5
 """The distance from the ball to the tip of the toes, relative to that from heel to ball."""
@@ -110,11 +110,11 @@ FOOT_LENGTH: Final = 2.0
 """The length of a foot without a toe joint, as a multiple of the height of its ankle."""
 
 SMALL_BONE: Final = 0.04
-"""The length of the bone before the last one, as a fraction of the armature's largest extent, below
-which it is of a finger or a face: half a limb is longer."""
+"""A shorter bone before the last one is of a finger or a face; as a fraction of the armature's
+largest extent. Half a limb is longer."""
 
 STAYS_AT_END: Final = 0.25
-"""The largest distance of the joints, as a fraction of how far the limb moves its end: where little
+"""The largest distance of the joints, as a fraction of the motion of the limb's end. Where little
 moves, many joints stay near each other."""
 
 POLES: Final = 2.0
