@@ -55,6 +55,9 @@ def test_a_question_has_one_function_that_answers_it(name: str) -> None:
     pattern = re.compile(rf"^ *def _?{name}\(", re.MULTILINE)
     found = [path.relative_to(ROOT).as_posix() for path, text in sources() if pattern.search(text)]
     assert found == [DECIDERS[name]]
+    rows = (ROOT / "docs/architecture.md").read_text("utf-8").splitlines()
+    (row,) = [row for row in rows if row.startswith(f"| `{found[0].removeprefix('addon/')}` |")]
+    assert f"`{name}`" in row, "the map of the architecture doesn't say so"
 
 
 def test_a_frame_passes_the_limb_of_a_chain() -> None:
