@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import bpy
@@ -14,8 +14,17 @@ from .refusing import end_running
 Entry = tuple[list[Any], Any]
 """A shared list and an entry to append."""
 
+Draw = tuple[Any, Callable[[], None], str]
+"""A class of editors, what draws in their main regions, and when: ``'POST_VIEW'`` or
+``'POST_PIXEL'``."""
 
-def registering(module: str, *entries: Entry) -> tuple[Callable[[], None], Callable[[], None]]:
+handles: dict[str, list[tuple[Any, Any]]] = {}
+"""Draw handlers that are registered, each with its class of editors, by module."""
+
+
+def registering(
+    module: str, *entries: Entry, draws: Sequence[Draw] = ()
+) -> tuple[Callable[[], None], Callable[[], None]]:
     """Return a module's functions `register` and `unregister`.
 
     They are for all of Blender's classes that the module defines, in that order: each stands after
@@ -24,6 +33,7 @@ def registering(module: str, *entries: Entry) -> tuple[Callable[[], None], Calla
     Args:
         module: Its name.
         entries: Entries to append to shared lists.
+        draws: Draw handlers to add.
     """
 
     def classes() -> list[Any]:
@@ -39,8 +49,13 @@ def registering(module: str, *entries: Entry) -> tuple[Callable[[], None], Calla
             register_class(cls)
         for shared, entry in entries:
             shared.append(entry)
+        for space, draw, when in draws:
+            handle = space.draw_handler_add(draw, (), "WINDOW", when)
+            handles.setdefault(module, []).append((space, handle))
 
     def unregister() -> None:
+        for space, handle in handles.pop(module, ()):
+            space.draw_handler_remove(handle, "WINDOW")
         for shared, entry in reversed(entries):
             shared.remove(entry)
         for cls in classes():
