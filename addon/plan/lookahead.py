@@ -22,11 +22,12 @@ from ..blender import animation
 from ..blender.access import pose_bones
 from ..blender.curves import Curves, split_bone_path
 from ..blender.errors import contained
+from ..blender.native_constraints import is_predictable
 from ..blender.offset_layers import edited_layer, layer_of
 from ..blender.references import constraint_sources
 from ..blender.relations import (
     Node,
-    is_predictable,
+    name_of,
     node_at,
     parents,
     possible_constraints,
@@ -103,11 +104,12 @@ def _look_at_group(
 ) -> None:
     """Find whether armatures that are evaluated together can be solved ahead."""
     walk = _DependencyWalk(lookahead)
-    is_known = False
+    unknown = plan.rigs[min(group)].object.name  # Unless nothing is found.
     with contained("could not look ahead"):
-        is_known = walk.knows(units)
+        unknown = walk.unknown(units)
     lookahead.signatures += [(ob, animation.signature(ob)) for ob in walk.objects]
-    if not is_known:
+    if unknown:
+        lookahead.unknown |= dict.fromkeys(group, unknown)
         return
     lookahead.known |= group
     inputs = walk.inputs()
@@ -212,27 +214,32 @@ class _DependencyWalk:
         self._followed: dict[Node, list[Node]] = {}
         self._starts: list[Node] = []
 
-    def knows(self, units: Iterable[UnitPlan]) -> bool:
-        """Return whether all inputs of some units can be computed ahead."""
-        are_known: list[bool] = []
+    def unknown(self, units: Iterable[UnitPlan]) -> str:
+        """Return the name of an input of some units that can't be computed ahead; empty if none."""
+        names: list[str] = []
         starts = self._starts
         for unit in units:
-            are_known.append(unit.is_known_ahead and self._knows_writing(unit.rig))
-            are_known += [self._knows_object(ob) for ob in unit.channels_of()]
+            if not (unit.is_known_ahead and self._knows_writing(unit.rig)):
+                names.append(unit.rig.object.name)
+            names += [ob.name for ob in unit.channels_of() if not self._knows_object(ob)]
             starts += [node_at(point) for points in unit.needs_by_state() for point in points]
             if not unit.members:  # A pre-pass bone, whose chains are separate units.
                 starts.append((unit.rig.object, unit.bones[0]))
             for chain in unit.members:
-                are_known.append(self._knows_chain(chain))
-                starts += _starts(chain) if are_known[-1] else ()
+                if self._knows_chain(chain):
+                    starts += _starts(chain)
+                else:
+                    names.append(settings(chain.rig.object).constraints[chain.item].name)
 
         def relations(node: Node) -> Iterable[Node]:
-            are_known.append(self._knows(node))
-            return [*parents(node), *self._followed.get(node, ())] if are_known[-1] else ()
+            if not self._knows(node):
+                names.append(name_of(node))
+                return ()
+            return [*parents(node), *self._followed.get(node, ())]
 
         for _ in walk_dependencies(starts, relations):
             pass
-        return all(are_known)
+        return names[0] if names else ""
 
     def inputs(self) -> dict[Skeleton, list[int]]:
         """Return the bones with constraints that the units follow, not the bones these follow."""

@@ -13,6 +13,7 @@ from ..blender.access import pose_bones
 from ..blender.curves import split_bone_path
 from ..blender.errors import INTERNAL_ERROR, listed, report_once
 from ..blender.messages import msg
+from ..blender.native_constraints import is_predictable, limits_own_channels
 from ..blender.references import (
     constraint_sources,
     driver_sources,
@@ -24,9 +25,7 @@ from ..blender.relations import (
     Node,
     active_constraints,
     components,
-    is_predictable,
     is_switched,
-    limits_own_channels,
     node_at,
     parents,
     possible_constraints,

@@ -17,14 +17,9 @@ from ..blender.access import pose_bones
 from ..blender.animation import is_animated
 from ..blender.curves import Curves
 from ..blender.dependency_driver import Source
+from ..blender.native_constraints import is_predictable
 from ..blender.references import constraint_sources
-from ..blender.relations import (
-    Node,
-    active_constraints,
-    is_predictable,
-    possible_constraints,
-    replaces_pose,
-)
+from ..blender.relations import Node, active_constraints, possible_constraints, replaces_pose
 from ..blender.skeleton import Skeleton, skeleton_of
 from ..settings.properties import LISTS, FabrikSettings, settings
 from . import dependencies
@@ -233,6 +228,7 @@ class Lookahead:
 
     Attributes:
         known: The armatures that can be solved ahead.
+        unknown: By other armature, the name of an input that can't be computed ahead.
         timed: Those of the known armatures whose inputs may change with the frame.
         worth: Those worth solving ahead of a frame. The inputs of the others are cheaper to read
             after the evaluation.
@@ -261,6 +257,7 @@ class Lookahead:
     """
 
     known: set[int] = field(default_factory=set)
+    unknown: dict[int, str] = field(default_factory=dict)
     timed: set[int] = field(default_factory=set)
     worth: set[int] = field(default_factory=set)
     sources: dict[str, set[int]] = field(default_factory=dict)

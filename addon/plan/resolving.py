@@ -13,12 +13,8 @@ from ..blender import animation
 from ..blender.access import pose_bones
 from ..blender.errors import INTERNAL_ERROR, ProblemError, report_once
 from ..blender.messages import channel_name, msg
-from ..blender.relations import (
-    active_constraints,
-    constraint_point,
-    is_predictable,
-    replaces_pose,
-)
+from ..blender.native_constraints import constraint_point, is_predictable
+from ..blender.relations import active_constraints, replaces_pose
 from ..blender.rotation import KINDS, channel_of, ranges_of
 from ..blender.skeleton import Point, Skeleton, skeleton_of
 from ..body.chains import next_joint

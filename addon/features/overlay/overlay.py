@@ -20,6 +20,7 @@ from ...blender.errors import report_once
 from ...blender.messages import COMMA, joined, label, msg, shown
 from ...frame import timing
 from ...frame.handlers import solve_in
+from ...plan import planner
 from ...settings.properties import STATE_ITEMS, scene_settings
 from ...ui.layout import Layout
 from ...ui.paint import (
@@ -183,7 +184,18 @@ def report(context: bpy.types.Context, chains: Sequence[ShownChain]) -> list[str
     view = cast(bpy.types.SpaceView3D, context.space_data)
     seconds = timing.last() if view.overlay.show_stats else None
     if seconds is not None and chains:
-        lines.append(msg("FABRIK IK: {seconds:.2f} ms", seconds=1000.0 * seconds))
+        lines += _costs(context, seconds)
+    return lines
+
+
+def _costs(context: bpy.types.Context, seconds: float) -> list[str]:
+    """Return the lines about the duration of an update, and why it includes an evaluation."""
+    lines: list[str] = [msg("FABRIK IK: {seconds:.2f} ms", seconds=1000.0 * seconds)]
+    plan, armature = planner.known(), context.object
+    unknown = plan.lookahead.unknown if plan is not None else {}
+    if armature is not None and armature.session_uid in unknown:
+        name = unknown[armature.session_uid]
+        lines.append(msg("Evaluated twice: “{name}” can't be computed ahead", name=name))
     return lines
 
 

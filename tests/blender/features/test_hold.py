@@ -1637,8 +1637,8 @@ def test_a_holder_that_lags_behind_is_said() -> None:
     assert hold_of(cup).message == ""
     in_glove = within(rig, "Glove", cup)
     assert_stays(in_glove, lambda: within(rig, "Glove", cup), 50, off=3e-6)
-    late = rig.pose.bones["Glove"].constraints.new("TRANSFORM")
-    late.target, late.subtarget = rig, "Hand"
+    late = rig.pose.bones["Glove"].constraints.new("COPY_LOCATION")
+    late.target, late.subtarget, late.use_bbone_shape = rig, "Hand", True
     update()
     simulate()
     assert "“Glove” follows a solved chain" in hold_of(cup).message

@@ -693,7 +693,10 @@ def constrained(kind: str) -> bpy.types.Object:
     return rig
 
 
-CONSTRAINTS = ("COPY_TRANSFORMS", "STRETCH_TO", "LIMIT_DISTANCE", "DAMPED_TRACK", "ARMATURE")
+CONSTRAINTS = (
+    *("ARMATURE", "CHILD_OF", "COPY_TRANSFORMS", "DAMPED_TRACK", "LIMIT_DISTANCE", "LOCKED_TRACK"),
+    *("STRETCH_TO", "TRACK_TO"),
+)
 
 
 @pytest.mark.parametrize("kind", CONSTRAINTS)

@@ -133,7 +133,7 @@ def constrain_target(rig: bpy.types.Object) -> None:
 
 
 def constrain_bone(rig: bpy.types.Object) -> None:
-    rig.pose.bones["B2"].constraints.new("FLOOR")
+    rig.pose.bones["B2"].constraints.new("SHRINKWRAP")
 
 
 def mute_constraint(rig: bpy.types.Object) -> None:

@@ -35,7 +35,7 @@ from fabrik_solver.core.constraints import ConstraintSpaces
 PLACES: dict[str, tuple[Any, str]] = {
     "resolve": (resolving, "_resolve_joints"),
     "order": (order.Order, "_needs"),
-    "foresee": (lookahead._DependencyWalk, "knows"),
+    "foresee": (lookahead._DependencyWalk, "unknown"),
     "declare": (dependencies, "declare"),
     "list sources": (dependencies, "uses_of"),
     "make a plan": (planner, "make_plan"),

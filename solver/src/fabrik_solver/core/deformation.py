@@ -118,6 +118,19 @@ class Armature(Constraint):
         """Return the owner's constrained frame; ``source`` is the motion of the bones."""
         return frame_in(source, frame)
 
+    def motion_of(self, posed: list[PosedBone], at: Vec, world: Frame) -> Frame:
+        """Return the transform, in world space, by which the bones move a bone.
+
+        Args:
+            posed: The posed bones.
+            at: Its location, in world space.
+            world: The frame of its armature in world space.
+
+        Raises:
+            ValueError: If an armature has zero scale.
+        """
+        return self.motion(posed, at if self.bound_at is None else point_in(world, self.bound_at))
+
     def motion(self, posed: list[PosedBone], point: Vec) -> Frame:
         """Return the transform, in world space, by which the bones move a point.
 
