@@ -127,9 +127,7 @@ class _Before:
         self._scene = cast(bpy.types.Scene, bpy.context.scene)
         self._layer = layer = cast(bpy.types.ViewLayer, bpy.context.view_layer)
         self._frame = self._scene.frame_current, self._scene.frame_subframe
-        self._known = {
-            kind: {block.session_uid for block in getattr(bpy.data, kind)} for kind in KINDS
-        }
+        self._known = {kind: _uids(kind) for kind in KINDS}
         self._active = layer.objects.active
         self._mode = "OBJECT" if self._active is None else self._active.mode
         self._selected = [ob for ob in layer.objects if ob.select_get(view_layer=layer)]
@@ -258,6 +256,10 @@ class _Before:
         """Return whether a copy has replaced its original."""
         copies = {**self._copies, **self._bones}
         return any(copy == block and not is_there(old) for old, copy in copies.items())
+
+
+def _uids(kind: str) -> set[int]:
+    return {block.session_uid for block in getattr(bpy.data, kind)}
 
 
 def _replace(old: Any, copy: Any) -> None:

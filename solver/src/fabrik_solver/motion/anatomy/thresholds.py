@@ -22,8 +22,8 @@ NO_LENGTH: Final = 1e-3
 Solvers rely on it."""
 
 MOST: Final = 0.75
-"""The least share of what should agree. Of the joints off the median plane, as many have a twin in a
-symmetric pose. At as many of a clip's frames, joints are within twice `NEAR`, as keys may be
+"""The least share of what should agree. Of the joints off the median plane, as many have a twin in
+a symmetric pose. At as many of a clip's frames, joints are within twice `NEAR`, as keys may be
 missing. At half of the frames they must be within `NEAR`. The foot may be farther away in the
 bone's direction: where baked IK couldn't reach its target, the leg ended short of the foot."""
 
@@ -38,13 +38,13 @@ SHORT: Final = 0.6
 are shorter than thighs, and feet than shins."""
 
 SHORT_ABOVE: Final = 0.8
-"""The same of arms and of other limbs. A clavicle has 0.58 to 0.75 of the length of the upper arm in
-skeletons of captures and games."""
+"""The same of arms and of other limbs. A clavicle has 0.58 to 0.75 of the length of the upper arm
+in skeletons of captures and games."""
 
 COMPARABLE: Final = 0.2
-"""The least length of what counts beside something of its kind, as a fraction of that. It is that of
-the second longest finger, of a last bone whose tail isn't guessed beside its parent, and of a limb
-that locates the trunk beside the longest one: eyelids and lips are shorter."""
+"""The least length of what counts beside something of its kind, as a fraction of that. It is that
+of the second longest finger, of a last bone whose tail isn't guessed beside its parent, and of a
+limb that locates the trunk beside the longest one: eyelids and lips are shorter."""
 
 TIPS_MIN: Final = 4
 """The least number of tails that show where legs without feet stand. Importers that guess give
@@ -99,9 +99,9 @@ CLIP_SAMPLES: Final = 64
 """The most frames of a clip to examine."""
 
 SLIGHT: Final = radians(15.0)
-"""The angle up to which a joint counts as straight: in a clip its flexion may be noise. Beyond it, a
-rest pose shows how a limb folds, even if no body bends like it: backward, or mostly sideways as in
-knock-knees. Bones that lead backward by more lead backward."""
+"""The angle up to which a joint counts as straight: in a clip its flexion may be noise. Beyond it,
+a rest pose shows how a limb folds, even if no body bends like it: backward, or mostly sideways as
+in knock-knees. Bones that lead backward by more lead backward."""
 
 TOE_LENGTH: Final = 0.5
 """The distance from the ball to the tip of the toes, relative to that from heel to ball."""
