@@ -18,8 +18,8 @@ from ...blender.messages import Message, counted, msg
 from ...blender.refusals import rest_problem
 from ...plan import planner
 from ...ui.following import shown_armature
-from ...ui.layout import Layout, draw_sentence
-from ...ui.refusing import Refusing, Working, active_armature, armature_refusal
+from ...ui.layout import Layout, SidebarPanel, draw_sentence
+from ...ui.refusing import Outcome, Refusing, Working, active_armature, armature_refusal
 from ...ui.registering import registering
 from ...ui.reporting import say
 from ...ui.sections import NOTES
@@ -29,8 +29,6 @@ from .settings import simulation_of
 from .timeline import redraw
 
 if TYPE_CHECKING:
-    from bpy.stub_internal.rna_enums import OperatorReturnItems
-
     from .simulate import Simulation
 
 # Simulating imports numpy through baking, so it is imported on demand.
@@ -110,7 +108,7 @@ class Simulating(DirectProgressOperator, Refusing):
         """Return the report, extending that of the simulation."""
         return text
 
-    def finished(self, result: Simulation) -> set[OperatorReturnItems]:
+    def finished(self, result: Simulation) -> Outcome:
         """Report the result."""
         if not result.refused:
             _tried.clear()
@@ -253,13 +251,11 @@ def repeated(scene: bpy.types.Scene, layer: bpy.types.ViewLayer) -> bool:
     return bool(armatures) and False not in were_enough
 
 
-class FABRIK_PT_simulation(bpy.types.Panel):
+class FABRIK_PT_simulation(SidebarPanel, bpy.types.Panel):
     """The panel in the sidebar of the 3D Viewport."""
 
     bl_label = "Simulation"
-    bl_space_type = "VIEW_3D"
-    bl_region_type = "UI"
-    bl_category = "FABRIK"
+    bl_options = set()
     bl_parent_id = "FABRIK_PT_sidebar"
 
     @classmethod
@@ -291,14 +287,6 @@ def draw_simulation(layout: Layout, context: bpy.types.Context) -> None:
     buttons.operator("fabrik.simulation_clear", text="", icon="TRASH")
 
 
-CLASSES = (
-    FABRIK_OT_simulate,
-    FABRIK_OT_simulate_again,
-    FABRIK_OT_simulation_clear,
-    FABRIK_PT_simulation,
-)
-
-
 def _draw_note(layout: Layout, armature: bpy.types.Object) -> None:
     """Draw the Simulate button, greyed out while the simulation is up to date."""
     if history.owners(armature):
@@ -307,12 +295,7 @@ def _draw_note(layout: Layout, armature: bpy.types.Object) -> None:
         row.operator("fabrik.simulate", icon="FILE_REFRESH")
 
 
-register, _unregister = registering(
-    CLASSES,
-    (NOTES, _draw_note),
-    (history.listeners, _note_edit),
-    running=(FABRIK_OT_simulate, FABRIK_OT_simulate_again),
-)
+register, _unregister = registering(__name__, (NOTES, _draw_note), (history.listeners, _note_edit))
 
 
 def unregister() -> None:

@@ -196,4 +196,4 @@ def _volume(capsule: Fitted) -> float:
     return radius**3 + 0.75 * radius**2 * (end - start).length
 
 
-register, unregister = registering((FABRIK_OT_collider_add, FABRIK_OT_collider_remove))
+register, unregister = registering(__name__)

@@ -129,6 +129,6 @@ def _add_colliders(armature: bpy.types.Object, stored: Any) -> None:
 
 
 register, unregister = registering(
-    (FABRIK_OT_springs_import,),
+    __name__,
     (MOTION_OPERATORS, ("fabrik.springs_import", msg("Import Springs"))),
 )

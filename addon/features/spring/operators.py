@@ -135,7 +135,7 @@ def _draw_colliders(layout: Layout, armature: bpy.types.Object, _item: FabrikCon
 
 
 register, unregister = registering(
-    (FABRIK_OT_spring_add,),
+    __name__,
     (SECTIONS, Section(33, msg("Spring"), _draw, SOLVER.__eq__)),
     (SECTIONS, Section(34, msg("Colliders"), _draw_colliders, SOLVER.__eq__, is_closed=True)),
     (history.PROVIDERS, strands),
