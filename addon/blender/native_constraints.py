@@ -114,9 +114,8 @@ def _has_known_target_space(con: Any, on_bone: bool) -> bool:
     point = constraint_point(con)
     if point is None or point.bone < 0:
         return False
-    return (
-        space in SPACES or (on_bone and space == OWNER_ORIENTATION) or _is_known_custom(con, space)
-    )
+    is_of_owner = space == OWNER_ORIENTATION or _is_known_custom(con, space)
+    return space in SPACES or (on_bone and is_of_owner)
 
 
 def _is_known_custom(con: Any, space: str) -> bool:

@@ -14,7 +14,7 @@ from fabrik_solver.motion.anatomy.thresholds import (
     AT_TAIL,
     IN_LINE,
     LONG_BONE,
-    SAME_AXIS,
+    SAME_WAY,
     SHORT_ABOVE,
 )
 
@@ -72,7 +72,7 @@ def limb_length(rig: Skeleton, tip: int) -> int:
             break
         if dot(parent_direction, direction) < IN_LINE:
             normal = unit(cross(parent_direction, direction)) or ORIGIN
-            if axis is not None and abs(dot(axis, normal)) < SAME_AXIS:
+            if axis is not None and abs(dot(axis, normal)) < SAME_WAY:
                 break
             axis = axis or normal
         bone, segment, count = parent, parent_segment, count + 1

@@ -29,10 +29,8 @@ from fabrik_solver import Hinge
 from fabrik_solver.core.vectors import ORIGIN, Vec
 from fabrik_solver.motion.anatomy.thresholds import (
     CLIP_SAMPLES,
-    COHERENT,
     IN_LINE,
-    LEAST_FLEXION,
-    OTHERWISE,
+    SAME_WAY,
     SLIGHT,
 )
 
@@ -295,7 +293,7 @@ class _Joint:
         pair = self._clips_of_pair() if _has_clips(self.armature) else []
         telling = [clip for clip in pair if clip.tells]
         axis = sum([clip.axis.normalized() for clip in telling or pair], Vector())
-        if axis.length < COHERENT * len(telling):
+        if axis.length < SAME_WAY * len(telling):
             return None
         is_bent = True in [clip.is_bent for clip in pair]
         return _Clip(axis, is_bent, bool(telling)) if pair else None
@@ -406,7 +404,7 @@ def _limit(joint: _Joint) -> Vector | None:
     middle = limit.turn[0] + limit.turn[1]
     along = abs(Vector(limit.axis).normalized().dot(joint.to_bone(joint.after).normalized()))
     # One along the bone only twists it.
-    return Vector(limit.axis) * middle if abs(middle) > 1e-3 and along < COHERENT else None
+    return Vector(limit.axis) * middle if abs(middle) > 1e-3 and along < SAME_WAY else None
 
 
 def _clip(joint: _Joint) -> Vector | None:
@@ -443,7 +441,7 @@ def _clip_of(joint: _Joint) -> _Clip | None:
         most = max(most, flexed)
     if not samples:
         return None
-    return _Clip(total, most >= sin(LEAST_FLEXION), total.length >= COHERENT * weight)
+    return _Clip(total, most >= sin(SLIGHT), total.length >= SAME_WAY * weight)
 
 
 class _Channel(NamedTuple):
@@ -489,7 +487,7 @@ def _rest(joint: _Joint) -> Vector | None:
         return None
     if joint.before.angle(joint.after) < SLIGHT:
         body = _body(joint)
-        if body is not None and body.angle(direction) > OTHERWISE:
+        if body is not None and body.normalized().dot(direction.normalized()) < SAME_WAY:
             return None
     return direction
 

@@ -28,8 +28,7 @@ from fabrik_solver.core.vectors import (
 from fabrik_solver.motion.anatomy import Limb, floor_below
 from fabrik_solver.motion.anatomy.thresholds import (
     FOOT_LENGTH,
-    IN_THE_AIR,
-    LONGEST_FOOT,
+    LONG_BONE,
     STEEP,
     TOE_LENGTH,
 )
@@ -137,12 +136,12 @@ def sole_at_rest(limb: PosedLimb, world: Mat3, leg: float, up: Vec) -> Sole:
         end = (0.0, -rig.bone(foot).length, 0.0)
     elif limb.is_oriented:
         toes = [rig.bone(toe).head for toe in rig.children[foot]]
-        toes = [toe for toe in toes if 0.0 < length(toe) * scale < LONGEST_FOOT * leg]
+        toes = [toe for toe in toes if 0.0 < length(toe) * scale < LONG_BONE * leg]
         tail = (0.0, rig.bone(foot).length, 0.0)
         if dot(mat_apply(axes, tail), up_rest) > STEEP * length(tail):
             tail = ORIGIN
         end = max(toes, key=length, default=tail)
-    if length(end) * scale >= LONGEST_FOOT * leg:
+    if length(end) * scale >= LONG_BONE * leg:
         end = ORIGIN
     goal = head
     if limb.tip_bone < 0 and limb.foot < 0:
@@ -172,13 +171,13 @@ def _rest_floor(rig: Skeleton, foot: int, up: Vec, leg: float) -> float:
     for bone in sorted(rig.below({foot})):
         axes, head = matrix_frame(rig.rest(bone).matrix_local)
         joints.append(dot(head, up))
-        if not rig.children[bone] and rig.bone(bone).length < LONGEST_FOOT * leg:
+        if not rig.children[bone] and rig.bone(bone).length < LONG_BONE * leg:
             tail = add(head, mat_apply(axes, (0.0, rig.bone(bone).length, 0.0)))
             ends.append(dot(tail, up))
     floor = floor_below(joints, ends, leg)
     if floor > 0.0 and not rig.children[foot]:
         above = set(rig.chain_up(foot))
         lowest = next((low for low, bone in rig.by_height(up) if bone not in above), floor)
-        if 0.0 <= lowest < IN_THE_AIR * floor:
+        if 0.0 <= lowest < LONG_BONE * floor:
             return 0.0
     return floor

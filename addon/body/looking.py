@@ -12,14 +12,14 @@ from mathutils import Vector
 
 from fabrik_solver.core.vectors import Vec
 from fabrik_solver.motion.anatomy import (
-    BETTER,
     SURE,
     UP,
     RestBone,
+    better_than,
     possible_body,
     recognize,
 )
-from fabrik_solver.motion.anatomy.thresholds import FIGURES_APART, LEAST_BONES
+from fabrik_solver.motion.anatomy.thresholds import LEAST_BONES, NEAR
 
 from ..blender.axes import AXES, nearest_axis
 from ..blender.clip import Clip
@@ -152,9 +152,7 @@ def _figures(armature: bpy.types.Object, up: str, rig: Rig, clip: Clip) -> list[
     tops: dict[str, Body] = {}
     for top in [row.name for row in branches] if len(branches) > 1 else ():
         figure = _looked_at(armature, (up,), top, clip)
-        is_layer = any(
-            _hips_between(armature, figure, other) < FIGURES_APART for other in tops.values()
-        )
+        is_layer = any(_hips_between(armature, figure, other) < NEAR for other in tops.values())
         if figure.anatomy.sureness >= SURE and not is_layer:
             tops[top] = figure
     return [*tops] if len(tops) > 1 else []
@@ -273,7 +271,7 @@ def _best_looked_at(
         return standing
     others = [look(axis, rows, clip) for axis in axes[1:] if axis != axes[0]]
     best = max(others, key=lambda body: body.anatomy.sureness, default=standing)
-    return best if best.anatomy.sureness >= standing.anatomy.sureness + BETTER else standing
+    return best if best.anatomy.sureness >= better_than(standing.anatomy) else standing
 
 
 def _up_axis(armature: bpy.types.Object) -> str:

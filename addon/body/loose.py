@@ -21,7 +21,7 @@ from fabrik_solver.motion.anatomy import (
     side_of,
     words_of,
 )
-from fabrik_solver.motion.anatomy.thresholds import SAME_TIP, SMALL_BONE
+from fabrik_solver.motion.anatomy.thresholds import NO_LENGTH, SMALL_BONE
 
 from ..blender.clip import Clip
 from ..blender.skeleton import vector
@@ -163,4 +163,4 @@ def _tip(last: bpy.types.Bone, children: Sequence[bpy.types.Bone], joint: Vector
     to_last = last.matrix_local.inverted_safe()
     near = {child.name: (to_last @ child.head_local - joint).length for child in children}
     name = min(near, key=lambda child: near[child], default="")
-    return name if name and near[name] <= SAME_TIP * joint.length else ""
+    return name if name and near[name] <= NO_LENGTH * joint.length else ""

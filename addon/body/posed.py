@@ -12,7 +12,7 @@ from mathutils import Matrix, Vector
 from fabrik_solver import RestBend
 from fabrik_solver.core.bend import LIMB, STRAIGHT, bend_direction, chain_axis, folded_bend
 from fabrik_solver.core.vectors import Vec, across, length, unit
-from fabrik_solver.motion.anatomy.thresholds import AGREED, SAME_AXIS, SLIGHT
+from fabrik_solver.motion.anatomy.thresholds import SAME_WAY, SLIGHT
 
 from ..blender.access import pose_bones
 from ..blender.skeleton import Skeleton, vector
@@ -102,7 +102,7 @@ def bend_side(rig: Skeleton, chain: Sequence[int], tip_bone: int) -> RestBend | 
             if axis is not None
         ]
         total = sum(sides, Vector())
-        if not sides or total.length < AGREED * len(sides):
+        if not sides or total.length < SAME_WAY * len(sides):
             rest = _rest_bend(joints, axes)
             return None if rest is None else RestBend(rest)
         side = total.normalized(), ()
@@ -148,7 +148,7 @@ def _folds(axes: Sequence[Vector | None]) -> list[int]:
     first = next((axis for axis in axes if axis is not None), Vector())
     cosines = [0.0 if axis is None else axis.dot(first) for axis in axes]
     about = [abs(cosine) for axis, cosine in zip(axes, cosines, strict=True) if axis is not None]
-    if min(cosines) > -SAME_AXIS or min(about) < SAME_AXIS:
+    if min(cosines) > -SAME_WAY or min(about) < SAME_WAY:
         return []
     return [round(cosine) for cosine in cosines]
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Sequence
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any, Final, NamedTuple, cast
+from typing import Any, Final, NamedTuple, cast
 
 import bpy
 
@@ -19,11 +19,8 @@ from ..editing.controls import refuse_uneditable, uneditable_problem, use_bones
 from ..editing.lifting import set_down
 from ..settings.definitions import defined
 from ..settings.properties import FabrikConstraint, settings
-from .refusing import Working, armature_refusal
+from .refusing import Outcome, Working, armature_refusal
 from .selecting import select_alone
-
-if TYPE_CHECKING:
-    from bpy.stub_internal.rna_enums import OperatorReturnItems
 
 MOTION_OPERATORS: list[tuple[str, str]] = []
 """Operators of the menu Add Motion, with their labels."""
@@ -196,9 +193,7 @@ class MakingControls(Parenting, Working):
         default="EMPTY",
     )
 
-    def invoke(
-        self, context: bpy.types.Context, event: bpy.types.Event
-    ) -> set[OperatorReturnItems]:
+    def invoke(self, context: bpy.types.Context, event: bpy.types.Event) -> Outcome:
         """Use control bones by default."""
         self.prefer_bones(context)
         return self.execute(context)

@@ -361,14 +361,6 @@ class FABRIK_PT_character(SidebarPanel, bpy.types.Panel):
 
 
 register, unregister = registering(
-    (
-        FABRIK_OT_character_recognize,
-        FABRIK_OT_character_set_up,
-        FABRIK_OT_character_remove,
-        FABRIK_OT_character_part_add,
-        FABRIK_OT_character_part_remove,
-        FABRIK_UL_character_parts,
-        FABRIK_PT_character,
-    ),
+    __name__,
     (AFTER_REMOVAL, forget_removed),
 )

@@ -197,14 +197,7 @@ MACROS = (
 )
 """Macros of selecting the controls and of one of Blender's operators."""
 
-_register, _unregister = registering(
-    (
-        FABRIK_OT_controls_select,
-        FABRIK_OT_controls_hide,
-        FABRIK_OT_controls_take,
-        *[macro for macro, _ in MACROS],
-    )
-)
+_register, _unregister = registering(__name__)
 
 
 def register() -> None:

@@ -292,4 +292,4 @@ def _with_length(armature: bpy.types.Object, limb: Limb, count: int) -> Limb:
     return limb._replace(bones=tuple(rig.names[i] for i in bones[-count:]))
 
 
-register, unregister = registering((FABRIK_OT_limb_add,))
+register, unregister = registering(__name__)

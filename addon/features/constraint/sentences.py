@@ -183,4 +183,4 @@ def _notes_while_moving(context: bpy.types.Context) -> list[tuple[Any, str]]:
     return notes_of(context) if is_dragging(MOVES) else []
 
 
-register, unregister = registering((), (BESIDE, _notes_while_moving))
+register, unregister = registering(__name__, (BESIDE, _notes_while_moving))

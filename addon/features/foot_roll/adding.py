@@ -228,4 +228,4 @@ def _look(armature: bpy.types.Object, indices: Sequence[int]) -> Callable[[], ob
     return lambda: add_rolls(armature, soles)
 
 
-register, unregister = registering((FABRIK_OT_foot_roll_add,), (FOOT_CONTROLS, _look))
+register, unregister = registering(__name__, (FOOT_CONTROLS, _look))

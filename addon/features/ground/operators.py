@@ -216,8 +216,7 @@ class FABRIK_OT_ground_bake(Baking, DirectProgressOperator, Refusing, bpy.types.
 
 
 register, unregister = registering(
-    (FABRIK_OT_ground_add, FABRIK_OT_ground_bake),
+    __name__,
     (SECTIONS, Section(70, msg("Ground"), _draw, reaches, True, "ground.use", _may_stand)),
     (history.PROVIDERS, tracks_of),
-    running=(FABRIK_OT_ground_bake,),
 )

@@ -155,7 +155,7 @@ def _draw_pole(layout: Layout, _armature: bpy.types.Object, item: FabrikConstrai
 
 
 register, unregister = registering(
-    (FABRIK_OT_hold_parent,),
+    __name__,
     (SECTIONS, Section(12, msg("Chain"), _draw_target, has_target)),
     (SECTIONS, Section(61, msg("Pole"), _draw_pole, reaches, is_closed=True)),
 )

@@ -37,6 +37,7 @@ from ...ui.paint import (
     start_texts,
     write,
 )
+from ...ui.registering import registering
 from ...ui.wording import length_text
 from .chains import ShownChain, shown_chains
 from .joint import ShownJoint, shown_joint
@@ -273,24 +274,13 @@ def draw_switch(panel: Any, context: bpy.types.Context) -> None:
     row.prop(fabrik, "show_reach")
 
 
-def _overlays() -> Any:
-    return bpy.types.VIEW3D_PT_overlay_object
+types: Any = bpy.types
 
-
-CALLS = ((on_world, "POST_VIEW"), (on_pixels, "POST_PIXEL"))
-
-_handles: list[Any] = []
-
-
-def register() -> None:
-    """Add the draw handlers and the checkbox."""
-    for call, phase in CALLS:
-        _handles.append(bpy.types.SpaceView3D.draw_handler_add(call, (), "WINDOW", phase))
-    _overlays().append(draw_switch)
-
-
-def unregister() -> None:
-    """Remove the draw handlers and the checkbox."""
-    _overlays().remove(draw_switch)
-    while _handles:
-        bpy.types.SpaceView3D.draw_handler_remove(_handles.pop(), "WINDOW")
+register, unregister = registering(
+    __name__,
+    (types.VIEW3D_PT_overlay_object, draw_switch),
+    draws=(
+        (types.SpaceView3D, on_world, "POST_VIEW"),
+        (types.SpaceView3D, on_pixels, "POST_PIXEL"),
+    ),
+)

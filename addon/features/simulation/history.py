@@ -106,6 +106,15 @@ class Repeatable(Simulated, Protocol):
         ...
 
 
+@runtime_checkable
+class Showing(Simulated, Protocol):
+    """A simulation that needs objects which may be hidden, or excluded from the view layer."""
+
+    def shown(self) -> list[bpy.types.Object]:
+        """Return the objects to show while the frames are played."""
+        ...
+
+
 Provider = Callable[[bpy.types.Object], list[Any]]
 
 PROVIDERS: list[Provider] = []

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Generator, Iterator, Sequence
-from contextlib import ExitStack, contextmanager
+from contextlib import AbstractContextManager, ExitStack, contextmanager
 from math import ceil, floor
 from typing import Any, NamedTuple
 
@@ -95,8 +95,7 @@ def simulate(
     if not runs:
         raise ProblemError((*refused, "Nothing in this armature needs simulating")[0])
     objects = list({run.armature: None for run in runs})
-    needed = {ob for run in runs for ob in _objects(run.one)}
-    with returning(scene, layer, in_any_case=True), staged(layer, objects, needed):
+    with returning(scene, layer, in_any_case=True), _staged(layer, runs, objects):
         originals = [history.stored(run.armature, run.one.owner) for run in runs]
         data = Needed()
         try:
@@ -113,6 +112,16 @@ def simulate(
     layer.update()
     notes = [note for ob in objects for note in history.notes(ob)]
     return Simulation(len(objects), len(_span([run.frames for run in runs])), refused, notes)
+
+
+def _staged(
+    layer: bpy.types.ViewLayer, runs: list[_Run], armatures: list[bpy.types.Object]
+) -> AbstractContextManager[None]:
+    """Evaluate only armatures and what their simulations need; see `staged`."""
+    needed = {ob for run in runs for ob in _objects(run.one)}
+    showing = [run.one for run in runs if isinstance(run.one, history.Showing)]
+    shown = dict.fromkeys([*armatures, *(ob for one in showing for ob in one.shown())])
+    return staged(layer, [*shown], needed)
 
 
 def repeat(scene: bpy.types.Scene, armature: bpy.types.Object) -> bool:

@@ -200,7 +200,7 @@ def _draw_dots() -> None:
         report_once("could not draw the pins")
 
 
-_register, _unregister = registering((FABRIK_PT_whole_body,))
+_register, _unregister = registering(__name__)
 
 
 def register() -> None:

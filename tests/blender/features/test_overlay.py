@@ -768,17 +768,19 @@ def test_an_error_is_said_once_and_never_raised(
 
 
 def test_it_comes_and_goes_with_the_extension(overlay: Any, addon: ModuleType) -> None:
+    from addon.ui.registering import handles
+
     draws = bpy.types.VIEW3D_PT_overlay_object.draw._draw_funcs
-    assert len(overlay._handles) == 2
+    assert len(handles[overlay.__name__]) == 2
     assert overlay.draw_switch in draws
     addon.unregister()
     try:
-        assert overlay._handles == []
+        assert overlay.__name__ not in handles
         assert overlay.draw_switch not in draws
         assert not hasattr(bpy.types.Scene, "fabrik")
     finally:
         addon.register()
-    assert len(overlay._handles) == 2
+    assert len(handles[overlay.__name__]) == 2
 
 
 def test_the_corner_tells_how_the_chains_do(overlay: Any, shown: Any) -> None:

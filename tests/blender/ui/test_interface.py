@@ -637,8 +637,8 @@ def test_all_settings_of_a_hand_are_at_most_forty(
 
 NUMBERS = {
     "FabrikCollider.kind": (
-        "SPHERE CAPSULE PLANE INSIDE_SPHERE INSIDE_CAPSULE",
-        range(5),
+        "SPHERE CAPSULE PLANE INSIDE_SPHERE INSIDE_CAPSULE MESH",
+        range(6),
     ),
     "FabrikSpring.mode": ("STEADY VRM", range(2)),
     "FabrikConstraint.solver": (" ".join(SOLVERS), range(9)),

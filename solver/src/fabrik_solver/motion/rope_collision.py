@@ -186,10 +186,8 @@ class _Cover(Obstacle):
     def depth(self, position: Vec) -> float:
         """Return the depth of a position below the surface; 0 above it."""
         start = add(position, scaled(self.up, -self.thickness))
-        hit = self.solid.hit(start, self.up, self.reach)
-        if hit is None or dot(hit[1], self.up) <= 0.0:
-            return 0.0
-        return dot(sub(hit[0], start), self.up)
+        out = self.solid.way_out(start, self.up, self.reach)
+        return 0.0 if out is None else dot(sub(out[0], start), self.up)
 
     def keep(self, previous: Vec, size: float, position: Vec) -> Vec:
         """Lift a joint out of the solid, and restore its bone's length."""

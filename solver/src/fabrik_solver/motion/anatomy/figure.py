@@ -14,16 +14,16 @@ from typing import Final, NamedTuple
 from ...core.vectors import ORIGIN, Vec, add, cross, dot, length, scaled, sub, sum_of, unit
 from .naming import END, FRONT_OR_HIND, NOT_BODY, SIDES, TRUNK, only_twists, part_of, words_of
 from .thresholds import (
-    ANKLE_MAX,
     ASIDE,
+    COMPARABLE,
     FLAT,
+    MOST,
     NEAR,
     NO_LENGTH,
     SPRAWLING,
     STEEP,
-    SYMMETRIC,
     SYMMETRY_TOLERANCE,
-    TAIL_MIN,
+    THICKEST_SOLE,
     TIPS_MIN,
     UNLIKE,
 )
@@ -262,7 +262,7 @@ class Figure:
             return {}
         ground = min([tail[2] for tail in down.values()])
         tops = {i: max([self.heads[k][2] for k in self.ancestry(i)]) - ground for i in last}
-        if any(self.heads[i][2] - ground <= ANKLE_MAX * tops[i] for i in last):
+        if any(self.heads[i][2] - ground <= THICKEST_SOLE * tops[i] for i in last):
             return {}
         return self._on_ground(down, ground, NEAR * max(tops.values()))
 
@@ -291,8 +291,8 @@ class Figure:
         if parent < 0 or part in ENDS or part == "OTHER":
             return False
         direction = sub(self.bones[bone].tail, self.heads[bone])
-        least = TAIL_MIN * dist(self.heads[parent], self.heads[bone])
-        is_like = least <= length(direction) <= least / TAIL_MIN**2
+        least = COMPARABLE * dist(self.heads[parent], self.heads[bone])
+        is_like = least <= length(direction) <= least / COMPARABLE**2
         return (
             is_like
             and direction[2] < 0.0
@@ -388,7 +388,7 @@ class Figure:
                 for other in near
             ):
                 mirrored.add(i)
-        return mirrored if len(mirrored) >= SYMMETRIC * len(off) else set()
+        return mirrored if len(mirrored) >= MOST * len(off) else set()
 
     def _is_in_line(self, a: int, b: int) -> bool:
         """Return whether one of two bones is below the other."""
