@@ -64,7 +64,6 @@ def _shaped_and_landed(
     # swing, the tip only has to come nearer, which it does in even steps.
     is_stepped = is_short and swing > 0.0
     start = mix(target, joints[-1].at(), swing)
-    posed = [] if is_short else [(joint.x, joint.y, joint.z) for joint in joints]
     for i in range(1, used):
         fabrik(joints, mix(start, target, i / used) if is_stepped else target)
     if inner > 0.0 or bones == 2:
@@ -73,13 +72,21 @@ def _shaped_and_landed(
         complete(joints, target, inner, inf, near_enough)
     else:
         # The forward pass of the last iteration is the first pass of landing.
-        backward(joints, target)
-        if posed:
-            share(joints, posed)
+        _draw_back(joints, target)
     steps = land(joints, target, near_enough, iterations - used)
     # Does nothing after a successful landing: some chains can hardly fold any further.
     close(joints, target, near_enough)
     return used + steps
+
+
+def _draw_back(joints: list[Joint], target: Vec) -> None:
+    """Run the backward pass of an iteration; a long chain shares what it bends."""
+    if len(joints) <= SHORT:
+        backward(joints, target)
+        return
+    posed = [(joint.x, joint.y, joint.z) for joint in joints]
+    backward(joints, target)
+    share(joints, posed)
 
 
 def _closed_form(
