@@ -31,7 +31,7 @@ from fabrik_solver.motion import ground as shape
 from fabrik_solver.motion import knee
 from fabrik_solver.motion.contacts import BALL, BALL_HEIGHT, FLAT, WINDOW, Contact
 from fabrik_solver.motion.easing import smooth
-from fabrik_solver.motion.planted import Planted, Pose
+from fabrik_solver.motion.planted import Blend, Planted, Pose, blend_of
 from fabrik_solver.motion.smoothest import Curve, cubic, smoothest
 
 from ...plan.chain_plan import Snapshot
@@ -346,6 +346,7 @@ class Stances:
         self._lyings = Column(self._lying)
         self._contacts_below = Column(self._contact_below)
         self._edges = Column(self._edge)
+        self._rolls = Column(self._roll)
         self._lifts = Column(self._lift)
         self._stretches = Column(self._stretch)
         self._far = max(1, round(STRIDE * clip.contact_track.track.rate))
@@ -539,15 +540,37 @@ class Stances:
         elif number + 1 >= len(contacts):
             last = max(last, first + swing)
         previous, following = previous or following, following or previous
-        if previous is None or following is None or previous == following:
-            return previous or GroundOffset()
+        if previous is None or following is None:
+            return GroundOffset()
+        if previous == following and previous.tilt == ORIGIN:
+            return previous
         fraction = self.clip.gone(time, first, last)
+        rolls = self._rolls[number].at(time)
         return GroundOffset(
-            mix(previous.shift, following.shift, fraction),
+            add(mix(previous.shift, following.shift, fraction), rolls),
             mix(previous.tilt, following.tilt, fraction),
             previous.rise + (following.rise - previous.rise) * fraction,
             previous.share + (following.share - previous.share) * fraction,
         )
+
+    def _roll(self, number: int) -> Blend:
+        """Return how far a foot goes on in a swing as it rolls in the contacts beside it.
+
+        Where it is tilted, the ground moves it along as it rolls.
+        """
+        contacts, clip = self.clip.contact_track.contacts, self.clip
+        spans = [(contact.first, contact.last) for contact in contacts]
+        previous = spans[number] if number >= 0 else None
+        following = spans[number + 1] if number + 1 < len(spans) else None
+
+        def rolled(frame: int) -> Vec:
+            at = clip.planted.around(frame)[0]
+            edge = spans[at][1 if at == number else 0]
+            return sub(self._in_contact(at, clip.flats[frame]).shift, self._edges[edge].shift)
+
+        rate = clip.contact_track.track.rate
+        far = clip.inputs.lock_time * rate
+        return blend_of(rolled, previous, following, clip.last, far, rate)
 
     def _edge(self, frame: int) -> GroundOffset:
         """Return how the ground moves the foot at one end of a contact."""

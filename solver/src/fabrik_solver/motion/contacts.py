@@ -144,9 +144,9 @@ def contacts_of(
     least = round(SHORTEST * rate / hurry)
     heel_limits = _limits(HEEL_SPEED, HEEL_HEIGHT, leg, thresholds)
     ball_limits = _limits(BALL_SPEED, BALL_HEIGHT, leg, thresholds)
-    drifts = floor_drifts(heel, ball, leg)
-    heel_stands = _standing(heel, drifts, rate, leg, heel_limits, hurry)
-    ball_stands = _standing(ball, drifts, rate, leg, ball_limits, hurry)
+    valleys = _valleys(_lower(heel, ball), BALL_HEIGHT * leg)
+    heel_stands = _standing(heel, valleys, rate, leg, heel_limits, hurry)
+    ball_stands = _standing(ball, valleys, rate, leg, ball_limits, hurry)
     kinds = [
         (FLAT if on_heel else BALL) if on_ball else (HEEL if on_heel else "")
         for on_heel, on_ball in zip(heel_stands, ball_stands, strict=True)
@@ -222,7 +222,7 @@ def _limits(speed: float, height: float, leg: float, thresholds: Thresholds) -> 
 
 def _standing(
     trajectory: Trajectory,
-    drifts: Sequence[float],
+    valleys: Sequence[tuple[int, int]],
     rate: float,
     leg: float,
     limits: tuple[float, float],
@@ -236,10 +236,11 @@ def _standing(
     slow, low = hurry * limits[0], limits[1]
     least = round(SHORTEST * rate / hurry)
     lowest = quantile(trajectory.heights, OUTLIERS)
-    paces = _paces(trajectory, rate, hurry)
+    heights = [height - lowest for height in trajectory.heights]
+    drifts, paces = _drifts(heights, valleys, leg), _paces(trajectory, rate, hurry)
     stands = [
-        speed < slow and height - lowest - drift < low
-        for speed, height, drift in zip(paces, trajectory.heights, drifts, strict=True)
+        speed < slow and height - drift < low
+        for speed, height, drift in zip(paces, heights, drifts, strict=True)
     ]
     gap = round(GAP * rate)
     creep = MOST_DRIFT * leg
@@ -273,17 +274,28 @@ def floor_drifts(heel: Trajectory, ball: Trajectory, leg: float) -> list[float]:
         ball: The trajectory of the ball.
         leg: Length of the leg in metres.
     """
-    low = BALL_HEIGHT * leg
+    foot = _lower(heel, ball)
+    return _drifts(foot, _valleys(foot, BALL_HEIGHT * leg), leg)
+
+
+def _lower(heel: Trajectory, ball: Trajectory) -> list[float]:
+    """Return how high the lower of heel and ball is, each above where it is lowest."""
     lows = quantile(heel.heights, OUTLIERS), quantile(ball.heights, OUTLIERS)
     pairs = zip(heel.heights, ball.heights, strict=True)
-    foot = [min(a - lows[0], b - lows[1]) for a, b in pairs]
-    valleys = _valleys(foot, low)
-    levels = [quantile(foot[first : last + 1], OUTLIERS) for first, last in valleys]
+    return [min(a - lows[0], b - lows[1]) for a, b in pairs]
+
+
+def _drifts(
+    heights: Sequence[float], valleys: Sequence[tuple[int, int]], leg: float
+) -> list[float]:
+    """Return the drift of the floor below a point that is 0 high where that is lowest."""
+    levels = [quantile(heights[first : last + 1], OUTLIERS) for first, last in valleys]
     base = min(range(len(levels)), key=lambda i: abs(levels[i]))
     for numbers in (range(base + 1, len(levels)), range(base - 1, -1, -1)):
         level = levels[base]
         for i in numbers:
-            level = levels[i] = levels[i] if abs(levels[i] - level) < 2.0 * low else level
+            is_near = abs(levels[i] - level) < 2.0 * BALL_HEIGHT * leg
+            level = levels[i] = levels[i] if is_near else level
     spans = [last - first + 1 for first, last in valleys]
     return [level for level, span in zip(levels, spans, strict=True) for _ in range(span)]
 

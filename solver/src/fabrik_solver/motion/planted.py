@@ -114,6 +114,10 @@ class PlantedContact(NamedTuple):
     turn: Quat
 
 
+Span = tuple[int, int]
+"""The first and last frames of a lock."""
+
+
 class Blend(NamedTuple):
     """An offset from the animation between two locks.
 
@@ -230,9 +234,9 @@ class Planted:
         return Pose(add(pose.place, offset), _turned(pose.turn, turned))
 
     def _blended(
-        self, key: tuple[int, str], spans: Sequence[tuple[int, int]], offset: Callable[[int], Vec]
+        self, key: tuple[int, str], spans: Sequence[Span], offset: Callable[[int], Vec]
     ) -> Blend:
-        """Return an offset after a lock, up to the next one: the smoothest curve near to none.
+        """Return an offset after a lock, up to the next one.
 
         Args:
             key: The number of the lock, -1 before the first one, and what the offset is of.
@@ -241,27 +245,13 @@ class Planted:
         """
         blend = self._blends.get(key)
         if blend is None:
-            number = key[0]
-            previous = spans[number] if number >= 0 else None
-            following = spans[number + 1] if number + 1 < len(spans) else None
-            first = previous[1] if previous else 0
-            last = following[0] if following else self._last
-            start = [] if previous is None else self._end(offset, first, previous[0])
-            end = [] if following is None else self._end(offset, last, following[1])
-            free = max(1, last - first) + 3 - len(start) - len(end)
-            stiffness = min(self._blend * self._rate, float(last - first)) ** 4
-            blend = Blend(first, _between_ends(start[::-1], free, end, stiffness))
+            previous, following = (
+                spans[i] if 0 <= i < len(spans) else None for i in (key[0], key[0] + 1)
+            )
+            far = self._blend * self._rate
+            blend = blend_of(offset, previous, following, self._last, far, self._rate)
             self._blends[key] = blend
         return blend
-
-    def _end(self, offset: Callable[[int], Vec], frame: int, other: int) -> list[Vec]:
-        """Return an offset at one end of a lock, and at a frame within it, as it changes there."""
-        near = min(max(1, round(EDGE * self._rate)), abs(other - frame))
-        here = offset(frame)
-        if near == 0:
-            return [here, here]
-        there = offset(frame + (near if other > frame else -near))
-        return [here, mix(here, there, 1.0 / near)]
 
     def _moved(self, frame: int) -> Vec:
         """Return how far a foot that stands is from where it is animated."""
@@ -442,6 +432,42 @@ def pivoted(foot: Pose, root: Vec, sole: Sole, up: Vec, apart: float) -> Pose:
         turned = rotate(quat_about(axis, angle), lever)
     turn = quat_product(quat_about(axis, angle), foot.turn)
     return Pose(sub(add(ball, turned), rotate(turn, sole.ankle)), turn)
+
+
+def blend_of(
+    offset: Callable[[int], Vec],
+    previous: Span | None,
+    following: Span | None,
+    last: int,
+    far: float,
+    rate: float,
+) -> Blend:
+    """Return an offset between two locks: the smoothest curve near to none.
+
+    Args:
+        offset: Returns the offset at a frame of a lock.
+        previous: The first and last frames of the lock before; None for none.
+        following: Those of the next lock.
+        last: The last frame of all.
+        far: How many frames the offset takes to fade.
+        rate: Frames a second.
+    """
+    first = previous[1] if previous else 0
+    last = following[0] if following else last
+    start = [] if previous is None else _end(offset, first, previous[0], rate)
+    end = [] if following is None else _end(offset, last, following[1], rate)
+    free = max(1, last - first) + 3 - len(start) - len(end)
+    return Blend(first, _between_ends(start[::-1], free, end, min(far, float(last - first)) ** 4))
+
+
+def _end(offset: Callable[[int], Vec], frame: int, other: int, rate: float) -> list[Vec]:
+    """Return an offset at one end of a lock, and at a frame within it, as it changes there."""
+    near = min(max(1, round(EDGE * rate)), abs(other - frame))
+    here = offset(frame)
+    if near == 0:
+        return [here, here]
+    there = offset(frame + (near if other > frame else -near))
+    return [here, mix(here, there, 1.0 / near)]
 
 
 def _between_ends(start: list[Vec], free: int, end: list[Vec], stiffness: float) -> list[Vec]:
