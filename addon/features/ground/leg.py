@@ -18,13 +18,11 @@ from fabrik_solver.core.vectors import (
     sub,
     unit,
 )
+from fabrik_solver.motion.knee import LEAST
 
 from ...frame.chain import tip_of
 from ...frame.solved_scene import SolvedScene
 from ...plan.chain_plan import ChainPlan, Snapshot
-
-KNOWN = 0.01
-"""How far a knee counts to be off its line to the side that it is known to bend to, in legs."""
 
 
 def joints_of(snapshot: Snapshot, chain: ChainPlan) -> list[Vec]:
@@ -49,7 +47,7 @@ def knee_axis(snapshot: SolvedScene, chain: ChainPlan) -> Vec:
     """Return the axis about which the knee of a leg flexes under its FK pose, in world space.
 
     It is as long as the knee is off the line from hip to ankle; the side to which the leg is known
-    to bend counts as well, for `KNOWN`. 0 for legs that do not have one knee.
+    to bend counts as well, for `LEAST`. 0 for legs that do not have one knee.
     """
     rig, pose, limb = chain.rig, snapshot.poses[chain.rig.uid], chain.limb
     chain_input = ChainInput(
@@ -71,5 +69,5 @@ def knee_axis(snapshot: SolvedScene, chain: ChainPlan) -> Vec:
     if along is None:
         return ORIGIN
     side = unit(across(mat_apply(world[0], leg.chain.forward()), along)) or ORIGIN
-    off = add(across(sub(knee, hip), along), scaled(side, KNOWN * length(leg_vector)))
+    off = add(across(sub(knee, hip), along), scaled(side, LEAST * length(leg_vector)))
     return cross(along, off)

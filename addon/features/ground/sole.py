@@ -110,7 +110,9 @@ def need(probe: Probe, sole: Sole, animated: Pose, foot: Pose) -> Below:
         under = probe.under(point_world)
         lowest = dot(add(animated.place, rotate(animated.turn, point)), probe.up) - round_by
         heights.append(dot(point_world, probe.up) - round_by)
-        levels.append(None if under is None else probe.level(under) + min(0.0, lowest - probe.floor))
+        levels.append(
+            None if under is None else probe.level(under) + min(0.0, lowest - probe.floor)
+        )
     return Below(_lack(probe, heights, levels), heights, levels)
 
 

@@ -312,17 +312,6 @@ def test_foot_of_a_bent_leg_stays_flat() -> None:
     assert feet[0] == feet[30] == feet[60]
 
 
-def test_place_is_where_the_leg_is_stretched_the_most() -> None:
-    """A foot that creeps: it is locked nearer to where its leg can give less."""
-    walk = standing(0.9, 0.04)
-    ends = [sub((0.35, 0.0, z), (0.0, 0.0, 0.09)) for z in (0.8, 1.0253)]
-    roots = [ends[0]] * 30 + [ends[1]] * 31
-    even = played(walk)[0].place[0]
-    late = played(walk._replace(roots=roots, size=1.0))[0].place[0]
-    assert even == pytest.approx(0.02, abs=2e-3)
-    assert late > even + 4e-3
-
-
 def test_toes_stand_alone_in_a_run() -> None:
     """The foot turns about the ball, which stays; its heel never stands."""
     turned = [Pose((0.0, 0.0, 0.12), (0.99, 0.0, 0.141, 0.0))] * 40
