@@ -13,8 +13,9 @@ SEEN, SPAN = 6.0, 2.5
 """How long before and after a span of time a curve heeds what is asked, and half the length of such
 a span, in times of how long it takes to follow. Spans overlap by half."""
 
-LOOKED = 1.0 / 60.0
-"""The time between the frames that are looked at, in seconds."""
+LOOKED, FINE = 1.0 / 60.0, 1.0 / 240.0
+"""The time between the frames that are looked at, in seconds: of usual rates, the latter are all.
+"""
 
 Frame = TypeVar("Frame", int, float, range)
 Value = TypeVar("Value")

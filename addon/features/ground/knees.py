@@ -25,12 +25,9 @@ from fabrik_solver.motion.planted import pivoted
 from fabrik_solver.motion.smoothest import Wish, cubic
 
 from ...plan.chain_plan import Aim
-from .columns import Column, SmoothColumn
+from .columns import FINE, Column, SmoothColumn
 from .grounded_foot import pose_of
 from .stances import Stances
-
-LOOKED = 1.0 / 240.0
-"""The time between the frames that are looked at, in seconds: all of those of usual rates."""
 
 CHANGED = 5e-5
 """The mean change of its extension, in legs, from which on a leg isn't treated as animated. If it
@@ -80,7 +77,7 @@ class Knees:
         self._shift_at = shift_at
         self._looked = Column(self._look)
         self._changes = Column(self._change)
-        self._path = SmoothColumn(self._ask, track.rate, knee.CALM, LOOKED)
+        self._path = SmoothColumn(self._ask, track.rate, knee.CALM, FINE)
         self._stride = stride = self._path.stride
         self._window = stride * max(4, round(knee.WINDOW * track.rate / stride))
 

@@ -35,7 +35,7 @@ from fabrik_solver.motion.planted import Blend, Planted, Pose, blend_of, neighbo
 from fabrik_solver.motion.smoothest import Wish, cubic, exactly, smoothest
 
 from ...plan.chain_plan import Snapshot
-from .columns import LOOKED, Column, SmoothColumn
+from .columns import FINE, LOOKED, Column, SmoothColumn
 from .contact_track import ContactTrack
 from .probe import Probe
 from .sole import CLIMB, Below, SoleContact, lack_between, need, sole_contact
@@ -358,7 +358,7 @@ class Stances:
         self._lyings = Column(self._lying)
         self._contacts_below = Column(self._contact_below)
         self._swings = Column(self._swing)
-        self._lifts = SmoothColumn(self._clear, clip.contact_track.track.rate, shape.CALM, 0.0)
+        self._lifts = SmoothColumn(self._clear, clip.contact_track.track.rate, shape.CALM, FINE)
         self._needs = Column(self._needed)
 
     def locked(self, time: float, pose: Pose) -> tuple[Pose, GroundOffset]:

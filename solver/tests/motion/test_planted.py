@@ -21,7 +21,7 @@ from fabrik_solver.core.vectors import (
 )
 from fabrik_solver.motion.contacts import BALL, FLAT, HEEL, Contact, Part, Thresholds, contacts_of
 from fabrik_solver.motion.knee import aside
-from fabrik_solver.motion.planted import Planted, Pose, pivoted, sole_of
+from fabrik_solver.motion.planted import Planted, Pose, blend_of, pivoted, sole_of
 from fabrik_solver.motion.sole import Sole
 
 
@@ -402,3 +402,14 @@ def test_foot_that_stands_for_a_moment_of_a_run_hardly_sinks_before_that() -> No
     pairs = list(zip(feet, given, strict=True))[: len(given) - lasts]
     fall = given[0].place[2] - given[1].place[2]
     assert max([b.place[2] - a.place[2] for a, b in pairs]) < 0.6 * fall
+
+
+def test_offset_goes_on_at_the_speed_at_which_one_lock_ends_and_the_next_begins() -> None:
+    def offset(frame: int) -> Vec:
+        return (0.002 * (frame - 10), 0.0, 0.0) if frame <= 10 else (0.0, 0.003 * (frame - 40), 0.0)
+
+    blend = blend_of(offset, (0, 10), (40, 60), 60, 12.0, 120.0)
+    assert length(blend.at(10)) < 1e-9 and length(blend.at(40)) < 1e-9
+    assert blend.at(11)[0] == pytest.approx(0.002, rel=0.2)
+    assert blend.at(39)[1] == pytest.approx(-0.003, rel=0.2)
+    assert max(map(abs, blend.at(25))) < 0.01
