@@ -30,7 +30,7 @@ from .grounded_foot import pose_of
 from .stances import Stances
 
 CHANGED = 5e-5
-"""The mean change of its extension, in legs, from which on a leg isn't treated as animated. If it
+"""The mean change of its extension, in legs, above which a leg isn't treated as animated. If it
 were partly so, a knee behind its line would be turned to its side instead of forward."""
 
 
@@ -49,17 +49,17 @@ class Look(NamedTuple):
 
 
 class Knees:
-    """The knee of a leg at all frames, as long as the hip is moved in the same way.
+    """The knee of a leg at all frames, valid while the hip moves in the same way.
 
     Attributes:
         stances: Its foot on the ground.
-        key: What the hip's displacement depends on besides them.
+        key: The inputs of the hip's displacement besides them.
     """
 
     def __init__(
         self, stances: Stances, key: object, shift_at: Callable[[int], Vec], inner: float
     ) -> None:
-        """Begin with no frame looked at.
+        """Start without any frame.
 
         Args:
             stances: Its foot.
@@ -82,9 +82,9 @@ class Knees:
         self._window = stride * max(4, round(knee.WINDOW * track.rate / stride))
 
     def eased(self, time: float, aim: Aim, root: Vec) -> tuple[Aim, float]:
-        """Return the goal of a foot that gives a little, so that its knee moves smoothly.
+        """Return the goal of a foot, giving way a little so that its knee moves smoothly.
 
-        And how much the leg is changed around that time, from 0 to 1.
+        Also returns how much the leg is changed around that time, from 0 to 1.
 
         Args:
             time: The frame.
@@ -128,7 +128,7 @@ class Knees:
         return aim._replace(place=location, axes=axes), weight
 
     def _unfolded(self, time: float, far: float, inner: float) -> float:
-        """Return how far the ankle of a leg that swings is from its hip joint (see `folded`)."""
+        """Return the distance of a swinging leg's ankle from its hip joint (see `folded`)."""
         swings = 1.0 - self.stances.stands(time)
         if swings == 0.0:
             return far
@@ -138,8 +138,8 @@ class Knees:
     def _fall(self, time: float, leg: Vec) -> float:
         """Return how far an ankle would have to be lowered so that its leg folds no farther.
 
-        One that is kicked above its hip joint comes nearest to it right beside it. It is lowered to
-        there before that is too near: from a leg that is as long as animated on.
+        A foot kicked above its hip joint comes nearest to it right beside it. It is lowered to
+        there before it gets too near, starting when the leg is as long as animated.
 
         Args:
             time: The time.
@@ -163,7 +163,7 @@ class Knees:
         return min(self._size, *[self.stances.clearance(frame) for frame in frames])
 
     def facing(self, time: float, aim: Aim, root: Vec) -> Vec | None:
-        """Return a point to which the leg bends around a time, in world space, if known.
+        """Return a point toward which the leg bends around a time, in world space, if known.
 
         Args:
             time: The frame.
@@ -186,7 +186,7 @@ class Knees:
         return cubic(more, local / stride - number), smooth(change / CHANGED)
 
     def _ask(self, frame: int) -> Wish:
-        """Return where the knee is on the ground at a frame, and how it is to bend there."""
+        """Return the knee's position on the ground at a frame, and its desired bend there."""
         before, here, then = (self._looked[frame + k * self._stride] for k in (-1, 0, 1))
         bend = before.before - 2.0 * here.before + then.before
         return Wish(here.after, here.weight, knee.clear(here.before, self._size) * bend, low=0.0)

@@ -46,8 +46,8 @@ def leg_length(joints: list[Vec], chain: ChainPlan) -> float:
 def knee_axis(snapshot: SolvedScene, chain: ChainPlan) -> Vec:
     """Return the axis about which the knee of a leg flexes under its FK pose, in world space.
 
-    It is as long as the knee is off the line from hip to ankle; the side to which the leg is known
-    to bend counts as well, for `LEAST`. 0 for legs that do not have one knee.
+    It is as long as the distance of the knee from the line from hip to ankle. The known bend
+    direction of the leg counts as well, by `LEAST`. 0 for legs that don't have exactly one knee.
     """
     rig, pose, limb = chain.rig, snapshot.poses[chain.rig.uid], chain.limb
     chain_input = ChainInput(

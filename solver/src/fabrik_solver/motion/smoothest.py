@@ -1,8 +1,8 @@
-"""The smoothest curve through time that is near to what is wanted and within bounds.
+"""The smoothest curve through time near desired values and within bounds.
 
-Displacements of captured motion are asked for in this form (Gleicher, “Retargetting motion to new
-characters”, 1998; Lee and Shin, “A hierarchical approach to interactive motion editing”, 1999): the
-squares of their second differences are least, within what must hold at each frame.
+Displacements of captured motion take this form: the squares of their second differences are least,
+within the bounds of each frame. Sources: Gleicher, “Retargetting motion to new characters”, 1998;
+Lee and Shin, “A hierarchical approach to interactive motion editing”, 1999.
 """
 
 from __future__ import annotations
@@ -13,10 +13,10 @@ from typing import NamedTuple
 
 CHANCES = 20
 """How often frames that break a bound, or are held without need, may change together without
-getting fewer; then one does at a time, which is sure to end."""
+getting fewer. Then only one changes at a time, which is sure to end."""
 
 ROUNDING = 1e-9
-"""How far a value may be beyond a bound by rounding, of the largest of all."""
+"""How far rounding may put a value beyond a bound, as a fraction of the largest value."""
 
 
 class Wish(NamedTuple):
@@ -174,7 +174,7 @@ def _solved(matrix: Bands, wanted: Sequence[float]) -> list[float]:
 
 
 class Change(NamedTuple):
-    """A frame whose value is to be held by a bound, or freed.
+    """A frame whose value will be held by a bound, or freed.
 
     Attributes:
         frame: The frame.
@@ -188,7 +188,7 @@ class Change(NamedTuple):
 
 
 def _worst(changes: Sequence[Change]) -> list[Change]:
-    """Return the changes, but of frames in a row that break a bound only the worst.
+    """Return the changes; of consecutive frames that break a bound, only the worst.
 
     Held there, the curve is soon within the bound at the others.
     """
@@ -212,7 +212,7 @@ def _changes(
     bounds: tuple[Sequence[float], Sequence[float]],
     rounding: float,
 ) -> list[Change]:
-    """Return the frames that break a bound, or that one holds without need."""
+    """Return the frames that break a bound or are held by one without need."""
     middle, near, far = matrix
     lows, highs = bounds
     count = len(values)
