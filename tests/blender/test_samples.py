@@ -532,7 +532,7 @@ def test_feet_that_run_over_stairs_stand_still_and_not_within_them() -> None:
         for place in places:
             start = Vector((place.x, place.y, 5.0))
             _, under, _, _ = bpy.data.objects["Stairs"].ray_cast(start, Vector((0.0, 0.0, -1.0)))
-            assert place.z - under.z > ball - 0.014
+            assert place.z - under.z > ball - 0.004
         low = min(place.z for place in flat[bone]) + 0.006
         down = [max(a.z, b.z) < low for a, b in pairwise(flat[bone])]
         ways = [b - a for (a, b), one in zip(pairwise(places), down, strict=True) if one]
@@ -542,8 +542,8 @@ def test_feet_that_run_over_stairs_stand_still_and_not_within_them() -> None:
         assert min(slides) < 1e-5
         assert median(slides) < 0.006
         # As the heel rises, the foot rolls on its sole: the joint above it goes ahead a little.
-        # Over an edge it comes down more steeply, which is not a slide.
-        assert max(way.xy.length for way in ways) < 0.015
+        # Over an edge it comes down more steeply, which is no slide.
+        assert max(way.xy.length for way in ways) < 0.0145
 
 
 def test_body_of_the_quadruped_is_of_one_piece() -> None:

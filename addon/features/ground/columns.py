@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from math import floor, inf
-from typing import Generic, NamedTuple, TypeVar, cast
+from math import floor
+from typing import Generic, TypeVar, cast
 
 from fabrik_solver.motion.easing import smooth
-from fabrik_solver.motion.smoothest import Curve, cubic, smoothest
+from fabrik_solver.motion.smoothest import Wish, cubic, smoothest
 
 SEEN, SPAN = 6.0, 2.5
 """How long before and after a span of time a curve takes wishes into account, and half the length
 of a span. The unit is the time that the curve takes to follow. Spans overlap by half."""
+
+LOOKED, FINE = 1.0 / 60.0, 1.0 / 240.0
+"""The time between the frames that are looked at, in seconds: of usual rates, the latter are all.
+"""
 
 Frame = TypeVar("Frame", int, float, range)
 Value = TypeVar("Value")
@@ -49,24 +53,6 @@ class Latest(Generic[Value]):
             self._value = find()
             self._key = key
         return cast(Value, self._value)
-
-
-class Wish(NamedTuple):
-    """What a frame requests of a curve.
-
-    Attributes:
-        target: The desired value.
-        weight: How much that counts.
-        bend: The desired second difference there, from one node to the next.
-        low: Its least value.
-        high: Its greatest value.
-    """
-
-    target: float = 0.0
-    weight: float = 1.0
-    bend: float = 0.0
-    low: float = -inf
-    high: float = inf
 
 
 class SmoothColumn:
@@ -129,5 +115,4 @@ class SmoothColumn:
     def _span(self, span: int) -> list[float]:
         """Return the curve at the nodes of a span."""
         asked = [self.asked[self.stride * node] for node in self._nodes(span)]
-        targets, weights, bends, lows, highs = map(list, zip(*asked, strict=True))
-        return smoothest(Curve(targets, weights, bends[1:-1], self._stiffness), lows, highs)
+        return smoothest(asked, self._stiffness)

@@ -88,9 +88,8 @@ class ContactTrack:
         self.kneels = len(self.contacts) < len(contacts)
         self.grounds = resolve_ground(track.grounds, grounds)
         self.used = {sample.under for sample in track.samples}
-        self.has_ground = self.used != {IN_WORLD} and bool(self.used)
-        middles = [(contact.first + contact.last) // 2 for contact in self.contacts]
-        self.unders = [track.samples[middle].under for middle in middles]
+        self.has_ground = bool(self.used - {IN_WORLD})
+        self.unders = [track.samples[(c.first + c.last) // 2].under for c in self.contacts]
         self.spans = [(track.start + c.first, track.start + c.last) for c in self.contacts]
         self.extents = strikes_and_offs(
             self.contacts,
@@ -100,18 +99,14 @@ class ContactTrack:
             track.rate,
             length(sub(track.foot.ball, track.foot.heel)),
         )
-        self.flats = [
-            (track.start + part.first, track.start + part.last)
-            for contact in self.contacts
-            for part in contact.parts
-            if part.kind == FLAT
-        ]
+        parts = [part for contact in self.contacts for part in contact.parts if part.kind == FLAT]
+        self.flats = [(track.start + part.first, track.start + part.last) for part in parts]
         drifts = floor_drifts(heel, ball, track.leg)
         self.drifts = [quantile(drifts[c.first : c.last + 1], 0.5) for c in self.contacts]
         self.standing, self.tilted = self._standing((ball.heights, BALL), (heel.heights, HEEL))
-        if self.kneels and not self.standing:
-            knee = quantile(knees, OUTLIERS)
-            self.standing = [floor_below([knee], [], track.leg)] * len(knees)
+        if self.kneels:
+            knee = floor_below([quantile(knees, OUTLIERS)], [], track.leg)
+            self.standing = self.standing or [knee] * len(knees)
         self.level = quantile(self.standing, 0.5) if self.standing else None
         self._sole: Latest[Sole] = Latest()
 
@@ -172,18 +167,25 @@ class ContactTrack:
             return [], []  # The leg ends above its foot.
         for part_kind in (FLAT, ""):
             for heights, kind in points:
-                by_angle: tuple[list[float], list[float]] = [], []
-                for contact, drift in zip(self.contacts, self.drifts, strict=True):
-                    frames = _frames(contact, part_kind or kind)
-                    if frames:
-                        height = quantile([heights[f] - rests[kind] for f in frames], 0.5) - drift
-                        is_level = 2 * sum(map(self._is_level, frames)) >= len(frames)
-                        by_angle[0 if is_level else 1].extend([height] * len(frames))
-                if part_kind and self._hovers_at_rest(by_angle[0], sole):
-                    return [height + sole for height in by_angle[0]], by_angle[1]
-                if by_angle[0] or by_angle[1]:
-                    return by_angle
+                above = [height - rests[kind] for height in heights]
+                level, tilted = self._by_angle(above, part_kind or kind)
+                if part_kind and self._hovers_at_rest(level, sole):
+                    return [height + sole for height in level], tilted
+                if level or tilted:
+                    return level, tilted
         return [], []
+
+    def _by_angle(self, heights: Sequence[float], kind: str) -> tuple[list[float], list[float]]:
+        """Return the median of each contact for its frames of a kind; of tilted feet apart."""
+        level: list[float] = []
+        tilted: list[float] = []
+        for contact, drift in zip(self.contacts, self.drifts, strict=True):
+            frames = _frames(contact, kind)
+            if frames:
+                height = quantile([heights[frame] for frame in frames], 0.5) - drift
+                is_level = 2 * sum(map(self._is_level, frames)) >= len(frames)
+                (level if is_level else tilted).extend([height] * len(frames))
+        return level, tilted
 
     def _knee(self, sample: Sample, thigh: float) -> float:
         """Return the height of the knee above the armature's origin; infinite if it is unknown."""

@@ -29,6 +29,7 @@ from fabrik_solver.core.vectors import (
 from fabrik_solver.motion import ground as shape
 from fabrik_solver.motion.contacts import mean
 from fabrik_solver.motion.ground import BodyMove, CarriedLeg, hip_drop, hip_lift, hip_rise, pitched
+from fabrik_solver.motion.smoothest import Wish
 
 from ...blender.errors import ProblemError
 from ...blender.messages import msg
@@ -43,7 +44,7 @@ from ...plan.resolving import bone_index
 from ...plan.results import NOTHING, SolveResult
 from ...settings.properties import settings
 from ..simulation.history import owner_path
-from .columns import Column, SmoothColumn, Wish
+from .columns import LOOKED, Column, SmoothColumn
 from .goal import GroundGoal
 from .leg import joints_of, leg_length
 from .settings import FabrikGround, ground_settings
@@ -58,9 +59,6 @@ ALONE = msg(
     "No bone carries all legs on the ground, so the body doesn't move: parent them to one bone, "
     "or disable Move Hip"
 )
-
-LOOKED = 1.0 / 60.0
-"""The time between the frames that it samples, in seconds."""
 
 
 @dataclass(eq=False)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from math import floor, sqrt
+from math import ceil, floor, sqrt
 from typing import NamedTuple
 
 from fabrik_solver.core.vectors import (
@@ -22,19 +22,12 @@ from fabrik_solver.core.vectors import (
 from fabrik_solver.motion import ground, knee
 from fabrik_solver.motion.easing import smooth
 from fabrik_solver.motion.planted import pivoted
-from fabrik_solver.motion.smoothest import cubic
+from fabrik_solver.motion.smoothest import Wish, cubic
 
 from ...plan.chain_plan import Aim
-from .columns import Column, SmoothColumn, Wish
+from .columns import FINE, Column, SmoothColumn
 from .grounded_foot import pose_of
 from .stances import Stances
-
-LOOKED = 1.0 / 240.0
-"""The time between sampled frames, in seconds: all frames at usual rates."""
-
-EASE = 0.025
-"""How long before and after a frame the distance to the ground counts, in seconds. A running foot
-is kicked up and comes down in a tenth of a second, and is lowered in between."""
 
 CHANGED = 5e-5
 """The mean change of its extension, in legs, above which a leg isn't treated as animated. If it
@@ -82,14 +75,11 @@ class Knees:
         self._flexed = max(inner, knee.FLEXED * track.leg)
         self._start = track.start
         self._shift_at = shift_at
-        self._rooms = Column(self._room)
-        self._least_rooms = Column(self._least_room)
         self._looked = Column(self._look)
         self._changes = Column(self._change)
-        self._path = SmoothColumn(self._ask, track.rate, knee.CALM, LOOKED)
+        self._path = SmoothColumn(self._ask, track.rate, knee.CALM, FINE)
         self._stride = stride = self._path.stride
         self._window = stride * max(4, round(knee.WINDOW * track.rate / stride))
-        self._ease = stride * max(2, round(EASE * track.rate / stride))
 
     def eased(self, time: float, aim: Aim, root: Vec) -> tuple[Aim, float]:
         """Return the goal of a foot, giving way a little so that its knee moves smoothly.
@@ -109,7 +99,7 @@ class Knees:
         if fall > 0.0:
             # Moved straight away from the hip, a foot that passes right below it would leave its
             # way. It is not lowered into the ground; then it moves away, as far as its bones need.
-            lower = scaled(self.stances.probe.up, max(0.0, min(fall, self._clearance(time))))
+            lower = scaled(self.stances.probe.up, max(0.0, min(fall, self._room(time))))
             foot, ankle = foot._replace(place=sub(foot.place, lower)), sub(ankle, lower)
             left = length(sub(ankle, root))
             far = self._unfolded(time, left, self._inner)
@@ -118,7 +108,7 @@ class Knees:
                 foot, ankle = foot._replace(place=add(foot.place, away)), add(ankle, away)
         more, weight = self._around(time)
         off = knee.aside(far, size)
-        wanted = knee.apart(knee.moved(off, more), size) - far
+        wanted = knee.apart(max(0.0, off + more), size) - far
         weight *= self.stances.influence(time - self._start)
         gives = weight * knee.given(wanted, size)
         if gives == 0.0 or far == 0.0:
@@ -167,19 +157,10 @@ class Knees:
         fall = near * (1.0 - self.stances.stands(time)) * high
         return fall + sqrt(max(0.0, far * far - aside * aside))
 
-    def _clearance(self, time: float) -> float:
-        """Return how far the foot could be lowered around a time, smoothed across edges."""
-        return ground.averaged(self._least_rooms, time - self._start, self._ease, self._stride)
-
-    def _room(self, frame: int) -> float:
-        """Return how far the foot could be lowered at a frame of the clip."""
-        seen = min(max(frame, self.stances.clip.first), self.stances.clip.last)
-        return min(self.stances.clearance(seen + self._start), self._size)
-
-    def _least_room(self, frame: int) -> float:
-        """Return the least of that around a frame: the mean of these is never more than it."""
-        around = range(frame - self._ease, frame + self._ease + 1, self._stride)
-        return min([self._rooms[other] for other in around])
+    def _room(self, time: float) -> float:
+        """Return how far the foot could be lower at a time."""
+        frames = floor(time), ceil(time)
+        return min(self._size, *[self.stances.clearance(frame) for frame in frames])
 
     def facing(self, time: float, aim: Aim, root: Vec) -> Vec | None:
         """Return a point toward which the leg bends around a time, in world space, if known.
@@ -208,7 +189,7 @@ class Knees:
         """Return the knee's position on the ground at a frame, and its desired bend there."""
         before, here, then = (self._looked[frame + k * self._stride] for k in (-1, 0, 1))
         bend = before.before - 2.0 * here.before + then.before
-        return Wish(here.after, here.weight, knee.clear(here.before, self._size) * bend)
+        return Wish(here.after, here.weight, knee.clear(here.before, self._size) * bend, low=0.0)
 
     def _change(self, frame: int) -> float:
         """Return by how much the leg is changed at a frame."""

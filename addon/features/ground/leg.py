@@ -18,13 +18,11 @@ from fabrik_solver.core.vectors import (
     sub,
     unit,
 )
+from fabrik_solver.motion.knee import LEAST
 
 from ...frame.chain import tip_of
 from ...frame.solved_scene import SolvedScene
 from ...plan.chain_plan import ChainPlan, Snapshot
-
-KNOWN = 0.01
-"""The assumed distance of a knee from its line, to its known bend direction, in legs."""
 
 
 def joints_of(snapshot: Snapshot, chain: ChainPlan) -> list[Vec]:
@@ -49,7 +47,7 @@ def knee_axis(snapshot: SolvedScene, chain: ChainPlan) -> Vec:
     """Return the axis about which the knee of a leg flexes under its FK pose, in world space.
 
     It is as long as the distance of the knee from the line from hip to ankle. The known bend
-    direction of the leg counts as well, by `KNOWN`. 0 for legs that don't have exactly one knee.
+    direction of the leg counts as well, by `LEAST`. 0 for legs that don't have exactly one knee.
     """
     rig, pose, limb = chain.rig, snapshot.poses[chain.rig.uid], chain.limb
     chain_input = ChainInput(
@@ -71,5 +69,5 @@ def knee_axis(snapshot: SolvedScene, chain: ChainPlan) -> Vec:
     if along is None:
         return ORIGIN
     side = unit(across(mat_apply(world[0], leg.chain.forward()), along)) or ORIGIN
-    off = add(across(sub(knee, hip), along), scaled(side, KNOWN * length(leg_vector)))
+    off = add(across(sub(knee, hip), along), scaled(side, LEAST * length(leg_vector)))
     return cross(along, off)

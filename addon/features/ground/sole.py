@@ -104,12 +104,14 @@ def need(probe: Probe, sole: Sole, animated: Pose, foot: Pose) -> Below:
     """
     heights: list[float] = []
     levels: list[float | None] = []
-    for point in dict.fromkeys((sole.heel, sole.ball)):
+    for point, round_by in dict.fromkeys(((sole.heel, 0.0), (sole.pivot, sole.roundness))):
         point_world = add(foot.place, rotate(foot.turn, point))
         under = probe.under(point_world)
-        sunk = dot(add(animated.place, rotate(animated.turn, point)), probe.up) - probe.floor
-        heights.append(dot(point_world, probe.up))
-        levels.append(None if under is None else probe.level(under) + min(0.0, sunk))
+        lowest = dot(add(animated.place, rotate(animated.turn, point)), probe.up) - round_by
+        heights.append(dot(point_world, probe.up) - round_by)
+        levels.append(
+            None if under is None else probe.level(under) + min(0.0, lowest - probe.floor)
+        )
     return Below(_lack(probe, heights, levels), heights, levels)
 
 

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from itertools import accumulate, pairwise
-from math import cos, floor, inf, pi
+from math import floor, pi
 from typing import NamedTuple
 
 import bpy
@@ -31,11 +31,11 @@ from fabrik_solver.motion import ground as shape
 from fabrik_solver.motion import knee
 from fabrik_solver.motion.contacts import BALL, BALL_HEIGHT, FLAT, WINDOW, Contact
 from fabrik_solver.motion.easing import smooth
-from fabrik_solver.motion.planted import Planted, Pose
-from fabrik_solver.motion.smoothest import Curve, cubic, smoothest
+from fabrik_solver.motion.planted import Blend, Planted, Pose, blend_of, neighbours
+from fabrik_solver.motion.smoothest import Wish, cubic, exactly, smoothest
 
 from ...plan.chain_plan import Snapshot
-from .columns import Column
+from .columns import FINE, LOOKED, Column, SmoothColumn
 from .contact_track import ContactTrack
 from .probe import Probe
 from .sole import CLIMB, Below, SoleContact, lack_between, need, sole_contact
@@ -53,9 +53,6 @@ a stride (Perry, “Gait Analysis”, 1992), and a stride takes about one second
 STRIDE = 1.0
 """The assumed duration of a stride in seconds: within it, a knee bends at least once."""
 
-LOOKED_AT = 1.0 / 60.0
-"""The time between the frames at which the knee's axis is sampled, in seconds."""
-
 
 class GroundOffset(NamedTuple):
     """The transform from a foot on the floor of its animation to the ground.
@@ -71,6 +68,25 @@ class GroundOffset(NamedTuple):
     tilt: Vec = ORIGIN
     rise: float = 0.0
     share: float = 1.0
+
+
+class Swing(NamedTuple):
+    """How the ground moves a foot from one contact to the next.
+
+    Attributes:
+        first: The last frame of the contact before.
+        last: The first frame of the next one.
+        previous: How it moves it there.
+        following: How it does here.
+        roll: How far the foot goes on as it rolls in these contacts, and is moved along where the
+            ground is tilted; None on level ground.
+    """
+
+    first: int
+    last: int
+    previous: GroundOffset
+    following: GroundOffset
+    roll: Blend | None
 
 
 class ClipInput(NamedTuple):
@@ -121,6 +137,8 @@ class FootClip:
         self._flexions = Column(self._flexion)
         self._bends = Column(self._bend)
         self.jumps = Column(self._jump)
+        self._locks: Column[int, Vec] = Column(lambda frame: self.legs[frame].lock)
+        self._roots = Column(self.root_at)
         self._gone = Column(self._shares_gone)
         self._standing = Column(self._stands)
         samples = contact_track.track.samples
@@ -129,13 +147,7 @@ class FootClip:
             for contact, under in zip(contact_track.contacts, contact_track.unders, strict=True)
             for frame in range(contact.first, contact.last + 1)
         }
-        most = FASTEST * contact_track.track.leg / contact_track.track.rate
-        cuts = [frame for frame, sample in enumerate(samples) if length(sample.step) > most]
-        begin = end = len(samples) // 2
-        if contact_track.contacts:
-            begin, end = contact_track.contacts[0].first, contact_track.contacts[-1].last
-        self.first = max((cut for cut in cuts if cut <= begin), default=0)
-        self.last = min((cut - 1 for cut in cuts if cut > end), default=len(samples) - 1)
+        self.first, self.last = self._uncut()
         self._firm = [
             span for contact in contact_track.contacts for span in self._firm_frames(contact)
         ]
@@ -151,6 +163,17 @@ class FootClip:
             contact_track.track.rate,
             inputs.lock_time,
         )
+
+    def _uncut(self) -> tuple[int, int]:
+        """Return the first and last frames between the cuts before and after all contacts."""
+        track, contacts = self.contact_track.track, self.contact_track.contacts
+        most, count = FASTEST * track.leg / track.rate, len(track.samples)
+        cuts = [frame for frame, sample in enumerate(track.samples) if length(sample.step) > most]
+        begin, end = (
+            (contacts[0].first, contacts[-1].last) if contacts else (count // 2, count // 2)
+        )
+        first = max((cut for cut in cuts if cut <= begin), default=0)
+        return first, min((cut - 1 for cut in cuts if cut > end), default=count - 1)
 
     def pose(self, time: float) -> Pose:
         """Return the animated pose of the foot, moved along with the ground.
@@ -183,7 +206,7 @@ class FootClip:
     def _smoothed(self, axes: Column[int, Vec | None], time: float, strides: float) -> Vec:
         """Return the mean of the axes around a time, over the given numbers of strides."""
         rate = self.contact_track.track.rate
-        stride = max(1, round(LOOKED_AT * rate))
+        stride = max(1, round(LOOKED * rate))
         ease = stride * max(2, round(strides * STRIDE * rate / stride))
         return shape.smoothed(axes, time, ease, stride)
 
@@ -225,11 +248,9 @@ class FootClip:
         places = [across(self.flats[frame].place, self.inputs.up) for frame in frames]
         way = [0.0, *accumulate(length(sub(b, a)) for a, b in pairwise(places))]
         shares = [0.0, *[gone / (way[-1] or 1.0) for gone in way], 1.0]
-        free = len(shares) - 4
-        lows, highs = ([0.0, 0.0, *[end] * free, 1.0, 1.0] for end in (-inf, inf))
         stiffness = (len(way) / pi) ** 4  # Of what comes and goes in two swings it does half.
-        curve = Curve(shares, [1.0] * len(shares), [0.0] * (len(shares) - 2), stiffness)
-        return smoothest(curve, lows, highs)
+        ends = [exactly(0.0)] * 2, [exactly(1.0)] * 2
+        return smoothest([*ends[0], *map(Wish, shares[2:-2]), *ends[1]], stiffness)
 
     def _leg(self, frame: int) -> shape.CarriedLeg:
         """Return the animated leg, from its hip joint, and how far the lock moves its ankle."""
@@ -253,19 +274,13 @@ class FootClip:
         Both are relative to their means around it.
         """
         frame = min(max(frame, self.first), self.last)
-        lock = self._jumps(frame, lambda at: self.legs[at].lock)
-        return lock, self._jumps(frame, self.root_at)
+        return self._off_mean(self._locks, frame), self._off_mean(self._roots, frame)
 
-    def _jumps(self, frame: int, location: Callable[[int], Vec]) -> Vec:
-        """Return the offset of a position from its mean around a frame."""
+    def _off_mean(self, places: Column[int, Vec], frame: int) -> Vec:
+        """Return how far a place is from its mean around a frame."""
         window = max(1, round(WINDOW * self.contact_track.track.rate))
         window = min(window, frame - self.first, self.last - frame)
-        here, mean, weights = location(frame), ORIGIN, 0.0
-        for beside in range(-window, window + 1):
-            weight = cos(0.5 * pi * beside / (window + 1)) ** 2
-            mean = add(mean, scaled(location(frame + beside), weight))
-            weights += weight
-        return sub(here, scaled(mean, 1.0 / weights))
+        return sub(places[frame], shape.smoothed(places, frame, window + 1, 1))
 
     def root_at(self, frame: int) -> Vec:
         """Return the animated position of the hip joint, within the clip."""
@@ -278,13 +293,10 @@ class FootClip:
         number = bisect_right(extents, frame, key=lambda span: span[0])
         return number > 0 and frame <= extents[number - 1][1]
 
-    def free(self, frame: int) -> tuple[int, int]:
-        """Return the frames around another between which a foot isn't flat; itself if it is."""
+    def is_firm(self, frame: int) -> bool:
+        """Return whether a foot stands and does not roll at a frame."""
         number = bisect_right(self._firm, frame, key=lambda span: span[0])
-        begin = self._firm[number - 1][1] if number > 0 else self.first
-        if number > 0 and begin >= frame:
-            return frame, frame
-        return begin, self._firm[number][0] if number < len(self._firm) else self.last
+        return number > 0 and frame <= self._firm[number - 1][1]
 
     def _firm_frames(self, contact: Contact) -> Iterator[tuple[int, int]]:
         """Yield the first and last frames in which a foot doesn't roll in a contact."""
@@ -340,15 +352,13 @@ class Stances:
         self._up = probe.up
         self._blend = blend
         self.carried = Column(self._carried)
-        self._raises = Column(self._raise)
+        self._raises: Column[float, float] = Column(self._raise)
         self._shifts = Column(self._shift_below)
         self._tilts = Column(self._tilt_below)
         self._lyings = Column(self._lying)
         self._contacts_below = Column(self._contact_below)
-        self._edges = Column(self._edge)
-        self._lifts = Column(self._lift)
-        self._stretches = Column(self._stretch)
-        self._far = max(1, round(STRIDE * clip.contact_track.track.rate))
+        self._swings = Column(self._swing)
+        self._lifts = SmoothColumn(self._clear, clip.contact_track.track.rate, shape.CALM, FINE)
         self._needs = Column(self._needed)
 
     def locked(self, time: float, pose: Pose) -> tuple[Pose, GroundOffset]:
@@ -370,18 +380,13 @@ class Stances:
         return blended(animated, foot, moved.share), moved
 
     def raised(self, time: float) -> float:
-        """Return how far it is lifted for what is below it, as far as the ground counts."""
-        local = time - self._start
-        frame = floor(local)
-        here = self._raises[frame]
-        if local == frame:
-            return here
-        return here + (local - frame) * (self._raises[frame + 1] - here)
+        """Return how much higher it is for all that is below it, as far as the ground counts."""
+        return self._raises[time - self._start]
 
-    def _raise(self, frame: int) -> float:
-        frame = min(max(frame, self.clip.first), self.clip.last)
-        weight = self.influence(frame)
-        return weight * self._lifts[frame] if weight > 0.0 else 0.0
+    def _raise(self, time: float) -> float:
+        time = min(max(time, self.clip.first), self.clip.last)
+        weight = self.influence(time)
+        return weight * self._lifts.at(time) if weight > 0.0 else 0.0
 
     def lack(self, time: float, pose: Pose, foot: Pose) -> float:
         """Return by how much a foot is too low, from its animated and its grounded pose."""
@@ -389,32 +394,15 @@ class Stances:
         return need(self.probe, self.clip.sole, flat, foot).lack
 
     def clearance(self, frame: int) -> float:
-        """Return how far it could be lowered without being too low for the ground below it."""
+        """Return how far it could be lower without being too low for what is below it."""
+        frame = min(max(frame, self.clip.first + self._start), self.clip.last + self._start)
         return self.raised(frame) - self._needs[frame - self._start].lack
 
-    def _lift(self, frame: int) -> float:
-        """Return the lift of the foot at a frame, blended smoothly from one stretch to the next."""
+    def _clear(self, frame: int) -> Wish:
+        """Return how far a foot is to be lifted at least; where it is flat, no farther."""
         frame = min(max(frame, self.clip.first), self.clip.last)
-        begin, end = self.clip.free(frame)
-        if end - begin <= 2 * self._far:
-            nodes = range(max(begin - 1, self.clip.first), min(end + 1, self.clip.last) + 1)
-            return self._stretches[nodes][frame - nodes[0]]
-        number, step = divmod(frame, self._far)
-        first, second = (self._lift_near(k * self._far, frame) for k in (number, number + 1))
-        return first + smooth(step / self._far) * (second - first)
-
-    def _lift_near(self, middle: int, frame: int) -> float:
-        """Return the same from the stretches near another frame only."""
-        first, last = middle - 2 * self._far, middle + 2 * self._far
-        nodes = range(max(first, self.clip.first), min(last, self.clip.last) + 1)
-        return self._stretches[nodes][frame - nodes[0]]
-
-    def _stretch(self, frames: range) -> list[float]:
-        """Return the lift over what is below the foot at some frames."""
-        flat = [self.clip.free(frame)[0] == frame for frame in frames]
-        stands = [self.clip.planted.around(frame)[1] for frame in frames]
-        lacks = [self._lack(frame) for frame in frames]
-        return shape.lift(lacks, flat, stands, self.clip.contact_track.track.rate)
+        stands = self.clip.planted.around(frame)[1]
+        return shape.lifted(self._lack(frame), self.clip.is_firm(frame), stands)
 
     def _lack(self, frame: int) -> float:
         """Return the least lift of the foot."""
@@ -522,35 +510,47 @@ class Stances:
         number, stands = self.clip.planted.around(time)
         if stands:
             return self._in_contact(number, flat)
-        contacts = self.clip.contact_track.contacts
-        first, last = self.clip.first, self.clip.last
-        if not contacts:
+        if not self.clip.contact_track.contacts:
             return self._airborne(time)
-        if number >= 0:
-            first = contacts[number].last
-        if number + 1 < len(contacts):
-            last = contacts[number + 1].first
-        previous = self._edges[first] if number >= 0 else self._beyond(first)
-        following = self._edges[last] if number + 1 < len(contacts) else self._beyond(last)
-        # A swing of which the clip has little still takes its time.
-        swing = max(1, round(SWING * self.clip.contact_track.track.rate))
-        if number < 0:
-            first = min(first, last - swing)
-        elif number + 1 >= len(contacts):
-            last = max(last, first + swing)
-        previous, following = previous or following, following or previous
-        if previous is None or following is None or previous == following:
-            return previous or GroundOffset()
-        fraction = self.clip.gone(time, first, last)
+        swing = self._swings[number]
+        previous, following = swing.previous, swing.following
+        if swing.roll is None and previous == following:
+            return previous
+        fraction = self.clip.gone(time, swing.first, swing.last)
+        shift = mix(previous.shift, following.shift, fraction)
         return GroundOffset(
-            mix(previous.shift, following.shift, fraction),
+            shift if swing.roll is None else add(shift, swing.roll.at(time)),
             mix(previous.tilt, following.tilt, fraction),
             previous.rise + (following.rise - previous.rise) * fraction,
             previous.share + (following.share - previous.share) * fraction,
         )
 
+    def _swing(self, number: int) -> Swing:
+        """Return a swing by the number of the contact before it, -1 before the first one."""
+        clip, rate = self.clip, self.clip.contact_track.track.rate
+        spans = [(contact.first, contact.last) for contact in clip.contact_track.contacts]
+        before, after = neighbours(spans, number)
+        # A swing of which the clip has little still takes its time.
+        far = max(1, round(SWING * rate))
+        first, last = before[1] if before else clip.first, after[0] if after else clip.last
+        previous = self._edge(first) if before else self._beyond(first)
+        following = self._edge(last) if after else self._beyond(last)
+        previous = previous or following or GroundOffset()
+        following = following or previous
+        roll = None
+        if not previous.tilt == following.tilt == ORIGIN:
+            edges = previous.shift, following.shift
+            lock, begin = clip.inputs.lock_time * rate, first
+
+            def rolled(frame: int) -> Vec:
+                return sub(self._edge(frame).shift, edges[frame > begin])
+
+            roll = blend_of(rolled, before, after, clip.last, lock, rate)
+        first = first if before else min(first, last - far)
+        return Swing(first, last if after else max(last, first + far), previous, following, roll)
+
     def _edge(self, frame: int) -> GroundOffset:
-        """Return how the ground moves the foot at one end of a contact."""
+        """Return how the ground moves the foot at a frame of a contact."""
         return self._in_contact(self.clip.planted.around(frame)[0], self.clip.flats[frame])
 
     def _airborne(self, time: float) -> GroundOffset:

@@ -115,14 +115,11 @@ def moving(samples: Sequence[Sample], margin: int, least: float, most: float) ->
         most: How far a foot may move in a frame, in metres; farther is a cut.
     """
     first, last = margin, len(samples) - 1 - margin
-    steps = [(i, max(length(s.step), length(s.end_step))) for i, s in enumerate(samples) if i > 0]
-    cuts = [i for i, step in steps if step > most]
-    moves = [i for i, step in steps if step > least]
-    begin = max([0, *[cut for cut in cuts if cut <= first]])
-    end = min([len(samples), *[cut for cut in cuts if cut > last]]) - 1
-    begin = min([first, *[move - 1 for move in moves if move > begin]])
-    end = max([last, *[move for move in moves if move <= end]])
-    return begin, end
+    steps = [max(length(sample.step), length(sample.end_step)) for sample in samples]
+    begin = max([i for i in range(1, first + 1) if steps[i] > most], default=0)
+    end = min([i for i in range(last + 1, len(samples)) if steps[i] > most], default=len(samples))
+    moves = [i for i in range(begin + 1, end) if steps[i] > least]
+    return min([first, *[move - 1 for move in moves]]), max([last, *moves])
 
 
 def packed(track: Track) -> bytes:
@@ -142,31 +139,26 @@ def unpacked(blob: bytes) -> Track | None:
         (rate, leg, *foot), numbers = numbers[:HEAD], numbers[HEAD:]
     except ValueError:
         return None
-    is_sound = rate > 0.0 <= leg and all(IN_WORLD <= under < len(grounds) for under in unders)
     width = len(numbers) // max(1, len(unders))
-    if not is_sound or width not in (NUMBERS, BEFORE) or len(numbers) != width * len(unders):
+    if not rate > 0.0 <= leg or width not in (NUMBERS, BEFORE) or len(numbers) % width:
         return None
     rows = [(*numbers[i : i + width], 0.0, 0.0, 0.0) for i in range(0, len(numbers), width)]
-    samples = [
-        Sample(
-            under,
-            _vec(r, 0),
-            _vec(r, 3),
-            r[6],
-            _vec(r, 7),
-            (r[10], r[11], r[12], r[13]),
-            _vec(r, 14),
-            _vec(r, 17),
-            _vec(r, 20),
-        )
-        for under, r in zip(unders, rows, strict=True)
-    ]
+    samples = list(map(_sample, unders, rows))
+    if not all(IN_WORLD <= under < len(grounds) for under in unders):
+        return None
     if not codec.are_units([unit for sample in samples for unit in (sample.turn, sample.up)]):
         return None
     heel, ball = _vec(foot, 0), _vec(foot, 3)
     ankle = heel if ball == ORIGIN else ORIGIN
     sole = Sole(heel, ball, ankle=ankle, heel_rest=foot[6], ball_rest=foot[7])
     return Track(start, rate, leg, sole, tuple(grounds), samples)
+
+
+def _sample(under: int, r: Sequence[float]) -> Sample:
+    """Return a frame from its numbers."""
+    place, step, root, end_step, up, flexion = (_vec(r, i) for i in (0, 3, 7, 14, 17, 20))
+    turn = r[10], r[11], r[12], r[13]
+    return Sample(under, place, step, r[6], root, turn, end_step, up, flexion)
 
 
 def _vec(row: Sequence[float], first: int) -> Vec:

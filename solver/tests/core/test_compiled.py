@@ -127,14 +127,14 @@ from fabrik_solver.motion.foothold import GroundHit
 from fabrik_solver.motion.footfall import STILL, foot_at
 from fabrik_solver.motion.gait import WalkingLeg, WalkSettings, bob_at, lean_at
 from fabrik_solver.motion.ground import CarriedLeg as Carried, hip_drop, hip_rise
-from fabrik_solver.motion.ground import averaged, hip_lift, lift, pitched
+from fabrik_solver.motion.ground import averaged, hip_lift, lifted, pitched
 from fabrik_solver.motion.look import Look, pose_look
 from fabrik_solver.motion.packing import packed, unpacked
 from fabrik_solver.motion.pattern import groups_of
 from fabrik_solver.motion.planted import Planted, Pose
 from fabrik_solver.motion.rope import hang, pose_rope
 from fabrik_solver.motion.rope_collision import on_plane, on_surface
-from fabrik_solver.motion.smoothest import Curve, cubic, smoothest
+from fabrik_solver.motion.smoothest import Wish, cubic, smoothest
 from fabrik_solver.motion.sole import Sole
 from fabrik_solver.motion.solid import Solid
 from fabrik_solver.motion.walking import StepPlanner
@@ -181,10 +181,10 @@ for i in range(60):
     legs = [Carried(UP, place(), place(), rng.uniform(1.0, 2.0), rng.random()) for _ in range(4)]
     print(hip_rise(legs, 1.0), hip_drop(legs, UP, 0.95, 0.1), hip_lift(legs, UP, 0.95, 1.0))
     found = {frame: rng.random() for frame in range(10, 30)}
-    curve = Curve([*found.values()], [rng.random()] * 20, [rng.random()] * 18, 9.0)
-    print(smoothest(curve, [0.2] * 20, [0.6] * 20), cubic(curve.targets[:4], rng.random()))
-    flat = [frame % 7 < 2 for frame in found]
-    print(lift([*found.values()], flat, flat, 24.0), averaged(found, 20.3, 3, 1))
+    wishes = [Wish(target, rng.random(), rng.random(), 0.2, 0.6) for target in found.values()]
+    print(smoothest(wishes, 9.0), cubic([*found.values()][:4], rng.random()))
+    lifts = [lifted(lack, frame % 7 < 2, frame % 7 < 2) for frame, lack in found.items()]
+    print(smoothest(lifts, 24.0), averaged(found, 20.3, 3, 1))
     print(pitched((place(), place()), (rng.random(), rng.random()), UP))
 def cast(origin, direction, distance):
     hit = hills(origin, direction, distance)

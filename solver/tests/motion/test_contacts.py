@@ -133,6 +133,20 @@ def test_floor_drifts_from_stance_to_stance(climb: str) -> None:
     )
 
 
+def test_ball_stands_as_long_as_it_is_low_in_its_own_stance() -> None:
+    """A marker of it is higher in one stance than in the others, in which it rises as well."""
+    heel, ball = [], []
+    for more in (0.0, 0.033, 0.0, 0.0):
+        heel += [(0.0, 0.0, 0.3), *[(0.0, 0.0, 0.08)] * 20, (0.0, 0.0, 0.3)]
+        rolled = [(0.0, 0.0, more + 0.015 * max(0, i - 14) / 5) for i in range(20)]
+        ball += [(0.0, 0.0, 0.3), *rolled, (0.0, 0.0, 0.3)]
+    points = [Trajectory(path, [place[2] for place in path]) for path in (heel, ball)]
+    turns = [QUAT_IDENTITY] * len(heel)
+    contacts = contacts_of(points[0], points[1], turns, 30.0, 0.85, AUTOMATIC)
+    lasts = [part.last % 22 for c in contacts for part in c.parts if part.kind == FLAT]
+    assert len(lasts) == 4 and len(set(lasts[:3])) == 1
+
+
 def test_size_and_units_make_no_difference() -> None:
     wanted = found(steps(60.0))
     for size in (0.01, 100.0):

@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 from fabrik_solver.core.vectors import Vec, add, dot, length, rotate, sub
 from fabrik_solver.motion.easing import smoother
 from fabrik_solver.motion.ground import (
+    CALM,
     CarriedLeg,
     averaged,
     hip_drop,
@@ -20,13 +21,13 @@ from fabrik_solver.motion.ground import (
     hip_rise,
     influence,
     is_ground,
-    lift,
+    lifted,
     pitched,
     shared_jolt,
     tilt_of,
     turn_of,
 )
-from fabrik_solver.motion.smoothest import Curve, smoothest
+from fabrik_solver.motion.smoothest import Wish, smoothest
 
 UP = (0.0, 0.0, 1.0)
 
@@ -42,7 +43,7 @@ def over_a_swing(lacks: list[float], rate: float, rolls: int = 0) -> list[float]
     count = len(lacks)
     flat = [not 1 < i < count - 2 for i in range(count)]
     stands = [not 1 + rolls < i < count - 2 - rolls for i in range(count)]
-    return lift(lacks, flat, stands, rate)
+    return smoothest(list(map(lifted, lacks, flat, stands)), (CALM * rate) ** 4)
 
 
 @given(st.lists(st.floats(0.0, 2.0), max_size=40), st.integers(0, 3))
@@ -242,9 +243,8 @@ def test_hip_is_smooth_in_time_on_hills_and_stairs(terrain: Terrain, follow: flo
     for rate in (24, 240):
         moments = walk(terrain, follow, rate)
         heights, reach = [rise - drop for rise, _, drop in moments], round(0.5 * rate)
-        count = len(heights)
-        curve = Curve(heights, [1.0] * count, [0.0] * (count - 2), (0.08 * rate) ** 4)
-        shifts = smoothest(curve, highs=heights)[reach:-reach]
+        wishes = [Wish(height, high=height) for height in heights]
+        shifts = smoothest(wishes, (0.08 * rate) ** 4)[reach:-reach]
         pairs = zip(shifts, heights[reach:-reach], strict=True)
         assert all(shift <= height + 1e-9 for shift, height in pairs)
         sizes.append(

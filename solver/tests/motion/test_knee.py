@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from fabrik_solver.motion import knee
-from fabrik_solver.motion.smoothest import Curve, smoothest
+from fabrik_solver.motion.smoothest import Wish, smoothest
 
 RATE, LEG = 60.0, 0.85
 
@@ -23,7 +23,8 @@ def bends(places: list[float]) -> list[float]:
 def steadied(before: list[float], after: list[float], lies: float = 0.0) -> list[float]:
     weights = [knee.weight(a, b, LEG, lies) for a, b in zip(before, after, strict=True)]
     kept = [knee.clear(b, LEG) * bend for b, bend in zip(before[1:], bends(before), strict=False)]
-    return smoothest(Curve(after, weights, kept, (knee.CALM * RATE) ** 4))
+    wishes = list(map(Wish, after, weights, [0.0, *kept, 0.0]))
+    return smoothest(wishes, (knee.CALM * RATE) ** 4)
 
 
 @given(st.floats(0.0, 0.4))
@@ -57,10 +58,9 @@ def test_knee_above_a_flat_foot_is_kept_the_more_the_more_it_is_bent() -> None:
 
 
 @pytest.mark.parametrize("count", [1, 2, 5])
-def test_knee_of_a_leg_without_length_stays_on_its_line(count: int) -> None:
-    weights = [knee.weight(0.0, 0.0, 0.0, 1.0) for _ in range(count)]
-    curve = Curve([0.0] * count, weights, [0.0] * max(0, count - 2), 1.0)
-    assert smoothest(curve) == [0.0] * count
+def test_knee_of_a_leg_without_length_is_where_it_is_asked_to_be(count: int) -> None:
+    wish = Wish(0.2, knee.weight(0.0, 0.0, 0.0, 1.0))
+    assert smoothest([wish] * count, 1.0) == pytest.approx([0.2] * count)
 
 
 def test_ankle_gives_what_is_wanted_up_to_a_hundredth_of_the_leg() -> None:
@@ -70,13 +70,6 @@ def test_ankle_gives_what_is_wanted_up_to_a_hundredth_of_the_leg() -> None:
     wide = [knee.given(0.01 * i, LEG) for i in range(-50, 50)]
     assert all(a < b for a, b in pairwise(wide))
     assert max(map(abs, wide)) < knee.MOST * LEG
-
-
-def test_knee_is_not_moved_onto_its_line() -> None:
-    assert knee.moved(0.02, 0.03) == pytest.approx(0.05)
-    assert knee.moved(0.02, -1e-6) == pytest.approx(0.02 - 1e-6)
-    assert all(0.005 < knee.moved(0.02, -0.01 * i) < 0.02 for i in range(1, 100))
-    assert knee.moved(0.0, -0.01) == 0.0
 
 
 def test_leg_that_swings_does_not_fold_onto_itself() -> None:

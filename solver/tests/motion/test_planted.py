@@ -21,7 +21,7 @@ from fabrik_solver.core.vectors import (
 )
 from fabrik_solver.motion.contacts import BALL, FLAT, HEEL, Contact, Part, Thresholds, contacts_of
 from fabrik_solver.motion.knee import aside
-from fabrik_solver.motion.planted import Planted, Pose, pivoted, sole_of
+from fabrik_solver.motion.planted import Planted, Pose, blend_of, pivoted, sole_of
 from fabrik_solver.motion.sole import Sole
 
 
@@ -312,17 +312,6 @@ def test_foot_of_a_bent_leg_stays_flat() -> None:
     assert feet[0] == feet[30] == feet[60]
 
 
-def test_place_is_where_the_leg_is_stretched_the_most() -> None:
-    """A foot that creeps: it is locked nearer to where its leg can give less."""
-    walk = standing(0.9, 0.04)
-    ends = [sub((0.35, 0.0, z), (0.0, 0.0, 0.09)) for z in (0.8, 1.0253)]
-    roots = [ends[0]] * 30 + [ends[1]] * 31
-    even = played(walk)[0].place[0]
-    late = played(walk._replace(roots=roots, size=1.0))[0].place[0]
-    assert even == pytest.approx(0.02, abs=2e-3)
-    assert late > even + 4e-3
-
-
 def test_toes_stand_alone_in_a_run() -> None:
     """The foot turns about the ball, which stays; its heel never stands."""
     turned = [Pose((0.0, 0.0, 0.12), (0.99, 0.0, 0.141, 0.0))] * 40
@@ -413,3 +402,14 @@ def test_foot_that_stands_for_a_moment_of_a_run_hardly_sinks_before_that() -> No
     pairs = list(zip(feet, given, strict=True))[: len(given) - lasts]
     fall = given[0].place[2] - given[1].place[2]
     assert max([b.place[2] - a.place[2] for a, b in pairs]) < 0.6 * fall
+
+
+def test_offset_goes_on_at_the_speed_at_which_one_lock_ends_and_the_next_begins() -> None:
+    def offset(frame: int) -> Vec:
+        return (0.002 * (frame - 10), 0.0, 0.0) if frame <= 10 else (0.0, 0.003 * (frame - 40), 0.0)
+
+    blend = blend_of(offset, (0, 10), (40, 60), 60, 12.0, 120.0)
+    assert length(blend.at(10)) < 1e-9 and length(blend.at(40)) < 1e-9
+    assert blend.at(11)[0] == pytest.approx(0.002, rel=0.2)
+    assert blend.at(39)[1] == pytest.approx(-0.003, rel=0.2)
+    assert max(map(abs, blend.at(25))) < 0.01

@@ -8,9 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fabrik_solver.motion.smoothest import Curve, cubic, smoothest
-
-Asked = tuple[Curve, list[float], list[float]]
+from fabrik_solver.motion.smoothest import Wish, cubic, smoothest
 
 
 def second(values: list[float]) -> list[float]:
@@ -18,42 +16,41 @@ def second(values: list[float]) -> list[float]:
 
 
 @st.composite
-def asked(draw: st.DrawFn) -> Asked:
+def asked(draw: st.DrawFn) -> list[Wish]:
     count = draw(st.integers(3, 40))
 
-    def some(low: float, high: float, size: int = count) -> list[float]:
-        return draw(st.lists(st.floats(low, high), min_size=size, max_size=size))
+    def some(low: float, high: float) -> list[float]:
+        return draw(st.lists(st.floats(low, high), min_size=count, max_size=count))
 
-    curve = Curve(
-        some(-1.0, 1.0), some(0.01, 2.0), some(-0.1, 0.1, count - 2), draw(st.floats(0.0, 1e4))
-    )
-    lows = some(-0.5, 0.3)
+    targets, lows = some(-1.0, 1.0), some(-0.5, 0.3)
+    highs = [low + wide for low, wide in zip(lows, some(0.0, 0.5), strict=True)]
     # As of a hip on level ground, bounds are often exactly what is wanted.
     if draw(st.booleans()):
-        return curve, [-inf] * count, curve.targets  # type: ignore[return-value]
-    return curve, lows, [low + wide for low, wide in zip(lows, some(0.0, 0.5), strict=True)]
+        lows, highs = [-inf] * count, targets
+    return list(map(Wish, targets, some(0.01, 2.0), some(-0.1, 0.1), lows, highs))
 
 
-def gradient(curve: Curve, values: list[float]) -> list[float]:
+def gradient(wishes: list[Wish], stiffness: float, values: list[float]) -> list[float]:
     """By how much the sum of squares grows, halved, as each value does."""
-    off = [bend - wanted for bend, wanted in zip(second(values), curve.bends, strict=True)]
+    off = [bend - wish.bend for bend, wish in zip(second(values), wishes[1:-1], strict=True)]
     pulls = [
-        weight * (value - target)
-        for value, target, weight in zip(values, curve.targets, curve.weights, strict=True)
+        wish.weight * (value - wish.target) for value, wish in zip(values, wishes, strict=True)
     ]
     for i, bend in enumerate(off):
         for j, share in ((i, 1.0), (i + 1, -2.0), (i + 2, 1.0)):
-            pulls[j] += curve.stiffness * share * bend
+            pulls[j] += stiffness * share * bend
     return pulls
 
 
-@given(asked())
-def test_no_value_can_be_moved_within_its_bounds_for_less(asked: Asked) -> None:
+@given(asked(), st.floats(0.0, 1e4))
+def test_no_value_can_be_moved_within_its_bounds_for_less(
+    wishes: list[Wish], stiffness: float
+) -> None:
     """Which is true of the least only, as the sum of squares is strictly convex."""
-    curve, lows, highs = asked
-    values = smoothest(curve, lows, highs)
-    near, steep = 1e-7, 1e-7 * (1.0 + 16.0 * curve.stiffness)
-    for value, pull, low, high in zip(values, gradient(curve, values), lows, highs, strict=True):
+    values = smoothest(wishes, stiffness)
+    near, steep = 1e-7, 1e-7 * (1.0 + 16.0 * stiffness)
+    for value, pull, wish in zip(values, gradient(wishes, stiffness, values), wishes, strict=True):
+        low, high = wish.low, wish.high
         assert low - near <= value <= high + near
         assert abs(pull) < steep or (pull < 0.0 and value > high - near) or value < low + near
         assert pull > -steep or value > high - near
@@ -61,19 +58,17 @@ def test_no_value_can_be_moved_within_its_bounds_for_less(asked: Asked) -> None:
 
 @pytest.mark.parametrize("count", [1, 2, 3])
 def test_few_frames(count: int) -> None:
-    curve = Curve([0.3] * count, [1.0] * count, [0.0] * max(0, count - 2), 1.0)
-    assert smoothest(curve) == pytest.approx([0.3] * count)
+    assert smoothest([Wish(0.3)] * count, 1.0) == pytest.approx([0.3] * count)
 
 
 def test_line_stays_whatever_the_weights() -> None:
     places = [0.01 + 0.001 * i for i in range(30)]
     weights = [0.01 + 0.3 * (i % 3) for i in range(30)]
-    assert smoothest(Curve(places, weights, [0.0] * 28, 2.0)) == pytest.approx(places)
+    assert smoothest(list(map(Wish, places, weights)), 2.0) == pytest.approx(places)
 
 
 def test_curve_bends_below_a_bound_long_before_it_and_touches_it() -> None:
-    highs = [0.0 if i == 30 else inf for i in range(61)]
-    values = smoothest(Curve([1.0] * 61, [1.0] * 61, [0.0] * 59, 5.0**4), highs=highs)
+    values = smoothest([Wish(1.0, high=0.0 if i == 30 else inf) for i in range(61)], 5.0**4)
     assert values[30] == min(values) == 0.0
     assert 0.9 < values[15] < 1.0
     assert max(map(abs, second(values))) < 0.05

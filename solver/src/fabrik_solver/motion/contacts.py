@@ -144,24 +144,33 @@ def contacts_of(
     least = round(SHORTEST * rate / hurry)
     heel_limits = _limits(HEEL_SPEED, HEEL_HEIGHT, leg, thresholds)
     ball_limits = _limits(BALL_SPEED, BALL_HEIGHT, leg, thresholds)
-    drifts = floor_drifts(heel, ball, leg)
-    heel_stands = _standing(heel, drifts, rate, leg, heel_limits, hurry)
-    ball_stands = _standing(ball, drifts, rate, leg, ball_limits, hurry)
+    foot = _lower(heel, ball)
+    valleys = _valleys(foot, BALL_HEIGHT * leg)
+    drifts = _drifts(foot, valleys, leg)
+    heel_stands, ball_stands = (
+        _standing(point, _low(point.heights, valleys, drifts, leg, high), rate, leg, fast, hurry)
+        for point, (fast, high) in ((heel, heel_limits), (ball, ball_limits))
+    )
     kinds = [
         (FLAT if on_heel else BALL) if on_ball else (HEEL if on_heel else "")
         for on_heel, on_ball in zip(heel_stands, ball_stands, strict=True)
     ]
+    _roll_turned(kinds, turns, least)
+    _drop_lone_heels(kinds)
+    _join(kinds, round(QUICKEST * rate))
+    shortest = max(least, thresholds.shortest)
+    contacts = [_contact(kinds, first, last) for first, last in _spans(kinds)]
+    return [contact for contact in contacts if contact.last - contact.first >= shortest]
+
+
+def _roll_turned(kinds: list[str], turns: Sequence[Quat], least: int) -> None:
+    """Let a flat foot roll on its ball before and after it is at one angle."""
     for first, last in runs(kinds, FLAT):
         begin, end = _steady(first, last, lambda a, b: quat_angle(turns[a], turns[b]) <= MOST_TURN)
         if end - begin < least:
             begin = last + 1
         for i in (*range(first, min(begin, last + 1)), *range(end + 1, last + 1)):
             kinds[i] = BALL
-    _drop_lone_heels(kinds)
-    _join(kinds, round(QUICKEST * rate))
-    shortest = max(least, thresholds.shortest)
-    contacts = [_contact(kinds, first, last) for first, last in _spans(kinds)]
-    return [contact for contact in contacts if contact.last - contact.first >= shortest]
 
 
 def strikes_and_offs(
@@ -222,10 +231,10 @@ def _limits(speed: float, height: float, leg: float, thresholds: Thresholds) -> 
 
 def _standing(
     trajectory: Trajectory,
-    drifts: Sequence[float],
+    low: Sequence[bool],
     rate: float,
     leg: float,
-    limits: tuple[float, float],
+    limit: float,
     hurry: float,
 ) -> list[bool]:
     """Return whether a point is in contact, for each frame.
@@ -233,19 +242,12 @@ def _standing(
     Where it creeps it is split into contacts. The rest before the first or after the last of them
     is part of them if it is shorter than a contact can be. There the foot lands or rolls off.
     """
-    slow, low = hurry * limits[0], limits[1]
+    slow = hurry * limit
     least = round(SHORTEST * rate / hurry)
-    lowest = quantile(trajectory.heights, OUTLIERS)
-    paces = _paces(trajectory, rate, hurry)
-    stands = [
-        speed < slow and height - lowest - drift < low
-        for speed, height, drift in zip(paces, trajectory.heights, drifts, strict=True)
-    ]
-    gap = round(GAP * rate)
+    pairs = zip(_paces(trajectory, rate, hurry), low, strict=True)
+    stands = [is_low and speed < slow for speed, is_low in pairs]
     creep = MOST_DRIFT * leg
-    for first, last in runs(stands, False):
-        if first > 0 and last < len(stands) - 1 and last - first < gap:
-            stands[first : last + 1] = [True] * (last - first + 1)
+    _close(stands, round(GAP * rate))
     for first, last in runs(stands, True):
         stands[first : last + 1] = [False] * (last - first + 1)
         pieces = _pieces(trajectory.path, (first, last), creep, max(1, round(QUICKEST * rate)))
@@ -261,6 +263,32 @@ def _standing(
     return stands
 
 
+def _close(stands: list[bool], gap: int) -> None:
+    """Close gaps between contacts that are shorter than so many frames."""
+    for first, last in runs(stands, False):
+        if first > 0 and last < len(stands) - 1 and last - first < gap:
+            stands[first : last + 1] = [True] * (last - first + 1)
+
+
+def _low(
+    heights: Sequence[float],
+    valleys: Sequence[tuple[int, int]],
+    drifts: Sequence[float],
+    leg: float,
+    most: float,
+) -> list[bool]:
+    """Return whether a point is not higher than in its lowest position nearby, for each frame.
+
+    Where the clip cuts off a stance its lowest position in it is unknown: there the floor counts.
+    """
+    lowest = quantile(heights, OUTLIERS)
+    above = [height - lowest for height in heights]
+    begin = valleys[0][1] + 1
+    end = max(begin, valleys[-1][0])
+    floors = [*drifts[:begin], *_drifts(above, valleys, leg)[begin:end], *drifts[end:]]
+    return [height - floor < most for height, floor in zip(above, floors, strict=True)]
+
+
 def floor_drifts(heel: Trajectory, ball: Trajectory, leg: float) -> list[float]:
     """Return the height of the clip's floor at each frame above its lowest height.
 
@@ -274,17 +302,28 @@ def floor_drifts(heel: Trajectory, ball: Trajectory, leg: float) -> list[float]:
         ball: The trajectory of the ball.
         leg: Length of the leg in metres.
     """
-    low = BALL_HEIGHT * leg
+    foot = _lower(heel, ball)
+    return _drifts(foot, _valleys(foot, BALL_HEIGHT * leg), leg)
+
+
+def _lower(heel: Trajectory, ball: Trajectory) -> list[float]:
+    """Return how high the lower of heel and ball is, each above where it is lowest."""
     lows = quantile(heel.heights, OUTLIERS), quantile(ball.heights, OUTLIERS)
     pairs = zip(heel.heights, ball.heights, strict=True)
-    foot = [min(a - lows[0], b - lows[1]) for a, b in pairs]
-    valleys = _valleys(foot, low)
-    levels = [quantile(foot[first : last + 1], OUTLIERS) for first, last in valleys]
+    return [min(a - lows[0], b - lows[1]) for a, b in pairs]
+
+
+def _drifts(
+    heights: Sequence[float], valleys: Sequence[tuple[int, int]], leg: float
+) -> list[float]:
+    """Return the drift of the floor below a point that is 0 high where that is lowest."""
+    levels = [quantile(heights[first : last + 1], OUTLIERS) for first, last in valleys]
     base = min(range(len(levels)), key=lambda i: abs(levels[i]))
     for numbers in (range(base + 1, len(levels)), range(base - 1, -1, -1)):
         level = levels[base]
         for i in numbers:
-            level = levels[i] = levels[i] if abs(levels[i] - level) < 2.0 * low else level
+            is_near = abs(levels[i] - level) < 2.0 * BALL_HEIGHT * leg
+            level = levels[i] = levels[i] if is_near else level
     spans = [last - first + 1 for first, last in valleys]
     return [level for level, span in zip(levels, spans, strict=True) for _ in range(span)]
 

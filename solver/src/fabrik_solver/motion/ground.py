@@ -31,14 +31,11 @@ from ..core.vectors import (
     unit,
 )
 from .easing import smooth
-from .knee import FLEXED, folded
-from .smoothest import Curve, smoothest
+from .knee import FLEXED, LEAST, ROOM, folded
+from .smoothest import Wish
 
 STEEPEST = 0.5
 """The cosine of the slope above which a face is a wall: 60°."""
-
-ROOM = 0.5
-"""The share of the leg's remaining extension in the animation that the ground may use up."""
 
 FLAT = 0.2
 """The vertical share of a leg below which the hip gives up on its foot, far to the side."""
@@ -46,19 +43,12 @@ FLAT = 0.2
 DEEPEST = 0.5
 """How far the hip is lowered at most, in legs."""
 
-
-BENT = 8.0
-"""The weight of a knee that counts half for the hip: it is 0.08 legs off the line."""
-
 CALM = 0.08
 """How long smoothed values take to follow, in seconds. Changes that come and go in 2π times as long
 are halved."""
 
 FIRM = 16.0
 """How much more a rolling foot's place on the ground counts: it comes back in half the time."""
-
-LEAST_BEND = 0.01
-"""The least assumed distance of a knee from the line between hip and ankle, in legs."""
 
 
 def is_ground(normal: Vec, up: Vec) -> bool:
@@ -92,24 +82,15 @@ def influence(height: float, blend: float) -> float:
     return 1.0 if blend <= 0.0 else 1.0 - smooth(height / blend - 1.0)
 
 
-def lift(
-    lacks: Sequence[float], flat: Sequence[bool], stands: Sequence[bool], rate: float
-) -> list[float]:
-    """Return how much higher a foot is for the obstacles in its swing: the smoothest curve.
+def lifted(lack: float, is_flat: bool, stands: bool) -> Wish:
+    """Return what a frame asks of the height by which a foot is lifted over obstacles.
 
     Args:
-        lacks: By how much it would be too low, at each frame, at least 0.
-        flat: Whether it is flat on the ground: it isn't lifted farther there.
+        lack: By how much it would be too low, at least 0.
+        is_flat: Whether it is flat on the ground, where it is not lifted farther.
         stands: Whether it is in contact.
-        rate: Frames a second.
     """
-    count = len(lacks)
-    if max(lacks) <= 0.0:
-        return [0.0] * count
-    highs = [lack if held else inf for held, lack in zip(flat, lacks, strict=True)]
-    weights = [FIRM if standing else 1.0 for standing in stands]
-    curve = Curve([0.0] * count, weights, [0.0] * (count - 2), (CALM * rate) ** 4)
-    return smoothest(curve, lacks, highs)
+    return Wish(weight=FIRM if stands else 1.0, low=lack, high=lack if is_flat else inf)
 
 
 class CarriedLeg(NamedTuple):
@@ -249,9 +230,8 @@ def follow_locks(legs: Sequence[CarriedLeg]) -> Vec:
         along = unit(leg_vector)
         if along is None or size == 0.0:
             continue
-        square = max(0.25 * (size * size - apart * apart), (LEAST_BEND * size) ** 2)
+        square = max(0.25 * (size * size - apart * apart), (LEAST * size) ** 2)
         weight = apart * apart / (16.0 * square)
-        weight *= weight / (weight + BENT)
         x, y, z = along
         diagonal = add(diagonal, scaled((x * x, y * y, z * z), weight))
         others = add(others, scaled((x * y, x * z, y * z), weight))
@@ -294,7 +274,9 @@ def averaged(heights: Mapping[int, float], time: float, ease: int, stride: int) 
     return total / weights
 
 
-def smoothed(places: Mapping[int, Vec | None], time: float, ease: int, stride: int) -> Vec:
+def smoothed(
+    places: Mapping[int, Vec] | Mapping[int, Vec | None], time: float, ease: int, stride: int
+) -> Vec:
     """Return the mean of places around a time, with the window of `averaged`.
 
     Args:

@@ -21,11 +21,12 @@ MOST = 0.01
 FIRM = 0.98
 """How much less the ankle of a flat foot gives way if its knee is bent."""
 
-STRAIGHTER = 0.75
-"""The largest share of its distance from the hip-ankle line by which a knee moves toward it."""
-
 LEAST = 0.01
 """The least assumed distance of a knee from its line, in leg lengths."""
+
+ROOM = 0.5
+"""The share of a leg's remaining extension in the animation that locks and the ground may use up.
+"""
 
 FLEXED = 0.34
 """The distance from hip to ankle of a knee flexed as far as it can be by itself, in legs. The angle
@@ -102,21 +103,6 @@ def clear(aside: float, size: float) -> float:
     acceleration there is that of a swivel, and isn't preserved.
     """
     return 0.0 if size <= 0.0 else smooth(aside / (CLEAR * size))
-
-
-def moved(aside: float, more: float) -> float:
-    """Return the new distance of a knee from its line.
-
-    Toward the line it moves by `STRAIGHTER` of its distance at most, so it doesn't snap straight.
-
-    Args:
-        aside: How far it is off its line.
-        more: The desired increase.
-    """
-    most = STRAIGHTER * aside
-    if more >= 0.0 or most <= 0.0:
-        return aside + max(0.0, more)
-    return aside + more / sqrt(1.0 + (more / most) ** 2)
 
 
 def given(wanted: float, size: float) -> float:

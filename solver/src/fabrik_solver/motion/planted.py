@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from collections.abc import Callable, Sequence
-from math import floor, inf, sqrt
+from math import floor, sqrt
 from typing import NamedTuple
 
 from ..core.vectors import (
@@ -45,11 +45,9 @@ from .contacts import (
     median_of,
 )
 from .easing import smooth, smoother
-from .smoothest import Curve, cubic, smoothest
+from .knee import ROOM
+from .smoothest import Wish, cubic, exactly, smoothest
 from .sole import Sole
-
-ROOM = 0.55
-"""The share of the leg's remaining extension in the animation that a lock may use up."""
 
 SOFT = 0.006
 """The range of extension over which the heel begins to rise, in legs, at most."""
@@ -61,10 +59,6 @@ NEWTON, LEAST_GAIN = 4, 0.2
 """The number of Newton iterations for that angle. The second number is the least share of the lever
 arm by which rotating the foot must shorten the leg. Above twice this share, the foot is rotated as
 far as necessary."""
-
-WEIGHT = 0.02
-"""How much shorter than straight a leg is, in legs, if its foot counts half as much for the locked
-position as a straight leg's foot."""
 
 EDGE = 1.0 / 60.0
 """The time within a lock over which the velocity at its end is measured, in seconds."""
@@ -113,6 +107,10 @@ class PlantedContact(NamedTuple):
     anchors: tuple[Anchor, ...]
     base: Vec
     turn: Quat
+
+
+Span = tuple[int, int]
+"""The first and last frames of a lock."""
 
 
 class Blend(NamedTuple):
@@ -231,9 +229,9 @@ class Planted:
         return Pose(add(pose.place, offset), _turned(pose.turn, turned))
 
     def _blended(
-        self, key: tuple[int, str], spans: Sequence[tuple[int, int]], offset: Callable[[int], Vec]
+        self, key: tuple[int, str], spans: Sequence[Span], offset: Callable[[int], Vec]
     ) -> Blend:
-        """Return an offset after a lock, up to the next one: the smoothest curve near to none.
+        """Return an offset after a lock, up to the next one.
 
         Args:
             key: The number of the lock, -1 before the first one, and what the offset is of.
@@ -242,27 +240,10 @@ class Planted:
         """
         blend = self._blends.get(key)
         if blend is None:
-            number = key[0]
-            previous = spans[number] if number >= 0 else None
-            following = spans[number + 1] if number + 1 < len(spans) else None
-            first = previous[1] if previous else 0
-            last = following[0] if following else self._last
-            start = [] if previous is None else self._end(offset, first, previous[0])
-            end = [] if following is None else self._end(offset, last, following[1])
-            free = max(1, last - first) + 3 - len(start) - len(end)
-            stiffness = min(self._blend * self._rate, float(last - first)) ** 4
-            blend = Blend(first, _between_ends(start[::-1], free, end, stiffness))
+            far = self._blend * self._rate
+            blend = blend_of(offset, *neighbours(spans, key[0]), self._last, far, self._rate)
             self._blends[key] = blend
         return blend
-
-    def _end(self, offset: Callable[[int], Vec], frame: int, other: int) -> list[Vec]:
-        """Return an offset at one end of a lock, and at a frame within it, as it changes there."""
-        near = min(max(1, round(EDGE * self._rate)), abs(other - frame))
-        here = offset(frame)
-        if near == 0:
-            return [here, here]
-        there = offset(frame + (near if other > frame else -near))
-        return [here, mix(here, there, 1.0 / near)]
 
     def _moved(self, frame: int) -> Vec:
         """Return the distance of a standing foot from its animated place."""
@@ -290,9 +271,8 @@ class Planted:
         stretch = length(sub(root, rotate(pose.turn, joint)))
         root = add(pose.place, root)
         most = stretch + ROOM * max(0.0, self._size - stretch)
-        soft = min(SOFT * self._size, most - stretch)
         far = length(sub(root, ankle))
-        excess = _over(far - most, soft)
+        excess = _over(far - most, min(SOFT * self._size, most - stretch))
         if excess <= 0.0:
             return foot
         return pivoted(foot, root, self._sole, self._up, far - excess)
@@ -304,22 +284,9 @@ class Planted:
             return self._hip(frame)
         return mix(self._hip(frame), self._hip(frame + 1), time - frame)
 
-    def _weight(self, frame: int) -> float:
-        """Return the weight of a frame in the locked position: the larger, the straighter the leg.
-
-        A bent leg reaches elsewhere with little change of its knee, and a straight one does not.
-        """
-        ankle = rotate(self._pose(frame).turn, self._sole.ankle)
-        stretch = length(sub(self._hip(frame), ankle)) / self._size
-        return 1.0 / (max(0.0, 1.0 - stretch) + WEIGHT)
-
     def _mean(self, frames: Sequence[int], point: Vec) -> Vec:
-        """Return the weighted mean position of a point of the foot."""
-        weights = [self._weight(frame) for frame in frames]
-        total = ORIGIN
-        for frame, weight in zip(frames, weights, strict=True):
-            total = add(total, scaled(self._point(frame, point), weight))
-        return scaled(total, 1.0 / sum(weights))
+        """Return the mean position of a point of the foot."""
+        return mean([self._point(frame, point) for frame in frames])
 
     def _standing(self, number: int, time: float, pose: Pose) -> Pose:
         """Return a foot in a contact, or as it would be if the contact lasted longer."""
@@ -445,18 +412,59 @@ def pivoted(foot: Pose, root: Vec, sole: Sole, up: Vec, apart: float) -> Pose:
     return Pose(sub(add(ball, turned), rotate(turn, sole.ankle)), turn)
 
 
+def neighbours(spans: Sequence[Span], number: int) -> tuple[Span | None, Span | None]:
+    """Return a lock by its number and the next one; None where there is none."""
+    before, after = (spans[i] if 0 <= i < len(spans) else None for i in (number, number + 1))
+    return before, after
+
+
+def blend_of(
+    offset: Callable[[int], Vec],
+    previous: Span | None,
+    following: Span | None,
+    last: int,
+    far: float,
+    rate: float,
+) -> Blend:
+    """Return an offset between two locks: the smoothest curve near to none.
+
+    Args:
+        offset: Returns the offset at a frame of a lock.
+        previous: The first and last frames of the lock before; None for none.
+        following: Those of the next lock.
+        last: The last frame of all.
+        far: How many frames the offset takes to fade.
+        rate: Frames a second.
+    """
+    first = previous[1] if previous else 0
+    last = following[0] if following else last
+    start = [] if previous is None else _end(offset, first, previous[0], rate)
+    end = [] if following is None else _end(offset, last, following[1], rate)
+    free = max(1, last - first) + 3 - len(start) - len(end)
+    return Blend(first, _between_ends(start[::-1], free, end, min(far, float(last - first)) ** 4))
+
+
+def _end(offset: Callable[[int], Vec], frame: int, other: int, rate: float) -> list[Vec]:
+    """Return an offset at one end of a lock, and at a frame within it, as it changes there."""
+    near = min(max(1, round(EDGE * rate)), abs(other - frame))
+    here = offset(frame)
+    if near == 0:
+        return [here, here]
+    there = offset(frame + (near if other > frame else -near))
+    return [here, mix(here, there, 1.0 / near)]
+
+
 def _between_ends(start: list[Vec], free: int, end: list[Vec], stiffness: float) -> list[Vec]:
     """Return offsets between those at two ends, each of which may be open."""
-    nodes = [*start, *[ORIGIN] * free, *end]
-    weights, bends = [1.0] * len(nodes), [0.0] * (len(nodes) - 2)
-    columns: list[list[float]] = []
-    for targets in zip(*nodes, strict=True):
-        lows = [*targets[: len(start)], *[-inf] * free, *targets[len(nodes) - len(end) :]]
-        highs = [*targets[: len(start)], *[inf] * free, *targets[len(nodes) - len(end) :]]
-        columns.append(
-            smoothest(Curve(targets, weights, bends, stiffness, sqrt(stiffness)), lows, highs)
+    columns = [
+        smoothest(
+            [*[exactly(p[k]) for p in start], *[Wish()] * free, *[exactly(p[k]) for p in end]],
+            stiffness,
+            sqrt(stiffness),
         )
-    return [(x, y, z) for x, y, z in zip(*columns, strict=True)]
+        for k in range(3)
+    ]
+    return list(zip(*columns, strict=True))
 
 
 def _without(parts: Sequence[Part], kind: str) -> list[tuple[int, int]]:

@@ -19,46 +19,51 @@ ROUNDING = 1e-9
 """How far rounding may put a value beyond a bound, as a fraction of the largest value."""
 
 
-class Curve(NamedTuple):
-    """A request for a curve.
-
-    The curve minimizes a sum of three terms. They are the weighted squares of its distances from
-    the targets; the squares of its second differences from the desired ones, times the stiffness;
-    and those of its differences, times the tension.
+class Wish(NamedTuple):
+    """What a frame asks of a curve.
 
     Attributes:
-        targets: The desired values, one for each frame.
-        weights: The weight of each, at least 0, and more than 0 for two of them.
-        bends: The desired second differences, at all frames but the first and the last.
-        stiffness: Their weight.
-        tension: The weight of its differences: the root of the stiffness for hardly any overshoot.
+        target: The value that it is to have.
+        weight: How much that counts, at least 0, and more than 0 for two frames of a curve.
+        bend: The second difference that it is to have there; the first and last frames have none.
+        low: Its least value.
+        high: Its greatest value, not below that.
     """
 
-    targets: Sequence[float]
-    weights: Sequence[float]
-    bends: Sequence[float]
-    stiffness: float
-    tension: float = 0.0
+    target: float = 0.0
+    weight: float = 1.0
+    bend: float = 0.0
+    low: float = -inf
+    high: float = inf
 
 
-def smoothest(curve: Curve, lows: Sequence[float] = (), highs: Sequence[float] = ()) -> list[float]:
-    """Return the curve that meets a request within bounds, exactly.
+def exactly(value: float) -> Wish:
+    """Return what a frame asks for that has to have a value."""
+    return Wish(value, low=value, high=value)
+
+
+def smoothest(wishes: Sequence[Wish], stiffness: float, tension: float = 0.0) -> list[float]:
+    """Return the curve that is nearest to what frames ask for, within their bounds, exactly.
+
+    The sum of the weighted squares of its distances from the targets, of its second differences
+    from those wanted times the stiffness, and of its differences times the tension, is least.
 
     By block principal pivoting (Júdice and Pires, “A block principal pivoting algorithm for
     large-scale strictly monotone linear complementarity problems”, 1994).
 
     Args:
-        curve: The request.
-        lows: The least value at each frame; none without bounds.
-        highs: The greatest value at each frame, not below these; none without bounds.
+        wishes: What each frame asks for.
+        stiffness: How much the second differences count.
+        tension: How much differences count: the root of the stiffness for hardly any overshoot.
     """
-    count = len(curve.targets)
-    matrix, wanted = _normal_equations(curve)
-    lows, highs = lows or [-inf] * count, highs or [inf] * count
-    sizes = [abs(value) for value in (*curve.targets, *lows, *highs) if isfinite(value)]
+    if all(map(_is_met_by_none, wishes)):
+        return [0.0] * len(wishes)
+    targets, weights, bends, lows, highs = map(list, zip(*wishes, strict=True))
+    matrix, wanted = _normal_equations(targets, weights, bends[1:-1], stiffness, tension)
+    sizes = [abs(value) for value in (*targets, *lows, *highs) if isfinite(value)]
     near = ROUNDING * max(sizes, default=0.0)
     sides = [int(low == high) for low, high in zip(lows, highs, strict=True)]
-    chances, fewest = CHANCES, count + 1
+    chances, fewest = CHANCES, len(wishes) + 1
     while True:
         fixed = [
             low if side < 0 else high for side, low, high in zip(sides, lows, highs, strict=True)
@@ -89,15 +94,26 @@ def cubic(values: Sequence[float], fraction: float) -> float:
     )
 
 
+def _is_met_by_none(wish: Wish) -> bool:
+    """Return whether 0 is all that a frame asks for."""
+    return wish.target == wish.bend == 0.0 and wish.low <= 0.0 <= wish.high
+
+
 Bands = tuple[list[float], list[float], list[float]]
 
 
-def _normal_equations(curve: Curve) -> tuple[Bands, list[float]]:
+def _normal_equations(
+    targets: list[float],
+    weights: list[float],
+    bends: list[float],
+    stiff: float,
+    tension: float,
+) -> tuple[Bands, list[float]]:
     """Return the diagonal of the matrix and its two bands beside it, and the right side."""
-    count, stiff = len(curve.targets), curve.stiffness
-    middle, near, far = list(curve.weights), [0.0] * count, [0.0] * count
-    values = [w * target for w, target in zip(curve.weights, curve.targets, strict=True)]
-    for i, bend in enumerate(curve.bends):
+    count = len(targets)
+    middle, near, far = list(weights), [0.0] * count, [0.0] * count
+    values = [w * target for w, target in zip(weights, targets, strict=True)]
+    for i, bend in enumerate(bends):
         middle[i] += stiff
         middle[i + 1] += 4.0 * stiff
         middle[i + 2] += stiff
@@ -108,9 +124,9 @@ def _normal_equations(curve: Curve) -> tuple[Bands, list[float]]:
         values[i + 1] -= 2.0 * stiff * bend
         values[i + 2] += stiff * bend
     for i in range(count - 1):
-        middle[i] += curve.tension
-        middle[i + 1] += curve.tension
-        near[i] -= curve.tension
+        middle[i] += tension
+        middle[i + 1] += tension
+        near[i] -= tension
     return (middle, near, far), values
 
 

@@ -42,6 +42,11 @@ class Sole(NamedTuple):
         """The point about which it rolls off: toes lie on the floor, and bend at their joint."""
         return self.ball if self.joint is None else self.joint
 
+    @property
+    def roundness(self) -> float:
+        """How far that point is above the floor, however far the heel is raised: toes are round."""
+        return length(sub(self.pivot, self.ball))
+
 
 def resting_normal(near: Vec, far: Vec, end: Vec, rise: float, up: Vec) -> Vec:
     """Return the normal, a unit vector, that a foot on two faces takes.
