@@ -94,22 +94,30 @@ class Link:
         joints: The joints.
         axes: The axis of each joint times its share, in the joint's axes at the start. The spring
             resists the sum of the rotation vectors' components along them.
-        angle: The sum above which it resists, at least 0, in radians.
+        low: The sum below which it resists, at most 0, in radians.
+        high: The sum above which it resists, at least 0, in radians.
         stiffness: The weight of the squared excess.
     """
 
-    __slots__ = ("angle", "axes", "joints", "stiffness")
+    __slots__ = ("axes", "high", "joints", "low", "stiffness")
     joints: Sequence[int]
     axes: Sequence[Vec]
-    angle: float
+    low: float
+    high: float
     stiffness: float
 
     def __init__(
-        self, joints: Sequence[int], axes: Sequence[Vec], angle: float, stiffness: float
+        self,
+        joints: Sequence[int],
+        axes: Sequence[Vec],
+        low: float,
+        high: float,
+        stiffness: float,
     ) -> None:
         self.joints = joints
         self.axes = axes
-        self.angle = angle
+        self.low = low
+        self.high = high
         self.stiffness = stiffness
 
     def stretched(self, turns: Sequence[Quat]) -> float:
@@ -118,6 +126,10 @@ class Link:
         for joint, axis in zip(self.joints, self.axes, strict=True):
             total += dot(quat_log(turns[joint]), axis)
         return total
+
+    def excess(self, value: float) -> float:
+        """Return how far a sum is outside of what it doesn't resist."""
+        return value - min(max(value, self.low), self.high)
 
 
 @final

@@ -437,7 +437,7 @@ class Search:
             total += huber(length(self._support.outside(centre)), BALANCE, self._support.force)
             total += huber(length(self._moved_centre(centre)), CENTRE, self._support.force)
         for link in self._links:
-            over = max(0.0, link.stretched(pose.turns) - link.angle)
+            over = link.excess(link.stretched(pose.turns))
             total += 0.5 * link.stiffness * over * over
         return total
 
@@ -780,7 +780,8 @@ class Search:
         """Find the links that are stretched."""
         for link in self._links:
             value = link.stretched(pose.turns)
-            if value <= link.angle or link.stiffness <= 0.0:
+            over = link.excess(value)
+            if over == 0.0 and link.low < link.high:
                 continue
             row: list[Vec] = []
             for owner, growing in zip(self._system.owners, grown, strict=True):
@@ -789,7 +790,7 @@ class Search:
                     if joint == owner:
                         at = _along(growing, axis)
                 row.append(at)
-            force = link.stiffness * (value - link.angle)
+            force = link.stiffness * over
             self._ties.append(Tie(link, ORIGIN, value, force, link.stiffness, row))
 
     # Steps
