@@ -86,7 +86,7 @@ LAG = 1e-3
 body. Where constraints carry the bones, to be exact takes another evaluation of the rig, by which
 the bone would be shown where the mouse has been."""
 
-TURNING = 4.0
+TURNING = 3.5
 """How far bones rotate while the mouse moves by the size of the body, in radians, unless pins or
 what is dragged ask for more. Where the pose of least motion leaps, the body follows so."""
 

@@ -10,7 +10,7 @@ by step, with all goals where the new pose has them.
 """
 
 from collections.abc import Sequence
-from typing import final
+from typing import Final, final
 
 from .articulation import (
     DRAGGED,
@@ -29,6 +29,7 @@ from .least_motion import Search
 from .springs import SLACK, Spring
 from .support import Support
 from .vectors import (
+    ORIGIN,
     Quat,
     Vec,
     add,
@@ -58,6 +59,12 @@ __all__ = [
     "WholeBodyJoint",
     "WholeBodyPose",
 ]
+
+TRIES: Final = 5
+"""How many shares of a leap are tried at most until bones rotate by no more than allowed."""
+
+NEARLY: Final = 1.05
+"""How many times what is allowed is near enough."""
 
 
 @final
@@ -208,11 +215,38 @@ class WholeBody:
             most: How far the bones may rotate from there, in radians, but for what the goals need.
             goals: Those of the later one; the earlier one had the same for other locations.
         """
-        aim, turn = last.aim or last, _turned(last, pose)
+        turn = _turned(last, pose)
         if turn <= most:
             return pose
-        share = most / turn
+        share, steps = most / turn, pose.steps
         body = self._articulation(goals, is_balanced=True)
+        for _ in range(TRIES):
+            between, taken = self._between(body, pose, last, share, goals)
+            steps += taken
+            turned = _turned(last, between)
+            if turned <= NEARLY * most:
+                break
+            share *= min(0.5, most / turned)
+        return _posed(body, goals, between, steps, pose)
+
+    def _between(
+        self,
+        body: Articulation,
+        pose: WholeBodyPose,
+        last: WholeBodyPose,
+        share: float,
+        goals: Sequence[WholeBodyGoal],
+    ) -> tuple[Placement, int]:
+        """Return the pose at a share of the way between two, and how many steps it took.
+
+        Args:
+            body: The bones.
+            pose: The later pose.
+            last: The earlier one.
+            share: The share.
+            goals: Those of the later one.
+        """
+        aim = last.aim or last
         start, end = _placed(body, last.moved, last.turns), _placed(body, pose.moved, pose.turns)
         before = _placed(body, aim.moved, aim.turns)
         between = _placed(
@@ -226,10 +260,13 @@ class WholeBody:
                 continue
             spring, bone = Spring(goal, body, None), goal.joint
             there, here = spring.point_of(end), spring.point_of(start)
-            # The point goes along with that of least motion, but no farther than its goal has gone.
-            along = sub(there, spring.point_of(before))
-            gone = sub(along, scaled(sub(pose.offsets[index], aim.offsets[index]), 1.0 / body.size))
-            along = scaled(along, min(1.0, length(gone) / max(length(along), SLACK)))
+            along = ORIGIN
+            if pose.misses[index] <= SLACK * body.size:
+                # The point goes along with that of least motion, but no farther than its goal.
+                along = sub(there, spring.point_of(before))
+                gone = sub(pose.offsets[index], aim.offsets[index])
+                gone = sub(along, scaled(gone, 1.0 / body.size))
+                along = scaled(along, min(1.0, length(gone) / max(length(along), SLACK)))
             there = body.outward(mix(add(here, along), there, share))
             change = quat_product(end.changes[bone], quat_inverse(between.changes[bone]))
             wanted.append(
@@ -250,7 +287,7 @@ class WholeBody:
             [add(a, b) for a, b in zip(moved, bent.moved, strict=True)],
             [quat_product(a, b) for a, b in zip(between.turns, bent.turns, strict=True)],
         )
-        return _posed(body, goals, final, pose.steps + bent.steps, pose)
+        return final, bent.steps
 
     def _articulation(self, goals: Sequence[WholeBodyGoal], is_balanced: bool) -> Articulation:
         """Return the bones as goals move them.
@@ -269,7 +306,7 @@ class WholeBody:
         return Articulation(self.joints, [g.joint for g in goals], origin, size, is_balanced)
 
 
-def _turned(before: WholeBodyPose, after: WholeBodyPose) -> float:
+def _turned(before: WholeBodyPose, after: WholeBodyPose | Placement) -> float:
     """Return the largest rotation of a bone or joint between two poses."""
     pairs = [
         *zip(before.turns, after.turns, strict=True),
