@@ -249,9 +249,7 @@ class Body:
             stretched = dot(quat_log(rotation), flexing) - KNEE * angle
             axis = rotate(quat_inverse(rotation), flexing)
             room = max(0.0, LONGEST - stretched)
-            links.append(
-                Link([above, i], [axis, scaled(hinge.axis, -KNEE)], -inf, room, HAMSTRING)
-            )
+            links.append(Link([above, i], [axis, scaled(hinge.axis, -KNEE)], -inf, room, HAMSTRING))
         return links
 
     def leaning(self, standing: Collection[int], pelvis: float = TOGETHER) -> list[Link]:

@@ -175,8 +175,8 @@ PELVIS: Final = (40.0, 10.0, 40.0)
 gains no more by turning. A person's leans by `LEANING`, as strictly."""
 
 HANGING: Final = (0.1, 0.1, 0.1)
-"""Of the arms that nothing drags: as much as their shoulders resist, so that they keep half of their
-direction."""
+"""Of the arms that nothing drags: as much as their shoulders resist, by which they keep half of
+their direction."""
 
 # What a drag may cost. A person reaches for something as long as that costs less effort than this
 # for the length of a leg; beyond, the pose stays where it is, whatever the mouse does.

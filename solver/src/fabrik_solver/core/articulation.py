@@ -321,6 +321,7 @@ class Articulation:
 
     __slots__ = (
         "_backs",
+        "_centres",
         "_levers",
         "_placed",
         "follower",
@@ -341,6 +342,7 @@ class Articulation:
     origin: Vec
     size: float
     _backs: list[Quat]
+    _centres: list[Vec]
     _levers: list[Vec]
     _placed: list[int]
 
@@ -377,6 +379,7 @@ class Articulation:
             for head, joint in zip(self.heads, joints, strict=True)
         ]
         self._backs = [quat_inverse(joint.axes) for joint in joints]
+        self._centres = [scaled(sub(joint.centre, joint.head), 1.0 / size) for joint in joints]
         self.follower = [-1] * len(joints)
         for index in self.order:
             if self.is_sharing(index):
@@ -459,9 +462,7 @@ class Articulation:
 
     def centre_of(self, pose: Placement, index: int) -> Vec:
         """Return the centre of mass of one bone."""
-        joint = self.joints[index]
-        lever = scaled(sub(joint.centre, joint.head), 1.0 / self.size)
-        return add(pose.heads[index], rotate(pose.changes[index], lever))
+        return add(pose.heads[index], rotate(pose.changes[index], self._centres[index]))
 
     def start(self, points: dict[int, Vec]) -> Placement:
         """Return the pose at the start, within the limits and with bent limbs.

@@ -60,11 +60,11 @@ __all__ = [
     "WholeBodyPose",
 ]
 
-TRIES: Final = 5
-"""How many shares of a leap are tried at most until bones rotate by no more than allowed."""
+HALVINGS: Final = 4
+"""How often at most the share of a leap is halved, until bones rotate by no more than allowed."""
 
 NEARLY: Final = 1.05
-"""How many times what is allowed is near enough."""
+"""How many times as much as is allowed is near enough."""
 
 
 @final
@@ -206,8 +206,8 @@ class WholeBody:
     ) -> WholeBodyPose:
         """Return the pose between two in which no bone has rotated by more than allowed.
 
-        Its pins are met as in the later one, and what is dragged moves along with that. If bones
-        have to rotate by more for this, they do.
+        Its pins are met as in the later one, and what is dragged moves along with that, as far as
+        it reaches. If bones have to rotate by more for this, they do.
 
         Args:
             pose: The later pose, which is returned if it is near enough.
@@ -218,16 +218,17 @@ class WholeBody:
         turn = _turned(last, pose)
         if turn <= most:
             return pose
-        share, steps = most / turn, pose.steps
+        share = most / turn
         body = self._articulation(goals, is_balanced=True)
-        for _ in range(TRIES):
-            between, taken = self._between(body, pose, last, share, goals)
-            steps += taken
+        between, steps = self._between(body, pose, last, share, goals)
+        for _ in range(HALVINGS):
             turned = _turned(last, between)
             if turned <= NEARLY * most:
                 break
             share *= min(0.5, most / turned)
-        return _posed(body, goals, between, steps, pose)
+            between, more = self._between(body, pose, last, share, goals)
+            steps += more
+        return _posed(body, goals, between, pose.steps + steps, pose)
 
     def _between(
         self,
