@@ -29,7 +29,6 @@ from .least_motion import Search
 from .springs import SLACK, Spring
 from .support import Support
 from .vectors import (
-    ORIGIN,
     Quat,
     Vec,
     add,
@@ -60,8 +59,8 @@ __all__ = [
     "WholeBodyPose",
 ]
 
-HALVINGS: Final = 4
-"""How often at most the share of a leap is halved, until bones rotate by no more than allowed."""
+TRIES: Final = 4
+"""How often at most a share of a leap is made smaller, until bones rotate by what is allowed."""
 
 NEARLY: Final = 1.05
 """How many times as much as is allowed is near enough."""
@@ -218,15 +217,16 @@ class WholeBody:
         turn = _turned(last, pose)
         if turn <= most:
             return pose
-        share = most / turn
+        share, part = most / turn, 1.0
         body = self._articulation(goals, is_balanced=True)
         between, steps = self._between(body, pose, last, share, goals)
-        for _ in range(HALVINGS):
+        is_reached = max(pose.misses) <= SLACK * body.size  # Otherwise nothing asks for more.
+        for _ in range(0 if is_reached else TRIES):
             turned = _turned(last, between)
             if turned <= NEARLY * most:
                 break
-            share *= min(0.5, most / turned)
-            between, more = self._between(body, pose, last, share, goals)
+            part *= most / turned
+            between, more = self._between(body, pose, last, share * part, goals, part)
             steps += more
         return _posed(body, goals, between, pose.steps + steps, pose)
 
@@ -237,6 +237,7 @@ class WholeBody:
         last: WholeBodyPose,
         share: float,
         goals: Sequence[WholeBodyGoal],
+        part: float = 1.0,
     ) -> tuple[Placement, int]:
         """Return the pose at a share of the way between two, and how many steps it took.
 
@@ -246,6 +247,7 @@ class WholeBody:
             last: The earlier one.
             share: The share.
             goals: Those of the later one.
+            part: The part of its motion that what is out of reach goes along with.
         """
         aim = last.aim or last
         start, end = _placed(body, last.moved, last.turns), _placed(body, pose.moved, pose.turns)
@@ -261,13 +263,12 @@ class WholeBody:
                 continue
             spring, bone = Spring(goal, body, None), goal.joint
             there, here = spring.point_of(end), spring.point_of(start)
-            along = ORIGIN
-            if pose.misses[index] <= SLACK * body.size:
-                # The point goes along with that of least motion, but no farther than its goal.
-                along = sub(there, spring.point_of(before))
-                gone = sub(pose.offsets[index], aim.offsets[index])
-                gone = sub(along, scaled(gone, 1.0 / body.size))
-                along = scaled(along, min(1.0, length(gone) / max(length(along), SLACK)))
+            # The point goes along with that of least motion, but no farther than its goal has gone.
+            along = sub(there, spring.point_of(before))
+            gone = sub(along, scaled(sub(pose.offsets[index], aim.offsets[index]), 1.0 / body.size))
+            along = scaled(along, min(1.0, length(gone) / max(length(along), SLACK)))
+            if pose.misses[index] > SLACK * body.size:
+                along = scaled(along, part)
             there = body.outward(mix(add(here, along), there, share))
             change = quat_product(end.changes[bone], quat_inverse(between.changes[bone]))
             wanted.append(
