@@ -6,6 +6,8 @@ PYTEST :=
 # The versions of the bpy wheel that test-all covers, and the suites that it may leave out.
 WHEELS := 4.2 4.5 5.2
 SKIP :=
+# The suites that run only one case of each test.
+QUICK :=
 # A folder of Blender's own catalogues, from which make translations fills in what they know.
 LOCALES :=
 # At how many processes tests run: one for each processor, another number, or 0 for none of its own.
@@ -47,6 +49,8 @@ bench: wheels  ## measure beside Blender's own IK, in minutes; writes docs/bench
 .PHONY: test
 test: override PYTEST := -m quick $(PYTEST)
 test: $(if $(BLENDER),test-real,test-core test-newest)  ## run each test once; BLENDER=… runs them in that real Blender
+
+$(QUICK): override PYTEST := -m "quick and not newest"
 
 .PHONY: test-all
 test-all: $(filter-out $(SKIP),test-core $(WHEELS:%=test-wheel-%))  ## run all tests on every supported Blender

@@ -129,8 +129,8 @@ def terrain_of(name: str, start: Any, way: Any, size: float) -> Height:
 TERRAINS = ("flat", "slope", "stairs", "bumps")
 
 VARIANTS = ("as it is", "reversed", "lowered", "halved", "slow", "retargeted")
-"""How a clip is played: backward, 5 cm lower, at half its size over the same terrain, in twice the
-time, or by the soldier, whose bones turn like those of the capture."""
+"""How a clip is played: backward, 5 cm lower, at half its size over the same terrain, or in twice
+the time. Or the soldier plays it, whose bones rotate like those of the capture."""
 
 SOLDIER = CLIPS["soldier"]._replace(action="", on_spot=False)
 

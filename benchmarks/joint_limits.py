@@ -360,7 +360,7 @@ def _for_three(case: Case) -> list[dict[str, Any]]:
 def _angles(limit: Hinge | Cone) -> dict[str, Any]:
     """Return a limit as Euler angles.
 
-    The middle angle has a range of only half a turn. For a hinge that is Y, which does not rotate.
+    The middle angle has a range of only half a turn. For a hinge that is Y, as it doesn't rotate.
     For a cone it is Z, so that Y, the twist, comes first. The other angles of a hinge are 0, which
     keeps its axis; an additional `limitation` would make fewer tips reach their targets.
     """

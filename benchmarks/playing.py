@@ -1,8 +1,8 @@
 """Play frames: measure the time of each, and the distance of tips from their targets.
 
-A block opens the file again, plays some frames as warm-up, and then the frames of the block: first
-without caches of these frames, then again. The variants alternate by block, so that a machine that
-is busy for a while slows down all of them.
+A block opens the file again and plays some frames as warm-up. Then it plays the frames of the block
+twice: first without caches of these frames, then again. The variants alternate by block, so a
+temporarily busy machine slows down all of them.
 """
 
 from __future__ import annotations

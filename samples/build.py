@@ -21,7 +21,7 @@ MOTIONS = (
     *("look", "rope_bridge", "octopus", "hills", "stairs", "spider", "quadruped", "cup"),
     "ponytail",
 )
-"""Samples in which not all constraints reach, so that they can't be compared with Blender's IK."""
+"""Samples whose constraints don't all reach, so they can't be compared with Blender's IK."""
 
 ALL = (*NAMES, *MOTIONS)
 

@@ -1,8 +1,8 @@
 """Measure tip errors and the cost of a frame, with our constraints and with Blender's own IK.
 
-Both play the same frames of the same file in the same process, in turn and repeatedly: a machine
-that is busy for a while slows down both. `Scene.frame_set` is timed, which evaluates everything,
-meshes included; the median is reported.
+Both play the same frames of the same file in the same process, in turn and repeatedly. A
+temporarily busy machine then slows down both. `Scene.frame_set` is timed, which evaluates
+everything, meshes included; the median is reported.
 """
 
 from __future__ import annotations

@@ -92,7 +92,7 @@ def is_ours(kind: type) -> bool:
 
 
 def leads_to_a_place(name: str) -> bool:
-    """Return whether F1 opens a page that leads to an anchor of another one, which is there."""
+    """Return whether F1 opens a page that leads to an existing anchor of another one."""
     from bl_operators.wm import WM_OT_doc_view_manual
 
     url = WM_OT_doc_view_manual._lookup_rna_url(name, verbose=False) or ""

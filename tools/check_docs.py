@@ -3,7 +3,7 @@
 A link to a missing file, picture or heading fails. So does a page missing from the navigation, an
 entry without its page, and a picture that no page shows. `zensical build --strict`, which builds
 the site, does not report pictures and the navigation. The worst turns of phrase fail too, in the
-manual and in the interface.
+manual, the interface and docstrings.
 """
 
 from __future__ import annotations
@@ -26,6 +26,8 @@ OUTSIDE = ("README.md", "CONTRIBUTING.md", "listing/README.md")
 FENCE = re.compile(r"^ *```.*?^ *```$", re.MULTILINE | re.DOTALL)
 LINK = re.compile(r"!?\[(?:[^][]|\[[^]]*\])*\]\(([^)\s]+)\)")
 MESSAGE = re.compile(r'^msgid (?:".*"\n)+', re.MULTILINE)
+CODE = ("addon", "solver/src")
+DOCSTRING = re.compile(r'"""(.*?)"""', re.DOTALL)
 TURNS = (
     "is no (?:active|bone|child|ground|hold|target|tip)",
     "are (?:none|no children)",
@@ -81,11 +83,11 @@ def broken_links(pages: list[Path]) -> Iterator[str]:
             target = (page.parent / path).resolve() if path else page
             where = f"{page.relative_to(ROOT)}: the link {link}"
             if not target.is_file():
-                yield f"{where} leads to no file"
+                yield f"{where} leads to a missing file"
             elif DOCS in page.parents and DOCS not in target.parents:
                 yield f"{where} leads out of the manual, which is built without it"
             elif anchor and anchor not in anchors_of(target.read_text(encoding="utf-8")):
-                yield f"{where} leads to no heading"
+                yield f"{where} leads to a missing heading"
 
 
 def entries(nav: Any) -> Iterator[str]:
@@ -107,6 +109,11 @@ def turns_of_phrase(pages: list[Path]) -> Iterator[str]:
     for message in MESSAGE.finditer(text):
         for match in TURN.finditer("".join(re.findall(r'"(.*)"', message[0]))):
             yield _turn_at(MESSAGES, text, message.start(), match[0])
+    for source in (source for folder in CODE for source in sorted((ROOT / folder).rglob("*.py"))):
+        text = source.read_text(encoding="utf-8")
+        for docstring in DOCSTRING.finditer(text):
+            for match in TURN.finditer(docstring[1]):
+                yield _turn_at(source, text, docstring.start(1) + match.start(), match[0])
 
 
 def _turn_at(page: Path, text: str, position: int, turn: str) -> str:
@@ -126,14 +133,14 @@ def problems() -> Iterator[str]:
         if listed.count(page) != 1:
             times = listed.count(page)
             yield f"zensical.toml: {page.relative_to(DOCS)} is listed {times} times, not once"
-    yield from (f"zensical.toml: there is no {page}" for page in listed if not page.is_file())
+    yield from (f"zensical.toml: {page} is missing" for page in listed if not page.is_file())
     shown = {(page.parent / link).resolve() for page in pages for link in links_of(page)}
     for picture in sorted(PICTURES.iterdir()):
         if picture not in shown:
-            yield f"{picture.relative_to(ROOT)} is shown on no page"
+            yield f"{picture.relative_to(ROOT)} isn't shown on any page"
 
 
 if __name__ == "__main__":
     found = list(problems())
-    print("\n".join(found) or "The links of the manual are whole, and its words plain.")
+    print("\n".join(found) or "The manual's links work, and its words are plain.")
     sys.exit(1 if found else 0)

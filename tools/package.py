@@ -1,8 +1,8 @@
 """Build the extension's zips with Blender's own tool, which validates them before and after.
 
 The tool is in the `bpy` wheel of the Python that runs this script; Blender itself is not started.
-Each platform with compiled wheels of the solver in `build/wheels` gets a zip with these, and with
-the wheel for any Python, which Blender unpacks where none of them fits. All others get a zip with
+Each platform with compiled wheels of the solver in `build/wheels` gets a zip with these and the
+wheel for any Python. Blender unpacks the latter where none of them fits. All others get a zip with
 that wheel alone. The wheels are bundled unchanged. Prints the paths of the zips.
 """
 

@@ -2,7 +2,7 @@
 
     python tools/reference.py    writes docs/reference/ and docs/messages.md
 
-It runs in a `bpy` wheel, and its output is the same in every version of Blender: properties that
+It runs in a `bpy` wheel, and its output is the same in every version of Blender. Properties that
 Blender itself adds to groups and operators are left out.
 """
 
@@ -57,7 +57,7 @@ MENUS = {
 
 
 class Recorder:
-    """A layout that records which operators are drawn, and under which title."""
+    """A layout that records the drawn operators and the title of each."""
 
     def __init__(self, title: str, titles: dict[str, list[str]]) -> None:
         """Record operators in `titles`, by name, as drawn under this title."""

@@ -35,7 +35,7 @@ MESSAGES = {
     "UntraceableError": (0,),
     "counted": (1, 2),
 }
-"""The functions that make messages, and the indices of arguments that are texts."""
+"""The functions that make messages, and the indices of their text arguments."""
 
 
 class Text(NamedTuple):
@@ -74,7 +74,7 @@ def hidden_texts() -> list[Text]:
 def _classes(base: type) -> Iterator[Any]:
     """Yield the add-on's registered classes, by name."""
     for cls in sorted(base.__subclasses__(), key=lambda subclass: subclass.__name__):
-        # Macros don't tell whether they are registered, but get their RNA then.
+        # Macros don't show whether they are registered, but get their RNA then.
         is_registered = getattr(cls, "is_registered", "bl_rna" in vars(cls))
         if cls.__module__.split(".")[0] == "addon" and is_registered:
             yield cls

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
 import bpy
@@ -14,6 +13,7 @@ from ..plan import planner
 from ..settings.properties import settings
 from ..ui.adding import MOTION_OPERATORS
 from ..ui.following import shown_armature
+from ..ui.registering import registering
 from .keymap import PIE
 
 
@@ -95,8 +95,8 @@ def draw_bone(menu: Any, context: bpy.types.Context) -> None:
 def draw_pose(menu: Any, _context: bpy.types.Context) -> None:
     """Draw the entry of Pose.
 
-    The search lists entries with few words first, and counts those of the shortcut. An operator
-    with a property has none.
+    The search lists entries with few words first, and counts the words of the shortcut. An operator
+    with a property has no shortcut.
     """
     menu.layout.separator()
     menu.layout.operator("fabrik.limb_add").use_pole = True
@@ -162,30 +162,13 @@ def _has_constraints(scene: bpy.types.Scene) -> bool:
         return False
 
 
-def _entries() -> list[tuple[Any, Callable[..., None]]]:
-    types: Any = bpy.types
-    return [
-        (types.VIEW3D_MT_pose, draw_pose),
-        (types.VIEW3D_MT_pose_ik, draw_ik),
-        (types.VIEW3D_MT_pose_context_menu, draw_bone),
-        (types.VIEW3D_MT_object_animation, draw_animation),
-        (types.RENDER_PT_context, draw_lock),
-    ]
+types: Any = bpy.types
 
-
-def register() -> None:
-    """Add the entries."""
-    bpy.utils.register_class(FABRIK_MT_motion)
-    bpy.utils.register_class(FABRIK_MT_character)
-    bpy.utils.register_class(FABRIK_MT_pie)
-    for menu, draw in _entries():
-        menu.append(draw)
-
-
-def unregister() -> None:
-    """Remove the entries."""
-    for menu, draw in reversed(_entries()):
-        menu.remove(draw)
-    bpy.utils.unregister_class(FABRIK_MT_pie)
-    bpy.utils.unregister_class(FABRIK_MT_character)
-    bpy.utils.unregister_class(FABRIK_MT_motion)
+register, unregister = registering(
+    __name__,
+    (types.VIEW3D_MT_pose, draw_pose),
+    (types.VIEW3D_MT_pose_ik, draw_ik),
+    (types.VIEW3D_MT_pose_context_menu, draw_bone),
+    (types.VIEW3D_MT_object_animation, draw_animation),
+    (types.RENDER_PT_context, draw_lock),
+)

@@ -276,7 +276,7 @@ def mute_copy(curves: Curves, depsgraph: bpy.types.Depsgraph) -> MutedCopy | Non
     copied = _copied_curves(ob, depsgraph)
     bones = {bone for entries in curves.bone_places.values() for bone, *_ in entries}
     if copied is None or not curves.is_plain or [*map(len, copied)] != [*map(len, lists)]:
-        return None  # There is no copy, or it is out of date.
+        return None  # The copy is missing or out of date.
     if not all([animation.is_only_user(ob, holder, bones) for holder in holders]):
         return None
     original = [*map(animation.mute_flags, copied)]

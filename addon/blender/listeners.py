@@ -36,5 +36,5 @@ function that clears it.
 on_load = Listeners[[]]()
 """Called after loading a file, once all caches are cleared and before anything is evaluated.
 
-For listeners that must distinguish a new file, which is used as it was saved, from undo and redo.
+For listeners that must distinguish a new file, used as it was saved, from undo and redo.
 """

@@ -2,7 +2,7 @@
 
 The code creates a message with `msg` where it detects a problem or a result. It is an ordinary
 English string: scripts can compare, store and read it in any language. Only code that draws or
-reports a message calls `shown`, so that no unseen message is translated.
+reports a message calls `shown`, so unseen messages aren't translated.
 """
 
 from __future__ import annotations
@@ -159,7 +159,7 @@ _stored: dict[str, Message] = {}
 
 
 def store(text: str) -> None:
-    """Remember a message that is written to a property, which stores only its text."""
+    """Remember a message written to a property, which stores only its text."""
     if isinstance(text, Message):
         if len(_stored) >= MOST_STORED:
             _stored.clear()

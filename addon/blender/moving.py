@@ -107,7 +107,7 @@ def refuse_unmovable(point: Point, turns: bool) -> None:
 
 
 def refuse_held(point: Point) -> None:
-    """Refuse a target that is held at the current frame, so that its channels don't move it.
+    """Refuse a target held at the current frame: its channels don't move it.
 
     Raises:
         ProblemError: With the solution.

@@ -52,7 +52,7 @@ def layer_of(ob: bpy.types.Object) -> OffsetLayer | None:
 
 
 def edited_layer(ob: bpy.types.Object) -> OffsetLayer | None:
-    """Return the offset layer that takes an object's keys, so that it is above its active action.
+    """Return the offset layer of an object's keys, so that it is above the active action.
 
     Code that reads or writes whole values uses the action below it.
     """

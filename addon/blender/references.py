@@ -25,7 +25,7 @@ UNRELATED = (bpy.types.Action, bpy.types.Image, bpy.types.Material, bpy.types.Sc
 SKIPPED = ("rna_type", "animation_data")
 
 PARTS = (("target", "subtarget"), ("object", "subtarget"), ("object", "bone"))
-"""Replacements that turn a pointer's name into that of the property that names a part."""
+"""Replacements that turn a pointer's name into the name of the property for a part."""
 
 
 class Reference(NamedTuple):

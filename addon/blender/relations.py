@@ -42,6 +42,12 @@ def node_at(point: Point) -> Node:
     return point.object, point.bone
 
 
+def name_of(node: Node) -> str:
+    """Return the name of an object or bone."""
+    ob, bone = node
+    return skeleton_of(ob).names[bone] if bone >= 0 else ob.name
+
+
 def parent_of(ob: bpy.types.Object) -> Node | None:
     """Return the object or bone that an object is parented to; None without a parent."""
     if ob.parent is None:
@@ -203,28 +209,10 @@ def moves_with(ob: bpy.types.Object, carriers: Container[int]) -> bool:
     )
 
 
-LOCAL_SPACES = ("LOCAL", "LOCAL_WITH_PARENT")
-
-SPACES = ("WORLD", "POSE", *LOCAL_SPACES)
-"""The spaces of constraints that depend only on a bone."""
-
-CUSTOM = "CUSTOM"
-"""The space of another object or bone."""
-
-LIMITS = ("LIMIT_LOCATION", "LIMIT_ROTATION", "LIMIT_SCALE")
-"""The constraints without a target whose effect can be computed."""
-
-COMPUTED = ("COPY_SCALE", "DAMPED_TRACK", "LIMIT_DISTANCE", "STRETCH_TO", *LIMITS)
-"""Further constraints of bones that can be computed with all of their settings."""
-
-CHILD_OF_PARTS = [
-    f"use_{part}_{axis}" for part in ("location", "rotation", "scale") for axis in "xyz"
-]
-
-
 def active_constraints(owner: bpy.types.Object | bpy.types.PoseBone) -> list[Any]:
     """Return Blender's own constraints on an object or bone that have an effect."""
-    return [con for con in owner.constraints if not con.mute and con.influence > 0.0]
+    constraints = owner.constraints
+    return [con for con in constraints if not con.mute and con.influence > 0.0 and con.is_valid]
 
 
 def possible_constraints(owner: bpy.types.Object | bpy.types.PoseBone) -> list[Any]:
@@ -250,84 +238,3 @@ def replaces_pose(con: Any) -> bool:
     """Return whether a constraint replaces a bone's pose completely."""
     is_whole = con.type == "COPY_TRANSFORMS" and con.mix_mode == "REPLACE"
     return is_whole and con.influence == 1.0 and con.is_valid
-
-
-def constraint_point(con: Any) -> Point | None:
-    """Return the target of one of Blender's constraints; None without a target."""
-    return target_point(getattr(con, "target", None), getattr(con, "subtarget", ""))
-
-
-def space_point(con: Any) -> Point | None:
-    """Return the object or bone whose space a constraint uses; None without one."""
-    if CUSTOM not in (con.owner_space, con.target_space):
-        return None
-    return target_point(con.space_object, con.space_subtarget)
-
-
-def target_point(ob: Any, name: str) -> Point | None:
-    """Return an object, or its bone with a name; None without an object."""
-    if ob is None:
-        return None
-    if name and ob.type == "ARMATURE" and ob.pose:
-        skeleton = skeleton_of(ob.original)
-        if name in skeleton.index:
-            return Point(ob.original, skeleton, skeleton.index[name])
-    return Point(ob.original)
-
-
-def is_predictable(con: Any, on_bone: bool) -> bool:
-    """Return whether the effect of a Blender constraint can be computed before Blender does.
-
-    On bones, all `SPACES` are supported. A target that isn't a bone must use world space.
-
-    Args:
-        con: The constraint.
-        on_bone: Whether it is on a bone, not on an object.
-    """
-    if not _has_known_spaces(con, on_bone):
-        return False
-    kind = con.type
-    if getattr(con, "use_bbone_shape", False):
-        return False
-    if kind == "ARMATURE":
-        return not any([_bends(target) for target in con.targets])
-    if _names_vertices(con):
-        return False
-    if kind == "COPY_TRANSFORMS":
-        return con.mix_mode == "REPLACE"
-    if kind == "COPY_LOCATION":
-        return True
-    if not on_bone:
-        return kind == "CHILD_OF" and all(getattr(con, part) for part in CHILD_OF_PARTS)
-    if kind == "COPY_ROTATION":
-        return con.mix_mode != "OFFSET"
-    return kind in COMPUTED
-
-
-def _bends(target: Any) -> bool:
-    """Return whether the target of an Armature constraint is a bone with segments."""
-    bone = target.target and target.target.pose and target.target.pose.bones.get(target.subtarget)
-    return bool(bone) and bone.bone.bbone_segments > 1
-
-
-def _names_vertices(con: Any) -> bool:
-    """Return whether the target of a constraint is a vertex group."""
-    target, name = getattr(con, "target", None), getattr(con, "subtarget", "")
-    return bool(name) and target is not None and name in getattr(target, "vertex_groups", ())
-
-
-def _has_known_spaces(con: Any, on_bone: bool) -> bool:
-    # Blender doesn't offer a custom space for Armature constraints, and keeps none for them.
-    has_custom = con.type != "ARMATURE" and space_point(con) is not None
-    spaces = (*SPACES, CUSTOM) if has_custom else SPACES
-    if con.owner_space != "WORLD" and not (on_bone and con.owner_space in spaces):
-        return False
-    if con.type in (*LIMITS, "ARMATURE") or con.target_space == "WORLD":
-        return True
-    point = constraint_point(con)
-    return con.target_space in spaces and point is not None and point.bone >= 0
-
-
-def limits_own_channels(con: Any) -> bool:
-    """Return whether a constraint limits a bone relative to its parent, wherever that is."""
-    return con.type.startswith("LIMIT_") and con.owner_space in LOCAL_SPACES

@@ -217,6 +217,7 @@ class PoseChannels:
         """
         self.bones = bones
         self.buffers: dict[str, array[float]] = {}
+        self._sizes: dict[str, int] = {}
         self._owners: dict[int, Any] = {}
         self._rows: Any = rows if rows is not None and rows.are_few else None
 
@@ -250,6 +251,7 @@ class PoseChannels:
                 floats(self.bones, channel, size) if rows is None else self._sparse(channel, size)
             )
             self.buffers[channel] = column
+            self._sizes[channel] = size
         return column
 
     buffer = read
@@ -269,9 +271,9 @@ class PoseChannels:
         values = [getattr(owners[bone], channel)[:] for bone in group.bones]
         return array("f", [*chain.from_iterable(values)]).tobytes()
 
-    def names(self) -> list[tuple[str, int]]:
-        """Return the channels that were read, and their numbers of components."""
-        return [(name, len(column) // len(self.bones)) for name, column in self.buffers.items()]
+    def sizes(self) -> dict[str, int]:
+        """Return the numbers of components of the channels that were read in columns."""
+        return self._sizes
 
     def has(self, bone: int) -> bool:
         """Return whether columns contain the values of a bone."""
@@ -284,6 +286,13 @@ class PoseChannels:
     def values(self, bone: int) -> list[float]:
         """Return the values of any bone's rotation channel."""
         return self.numbers(bone, *channel_of(self.mode(bone)))
+
+    def local(self, bone: int) -> tuple[object, ...]:
+        """Return the local channels of a bone that is in the columns, in a comparable form."""
+        mode = self.modes[bone]
+        parts = ("location", 3), channel_of(mode), ("scale", 3)
+        columns = [(self.buffer(channel, size), size) for channel, size in parts]
+        return mode, *[column[bone * size : bone * size + size] for column, size in columns]
 
     def numbers(self, bone: int, channel: str, size: int) -> list[float]:
         """Return the values of a channel of any bone."""

@@ -50,8 +50,8 @@ def uncollected(fill: Callable[Parameters, Result]) -> Callable[Parameters, Resu
     """Pause Python's garbage collector while a function fills the session.
 
     The session keeps everything that the function creates. The collector would scan it repeatedly,
-    with all other objects of Blender's Python, which takes a fifth of the time, and once more when
-    it goes on, which takes a tenth.
+    with all other objects of Blender's Python. That takes a fifth of the time, and another tenth
+    when the collector resumes.
     """
 
     @wraps(fill)
@@ -71,7 +71,7 @@ def uncollected(fill: Callable[Parameters, Result]) -> Callable[Parameters, Resu
 def _promote() -> None:
     """Move all young objects to the oldest generation, without scanning them.
 
-    Unless something else has frozen objects, which has to stay so.
+    Does nothing if something else has frozen objects, which must stay frozen.
     """
     if not gc.get_freeze_count():
         gc.freeze()

@@ -27,7 +27,7 @@ class BeforeUndo:
         self._tagged: set[str] = set()
 
     def note(self) -> None:
-        """Note all data-blocks, and those that are tagged, as their update is still to come.
+        """Note all data-blocks, and the tagged ones, which are yet to be updated.
 
         With several depsgraphs nothing is noted, as each may show something else.
         """
@@ -38,7 +38,7 @@ class BeforeUndo:
         self._tagged = tagged_in(graphs)
 
     def replaced(self) -> set[int] | None:
-        """Return the data-blocks that undo or redo replaced, or that were tagged, by session UID.
+        """Return the data-blocks replaced by undo or redo, or tagged, by session UID.
 
         An object counts as replaced if its armature data is. None if nothing was noted.
         """

@@ -29,8 +29,8 @@ class LooseEnd(NamedTuple):
     Attributes:
         name: Its name.
         limb: The last bone of the limb.
-        joint: Where that ends, in its rest space, whose origin is its head.
-        tip: The child of the last bone whose head is there, as exporters and IK add one; empty
+        joint: The end of that bone, in its rest space; the origin is its head.
+        tip: The child of the last bone with its head there, as added by exporters and IK; empty
             without one.
     """
 
@@ -85,7 +85,7 @@ class Row(NamedTuple):
         name: Its name in the armature.
         title: The name that identifies it.
         bone: The bone.
-        parent: The index of its parent, which comes before it; -1 for none.
+        parent: The index of its parent, less than its own; -1 for none.
         deforms: Whether it deforms a mesh.
         is_foot: Whether it is a loose hand or foot, as a child of its limb.
     """
@@ -99,7 +99,7 @@ class Row(NamedTuple):
 
 
 class Rig(Protocol):
-    """A kind of rig: which of its bones are the body, and which pose that.
+    """A kind of rig: the bones of its body, and the bones that pose those.
 
     Attributes:
         is_keyed: Whether keys of its bones pose the body, so that its clip shows the motion and IK
@@ -149,7 +149,7 @@ class Body:
         size: Its height in armature space, or its largest extent if it doesn't stand on legs.
         up_axis: The axis of the armature that points up, one of `AXES`.
         turn: The rotation from the space of `anatomy` to armature space.
-        frame: The frame of its animation that was examined, to which all directions refer; None for
+        frame: The frame of its animation used for recognition; all directions refer to it. None for
             the rest pose.
         posed: The matrices of its bones at that frame, in armature space; empty for the rest pose.
         loose: The hands and feet that aren't parented to their limbs in the armature, by name; in
@@ -241,7 +241,7 @@ class Body:
     def pelvis(self) -> int:
         """The bone that moves the whole body, of its bones; -1 without one.
 
-        These are the hips, or the highest bone above them that is also part of the body: in 3ds Max
+        These are the hips, or the highest bone above them that is also part of the body. In 3ds Max
         Biped, for example, the spine carries the legs. A root is named so, is on the floor, or also
         carries something on the floor, such as controls of feet.
         """
@@ -295,7 +295,7 @@ class Body:
 
     @cached_property
     def root(self) -> str:
-        """The topmost bone of the armature above what moves the body; empty if there is none."""
+        """The topmost bone of the armature above what moves the body; empty without one."""
         legs = [limb.bones[0] for _, limb in self.limbs if limb.kind == "LEG"]
         carriers = self.carriers_of(legs)
         return carriers[0] if len(carriers) > 1 else ""

@@ -1,4 +1,4 @@
-"""Which bone carries which: the parent, or the control whose transforms a bone copies."""
+"""Which bone carries which: its parent, or the control whose transforms it copies."""
 
 from __future__ import annotations
 

@@ -14,7 +14,7 @@ from fabrik_solver.motion.anatomy.thresholds import (
     AT_TAIL,
     IN_LINE,
     LONG_BONE,
-    SAME_AXIS,
+    SAME_WAY,
     SHORT_ABOVE,
 )
 
@@ -72,7 +72,7 @@ def limb_length(rig: Skeleton, tip: int) -> int:
             break
         if dot(parent_direction, direction) < IN_LINE:
             normal = unit(cross(parent_direction, direction)) or ORIGIN
-            if axis is not None and abs(dot(axis, normal)) < SAME_AXIS:
+            if axis is not None and abs(dot(axis, normal)) < SAME_WAY:
                 break
             axis = axis or normal
         bone, segment, count = parent, parent_segment, count + 1
@@ -88,7 +88,7 @@ def is_end_by_shape(rig: Skeleton, bone: int) -> bool:
 
 
 def is_end_of_limb(rig: Skeleton, bone: int) -> bool:
-    """Return the same of a bone that may carry nothing but controls at its own joint."""
+    """Return the same for a bone that may carry only controls at its own joint."""
     lower = rig.parents[bone]
     upper = rig.parents[lower] if lower >= 0 else -1
     if upper < 0:
@@ -140,7 +140,7 @@ class NamedChain(NamedTuple):
 
 
 def named_chain(holder: Any, bone: Any) -> NamedChain:
-    """Return the chain of a constraint, which ends at the root of the skeleton if that is shorter.
+    """Return the chain of a constraint, shortened to end at the skeleton's root if necessary.
 
     Args:
         holder: The constraint, Blender's or ours.

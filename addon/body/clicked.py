@@ -49,7 +49,7 @@ def find_limbs(
     Args:
         armature: The armature.
         bones: The names of the bones.
-        is_literal: Whether a finger or other chain is meant itself, and not the limb that has it.
+        is_literal: Whether a finger or other chain itself is meant, not its limb.
 
     Raises:
         ProblemError: If a bone is not part of a limb.
@@ -70,7 +70,7 @@ def _find(clicks: Clicks, bone: str, is_literal: bool) -> tuple[Limb, bool]:
 
 
 def _find_beyond(clicks: Clicks, bone: str, is_literal: bool) -> tuple[Limb, bool]:
-    """Return the limb of a bone that isn't of a recognized one, as `_find` does."""
+    """Return the limb of a bone outside the recognized limbs, as `_find` does."""
     rig, body = clicks.skeleton, clicks.body
     is_finger = clicks.is_finger(bone)
     if not is_finger and (stiff := clicks.stiff_at(bone)):
@@ -79,7 +79,7 @@ def _find_beyond(clicks: Clicks, bone: str, is_literal: bool) -> tuple[Limb, boo
             bone=stiff,
         )
     is_literal = is_literal or is_finger
-    # The shape of a trunk may be that of a limb, and that of a finger is.
+    # A trunk may have the shape of a limb, and a finger has it.
     by_shape = not body.limbs and not is_finger
     meant = bone if body.limbs else clicks.posed_by_ik(bone) or bone
     limb, is_hand = _find_any(rig, rig.index[meant], is_literal, by_shape)
@@ -94,7 +94,7 @@ def _find_beyond(clicks: Clicks, bone: str, is_literal: bool) -> tuple[Limb, boo
 
 
 def _is_none(clicks: Clicks, bone: str, limb: Limb) -> bool:
-    """Return whether what was found for a bone is no limb."""
+    """Return whether the result for a bone isn't a limb."""
     body = clicks.body
     carrying = {body.names[i] for i in (body.anatomy.hips, body.pelvis) if i >= 0}
     is_posed = not body.rig.is_keyed and _has_mechanism(clicks.armature, limb)
@@ -114,7 +114,7 @@ def _controlling(armature: bpy.types.Object, limb: Limb) -> Limb:
 
 
 def _has_mechanism(armature: bpy.types.Object, limb: Limb) -> bool:
-    """Return whether constraints pose bones of a limb, as those between controls of a face."""
+    """Return whether constraints pose bones of a limb, such as those between controls of a face."""
     bones = [pose_bones(armature)[name] for name in limb.bones]
     return any(any(active_constraints(bone)) for bone in bones)
 
@@ -125,8 +125,9 @@ def _find_any(rig: Skeleton, bone: int, is_literal: bool, by_shape: bool) -> tup
     Args:
         rig: The skeleton.
         bone: The bone.
-        is_literal: Whether the bone is meant itself, and not what it hangs on.
-        by_shape: Whether the shape tells a hand or foot as well, where no name does.
+        is_literal: Whether the bone itself is meant, not the limb it is parented to.
+        by_shape: Whether a hand or foot may also be identified by shape, where names don't identify
+            one.
     """
     rows = zip(rig.names, rig.parents, rig.heads, rig.heads, strict=True)
     names = Names([RestBone(*row) for row in rows])
@@ -220,9 +221,9 @@ class Clicks:
     def limb_at(self, bone: str) -> tuple[Limb, bool] | None:
         """Return the limb that a bone means, and whether the bone is at or below its end.
 
-        This is the limb that contains the bone, or carries it below the wrist or ankle. A helper,
-        which deforms nothing, stands for the only limb that it controls. If it controls nothing, it
-        stands for the limb beside it.
+        This is the limb that contains the bone, or carries it below the wrist or ankle. A helper
+        bone, which deforms nothing, stands for the only limb it controls. If it controls nothing,
+        it stands for the limb beside it.
         """
         limb_here = self._at(self._index(bone))
         if limb_here is not None or not self.body.rig.is_keyed or not self.body.limbs:
@@ -248,7 +249,7 @@ class Clicks:
         return next((self.body.names[i] for i in stiff if i in self._up(index)), "")
 
     def posed_by_ik(self, bone: str) -> str:
-        """Return the bone that has Blender's IK whose target or pole a helper is, or hangs with."""
+        """Return the bone with Blender's IK whose target or pole is a helper or near it."""
         if not is_helper(self.armature, bone):
             return ""
         rig, index = self.skeleton, self.skeleton.index[bone]
@@ -260,7 +261,7 @@ class Clicks:
         return ""
 
     def is_finger(self, bone: str) -> bool:
-        """Return whether a bone belongs to a finger that is a limb of its own: no arm has it."""
+        """Return whether a bone belongs to a finger that is a separate limb, without an arm."""
         above = [*self._up(self._index(bone))][1:]
         return not set(self.body.anatomy.hands).isdisjoint(above)
 
@@ -274,7 +275,7 @@ class Clicks:
         return line
 
     def finger_at(self, bone: str) -> Limb | None:
-        """Return the finger or toe of a recognized hand or foot that only controls pose."""
+        """Return the finger or toe of a recognized hand or foot, if only controls pose it."""
         index = self._index(bone)
         clicked = None if self.body.rig.is_keyed else self._at(index)
         if clicked is None or not clicked[1]:
@@ -293,9 +294,9 @@ class Clicks:
         return self.body.rig.control(self.armature, self.body.names[index]) if index >= 0 else ""
 
     def _index(self, bone: str) -> int:
-        """Return the index of the bone of the body that a bone is for; -1 if it is for none.
+        """Return the index of the bone of the body that a bone is for; -1 without one.
 
-        A control without such a bone stands for the one of its parents.
+        A control without such a bone stands for that of its parents.
         """
         posed = pose_bones(self.armature)[bone]
         line = (
@@ -317,7 +318,7 @@ class Clicks:
         return None
 
     def _is_helper_of(self, limb: LimbAnatomy, bone: int, index: int) -> bool:
-        """Return whether a bone below one of a limb is a helper of it, as one that twists.
+        """Return whether a bone below a limb's bone is a helper of the limb, such as a twist bone.
 
         A single bone is a helper, and so are bones along the limb, such as muscles, unless their
         names say otherwise. A chain that leads away, such as a sleeve, stands for itself.
@@ -370,7 +371,7 @@ class Clicks:
         return nearest if near[nearest] <= POLES * size else -1
 
     def _distance(self, point: Vec, index: int) -> float:
-        """Return the distance of a place from a bone, up to its children."""
+        """Return the distance of a point from a bone, up to its children."""
         head = self.body.bones[index].head
         ends = [self.body.bones[i].head for i in self._children(index)]
         return min(_from_line(point, head, end) for end in (head, *ends))

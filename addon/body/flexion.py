@@ -1,10 +1,10 @@
-"""How a joint flexes: the axis and sign of an elbow or knee, decided from all that is known.
+"""How a joint flexes: the axis and sign of an elbow or knee, decided from all evidence.
 
 A frame alone isn't conclusive: at heel strike many captured knees are straight, or bent a little
-backward. Evidence is asked for in this order, and the first that is clear counts:
+backward. Evidence is checked in this order, and the first that is clear decides:
 
-1. ``SET``: what has been decided before, or corrected by the user (`Bone.fabrik_flexion`);
-2. ``LIMIT``: a hinge that turns more to one side;
+1. ``SET``: an earlier decision, or a correction by the user (`Bone.fabrik_flexion`);
+2. ``LIMIT``: a hinge that rotates more to one side;
 3. ``CLIP``: the joint's rotations in all frames of the armature's actions;
 4. ``REST``: the rest pose, unless it is bent a little and otherwise than the body bends;
 5. ``POLE``: the pole of its chain;
@@ -29,10 +29,8 @@ from fabrik_solver import Hinge
 from fabrik_solver.core.vectors import ORIGIN, Vec
 from fabrik_solver.motion.anatomy.thresholds import (
     CLIP_SAMPLES,
-    COHERENT,
     IN_LINE,
-    LEAST_FLEXION,
-    OTHERWISE,
+    SAME_WAY,
     SLIGHT,
 )
 
@@ -47,12 +45,12 @@ from .looking import body_of
 
 
 class _Clip(NamedTuple):
-    """How a joint moves in all frames of a clip.
+    """How a joint moves over all frames of a clip.
 
     Attributes:
         axis: The mean axis about which it flexes, in the bone's rest space, not normalized.
         is_bent: Whether it ever flexes enough.
-        is_hinge: Whether it flexes about that axis, and to one side.
+        is_hinge: Whether it flexes about that axis, in one direction.
     """
 
     axis: Vector
@@ -80,10 +78,10 @@ class Flexion(NamedTuple):
 
 
 class Uses(NamedTuple):
-    """How chains use the joints of an armature; a joint is meant by the bone below it.
+    """How chains use the joints of an armature; the bone below a joint identifies it.
 
     Attributes:
-        used: The joints at which any bends, or another body that the plan poses.
+        used: The joints at which a chain bends, or another body posed by the plan.
         pole_axis: Returns the axis about which a joint flexes towards the pole of its chain, in the
             bone's rest space; None without a pole.
     """
@@ -101,7 +99,7 @@ def flexion_of(
         armature: The armature.
         name: The bone below the joint.
         uses: How chains use its joints.
-        end: The end of the bone at rest, in armature space; None for the next joint of its limb, or
+        end: The end of the bone at rest, in armature space. None: the next joint of its limb, or
             else its tail or its child's head.
     """
     joint = _joint(armature, name, uses, end)
@@ -118,8 +116,8 @@ def flexion_of(
 def limb_flexion_of(armature: bpy.types.Object, name: str, uses: Uses) -> Flexion | None:
     """Return how the joint after a bone flexes, in the rest space of that bone.
 
-    That is the plane in which a limb bends that the bone begins. At the end of a limb it is that of
-    the bone's own joint.
+    If the bone begins a limb, that is the plane in which the limb bends. At the end of a limb it is
+    that of the bone's own joint.
     """
     rig = skeleton_of(armature)
     bone = rig.index[name]
@@ -135,7 +133,7 @@ def limb_flexion_of(armature: bpy.types.Object, name: str, uses: Uses) -> Flexio
 
 
 def next_in_limb(rig: Skeleton, bone: int) -> int:
-    """Return the child that continues a limb: the only one, or the only one that has children."""
+    """Return the child that continues a limb: the only one, or the only one with children."""
     children = rig.children[bone]
     parents = [i for i in children if rig.children[i]]
     candidates = parents if len(children) > 1 else children
@@ -143,10 +141,10 @@ def next_in_limb(rig: Skeleton, bone: int) -> int:
 
 
 UNSEEN: Final = ("LIMIT", "CLIP", "BODY")
-"""The evidence that the plan of a chain cannot see on its own."""
+"""The evidence that the plan of a chain can't find on its own."""
 
 SOURCES: Final = ("LIMIT", "CLIP", "REST", "POLE", "BODY")
-"""All evidence but what is stored already."""
+"""All evidence except what is already stored."""
 
 
 def store_found(
@@ -155,7 +153,7 @@ def store_found(
     uses: Uses,
     sources: Collection[str] = UNSEEN,
 ) -> None:
-    """Store how joints flex that something new bends, where the plan cannot see it.
+    """Store how joints flex that something new bends, where the plan can't find it.
 
     Stored directions stay, unless they were detected for a constraint that no longer exists. The
     clip or the rest pose may have changed since then.
@@ -164,7 +162,7 @@ def store_found(
         armature: The armature.
         bones: The bones below the joints.
         uses: How chains used the joints before.
-        sources: The evidence that is stored.
+        sources: The kinds of evidence to store.
     """
     rig = skeleton_of(armature)
     for name in bones:
@@ -176,7 +174,7 @@ def store_found(
 
 
 def _store(armature: bpy.types.Object, name: str, axis: Vec) -> None:
-    """Store what was found of a joint: with the pose, which is not linked, if the bone is."""
+    """Store how a joint flexes: with the pose, which isn't linked, if the bone is linked."""
     if is_linked(armature):
         cast(Any, pose_bones(armature)[name]).fabrik_found_flexion = axis
     else:
@@ -185,7 +183,7 @@ def _store(armature: bpy.types.Object, name: str, axis: Vec) -> None:
 
 
 def is_linked(armature: bpy.types.Object) -> bool:
-    """Return whether the bones of an armature cannot store anything."""
+    """Return whether the bones of an armature can't store anything."""
     return not cast("bpy.types.Armature", armature.data).is_editable
 
 
@@ -198,7 +196,7 @@ def is_found(armature: bpy.types.Object, name: str) -> bool:
 
 
 def flip(armature: bpy.types.Object, bones: Iterable[str], uses: Uses) -> None:
-    """Store that joints flex to the side opposite to what is found."""
+    """Store that joints flex in the direction opposite to the detected one."""
     for name in bones:
         flexion = flexion_of(armature, name, uses)
         if flexion is None:
@@ -210,7 +208,7 @@ def flip(armature: bpy.types.Object, bones: Iterable[str], uses: Uses) -> None:
 
 
 def stored_flexion(rig: Skeleton, bone: int) -> Vector | None:
-    """Return the axis about which the joint above a bone flexes, None if none is stored.
+    """Return the stored axis about which the joint above a bone flexes; None without one.
 
     It is a unit vector in the bone's rest space.
     """
@@ -230,11 +228,12 @@ def stored_axis(bone: Any, posed: Any) -> Vector | None:
 
 
 Stored = tuple[Vec, Vec, Vec]
-"""What is stored of a bone: its axis of flexion, what was found, and what was found if linked."""
+"""The stored data of a bone: its axis of flexion, the detected one, and the detected one if
+linked."""
 
 
 def stored_flexions(armature: bpy.types.Object, bones: Iterable[str]) -> dict[str, Stored]:
-    """Return what is stored of bones, for `restore_flexions`."""
+    """Return the stored data of bones, for `restore_flexions`."""
     pairs: dict[str, Any] = {
         name: (rest_bone(armature, name), pose_bones(armature)[name]) for name in bones
     }
@@ -249,7 +248,7 @@ def stored_flexions(armature: bpy.types.Object, bones: Iterable[str]) -> dict[st
 
 
 def restore_flexions(armature: bpy.types.Object, stored: Mapping[str, Stored]) -> None:
-    """Store again what was stored of bones."""
+    """Store the earlier data of bones again."""
     for name, (axis, found_flexion, linked) in stored.items():
         bone: Any = rest_bone(armature, name)
         posed: Any = pose_bones(armature)[name]
@@ -271,9 +270,9 @@ class _Joint:
         rig: Its skeleton.
         bone: The bone below the joint.
         uses: How chains use the joints of the armature.
-        before: The way to the joint from that of its parent at rest, in armature space.
-        after: The way from it to the end of its bone.
-        end_bone: The child that begins at that end; None if none does.
+        before: The vector to the joint from that of its parent at rest, in armature space.
+        after: The vector from it to the end of its bone.
+        end_bone: The child that begins at that end; None without one.
     """
 
     armature: bpy.types.Object
@@ -286,15 +285,15 @@ class _Joint:
 
     @cached_property
     def clip(self) -> _Clip | None:
-        """How its pair moves in all frames of the armature's actions; None if that isn't animated.
+        """How its pair moves over all frames of the armature's actions; None if it isn't animated.
 
-        The joints of a pair bend as mirror images, so both get one answer: that of the joints whose
-        clips show it. If these contradict each other, neither counts.
+        The joints of a pair bend as mirror images, so both get the same answer, from the joints
+        whose clips show it. If they contradict each other, neither counts.
         """
         pair = self._clips_of_pair() if _has_clips(self.armature) else []
         telling = [clip for clip in pair if clip.tells]
         axis = sum([clip.axis.normalized() for clip in telling or pair], Vector())
-        if axis.length < COHERENT * len(telling):
+        if axis.length < SAME_WAY * len(telling):
             return None
         is_bent = True in [clip.is_bent for clip in pair]
         return _Clip(axis, is_bent, bool(telling)) if pair else None
@@ -303,7 +302,7 @@ class _Joint:
         return [clip for clip in (_clip_of(self), self._clip_of_twin()) if clip is not None]
 
     def _clip_of_twin(self) -> _Clip | None:
-        """Return how the joint of the other side moves, as if it were this one."""
+        """Return how the joint on the other side moves, mirrored to this side."""
         twin = self._twin
         clip = _clip_of(twin) if twin is not None else None
         if twin is None or clip is None:
@@ -334,7 +333,7 @@ class _Joint:
         return _joint(self.armature, names[twins[0]], self.uses, None)
 
     def _axes_now(self) -> Any:
-        """The axes of the bone in the pose in which the body was looked at."""
+        """The axes of the bone in the pose that was examined."""
         return self._body.matrix(self.rig.rest(self.bone)).to_3x3().normalized()
 
     def _mirrored(self, axis: Vector) -> Vector:
@@ -405,7 +404,7 @@ def _limit(joint: _Joint) -> Vector | None:
     middle = limit.turn[0] + limit.turn[1]
     along = abs(Vector(limit.axis).normalized().dot(joint.to_bone(joint.after).normalized()))
     # One along the bone only twists it.
-    return Vector(limit.axis) * middle if abs(middle) > 1e-3 and along < COHERENT else None
+    return Vector(limit.axis) * middle if abs(middle) > 1e-3 and along < SAME_WAY else None
 
 
 def _clip(joint: _Joint) -> Vector | None:
@@ -442,7 +441,7 @@ def _clip_of(joint: _Joint) -> _Clip | None:
         most = max(most, flexed)
     if not samples:
         return None
-    return _Clip(total, most >= sin(LEAST_FLEXION), total.length >= COHERENT * weight)
+    return _Clip(total, most >= sin(SLIGHT), total.length >= SAME_WAY * weight)
 
 
 class _Channel(NamedTuple):
@@ -466,7 +465,7 @@ def _sampled(
 ) -> Iterable[list[Any]]:
     """Yield the values of channels at frames of clips with keys of the first one.
 
-    They are evenly chosen from all.
+    The frames are evenly chosen.
     """
     frames: list[tuple[list[dict[int, Any]], float]] = []
     for clip in animation.clips_of(armature, everywhere):
@@ -488,7 +487,7 @@ def _rest(joint: _Joint) -> Vector | None:
         return None
     if joint.before.angle(joint.after) < SLIGHT:
         body = _body(joint)
-        if body is not None and body.angle(direction) > OTHERWISE:
+        if body is not None and body.normalized().dot(direction.normalized()) < SAME_WAY:
             return None
     return direction
 

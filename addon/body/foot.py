@@ -1,4 +1,4 @@
-"""Feet: where the heel, the ball and the tip of the toes of a standing foot are, and the floor.
+"""Feet: the heel, the ball and the tip of the toes of a standing foot, and its floor.
 
 The tails of imported bones may be anywhere, so joints are preferred wherever they are known.
 """
@@ -28,8 +28,7 @@ from fabrik_solver.core.vectors import (
 from fabrik_solver.motion.anatomy import Limb, floor_below
 from fabrik_solver.motion.anatomy.thresholds import (
     FOOT_LENGTH,
-    IN_THE_AIR,
-    LONGEST_FOOT,
+    LONG_BONE,
     STEEP,
     TOE_LENGTH,
 )
@@ -41,11 +40,11 @@ from .body import Body
 from .posed import PosedLimb
 
 SolePoint = tuple[str, Vector]
-"""A point of a sole: the bone to which it is attached, and where it is in the space of that."""
+"""A point of a sole: the bone it is attached to, and its location in that bone's space."""
 
 
 def standing_frames(foot: Iterable[str], up: Vector, clip: Clip) -> list[float]:
-    """Return the frames of a clip, first that at which a foot stands: its joints are lowest there.
+    """Return the frames of a clip, first the one where a foot stands, with its joints lowest.
 
     Args:
         foot: The names of its bones.
@@ -119,8 +118,8 @@ def sole_at_rest(limb: PosedLimb, world: Mat3, leg: float, up: Vec) -> Sole:
     """Return the joints above the heel and the ball of a foot, in the rest pose.
 
     A foot that copies its target's rotation has both; the ball is the joint of its toes, or where
-    its bone ends without toes. Of any other foot only the goal is known, and of one that ends above
-    itself at rest, as importers guess.
+    its bone ends without toes. For any other foot only the goal is known. The same goes for a foot
+    that ends above itself at rest, as importers guess.
 
     Args:
         limb: The leg.
@@ -137,12 +136,12 @@ def sole_at_rest(limb: PosedLimb, world: Mat3, leg: float, up: Vec) -> Sole:
         end = (0.0, -rig.bone(foot).length, 0.0)
     elif limb.is_oriented:
         toes = [rig.bone(toe).head for toe in rig.children[foot]]
-        toes = [toe for toe in toes if 0.0 < length(toe) * scale < LONGEST_FOOT * leg]
+        toes = [toe for toe in toes if 0.0 < length(toe) * scale < LONG_BONE * leg]
         tail = (0.0, rig.bone(foot).length, 0.0)
         if dot(mat_apply(axes, tail), up_rest) > STEEP * length(tail):
             tail = ORIGIN
         end = max(toes, key=length, default=tail)
-    if length(end) * scale >= LONGEST_FOOT * leg:
+    if length(end) * scale >= LONG_BONE * leg:
         end = ORIGIN
     goal = head
     if limb.tip_bone < 0 and limb.foot < 0:
@@ -157,28 +156,28 @@ def sole_at_rest(limb: PosedLimb, world: Mat3, leg: float, up: Vec) -> Sole:
 
 
 def has_toes(limb: PosedLimb) -> bool:
-    """Return whether a foot carries bones, which begin at the joint above its ball as toes do."""
+    """Return whether a foot carries bones that begin at the joint above its ball, as toes do."""
     return limb.is_oriented and bool(limb.rig.children[limb.end])
 
 
 def _rest_floor(rig: Skeleton, foot: int, up: Vec, leg: float) -> float:
     """Return the height of the floor of the rest pose, in the armature's own space.
 
-    It is the origin as well if the leg ends in the air: what stands there is not part of it, as
-    feet that follow controls.
+    If the leg ends in the air, it is the origin as well. What stands there then isn't part of the
+    leg, such as feet that follow controls.
     """
     joints: list[float] = []
     ends: list[float] = []
     for bone in sorted(rig.below({foot})):
         axes, head = matrix_frame(rig.rest(bone).matrix_local)
         joints.append(dot(head, up))
-        if not rig.children[bone] and rig.bone(bone).length < LONGEST_FOOT * leg:
+        if not rig.children[bone] and rig.bone(bone).length < LONG_BONE * leg:
             tail = add(head, mat_apply(axes, (0.0, rig.bone(bone).length, 0.0)))
             ends.append(dot(tail, up))
     floor = floor_below(joints, ends, leg)
     if floor > 0.0 and not rig.children[foot]:
         above = set(rig.chain_up(foot))
         lowest = next((low for low, bone in rig.by_height(up) if bone not in above), floor)
-        if 0.0 <= lowest < IN_THE_AIR * floor:
+        if 0.0 <= lowest < LONG_BONE * floor:
             return 0.0
     return floor

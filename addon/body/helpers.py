@@ -1,4 +1,4 @@
-"""Rig bones that aren't part of the body: which bones deform, control others, or are visible."""
+"""Rig bones that aren't part of the body: those that deform, control others, or are visible."""
 
 from __future__ import annotations
 

@@ -13,7 +13,7 @@ import bpy
 import numpy as np
 from mathutils import Matrix, Vector
 
-from fabrik_solver.motion.anatomy.thresholds import LAST_LENGTHS, MOSTLY, SAME_PLACE, STAYS_AT_END
+from fabrik_solver.motion.anatomy.thresholds import COMPARABLE, MOST, NEAR, STAYS_AT_END
 
 
 class JointPaths:
@@ -53,18 +53,19 @@ class JointPaths:
         Args:
             last: The last bone.
             beside: The candidates for its hand or foot.
-            named: Those that are named after the limb. They count where they are at rest, wherever
-                the importer has put the tail.
+            named: Those that are named after the limb. Their rest positions count, wherever the
+                importer has put the tail.
         """
         bone_above = cast("bpy.types.Bone", last.parent)
         indices = [self._index[bone.name] for bone in beside]
         least, most = (
-            fraction * (last.head_local - bone_above.head_local).length for fraction in LAST_LENGTHS
+            fraction * (last.head_local - bone_above.head_local).length
+            for fraction in (COMPARABLE, 1.0 / COMPARABLE)
         )
         to_last = last.matrix_local.inverted_safe()
         tail = to_last @ last.tail_local
         away = np.linalg.norm(self._rest[indices] - np.array(last.tail_local), axis=1)
-        is_tail = away <= SAME_PLACE * tail.length
+        is_tail = away <= NEAR * tail.length
         is_named = np.array([bone.name in named for bone in beside], bool)
         joints = np.tile(np.array(tail), (len(beside), 1))
         for k in np.flatnonzero(is_named & ~is_tail):
@@ -76,9 +77,9 @@ class JointPaths:
             positions = self._places(last, indices)
             middles = np.median(positions, axis=0)
             sizes = np.linalg.norm(middles, axis=1)
-            limits = SAME_PLACE * sizes
+            limits = NEAR * sizes
             apart = np.sort(_short_of(positions, middles), axis=0)
-            worst = apart[ceil(MOSTLY * len(apart)) - 1]
+            worst = apart[ceil(MOST * len(apart)) - 1]
             near = (np.median(apart, axis=0) <= limits) & (worst <= 2.0 * limits)
             is_long = (sizes >= least) & (sizes <= most) & (sizes > 0.0)
             if not ((near | is_end) & is_long).any():

@@ -12,14 +12,14 @@ from mathutils import Vector
 
 from fabrik_solver.core.vectors import Vec
 from fabrik_solver.motion.anatomy import (
-    BETTER,
     SURE,
     UP,
     RestBone,
+    better_than,
     possible_body,
     recognize,
 )
-from fabrik_solver.motion.anatomy.thresholds import FIGURES_APART, LEAST_BONES
+from fabrik_solver.motion.anatomy.thresholds import LEAST_BONES, NEAR
 
 from ..blender.axes import AXES, nearest_axis
 from ..blender.clip import Clip
@@ -37,8 +37,8 @@ OUTER: Final = {"LEGS", "ARMS", "FEET", "HANDS"}
 """The parts a body may lack because its hands or feet aren't parented to its limbs."""
 
 LYING: Final = ("Z", "Y", "NEGATIVE_Y")
-"""The axes that may point up in a character that lies down: those of importers, and that of what
-Blender wrote to BVH and reads again, as it writes Z up and expects Y."""
+"""The axes that may point up in a lying character. Importers use Z or Y; Blender writes BVH files
+with Z up, and reads them with Y up by default."""
 
 
 def body_of(armature: bpy.types.Object, bone: str = "", up_axis: str = "") -> Body:
@@ -52,24 +52,24 @@ def body_of(armature: bpy.types.Object, bone: str = "", up_axis: str = "") -> Bo
         armature: The armature.
         bone: A bone of the body, where there may be several in the armature: bones of others are
             left out.
-        up_axis: Its axis that points up; that which does so now if it is empty.
+        up_axis: Its axis that points up. Empty: the one that does at present.
     """
     top = figure_among(armature, figures(armature), bone) if bone else ""
     return _looked_at(armature, (up_axis or _up_axis(armature), *LYING), top)
 
 
 class _Looks(dict[int, "_Looked"]):
-    """What the session has recognized, by the session UID of the armature."""
+    """The results of recognition in this session, by the session UID of the armature."""
 
 
 class _Looked:
-    """What was recognized in an armature, as long as its bones are the same.
+    """The results of recognition in an armature, valid while its bones stay the same.
 
     Attributes:
         bones: The bones, as `_revision` returns them.
         rig: What kind of rig it is.
-        results: What was recognized by what was asked, each with the revision of the clip that was
-            looked at; None if none was.
+        results: The result of each request, with the revision of the examined clip; None if no clip
+            was examined.
     """
 
     def __init__(self, armature: bpy.types.Object, bones: object) -> None:
@@ -80,7 +80,7 @@ class _Looked:
 
 
 def _looked(armature: bpy.types.Object) -> _Looked:
-    """Return what was recognized in an armature as its bones are now."""
+    """Return the results for an armature with its current bones."""
     looks, bones = part(_Looks), _revision(armature)
     looked = looks.get(armature.session_uid)
     if looked is None or looked.bones != bones:
@@ -94,13 +94,13 @@ def _remembered(
     look: Callable[[Rig, Clip], Any],
     clip: Clip | None = None,
 ) -> Any:
-    """Return what was recognized in an armature, as it is now with its bones and clip.
+    """Return the result for an armature with its current bones and clip.
 
     Args:
         armature: The armature.
-        asked: What is asked.
+        asked: The request.
         look: Recognizes it.
-        clip: The clip of what asks, which then depends on it as well.
+        clip: The clip of the caller, which then depends on the examined frames as well.
     """
     looked = _looked(armature)
     remembered = looked.results.get(asked)
@@ -115,7 +115,7 @@ def _remembered(
 
 
 def _revision(armature: bpy.types.Object) -> tuple[object, ...]:
-    """Return all of the bones of an armature that is looked at, in a comparable form."""
+    """Return everything that recognition uses of an armature's bones, in a comparable form."""
     bones = cast("bpy.types.Armature", armature.data).bones
     parents = [above.name if (above := bone.parent) else "" for bone in bones]
     deforms = [False] * len(bones)
@@ -152,9 +152,7 @@ def _figures(armature: bpy.types.Object, up: str, rig: Rig, clip: Clip) -> list[
     tops: dict[str, Body] = {}
     for top in [row.name for row in branches] if len(branches) > 1 else ():
         figure = _looked_at(armature, (up,), top, clip)
-        is_layer = any(
-            _hips_between(armature, figure, other) < FIGURES_APART for other in tops.values()
-        )
+        is_layer = any(_hips_between(armature, figure, other) < NEAR for other in tops.values())
         if figure.anatomy.sureness >= SURE and not is_layer:
             tops[top] = figure
     return [*tops] if len(tops) > 1 else []
@@ -206,7 +204,7 @@ def meant_figure(armature: bpy.types.Object) -> str:
 def standing_body(armature: bpy.types.Object) -> Body:
     """Recognize the body of an armature that stands upright in the world.
 
-    Some importers keep Y up and rotate the object, others rotate the bones: up is the axis of the
+    Some importers keep Y up and rotate the object, others rotate the bones. Up is the axis of the
     armature that points up most in world space.
     """
     return _looked_at(armature, (_up_axis(armature),))
@@ -215,7 +213,7 @@ def standing_body(armature: bpy.types.Object) -> Body:
 def _looked_at(
     armature: bpy.types.Object, axes: Sequence[str], top: str = "", clip: Clip | None = None
 ) -> Body:
-    """Return a body as `_look` recognizes it; `clip` is that of what asks."""
+    """Return a body as `_look` recognizes it; `clip` is the caller's."""
     look = partial(_look, armature, axes, top)
     body: Body = _remembered(armature, (tuple(axes), top), look, clip)
     return body
@@ -252,7 +250,7 @@ def _look(armature: bpy.types.Object, axes: Sequence[str], top: str, rig: Rig, c
 def _in_turn(body: Body, ends: dict[str, LooseEnd]) -> list[dict[str, LooseEnd]]:
     """Return the loose ends to try: first those of limbs that lack any, then all.
 
-    Other joints may be at one place by chance, as those of a short arm and a large head.
+    Other joints may coincide by chance, such as those of a short arm and a large head.
     """
     limbs = [limb for limb in body.anatomy.limbs if limb.is_bare]
     bare = {body.names[limb.end if limb.end >= 0 else limb.bones[-1]] for limb in limbs}
@@ -273,7 +271,7 @@ def _best_looked_at(
         return standing
     others = [look(axis, rows, clip) for axis in axes[1:] if axis != axes[0]]
     best = max(others, key=lambda body: body.anatomy.sureness, default=standing)
-    return best if best.anatomy.sureness >= standing.anatomy.sureness + BETTER else standing
+    return best if best.anatomy.sureness >= better_than(standing.anatomy) else standing
 
 
 def _up_axis(armature: bpy.types.Object) -> str:
@@ -285,14 +283,14 @@ def _up_axis(armature: bpy.types.Object) -> str:
 def _recognize(
     armature: bpy.types.Object, rig: Rig, up: str, rows: Sequence[Row], clip: Clip | None = None
 ) -> Body:
-    """Return the body of an armature, given which of its axes points up.
+    """Return the body of an armature for an axis that points up.
 
     Args:
         armature: The armature object.
         rig: What kind of rig it is.
         up: The axis.
         rows: The bones that count, parents first.
-        clip: Its animation, to be looked at if the rest pose does not do.
+        clip: Its animation, examined if the rest pose isn't enough.
     """
     turn = Vector(UP).rotation_difference(Vector(AXES[up]))
     back: Any = turn.inverted()

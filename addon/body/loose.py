@@ -21,7 +21,7 @@ from fabrik_solver.motion.anatomy import (
     side_of,
     words_of,
 )
-from fabrik_solver.motion.anatomy.thresholds import SAME_TIP, SMALL_BONE
+from fabrik_solver.motion.anatomy.thresholds import NO_LENGTH, SMALL_BONE
 
 from ..blender.clip import Clip
 from ..blender.skeleton import vector
@@ -38,8 +38,8 @@ def loose_ends(
     Args:
         armature: The armature.
         clip: Its clip.
-        body: The bones that may be of the body, of which limbs are.
-        names: All that hands and feet may be: they may have the names of controls.
+        body: The bones that may belong to the body and its limbs.
+        names: All candidates for hands and feet: they may have names of controls.
     """
     from .joint_paths import JointPaths  # Blender starts without numpy: it takes 50 ms to import.
 
@@ -65,8 +65,8 @@ def loose_ends(
             candidates.append(((not is_named, depth, count == 0, round(off, 2), -count), end))
     ends: dict[str, LooseEnd] = {}
     limbs = {end.limb for _, end in candidates}
-    # Of several, that of the name of its limb counts, or the nearest one that carries toes: a
-    # control may be there as well.
+    # Of several, the one named like its limb counts, or else the nearest one with toes: a control
+    # may be there as well.
     for _, end in sorted(candidates, key=lambda pair: pair[0]):
         is_taken = end.name in ends or end.limb in {other.limb for other in ends.values()}
         if not is_taken and limbs.isdisjoint({end.name, *below[end.name]}):  # It carries none.
@@ -93,7 +93,7 @@ def _beside(
     children: Mapping[str, Sequence[bpy.types.Bone]],
     names: Collection[str],
 ) -> list[bpy.types.Bone]:
-    """Return the children of what two bones hang on, but not those that lead to them."""
+    """Return the children of the common parent of two bones, except those that lead to them."""
     above = ["", *(bone.name for bone in upper.parent_recursive)]
     line = {last, upper, *upper.parent_recursive}
     return [
@@ -131,9 +131,9 @@ def _named_ends(last: bpy.types.Bone, ends: Iterable[bpy.types.Bone]) -> set[str
 
 @cache
 def _named_limb(name: str) -> tuple[bool, int, frozenset[str]] | None:
-    """Return the limb that a bone is named after, as whether it is a leg, its side, and its row.
+    """Return the limb that a bone is named after: whether it is a leg, its side, and its row.
 
-    None if the name doesn't say.
+    None if the name doesn't identify one.
     """
     words = words_of(name)
     part, side = part_of(words), side_of(name)
@@ -163,4 +163,4 @@ def _tip(last: bpy.types.Bone, children: Sequence[bpy.types.Bone], joint: Vector
     to_last = last.matrix_local.inverted_safe()
     near = {child.name: (to_last @ child.head_local - joint).length for child in children}
     name = min(near, key=lambda child: near[child], default="")
-    return name if name and near[name] <= SAME_TIP * joint.length else ""
+    return name if name and near[name] <= NO_LENGTH * joint.length else ""

@@ -1,4 +1,4 @@
-"""A limb as a constraint poses it: its bones, to which side it bends, and what ends it."""
+"""A limb as a constraint poses it: its bones, its bend direction, and what ends it."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from mathutils import Matrix, Vector
 from fabrik_solver import RestBend
 from fabrik_solver.core.bend import LIMB, STRAIGHT, bend_direction, chain_axis, folded_bend
 from fabrik_solver.core.vectors import Vec, across, length, unit
-from fabrik_solver.motion.anatomy.thresholds import AGREED, SAME_AXIS, SLIGHT
+from fabrik_solver.motion.anatomy.thresholds import SAME_WAY, SLIGHT
 
 from ..blender.access import pose_bones
 from ..blender.skeleton import Skeleton, vector
@@ -59,7 +59,7 @@ class PosedLimb(NamedTuple):
 
 
 def posed_limb(rig: Skeleton, bones: Sequence[int], tip_bone: int, has_hand: bool) -> PosedLimb:
-    """Return the limb that a constraint poses, without a foot that is its target.
+    """Return the limb posed by a constraint, without a foot that is also its target.
 
     Args:
         rig: The armature.
@@ -102,7 +102,7 @@ def bend_side(rig: Skeleton, chain: Sequence[int], tip_bone: int) -> RestBend | 
             if axis is not None
         ]
         total = sum(sides, Vector())
-        if not sides or total.length < AGREED * len(sides):
+        if not sides or total.length < SAME_WAY * len(sides):
             rest = _rest_bend(joints, axes)
             return None if rest is None else RestBend(rest)
         side = total.normalized(), ()
@@ -112,13 +112,13 @@ def bend_side(rig: Skeleton, chain: Sequence[int], tip_bone: int) -> RestBend | 
 def _folded_side(
     joints: Sequence[Vector], stored: Sequence[Vector | None]
 ) -> tuple[Vector, tuple[int, ...]] | None:
-    """Return the side to which a limb bends, and its folds; None if all its joints flex one way.
+    """Return a limb's bend direction and its folds; None if all its joints flex one way.
 
     When bent as at rest, it bends to the side of its joints.
 
     Args:
         joints: From the root to the tip, at rest.
-        stored: The axis about which each joint between them flexes, None if none is stored.
+        stored: The stored axis about which each joint between them flexes; None without one.
     """
     bones = [cast(Vector, second - at) for at, second in pairwise(joints)]
     axes = [_axis_of(*pair, axis) for pair, axis in zip(pairwise(bones), stored, strict=True)]
@@ -148,7 +148,7 @@ def _folds(axes: Sequence[Vector | None]) -> list[int]:
     first = next((axis for axis in axes if axis is not None), Vector())
     cosines = [0.0 if axis is None else axis.dot(first) for axis in axes]
     about = [abs(cosine) for axis, cosine in zip(axes, cosines, strict=True) if axis is not None]
-    if min(cosines) > -SAME_AXIS or min(about) < SAME_AXIS:
+    if min(cosines) > -SAME_WAY or min(about) < SAME_WAY:
         return []
     return [round(cosine) for cosine in cosines]
 

@@ -14,12 +14,12 @@ from .carriers import Carriers
 
 
 class PlainRig:
-    """Any armature that is of no other kind."""
+    """Any armature that isn't of another kind."""
 
     is_keyed = True
 
     def marks(self, armature: bpy.types.Object) -> object:
-        """Return nothing: any armature is."""
+        """Return nothing: any armature qualifies."""
         return None
 
     def rows(self, armature: bpy.types.Object) -> list[Row]:
@@ -50,6 +50,6 @@ class PlainRig:
         return bone if bone in pose_bones(armature) else ""
 
     def poser(self, carriers: Carriers, bone: str) -> str:
-        """Return the bone that a bone copies in the end, or else the bone itself."""
+        """Return the bone that a bone ultimately copies, or else the bone itself."""
         rig = carriers.rig
         return rig.names[carriers.source(rig.index[bone])]

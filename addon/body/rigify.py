@@ -1,7 +1,7 @@
 """Generated Rigify rigs: the skeleton that they were generated from, and their FK controls.
 
 The bones of the metarig are still in the rig, with a prefix. Rigify moves each to the control that
-carries it, so that the parents of the trunk are found at the deforming bones.
+carries it, so the parents of the trunk are found at the deforming bones.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ SWITCH: Final = "IK_FK"
 
 
 TRUNK: Final = {"torso": "hips", "hips": "hips", "chest": "chest", "head": "head"}
-"""The controls of trunk and head whose names are not those of bones of the metarig, by part."""
+"""The controls of trunk and head that aren't named like bones of the metarig, by part."""
 
 TWEAK: Final = "tweak"
 
@@ -71,7 +71,7 @@ class RigifyRig:
         return Limb(bones, hand, limb.kind, fk_switch(armature, first))
 
     def part_of(self, armature: bpy.types.Object, limb: Limb) -> tuple[str, int]:
-        """Return the hand or foot, or else what carries the last control, and how many bend."""
+        """Return the hand or foot, or else the last control's carrier, and how many bones bend."""
         end = limb.hand or fk_joint(armature, limb.bones[-1])
         return end, limb.bones.index(end) if end in limb.bones else len(limb.bones)
 
@@ -88,7 +88,7 @@ class RigifyRig:
         return own_control(armature, bone)
 
     def poser(self, carriers: Carriers, bone: str) -> str:
-        """Return the control that carries a bone of the metarig, or else that bone."""
+        """Return the control that carries a bone of the metarig, or the bone itself."""
         rig = carriers.rig
         for above in carriers.up(rig.index[bone])[::-1]:
             name = rig.names[above]
@@ -144,9 +144,9 @@ def _parent(bones: bpy.types.ArmatureBones, bone: bpy.types.Bone) -> str | None:
 
 
 def original_name(bone: str, names: Collection[str]) -> str:
-    """Return which of the bones of the metarig a bone of the rig belongs to by its name.
+    """Return the bone of the metarig that a bone of the rig belongs to by name.
 
-    Names of controls begin like that of the controlled bone. Empty without a control.
+    Names of controls begin like that of the controlled bone. Empty without such a bone.
     """
     stem, side = _split(PREFIXED.sub("", bone, count=1))
     original = ""
@@ -164,7 +164,7 @@ def _split(name: str) -> tuple[str, str]:
 
 
 def fk_control(armature: bpy.types.Object, name: str) -> str:
-    """Return the FK control of a bone of the metarig, empty if it has none.
+    """Return the FK control of a bone of the metarig; empty without one.
 
     Args:
         armature: The generated rig.
@@ -177,7 +177,7 @@ def fk_control(armature: bpy.types.Object, name: str) -> str:
 
 
 def own_control(armature: bpy.types.Object, name: str) -> str:
-    """Return the control that a bone of the metarig has for itself, empty if it has none.
+    """Return the control that a bone of the metarig has for itself; empty without one.
 
     Limbs have one for FK, fingers one with the name of the bone.
 
@@ -211,7 +211,7 @@ def fk_switch(armature: bpy.types.Object, control: str) -> str:
 def switched_below(armature: bpy.types.Object, switch: str, end: str) -> dict[str, str]:
     """Return the controls of bones below the end of a limb that its switch moves as well.
 
-    These are those of toes and hooves.
+    These are the controls of toes and hooves.
 
     Args:
         armature: The generated rig.

@@ -105,8 +105,8 @@ def add(
 def remove(armature: bpy.types.Object, *indices: int) -> None:
     """Remove constraints with their animation, and update the paths of later ones.
 
-    Limits that were added to their joints are also removed, unless they were changed, or another
-    constraint poses the bone: the pose, and so the matching limit, may have changed since.
+    It also removes limits that were added to their joints. Changed limits stay. So do those of
+    bones posed by another constraint: the pose, and so the matching limit, may have changed since.
 
     Raises:
         ProblemError: If a library override inherits one; the others may have been removed.

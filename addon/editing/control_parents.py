@@ -39,8 +39,8 @@ def parent_bone(
 
     Args:
         armature: The armature.
-        parent: What they are to be parented to.
-        chain: The bones that their constraint poses, with all that moves with the chain.
+        parent: The choice of their parent.
+        chain: The bones posed by their constraint, and everything that moves with the chain.
         first: The topmost of these bones.
 
     Raises:
@@ -73,7 +73,7 @@ def parent_bone(
 
 
 def part_bone(armature: bpy.types.Object, part: str, bone: str) -> str:
-    """Return the bone that poses a part of the body that a bone belongs to; empty without one.
+    """Return the bone that poses a bone's part of the body; empty without one.
 
     Args:
         armature: The armature.

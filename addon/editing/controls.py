@@ -139,7 +139,7 @@ def new_armature(armature: bpy.types.Object) -> bpy.types.Object:
 def foot_controls(armature: bpy.types.Object, indices: Sequence[int]) -> Callable[[], None]:
     """Return what adds the controls of features, such as the roll of a foot, to constraints.
 
-    Call it once their targets are bones. The body is looked at before, as new bones change it.
+    Call it once their targets are bones. The body is examined before that, as new bones change it.
     """
     adding = [look(armature, indices) for look in FOOT_CONTROLS]
 
@@ -180,12 +180,12 @@ def use_bones(
 
     Args:
         armature: The armature of the constraints.
-        indices: The indices of the constraints. Their targets and poles are Empties that only they
-            use, or bones, which are kept.
-        holder: The armature that gets the bones, which may be the same.
+        indices: The indices of the constraints. Their targets and poles are Empties used by nothing
+            else, or bones, which are kept.
+        holder: The armature that gets the bones; it may be the same.
         word: The purpose of the controls, for their names.
         only: The Empties to replace; None for all.
-        parent: What the bones are parented to, if they are in the same armature.
+        parent: The choice of the bones' parent, if they are in the same armature.
         moving: Further bones that move the chains, such as the body of a walk.
 
     Returns:
@@ -324,8 +324,8 @@ def mark_controls(armature: bpy.types.Object, names: Iterable[str]) -> None:
 def _show_in_front(armature: bpy.types.Object) -> None:
     """Draw an armature in front of its meshes, so that its controls are visible.
 
-    Importers of characters also do so. If the setting was off, that is stored, so that
-    `remove_bones` can restore it.
+    Importers of characters also do so. If the setting was off, this is stored, so `remove_bones`
+    can restore it.
     """
     if not armature.show_in_front and skins_of(armature):
         armature.show_in_front = True

@@ -14,7 +14,7 @@ PACKAGE = __name__.rpartition(".editing.")[0]
 """The add-on's module name in Blender, whether installed as an extension or not."""
 
 OF_THE_LIMB = {"solver", "chain_count", "swing", "use_rotation"}
-"""Settings that depend on the chain to which a constraint is added."""
+"""Settings that depend on the chain of the constraint."""
 
 
 class FabrikDefaults(bpy.types.PropertyGroup):

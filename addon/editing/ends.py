@@ -9,7 +9,7 @@ import bpy
 from mathutils import Vector
 
 from fabrik_solver import exact_for
-from fabrik_solver.motion.anatomy.thresholds import SAME_TIP
+from fabrik_solver.motion.anatomy.thresholds import NO_LENGTH
 
 from ..blender.access import pose_bones
 from ..blender.errors import ProblemError, listed
@@ -38,7 +38,7 @@ def with_ends(armature: bpy.types.Object, limbs: Sequence[Limb]) -> list[Limb]:
             continue
         last = bones[limb.loose.limb]
         joint = last.matrix_local @ Vector(limb.loose.joint)
-        if (joint - last.tail_local).length > SAME_TIP * (joint - last.head_local).length:
+        if (joint - last.tail_local).length > NO_LENGTH * (joint - last.head_local).length:
             joints[i] = joint
     tips = {i: limb.loose.tip for i, limb in enumerate(limbs) if limb.loose}
     if joints:

@@ -13,7 +13,7 @@ from ..blender.access import pose_bones
 from ..blender.relations import deformers
 
 MOST: Final = 4000
-"""The most vertices of a mesh that are looked at, evenly chosen."""
+"""The most vertices of a mesh to examine, evenly chosen."""
 
 ASIDE: Final = 1.2
 """The half size of a control, in girths of the bone that it is at."""
@@ -26,13 +26,10 @@ NEAREST: Final = 0.9
 
 
 def skins_of(armature: bpy.types.Object) -> list[bpy.types.Object]:
-    """Return the meshes of the scene that an armature deforms, or that hang on its bones."""
+    """Return the meshes of the scene deformed by an armature or parented to its bones."""
     scene = cast(bpy.types.Scene, bpy.context.scene)
-    return [ob for ob in scene.objects if ob.type == "MESH" and _is_skin(ob, armature)]
-
-
-def _is_skin(ob: Any, armature: bpy.types.Object) -> bool:
-    return ob.parent == armature or armature in deformers(ob)
+    meshes = [ob for ob in scene.objects if ob.type == "MESH"]
+    return [ob for ob in meshes if ob.parent == armature or armature in deformers(ob)]
 
 
 def beside_mesh(armature: bpy.types.Object, bone: str, size: float) -> float:

@@ -1,4 +1,4 @@
-"""How chains use the joints of an armature, as the evidence for how these flex needs it."""
+"""How chains use the joints of an armature, for the evidence of how these flex."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def uses_of(armature: bpy.types.Object, but: int = -1) -> Uses:
 
     Args:
         armature: The armature.
-        but: The index of a constraint that does not count, as a new one.
+        but: The index of a constraint to ignore, such as a new one.
     """
     chains = [chain.bones for chain in chains_in(armature) if chain.item != but]
     bodies = [body.bones for body in bodies_in(armature)]
@@ -36,7 +36,7 @@ def uses_of(armature: bpy.types.Object, but: int = -1) -> Uses:
 
 
 def store_flexion(armature: bpy.types.Object, item: FabrikConstraint) -> None:
-    """Store how the joints of a new chain flex, where the plan cannot see it in the rest pose."""
+    """Store how the joints of a new chain flex, where the plan can't find it in the rest pose."""
     if kind_of(item.solver).reaches:
         bones = named_chain(item, pose_bones(armature)[item.bone]).bones[1:]
         items = settings(armature).constraints

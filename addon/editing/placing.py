@@ -130,7 +130,7 @@ def new_empty(
 
 
 def parent_to(ob: bpy.types.Object, armature: bpy.types.Object) -> None:
-    """Have an object without a parent move with an armature, from where it is now."""
+    """Make an object without a parent move with an armature, from its current place."""
     ob.parent = armature
     ob.matrix_parent_inverse = armature.matrix_world.inverted_safe()
 

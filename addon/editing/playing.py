@@ -98,22 +98,22 @@ def updated() -> bpy.types.Depsgraph:
 @contextmanager
 def staged(
     layer: bpy.types.ViewLayer,
-    armatures: Sequence[bpy.types.Object],
+    shown: Sequence[bpy.types.Object],
     needed: Collection[bpy.types.Object] = (),
 ) -> Iterator[None]:
-    """Evaluate only some armatures and their dependencies within a context.
+    """Evaluate only some objects and their dependencies within a context.
 
     Other objects are disabled in viewports, and only evaluated if something visible depends on
-    them: a character's meshes would otherwise cost more than everything else. Hidden armatures are
-    shown. Selection and visibility are restored afterwards.
+    them: a character's meshes would otherwise cost more than everything else. Selection and
+    visibility are restored afterwards.
 
     Args:
         layer: The view layer to evaluate.
-        armatures: The armatures to evaluate.
-        needed: Other objects to evaluate.
+        shown: The armatures and other objects to evaluate, also if they are hidden.
+        needed: Other objects to evaluate, if they are visible.
     """
     watched = {ob for chain in planner.current().chains for ob in chain.watched}
-    stage = _Stage(layer, armatures, {*armatures, *needed, *watched})
+    stage = _Stage(layer, shown, {*shown, *needed, *watched})
     try:
         stage.show()
         with _saved_without(stage):
@@ -168,16 +168,16 @@ class _Stage:
     def __init__(
         self,
         layer: bpy.types.ViewLayer,
-        armatures: Sequence[bpy.types.Object],
+        shown: Sequence[bpy.types.Object],
         needed: Collection[bpy.types.Object],
     ) -> None:
         self._layer = layer
-        self._shown = [Shown(ob, layer) for ob in armatures]
+        self._shown = [Shown(ob, layer) for ob in shown]
         self._selected = [ob for ob in layer.objects if ob.select_get(view_layer=layer)]
         self._costly = [ob for ob in layer.objects if ob not in needed and _can_be_left_out(ob)]
 
     def show(self) -> None:
-        """Show the armatures, and disable expensive objects."""
+        """Show the objects to show, and disable expensive objects."""
         for shown in self._shown:
             shown.show()
         for ob in self._costly:

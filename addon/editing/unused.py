@@ -17,7 +17,7 @@ from .controls import remove_bones, remove_empty_action
 from .ends import added_end
 from .switching import restore_unposed
 from .transaction import at_the_end
-from .uses import Control, named_controls, used_ones
+from .uses import Control, named_controls, used_controls
 
 AFTER_REMOVAL: list[Callable[[bpy.types.Object], None]] = []
 """Functions that clean up after removed constraints, given the armature."""
@@ -69,11 +69,11 @@ def _is_ours(ob: bpy.types.Object, bone: str) -> bool:
 def remove_unused(controls: Iterable[Control]) -> None:
     """Remove the controls that only each other use, with their animation.
 
-    Controls that can't be removed are kept: linked ones, bones of armature data with several users,
-    and of armatures that aren't in the view layer or can't be shown.
+    Controls that can't be removed are kept: linked ones, and bones of armature data with several
+    users. The same goes for armatures that can't be shown, or aren't in the view layer.
     """
     unused = {(ob, bone): None for ob, bone in controls if _is_removable(ob, bone)}
-    while used := used_ones(unused):
+    while used := used_controls(unused):
         unused = {control: None for control in unused if control not in used}
     for ob, _ in [control for control in unused if not control[1]]:
         remove_object(ob)

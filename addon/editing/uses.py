@@ -24,7 +24,7 @@ POINTERS = ("custom_shape_transform", "bbone_custom_handle_start", "bbone_custom
 """Bone properties that point to other bones of the armature."""
 
 
-def used_ones(controls: Collection[Control]) -> set[Control]:
+def used_controls(controls: Collection[Control]) -> set[Control]:
     """Return the controls that anything except themselves refers to."""
     objects = [ob for ob, bone in controls if not bone]
     holders = {ob: {name for rig, name in controls if rig == ob} for ob, bone in controls if bone}
@@ -133,7 +133,7 @@ def _texts(owner: Any, names: Collection[str]) -> set[str]:
 
 
 def named_controls(armature: bpy.types.Object, item: Any) -> Iterator[str]:
-    """Yield the control bones that settings of features name, as that of a foot's roll."""
+    """Yield the control bones named by settings of features, such as a foot's roll."""
     bones: Any = pose_bones(armature)
     for group in [*_groups(item)][1:]:
         for _, name in _strings(group, bones.keys()):

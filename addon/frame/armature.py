@@ -568,7 +568,7 @@ class Unevaluated(Evaluated):
             posed: Slots to skip, as they show the solution.
         """
         played = cast(Sampler, self._played)
-        for name, size in self.channels.names():
+        for name, size in self.channels.sizes().items():
             numbers, first = evaluated.buffer(name, size), self._rig.slot(KIND_OF[name], 0)
             for i, number in played.bone_values(name, size):
                 if numbers[i] != number and first + i // size not in posed:

@@ -23,7 +23,8 @@ from fabrik_solver import (
     point_in,
     slab,
 )
-from fabrik_solver.core.constraints import ConstraintSpaces, LimitLocation, Range
+from fabrik_solver.core.constraint_kinds import LimitLocation, Range
+from fabrik_solver.core.constraints import ConstraintSpaces
 from fabrik_solver.core.vectors import (
     IDENTITY,
     ORIGIN,
@@ -36,12 +37,11 @@ from fabrik_solver.core.vectors import (
     sub,
 )
 
-from ..blender.relations import is_predictable
+from ..blender.native_constraints import is_predictable, range_of
 from ..blender.rotation import AXIS_ANGLE, EULER_AXES, mode_of
 from ..blender.skeleton import Skeleton
 from ..blender.updates import is_foreign
 from ..plan.chain_plan import Snapshot
-from .following import range_of
 
 FIXED = (0.0, 0.0)
 AXES: list[Vec] = [*mat_columns(IDENTITY)]
@@ -150,7 +150,7 @@ def _slabs(spaces: ConstraintSpaces, space: str, ranges: Ranges, head: Vec) -> l
 
 
 def with_locks(scene: Snapshot, rig: Skeleton) -> bpy.types.Object:
-    """Return the armature, or its evaluated copy: that which has the locks and limits of the frame.
+    """Return the armature or its evaluated copy, whichever has the locks and limits of the frame.
 
     Blender doesn't notify of edits of these, so that the evaluated copy may not have them. The
     original has what animation sets only where Blender flushes it.

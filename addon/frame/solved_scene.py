@@ -15,8 +15,9 @@ from typing import Any, TypeVar, cast
 import bpy
 
 from fabrik_solver import WHOLE, Frame, Local, bone_frame, frame_in, inverse, point_in
+from fabrik_solver.core.constrained_pose import ConstrainedPose
 from fabrik_solver.core.constraints import (
-    ConstrainedPose,
+    Constraint,
     ConstraintSpaces,
     along_bone,
     influenced,
@@ -34,15 +35,14 @@ from fabrik_solver.motion.ground import BodyMove
 
 from ..blender.access import frame_rate, rest_bone
 from ..blender.references import shape_parent
-from ..blender.relations import active_constraints, constraint_point, is_predictable
-from ..blender.rotation import IndexRange, Rows, channel_of, quaternion
+from ..blender.rotation import IndexRange, PoseChannels, Rows, channel_of, quaternion
 from ..blender.skeleton import Point, Skeleton, matrix_frame, skeleton_of
 from ..plan.chain_plan import ChainPlan, Report, Tie, UnitPlan
 from ..plan.plan import Plan
 from ..plan.results import SolveResult
 from ..settings.properties import AnimatedSettings, FabrikConstraint
 from .armature import Evaluated, FkPose
-from .following import Step, follower_of, read_armature, read_constraint
+from .following import Step, follower_of
 from .read import SceneSnapshot
 
 
@@ -286,7 +286,7 @@ class SolvedScene:
         if frames is None:
             frames = self.frames[rig.uid] = {}
             if followers is not None:
-                followers.refresh(pose.owner, pose.local)
+                followers.refresh(pose.owner, pose.local, PoseChannels(pose.now.bones))
         if followers is not None and bone in followers.bones:
             world = self.world(rig.object, rig.uid)
             other = partial(self.frame, rig)
@@ -338,15 +338,10 @@ class SolvedScene:
             if con is None:
                 frame = pose.now.frame(bone)[0], frame[1]
                 continue
-            custom = WHOLE if step.custom is None else self.place(step.custom)
-            spaces.custom = custom
+            spaces.custom = WHOLE if step.custom is None else self.place(step.custom)
             try:
-                if isinstance(con, Armature):
-                    at = spaces.seen(frame, owner_space)[1]
-                    bound = at if con.bound_at is None else point_in(world, con.bound_at)
-                    source = self._motion(con, step.moving, bound)
-                else:
-                    source = self._source(step, custom)
+                at = spaces.seen(frame, owner_space) if step.moving else frame
+                source = self._source(step, at, spaces)
             except ValueError:  # Something has zero scale.
                 continue
             frame = spaces.constrained(con, owner_space, frame, source, step.influence)
@@ -360,39 +355,40 @@ class SolvedScene:
             return None
         return frame_in(parent, frame_in(inverse(shown_parent), pose.now.frame(bone)))
 
-    def _source(self, step: Step, custom: Frame) -> Frame:
+    def _source(self, step: Step, at: Frame, spaces: ConstraintSpaces | None = None) -> Frame:
         """Return the frame of a constraint's target in its target space.
 
         Args:
             step: The constraint.
-            custom: The frame of its custom space in world space.
+            at: The owner's frame in its owner space; used by Armature constraints.
+            spaces: The owner's spaces; None for an object.
 
         Raises:
             ValueError: If that space has zero scale.
         """
-        point, space = step.target, step.target_space
+        con, point, space = step.constraint, step.target, step.target_space
+        if isinstance(con, Armature):
+            posed = [
+                PosedBone(
+                    self.world(bone.object, bone.uid),
+                    self.frame(cast(Skeleton, bone.skeleton), bone.bone),
+                )
+                for bone in step.moving
+            ]
+            return con.motion_of(posed, at[1], WHOLE if spaces is None else spaces.world)
         if point is None:
             return WHOLE
         if space == "WORLD" or point.skeleton is None:
             return self.place(point, step.along)
+        custom, owner_rest = (WHOLE, WHOLE) if spaces is None else (spaces.custom, spaces.rest)
         rig, bone = point.skeleton, point.bone
         above = rig.parents[bone]
         parent = WHOLE if above < 0 else self.frame(rig, above)
         world = self.world(point.object, point.uid)
-        spaces = ConstraintSpaces(rig.bone(bone), rig.rest_frame(bone), parent, world, custom)
+        spaces = ConstraintSpaces(
+            rig.bone(bone), rig.rest_frame(bone), parent, world, custom, owner_rest
+        )
         return spaces.seen(self._aimed_at(rig, bone, step.along), space)
-
-    def _motion(self, con: Armature, moving: Sequence[Point], point: Vec) -> Frame:
-        """Return the world-space motion of an Armature constraint's targets at a point.
-
-        Raises:
-            ValueError: If an armature has zero scale.
-        """
-        posed: list[PosedBone] = []
-        for bone in moving:
-            frame = self.frame(cast(Skeleton, bone.skeleton), bone.bone)
-            posed.append(PosedBone(self.world(bone.object, bone.uid), frame))
-        return con.motion(posed, point)
 
     def world(self, ob: bpy.types.Object, uid: int) -> Frame:
         """Return the frame in world space of an object with the session UID ``uid``."""
@@ -429,31 +425,15 @@ class SolvedScene:
         if ob.parent is not None:
             link = frame_in(self._parent_world(ob), matrix_frame(copy.matrix_parent_inverse))
             world = frame_in(link, world)
-        for con in active_constraints(copy):
-            source = constraint_point(con)
-            if source is None and hasattr(con, "target"):
-                continue
-            if not is_predictable(con, False):
-                return matrix_frame(copy.matrix_world)
+        follower = follower_of(copy)
+        if follower.is_shown:
+            return matrix_frame(copy.matrix_world)
+        for step in follower.steps:
             with suppress(ValueError):  # Something has zero scale.
-                constrained = self._constrained_world(con, copy, world)
-                world = influenced(world, constrained, con.influence)
+                con = cast(Constraint, step.constraint)
+                result = con.apply(world, self._source(step, world))
+                world = influenced(world, result, step.influence)
         return world
-
-    def _constrained_world(self, con: Any, copy: bpy.types.Object, world: Frame) -> Frame:
-        """Return the frame of an object after a constraint that `is_predictable`.
-
-        Raises:
-            ValueError: If something has zero scale.
-        """
-        if con.type == "ARMATURE":
-            armature, moving = read_armature(con, copy)
-            return armature.apply(world, self._motion(armature, moving, world[1]))
-        point = cast(Point, constraint_point(con))
-        frame = self.place(point, getattr(con, "head_tail", 0.0))
-        if con.type == "CHILD_OF":
-            return frame_in(frame, frame_in(matrix_frame(con.inverse_matrix), world))
-        return read_constraint(con, copy).apply(world, frame)
 
     def _parent_world(self, ob: bpy.types.Object) -> Frame:
         parent = cast("bpy.types.Object", ob.parent)

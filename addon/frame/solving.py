@@ -1,4 +1,4 @@
-"""Solve a snapshot unit by unit, each on top of those before it."""
+"""Solve a snapshot unit by unit, each on top of the previous ones."""
 
 from __future__ import annotations
 

@@ -32,7 +32,7 @@ class Timing:
 def last() -> float | None:
     """Return the duration of the last measured update in seconds, and request the next.
 
-    It is None before the first measurement.
+    None before the first measurement.
     """
     timing = part(Timing)
     timing.is_asked = True

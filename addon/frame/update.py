@@ -155,7 +155,7 @@ def after_evaluation(runs: Runs, early: Early, done: Update) -> bool:
 
 
 def _newly_driven(affected: Affected, early: Early) -> set[int]:
-    """Return the armatures that drivers have given other settings, which weren't foreseen."""
+    """Return the armatures whose settings drivers have changed unexpectedly."""
     update, driving = affected.update, affected.runs.plan.lookahead.driving
     stale: set[int] = set()
     for uid in driving.keys() & affected.evaluated.keys():
@@ -380,7 +380,7 @@ def _flush(runs: Runs, evaluated: bpy.types.Object, original: bpy.types.Object) 
 
 
 def flush_switched(runs: Runs, depsgraph: bpy.types.Depsgraph) -> None:
-    """Flush the animation that switches constraints, from a depsgraph that `is_foreign`.
+    """Flush animation that switches constraints, from an `is_foreign` depsgraph.
 
     Planning reads constraints from the original data.
     """

@@ -1,7 +1,7 @@
 """Tie targets and poles to a body that is lifted as a whole, as by the ground.
 
 The body's bones follow by parenting. Its targets and poles don't, though they were animated with
-it: they follow the lift, unless something else holds them or they were placed in the world.
+it. They follow the lift, unless something else holds them or they were placed in the world.
 """
 
 from __future__ import annotations

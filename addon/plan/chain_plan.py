@@ -354,7 +354,7 @@ class OffsetSource(Protocol):
         ...
 
     def matched(self, chain: ChainPlan, toes: Quat) -> tuple[Frame, list[tuple[Point, Mat3]]]:
-        """Return the offset that fits a pose, and the axes of the controls that cause it.
+        """Return the offset that fits a pose, and the axes of the controls causing it.
 
         Args:
             chain: The chain.
@@ -621,7 +621,7 @@ class ChainPlan(UnitPart):
 
     @property
     def posed(self) -> list[int]:
-        """All bones that the constraint poses: its chain, and toes that roll with it."""
+        """All bones posed by the constraint: its chain, and toes that roll with it."""
         return (
             self.bones if self.roll is None or self.roll.toe < 0 else [*self.bones, self.roll.toe]
         )

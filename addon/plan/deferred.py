@@ -152,8 +152,8 @@ def stored_names(armature: bpy.types.Object) -> dict[str, str]:
 def is_renamed(bone: str, stored: Mapping[str, str]) -> bool:
     """Return whether a bone was renamed, and not given the stored name of another by a copy.
 
-    Its old name may be that of another bone by now, if that was renamed as well. Where the old
-    names go around in a circle, they were swapped by pasting a pose flipped.
+    By now another bone may have its old name, if it was renamed as well. Where the old names go
+    around in a circle, they were swapped by pasting a pose flipped.
 
     Args:
         bone: Its name.
@@ -167,7 +167,7 @@ def is_renamed(bone: str, stored: Mapping[str, str]) -> bool:
 
 
 def _follow_in_lists(armature: Any, old_names: Mapping[str, str]) -> None:
-    """Make list items that planning doesn't resolve follow bones that forget their old names."""
+    """Make list items that planning doesn't resolve follow renamed bones."""
     stored = {**stored_names(armature), **old_names}
     new_names = {old: new for new, old in old_names.items() if is_renamed(new, stored)}
     for collection in LISTS if new_names else ():

@@ -23,7 +23,7 @@ Uses = Mapping[bpy.types.Object, Sequence[Source]]
 def declare(armatures: Iterable[bpy.types.Object], planned: Uses | None = None) -> set[int]:
     """Declare the dependencies of armatures to Blender; return those that changed, by UID.
 
-    Dependencies of the armatures that they depend on are declared too: Blender evaluates hidden
+    Dependencies of the armatures that they depend on are declared too. Blender evaluates hidden
     objects only for visible ones, and a hidden armature's pose doesn't depend on its targets by
     itself. The driver of each armature reads the drivers of those that it depends on. If some
     depend on each other, the first one's driver has the dependencies of all, and the others read
@@ -31,7 +31,7 @@ def declare(armatures: Iterable[bpy.types.Object], planned: Uses | None = None) 
 
     Args:
         armatures: The armatures.
-        planned: What armatures use, as far as plans say it; the others are read.
+        planned: The objects that armatures use, if known from plans; the others are read.
     """
     direct = _sources_by_armature(armatures, planned or {})
     needs = {

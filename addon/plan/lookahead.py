@@ -22,11 +22,12 @@ from ..blender import animation
 from ..blender.access import pose_bones
 from ..blender.curves import Curves, split_bone_path
 from ..blender.errors import contained
+from ..blender.native_constraints import is_predictable
 from ..blender.offset_layers import edited_layer, layer_of
 from ..blender.references import constraint_sources
 from ..blender.relations import (
     Node,
-    is_predictable,
+    name_of,
     node_at,
     parents,
     possible_constraints,
@@ -103,11 +104,12 @@ def _look_at_group(
 ) -> None:
     """Find whether armatures that are evaluated together can be solved ahead."""
     walk = _DependencyWalk(lookahead)
-    is_known = False
+    unknown = plan.rigs[min(group)].object.name  # Unless nothing is found.
     with contained("could not look ahead"):
-        is_known = walk.knows(units)
+        unknown = walk.unknown(units)
     lookahead.signatures += [(ob, animation.signature(ob)) for ob in walk.objects]
-    if not is_known:
+    if unknown:
+        lookahead.unknown |= dict.fromkeys(group, unknown)
         return
     lookahead.known |= group
     inputs = walk.inputs()
@@ -136,6 +138,7 @@ def _note_foreseen(
         present |= {*bones} - plan.moved.get(rig.uid, set())
     for uid, driving in walk.driving.items():
         lookahead.driving.setdefault(uid, {}).update(driving)
+    lookahead.tied |= walk.tied
     lookahead.curves |= walk.curves
     for animated, curves in walk.curves.items():
         channels = OBJECT_CHANNELS & curves.places.keys()
@@ -147,9 +150,10 @@ def _is_worth_solving_early(group: set[int], walk: _DependencyWalk, objects: int
     """Return whether to solve armatures ahead of each frame, if they can be.
 
     It is worth it where it saves Blender an evaluation that takes longer than reading F-curves.
-    This is so if Blender evaluates the armatures anyway, as their channels or settings are
-    animated; if they depend on meshes, which it would evaluate twice; or if the scene is crowded.
-    Otherwise they are read after the evaluation, and evaluated alone once more.
+    This is the case if Blender evaluates the armatures anyway, as their channels or settings are
+    animated. It is also the case if they depend on meshes, which would be evaluated twice, or if
+    the scene is crowded. Otherwise they are read after the evaluation, and evaluated alone once
+    more.
     """
     is_crowded = objects > CROWD * len(walk.curves)
     is_evaluated = not group.isdisjoint(walk.curves)
@@ -208,33 +212,39 @@ class _DependencyWalk:
         self._standing: dict[bpy.types.Object, bool] = {}
         self._poses: dict[bpy.types.Object, tuple[Skeleton, Any, set[str]]] = {}
         self.driving: dict[int, dict[tuple[int, str], bpy.types.ID]] = {}
+        self.tied: set[int] = set()
         self._followed: dict[Node, list[Node]] = {}
         self._starts: list[Node] = []
 
-    def knows(self, units: Iterable[UnitPlan]) -> bool:
-        """Return whether all inputs of some units can be computed ahead."""
-        are_known: list[bool] = []
+    def unknown(self, units: Iterable[UnitPlan]) -> str:
+        """Return the name of an input of some units that can't be computed ahead; empty if none."""
+        names: list[str] = []
         starts = self._starts
         for unit in units:
-            are_known.append(unit.is_known_ahead and self._knows_writing(unit.rig))
-            are_known += [self._knows_object(ob) for ob in unit.channels_of()]
+            if not (unit.is_known_ahead and self._knows_writing(unit.rig)):
+                names.append(unit.rig.object.name)
+            names += [ob.name for ob in unit.channels_of() if not self._knows_object(ob)]
             starts += [node_at(point) for points in unit.needs_by_state() for point in points]
             if not unit.members:  # A pre-pass bone, whose chains are separate units.
                 starts.append((unit.rig.object, unit.bones[0]))
             for chain in unit.members:
-                are_known.append(self._knows_chain(chain))
-                starts += _starts(chain) if are_known[-1] else ()
+                if self._knows_chain(chain):
+                    starts += _starts(chain)
+                else:
+                    names.append(settings(chain.rig.object).constraints[chain.item].name)
 
         def relations(node: Node) -> Iterable[Node]:
-            are_known.append(self._knows(node))
-            return [*parents(node), *self._followed.get(node, ())] if are_known[-1] else ()
+            if not self._knows(node):
+                names.append(name_of(node))
+                return ()
+            return [*parents(node), *self._followed.get(node, ())]
 
         for _ in walk_dependencies(starts, relations):
             pass
-        return all(are_known)
+        return names[0] if names else ""
 
     def inputs(self) -> dict[Skeleton, list[int]]:
-        """Return the bones with constraints that the units follow, not those that these follow."""
+        """Return the bones with constraints that the units follow, not the bones these follow."""
         inputs: dict[Skeleton, list[int]] = {}
         if not self._followed:
             return inputs
@@ -278,6 +288,7 @@ class _DependencyWalk:
         return (
             self._knows_object(ob)
             and ob.session_uid not in self.curves
+            and ob.session_uid not in self.tied
             and (ob.parent is None or ob.parent_type == "OBJECT")
             and all([self._standing.get(parent, True) for parent in _parents_of(ob)])
         )
@@ -335,11 +346,21 @@ class _DependencyWalk:
         self.objects.append(ob)
         if isinstance(ob.data, bpy.types.ID):
             self.sources.add(ob.data.name)
-        if any([not con.mute for con in ob.constraints]) or ob.rigid_body is not None:
+        if ob.rigid_body is not None or ob.soft_body is not None:
             return False
-        if ob.soft_body is not None or not self._has_plain_animation(ob):
+        if (ob.constraints and not self._knows_tie(ob)) or not self._has_plain_animation(ob):
             return False
         return ob.parent is None or (ob.parent_type in PARENTS and ob.parent.type != "CURVE")
+
+    def _knows_tie(self, ob: bpy.types.Object) -> bool:
+        """Return whether all constraints of an object can be computed, and note what they follow.
+
+        Whether one is on is read at each frame.
+        """
+        sources = [source for con in ob.constraints for source in constraint_sources(con)]
+        self._followed[ob, -1] = sources
+        self.tied.add(ob.session_uid)
+        return all([is_predictable(con, False) for con in ob.constraints if not con.mute])
 
     def _has_plain_animation(self, ob: bpy.types.Object) -> bool:
         """Return whether the animation of an object consists of plain F-curves."""

@@ -13,6 +13,7 @@ from ..blender.access import pose_bones
 from ..blender.curves import split_bone_path
 from ..blender.errors import INTERNAL_ERROR, listed, report_once
 from ..blender.messages import msg
+from ..blender.native_constraints import is_predictable, limits_own_channels
 from ..blender.references import (
     constraint_sources,
     driver_sources,
@@ -24,9 +25,7 @@ from ..blender.relations import (
     Node,
     active_constraints,
     components,
-    is_predictable,
     is_switched,
-    limits_own_channels,
     node_at,
     parents,
     possible_constraints,
@@ -201,10 +200,10 @@ class Order:
         ]
 
     def _stack(self, units: list[UnitPlan]) -> None:
-        """Set the units, those that pose each bone, and those that each is stacked on.
+        """Set the units, the units that pose each bone, and the units below each one.
 
-        Units that share bones are stacked in list order. But a unit that moves a bone is below a
-        unit that keeps this bone in place.
+        Units that share bones are stacked in list order. But a unit moving a bone is below the unit
+        that keeps this bone in place.
         """
         keeping = [bone for bone in self.pre_pass if bone.keeps]
         kept = {(bone.rig.uid, index) for bone in keeping for index in bone.keeps}
@@ -530,7 +529,7 @@ class Order:
                 self._note_late(chain, late)
 
     def _note_late_leaders(self) -> None:
-        """Note that chains are late as well that depend on others that are."""
+        """Also mark chains as late if they depend on late chains."""
         notes: dict[UnitPlan, str] = {}
         for unit in self.sequence if self.late else ():
             needs = self.needs[unit].union(*self.by_state.get(unit, ()))

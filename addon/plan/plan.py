@@ -17,14 +17,9 @@ from ..blender.access import pose_bones
 from ..blender.animation import is_animated
 from ..blender.curves import Curves
 from ..blender.dependency_driver import Source
+from ..blender.native_constraints import is_predictable
 from ..blender.references import constraint_sources
-from ..blender.relations import (
-    Node,
-    active_constraints,
-    is_predictable,
-    possible_constraints,
-    replaces_pose,
-)
+from ..blender.relations import Node, active_constraints, possible_constraints, replaces_pose
 from ..blender.skeleton import Skeleton, skeleton_of
 from ..settings.properties import LISTS, FabrikSettings, settings
 from . import dependencies
@@ -233,24 +228,26 @@ class Lookahead:
 
     Attributes:
         known: The armatures that can be solved ahead.
+        unknown: By other armature, the name of an input that can't be computed ahead.
         timed: Those of the known armatures whose inputs may change with the frame.
         worth: Those worth solving ahead of a frame. The inputs of the others are cheaper to read
             after the evaluation.
         sources: By name of a data-block, the armatures that depend on it or use it.
-        meshes: By armature, the goal sources solved with it that depend on evaluated meshes; each
-            stands for all that watch the same objects.
+        meshes: By armature, the goal sources solved with it that depend on evaluated meshes. Each
+            stands for all those watching the same objects.
         curves: F-curves of animated objects on which the known armatures depend.
         replaced: By armature with animated posed slots, its F-curves, if they can be muted so that
             Blender evaluates the solution instead.
         moving: Armatures whose F-curves move them or bones, so that each frame evaluates the pose.
         placed: Those of these objects whose transform F-curves set.
         turned: Those of these objects whose rotation or scale F-curves set.
+        tied: Objects with constraints of Blender's that we compute.
         switched: Armature and name of bones whose native constraints animation switches.
         animated: By armature, the posed slots (see `KINDS`) that F-curves or drivers set.
         mode_animated: Armatures with an animated rotation mode.
         drivers: By armature, its number of drivers.
-        constrained: By armature, the bones that chains follow with constraints that we compute, as
-            far as nothing solved moves them.
+        constrained: By armature, the bones that chains follow through constraints computed by us,
+            unless something solved moves them.
         visited: By armature whose chains follow such bones, all objects that may change its inputs.
         driving: By armature, the custom properties that drive settings, as session UID and path,
             each with its data-block.
@@ -261,6 +258,7 @@ class Lookahead:
     """
 
     known: set[int] = field(default_factory=set)
+    unknown: dict[int, str] = field(default_factory=dict)
     timed: set[int] = field(default_factory=set)
     worth: set[int] = field(default_factory=set)
     sources: dict[str, set[int]] = field(default_factory=dict)
@@ -270,6 +268,7 @@ class Lookahead:
     moving: set[int] = field(default_factory=set)
     placed: set[int] = field(default_factory=set)
     turned: set[int] = field(default_factory=set)
+    tied: set[int] = field(default_factory=set)
     switched: set[tuple[int, str]] = field(default_factory=set)
     animated: dict[int, set[int]] = field(default_factory=dict)
     mode_animated: set[int] = field(default_factory=set)
@@ -327,8 +326,8 @@ class Plan:
         copied: By name of an object or data-block, the armatures that Blender copies with it.
         orphaned: Armatures without constraints that still have a dependency driver.
         disturbed: By armature, the bones with native constraints or drivers that affect the plan.
-        switched: Native constraints that animation switches, which affects the order: object, path,
-            and whether it has an effect.
+        switched: Native constraints switched by animation, which affects the order: object, path,
+            and whether each has an effect.
         examined: All objects from which it was made.
     """
 

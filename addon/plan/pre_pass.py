@@ -27,7 +27,7 @@ class BoneInput(NamedTuple):
         channels: The results of `FkPose.bits_of` and, for a layer, `SolvedPose.beneath`.
         parent: The frame of its parent, in armature space.
         world: The frame of the armature in world space.
-        wanted: What the pose is to fulfill.
+        wanted: The goals of the pose.
     """
 
     channels: tuple[object, ...]
@@ -58,7 +58,7 @@ class PrePassBone(UnitPart, ABC):
         is_timed: Whether it depends on the frame itself.
         watched: Further objects that it depends on, besides those of its chains.
         states: Its needs, by state (see `needs_by_state`).
-        keeps: The bones that move what it keeps in place, so that whatever poses these is below it.
+        keeps: The bones that move what it keeps in place. Whatever poses them is below it.
     """
 
     is_known_ahead: ClassVar[bool] = False

@@ -13,12 +13,8 @@ from ..blender import animation
 from ..blender.access import pose_bones
 from ..blender.errors import INTERNAL_ERROR, ProblemError, report_once
 from ..blender.messages import channel_name, msg
-from ..blender.relations import (
-    active_constraints,
-    constraint_point,
-    is_predictable,
-    replaces_pose,
-)
+from ..blender.native_constraints import constraint_point, is_predictable
+from ..blender.relations import active_constraints, replaces_pose
 from ..blender.rotation import KINDS, channel_of, ranges_of
 from ..blender.skeleton import Point, Skeleton, skeleton_of
 from ..body.chains import next_joint
@@ -236,9 +232,9 @@ def _has_passed_on(armature: bpy.types.Object, name: str) -> bool:
 def bone_index(rig: Skeleton, owner: bpy.types.PropertyGroup, field_name: str) -> int:
     """Return the index of the bone that a setting names, following renames.
 
-    Each bone stores the name by which settings refer to it. If no bone has a name any more, or only
-    one that was renamed as well, the bone that stored it was renamed. Swapped names aren't
-    followed: Paste Pose Flipped also swaps the stored names.
+    Each bone stores the name by which settings refer to it. The name may no longer belong to a
+    bone, or only to one that was renamed as well. It then means the renamed bone that stored it.
+    Swapped names aren't followed: Paste Pose Flipped also swaps the stored names.
 
     Raises:
         ProblemError: If the bone doesn't exist.

@@ -99,8 +99,8 @@ class Join:
         is_bare: Whether only our driver animated it. Because of that driver, Blender doesn't give
             it the action of a joined armature.
         parts: The armatures joined into it, in Blender's order.
-        ends: Settings that pointed to a joined armature: session UID of the object, path of the
-            group, names of the pointer and of the bone setting, and the new bone name.
+        ends: Settings that pointed to a joined armature. For each: session UID of the object, path
+            of the group, names of the pointer and of the bone setting, and the new bone name.
     """
 
     name: str
@@ -375,7 +375,7 @@ def _follow(ob: bpy.types.Object, join: Join) -> None:
 
 
 def _follow_ends(ob: bpy.types.Object, join: Join) -> None:
-    """Have settings that referred to joined armatures refer to the armature that they became."""
+    """Make settings that referred to joined armatures refer to the resulting armature."""
     for uid, path, name, bone, renamed in join.ends:
         owner = BlockPointer("OBJECT", uid).block()
         if owner is None or (owner == ob and name == "controls"):

@@ -53,7 +53,7 @@ class Joints:
         limits: The limit of each bone; None without a limit.
         stiffness: The stiffness of each bone.
         native: Of each bone that uses its native IK settings: position in the chain, and index.
-        drawn: What the limits are made from, to compare them.
+        drawn: The sources of the limits, for comparison.
     """
 
     limits: list[Limit | None] = field(default_factory=list)

@@ -431,7 +431,7 @@ class FabrikSceneSettings(bpy.types.PropertyGroup):
 LISTS: dict[str, Callable[[FabrikSettings], object]] = {}
 """Lists that features add to armatures, by name.
 
-Each has a function that returns a signature of the values that the plan uses.
+Each has a function returning a signature of the values that the plan uses.
 """
 
 

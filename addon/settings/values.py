@@ -51,7 +51,7 @@ def values_of(group: bpy.types.PropertyGroup, without_defaults: bool = False) ->
 
     Args:
         group: The group.
-        without_defaults: Whether to leave out what is at its default.
+        without_defaults: Whether to leave out values at their default.
     """
     values: dict[str, Any] = {}
     for prop in settings_in(type(group)):

@@ -1,10 +1,10 @@
-"""Bases of the operators that add constraints: which bones get one, and with which target."""
+"""Bases of the operators that add constraints: which bones get one, and their target."""
 
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Sequence
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any, Final, NamedTuple, cast
+from typing import Any, Final, NamedTuple, cast
 
 import bpy
 
@@ -19,11 +19,8 @@ from ..editing.controls import refuse_uneditable, uneditable_problem, use_bones
 from ..editing.lifting import set_down
 from ..settings.definitions import defined
 from ..settings.properties import FabrikConstraint, settings
-from .refusing import Working, armature_refusal
+from .refusing import Outcome, Working, armature_refusal
 from .selecting import select_alone
-
-if TYPE_CHECKING:
-    from bpy.stub_internal.rna_enums import OperatorReturnItems
 
 MOTION_OPERATORS: list[tuple[str, str]] = []
 """Operators of the menu Add Motion, with their labels."""
@@ -60,8 +57,8 @@ def selection_of(context: bpy.types.Context, others: str, active: str) -> Select
 
     Args:
         context: The context.
-        others: The role of the armature's other selected bones: ``'EACH'`` for tips, ``'TARGET'``
-            for the target, ``'AUTO'`` to use a control bone as the target of the others.
+        others: The role of the armature's other selected bones. ``'EACH'``: tips. ``'TARGET'``: the
+            target. ``'AUTO'``: a control bone is the target of the others.
         active: The name of the active bone in messages.
 
     Raises:
@@ -128,7 +125,7 @@ def tip_refusal(context: bpy.types.Context, active: str = TIP) -> str:
     if reason:
         return reason
     if context.mode != "POSE":
-        return msg("Enter Pose Mode with {active} active", active=active)
+        return msg("Enter Pose Mode and click {active}", active=active)
     if context.active_pose_bone is None:
         return msg("Click {active} to make it active", active=active)
     return ""
@@ -196,9 +193,7 @@ class MakingControls(Parenting, Working):
         default="EMPTY",
     )
 
-    def invoke(
-        self, context: bpy.types.Context, event: bpy.types.Event
-    ) -> set[OperatorReturnItems]:
+    def invoke(self, context: bpy.types.Context, event: bpy.types.Event) -> Outcome:
         """Use control bones by default."""
         self.prefer_bones(context)
         return self.execute(context)

@@ -36,7 +36,7 @@ def evidence_of(armature: bpy.types.Object, bones: Iterable[str]) -> dict[str, l
     return by_evidence
 
 
-def told(evidence: Mapping[str, list[str]], is_flipped: bool = False) -> Message:
+def bend_sentences(evidence: Mapping[str, list[str]], is_flipped: bool = False) -> Message:
     """Return sentences on the result of `evidence_of`.
 
     Args:

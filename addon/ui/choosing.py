@@ -12,7 +12,7 @@ from ..blender.skeleton import skeleton_of
 from ..editing.constraints import that_pose
 from ..plan.planner import chains_in
 from ..settings.properties import settings
-from .following import controls_of, hangs_on
+from .following import controls_of, is_below_end
 
 ACTIVE = ("Active", "Only the active constraint")
 SELECTED = (
@@ -79,7 +79,7 @@ def selected_in(context: bpy.types.Context, armature: bpy.types.Object) -> list[
     aimed = {chain.item for chain in chains if not handles.isdisjoint(controls_of(chain))}
     used_names = [name for chain in chains for name in _names_of(chain, armature)]
     free = [skeleton_of(armature).index[name] for name in names.difference(used_names)]
-    below_hand = {chain.item for chain in chains for bone in free if hangs_on(chain, bone)}
+    below_hand = {chain.item for chain in chains for bone in free if is_below_end(chain, bone)}
     return sorted(aimed | below_hand | {*that_pose(armature, names)})
 
 

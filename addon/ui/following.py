@@ -60,9 +60,9 @@ def shown_armature(context: bpy.types.Context) -> bpy.types.Object | None:
 def selected_entry(context: bpy.types.Context) -> ListEntry | None:
     """Return the constraint to which the active bone or object belongs.
 
-    These are tried in order: the active bone is its tip; it is in its chain; it or the active
-    object is its target or pole; it is parented to the hand or foot of its limb, like a finger.
-    Among several, the displayed constraint is preferred.
+    In this order, the active bone may be its tip or in its chain. The bone or object may be its
+    target or pole, or the bone may be parented to the limb's hand or foot, like a finger. Among
+    several, the displayed constraint is preferred.
 
     Returns:
         None if it belongs to no constraint, or is an armature in Object Mode.
@@ -79,7 +79,7 @@ def selected_entry(context: bpy.types.Context) -> ListEntry | None:
 def entries_of(bones: Iterable[Any]) -> list[ListEntry]:
     """Return the constraints of pose bones, without duplicates.
 
-    A bone's constraints are all that have it as tip; without any, that of `selected_entry`.
+    A bone's constraints are all those with it as tip, or else that of `selected_entry`.
     """
     bone_entries: list[ListEntry] = []
     try:
@@ -100,7 +100,7 @@ def _entry_of(ob: bpy.types.Object, name: str) -> ListEntry | None:
             _first(ob, lambda chain: _tip(chain) == name)
             or _first(ob, lambda chain: index in chain.posed)
             or _first(None, lambda chain: (ob, name) in controls_of(chain))
-            or _first(ob, lambda chain: hangs_on(chain, index))
+            or _first(ob, lambda chain: is_below_end(chain, index))
         )
     return _first(None, lambda chain: (ob, "") in controls_of(chain))
 
@@ -135,7 +135,7 @@ def controls_of(chain: ChainPlan) -> Iterator[tuple[bpy.types.Object | None, str
         yield from ((point.object, owner_of(point).name) for point in chain.controls)
 
 
-def hangs_on(chain: ChainPlan, bone: int) -> bool:
+def is_below_end(chain: ChainPlan, bone: int) -> bool:
     """Return whether a bone is parented to the hand or foot of the limb that a chain poses."""
     rig = skeleton_of(chain.rig.object)
     root_to_bone = rig.chain_up(bone)

@@ -73,24 +73,20 @@ def draw_bone_of(
     name: str,
     source: bpy.types.Object | None,
 ) -> None:
-    """Draw a property that names a bone of the source, if that is an armature."""
+    """Draw a property that names a bone of the source, if the source is an armature."""
     if source is not None and source.type == "ARMATURE":
         layout.prop_search(item, name, source.data, "bones", text="Bone")
 
 
-class ArmaturePanel:
-    """A panel that needs an active armature."""
-
-    @classmethod
-    def poll(cls, context: bpy.types.Context) -> bool:
-        """Show the panel for armatures, and for the targets of their constraints."""
-        return shown_armature(context) is not None
-
-
-class SidebarPanel(ArmaturePanel):
+class SidebarPanel:
     """A panel in the 3D Viewport's sidebar, closed by default, for an active armature."""
 
     bl_space_type = "VIEW_3D"
     bl_region_type = "UI"
     bl_category = "FABRIK"
     bl_options = {"DEFAULT_CLOSED"}
+
+    @classmethod
+    def poll(cls, context: bpy.types.Context) -> bool:
+        """Show the panel for armatures, and for the targets of their constraints."""
+        return shown_armature(context) is not None

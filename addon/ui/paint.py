@@ -180,7 +180,7 @@ def in_region(context: bpy.types.Context, point_world: Vec) -> tuple[float, floa
 
 
 BESIDE: list[Callable[[bpy.types.Context], list[tuple[Any, str]]]] = []
-"""Functions of features that return notes on what is dragged, each with its position in the world.
+"""Functions of features that return notes on dragged things, each with its position in the world.
 
 They explain why it doesn't move.
 """

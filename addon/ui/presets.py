@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from contextlib import suppress
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, cast
+from typing import Any, cast
 
 import bpy
 from bl_operators.presets import AddPresetBase
@@ -18,10 +18,7 @@ from ..blender.errors import ProblemError
 from ..editing.copying import set_values
 from ..settings.definitions import defined
 from ..settings.values import default_of, preset_names, values_of
-from .refusing import Refusing, Working
-
-if TYPE_CHECKING:
-    from bpy.stub_internal.rna_enums import OperatorReturnItems
+from .refusing import Outcome, Refusing, Working
 
 __all__ = ["AddPresetOperator", "ApplyPresetOperator", "PresetPanel"]
 
@@ -104,9 +101,7 @@ class AddPresetOperator(Refusing, Base):
         variable = self.preset_defines[-1].partition(" = ")[0]
         return [f"{variable}.{name}" for name in preset_names(self.group(bpy.context))]
 
-    def invoke(
-        self, context: bpy.types.Context, event: bpy.types.Event
-    ) -> set[OperatorReturnItems]:
+    def invoke(self, context: bpy.types.Context, event: bpy.types.Event) -> Outcome:
         """Add the preset if it has a name, otherwise ask for a name."""
         return self.execute(context) if self.name else super().invoke(context, event)
 

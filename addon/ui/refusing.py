@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any, TypeAlias, cast
 
 import bpy
 
@@ -18,6 +18,9 @@ from .reporting import say
 
 if TYPE_CHECKING:
     from bpy.stub_internal.rna_enums import OperatorReturnItems
+
+Outcome: TypeAlias = "set[OperatorReturnItems]"
+"""What an operator returns to Blender."""
 
 
 DIALOG = 400
@@ -71,7 +74,7 @@ class Working(Refusing):
         """
         raise NotImplementedError
 
-    def execute(self, context: bpy.types.Context) -> set[OperatorReturnItems]:
+    def execute(self, context: bpy.types.Context) -> Outcome:
         """Do the work, and report the result."""
         try:
             with all_or_nothing():
@@ -82,12 +85,12 @@ class Working(Refusing):
             return self.fail(ProblemError(GONE))
         return self.finish(done)
 
-    def fail(self, problem: ProblemError) -> set[OperatorReturnItems]:
+    def fail(self, problem: ProblemError) -> Outcome:
         """Report a problem."""
         self.report({"ERROR"}, shown(str(problem)))
         return {"CANCELLED"}
 
-    def finish(self, done: str) -> set[OperatorReturnItems]:
+    def finish(self, done: str) -> Outcome:
         """Report the result."""
         if not done:
             return {"CANCELLED"}
@@ -106,9 +109,7 @@ class Asking(Working):
     problem = ""
     """Why the dialog was opened; empty in the redo panel."""
 
-    def invoke(
-        self, context: bpy.types.Context, event: bpy.types.Event
-    ) -> set[OperatorReturnItems]:
+    def invoke(self, context: bpy.types.Context, event: bpy.types.Event) -> Outcome:
         """Do the work, or open the dialog."""
         try:
             with all_or_nothing():

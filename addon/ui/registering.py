@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -13,32 +14,53 @@ from .refusing import end_running
 Entry = tuple[list[Any], Any]
 """A shared list and an entry to append."""
 
+Draw = tuple[Any, Callable[[], None], str]
+"""A class of editors, what draws in their main regions, and when: ``'POST_VIEW'`` or
+``'POST_PIXEL'``."""
+
+handles: dict[str, list[tuple[Any, Any]]] = {}
+"""Draw handlers that are registered, each with its class of editors, by module."""
+
 
 def registering(
-    classes: Sequence[type[Any]],
-    *entries: Entry,
-    running: Sequence[type[Any]] = (),
+    module: str, *entries: Entry, draws: Sequence[Draw] = ()
 ) -> tuple[Callable[[], None], Callable[[], None]]:
     """Return a module's functions `register` and `unregister`.
 
+    They are for all of Blender's classes that the module defines, in that order: each stands after
+    those that it needs. Running modal operators are cancelled before they are unregistered.
+
     Args:
-        classes: Blender classes, each after those that it needs.
+        module: Its name.
         entries: Entries to append to shared lists.
-        running: Classes of modal operators, which are cancelled before they are unregistered.
+        draws: Draw handlers to add.
     """
 
+    def classes() -> list[Any]:
+        struct: Any = bpy.types.bpy_struct
+        return [
+            cls
+            for cls in vars(sys.modules[module]).values()
+            if isinstance(cls, type) and issubclass(cls, struct) and cls.__module__ == module
+        ]
+
     def register() -> None:
-        for cls in classes:
+        for cls in classes():
             register_class(cls)
         for shared, entry in entries:
             shared.append(entry)
+        for space, draw, when in draws:
+            handle = space.draw_handler_add(draw, (), "WINDOW", when)
+            handles.setdefault(module, []).append((space, handle))
 
     def unregister() -> None:
+        for space, handle in handles.pop(module, ()):
+            space.draw_handler_remove(handle, "WINDOW")
         for shared, entry in reversed(entries):
             shared.remove(entry)
-        for cls in running:
+        for cls in classes():
             end_running(cls)
-        for cls in reversed(classes):
+        for cls in reversed(classes()):
             bpy.utils.unregister_class(cls)
 
     return register, unregister

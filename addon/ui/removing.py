@@ -3,18 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any, cast
+from typing import Any, cast
 
 import bpy
 
 from ..blender.errors import ProblemError
 from ..plan import planner
 from ..settings.definitions import defined
-from .refusing import Working
+from .refusing import Outcome, Working
 from .selecting import Handle, select_alone
-
-if TYPE_CHECKING:
-    from bpy.stub_internal.rna_enums import OperatorReturnItems
 
 KEEP_CONTROLS = defined(
     "Keep Controls",
@@ -35,7 +32,7 @@ class Removing(Working):
         last = list(cast(Any, context.window_manager).operators)[-1:]
         return bool(last and last[0].bl_idname == cls.__name__) or super().poll(context)
 
-    def execute(self, context: bpy.types.Context) -> set[OperatorReturnItems]:
+    def execute(self, context: bpy.types.Context) -> Outcome:
         """Remove the constraints, or report why that's impossible."""
         planner.current()  # Before a redo, undo has discarded the plan.
         if reason := self.refusal(context):

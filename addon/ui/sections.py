@@ -69,6 +69,16 @@ class Section(NamedTuple):
     suits: Callable[[FabrikConstraint], bool] = bool
 
 
+def properties(*names: str) -> Callable[[Layout, bpy.types.Object, FabrikConstraint], None]:
+    """Return what draws properties of a constraint, for a section."""
+
+    def draw(layout: Layout, _armature: bpy.types.Object, item: FabrikConstraint) -> None:
+        for name in names:
+            layout.prop(item, name)
+
+    return draw
+
+
 Note = Callable[[Layout, bpy.types.Object], None]
 """Draws something below the report of an armature's active constraint."""
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Generator
 from time import perf_counter
-from typing import TYPE_CHECKING, Any, cast
+from typing import Any, cast
 
 import bpy
 
@@ -12,11 +12,8 @@ from ..blender.errors import ProblemError
 from ..blender.messages import msg, shown
 from ..editing.playing import finish
 from ..editing.transaction import all_or_nothing
-from .refusing import GONE
+from .refusing import GONE, Outcome
 from .reporting import say
-
-if TYPE_CHECKING:
-    from bpy.stub_internal.rna_enums import OperatorReturnItems
 
 MIN_SLICE, MAX_SLICE = 0.05, 0.5
 """Limits of a slice of work in seconds; within them it takes as long as the last redraw."""
@@ -43,23 +40,21 @@ class ProgressOperator:
         """Return the status bar text for a progress from 0 to 1."""
         raise NotImplementedError
 
-    def finished(self, result: Any) -> set[OperatorReturnItems]:
+    def finished(self, result: Any) -> Outcome:
         """Report the result of the work."""
         raise NotImplementedError
 
-    def escaped(self) -> set[OperatorReturnItems]:
+    def escaped(self) -> Outcome:
         """Report that Escape stopped the work."""
         say(self, "INFO", self.stopped)
         return {"CANCELLED"}
 
-    def refuse(self, reason: str) -> set[OperatorReturnItems]:
+    def refuse(self, reason: str) -> Outcome:
         """Report why the work can't be done."""
         self.report({self.blame}, shown(reason))
         return {"CANCELLED"}
 
-    def go_through(
-        self, context: bpy.types.Context, work: Generator[float, None, Any]
-    ) -> set[OperatorReturnItems]:
+    def go_through(self, context: bpy.types.Context, work: Generator[float, None, Any]) -> Outcome:
         """Do all the work at once.
 
         Raises:
@@ -76,9 +71,7 @@ class ProgressOperator:
         finally:
             manager.progress_end()
 
-    def begin(
-        self, context: bpy.types.Context, work: Generator[float, None, Any]
-    ) -> set[OperatorReturnItems]:
+    def begin(self, context: bpy.types.Context, work: Generator[float, None, Any]) -> Outcome:
         """Start the work, which continues at each timer event."""
         self._work = work
         manager = context.window_manager
@@ -89,7 +82,7 @@ class ProgressOperator:
         self._paused = perf_counter()
         return {"RUNNING_MODAL"}
 
-    def modal(self, context: bpy.types.Context, event: bpy.types.Event) -> set[OperatorReturnItems]:
+    def modal(self, context: bpy.types.Context, event: bpy.types.Event) -> Outcome:
         """Do a slice of the work, and block all events except Escape."""
         if event.type == "ESC" and event.value == "PRESS":
             self.cancel(context)
@@ -153,16 +146,14 @@ class DirectProgressOperator(ProgressOperator):
         """
         raise NotImplementedError
 
-    def execute(self, context: bpy.types.Context) -> set[OperatorReturnItems]:
+    def execute(self, context: bpy.types.Context) -> Outcome:
         """Do the work at once."""
         try:
             return self.go_through(context, self.start(context))
         except ProblemError as problem:
             return self.refuse(str(problem))
 
-    def invoke(
-        self, context: bpy.types.Context, event: bpy.types.Event
-    ) -> set[OperatorReturnItems]:
+    def invoke(self, context: bpy.types.Context, event: bpy.types.Event) -> Outcome:
         """Do the work in slices, so that it can be cancelled."""
         if context.window is None:
             return self.execute(context)

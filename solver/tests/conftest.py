@@ -11,8 +11,7 @@ from once import pytest_collection_modifyitems as pytest_collection_modifyitems
 
 from fabrik_solver import COMPILED
 
-# It also draws numbers that stand in the modules loaded so far, and examples would depend on which
-# tests ran before.
+# It also draws numbers from the modules loaded so far, so examples would depend on earlier tests.
 providers._get_local_constants = Constants
 
 settings.register_profile("same every time", derandomize=True, deadline=None, database=None)

@@ -1,7 +1,7 @@
 """What every test in Blender stands on: the registered add-on and an empty file.
 
 Serves the `bpy` wheel (pytest is started by Python) and a real Blender (by tests/run.py) alike.
-Fixtures of other files that make data ask for `empty_file`, so that they run after it.
+Fixtures of other files that make data request `empty_file`, to run after it.
 """
 
 import gc
@@ -17,8 +17,8 @@ from hypothesis.internal.constants_ast import Constants
 from kept_files import new_file
 from once import pytest_collection_modifyitems as pytest_collection_modifyitems
 
-# Hypothesis also draws numbers that stand in the modules loaded so far, and what is “always the
-# same” would depend on which tests ran before, and on where modules lie in memory.
+# Hypothesis also draws numbers from the modules loaded so far. Examples would then depend on
+# earlier tests, and on the modules' places in memory.
 providers._get_local_constants = Constants
 
 
@@ -50,9 +50,9 @@ def pytest_sessionfinish(session: pytest.Session, exitstatus: int) -> None:
 def pytest_unconfigure(config: pytest.Config) -> None:
     """End at once after all was reported, where Blender cannot be trusted to end well.
 
-    The wheel of 4.2 frees Blender's own panels after Python has gone if Python lets go of its
-    modules in an unlucky order, which any file of tests may change, and crashes over it; that of
-    4.5 may wait for itself for ever once it has found memory that was not freed.
+    If Python drops its modules in an unlucky order, the wheel of 4.2 frees Blender's own panels
+    after Python has ended, and crashes. Any test file may change that order. The wheel of 4.5 may
+    wait for itself forever once it has found memory that wasn't freed.
     """
     if not bpy.app.binary_path and bpy.app.version < (5, 0):
         sys.stdout.flush()

@@ -1,7 +1,7 @@
 """What the design takes for granted about Blender, one test a fact.
 
-If a new version of Blender fails one of them, what stands on that fact has to be looked at, even
-if all other tests pass.
+If a new version of Blender fails one of them, check what relies on that fact, even if all other
+tests pass.
 """
 
 from __future__ import annotations
@@ -623,7 +623,7 @@ def key_ramp(bone: bpy.types.PoseBone, index: int = 0) -> None:
 
 
 def tagged_now() -> set[str]:
-    """Return the names of what the next update will evaluate, as far as it is told."""
+    """Return the names of what the next update will evaluate, as far as it is known."""
     return {item.id.name for item in bpy.context.view_layer.depsgraph.updates}
 
 
@@ -807,7 +807,7 @@ def test_f_curves_are_cut_to_the_range_of_a_property_and_switch_on_at_1() -> Non
 
 
 def test_a_frame_change_or_an_edited_curve_takes_back_what_was_not_keyed() -> None:
-    """Of all channels that the action has, not only of that whose curve was edited."""
+    """Of all channels of the action, not only that of the edited curve."""
     rig, bone = one_bone()
     key_ramp(bone)
     key_ramp(bone, 1)
@@ -1211,7 +1211,7 @@ def test_evaluated_copies_have_no_number_of_their_own() -> None:
 
 
 def test_undo_calls_its_handlers_then_updates_and_references_are_dead() -> None:
-    """And each action is told of as updated, though no curve was evaluated."""
+    """And each action is reported as updated, though no curve was evaluated."""
     rig = rigs.make_chain(1)
     key_ramp(rig.pose.bones["B0"])
     rigs.go(1)
@@ -1315,7 +1315,7 @@ def test_data_is_out_of_reach_while_an_add_on_registers(
 
 
 def test_long_paths_are_cut_and_an_at_sign_is_appended_while_saving(tmp_path: Path) -> None:
-    """At 1023 bytes; nothing is said of it."""
+    """At 1023 bytes; nothing is reported."""
     folder = tmp_path
     while len(str(folder)) < 900:
         folder = folder / ("d" * 100)
@@ -1761,7 +1761,7 @@ def test_only_insert_available_is_on_at_first_from_5_2() -> None:
 def test_of_wheels_that_fit_the_one_with_the_last_name_is_unpacked(
     pure: str, unpacked: int
 ) -> None:
-    """Which is why that for any Python has a build number."""
+    """This is why the one for any Python has a build number."""
     from _bpy_internal.extensions.wheel_manager import wheel_list_deduplicate_as_skip_set
 
     wheels = [f"fabrik_solver-0.1.0-{tag}-any.whl" for tag in ("cp313-cp313", f"{pure}-none")]

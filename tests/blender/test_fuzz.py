@@ -2,8 +2,8 @@
 
 A state machine draws what is done, and shortens what went wrong. `make test` takes the same few
 hundred steps each time; `make fuzz SECONDS=…` goes on from new seeds and keeps what it finds in
-`.hypothesis/`. There each step is in build/fuzz/steps.txt before it is taken, so that a crash of
-Blender can be told from its last lines, and comes again with FABRIK_FUZZ_SEED.
+`.hypothesis/`. There each step is written to build/fuzz/steps.txt before it is taken, so its last
+lines explain a crash of Blender. FABRIK_FUZZ_SEED repeats it.
 """
 
 from __future__ import annotations
@@ -331,7 +331,7 @@ class Users(RuleBasedStateMachine):
 
 
 def evaluate_both() -> None:
-    """Show the pair if one of them alone is evaluated: what is hidden, if anything hangs on it.
+    """Show the pair if one of them alone is evaluated: what is hidden, if anything depends on it.
 
     Blender plays its animation then, and not that of the other one.
     """
@@ -388,8 +388,8 @@ def is_seen(ob: bpy.types.Object) -> bool:
 def has_blenders_ik(rig: bpy.types.Object) -> bool:
     """Return whether Blender's own IK poses bones, which is not the same to the last bits again.
 
-    Nor is a chain of ours on some of them, which says so: it is solved from what the IK made of
-    what the chain had written.
+    Nor is a chain of ours on some of them, as its message says. It is solved from the IK's result
+    for what the chain had written.
     """
     return any(one.type == "IK" for bone in rig.pose.bones for one in bone.constraints)
 
@@ -403,7 +403,7 @@ def is_lost_by_blenders_ik(rig: bpy.types.Object) -> bool:
 
 
 def is_late(rig: bpy.types.Object) -> bool:
-    """Return whether it is said of an armature that it follows something one update late."""
+    """Return whether an armature is reported to follow something one update late."""
     chains = planned(rig)
     return any("one update late" in chain.note for chain in chains)
 
@@ -420,7 +420,7 @@ def bones_by_name(depsgraph: bpy.types.Depsgraph) -> dict[str, bytes]:
 
 
 def settle() -> None:
-    """Have the animation played, so that nothing is posed that another look would not show."""
+    """Have the animation played, so that nothing is posed differently at another look."""
     go(bpy.context.scene.frame_current_final)
     rigs.update()
 

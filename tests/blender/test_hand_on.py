@@ -187,7 +187,7 @@ class TestWithoutTheExtension:
         _, printed = rigs.elsewhere(blend, work, "None", with_addon=False)
         bpy.ops.wm.open_mainfile(filepath=str(blend))
 
-        # A Blender whose root folder is not the system's tells of that, which is not meant.
+        # A Blender with another root folder than the system's reports that; ignore it.
         warnings = [line for line in printed.splitlines() if "WARN" in line]
         assert [line for line in warnings if "mounted file-systems" not in line] == []
         assert "rror" not in printed

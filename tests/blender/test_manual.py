@@ -1,4 +1,4 @@
-"""What the README and the manual tell people to type works as it stands there."""
+"""What the README and the manual ask people to type works as written."""
 
 import re
 import shlex

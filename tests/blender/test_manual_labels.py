@@ -37,7 +37,7 @@ def bold_in(text: str) -> list[list[str]]:
 def texts_in(folder: Path, words: Collection[str]) -> Iterator[str]:
     """Yield the strings that scripts of Blender pass as a label: text=… and heading=….
 
-    Only scripts in which one of the words occurs are parsed, each of which takes a while.
+    Only scripts with one of the words are parsed, as each takes a while.
     """
     for file in folder.rglob("*.py"):
         content = file.read_text(encoding="utf-8")

@@ -413,7 +413,7 @@ def place_of(name: str) -> Matrix:
 
 
 def test_a_cup_is_handed_over_and_carried_without_a_pop(capfd: pytest.CaptureFixture[str]) -> None:
-    """In the space of what holds it each thing stays, up to and at the frame that changes that."""
+    """In the space of its holder each thing stays, up to and at the frame when that changes."""
     bpy.ops.wm.open_mainfile(filepath=str(path_of("cup")))
     assert "cycle" not in "".join(capfd.readouterr()).lower()
     (held,) = [ob for ob in bpy.data.objects if ob.type == "ARMATURE" and ob.fabrik.holds]
@@ -542,7 +542,7 @@ def test_feet_that_run_over_stairs_stand_still_and_not_within_them() -> None:
         assert min(slides) < 1e-5
         assert median(slides) < 0.006
         # As the heel rises, the foot rolls on its sole: the joint above it goes ahead a little.
-        # Over an edge it comes down more steeply, which is no slide.
+        # Over an edge it comes down more steeply, which is not a slide.
         assert max(way.xy.length for way in ways) < 0.015
 
 

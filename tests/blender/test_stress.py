@@ -1,7 +1,7 @@
 """Whatever is done, channels hold what those of a twin without constraints hold, to the last bit.
 
-A walk of random edits does each of them to a rig and to its twin. Every step draws from a random
-number generator of its own, so that a walk that fails can be shortened by leaving steps out.
+A walk of random edits does each of them to a rig and to its twin. Every step has its own random
+number generator, so a failing walk can be shortened by leaving steps out.
 """
 
 import os

@@ -30,8 +30,8 @@ UNFINISHED: set[str] = set()
 
 ENGLISH = {"print", "report_once", "contained", "update"}
 ENGLISH |= {"ValueError", "AssertionError", "ImportError"}
-"""What is said on the console, to developers, in custom properties, and before anything is
-registered is not translated."""
+"""Texts on the console, for developers, in custom properties, and before anything is registered
+aren't translated."""
 
 
 def by_name(path: Path) -> str:

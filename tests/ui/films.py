@@ -161,7 +161,7 @@ def drag(window: Window) -> Path:
 
 
 def switch(window: Window) -> Path:
-    """Switch an animated arm to FK: it stays where it is, and can be rotated from there on."""
+    """Switch an animated arm to FK: it stays in place, and can be rotated from there on."""
     stage(window, "prepare_film('sample')")
     film = Film(window)
     film.play(range(1, 21, 2))

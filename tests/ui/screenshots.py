@@ -46,8 +46,8 @@ def picture(window: Window, name: str, step: Step) -> Path:
     window.settled()
     window.ask(f"arrange({name!r})")
     window.until("open_tab()")
-    # A sidebar comes gliding in, and with software OpenGL a step of that may take longer than a
-    # screen has to rest to count as settled.
+    # A sidebar glides in. With software OpenGL, a step of that may take longer than a screen must
+    # rest to count as settled.
     time.sleep(3.0)
     for place in step.clicks[:-1]:
         before = window.settled()

@@ -1,4 +1,5 @@
-"""Set the stage inside a Blender with a window, and tell what is on it; see window.py and agent.py.
+"""Set the stage inside a Blender with a window, and report what is on it; see window.py and
+agent.py.
 
 Nothing here does what the animator does: that is done by real events.
 """
@@ -577,7 +578,7 @@ def region_of(area: Any, kind: str) -> Any:
 def box(kind: str = "WINDOW") -> list[int]:
     """Return the part of the screen (see window.py) that a region of the 3D view fills.
 
-    The sidebar lies over the view, and is no part of it here.
+    The sidebar lies over the view, and isn't part of it here.
     """
     window, area = next(areas("VIEW_3D"))
     region = region_of(area, kind)
@@ -612,7 +613,7 @@ def grid(kind: str, is_one_column: bool = False) -> list[list[int]]:
 
 
 def hovered(kind: str) -> str:
-    """Return what the button under the mouse calls or sets, an empty text if there is none.
+    """Return what the button under the mouse calls or sets; an empty text without one.
 
     This asks Blender for what Ctrl+C and Ctrl+Shift+Alt+C over a button give, in a region of the
     3D view.
@@ -792,7 +793,7 @@ def hand_off(rig: str, bone: str) -> float:
 
 
 def prepare_actions() -> None:
-    """Make an action of another character that rotates the forearm, and click that."""
+    """Make an action of another character that rotates the forearm, and click it."""
     rig = build()
     bone: Any = rig.pose.bones["Forearm"]
     bone.rotation_mode = "XYZ"

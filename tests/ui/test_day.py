@@ -10,7 +10,7 @@ from figure import CHANGED, FRAME, ITEM, NEAR, POSE_MENU, RIG
 from window import Window
 
 STATUS = (0, 970, 500, 30)
-"""Where the status bar tells what goes on."""
+"""Where the status bar shows what is happening."""
 
 ADDONS = "list(bpy.context.preferences.addons.keys())"
 
@@ -299,7 +299,7 @@ class TestBaking:
     def test_disabling_the_extension_meanwhile_leaves_everything_as_it_was(self, window):
         have(window, "constraint", sidebar=False)
         window.ask("travel('Target'); bpy.context.scene.frame_end = 20_000; remember('stage')")
-        window.move(POSE_MENU)  # What the status bar tells depends on what the mouse is over.
+        window.move(POSE_MENU)  # What the status bar shows depends on what the mouse is over.
         pose, before = window.ask("pose('Figure')"), window.settled()
         window.choose(POSE_MENU, "Bake FABRIK IK")
         window.settled()

@@ -5,7 +5,7 @@ from character import HAND, have_character
 from figure import ITEM, RIG
 
 SAYS = "bpy.context.window_manager.windows[0].modal_operators[0]._shown"
-"""What the header says, which Blender does not tell."""
+"""The text of the header, which Blender doesn't report."""
 
 PICKED = "bpy.context.window_manager.windows[0].modal_operators[0].bone"
 

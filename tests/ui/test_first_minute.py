@@ -1,6 +1,6 @@
 """The first minute on the rigs that people have: what is wanted, in how few actions.
 
-An action is a click, a key with its modifiers, or a choice in an open menu; moving the mouse while
+An action is a click, a key with its modifiers, or a choice in an open menu. Moving the mouse while
 a bone is moved, and the click that lets it go, are one.
 """
 

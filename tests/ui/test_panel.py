@@ -81,7 +81,7 @@ def stay(window: Window, across: float, rows: list[Row]) -> None:
 def short(what: str) -> str:
     """Return what a button calls, or the setting without the file and object it belongs to.
 
-    The button that snaps is for the pose that isn't shown.
+    The snap button is for the pose that isn't shown.
     """
     return what.rpartition("constraints[0].")[2].replace("snap_to_fk", "snap_to_ik")
 

@@ -1,7 +1,7 @@
 """Posing by hand with auto keying, in-betweens and the pose library, in a real window.
 
-What is posed and keyed is FK: the same as in a figure without constraints, wherever a tool does not
-begin with the pose that is shown.
+Posing and keying is in FK: the same as in a figure without constraints, wherever a tool doesn't
+begin with the shown pose.
 """
 
 from typing import Any

@@ -35,7 +35,7 @@ def have_limb(window: Window, sidebar: bool = False) -> None:
 
 
 def is_in(window: Window, side: str) -> None:
-    """Assert that the limb is in FK or IK, and that what animates it there is selected alone."""
+    """Assert that the limb is in FK or IK, and that only what animates it there is selected."""
     window.until(f"{INFLUENCE} == {int(side == 'IK')}")
     window.until(f"{SELECTED} == [{HAND if side == 'FK' else CONTROL!r}]")
     assert window.ask("bpy.context.active_pose_bone.name") == (HAND if side == "FK" else CONTROL)

@@ -1,7 +1,7 @@
 """A real Blender on a virtual screen: real events in, state and pictures out.
 
 What the animator does is done with mouse and keyboard. The agent inside (agent.py) only sets the
-stage and tells the state. Places on the screen are counted from its upper left corner.
+stage and reports the state. Places on the screen are counted from its upper left corner.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from typing import IO, Any
 
 ROOT = Path(__file__).resolve().parents[2]
 FOLDER = ROOT / "build" / "ui" / os.environ.get("PYTEST_XDIST_WORKER", "")
-"""What the window shows and tells; tests that run side by side have a window each."""
+"""What the window shows and reports; tests that run side by side have a window each."""
 WIDTH, HEIGHT = 1600, 1000
 PATIENCE = 30.0
 """Seconds for what a click or key sets off; software OpenGL on a busy machine is slow."""
@@ -98,7 +98,7 @@ class Picture:
 
 
 class Window:
-    """A Blender that runs, with a window that fills the screen."""
+    """A running Blender, with a window that fills the screen."""
 
     def __init__(self, programs: Programs, display: str, process: subprocess.Popen[bytes]) -> None:
         """Know what uses it, where it is, and its process."""
@@ -221,17 +221,17 @@ class Window:
         for patience in (0.08, 0.5):
             for place in places:
                 self.move(place)
-                time.sleep(patience)  # Nothing tells that Blender found no button there.
+                time.sleep(patience)  # Nothing shows that Blender found no button there.
                 if button in self.ask(f"hovered({region!r})"):
                     self._found[button, region] = place
                     return place
         raise AssertionError(f"there is no button with {button}")
 
     def under(self, place: Place, region: str = "UI") -> str:
-        """Return what the button at a place calls or sets, an empty text if there is none."""
+        """Return what the button at a place calls or sets; an empty text without one."""
         self.move(place)
         found = None
-        for _ in range(10):  # Nothing tells that Blender found no button there.
+        for _ in range(10):  # Nothing shows that Blender found no button there.
             time.sleep(0.08)
             before, found = found, self.ask(f"hovered({region!r})")
             if found == before:
@@ -359,7 +359,7 @@ def found() -> Programs:
 def _screen(server: str) -> Iterator[str]:
     """Run a virtual screen within a context, and give its X display."""
     size = ("-screen", "0", f"{WIDTH}x{HEIGHT}x24")
-    # It takes a number that is free, and tells it once it can be used.
+    # It takes a free number, and reports it once it can be used.
     with _started([server, "-displayfd", "1", *size], subprocess.PIPE) as process:
         assert process.stdout is not None
         number = process.stdout.readline().decode().strip()

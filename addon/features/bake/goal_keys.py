@@ -255,7 +255,7 @@ class TargetBake(Bake["list[Numbers]", tuple[float, float, int], TargetBakeResul
     def _play_again(self, live: list[Numbers]) -> Generator[float, None, list[Numbers]]:
         """Play the keys back, and add keys until each joint is within the error.
 
-        The errors of the curves don't bound it: a nearly straight limb bends by many times as much
+        The errors of the curves don't bound it. A nearly straight limb bends by many times as much
         as its ends approach each other, and a chest tilts with its shoulders.
         """
         start, end = 0.0, 0.8

@@ -14,15 +14,13 @@ from ...settings.definitions import defined
 from ...settings.properties import settings
 from ...ui.choosing import ACTIVE, SELECTED, of_selection, shown_range
 from ...ui.following import shown_armature
-from ...ui.layout import ArmaturePanel, Layout
-from ...ui.refusing import Refusing
+from ...ui.layout import Layout, SidebarPanel
+from ...ui.refusing import Outcome, Refusing
 from ...ui.registering import registering
 from ...ui.reporting import say
 from ...ui.stepping import ProgressOperator
 
 if TYPE_CHECKING:
-    from bpy.stub_internal.rna_enums import OperatorReturnItems
-
     from .bake import BakeOptions, BakeResult
     from .selecting import BakeSelection, ConstraintRef
 
@@ -220,9 +218,7 @@ class FABRIK_OT_bake(Baking, Refusing, bpy.types.Operator):
         for name in ("error", "into", "afterwards"):
             layout.prop(self, name)
 
-    def invoke(
-        self, context: bpy.types.Context, event: bpy.types.Event
-    ) -> set[OperatorReturnItems]:
+    def invoke(self, context: bpy.types.Context, event: bpy.types.Event) -> Outcome:
         """Show the dialog, with the scene's range by default."""
         start, end = shown_range(context.scene)
         props: Any = self.properties
@@ -233,7 +229,7 @@ class FABRIK_OT_bake(Baking, Refusing, bpy.types.Operator):
         self._is_interactive = True
         return context.window_manager.invoke_props_dialog(self)
 
-    def execute(self, context: bpy.types.Context) -> set[OperatorReturnItems]:
+    def execute(self, context: bpy.types.Context) -> Outcome:
         """Bake, modally after the dialog."""
         from . import bake as baking
         from . import selecting
@@ -264,7 +260,7 @@ class FABRIK_OT_bake(Baking, Refusing, bpy.types.Operator):
         layer = cast(bpy.types.ViewLayer, context.view_layer)
         return baking.bake(context.scene, layer, selections, self._options)
 
-    def finished(self, result: BakeResult) -> set[OperatorReturnItems]:
+    def finished(self, result: BakeResult) -> Outcome:
         """Report what was baked."""
         shown = result.verification
         is_fine = shown.holds and not shown.loss and not result.still_active
@@ -273,15 +269,11 @@ class FABRIK_OT_bake(Baking, Refusing, bpy.types.Operator):
         return {"FINISHED"}
 
 
-class FABRIK_PT_bake(ArmaturePanel, bpy.types.Panel):
+class FABRIK_PT_bake(SidebarPanel, bpy.types.Panel):
     """The panel in the sidebar of the 3D Viewport."""
 
     bl_label = "Bake"
-    bl_space_type = "VIEW_3D"
-    bl_region_type = "UI"
-    bl_category = "FABRIK"
     bl_parent_id = "FABRIK_PT_sidebar"
-    bl_options = {"DEFAULT_CLOSED"}
 
     def draw(self, context: bpy.types.Context) -> None:
         """Draw the button."""
@@ -289,4 +281,4 @@ class FABRIK_PT_bake(ArmaturePanel, bpy.types.Panel):
         layout.operator("fabrik.bake", text="Bake…", icon="REC")
 
 
-register, unregister = registering((FABRIK_OT_bake, FABRIK_PT_bake), running=(FABRIK_OT_bake,))
+register, unregister = registering(__name__)

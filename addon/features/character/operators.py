@@ -13,7 +13,7 @@ from ...editing.controls import uneditable_problem
 from ...editing.unused import AFTER_REMOVAL
 from ...settings.definitions import defined
 from ...ui.adding import Parenting
-from ...ui.bending import evidence_of, told
+from ...ui.bending import bend_sentences, evidence_of
 from ...ui.layout import REDO, Layout, SidebarPanel, draw_sentence
 from ...ui.refusing import (
     Asking,
@@ -65,7 +65,7 @@ def _part_refusal(context: bpy.types.Context) -> str:
 
 
 def _meant_bone(context: bpy.types.Context) -> str:
-    """Return the name of a bone of the character that the user means, or empty."""
+    """Return the name of the bone of the character that the user means; empty without one."""
     active = cast(bpy.types.Armature, active_armature(context).data).bones.active
     return "" if active is None else active.name
 
@@ -98,7 +98,7 @@ class FABRIK_OT_character_recognize(CharacterOperator, bpy.types.Operator):
         armature = active_armature(context)
         parts, missing, frame = recognize_parts(armature, _meant_bone(context))
         fill(character_settings(armature), parts)
-        self.told = told(evidence_of(armature, inner_joints(armature, parts)))
+        self.told = bend_sentences(evidence_of(armature, inner_joints(armature, parts)))
         store(self.told)
         self.severity = "WARNING" if missing else "INFO"
         done = msg("Recognized {listed}", listed=_listed([part.kind for part in parts]))
@@ -107,7 +107,7 @@ class FABRIK_OT_character_recognize(CharacterOperator, bpy.types.Operator):
         return joined(". ", [*filter(None, [done, missing, recalled(self.told)])])
 
     def draw(self, context: bpy.types.Context) -> None:
-        """Draw in Adjust Last Operation what is known of the limbs."""
+        """Draw how the limbs bend in Adjust Last Operation."""
         draw_sentence(self.layout, context, self.told, REDO)
 
 
@@ -277,7 +277,7 @@ class FABRIK_OT_character_part_remove(CharacterOperator, bpy.types.Operator):
 
 
 def _moved(context: bpy.types.Context, result: SetUpResult) -> str:
-    """Return which bone moved farthest, if that is seen; empty otherwise."""
+    """Return the bone that moved farthest, if the move is visible; empty otherwise."""
     if not result.moved:
         return ""
     return msg(
@@ -361,14 +361,6 @@ class FABRIK_PT_character(SidebarPanel, bpy.types.Panel):
 
 
 register, unregister = registering(
-    (
-        FABRIK_OT_character_recognize,
-        FABRIK_OT_character_set_up,
-        FABRIK_OT_character_remove,
-        FABRIK_OT_character_part_add,
-        FABRIK_OT_character_part_remove,
-        FABRIK_UL_character_parts,
-        FABRIK_PT_character,
-    ),
+    __name__,
     (AFTER_REMOVAL, forget_removed),
 )

@@ -43,8 +43,8 @@ class Recognition(NamedTuple):
 
     Attributes:
         parts: The parts of a character, parents first.
-        missing: A sentence on what it lacks that others have, empty if nothing.
-        frame: The frame of the animation that was looked at; None for the rest pose.
+        missing: A sentence on missing parts; empty if it's complete.
+        frame: The examined frame of the animation; None for the rest pose.
     """
 
     parts: list[RecognizedPart]
@@ -78,12 +78,12 @@ def recognize_parts(armature: bpy.types.Object, bone: str = "") -> Recognition:
         )
     others = [top_bone for top_bone in tops if top_bone != top]
     notes = [missing_parts(body), _short_spine(body), _nameless(body)]
-    notes.append(_told(others) if others else "")
+    notes.append(_skipped_figures(others) if others else "")
     return Recognition(parts, joined(". ", [*filter(None, notes)]), body.frame)
 
 
 def _short_spine(body: Body) -> str:
-    """Return in a sentence that a spine of one bone gets no IK; empty for any other."""
+    """Return a sentence on a spine of one bone, which gets no IK; empty for any other."""
     trunk = _trunk(body)
     if len(trunk) != 1:
         return ""
@@ -92,13 +92,13 @@ def _short_spine(body: Body) -> str:
 
 def _nameless(body: Body) -> str:
     """Return a note if only the shape, not the names, identifies limbs; empty otherwise."""
-    is_told = any(part_of(words_of(name)) not in ("", "OTHER") for name in body.names)
-    if is_told or not body.anatomy.limbs:
+    has_names = any(part_of(words_of(name)) not in ("", "OTHER") for name in body.names)
+    if has_names or not body.anatomy.limbs:
         return ""
     return msg("Bone names don't identify any limb; guessed from shape: check the list")
 
 
-def _told(others: Sequence[str]) -> str:
+def _skipped_figures(others: Sequence[str]) -> str:
     return msg(
         "Skipped other characters ({bones}): make one of their bones active to recognize them",
         bones=listed(others),
@@ -121,7 +121,7 @@ def inner_joints(armature: bpy.types.Object, parts: Sequence[RecognizedPart]) ->
 
 
 def part_limb(armature: bpy.types.Object, part: RecognizedPart | FabrikPart) -> Limb:
-    """Return the bones of a part as a limb: a hand or foot after them is that of an arm or leg.
+    """Return the bones of a part as a limb; an arm or leg may have a hand or foot after them.
 
     It has fewer bones than the part if the armature ends first.
     """
@@ -165,7 +165,7 @@ def switch_to_fk(armature: bpy.types.Object, ends: Collection[str]) -> list[Swit
         ends: The bones of the parts that are set up.
 
     Returns:
-        What the limbs were.
+        The previous states of the limbs.
 
     Raises:
         ProblemError: If a switch is animated, or the controls cannot be keyed; then nothing has

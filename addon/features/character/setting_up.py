@@ -37,7 +37,7 @@ from .removing import index_of, remove
 from .settings import FabrikPart, character_settings
 
 SEEN: Final = 1e-3
-"""How far a bone moves where that is said, as a fraction of the character's size."""
+"""The least movement of a bone to be reported, as a fraction of the character's size."""
 
 
 class Options(NamedTuple):
@@ -72,7 +72,7 @@ class SetUpResult(NamedTuple):
         difference: The largest distance from the pose before, in world space.
         problem: The reason for a difference beyond rounding, or empty.
         notes: What was left out to keep the pose.
-        moved: The bone that moved farthest, if that can be seen; empty if none did.
+        moved: The bone that moved farthest, if the move is visible; empty otherwise.
         moved_at: The frame at which it did.
         distance: How far it moved, in world space.
         keys: The number of keys of the controls, in all array elements; 0 if every frame has them.
@@ -126,7 +126,7 @@ def set_up(armature: bpy.types.Object, options: Options) -> SetUpResult:
 def _measured(
     armature: bpy.types.Object, parts: Sequence[FabrikPart], options: Options, span: Span
 ) -> SetUpResult:
-    """Add everything, and return the result with the bone that moved farthest if that is seen."""
+    """Add everything. Return the result, with the bone that visibly moved farthest."""
     size, names = body_of(armature, parts[0].bone).size, pose_bones(armature).keys()
     points = _points_at(armature, span)
     result = _build(armature, parts, options, span)
@@ -196,7 +196,7 @@ def _points_at(
 
 
 def _points(shown: bpy.types.Object, names: Sequence[str]) -> list[float]:
-    """Return the head, the tail and, as a bone may twist, a point as far off to its side."""
+    """Return the head, the tail and a point as far to the side, which shows twist."""
     bones = pose_bones(shown)
     heads, tails, matrices = (
         floats(bones, name, size) for name, size in (("head", 3), ("tail", 3), ("matrix", 16))

@@ -1,4 +1,4 @@
-"""Replacing the keys of controls at every frame by few, within an error of each joint."""
+"""Replacing keys of controls at every frame by fewer keys, within an error of each joint."""
 
 from __future__ import annotations
 
@@ -22,14 +22,14 @@ from ...plan.planner import chains_in
 from ...settings.properties import settings
 
 LEVER = 0.1
-"""How far a joint is expected to move with a pole or what is looked at, as a fraction; also the
-lever arm of a rotation, in chains. What is measured then decides."""
+"""How far a joint is expected to move with a pole or with the target of a gaze, as a fraction. It
+is also the lever arm of a rotation, in chains. Measurements replace it."""
 
 MARGIN = 1.5
 """How much nearer than in proportion a curve gets where a joint is off: errors of controls add."""
 
 ROUNDS = 6
-"""After how many plays keys are added where joints are still off."""
+"""The number of plays after which keys are added where joints are still off."""
 
 
 class Control(NamedTuple):
@@ -148,8 +148,8 @@ class _Channel:
     def tighten(self, excess: Numbers, is_last: bool) -> bool:
         """Bring the curve nearer to its values where joints are off; return whether that helps.
 
-        Each span between keys gets as much nearer as joints are farther off within it. The last
-        times, it gets keys where they are off, with which it is exact there.
+        Each span between keys gets as much nearer as joints are farther off within it. In the last
+        rounds it gets keys where they are off, and is exact there.
 
         Args:
             excess: The error of the joints at each frame, as a multiple of the allowed one.
@@ -175,14 +175,14 @@ def thin_keys(
 ) -> KeyCount:
     """Thin the keys of controls, and play them back until each joint is within an error.
 
-    Where a joint is farther off, the controls of its limb have to be as much nearer: a nearly
-    straight limb bends by many times as much as its ends approach each other.
+    Where a joint is farther off, the controls of its limb must be closer by the same factor. A
+    nearly straight limb bends by many times as much as its ends approach each other.
 
     Args:
         armature: The armature.
         parts: What they pose.
         frames: The keyed frames, ascending.
-        error: The largest distance of a joint from where it was, in armature space.
+        error: The largest distance of a joint from its previous place, in armature space.
     """
     whole = range(ceil(frames[0]), floor(frames[-1]) + 1)
     scene = cast(bpy.types.Scene, bpy.context.scene)

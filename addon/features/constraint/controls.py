@@ -125,7 +125,7 @@ def _take_refusal(context: bpy.types.Context) -> str:
 
 
 class FABRIK_OT_controls_take(Refusing, bpy.types.Operator):
-    """Select the controls of the selected bones that IK poses, so that Blender moves these."""
+    """Select the controls of the selected bones posed by IK, so that Blender moves these."""
 
     bl_idname = "fabrik.controls_take"
     bl_label = "Select Controls of Solved Bones"
@@ -145,7 +145,7 @@ class FABRIK_OT_controls_take(Refusing, bpy.types.Operator):
         bones = _selected(context)
         done = self.execute(context)
         controls = [pose_bones(ob)[name] for ob, name in _selected(context)]
-        before = [bone.matrix_basis.copy() for bone in controls]
+        matrices = [bone.matrix_basis.copy() for bone in controls]
         names = [(ob.name, name) for ob, name in bones]
         moved = [(bone.id_data.name, bone.name) for bone in controls]
 
@@ -154,7 +154,7 @@ class FABRIK_OT_controls_take(Refusing, bpy.types.Operator):
                 return 0.05
             with suppress(KeyError):  # Something was renamed or removed meanwhile.
                 posed = [bpy.data.objects[ob].pose.bones[name] for ob, name in moved]
-                if [bone.matrix_basis for bone in posed] == before:
+                if [bone.matrix_basis for bone in posed] == matrices:
                     select_alone(bpy.context, [(bpy.data.objects[ob], name) for ob, name in names])
             return None
 
@@ -197,14 +197,7 @@ MACROS = (
 )
 """Macros of selecting the controls and of one of Blender's operators."""
 
-_register, _unregister = registering(
-    (
-        FABRIK_OT_controls_select,
-        FABRIK_OT_controls_hide,
-        FABRIK_OT_controls_take,
-        *[macro for macro, _ in MACROS],
-    )
-)
+_register, _unregister = registering(__name__)
 
 
 def register() -> None:

@@ -26,6 +26,7 @@ from ...ui.sections import (
     has_target,
     has_tip,
     is_exact,
+    properties,
     reaches,
 )
 from ...ui.wording import length_text
@@ -149,10 +150,6 @@ def _draw_report(layout: Layout, context: bpy.types.Context, item: FabrikConstra
     state.label(text=shown(text), translate=False, icon=STATE_ICONS[item.state])
 
 
-def _draw_influence(layout: Layout, _armature: bpy.types.Object, item: FabrikConstraint) -> None:
-    layout.prop(item, "influence")
-
-
 def _draw_pole_target(layout: Layout, _armature: bpy.types.Object, item: FabrikConstraint) -> None:
     row = layout.row(align=True)
     row.prop(item, "pole_target")
@@ -168,10 +165,6 @@ def _draw_chain(layout: Layout, armature: bpy.types.Object, item: FabrikConstrai
 def _draw_target(layout: Layout, _armature: bpy.types.Object, item: FabrikConstraint) -> None:
     layout.prop(item, "target")
     draw_bone_of(layout, item, "subtarget", item.target)
-
-
-def _draw_tip(layout: Layout, _armature: bpy.types.Object, item: FabrikConstraint) -> None:
-    layout.prop(item, "use_tail")
 
 
 def _draw_advanced(layout: Layout, _armature: bpy.types.Object, item: FabrikConstraint) -> None:
@@ -192,16 +185,6 @@ def _draw_offset(layout: Layout, _armature: bpy.types.Object, item: FabrikConstr
     layout.prop(item, "offset_location", text="Location")
     column = active_column(layout, item.use_rotation)
     column.prop(item, "offset_rotation", text="Rotation")
-
-
-def _draw_rotation(layout: Layout, _armature: bpy.types.Object, item: FabrikConstraint) -> None:
-    layout.prop(item, "rotation_weight")
-    layout.prop(item, "twist_spread")
-
-
-def _draw_stretch(layout: Layout, _armature: bpy.types.Object, item: FabrikConstraint) -> None:
-    layout.prop(item, "stretch_max")
-    layout.prop(item, "use_volume")
 
 
 def _draw_pole(layout: Layout, _armature: bpy.types.Object, item: FabrikConstraint) -> None:
@@ -235,18 +218,21 @@ def state_name(item: FabrikConstraint) -> Message:
     return label(states.enum_items[item.state].name)
 
 
+TURNED = properties("rotation_weight", "twist_spread")
+STRETCHED = properties("stretch_max", "use_volume")
+
 OWN = (
-    Section(0, "", _draw_influence, always),
+    Section(0, "", properties("influence"), always),
     Section(2, "", _draw_pole_target, reaches),
     Section(10, msg("Chain"), _draw_chain, always),
     Section(11, msg("Chain"), _draw_target, has_target),
     Section(35, msg("Keep Offset"), _draw_offset, has_tip, is_closed=True, switch="use_offset"),
-    Section(40, msg("Copy Target Rotation"), _draw_rotation, reaches, True, "use_rotation"),
-    Section(50, msg("Stretch"), _draw_stretch, reaches, True, "use_stretch"),
+    Section(40, msg("Copy Target Rotation"), TURNED, reaches, True, "use_rotation"),
+    Section(50, msg("Stretch"), STRETCHED, reaches, True, "use_stretch"),
     Section(60, msg("Pole"), _draw_pole, reaches, is_closed=True),
     Section(80, msg("Solver"), _draw_solver, always, is_closed=True),
-    Section(90, msg("Advanced"), _draw_tip, has_tip, is_closed=True),
+    Section(90, msg("Advanced"), properties("use_tail"), has_tip, is_closed=True),
     Section(91, msg("Advanced"), _draw_advanced, reaches, is_closed=True),
 )
 
-register, unregister = registering((), *[(SECTIONS, section) for section in OWN])
+register, unregister = registering(__name__, *[(SECTIONS, section) for section in OWN])

@@ -19,7 +19,7 @@ from ...plan import planner
 from ...settings.definitions import defined
 from ...settings.properties import settings
 from ...ui.adding import Parenting, selected_objects, tip_refusal
-from ...ui.bending import evidence_of, told
+from ...ui.bending import bend_sentences, evidence_of
 from ...ui.layout import REDO, draw_sentence
 from ...ui.refusing import Asking
 from ...ui.registering import registering
@@ -167,7 +167,7 @@ class FABRIK_OT_limb_add(Parenting, Asking, bpy.types.Operator):
     def _target(
         self, context: bpy.types.Context, armature: bpy.types.Object
     ) -> bpy.types.Object | None:
-        """Return the selected object, if it is to be the target."""
+        """Return the selected object, if it becomes the target."""
         objects = selected_objects(context, armature) if self.use_selected else []
         return objects[0] if len(objects) == 1 else None
 
@@ -199,7 +199,9 @@ class FABRIK_OT_limb_add(Parenting, Asking, bpy.types.Operator):
         lower = [name for limb in limbs for name in limb.bones[1:] if not is_driven(armature, name)]
         evidence = evidence_of(armature, lower)
         indices, warnings = add_limbs(armature, limbs, options)
-        self.told = joined(". ", [*filter(None, [told(evidence, options.flip)]), *warnings])
+        self.told = joined(
+            ". ", [*filter(None, [bend_sentences(evidence, options.flip)]), *warnings]
+        )
         items: Any = settings(armature).constraints
         settings(armature).active_index = indices[0]
         return [_added([items[i] for i in indices]), *notes, *warnings]
@@ -290,4 +292,4 @@ def _with_length(armature: bpy.types.Object, limb: Limb, count: int) -> Limb:
     return limb._replace(bones=tuple(rig.names[i] for i in bones[-count:]))
 
 
-register, unregister = registering((FABRIK_OT_limb_add,))
+register, unregister = registering(__name__)

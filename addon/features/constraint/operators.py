@@ -329,15 +329,4 @@ class FABRIK_OT_constraint_default_reset(Working, bpy.types.Operator):
         return msg("New constraints use the factory defaults")
 
 
-register, unregister = registering(
-    (
-        FABRIK_OT_constraint_add,
-        FABRIK_OT_constraint_remove,
-        FABRIK_OT_ik_clear,
-        FABRIK_OT_constraint_move,
-        FABRIK_OT_constraint_default_save,
-        FABRIK_OT_constraint_default_reset,
-        FABRIK_OT_offset_set,
-        FABRIK_OT_pole_add,
-    )
-)
+register, unregister = registering(__name__)

@@ -10,7 +10,7 @@ from ...blender.access import shown_areas
 from ...frame.write import on_report
 from ...settings.properties import FabrikConstraint, scene_settings
 from ...ui.following import shown_armature
-from ...ui.layout import ArmaturePanel, Layout
+from ...ui.layout import Layout, SidebarPanel
 from ...ui.registering import registering
 from .draw import STATE_ICONS, draw_armature, draw_bone
 
@@ -70,13 +70,11 @@ class FABRIK_PT_constraints(bpy.types.Panel):
         draw_bone(self.layout, context, context.pose_bone.name)  # type: ignore[attr-defined]
 
 
-class FABRIK_PT_sidebar(ArmaturePanel, bpy.types.Panel):
+class FABRIK_PT_sidebar(SidebarPanel, bpy.types.Panel):
     """The constraints of an armature, in the sidebar."""
 
     bl_label = "FABRIK IK"
-    bl_space_type = "VIEW_3D"
-    bl_region_type = "UI"
-    bl_category = "FABRIK"
+    bl_options = set()
 
     def draw_header_preset(self, context: bpy.types.Context) -> None:
         """Draw the overlay toggle and the preset button."""
@@ -105,11 +103,4 @@ def _redraw() -> None:
                     region.tag_redraw()
 
 
-register, unregister = registering(
-    (
-        FABRIK_UL_constraints,
-        FABRIK_UL_bone_constraints,
-        FABRIK_PT_constraints,
-        FABRIK_PT_sidebar,
-    )
-)
+register, unregister = registering(__name__)

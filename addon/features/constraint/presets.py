@@ -67,10 +67,4 @@ class FABRIK_PT_constraint_presets(PresetPanel, bpy.types.Panel):
     preset_add_operator = "fabrik.constraint_preset_add"
 
 
-register, unregister = registering(
-    (
-        FABRIK_OT_constraint_preset_apply,
-        FABRIK_OT_constraint_preset_add,
-        FABRIK_PT_constraint_presets,
-    )
-)
+register, unregister = registering(__name__)

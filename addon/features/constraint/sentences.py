@@ -19,7 +19,7 @@ from ...editing.constraints import is_on
 from ...plan.chain_plan import ChainPlan
 from ...plan.planner import chains_in, known, partners
 from ...settings.properties import FabrikConstraint, settings
-from ...ui.following import controls_of, hangs_on
+from ...ui.following import controls_of, is_below_end
 from ...ui.paint import BESIDE, MOVES, is_dragging
 from ...ui.registering import registering
 from ...ui.sections import reaches
@@ -95,7 +95,7 @@ def owner_of(armature: bpy.types.Object, item: FabrikConstraint, active: str) ->
     chain = _chain(armature, index)
     if not active or chain is None or active == item.bone or _is_control(armature, chain, active):
         return msg("Settings of “{constraint}”", constraint=item.name)
-    if hangs_on(chain, chain.rig.names.index(active)):
+    if is_below_end(chain, chain.rig.names.index(active)):
         return msg("Settings of “{constraint}”", constraint=item.name)
     if active in {chain.rig.names[bone] for bone in chain.posed}:
         return msg(
@@ -109,7 +109,7 @@ def _is_control(armature: bpy.types.Object, chain: ChainPlan, bone: str) -> bool
 
 
 def notes_of(context: bpy.types.Context) -> list[tuple[Any, str]]:
-    """Return notes on selected bones that a constraint poses, which name the control to move.
+    """Return notes on selected bones posed by constraints, each with the control to move.
 
     Each has its position in world space.
     """
@@ -148,7 +148,7 @@ def _controls_of(armature: bpy.types.Object, bone: str) -> list[Handle]:
 
 
 def _control_of(chain: ChainPlan, bone: int) -> tuple[bpy.types.Object | None, str]:
-    """Return the control that moves a bone of a chain: its target, or that of its toes."""
+    """Return the control that moves a bone of a chain: its target, or the control of its toes."""
     if chain.roll is not None and bone == chain.roll.toe:
         return chain.rig.object, chain.rig.names[chain.controls[-1].bone]
     item = settings(chain.rig.object).constraints[chain.item]
@@ -183,4 +183,4 @@ def _notes_while_moving(context: bpy.types.Context) -> list[tuple[Any, str]]:
     return notes_of(context) if is_dragging(MOVES) else []
 
 
-register, unregister = registering((), (BESIDE, _notes_while_moving))
+register, unregister = registering(__name__, (BESIDE, _notes_while_moving))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import bpy
 
-from fabrik_solver import BodyInstant, Candidate, ChainInstant, Instant, seen_from, solve_shot
+from fabrik_solver import BodyInstant, ChainInstant, Instant, seen_from, solve_shot
 
 from ...blender.access import pose_bones
 from ...blender.errors import ProblemError
@@ -103,7 +103,7 @@ class ShotSimulation:
             if instant is not None:
                 run.append(instant)
                 continue
-            poses += [_pose_of(candidate) for candidate in solve_shot(run)]
+            poses += [StoredPose(tuple(pose.rotations), pose.location) for pose in solve_shot(run)]
             poses.append(None)
             run = []
         return packed(_filled(poses[:-1], self._bones))
@@ -117,10 +117,6 @@ class ShotSimulation:
             if is_of_constraint and isinstance(unit, TreePlan):
                 return unit
         return None
-
-
-def _pose_of(candidate: Candidate) -> StoredPose:
-    return StoredPose(tuple(candidate.rotations), candidate.location)
 
 
 def _filled(poses: list[StoredPose | None], bones: int) -> list[StoredPose]:

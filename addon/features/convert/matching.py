@@ -37,7 +37,7 @@ NEAR = 1e-3
 """Maximum difference of matching poses, as a fraction of the chain length or in tens of radians."""
 
 OTHER = 5e-3
-"""Difference above which the pose is applied as the FK pose, which may change other frames. Native
+"""Difference above which the pose is applied as the FK pose. This may change other frames. Native
 IK leaves limbs short of their targets by less than this."""
 
 FITTED = 1e-6
@@ -214,7 +214,7 @@ def _fit(
 def _step(remaining: float, remaining_before: float, step: float) -> float:
     """Return the next change of a pole angle.
 
-    The swivel angle may change by more or less than the pole angle: native IK rotates about the
+    The swivel angle may change by more or less than the pole angle. Native IK rotates about the
     first bone, which may be far off the line from root to tip.
 
     Args:

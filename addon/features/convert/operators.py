@@ -99,4 +99,4 @@ class FABRIK_OT_convert_to_blender(Converting, bpy.types.Operator):
         return self.report_of(context, convert_to_blender(armature, indices))
 
 
-register, unregister = registering((FABRIK_OT_convert_from_blender, FABRIK_OT_convert_to_blender))
+register, unregister = registering(__name__)

@@ -131,7 +131,8 @@ class _Dragged:
         follower = self._follower = controls.get(index)
         is_of_body = follower is not None and follower.rig.uid == rig.uid
         self.has_body = not as_fk and (is_of_body or not self._is_control)
-        if chain is not None and chain.target is not None and _is_tip(chain, index):
+        # It is the tip of the chain, or its hand or foot.
+        if chain is not None and chain.target is not None and index not in chain.bones[:-1]:
             refuse_held(chain.target)
 
     def alone(self, selected: Collection[str], is_sided: bool) -> Drag:
@@ -224,11 +225,6 @@ def _carrying(chains: list[ChainPlan], bone: int) -> ChainPlan | None:
         if bone == nearest:
             return chain
     return None
-
-
-def _is_tip(chain: ChainPlan, bone: int) -> bool:
-    """Return whether a bone is the tip of a chain, or its hand or foot."""
-    return bone not in chain.bones[:-1]
 
 
 def _bones_to_tip(chain: ChainPlan, bone: int) -> int:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any, cast
+from typing import Any, cast
 
 import bpy
 
@@ -14,7 +14,7 @@ from ...blender.messages import msg, shown
 from ...blender.skeleton import vector
 from ...settings.definitions import defined, register_class
 from ...ui.layout import Layout
-from ...ui.refusing import Refusing, armature_refusal, end_running
+from ...ui.refusing import Outcome, Refusing, armature_refusal, end_running
 from ...ui.reporting import say
 from ...ui.wording import length_text
 from . import drag
@@ -22,9 +22,6 @@ from .gesture import Gesture
 from .picking import bone_under
 from .protocol import Drag, PinningDrag
 from .selection import PoseSelection
-
-if TYPE_CHECKING:
-    from bpy.stub_internal.rna_enums import OperatorReturnItems
 
 NAVIGATION = {
     "MIDDLEMOUSE",
@@ -104,7 +101,7 @@ class FABRIK_OT_drag(Refusing, bpy.types.Operator):
         options={"SKIP_SAVE"},
     )
 
-    def execute(self, context: bpy.types.Context) -> set[OperatorReturnItems]:
+    def execute(self, context: bpy.types.Context) -> Outcome:
         """Drag the bone by `value`."""
         picked = self._named(context)
         if picked is None:
@@ -142,7 +139,7 @@ class FABRIK_OT_drag(Refusing, bpy.types.Operator):
             return None
         return ob, self.bone or active.name
 
-    def _confirm(self, context: bpy.types.Context, dragged: Drag) -> set[OperatorReturnItems]:
+    def _confirm(self, context: bpy.types.Context, dragged: Drag) -> Outcome:
         """Confirm the drag and report it."""
         distance = length_text(context.scene, dragged.moved())
         report = msg("Dragged “{dragged}” by {distance}", dragged=dragged.name, distance=distance)
@@ -167,9 +164,7 @@ class FABRIK_OT_drag(Refusing, bpy.types.Operator):
         say(self, "INFO", report)
         return {"FINISHED"}
 
-    def invoke(
-        self, context: bpy.types.Context, event: bpy.types.Event
-    ) -> set[OperatorReturnItems]:
+    def invoke(self, context: bpy.types.Context, event: bpy.types.Event) -> Outcome:
         """Start dragging the bone under the mouse, or the active one."""
         if context.region_data is None:
             self.report({"ERROR"}, shown(msg("Drag with the mouse in a 3D Viewport")))
@@ -208,7 +203,7 @@ class FABRIK_OT_drag(Refusing, bpy.types.Operator):
             self._shown = text
             cast(Any, context.area).header_text_set(shown(text))
 
-    def modal(self, context: bpy.types.Context, event: bpy.types.Event) -> set[OperatorReturnItems]:
+    def modal(self, context: bpy.types.Context, event: bpy.types.Event) -> Outcome:
         """Handle mouse and keys."""
         if event.type in NAVIGATION:
             return {"PASS_THROUGH"}
@@ -224,7 +219,7 @@ class FABRIK_OT_drag(Refusing, bpy.types.Operator):
             self._clean_up(context)  # Blender ends the operator.
             raise
 
-    def _take(self, context: bpy.types.Context, event: bpy.types.Event) -> set[OperatorReturnItems]:
+    def _take(self, context: bpy.types.Context, event: bpy.types.Event) -> Outcome:
         is_press = event.value == "PRESS"
         if event.type in ("ESC", "RIGHTMOUSE") and is_press:
             return self._cancel(context)
@@ -252,7 +247,7 @@ class FABRIK_OT_drag(Refusing, bpy.types.Operator):
         self._show(context)
         return {"RUNNING_MODAL"}
 
-    def _cancel(self, context: bpy.types.Context) -> set[OperatorReturnItems]:
+    def _cancel(self, context: bpy.types.Context) -> Outcome:
         self._gesture.dragged.cancel()
         self._clean_up(context)
         return {"CANCELLED"}

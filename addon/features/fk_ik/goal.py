@@ -157,7 +157,7 @@ def _target_goal(
     offset, turns = chain.offset, list[tuple[Point, Mat3]]()
     axes = orthonormalize(tip_axes) if chain.has_hand else None
     if chain.roll is not None:
-        # Under uneven scale the sheared axes tell exactly how the target is rotated.
+        # Under uneven scale the sheared axes show exactly how the target is rotated.
         axes = tip_axes
         bones = pose_bones(chain.rig.object.evaluated_get(depsgraph))
         w, x, y, z = bones[chain.posed[-1]].matrix_basis.to_quaternion()

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import bpy
 
@@ -13,17 +13,20 @@ from ...settings.definitions import defined
 from ...settings.properties import settings
 from ...ui.choosing import WHICH_ITEMS, chosen, shown_range
 from ...ui.layout import Layout
-from ...ui.refusing import Working, active_armature, active_refusal, rest_refusal, tweak_refusal
+from ...ui.refusing import (
+    Outcome,
+    Working,
+    active_armature,
+    active_refusal,
+    rest_refusal,
+    tweak_refusal,
+)
 from ...ui.registering import registering
 from ...ui.wording import length_text, named
 from .snap import SnapResult, fk_key_frames, ik_key_frames, snap_possible
 from .span import Span
 from .to_fk import snap_to_fk
 from .to_ik import snap_to_ik
-
-if TYPE_CHECKING:
-    from bpy.stub_internal.rna_enums import OperatorReturnItems
-
 
 Snap = Callable[[bpy.types.Object, Sequence[int], Span], SnapResult]
 """Snaps constraints of an armature, chosen by index, at the frames of a span."""
@@ -57,9 +60,7 @@ class Spanning(Working):
         "Only at Keys", "Only snap frames where the source pose has keys", options={"SKIP_SAVE"}
     )
 
-    def invoke(
-        self, context: bpy.types.Context, event: bpy.types.Event
-    ) -> set[OperatorReturnItems]:
+    def invoke(self, context: bpy.types.Context, event: bpy.types.Event) -> Outcome:
         """Default the range to the scene's, and snap the current frame."""
         self.frame_start, self.frame_end = shown_range(context.scene)
         return self.execute(context)
@@ -184,7 +185,7 @@ class Spanning(Working):
         layout.prop(self, "which")
 
 
-class Snapping(Spanning, bpy.types.Operator):
+class Snapping(Spanning):
     """Base of both snap operators.
 
     Attributes:
@@ -211,7 +212,7 @@ class Snapping(Spanning, bpy.types.Operator):
         layout.prop(self, "switches")
 
 
-class FABRIK_OT_snap_to_fk(Snapping):
+class FABRIK_OT_snap_to_fk(Snapping, bpy.types.Operator):
     """Move targets and poles to the FK pose."""
 
     bl_idname = "fabrik.snap_to_fk"
@@ -227,7 +228,7 @@ class FABRIK_OT_snap_to_fk(Snapping):
         return msg("Snapped {names} to the FK pose", names=names)
 
 
-class FABRIK_OT_snap_to_ik(Snapping):
+class FABRIK_OT_snap_to_ik(Snapping, bpy.types.Operator):
     """Apply the solved pose to the bones as their FK pose."""
 
     bl_idname = "fabrik.snap_to_ik"
@@ -243,4 +244,4 @@ class FABRIK_OT_snap_to_ik(Snapping):
         return msg("Snapped {names} to the solved pose", names=names)
 
 
-register, unregister = registering((FABRIK_OT_snap_to_fk, FABRIK_OT_snap_to_ik))
+register, unregister = registering(__name__)

@@ -142,4 +142,4 @@ def _draw(layout: Layout, armature: bpy.types.Object, item: FabrikConstraint) ->
     column.operator("fabrik.snap_to_ik" if True in states else "fabrik.snap_to_fk").which = which
 
 
-register, unregister = registering((FABRIK_OT_switch,), (SECTIONS, Section(1, "", _draw, reaches)))
+register, unregister = registering(__name__, (SECTIONS, Section(1, "", _draw, reaches)))

@@ -106,7 +106,7 @@ def soles_at(armature: bpy.types.Object, indices: Sequence[int]) -> dict[int, Re
 def add_rolls(armature: bpy.types.Object, soles: Mapping[int, RestSole]) -> int:
     """Add the controls of a roll to feet whose targets are bones; return their number.
 
-    Nothing moves: the controls are at rest, but for toes that are bent.
+    Nothing moves: the controls are at rest, except for bent toes.
 
     Args:
         armature: The armature.
@@ -228,4 +228,4 @@ def _look(armature: bpy.types.Object, indices: Sequence[int]) -> Callable[[], ob
     return lambda: add_rolls(armature, soles)
 
 
-register, unregister = registering((FABRIK_OT_foot_roll_add,), (FOOT_CONTROLS, _look))
+register, unregister = registering(__name__, (FOOT_CONTROLS, _look))

@@ -25,6 +25,6 @@ def _draw(layout: Layout, armature: bpy.types.Object, item: FabrikConstraint) ->
 
 
 register, unregister = registering(
-    (),
+    __name__,
     (SECTIONS, Section(45, msg("Foot Roll"), _draw, reaches, True, "roll.use", has_roll)),
 )

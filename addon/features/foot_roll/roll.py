@@ -44,7 +44,7 @@ class RollValues(NamedTuple):
 
     Attributes:
         break_angle: The angle by which the ball bends, in radians.
-        pivot: What a turn is about.
+        pivot: The point of the sole that it turns about.
         width: The width of the sole, in its lengths.
     """
 
@@ -66,7 +66,7 @@ class FootRoll:
     Attributes:
         control: The bone that rolls it. At rest it lies on the sole, from the heel to the tip of
             the toes, with Z down.
-        toe_control: The bone that rotates its toes, which are neutral at rest; None without toes.
+        toe_control: The bone that rotates its toes, neutral at rest; None without toes.
         toe: The bone of its toes; -1 without toes.
         length: The length of the sole.
         ball: The joint of the toes in the space of the sole; None without toes.
@@ -208,7 +208,7 @@ class RolledToes(PrePassBone):
 def resolve_roll(chain: ChainPlan, item: FabrikConstraint) -> None:
     """Let the foot of a chain roll, if it has a control for that.
 
-    A target of another kind, or in another armature, carries no control.
+    A target of another kind, or in another armature, can't carry one.
 
     Raises:
         ProblemError: If a bone that the settings name doesn't exist, or the toes aren't a child.

@@ -10,8 +10,8 @@ from ...settings.definitions import FACTOR, animated, fixed
 from ...settings.properties import FabrikConstraint
 
 BREADTH = 0.38
-"""The breadth of a foot at its ball in lengths of the foot, as of people (ANSUR II: 102 of 271 mm
-for men, 93 of 246 mm for women)."""
+"""The breadth of a foot at its ball, in lengths of the foot. Source: ANSUR II, 102 of 271 mm for
+men, 93 of 246 mm for women."""
 
 PIVOT_ITEMS = (
     ("HEEL", "Heel", "Turn about the heel", 0),

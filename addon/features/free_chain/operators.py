@@ -36,7 +36,7 @@ def _draw(layout: Layout, _armature: bpy.types.Object, item: FabrikConstraint) -
 
 
 register, unregister = registering(
-    (FABRIK_OT_follow_add,),
+    __name__,
     (SECTIONS, Section(31, msg("Free Chain"), _draw, "FOLLOW".__eq__)),
     (history.PROVIDERS, heads),
     (MOTION_OPERATORS, ("fabrik.follow_add", msg("Free Chain"))),

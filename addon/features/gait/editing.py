@@ -73,8 +73,8 @@ class AddedGait(NamedTuple):
 def add_gait(armature: bpy.types.Object, tips: Sequence[str]) -> AddedGait:
     """Add a walk, and constraints for legs without any.
 
-    The body is the lowest movable bone that carries all legs and the trunk. Legs that have FK
-    controls are these, to which they are switched.
+    The body is the lowest movable bone that carries all legs and the trunk. Legs with FK controls
+    are switched to these, and consist of them.
 
     Args:
         armature: The armature object.

@@ -15,9 +15,10 @@ from ...editing.controls import use_bones
 from ...settings.definitions import defined
 from ...settings.properties import settings
 from ...ui.adding import MOTION_OPERATORS, MakingControls
-from ...ui.layout import ArmaturePanel, Layout, draw_sentence
+from ...ui.layout import Layout, SidebarPanel, draw_sentence
 from ...ui.presets import AddPresetOperator, ApplyPresetOperator, PresetPanel
 from ...ui.refusing import (
+    Outcome,
     Refusing,
     Working,
     active_armature,
@@ -39,8 +40,6 @@ from .settings import FabrikGait, FabrikGaitLeg, gait_settings
 from .simulation import walk_refusals, walks
 
 if TYPE_CHECKING:
-    from bpy.stub_internal.rna_enums import OperatorReturnItems
-
     from ..bake.goal_keys import TargetBakeResult
     from ..simulation.simulate import Simulation
 
@@ -90,9 +89,7 @@ class FABRIK_OT_gait_add(Simulating, MakingControls, bpy.types.Operator):
     stopped = msg("Added the walk, but it isn't simulated: press Simulate")
     _added: Message | None = None
 
-    def invoke(
-        self, context: bpy.types.Context, event: bpy.types.Event
-    ) -> set[OperatorReturnItems]:
+    def invoke(self, context: bpy.types.Context, event: bpy.types.Event) -> Outcome:
         """Make control bones by default, and simulate in slices."""
         self.prefer_bones(context)
         return super().invoke(context, event)
@@ -134,7 +131,7 @@ class FABRIK_OT_gait_add(Simulating, MakingControls, bpy.types.Operator):
         """Make control bones of the new targets, and show a leg, preferably the active bone's.
 
         Control bones would move with an armature that walks as an object. In Pose Mode, select the
-        body, which is to be animated, unless the active bone belongs to a leg.
+        body, to be animated next, unless the active bone belongs to a leg.
         """
         is_posing = context.mode == "POSE"
         active = context.active_pose_bone.name if context.active_pose_bone else ""
@@ -148,16 +145,16 @@ class FABRIK_OT_gait_add(Simulating, MakingControls, bpy.types.Operator):
         if shown := (*legs, *indices):
             settings(armature).active_index = shown[0]
 
-    def told(self, text: Message) -> Message:
+    def report_of(self, text: Message) -> Message:
         """Return the report of the walk and its simulation."""
         return joined(". ", [self._added or "", text])
 
-    def escaped(self) -> set[OperatorReturnItems]:
+    def escaped(self) -> Outcome:
         """Keep the walk, which is an undo step."""
         super().escaped()
         return {"FINISHED"}
 
-    def refuse(self, reason: str) -> set[OperatorReturnItems]:
+    def refuse(self, reason: str) -> Outcome:
         """Report why no walk was added, or why it cannot be simulated."""
         if self._added is None:
             return super().refuse(reason)
@@ -260,7 +257,7 @@ class FABRIK_OT_gait_bake(Baking, DirectProgressOperator, Refusing, bpy.types.Op
         index = gait_settings(armature).active_gait
         return bake_gait(context.scene, layer, armature, index, self.tolerance)
 
-    def finished(self, result: tuple[TargetBakeResult, float]) -> set[OperatorReturnItems]:
+    def finished(self, result: tuple[TargetBakeResult, float]) -> Outcome:
         """Report the number of keys, and the largest error of a foot."""
         baked, size = result
         text = msg(
@@ -371,14 +368,10 @@ class FABRIK_UL_gait_legs(bpy.types.UIList):
             layout.prop(item, "group", text="Group")
 
 
-class FABRIK_PT_gait(ArmaturePanel, bpy.types.Panel):
+class FABRIK_PT_gait(SidebarPanel, bpy.types.Panel):
     """The walks, in the 3D view."""
 
     bl_label = "Walking"
-    bl_space_type = "VIEW_3D"
-    bl_region_type = "UI"
-    bl_category = "FABRIK"
-    bl_options = {"DEFAULT_CLOSED"}
 
     def draw_header_preset(self, context: bpy.types.Context) -> None:
         """Draw the button for presets."""
@@ -462,22 +455,9 @@ GROUPS = (
 )
 
 register, unregister = registering(
-    (
-        FABRIK_OT_gait_add,
-        FABRIK_OT_gait_remove,
-        FABRIK_OT_gait_leg_add,
-        FABRIK_OT_gait_leg_remove,
-        FABRIK_OT_gait_bake,
-        FABRIK_OT_gait_preset_apply,
-        FABRIK_OT_gait_preset_add,
-        FABRIK_PT_gait_presets,
-        FABRIK_UL_gaits,
-        FABRIK_UL_gait_legs,
-        FABRIK_PT_gait,
-    ),
+    __name__,
     (history.PROVIDERS, walks),
     (history.REFUSALS, walk_refusals),
     (history.NOTES, walk_notes),
     (MOTION_OPERATORS, ("fabrik.gait_add", msg("Walk"))),
-    running=(FABRIK_OT_gait_bake,),
 )

@@ -44,14 +44,14 @@ def bake(
     See `Bake.run`.
 
     Args:
-        scene: The scene that is played.
-        layer: What is evaluated.
+        scene: The scene to play.
+        layer: The view layer to evaluate.
         armature: The armature object.
         frames: The range.
         error: The maximum error of a foot, in metres.
 
     Yields:
-        The share that is done.
+        The progress, from 0 to 1.
 
     Raises:
         ProblemError: If it cannot be baked; then nothing has changed.

@@ -10,18 +10,18 @@ from fabrik_solver.motion.easing import smooth
 from fabrik_solver.motion.smoothest import Curve, cubic, smoothest
 
 SEEN, SPAN = 6.0, 2.5
-"""How long before and after a span of time a curve heeds what is asked, and half the length of such
-a span, in times of how long it takes to follow. Spans overlap by half."""
+"""How long before and after a span of time a curve takes wishes into account, and half the length
+of a span. The unit is the time that the curve takes to follow. Spans overlap by half."""
 
 Frame = TypeVar("Frame", int, float, range)
 Value = TypeVar("Value")
 
 
 class Column(dict[Frame, Value]):
-    """The values of a function of frames, each found when it is first asked for."""
+    """The values of a function of frames, each computed on first use."""
 
     def __init__(self, find: Callable[[Frame], Value]) -> None:
-        """Take what finds a value, which depends on the frame and earlier columns only."""
+        """Take the function of a value, which depends only on the frame and earlier columns."""
         super().__init__()
         self._find = find
 
@@ -31,12 +31,12 @@ class Column(dict[Frame, Value]):
         return value
 
     def keep(self, column: Column[Frame, Value], frames: range) -> None:
-        """Take what another column has found at some frames, where nothing has changed since."""
+        """Take another column's values at frames where nothing has changed since."""
         self.update((frame, value) for frame, value in column.items() if frame in frames)
 
 
 class Latest(Generic[Value]):
-    """A value that is kept as long as what it depends on stays the same."""
+    """A value that is kept while its inputs stay the same."""
 
     def __init__(self) -> None:
         """Begin without a value."""
@@ -44,7 +44,7 @@ class Latest(Generic[Value]):
         self._value: Value | None = None
 
     def of(self, key: object, find: Callable[[], Value]) -> Value:
-        """Return the value for a key: what it depends on."""
+        """Return the value for a key, its inputs."""
         if self._key is None or self._key != key:
             self._value = find()
             self._key = key
@@ -52,12 +52,12 @@ class Latest(Generic[Value]):
 
 
 class Wish(NamedTuple):
-    """What a frame asks of a curve.
+    """What a frame requests of a curve.
 
     Attributes:
-        target: The value that it is to have.
+        target: The desired value.
         weight: How much that counts.
-        bend: The second difference that it is to have there, from one node to the next.
+        bend: The desired second difference there, from one node to the next.
         low: Its least value.
         high: Its greatest value.
     """
@@ -70,19 +70,19 @@ class Wish(NamedTuple):
 
 
 class SmoothColumn:
-    """The smoothest curve near what frames ask for, within their bounds, at any time.
+    """The smoothest curve near what frames request, within their bounds, at any time.
 
-    In spans that overlap, so that only what is near counts, and all nodes of a span are found at
+    It is found in overlapping spans: only nearby frames count, and all nodes of a span are found at
     once.
     """
 
     def __init__(self, ask: Callable[[int], Wish], rate: float, calm: float, looked: float) -> None:
-        """Take what a frame asks for.
+        """Take a function that returns the request of a frame.
 
         Args:
             ask: Returns it.
             rate: Frames a second.
-            calm: How long the curve takes to follow what it is asked for, in seconds.
+            calm: How long the curve takes to follow requests, in seconds.
             looked: The time between its nodes, in seconds; a frame at least.
         """
         self.stride = max(1, round(rate * looked))
@@ -100,7 +100,7 @@ class SmoothColumn:
         return cubic(nodes, time / self.stride - number)
 
     def _node(self, node: int) -> float:
-        """Return its value at a node: from one span to the next, smoothly."""
+        """Return its value at a node, blended smoothly from one span to the next."""
         span, step = divmod(node, self._half)
         start, end = (self._spans[k][node - self._nodes(k)[0]] for k in (span, span + 1))
         return start + smooth(step / self._half) * (end - start)
@@ -112,7 +112,7 @@ class SmoothColumn:
         return range(first * self.stride, last * self.stride + 1, self.stride)
 
     def keep(self, other: SmoothColumn, time: float) -> None:
-        """Take what was found of the same before, around a time."""
+        """Take the values around a time from an earlier curve of the same kind."""
         self.asked.keep(other.asked, self.looked(time))
         self._spans.keep(other._spans, self._around(time))
 

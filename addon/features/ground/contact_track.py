@@ -51,7 +51,7 @@ LEVEL = 0.5
 
 
 class ContactTrack:
-    """The track of a foot, and what is found from it.
+    """The track of a foot, and what follows from it.
 
     Attributes:
         track: The track.
@@ -60,15 +60,15 @@ class ContactTrack:
         spans: The first and last frames of the contacts, in which the foot is locked.
         extents: The frames of heel strike and toe off of the contacts, counted as these.
         flats: The first and last frames of the phases in which it is flat.
-        unders: The number in the track of what is below it in each contact.
-        grounds: The objects that the track names, None for those that are gone.
+        unders: The number, in the track, of the object below it in each contact.
+        grounds: The objects named by the track; None for those that no longer exist.
         used: The numbers of those that were below the foot.
         has_ground: Whether any of them ever was.
         drifts: How much higher the floor is in each contact than where it is lowest.
-        standing: Its heights above the armature's origin in contacts, for each frame of them, less
-            these.
-        tilted: Those of contacts in which it is not at the angle to the floor that it rests at.
-        level: The height at which it stands, None if it never does at the angle that it rests at.
+        standing: Its heights above the armature's origin in each frame of its contacts, less the
+            drifts.
+        tilted: The frames of contacts in which its angle to the floor isn't its resting angle.
+        level: The height at which it stands; None if it never stands at its resting angle.
     """
 
     def __init__(
@@ -118,9 +118,9 @@ class ContactTrack:
     def _contacts(
         self, points: Sequence[Trajectory], turns: Sequence[Quat], thresholds: Thresholds
     ) -> list[Contact]:
-        """Return the contacts in what is animated; they last while the leg is held before or after.
+        """Return the contacts of animated frames; they last while the leg is held before or after.
 
-        A foot that is in the air as its animation ends doesn't stand, although it is still.
+        A foot in the air at the end of its animation doesn't stand, although it is still.
         """
         track, samples = self.track, self.track.samples
         moves = [
@@ -162,8 +162,8 @@ class ContactTrack:
         """Return the heights of the ball in contacts, or of the heel if the ball has none.
 
         Where a foot is flat its joint is as high as at rest; as it rolls, toes may be pressed down.
-        Each contact counts by its median. The second list is of feet that are held at another
-        angle than at rest, as in sitting.
+        Each contact counts by its median. The second list is of feet held at another angle than at
+        rest, as in sitting.
         """
         foot = self.track.foot
         rests = {HEEL: foot.heel_rest, BALL: foot.ball_rest}
@@ -197,10 +197,10 @@ class ContactTrack:
         return sample.height + dot(knee, rotate(sample.turn, sample.up))
 
     def _hovers_at_rest(self, standing: list[float], sole: float) -> bool:
-        """Return whether the rest pose does not stand at the armature's origin.
+        """Return whether the rest pose doesn't stand at the armature's origin.
 
-        A sole as thick as it rests high would be below the origin, though its joints never are: the
-        hip of the rest pose is where an importer has put it.
+        A sole as thick as the feet are high would be below the origin, though the joints never are.
+        An importer has placed the hip of such a rest pose.
 
         Args:
             standing: The heights of flat feet, with the sole as thick.

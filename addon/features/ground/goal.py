@@ -38,13 +38,13 @@ from .track import IN_WORLD, unpacked
 UNKNOWN = msg("Contacts aren't locked, because they aren't simulated: press Simulate")
 
 NONE_FOUND = msg(
-    "The foot never stands still relative to the ground: increase Max Speed and Max Height, let "
-    "the armature move with the walk, or disable Lock Contacts"
+    "The foot never stands still on the ground: increase Max Speed and Max Height, let the "
+    "armature move with the walk, or disable Lock Contacts"
 )
 
 KNEELING = msg(
-    "The leg rests on its knee, so its foot isn't locked: disable On the Ground for the leg, or "
-    "let the foot stand in the animation"
+    "The leg rests on its knee, so its foot isn't locked: disable On the Ground, or let the foot "
+    "stand in the animation"
 )
 
 NOTHING_BELOW = msg(
@@ -68,14 +68,14 @@ class MovedHip(Protocol):
 
 @dataclass(eq=False)
 class GroundGoal:
-    """Places the goal of a chain on the ground; made anew with the plan when a threshold changes.
+    """Places the goal of a chain on the ground; created again when a threshold changes.
 
-    Contacts, and the goals of frames, are kept as long as all that they depend on stays the same.
+    Contacts and the goals of frames are kept while their inputs stay the same.
 
     Attributes:
         ground: What counts as ground.
-        hip: What carries its leg and is moved for it.
-        hip_note: Why nothing is, although that is wanted; empty if something is, or it is not.
+        hip: The bone that carries its leg and is moved for it.
+        hip_note: Why no hip is moved, although Move Hip is on; empty otherwise.
     """
 
     ground: Ground
@@ -97,7 +97,7 @@ class GroundGoal:
 
     @property
     def is_known_ahead(self) -> bool:
-        """Whether the ground is known ahead of an evaluation, if it does not change."""
+        """Whether the ground is known ahead of an evaluation, if it doesn't change."""
         return not isinstance(self.ground, SceneGround)
 
     def seen(self, depsgraph: bpy.types.Depsgraph) -> object | None:
@@ -107,9 +107,9 @@ class GroundGoal:
     def goal(self, snapshot: Snapshot, chain: ChainPlan, aim: Aim) -> Aim:
         """Return the goal on the ground.
 
-        Before and after a cut a leg keeps its pose, as the rest pose that begins many captures: it
-        is carried by the hip, which has been moved by now. Else a leg that is nearly straight keeps
-        its extension if that takes little (see `Knees`).
+        Before and after a cut a leg keeps its pose, as in the rest pose that begins many captures.
+        The hip carries it, and has been moved already. Otherwise a nearly straight leg keeps its
+        extension if that takes little (see `Knees`).
         """
         foothold = self.foothold(snapshot, chain, aim)
         stances = self.stances(snapshot, chain)
@@ -141,7 +141,7 @@ class GroundGoal:
     def foothold(self, snapshot: Snapshot, chain: ChainPlan, aim: Aim) -> Foothold:
         """Return the goal of a foot on the ground from its animated goal.
 
-        The hip needs it before the foot does: it is found once.
+        The hip needs it before the foot does, so it is computed once.
         """
         key = weakref.ref(snapshot), aim
         return self._foothold_now.of(key, lambda: self._foothold(snapshot, chain, aim))
@@ -170,7 +170,7 @@ class GroundGoal:
     def probe(
         self, snapshot: Snapshot, chain: ChainPlan, ground: FabrikGround, leg: float = 0.0
     ) -> Probe:
-        """Return what finds the ground below a foot.
+        """Return the probe for the ground below a foot.
 
         Args:
             snapshot: The moment.
@@ -227,7 +227,7 @@ class GroundGoal:
         Args:
             chain: The constraint.
             ground: Its settings.
-            time: The frame that the message is for.
+            time: The frame of the message.
         """
         owner = history.owner_path(chain.item, "ground")
         kept = history.data(chain.rig.object, owner)
@@ -304,16 +304,16 @@ def resolve_ground(chain: ChainPlan, item: FabrikConstraint) -> None:
 
 
 class Floors(dict[int, Latest[tuple[float, float]]]):
-    """The `_common_floor` of the moment, by armature of the session."""
+    """The current `_common_floor`, by armature of the session."""
 
 
 def found_floor(chain: ChainPlan, snapshot: Snapshot | None = None) -> float:
     """Return the height of the floor of the animation below a foot, above the armature's origin.
 
-    It follows from the contacts of all feet together; 0 without contacts. A foot that is held at
-    another angle than at rest, as in sitting, counts only if there is no other. If a foot stands as
-    high or low as a contact may be off that floor, its floor is there: markers of captures are not
-    at the same height on both feet.
+    It follows from the contacts of all feet together; 0 without contacts. A foot held at another
+    angle than at rest, as in sitting, counts only without any other. Markers of captures aren't at
+    the same height on both feet. If a foot stands off that floor, at a height possible for
+    contacts, its own floor is there.
 
     Args:
         chain: The foot.

@@ -61,7 +61,7 @@ def unlocked(probe: Probe, aim: Aim, blend: float, points: tuple[Vec, Vec]) -> F
 
 
 def locked(stances: Stances, time: float, aim: Aim, blend: float) -> Foothold:
-    """Return a foot, locked in stance, or swinging from one foothold to the next.
+    """Return a foot that is locked in stance, or swings from one foothold to the next.
 
     Args:
         stances: Its contacts.

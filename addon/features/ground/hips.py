@@ -52,7 +52,7 @@ from .stances import Stances
 Value = TypeVar("Value")
 
 FOLLOW = 9.0 / 60.0
-"""How long before and after a frame the locks count that the hip follows, in seconds."""
+"""How long before and after a frame the hip follows locks, in seconds."""
 
 ALONE = msg(
     "No bone carries all legs on the ground, so the body doesn't move: parent them to one bone, "
@@ -60,12 +60,12 @@ ALONE = msg(
 )
 
 LOOKED = 1.0 / 60.0
-"""The time between the frames that it looks at, in seconds."""
+"""The time between the frames that it samples, in seconds."""
 
 
 @dataclass(eq=False)
 class Hip(PrePassBone):
-    """A bone that is moved so that all feet reach.
+    """A bone moved so that all feet reach.
 
     Its path is kept as long as the footholds stay the same.
     """
@@ -107,7 +107,7 @@ class Hip(PrePassBone):
         return self.inputs(snapshot, move)
 
     def _foreseen(self, snapshot: Snapshot, stances: Mapping[ChainPlan, Stances]) -> BodyMove:
-        """Return how it is moved for feet that are known ahead."""
+        """Return its movement for feet that are known ahead."""
         leg, feet = next(iter(stances.items()))
         options = ground_settings(snapshot.item(leg))
         limits = HipLimits(feet.probe.up, options.hip_follow, options.hip_reach, options.blend)
@@ -121,7 +121,7 @@ class Hip(PrePassBone):
     def _unforeseen(
         self, snapshot: Snapshot, aims: Mapping[ChainPlan, Aim | None], stances: Stances | None
     ) -> BodyMove:
-        """Return how it is moved for what is below its feet at the moment."""
+        """Return its movement for what is currently below its feet."""
         working = {leg: aim for leg, aim in aims.items() if aim is not None}
         first = next(iter(working))
         options = ground_settings(snapshot.item(first))
@@ -169,8 +169,8 @@ class Hip(PrePassBone):
     def _aim(self, snapshot: Snapshot, leg: ChainPlan) -> Aim | None:
         """Return the goal of a leg; None if it is disabled, or not finite, as its chain reports.
 
-        The body is where the ground has it whether a leg is in IK or FK, so that nothing moves at
-        the frame at which one is switched.
+        Whether a leg is in IK or FK, the ground places the body, so nothing moves at the frame
+        where a leg is switched.
         """
         if not snapshot.poses[self.rig.uid].settings[leg.item].enabled:
             return None
@@ -209,8 +209,7 @@ class HipLimits(NamedTuple):
 class HipPath(Column[float, BodyMove]):
     """How a body is moved for its feet at any time, if all are known ahead.
 
-    It moves along with feet that are locked, and is lifted, and pitched, by what stands at each end
-    of its trunk.
+    It moves along with locked feet. The legs that stand at each end of its trunk lift and pitch it.
     """
 
     def __init__(
@@ -221,13 +220,13 @@ class HipPath(Column[float, BodyMove]):
         time: float,
         last: HipPath | None,
     ) -> None:
-        """Take the feet of the moment, and what was found of the same feet before.
+        """Take the current feet, and the earlier path of the same feet.
 
         Args:
             limits: The settings.
             ends: The legs at each end of the trunk.
             stances: The feet of all legs.
-            time: The frame at which they have changed, around which it may not be else than before.
+            time: The frame at which they changed. Around it, the path must stay as it was.
             last: The path before.
         """
         super().__init__(self._moved)
@@ -250,7 +249,7 @@ class HipPath(Column[float, BodyMove]):
                 lift.keep(kept, time)
 
     def is_of(self, limits: HipLimits, stances: Mapping[ChainPlan, Stances]) -> bool:
-        """Return whether it is that of these feet."""
+        """Return whether it is the path of these feet."""
         return self._limits == limits and self._stances == stances
 
     def shift_of(self, foot: Stances, frame: int) -> Vec:
@@ -273,9 +272,9 @@ class HipPath(Column[float, BodyMove]):
         return mean([self._stances[chain].root_at(time) for chain in end])
 
     def _ask(self, end: Sequence[ChainPlan], frame: int) -> Wish:
-        """Return how far the legs at an end want it to be lifted at a frame, and how far it can be.
+        """Return how far the legs at an end want to lift it at a frame, and how far they can.
 
-        All of them if nothing stands there.
+        These are the standing legs, or all if none stands there.
         """
         follow, here = self._followed(frame), [self._stances[chain] for chain in end]
         free = _free(end, here, frame) or _free(self._chains, self._feet, frame)
@@ -328,7 +327,7 @@ def hips_of(rig: Skeleton, chains: Sequence[ChainPlan]) -> Iterator[Hip]:
 
 
 def _common_parent(rig: Skeleton, chains: Sequence[ChainPlan]) -> tuple[int, str]:
-    """Return the lowest movable bone that moves the body of the legs whose hip is not set.
+    """Return the lowest movable bone that moves the body of the legs without a set hip.
 
     -1 with the reason if none can be moved for them; -1 without a reason for fewer than two legs.
     """
@@ -374,7 +373,7 @@ def _hip_bone(rig: Skeleton, chain: ChainPlan, ground: FabrikGround) -> int:
 
 
 def _refuse_unmovable(rig: Skeleton, chain: ChainPlan, bone: int) -> None:
-    """Refuse a hip that cannot be moved for a leg.
+    """Refuse a hip that can't be moved for a leg.
 
     Raises:
         ProblemError: With the reason.
@@ -406,7 +405,7 @@ def _ends(rig: Skeleton, legs: Sequence[ChainPlan]) -> list[list[ChainPlan]]:
 
 
 def _free(chains: Sequence[ChainPlan], feet: Sequence[Value], time: float) -> list[Value]:
-    """Return what belongs to legs whose feet nothing holds: the ground is nothing to the others."""
+    """Return the items of legs whose feet aren't held: the ground doesn't affect the others."""
     pairs = zip(chains, feet, strict=True)
     return [foot for chain, foot in pairs if not chain.is_held_at(time)]
 
@@ -420,9 +419,9 @@ def _wider(frames: range, more: int) -> range:
 
 
 def _jolt(feet: Sequence[Stances], time: float) -> Vec:
-    """Return how far the hip moves with the feet that are locked, where a capture jumps as a whole.
+    """Return how far the hip moves with the locked feet, where a capture jumps as a whole.
 
-    Else the knees would take all of what the lock keeps from the ankles.
+    Otherwise the knees would absorb all of the jump.
     """
     if not feet or _is_cut(feet, time):
         return ORIGIN

@@ -30,14 +30,14 @@ from .grounded_foot import pose_of
 from .stances import Stances
 
 LOOKED = 1.0 / 240.0
-"""The time between the frames that are looked at, in seconds: all of those of usual rates."""
+"""The time between sampled frames, in seconds: all frames at usual rates."""
 
 EASE = 0.025
-"""How long before and after a frame it counts how near the ground is, in seconds: a foot that runs
-is kicked up and comes down in a tenth of one, and is lowered in between."""
+"""How long before and after a frame the distance to the ground counts, in seconds. A running foot
+is kicked up and comes down in a tenth of a second, and is lowered in between."""
 
 CHANGED = 5e-5
-"""The mean change of its extension, in legs, from which on a leg isn't treated as animated. If it
+"""The mean change of its extension, in legs, above which a leg isn't treated as animated. If it
 were partly so, a knee behind its line would be turned to its side instead of forward."""
 
 
@@ -56,17 +56,17 @@ class Look(NamedTuple):
 
 
 class Knees:
-    """The knee of a leg at all frames, as long as the hip is moved in the same way.
+    """The knee of a leg at all frames, valid while the hip moves in the same way.
 
     Attributes:
         stances: Its foot on the ground.
-        key: What the hip's displacement depends on besides them.
+        key: The inputs of the hip's displacement besides them.
     """
 
     def __init__(
         self, stances: Stances, key: object, shift_at: Callable[[int], Vec], inner: float
     ) -> None:
-        """Begin with no frame looked at.
+        """Start without any frame.
 
         Args:
             stances: Its foot.
@@ -92,9 +92,9 @@ class Knees:
         self._ease = stride * max(2, round(EASE * track.rate / stride))
 
     def eased(self, time: float, aim: Aim, root: Vec) -> tuple[Aim, float]:
-        """Return the goal of a foot that gives a little, so that its knee moves smoothly.
+        """Return the goal of a foot, giving way a little so that its knee moves smoothly.
 
-        And how much the leg is changed around that time, from 0 to 1.
+        Also returns how much the leg is changed around that time, from 0 to 1.
 
         Args:
             time: The frame.
@@ -138,7 +138,7 @@ class Knees:
         return aim._replace(place=location, axes=axes), weight
 
     def _unfolded(self, time: float, far: float, inner: float) -> float:
-        """Return how far the ankle of a leg that swings is from its hip joint (see `folded`)."""
+        """Return the distance of a swinging leg's ankle from its hip joint (see `folded`)."""
         swings = 1.0 - self.stances.stands(time)
         if swings == 0.0:
             return far
@@ -148,8 +148,8 @@ class Knees:
     def _fall(self, time: float, leg: Vec) -> float:
         """Return how far an ankle would have to be lowered so that its leg folds no farther.
 
-        One that is kicked above its hip joint comes nearest to it right beside it. It is lowered to
-        there before that is too near: from a leg that is as long as animated on.
+        A foot kicked above its hip joint comes nearest to it right beside it. It is lowered to
+        there before it gets too near, starting when the leg is as long as animated.
 
         Args:
             time: The time.
@@ -168,11 +168,11 @@ class Knees:
         return fall + sqrt(max(0.0, far * far - aside * aside))
 
     def _clearance(self, time: float) -> float:
-        """Return how far the foot could be lower around a time, smoothly: at an edge it jumps."""
+        """Return how far the foot could be lowered around a time, smoothed across edges."""
         return ground.averaged(self._least_rooms, time - self._start, self._ease, self._stride)
 
     def _room(self, frame: int) -> float:
-        """Return how far the foot could be lower at a frame of the clip."""
+        """Return how far the foot could be lowered at a frame of the clip."""
         seen = min(max(frame, self.stances.clip.first), self.stances.clip.last)
         return min(self.stances.clearance(seen + self._start), self._size)
 
@@ -182,7 +182,7 @@ class Knees:
         return min([self._rooms[other] for other in around])
 
     def facing(self, time: float, aim: Aim, root: Vec) -> Vec | None:
-        """Return a point to which the leg bends around a time, in world space, if known.
+        """Return a point toward which the leg bends around a time, in world space, if known.
 
         Args:
             time: The frame.
@@ -205,7 +205,7 @@ class Knees:
         return cubic(more, local / stride - number), smooth(change / CHANGED)
 
     def _ask(self, frame: int) -> Wish:
-        """Return where the knee is on the ground at a frame, and how it is to bend there."""
+        """Return the knee's position on the ground at a frame, and its desired bend there."""
         before, here, then = (self._looked[frame + k * self._stride] for k in (-1, 0, 1))
         bend = before.before - 2.0 * here.before + then.before
         return Wish(here.after, here.weight, knee.clear(here.before, self._size) * bend)

@@ -24,7 +24,7 @@ from ...frame.solved_scene import SolvedScene
 from ...plan.chain_plan import ChainPlan, Snapshot
 
 KNOWN = 0.01
-"""How far a knee counts to be off its line to the side that it is known to bend to, in legs."""
+"""The assumed distance of a knee from its line, to its known bend direction, in legs."""
 
 
 def joints_of(snapshot: Snapshot, chain: ChainPlan) -> list[Vec]:
@@ -48,8 +48,8 @@ def leg_length(joints: list[Vec], chain: ChainPlan) -> float:
 def knee_axis(snapshot: SolvedScene, chain: ChainPlan) -> Vec:
     """Return the axis about which the knee of a leg flexes under its FK pose, in world space.
 
-    It is as long as the knee is off the line from hip to ankle; the side to which the leg is known
-    to bend counts as well, for `KNOWN`. 0 for legs that do not have one knee.
+    It is as long as the distance of the knee from the line from hip to ankle. The known bend
+    direction of the leg counts as well, by `KNOWN`. 0 for legs that don't have exactly one knee.
     """
     rig, pose, limb = chain.rig, snapshot.poses[chain.rig.uid], chain.limb
     chain_input = ChainInput(

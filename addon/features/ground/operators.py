@@ -94,7 +94,7 @@ def _draw_found_hip(layout: Layout, armature: bpy.types.Object, ground: FabrikGr
 def _draw_floor(
     layout: Layout, armature: bpy.types.Object, ground: FabrikGround, item: FabrikConstraint
 ) -> None:
-    """Draw the floor of the animation: as it was found, or as it is set."""
+    """Draw the floor of the animation, as detected or as set."""
     layout.prop(ground, "use_floor")
     height = layout.row()
     height.active = ground.use_floor
@@ -132,8 +132,8 @@ class FABRIK_OT_ground_add(Working, bpy.types.Operator):
     bl_idname = "fabrik.ground_add"
     bl_label = "Put Each Foot on the Ground"
     bl_description = (
-        "Put the feet of all legs with IK on the ground of the scene, or the tips of the selected "
-        "chains if no legs are recognized"
+        "Put the feet of all legs with IK on the ground of the scene. If no legs are recognized, "
+        "use the tips of the selected chains"
     )
     asks = (armature_refusal,)
 
@@ -216,8 +216,7 @@ class FABRIK_OT_ground_bake(Baking, DirectProgressOperator, Refusing, bpy.types.
 
 
 register, unregister = registering(
-    (FABRIK_OT_ground_add, FABRIK_OT_ground_bake),
+    __name__,
     (SECTIONS, Section(70, msg("Ground"), _draw, reaches, True, "ground.use", _may_stand)),
     (history.PROVIDERS, tracks_of),
-    running=(FABRIK_OT_ground_bake,),
 )

@@ -18,7 +18,7 @@ from ...settings.values import check_animated
 from .settings import FabrikGround
 
 FARTHEST = 12.0
-"""How far above and below the floor of the animation is searched if it is not set, in legs."""
+"""How far to search above and below the floor of the animation if it isn't set, in legs."""
 
 
 class Under(NamedTuple):
@@ -49,7 +49,7 @@ class Probe(NamedTuple):
         most: The maximum angle by which a foot rotates, in radians.
         turns: Whether it rotates at all.
         offset: How much higher than the ground the floor of the animation is placed.
-        lift_only: Whether that is never placed lower than it is.
+        lift_only: Whether that floor is never lowered.
     """
 
     cast: Cast
@@ -72,8 +72,8 @@ class Probe(NamedTuple):
     def under(self, point: Vec) -> Under | None:
         """Return the ground below or above a point; None without ground to stand on.
 
-        If the distance is automatic, ground near the floor of the animation comes first, so that a
-        figure in a house does not climb its roof, and one that walks uphill still finds the hill.
+        If the distance is automatic, ground near the floor of the animation comes first. A figure
+        in a house then doesn't climb its roof, and one walking uphill still finds the hill.
         """
         rise = self.floor - dot(point, self.up)
         near, reach = self.above or self.leg, (self.below or self.leg)
@@ -102,7 +102,7 @@ def probe_of(
     floor: float,
     leg: float,
 ) -> Probe:
-    """Return what finds the ground below a foot at one moment.
+    """Return the probe for the ground below a foot at one moment.
 
     Args:
         snapshot: The moment.

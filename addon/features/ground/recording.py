@@ -48,8 +48,8 @@ SETTINGS = ("source", "axis", "use_local_axis", "ray_above", "ray_below")
 """Settings of the ground on which a track depends: contacts are found from it later."""
 
 MARGIN = 1.0
-"""How many seconds before and after its range a foot is recorded: a stride takes about so long, so
-that a swing that begins before it, or ends after it, has both its contacts."""
+"""How many seconds before and after its range a foot is recorded. A stride takes about this long,
+so a swing that crosses an end of the range has both its contacts."""
 
 PLACE_SETTINGS = ("chain_count", "use_tail", "use_rotation", "use_offset")
 

@@ -13,8 +13,7 @@ from fabrik_solver.motion.sole import Sole, counted, is_beside, resting_normal
 from .probe import Probe, Under
 
 CLIMB = 0.35
-"""How high a foot is lifted for ground below only one of its ends, in legs; higher ground is a
-wall."""
+"""How high a foot is lifted for ground below one end only, in legs; higher ground is a wall."""
 
 
 NOWHERE = -1e30
@@ -41,8 +40,8 @@ def sole_contact(probe: Probe, location: Vec, points: Sequence[Vec]) -> SoleCont
     Args:
         probe: Finds the ground.
         location: The animated location of the goal.
-        points: The points that touch the floor of the animation, relative to the goal: the one that
-            counts first, and the other end if there is one.
+        points: The points that touch the floor of the animation, relative to the goal. The first
+            one takes priority; the second, if any, is the other end.
     """
     up = probe.up
     near = probe.under(add(location, points[0]))
@@ -73,7 +72,7 @@ def sole_contact(probe: Probe, location: Vec, points: Sequence[Vec]) -> SoleCont
 
 
 def _level(probe: Probe, under: Under, beside: Vec) -> float:
-    """Return the height of the plane of a face, a little beside where it was hit."""
+    """Return the height of a face's plane, a little beside the hit."""
     aside = across(beside, probe.up)
     return probe.level(under) - dot(aside, under.normal) / dot(under.normal, probe.up)
 
@@ -84,7 +83,7 @@ class Below(NamedTuple):
     Attributes:
         lack: By how much the foot is too low, negative if it is not.
         heights: The heights of its heel and its ball.
-        levels: How high these are to be at least, None where there is no ground below.
+        levels: The least height of each; None without ground below.
     """
 
     lack: float
@@ -95,7 +94,7 @@ class Below(NamedTuple):
 def need(probe: Probe, sole: Sole, animated: Pose, foot: Pose) -> Below:
     """Return the ground below a foot.
 
-    It may be below the ground as far as the animation has it below its floor.
+    It may be below the ground by as much as the animation has it below its floor.
 
     Args:
         probe: Finds the ground.
@@ -115,14 +114,14 @@ def need(probe: Probe, sole: Sole, animated: Pose, foot: Pose) -> Below:
 
 
 def lack_between(probe: Probe, foot: Below, beside: Sequence[Below], is_free: bool) -> float:
-    """Return by how much a foot is too low for what is below it then, or a little before or after.
+    """Return by how much a foot is too low for the ground below it, around a time.
 
     Args:
         probe: Finds the ground.
-        foot: What is below it then.
-        beside: What is below it before, then and after.
-        is_free: Whether it swings all that time, so that an edge may be anywhere between. Else a
-            point counts what is beside it only over a riser.
+        foot: The ground below it then.
+        beside: The ground below it before, then and after.
+        is_free: Whether it swings all that time. An edge may then be anywhere in between. Otherwise
+            a point only considers the ground beside it over a riser.
     """
     levels = [
         here if here is not None and not is_free else max(around, default=None)
@@ -138,7 +137,7 @@ def _present(beside: Sequence[Below]) -> list[list[float]]:
 
 
 def _lack(probe: Probe, heights: Sequence[float], levels: Sequence[float | None]) -> float:
-    """Return by how much the lowest point is too low; walls beside the first one count less."""
+    """Return by how much the lowest point is too low; walls beside the first point count less."""
     pairs = zip(heights, levels, strict=True)
     lacks = [(level - height, level) for height, level in pairs if level is not None]
     far = CLIMB * probe.leg

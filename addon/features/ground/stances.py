@@ -1,4 +1,4 @@
-"""The contacts of a foot on the ground of the moment, and its swing from one to the next."""
+"""The contacts of a foot with the current ground, and its swing from one to the next."""
 
 from __future__ import annotations
 
@@ -42,19 +42,19 @@ from .sole import CLIMB, Below, SoleContact, lack_between, need, sole_contact
 from .track import turn_of_frame
 
 FASTEST = 25.0
-"""How fast a foot can be, in legs a second. What is faster is a cut, as after the rest pose in the
-first frame of many captures. The swinging foot of a sprinter is about twice as fast as the body,
-which reaches 12 m/s."""
+"""How fast a foot can be, in legs a second. Anything faster is a cut, such as after the rest pose
+in the first frame of many captures. The swinging foot of a sprinter is about twice as fast as the
+body, which reaches 12 m/s."""
 
 SWING = 0.4
-"""How many seconds a swing is taken to last that begins or ends outside of the clip: 40 % of a
-stride (Perry, “Gait Analysis”, 1992), which takes about one second."""
+"""The assumed duration in seconds of a swing that begins or ends outside of the clip. It is 40 % of
+a stride (Perry, “Gait Analysis”, 1992), and a stride takes about one second."""
 
 STRIDE = 1.0
-"""How many seconds a stride is taken to last: in so many a knee bends once at least."""
+"""The assumed duration of a stride in seconds: within it, a knee bends at least once."""
 
 LOOKED_AT = 1.0 / 60.0
-"""The time between the frames at which the knee's axis is looked at, in seconds."""
+"""The time between the frames at which the knee's axis is sampled, in seconds."""
 
 
 class GroundOffset(NamedTuple):
@@ -94,21 +94,21 @@ class ClipInput(NamedTuple):
 
 
 class FootClip:
-    """A foot in all frames, on the floor of its animation, with the ground where it is now.
+    """A foot in all frames, on the floor of its animation, with the ground in its current place.
 
-    It may be kept from frame to frame as long as its inputs are the same.
+    It may be kept from frame to frame while its inputs stay the same.
 
     Attributes:
         walk: The track with its contacts.
         sole: The points of the foot that touch the floor.
         planted: The foot, locked during its contacts.
         inputs: The other inputs.
-        first: The first frame of the clip, or that after the last cut before all contacts.
-        last: The last frame, or that before the first cut after all contacts.
+        first: The first frame of the clip, or the one after the last cut before all contacts.
+        last: The last frame, or the one before the first cut after all contacts.
     """
 
     def __init__(self, contact_track: ContactTrack, inputs: ClipInput) -> None:
-        """Prepare a simulated foot for the ground of the moment."""
+        """Prepare a simulated foot for the current ground."""
         self.contact_track = contact_track
         self.inputs = inputs
         self.sole = contact_track.sole(inputs.rest)
@@ -155,7 +155,7 @@ class FootClip:
     def pose(self, time: float) -> Pose:
         """Return the animated pose of the foot, moved along with the ground.
 
-        Between frames it is taken to go straight from one to the next.
+        Between frames it moves in a straight line.
         """
         frame = floor(time)
         if time != frame:
@@ -181,7 +181,7 @@ class FootClip:
         return self._smoothed(self._bends, time, 0.5)
 
     def _smoothed(self, axes: Column[int, Vec | None], time: float, strides: float) -> Vec:
-        """Return the mean of axes as many strides before and after a time."""
+        """Return the mean of the axes around a time, over the given numbers of strides."""
         rate = self.contact_track.track.rate
         stride = max(1, round(LOOKED_AT * rate))
         ease = stride * max(2, round(strides * STRIDE * rate / stride))
@@ -210,17 +210,17 @@ class FootClip:
         return self.planted.at(time, self.pose(time))
 
     def gone(self, time: float, first: int, last: int) -> float:
-        """Return which share of its way from a frame to another a swinging foot has gone.
+        """Return the share of its path that a swinging foot has covered between two frames.
 
-        Smoothly, and at rest at both ends. On a slope the foot of a run would come too near to its
-        hip if only the time counted.
+        It changes smoothly, and is at rest at both ends. If only the time counted, a running foot
+        would come too near its hip on a slope.
         """
         shares = self._gone[range(first - 1, last + 2)]
         number = min(floor(time), last - 1) - first
         return cubic(shares[number : number + 4], time - first - number)
 
     def _shares_gone(self, swing: range) -> list[float]:
-        """Return the same at the frames of a swing, and at that before and after it."""
+        """Return the same at the frames of a swing, and one frame before and after it."""
         frames = [min(max(frame, self.first), self.last) for frame in swing[1:-1]]
         places = [across(self.flats[frame].place, self.inputs.up) for frame in frames]
         way = [0.0, *accumulate(length(sub(b, a)) for a, b in pairwise(places))]
@@ -232,7 +232,7 @@ class FootClip:
         return smoothest(curve, lows, highs)
 
     def _leg(self, frame: int) -> shape.CarriedLeg:
-        """Return the leg as animated, from its hip joint, and how far the lock moves its ankle."""
+        """Return the animated leg, from its hip joint, and how far the lock moves its ankle."""
         frame = min(max(frame, self.first), self.last)
         pose, flat = self.pose(frame), self.flats[frame]
         ankle = rotate(pose.turn, self.sole.ankle)
@@ -242,7 +242,7 @@ class FootClip:
         return shape.CarriedLeg(ORIGIN, way, way, size, 0.0, lock=lock)
 
     def reach(self, time: float) -> float:
-        """Return how far the ankle is from the hip joint as animated."""
+        """Return the animated distance of the ankle from the hip joint."""
         frame = floor(time)
         here, then = (length(self.legs[at].target) for at in (frame, frame + 1))
         return here + (time - frame) * (then - here)
@@ -257,7 +257,7 @@ class FootClip:
         return lock, self._jumps(frame, self.root_at)
 
     def _jumps(self, frame: int, location: Callable[[int], Vec]) -> Vec:
-        """Return how far a place is from its mean around a frame."""
+        """Return the offset of a position from its mean around a frame."""
         window = max(1, round(WINDOW * self.contact_track.track.rate))
         window = min(window, frame - self.first, self.last - frame)
         here, mean, weights = location(frame), ORIGIN, 0.0
@@ -268,7 +268,7 @@ class FootClip:
         return sub(here, scaled(mean, 1.0 / weights))
 
     def root_at(self, frame: int) -> Vec:
-        """Return the animated place of the hip joint, within the clip."""
+        """Return the animated position of the hip joint, within the clip."""
         frame = min(max(frame, self.first), self.last)
         return add(self.pose(frame).place, self.root(frame))
 
@@ -279,7 +279,7 @@ class FootClip:
         return number > 0 and frame <= extents[number - 1][1]
 
     def free(self, frame: int) -> tuple[int, int]:
-        """Return between which frames around another a foot is not flat, itself if it is."""
+        """Return the frames around another between which a foot isn't flat; itself if it is."""
         number = bisect_right(self._firm, frame, key=lambda span: span[0])
         begin = self._firm[number - 1][1] if number > 0 else self.first
         if number > 0 and begin >= frame:
@@ -287,7 +287,7 @@ class FootClip:
         return begin, self._firm[number][0] if number < len(self._firm) else self.last
 
     def _firm_frames(self, contact: Contact) -> Iterator[tuple[int, int]]:
-        """Yield the first and last frames in which a foot does not roll in a contact."""
+        """Yield the first and last frames in which a foot doesn't roll in a contact."""
         flats = [part for part in contact.parts if part.kind == FLAT]
         for part in flats:
             yield part.first, part.last
@@ -296,14 +296,14 @@ class FootClip:
             yield contact.first + third, contact.last - third
 
     def ends(self, number: int) -> list[Vec]:
-        """Return the points of the sole in a contact, relative to the goal: first what stands."""
+        """Return the points of the sole in a contact, relative to the goal, standing one first."""
         return self._standing[number][0]
 
     def hover(self, number: int) -> tuple[float, float]:
-        """Return how high the foot is to be above the floor in a contact, and what is left out.
+        """Return the desired height of the foot above the floor in a contact, and the ignored part.
 
-        The floor of captures drifts, and within the height up to which a point counts as standing
-        its foot is on the floor.
+        The floor of captures drifts: a foot is on the floor up to the height at which a point
+        counts as standing.
         """
         whole, drift = self._standing[number][1], self.contact_track.drifts[number]
         height = max(0.0, whole - drift)
@@ -311,7 +311,7 @@ class FootClip:
         return hover, whole - hover
 
     def _stands(self, number: int) -> tuple[list[Vec], float]:
-        """Return the points of the sole in a contact, and how high the lower is above the floor."""
+        """Return the points of the sole in a contact, and the lower one's height."""
         planted = self.planted.places[number]
         points = (self.sole.heel, self.sole.ball)
         if all(anchor.part.kind == BALL for anchor in planted.anchors):
@@ -322,10 +322,10 @@ class FootClip:
 
 
 class Stances:
-    """The contacts of a foot on the ground at one moment.
+    """The contacts of a foot with the ground at one moment.
 
-    They may be kept from frame to frame as long as the clip, the ground and the settings of the
-    probe are the same.
+    They may be kept from frame to frame while the clip, the ground and the settings of the probe
+    stay the same.
 
     Attributes:
         clip: The foot on the floor of its animation.
@@ -333,7 +333,7 @@ class Stances:
     """
 
     def __init__(self, clip: FootClip, probe: Probe, blend: float) -> None:
-        """Take the foot on the floor of its animation, and the ground of the moment."""
+        """Take the foot on the floor of its animation, and the current ground."""
         self.clip = clip
         self._start = clip.contact_track.track.start
         self.probe = probe
@@ -370,7 +370,7 @@ class Stances:
         return blended(animated, foot, moved.share), moved
 
     def raised(self, time: float) -> float:
-        """Return how much higher it is for all that is below it, as far as the ground counts."""
+        """Return how far it is lifted for what is below it, as far as the ground counts."""
         local = time - self._start
         frame = floor(local)
         here = self._raises[frame]
@@ -384,16 +384,16 @@ class Stances:
         return weight * self._lifts[frame] if weight > 0.0 else 0.0
 
     def lack(self, time: float, pose: Pose, foot: Pose) -> float:
-        """Return by how much a foot is too low, from its animated pose and that on the ground."""
+        """Return by how much a foot is too low, from its animated and its grounded pose."""
         flat = self.clip.planted.at(time - self._start, pose)
         return need(self.probe, self.clip.sole, flat, foot).lack
 
     def clearance(self, frame: int) -> float:
-        """Return how far it could be lower without being too low for what is below it."""
+        """Return how far it could be lowered without being too low for the ground below it."""
         return self.raised(frame) - self._needs[frame - self._start].lack
 
     def _lift(self, frame: int) -> float:
-        """Return how much higher the foot is at a frame: from one stretch to the next, smoothly."""
+        """Return the lift of the foot at a frame, blended smoothly from one stretch to the next."""
         frame = min(max(frame, self.clip.first), self.clip.last)
         begin, end = self.clip.free(frame)
         if end - begin <= 2 * self._far:
@@ -404,7 +404,7 @@ class Stances:
         return first + smooth(step / self._far) * (second - first)
 
     def _lift_near(self, middle: int, frame: int) -> float:
-        """Return the same as far as what is near to another frame tells."""
+        """Return the same from the stretches near another frame only."""
         first, last = middle - 2 * self._far, middle + 2 * self._far
         nodes = range(max(first, self.clip.first), min(last, self.clip.last) + 1)
         return self._stretches[nodes][frame - nodes[0]]
@@ -417,10 +417,10 @@ class Stances:
         return shape.lift(lacks, flat, stands, self.clip.contact_track.track.rate)
 
     def _lack(self, frame: int) -> float:
-        """Return how far the foot is to be lifted at least."""
+        """Return the least lift of the foot."""
         if self.influence(frame) <= 0.0:
             return 0.0
-        if self.clip.planted.around(frame)[1]:  # It stays where it is, whatever is beside it.
+        if self.clip.planted.around(frame)[1]:  # It stays in place, whatever is beside it.
             return max(0.0, self._needs[frame].lack)
         near = range(max(frame - 1, self.clip.first), min(frame + 1, self.clip.last) + 1)
         beside = [self._needs[other] for other in near]
@@ -432,7 +432,7 @@ class Stances:
         return lack + knee.MOST * self.probe.leg * smooth(lack / (CLIMB * self.probe.leg))
 
     def _needed(self, frame: int) -> Below:
-        """Return the ground below a foot that is not lifted, at a frame."""
+        """Return the ground below an unlifted foot, at a frame."""
         flat = self.clip.flats[frame]
         foot, _ = self._on_ground(frame, self.clip.pose(frame), flat)
         return need(self.probe, self.clip.sole, flat, foot)
@@ -447,7 +447,7 @@ class Stances:
         return not self.clip.first <= time - self._start <= self.clip.last
 
     def stands(self, time: float) -> float:
-        """Return 1 in a contact, less before and after it, and 0 when the lock has no influence."""
+        """Return 1 in a contact, less beside it, and 0 while the lock has no influence."""
         spans = [(contact.first, contact.last) for contact in self.clip.contact_track.contacts]
         return self._near(time - self._start, spans)
 
@@ -469,14 +469,14 @@ class Stances:
         return self.clip.root(floor(time) - self._start)
 
     def root_at(self, time: float) -> Vec:
-        """Return the animated place of the hip joint, in world space."""
+        """Return the animated position of the hip joint, in world space."""
         frame = floor(time) - self._start
         here = self.clip.root_at(frame)
         fraction = time - floor(time)
         return here if fraction == 0.0 else mix(here, self.clip.root_at(frame + 1), fraction)
 
     def locked_leg(self, frame: int) -> shape.CarriedLeg:
-        """Return the leg as animated at a frame, and how far the lock moves its ankle."""
+        """Return the animated leg at a frame, and how far the lock moves its ankle."""
         local = frame - self._start
         leg = self.clip.legs[local]
         weight = self.influence(local) * self._moved(local, self.clip.flats[local]).share
@@ -487,7 +487,7 @@ class Stances:
         return self.clip.jumps[frame - self._start]
 
     def _carried(self, frame: int) -> shape.CarriedLeg:
-        """Return the leg at a frame; beyond a cut, or the end of the clip, as before it."""
+        """Return the leg at a frame; beyond a cut or the end of the clip, the leg before it."""
         clip = self.clip
         local = min(max(frame - self._start, clip.first), clip.last)
         pose, ankle = clip.pose(local), clip.sole.ankle
@@ -505,7 +505,7 @@ class Stances:
         )
 
     def between(self, frames: range) -> tuple[object, ...]:
-        """Return all that its way depends on: how it lies in contacts, and how far it is lifted."""
+        """Return all inputs of its path: how it lies in contacts, and how far it is lifted."""
         first, last = frames[0], frames[-1]
         around, contacts = self.clip.planted.around, self.clip.contact_track.contacts
         low, high = around(first - self._start)[0], around(last - self._start)[0] + 1
@@ -518,7 +518,7 @@ class Stances:
         return (low, high, *state, *map(self.raised, frames))
 
     def _moved(self, time: float, flat: Pose) -> GroundOffset:
-        """Return how the ground moves a foot that is locked on a flat floor."""
+        """Return how the ground moves a foot locked on a flat floor."""
         number, stands = self.clip.planted.around(time)
         if stands:
             return self._in_contact(number, flat)
@@ -554,7 +554,7 @@ class Stances:
         return self._in_contact(self.clip.planted.around(frame)[0], self.clip.flats[frame])
 
     def _airborne(self, time: float) -> GroundOffset:
-        """Return how the ground below moves a foot that never stands: its mean around a time."""
+        """Return how the ground below moves a foot that never stands, as a mean around a time."""
         shift, tilt = (
             shape.smoothed(column, time, 2 * self._stride, self._stride)
             for column in (self._shifts, self._tilts)
@@ -571,13 +571,13 @@ class Stances:
 
     @property
     def _stride(self) -> int:
-        """The frames between those at which the ground below such a foot is looked for."""
+        """The number of frames between samples of the ground below such a foot."""
         return max(1, round(0.5 * SWING * self.clip.contact_track.track.rate))
 
     def _beyond(self, frame: int) -> GroundOffset | None:
-        """Return how the ground moves a foot that swings in the first, or last, frame of the clip.
+        """Return how the ground moves a foot that swings in the first or last frame of the clip.
 
-        None without ground below it. The floor is as high as in the contact next to it.
+        None without ground below it. The floor has its height in the adjacent contact.
         """
         lying = self._contacts_below[frame]
         if lying is None:
@@ -615,13 +615,13 @@ class Stances:
 
 
 def level(foot: Pose, point: Vec, up: Vec, floor: float) -> Vec:
-    """Return the place on the floor below or above a point of a foot, seen from its goal."""
+    """Return the point on the floor below or above a point of a foot, relative to its goal."""
     end = rotate(foot.turn, point)
     return sub(end, scaled(up, dot(add(foot.place, end), up) - floor))
 
 
 def blended(animated: Pose, foot: Pose, weight: float) -> Pose:
-    """Return the blend of the animated pose and that on the ground."""
+    """Return the blend of the animated pose and the pose on the ground."""
     if weight >= 1.0 or weight <= 0.0:
         return foot if weight >= 1.0 else animated
     return Pose(mix(animated.place, foot.place, weight), slerp(animated.turn, foot.turn, weight))
@@ -630,7 +630,7 @@ def blended(animated: Pose, foot: Pose, weight: float) -> Pose:
 def frame_of(snapshot: Snapshot, ob: bpy.types.Object | None) -> Frame:
     """Return the space in which a foot moves along with a ground; the world without one.
 
-    Of an object with zero scale only the location counts, as its transform has no inverse.
+    If an object has zero scale, only its location counts, as its transform has no inverse.
     """
     if ob is None:
         return WHOLE

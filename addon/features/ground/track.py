@@ -29,16 +29,16 @@ from fabrik_solver.motion.sole import Sole
 FORM = codec.Form(b"FABT", 2)
 
 IN_WORLD = -1
-"""Stands for the world where there was no ground below the foot."""
+"""Stands for the world, without ground below the foot."""
 
 NUMBERS = 23
-"""How many numbers are kept of a frame, besides what was below the foot."""
+"""The number of stored values of a frame, besides the object below the foot."""
 
 BEFORE = 20
-"""How many were kept before knees were."""
+"""The number before knees were stored."""
 
 HEAD = 10
-"""How many numbers are kept of the track as a whole."""
+"""The number of stored values of the track as a whole."""
 
 
 class Sample(NamedTuple):
@@ -50,11 +50,12 @@ class Sample(NamedTuple):
         step: Its displacement since the frame before, relative to the ground, in metres.
         height: Its height above the origin of the armature, in metres.
         root: The hip joint relative to the goal, in the same space.
-        turn: The orientation of the foot in that space; none if it does not copy the target's.
+        turn: The orientation of the foot in that space; the identity if it doesn't copy the
+            target's.
         end_step: The displacement of the other end of the foot, as ``step``.
         up: The unit vector up, in the axes of the foot.
-        flexion: The axis about which its knee flexes, in that space, as long as the knee is off the
-            line from hip to ankle, in metres; 0 if unknown.
+        flexion: The axis about which its knee flexes, in the same space; 0 if unknown. Its length
+            is the knee's distance from the line from hip to ankle, in metres.
     """
 
     under: int
@@ -104,14 +105,14 @@ class Track(NamedTuple):
 def moving(samples: Sequence[Sample], margin: int, least: float, most: float) -> tuple[int, int]:
     """Return the first and the last sample of a track that count.
 
-    These are all in its range, and before and after it those up to a cut, or to where the foot is
-    held: there its animation ends, and it does not stand.
+    These are all in its range, and those before and after it up to a cut, or to where the foot is
+    held. The animation of the foot ends there, and it doesn't stand.
 
     Args:
         samples: The samples.
-        margin: How many of them are before the range, and after it.
-        least: How far a foot that is held seems to go in a frame, by rounding, in metres.
-        most: How far a foot goes in a frame, in metres; farther is a cut.
+        margin: The number of samples before the range, and after it.
+        least: How far a held foot seems to move in a frame, due to rounding, in metres.
+        most: How far a foot may move in a frame, in metres; farther is a cut.
     """
     first, last = margin, len(samples) - 1 - margin
     steps = [(i, max(length(s.step), length(s.end_step))) for i, s in enumerate(samples) if i > 0]
@@ -173,6 +174,6 @@ def _vec(row: Sequence[float], first: int) -> Vec:
 
 
 def turn_of_frame(frame: Frame) -> Quat:
-    """Return the rotation of a space, none if its axes are degenerate."""
+    """Return the rotation of a space; the identity if its axes are degenerate."""
     axes = orthonormalize(frame[0])
     return QUAT_IDENTITY if axes is None else quat_of(axes)

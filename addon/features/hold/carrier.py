@@ -1,4 +1,4 @@
-"""The bone that carries a held object, which is parented to it in place.
+"""The bone that carries a held object. The object is parented to it in place.
 
 A held bone needs only its channels, which constraints pose anyway. The object keeps its
 keys, and Blender's own parenting moves it. The armature is inserted between the object and its

@@ -317,7 +317,7 @@ def _refuse_placed(several: Sequence[Held]) -> None:
     """Refuse targets whose chains are moved away from them at the current frame.
 
     The target is held, and the ground and walks are ignored while it is: the tip would jump to it.
-    The target cannot start at the shown tip instead: the simulations that move the tip start from
+    The target can't start at the shown tip instead. The simulations that move the tip start from
     the held target, and would start from there again at the release.
 
     Raises:

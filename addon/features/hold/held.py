@@ -4,20 +4,20 @@ While held, a bone follows its holder instead of its own parent. Its frame is
 
     world(t) = holder(t) · offset · local(t)
 
-with frames in world space. The holder's scale is ignored: an object held by a scaled hand would
-slide through it, as it is parented to a bone that may be far away. ``local`` are the bone's own
-channels, so that it can be moved and keyed relative to its holder. Where these are ignored, as
-those of a capture, it is constant. An object that a bone carries has its own channels below the
-bone, which then cancels them. The offset is constant from one event to the next, and chosen so that
-nothing jumps at the event:
+with frames in world space. The holder's scale is ignored. The object is parented to a bone that may
+be far away, so it would slide through a scaled hand. ``local`` are the bone's own channels, so that
+it can be moved and keyed relative to its holder. Where these are ignored, as those of a capture, it
+is constant. If a bone carries an object, that object's own channels apply below the bone, and the
+bone cancels them. The offset is constant from one event to the next, and chosen so that nothing
+jumps at the event:
 
     offset = holder(f)⁻¹ · world(f) · local(f)⁻¹
 
 where ``world(f)`` is the frame with the previous holder. So it can be computed only after visiting
 the frames of the events in order, and it is stored (see `record`).
 
-An event may blend. For some frames from it on, the bone blends from where its previous holder would
-have it to where it is held. At the event the two coincide. Only a bone that blends back to its own
+An event may blend. For some frames after it, the bone blends from its place at the previous holder
+to its place at the new one. At the event the two coincide. Only a bone that blends back to its own
 animation has no offset there, and is free once it has arrived.
 """
 
@@ -62,8 +62,8 @@ class HeldInput(NamedTuple):
         holder: The frame of its holder, in world space.
         before: The frame of its previous holder, in world space, while the event blends.
         share: The weight of the holder's pose in the blend.
-        carried: The frame of the object that it carries, in that object's own space, if its
-            channels are ignored.
+        carried: The frame of the object it carries, in that object's own space, if its channels are
+            ignored.
     """
 
     record: Recorded
@@ -212,7 +212,7 @@ class HeldBone(PrePassBone):
         return []
 
     def channels_of(self) -> Sequence[bpy.types.Object]:
-        """Return the object that it carries, if it ever ignores the channels of that object."""
+        """Return the object it carries, if it ever ignores that object's channels."""
         return () if self.prop is None else (self.prop,)
 
     def state_at(self, time: float) -> int:
@@ -389,8 +389,8 @@ def _placed_share(
 ) -> Callable[[float, float], float]:
     """Return a function of the weight at a frame of what else places a target, such as the ground.
 
-    The weight is 0 while the target is held. Within a quarter of a second before and after that it
-    blends, so that nothing jumps if the target is elsewhere.
+    The weight is 0 while the target is held. It blends within a quarter of a second before and
+    after that, so nothing jumps if the target is elsewhere.
 
     Args:
         target: The target.

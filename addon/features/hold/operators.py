@@ -378,14 +378,7 @@ class FABRIK_OT_hold_bake(Working, bpy.types.Operator):
 
 
 register, unregister = registering(
-    (
-        FABRIK_OT_hold,
-        FABRIK_OT_pick_up,
-        FABRIK_OT_release,
-        FABRIK_OT_hold_remove,
-        FABRIK_OT_hold_event_remove,
-        FABRIK_OT_hold_bake,
-    ),
+    __name__,
     (history.PROVIDERS, holds),
     (moving.HOLDING, editing.holding),
 )

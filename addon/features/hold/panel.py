@@ -104,8 +104,6 @@ def _draw_list(layout: Layout, context: bpy.types.Context, armature: bpy.types.O
 
 # In the viewport and in timelines
 
-_handles: list[tuple[Any, Any]] = []
-
 
 def lines_of(context: bpy.types.Context) -> list[tuple[Any, Any]]:
     """Return the lines of the shown armature from held bones or objects to their holders."""
@@ -222,25 +220,14 @@ def _draw_bars() -> None:
         report_once("could not draw what is held")
 
 
-_register, _unregister = registering((FABRIK_PT_holds,), (BESIDE, notes_of))
+types: Any = bpy.types
 
-
-def register() -> None:
-    """Add the panel and the draw handlers."""
-    _register()
-    view: Any = bpy.types.SpaceView3D
-    sheet: Any = bpy.types.SpaceDopeSheetEditor
-    for space, draw, when in (
-        (view, _draw_lines, "POST_VIEW"),
-        (view, _draw_notes, "POST_PIXEL"),
-        (sheet, _draw_bars, "POST_PIXEL"),
-    ):
-        _handles.append((space, space.draw_handler_add(draw, (), "WINDOW", when)))
-
-
-def unregister() -> None:
-    """Remove the panel and the draw handlers."""
-    for space, handle in _handles:
-        space.draw_handler_remove(handle, "WINDOW")
-    _handles.clear()
-    _unregister()
+register, unregister = registering(
+    __name__,
+    (BESIDE, notes_of),
+    draws=(
+        (types.SpaceView3D, _draw_lines, "POST_VIEW"),
+        (types.SpaceView3D, _draw_notes, "POST_PIXEL"),
+        (types.SpaceDopeSheetEditor, _draw_bars, "POST_PIXEL"),
+    ),
+)

@@ -77,7 +77,7 @@ class FABRIK_OT_hold_parent(Taking, bpy.types.Operator):
         """Return the chosen holder.
 
         Raises:
-            ProblemError: If there is none.
+            ProblemError: Without such a holder.
         """
         if self.parent == "WORLD":
             return Holder()
@@ -96,7 +96,7 @@ class FABRIK_OT_hold_parent(Taking, bpy.types.Operator):
         """Return the chosen part of the body that a limb belongs to.
 
         Raises:
-            ProblemError: If there is none.
+            ProblemError: Without such a part.
         """
         bone = part_bone(armature, self.parent, tip) if tip else ""
         if not bone:
@@ -155,7 +155,7 @@ def _draw_pole(layout: Layout, _armature: bpy.types.Object, item: FabrikConstrai
 
 
 register, unregister = registering(
-    (FABRIK_OT_hold_parent,),
+    __name__,
     (SECTIONS, Section(12, msg("Chain"), _draw_target, has_target)),
     (SECTIONS, Section(61, msg("Pole"), _draw_pole, reaches, is_closed=True)),
 )

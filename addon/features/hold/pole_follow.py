@@ -1,8 +1,8 @@
-"""Poles that follow the target of their chain, in part, so that a knee turns with its foot.
+"""Poles that follow the target of their chain in part: a knee turns with its foot.
 
-The pole moves as if parented to the target, by a share of the target's own motion: the frame that
-its channels, a hold or native constraints give it, relative to that from its parent alone. So a
-root moves both just once, whatever they are parented to.
+The pole moves by a share of the target's own motion, as if parented to it. This motion is what its
+channels, a hold or native constraints add to the motion of its parent. So a root moves both just
+once, whatever they are parented to.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ class FollowInput(NamedTuple):
         channels: Its FK pose, and earlier solved results for it.
         parent: The frame of its parent, in armature space.
         moved: The target's own motion, in armature space.
-        share: The share of that motion by which it follows.
+        share: The share of the motion by which it follows.
     """
 
     channels: tuple[object, ...]
@@ -93,7 +93,7 @@ def _parent(snapshot: Snapshot, rig: Skeleton, bone: int) -> Frame:
 
 
 def following_poles(rig: Skeleton, chains: Sequence[ChainPlan]) -> Iterator[FollowingPole]:
-    """Yield the poles that follow, each with the first chain that lets it."""
+    """Yield the following poles, each with the first chain that enables it."""
     items = settings(rig.object).constraints
     wanted = [chain for chain in chains if items[chain.item].use_pole_follow and not chain.problem]
     poles: set[int] = set()

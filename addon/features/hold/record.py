@@ -18,7 +18,7 @@ FORM = codec.Form(b"FABE", 2)
 OWNER = "fabrik.holds[0]"
 """The path of the settings that store all records, relative to the armature object.
 
-From 5.0 on, Blender loses values that a library override sets in a group that the linked file left
+From 5.0 on, Blender loses values set by a library override in a group that the linked file left
 unset. It keeps items added to a list.
 """
 

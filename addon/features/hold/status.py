@@ -16,7 +16,7 @@ from .record import OWNER
 
 
 def cycle_message(holder: str, bone: str) -> Message:
-    """Return the message that a holder cannot hold a bone that it follows."""
+    """Return the message that a holder can't hold a bone it follows."""
     return msg(
         "“{holder}” follows “{bone}” at this frame and can't hold it: choose another holder, or "
         "release “{holder}” first",

@@ -10,7 +10,7 @@ from ...blender.access import pose_bones, rest_bone
 from ...blender.messages import msg, shown
 from ...settings.joint_limits import joint_problem
 from ...settings.joints import FabrikJoint
-from ...ui.layout import Layout, draw_sentence
+from ...ui.layout import Layout, SidebarPanel, draw_sentence
 from ...ui.registering import registering
 
 
@@ -118,15 +118,11 @@ class FABRIK_PT_joint(JointPanel, bpy.types.Panel):
     bl_options = {"DEFAULT_CLOSED"}
 
 
-class FABRIK_PT_joint_sidebar(JointPanel, bpy.types.Panel):
+class FABRIK_PT_joint_sidebar(JointPanel, SidebarPanel, bpy.types.Panel):
     """The joint, in the sidebar."""
 
     bl_label = "Joint"
-    bl_space_type = "VIEW_3D"
-    bl_region_type = "UI"
-    bl_category = "FABRIK"
     bl_parent_id = "FABRIK_PT_sidebar"
-    bl_options = {"DEFAULT_CLOSED"}
 
     def draw_header(self, context: bpy.types.Context) -> None:
         """Draw the name of the bone."""
@@ -134,4 +130,4 @@ class FABRIK_PT_joint_sidebar(JointPanel, bpy.types.Panel):
         layout.label(text=shown_bone(context).name, translate=False, icon="BONE_DATA")
 
 
-register, unregister = registering((FABRIK_PT_joint, FABRIK_PT_joint_sidebar))
+register, unregister = registering(__name__)

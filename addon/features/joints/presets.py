@@ -162,10 +162,4 @@ class FABRIK_PT_joint_presets(PresetPanel, bpy.types.Panel):
     preset_add_operator = "fabrik.joint_preset_add"
 
 
-register, unregister = registering(
-    (
-        FABRIK_OT_joint_preset_apply,
-        FABRIK_OT_joint_preset_add,
-        FABRIK_PT_joint_presets,
-    )
-)
+register, unregister = registering(__name__)

@@ -209,12 +209,4 @@ class FABRIK_PT_offset_layer(SidebarPanel, bpy.types.Panel):
         row.operator("fabrik.offset_layer_remove", text="Remove")
 
 
-register, unregister = registering(
-    (
-        FABRIK_OT_offset_layer_add,
-        FABRIK_OT_offset_layer_toggle,
-        FABRIK_OT_offset_layer_merge,
-        FABRIK_OT_offset_layer_remove,
-        FABRIK_PT_offset_layer,
-    )
-)
+register, unregister = registering(__name__)

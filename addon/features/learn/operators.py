@@ -99,4 +99,4 @@ def _bones(context: bpy.types.Context) -> list[Any]:
     return bones or ([active] if active is not None else [])
 
 
-register, unregister = registering((FABRIK_OT_joint_learn,))
+register, unregister = registering(__name__)

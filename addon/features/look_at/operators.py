@@ -93,7 +93,7 @@ def _draw(layout: Layout, _armature: bpy.types.Object, item: FabrikConstraint) -
 
 
 register, unregister = registering(
-    (FABRIK_OT_look_add,),
+    __name__,
     (SECTIONS, Section(29, msg("Look-at"), _draw, "LOOK_AT".__eq__)),
     (MOTION_OPERATORS, ("fabrik.look_add", msg("Look-at"))),
 )

@@ -138,12 +138,4 @@ class FABRIK_MT_specials(bpy.types.Menu):
         layout.operator("fabrik.constraint_default_save", icon="PREFERENCES")
 
 
-register, unregister = registering(
-    (
-        FABRIK_OT_constraint_copy,
-        FABRIK_OT_constraint_mirror,
-        FABRIK_OT_joint_copy,
-        FABRIK_OT_joint_mirror,
-        FABRIK_MT_specials,
-    )
-)
+register, unregister = registering(__name__)

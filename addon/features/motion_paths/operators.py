@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Generator
-from typing import TYPE_CHECKING, Any, cast
+from typing import Any, cast
 
 import bpy
 
@@ -11,15 +11,12 @@ from ...blender.errors import ProblemError
 from ...blender.messages import counted, msg, shown
 from ...settings.definitions import defined
 from ...ui.layout import Layout, draw_sentence
-from ...ui.refusing import Refusing
+from ...ui.refusing import Outcome, Refusing
 from ...ui.registering import registering
 from ...ui.stepping import DirectProgressOperator
 from ...ui.wording import length_text
 from .paths import Key, Path, Points, affected_paths, calculate, is_affected, paths_of
 from .renewing import note_calculated
-
-if TYPE_CHECKING:
-    from bpy.stub_internal.rna_enums import OperatorReturnItems
 
 
 def _items(name: str) -> tuple[tuple[str, str, str], ...]:
@@ -61,7 +58,7 @@ class _Calculating(Refusing, DirectProgressOperator):
         """Make Blender create the paths."""
         raise NotImplementedError
 
-    def finished(self, result: dict[Key, Points]) -> set[OperatorReturnItems]:
+    def finished(self, result: dict[Key, Points]) -> Outcome:
         """Report the number of paths."""
         note_calculated(result)
         self.report(
@@ -123,9 +120,7 @@ class FABRIK_OT_paths_calculate(_Calculating, bpy.types.Operator):
         if context.mode == "POSE":
             layout.prop(self, "bake_location")
 
-    def invoke(
-        self, context: bpy.types.Context, event: bpy.types.Event
-    ) -> set[OperatorReturnItems]:
+    def invoke(self, context: bpy.types.Context, event: bpy.types.Event) -> Outcome:
         """Ask in a dialog."""
         return context.window_manager.invoke_props_dialog(self)
 
@@ -191,12 +186,10 @@ def draw_menu(menu: Any, _context: bpy.types.Context) -> None:
     menu.layout.operator("fabrik.paths_update", text="Update with FABRIK IK")
 
 
-CLASSES = (FABRIK_OT_paths_calculate, FABRIK_OT_paths_update)
-
 types: Any = bpy.types
 
 register, unregister = registering(
-    CLASSES,
+    __name__,
     (types.VIEW3D_MT_pose_motion, draw_menu),
     (types.VIEW3D_MT_pose_context_menu, draw_menu),
     (types.DATA_PT_motion_paths, draw_panel),

@@ -172,8 +172,9 @@ def shown_chains(
         rig = rigs[skeleton.uid]
         if rig is None:
             continue
-        is_selected = _is_selected(skeleton.object, layer)
-        fabrik = settings(skeleton.object)
+        ob = skeleton.object
+        is_selected = ob.mode == "POSE" or ob.select_get(view_layer=layer)
+        fabrik = settings(ob)
         for chain in unit.members:
             item = fabrik.constraints[chain.item] if chain.item < len(fabrik.constraints) else None
             if item is None or item.state not in SOLVED or not item.show_overlay:
@@ -192,10 +193,6 @@ def _seen(
         return None
     items = settings(skeleton.object).constraints
     return rig if len(settings(rig.now.object).constraints) == len(items) else None
-
-
-def _is_selected(ob: bpy.types.Object, layer: bpy.types.ViewLayer) -> bool:
-    return ob.mode == "POSE" or ob.select_get(view_layer=layer)
 
 
 def _is_target_selected(chain: ChainPlan, layer: bpy.types.ViewLayer) -> bool:

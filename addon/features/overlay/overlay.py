@@ -20,6 +20,7 @@ from ...blender.errors import report_once
 from ...blender.messages import COMMA, joined, label, msg, shown
 from ...frame import timing
 from ...frame.handlers import solve_in
+from ...plan import planner
 from ...settings.properties import STATE_ITEMS, scene_settings
 from ...ui.layout import Layout
 from ...ui.paint import (
@@ -36,6 +37,7 @@ from ...ui.paint import (
     start_texts,
     write,
 )
+from ...ui.registering import registering
 from ...ui.wording import length_text
 from .chains import ShownChain, shown_chains
 from .joint import ShownJoint, shown_joint
@@ -182,7 +184,18 @@ def report(context: bpy.types.Context, chains: Sequence[ShownChain]) -> list[str
     view = cast(bpy.types.SpaceView3D, context.space_data)
     seconds = timing.last() if view.overlay.show_stats else None
     if seconds is not None and chains:
-        lines.append(msg("FABRIK IK: {seconds:.2f} ms", seconds=1000.0 * seconds))
+        lines += _costs(context, seconds)
+    return lines
+
+
+def _costs(context: bpy.types.Context, seconds: float) -> list[str]:
+    """Return the lines about the duration of an update, and why it includes an evaluation."""
+    lines: list[str] = [msg("FABRIK IK: {seconds:.2f} ms", seconds=1000.0 * seconds)]
+    plan, armature = planner.known(), context.object
+    unknown = plan.lookahead.unknown if plan is not None else {}
+    if armature is not None and armature.session_uid in unknown:
+        name = unknown[armature.session_uid]
+        lines.append(msg("Evaluated twice: “{name}” can't be computed ahead", name=name))
     return lines
 
 
@@ -261,24 +274,13 @@ def draw_switch(panel: Any, context: bpy.types.Context) -> None:
     row.prop(fabrik, "show_reach")
 
 
-def _overlays() -> Any:
-    return bpy.types.VIEW3D_PT_overlay_object
+types: Any = bpy.types
 
-
-CALLS = ((on_world, "POST_VIEW"), (on_pixels, "POST_PIXEL"))
-
-_handles: list[Any] = []
-
-
-def register() -> None:
-    """Add the draw handlers and the checkbox."""
-    for call, phase in CALLS:
-        _handles.append(bpy.types.SpaceView3D.draw_handler_add(call, (), "WINDOW", phase))
-    _overlays().append(draw_switch)
-
-
-def unregister() -> None:
-    """Remove the draw handlers and the checkbox."""
-    _overlays().remove(draw_switch)
-    while _handles:
-        bpy.types.SpaceView3D.draw_handler_remove(_handles.pop(), "WINDOW")
+register, unregister = registering(
+    __name__,
+    (types.VIEW3D_PT_overlay_object, draw_switch),
+    draws=(
+        (types.SpaceView3D, on_world, "POST_VIEW"),
+        (types.SpaceView3D, on_pixels, "POST_PIXEL"),
+    ),
+)

@@ -160,6 +160,4 @@ class FABRIK_PT_root_motion(SidebarPanel, bpy.types.Panel):
         layout.operator("fabrik.root_motion_extract")
 
 
-register, unregister = registering(
-    (FABRIK_OT_root_motion_add, FABRIK_OT_root_motion_extract, FABRIK_PT_root_motion)
-)
+register, unregister = registering(__name__)

@@ -40,7 +40,7 @@ def _draw(layout: Layout, _armature: bpy.types.Object, item: FabrikConstraint) -
 
 
 register, unregister = registering(
-    (FABRIK_OT_rope_add,),
+    __name__,
     (SECTIONS, Section(30, msg("Rope"), _draw, "ROPE".__eq__)),
     (MOTION_OPERATORS, ("fabrik.rope_add", msg("Rope"))),
 )

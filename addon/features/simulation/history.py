@@ -106,6 +106,15 @@ class Repeatable(Simulated, Protocol):
         ...
 
 
+@runtime_checkable
+class Showing(Simulated, Protocol):
+    """A simulation that needs objects which may be hidden, or excluded from the view layer."""
+
+    def shown(self) -> list[bpy.types.Object]:
+        """Return the objects to show while the frames are played."""
+        ...
+
+
 Provider = Callable[[bpy.types.Object], list[Any]]
 
 PROVIDERS: list[Provider] = []
@@ -317,7 +326,7 @@ def state(armature: Any) -> str:
 def outdated(armature: bpy.types.Object) -> list[Simulated]:
     """Return what of an armature is simulated and no longer up to date."""
     freshness = _freshness(armature)
-    return [one for one in owners(armature) if not freshness.get(one.owner, True)]
+    return [simulated for simulated in owners(armature) if not freshness.get(simulated.owner, True)]
 
 
 def sentence(armature: Any) -> str:

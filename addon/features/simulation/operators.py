@@ -6,6 +6,7 @@ The timer simulates shortly after an edit; renders are handled in `rendering.py`
 from __future__ import annotations
 
 from collections.abc import Generator
+from math import inf
 from time import perf_counter
 from typing import TYPE_CHECKING, Any, cast
 
@@ -17,8 +18,8 @@ from ...blender.messages import Message, counted, msg
 from ...blender.refusals import rest_problem
 from ...plan import planner
 from ...ui.following import shown_armature
-from ...ui.layout import Layout, draw_sentence
-from ...ui.refusing import Refusing, Working, active_armature, armature_refusal
+from ...ui.layout import Layout, SidebarPanel, draw_sentence
+from ...ui.refusing import Outcome, Refusing, Working, active_armature, armature_refusal
 from ...ui.registering import registering
 from ...ui.reporting import say
 from ...ui.sections import NOTES
@@ -28,8 +29,6 @@ from .settings import simulation_of
 from .timeline import redraw
 
 if TYPE_CHECKING:
-    from bpy.stub_internal.rna_enums import OperatorReturnItems
-
     from .simulate import Simulation
 
 # Simulating imports numpy through baking, so it is imported on demand.
@@ -37,7 +36,7 @@ if TYPE_CHECKING:
 NOT_DUE = msg("Nothing is outdated")
 
 QUIET = 0.5
-"""Seconds without an edit before Automatic plays the frames again."""
+"""Seconds without an edit before Automatic plays the frames again, unless that is immediate."""
 
 AT_ONCE = 0.1
 """Seconds that an answer may take to seem immediate (Miller, 1968)."""
@@ -105,15 +104,16 @@ class Simulating(DirectProgressOperator, Refusing):
         """Return the text of the status bar."""
         return msg("Simulating: {done:.0f} %      Esc: Cancel", done=100.0 * done)
 
-    def told(self, text: Message) -> Message:
+    def report_of(self, text: Message) -> Message:
         """Return the report, extending that of the simulation."""
         return text
 
-    def finished(self, result: Simulation) -> set[OperatorReturnItems]:
+    def finished(self, result: Simulation) -> Outcome:
         """Report the result."""
         if not result.refused:
             _tried.clear()
-        seconds = perf_counter() - self._started
+        global _playing
+        seconds = _playing = perf_counter() - self._started
         text = msg(
             "Simulated {count} in {seconds:.1f} s",
             count=counted(result.frames, "{count} frame", "{count} frames"),
@@ -122,7 +122,7 @@ class Simulating(DirectProgressOperator, Refusing):
         if result.armatures > 1:
             count = counted(result.armatures, "{count} armature", "{count} armatures")
             text = msg("{text}, {armatures}", text=text, armatures=count)
-        say(self, "INFO", self.told(text))
+        say(self, "INFO", self.report_of(text))
         for reason in dict.fromkeys((*result.refused, *result.notes)):
             say(self, "WARNING", reason)
         redraw()
@@ -212,10 +212,12 @@ def _tick() -> float | None:
         with bpy.context.temp_override(window=window):
             if repeated(window.scene, window.view_layer):
                 return None
-            if perf_counter() - _edited < QUIET:
+            is_quick = _playing < AT_ONCE and bool(_waiting(window.view_layer))
+            if not is_quick and perf_counter() - _edited < QUIET:
                 return QUIET
             if due(window.view_layer):
-                cast(Any, bpy.ops).fabrik.simulate_again("INVOKE_DEFAULT")
+                way = "EXEC_DEFAULT" if is_quick else "INVOKE_DEFAULT"
+                cast(Any, bpy.ops).fabrik.simulate_again(way)
     except Exception:
         report_once("could not simulate what is outdated")
     return None
@@ -224,14 +226,24 @@ def _tick() -> float | None:
 _repeating = 0.0
 """The seconds that repeating simulations took last."""
 
+_playing = inf
+"""The seconds that playing the frames took last."""
+
+
+def _waiting(layer: bpy.types.ViewLayer) -> list[bpy.types.Object]:
+    """Return the armatures of a view layer that are outdated and automatic, as far as known."""
+    from .simulate import simulated
+
+    return [ob for ob in simulated(layer) if simulation_of(ob).use_auto and history.is_due(ob)]
+
 
 def repeated(scene: bpy.types.Scene, layer: bpy.types.ViewLayer) -> bool:
     """Simulate from recordings what is outdated and automatic; return whether that was enough."""
-    from .simulate import repeat, simulated
+    from .simulate import repeat
 
     global _repeating
     start = perf_counter()
-    armatures = [ob for ob in simulated(layer) if simulation_of(ob).use_auto and history.is_due(ob)]
+    armatures = _waiting(layer)
     were_enough = [repeat(scene, ob) for ob in armatures]
     _repeating = perf_counter() - start
     if True in were_enough:
@@ -239,13 +251,11 @@ def repeated(scene: bpy.types.Scene, layer: bpy.types.ViewLayer) -> bool:
     return bool(armatures) and False not in were_enough
 
 
-class FABRIK_PT_simulation(bpy.types.Panel):
+class FABRIK_PT_simulation(SidebarPanel, bpy.types.Panel):
     """The panel in the sidebar of the 3D Viewport."""
 
     bl_label = "Simulation"
-    bl_space_type = "VIEW_3D"
-    bl_region_type = "UI"
-    bl_category = "FABRIK"
+    bl_options = set()
     bl_parent_id = "FABRIK_PT_sidebar"
 
     @classmethod
@@ -277,14 +287,6 @@ def draw_simulation(layout: Layout, context: bpy.types.Context) -> None:
     buttons.operator("fabrik.simulation_clear", text="", icon="TRASH")
 
 
-CLASSES = (
-    FABRIK_OT_simulate,
-    FABRIK_OT_simulate_again,
-    FABRIK_OT_simulation_clear,
-    FABRIK_PT_simulation,
-)
-
-
 def _draw_note(layout: Layout, armature: bpy.types.Object) -> None:
     """Draw the Simulate button, greyed out while the simulation is up to date."""
     if history.owners(armature):
@@ -293,12 +295,7 @@ def _draw_note(layout: Layout, armature: bpy.types.Object) -> None:
         row.operator("fabrik.simulate", icon="FILE_REFRESH")
 
 
-register, _unregister = registering(
-    CLASSES,
-    (NOTES, _draw_note),
-    (history.listeners, _note_edit),
-    running=(FABRIK_OT_simulate, FABRIK_OT_simulate_again),
-)
+register, _unregister = registering(__name__, (NOTES, _draw_note), (history.listeners, _note_edit))
 
 
 def unregister() -> None:

@@ -18,6 +18,7 @@ from ...editing.playing import finish
 from ...frame import handlers
 from ...plan import planner
 from ...ui.paint import MARGIN, Colour, palette, pixel, start_texts, write
+from ...ui.registering import registering
 from ...ui.wording import named
 from . import history
 
@@ -102,20 +103,21 @@ def _write(context: bpy.types.Context, lines: list[str], colour: Colour) -> None
 
 HANDLERS = (("render_init", before_render), ("load_pre", forget))
 
-_handles: list[Any] = []
+types: Any = bpy.types
+
+_register, _unregister = registering(
+    __name__, draws=((types.SpaceImageEditor, _draw, "POST_PIXEL"),)
+)
 
 
 def register() -> None:
     """Add the handlers."""
     handlers.add(*HANDLERS)
-    editor: Any = bpy.types.SpaceImageEditor
-    _handles.append(editor.draw_handler_add(_draw, (), "WINDOW", "POST_PIXEL"))
+    _register()
 
 
 def unregister() -> None:
     """Remove the handlers."""
-    editor: Any = bpy.types.SpaceImageEditor
-    while _handles:
-        editor.draw_handler_remove(_handles.pop(), "WINDOW")
+    _unregister()
     handlers.remove(*HANDLERS)
     forget()

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Generator, Iterator, Sequence
-from contextlib import ExitStack, contextmanager
+from contextlib import AbstractContextManager, ExitStack, contextmanager
 from math import ceil, floor
 from typing import Any, NamedTuple
 
@@ -95,8 +95,7 @@ def simulate(
     if not runs:
         raise ProblemError((*refused, "Nothing in this armature needs simulating")[0])
     objects = list({run.armature: None for run in runs})
-    needed = {ob for run in runs for ob in _objects(run.one)}
-    with returning(scene, layer, in_any_case=True), staged(layer, objects, needed):
+    with returning(scene, layer, in_any_case=True), _staged(layer, runs, objects):
         originals = [history.stored(run.armature, run.one.owner) for run in runs]
         data = Needed()
         try:
@@ -115,6 +114,16 @@ def simulate(
     return Simulation(len(objects), len(_span([run.frames for run in runs])), refused, notes)
 
 
+def _staged(
+    layer: bpy.types.ViewLayer, runs: list[_Run], armatures: list[bpy.types.Object]
+) -> AbstractContextManager[None]:
+    """Evaluate only armatures and what their simulations need; see `staged`."""
+    needed = {ob for run in runs for ob in _objects(run.one)}
+    showing = [run.one for run in runs if isinstance(run.one, history.Showing)]
+    shown = dict.fromkeys([*armatures, *(ob for one in showing for ob in one.shown())])
+    return staged(layer, [*shown], needed)
+
+
 def repeat(scene: bpy.types.Scene, armature: bpy.types.Object) -> bool:
     """Simulate what is outdated from what was recorded, without playing any frame.
 
@@ -123,13 +132,13 @@ def repeat(scene: bpy.types.Scene, armature: bpy.types.Object) -> bool:
     """
     planner.current()
     results: list[tuple[str, History]] = []
-    for one in history.outdated(armature):
-        frames = _frames(armature, scene, one)
-        blob = one.again(frames) if isinstance(one, history.Repeatable) else None
+    for simulation in history.outdated(armature):
+        frames = _frames(armature, scene, simulation)
+        blob = simulation.again(frames) if isinstance(simulation, history.Repeatable) else None
         if blob is None:
             return False
-        key = history.digest_of(armature, one, frames).key()
-        results.append((one.owner, History(*frames, blob, key)))
+        key = history.digest_of(armature, simulation, frames).key()
+        results.append((simulation.owner, History(*frames, blob, key)))
     if not results:
         return False
     for owner, result in results:
@@ -216,7 +225,7 @@ def _levels(runs: list[_Run]) -> list[list[_Run]]:
 
 @contextmanager
 def _others_muted(runs: list[_Run]) -> Iterator[None]:
-    """Mute all constraints that the runs don't depend on, which saves most of the time."""
+    """Mute all constraints that the runs don't depend on: this saves most of the time."""
     needed = [run.needed() for run in runs]
     with ExitStack() as stack:
         for rig in planner.current().rigs.values():

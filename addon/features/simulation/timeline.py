@@ -9,14 +9,13 @@ import bpy
 from ...blender.access import shown_areas
 from ...blender.errors import report_once
 from ...ui.paint import Colour, Strokes, faint, pixel
+from ...ui.registering import registering
 from . import history
 
 HEIGHT, FOOT, GAP = 4.0, 18.0, 2.0
 """Height of a bar, bottom margin and gap between bars, in pixels at a UI scale of 1."""
 
 ALPHA = 0.75
-
-_handle: Any = None
 
 
 def _draw() -> None:
@@ -75,16 +74,10 @@ def redraw() -> None:
             area.tag_redraw()
 
 
-def register() -> None:
-    """Add the draw handler."""
-    global _handle
-    editor: Any = bpy.types.SpaceDopeSheetEditor
-    _handle = editor.draw_handler_add(_draw, (), "WINDOW", "POST_PIXEL")
-    history.listeners.append(redraw)
+types: Any = bpy.types
 
-
-def unregister() -> None:
-    """Remove the draw handler."""
-    history.listeners.remove(redraw)
-    editor: Any = bpy.types.SpaceDopeSheetEditor
-    editor.draw_handler_remove(_handle, "WINDOW")
+register, unregister = registering(
+    __name__,
+    (history.listeners, redraw),
+    draws=((types.SpaceDopeSheetEditor, _draw, "POST_PIXEL"),),
+)

@@ -36,6 +36,8 @@ def outlines(context: bpy.types.Context) -> list[list[Vector]]:
     lines: list[list[Vector]] = []
     for i in chosen_colliders(armature, spring_of(item)):
         collider = colliders_of(armature)[i]
+        if collider.kind == "MESH":
+            continue
         carrier = (collider.object or armature).evaluated_get(depsgraph)
         matrix = carrier.matrix_world.copy()
         if collider.bone and carrier.pose is not None:

@@ -18,20 +18,41 @@ from ...frame.solved_scene import SolvedScene
 from .settings import FabrikSpring
 
 KINDS = ("FORCE", "WIND", "VORTEX", "TURBULENCE")
-"""The force fields that springs know."""
+"""The supported force fields."""
 
 SHAPES = ("POINT", "LINE", "PLANE")
-"""The shapes of force fields that springs know."""
+"""The supported shapes of force fields."""
 
 SIDES = {"BOTH": 0, "POSITIVE": 1, "NEGATIVE": -1}
 
 
 def force_fields(spring: FabrikSpring) -> list[bpy.types.Object]:
-    """Return the objects whose force fields move a spring, in the order of the view layer."""
-    layer = bpy.context.view_layer
-    if layer is None or not (spring.field_weight or _is_animated(spring)):
+    """Return the objects whose force fields move a spring, in the order of the scene.
+
+    These are enabled in viewports, and in a view layer of the scene: whichever is active, rendered
+    or simulated in, the motion is the same.
+    """
+    scene = bpy.context.scene
+    if scene is None or not (spring.field_weight or _is_animated(spring)):
         return []
-    return [ob for ob in layer.objects if not ob.hide_viewport and _is_known(ob.field)]
+    fields = [ob for ob in scene.objects if _is_known(ob.field) and not ob.hide_viewport]
+    if not fields:
+        return []
+    enabled = _enabled_collections(scene)
+    return [ob for ob in fields if not enabled.isdisjoint(ob.users_collection)]
+
+
+def _enabled_collections(scene: bpy.types.Scene) -> set[bpy.types.Collection]:
+    """Return the collections that are enabled in any view layer, and in viewports."""
+    enabled: set[bpy.types.Collection] = set()
+    pending = [layer.layer_collection for layer in scene.view_layers]
+    while pending:
+        layer_collection = pending.pop()
+        if not layer_collection.collection.hide_viewport:
+            if not layer_collection.exclude:
+                enabled.add(layer_collection.collection)
+            pending += layer_collection.children
+    return enabled
 
 
 def _is_animated(spring: FabrikSpring) -> bool:
@@ -65,7 +86,7 @@ def field_at(snapshot: SolvedScene, ob: bpy.types.Object, to_space: Frame) -> Fo
 
 
 def field_of(settings: Any, frame: Frame, seconds: float) -> ForceField:
-    """Return a force field from Blender's settings of it, the frame of its object, and the time."""
+    """Return a force field from Blender's settings, the frame of its object, and the time."""
     axes, location = frame
     return ForceField(
         settings.type,

@@ -8,13 +8,13 @@ from typing import Any, cast
 import bpy
 from mathutils import Vector
 
-from ...blender.access import pose_bones
+from ...blender.access import pose_bones, session_uid
 from ...blender.errors import ProblemError, listed
 from ...blender.messages import msg
-from ...blender.relations import deformers
+from ...blender.relations import deformers, moves_with
 from ...settings.definitions import defined
 from ...settings.properties import free_name
-from ...ui.adding import tip_refusal
+from ...ui.adding import selected_objects, tip_refusal
 from ...ui.refusing import Working, active_armature, armature_refusal
 from ...ui.registering import registering
 from .settings import COLLIDER_ITEMS, colliders_of
@@ -33,6 +33,14 @@ def _bone_refusal(context: bpy.types.Context) -> str:
     return tip_refusal(context, CARRIER)
 
 
+def _selected_meshes(
+    context: bpy.types.Context, armature: bpy.types.Object
+) -> list[bpy.types.Object]:
+    """Return the selected meshes that don't move with an armature."""
+    meshes = [ob for ob in selected_objects(context, armature) if ob.type == "MESH"]
+    return [ob for ob in meshes if not moves_with(ob, {session_uid(armature)})]
+
+
 class FABRIK_OT_collider_add(Working, bpy.types.Operator):
     """Add a collider to each selected bone."""
 
@@ -40,7 +48,7 @@ class FABRIK_OT_collider_add(Working, bpy.types.Operator):
     bl_label = "Add Collider"
     bl_description = (
         "Add a collider to each selected bone, fitted to the mesh that it deforms. The armature's "
-        "springs stay out of it"
+        "springs stay out of it. If another mesh is selected, such as the ground, add that instead"
     )
     asks = (_bone_refusal,)
 
@@ -49,7 +57,7 @@ class FABRIK_OT_collider_add(Working, bpy.types.Operator):
         "Shape of the collider",
         items=(
             ("AUTO", "Automatic", "A capsule along the bone, or a sphere if it fits as well", -1),
-            *COLLIDER_ITEMS,
+            *COLLIDER_ITEMS[:-1],
         ),
         default="AUTO",
         options={"SKIP_SAVE"},
@@ -60,6 +68,11 @@ class FABRIK_OT_collider_add(Working, bpy.types.Operator):
         """Add the colliders."""
         active: Any = context.active_pose_bone
         armature: bpy.types.Object = active.id_data
+        if meshes := _selected_meshes(context, armature):
+            for ob in meshes:
+                add_mesh(armature, ob, self.group)
+            armature.update_tag()
+            return msg("Springs stay above {meshes}", meshes=listed([ob.name for ob in meshes]))
         others = [b for b in context.selected_pose_bones or () if b.id_data == armature]
         names = [*dict.fromkeys(bone.name for bone in (active, *others))]
         for name in names:
@@ -111,6 +124,13 @@ def add_collider(armature: bpy.types.Object, bone: str, kind: str, group: str) -
     collider.radius = fitted[2]
     if kind == "PLANE":
         collider.offset, collider.tail = (0.0, 0.0, 0.0), (0.0, 0.0, size)
+
+
+def add_mesh(armature: bpy.types.Object, mesh: bpy.types.Object, group: str) -> None:
+    """Add a mesh as a collider."""
+    collider: Any = colliders_of(armature).add()
+    collider.name = free_name(armature, mesh.name, "colliders")
+    collider.kind, collider.object, collider.group = "MESH", mesh, group
 
 
 def _vertices(armature: bpy.types.Object, bone: str) -> list[Vector]:
@@ -176,4 +196,4 @@ def _volume(capsule: Fitted) -> float:
     return radius**3 + 0.75 * radius**2 * (end - start).length
 
 
-register, unregister = registering((FABRIK_OT_collider_add, FABRIK_OT_collider_remove))
+register, unregister = registering(__name__)

@@ -74,22 +74,31 @@ def _add_spring(armature: bpy.types.Object, stored: Any, spring: Any) -> None:
     last = joints[-1].node.bone_name
     item = editing.add(armature, last, chain_count=count, solver=SOLVER, use_tail=False)
     values: Any = spring_of(item)
-    first, tip = joints[0], joints[-2]  # The last joint is only the end of the one before it.
     values.mode = "VRM"
+    moving = joints[:-1]  # The last joint is only the end of the one before it.
     for name, theirs in (
         ("stiffness", "stiffness"),
         ("drag", "drag_force"),
+        ("gravity", "gravity_power"),
         ("radius", "hit_radius"),
     ):
-        start, end = getattr(first, theirs), getattr(tip, theirs)
-        setattr(values, name, start)
-        setattr(values, f"{name}_tip", end / start if start > RATIO else 1.0)
-    values.gravity, values.gravity_direction = first.gravity_power, first.gravity_dir
+        _set_curve(values, name, [getattr(joint, theirs) for joint in moving])
+    values.gravity_direction = joints[0].gravity_dir
     if spring.center.bone_name:
         values.center, values.center_bone = armature, spring.center.bone_name
     names = {group.uuid: group.vrm_name for group in stored.collider_groups}
     groups = [names.get(reference.collider_group_uuid, "") for reference in spring.collider_groups]
     values.use_colliders, values.groups = any(groups), ", ".join(filter(None, groups))
+
+
+def _set_curve(spring: Any, name: str, along: list[float]) -> None:
+    """Set a value of a spring along its strand from that of each bone."""
+    start, end = along[0], along[-1]
+    setattr(spring, name, start)
+    if start > RATIO and start != end:
+        halfway = 0.5 * (along[(len(along) - 1) // 2] + along[len(along) // 2])
+        setattr(spring, f"{name}_tip", end / start)
+        setattr(spring, f"{name}_middle", (halfway - start) / (end - start))
 
 
 def _length(rig: Skeleton, names: list[str]) -> int:
@@ -120,6 +129,6 @@ def _add_colliders(armature: bpy.types.Object, stored: Any) -> None:
 
 
 register, unregister = registering(
-    (FABRIK_OT_springs_import,),
+    __name__,
     (MOTION_OPERATORS, ("fabrik.springs_import", msg("Import Springs"))),
 )

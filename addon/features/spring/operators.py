@@ -19,7 +19,7 @@ from ...ui.registering import registering
 from ...ui.sections import SECTIONS, Section
 from ..simulation import history
 from .recording import SOLVER, notes, strands
-from .settings import colliders_of, spring_of
+from .settings import ALONG, CURVES, AlongStrand, colliders_of, spring_of
 
 ROOT = msg("the first bone of a strand")
 """The name of the active bone in messages."""
@@ -32,7 +32,7 @@ def _root_refusal(context: bpy.types.Context) -> str:
 def strands_below(rig: Skeleton, root: int) -> list[list[int]]:
     """Return the strands of a bone and all bones below it, each from its first bone to its tip.
 
-    At a branch, a strand goes on along its longest branch. The others begin strands after it.
+    At a branch, a strand continues along the longest branch. The other branches begin new strands.
     """
     strands_found: list[list[int]] = []
     pending = [root]
@@ -71,7 +71,7 @@ def _selected_roots(context: bpy.types.Context) -> tuple[bpy.types.Object, list[
     ]
 
 
-class FABRIK_OT_spring_add(Working, bpy.types.Operator):
+class FABRIK_OT_spring_add(AlongStrand, Working, bpy.types.Operator):
     """Let the bones below the selected bones swing."""
 
     bl_idname = "fabrik.spring_add"
@@ -88,11 +88,14 @@ class FABRIK_OT_spring_add(Working, bpy.types.Operator):
         rig = skeleton_of(armature)
         start = len(settings(armature).constraints)
         tips: list[str] = []
+        chosen = [n for n in CURVES if cast(Any, self).properties.is_property_set(n)]
         with all_or_none(armature, known_objects()):
             for root in roots:
                 for strand in strands_below(rig, rig.index[root]):
                     tips.append(rig.names[strand[-1]])
-                    editing.add(armature, tips[-1], chain_count=len(strand), solver=SOLVER)
+                    item = editing.add(armature, tips[-1], chain_count=len(strand), solver=SOLVER)
+                    for name in chosen:
+                        setattr(spring_of(item), name, getattr(self, name))
         settings(armature).active_index = start
         return msg("Added springs to {tips}: press Simulate", tips=listed(tips))
 
@@ -100,11 +103,11 @@ class FABRIK_OT_spring_add(Working, bpy.types.Operator):
 def _draw(layout: Layout, armature: bpy.types.Object, item: FabrikConstraint) -> None:
     spring = spring_of(item)
     layout.prop(spring, "mode")
-    for name in ("stiffness", "drag", "radius"):
+    for name in ALONG:
         column = layout.column(align=True)
         column.prop(spring, name)
         column.prop(spring, f"{name}_tip")
-    layout.prop(spring, "gravity")
+        draw_if(getattr(spring, f"{name}_tip") != 1.0, column, spring, f"{name}_middle")
     draw_if(spring.gravity != 0.0, layout, spring, "gravity_direction")
     layout.prop(spring, "field_weight")
     layout.prop(spring, "center")
@@ -123,15 +126,16 @@ def _draw_colliders(layout: Layout, armature: bpy.types.Object, _item: FabrikCon
         row.prop(collider, "kind", text="")
         cast(Any, row.operator("fabrik.collider_remove", text="", icon="X")).index = i
         box.prop(collider, "object")
-        draw_bone_of(box, collider, "bone", collider.object or armature)
-        box.prop(collider, "offset")
-        draw_if(not collider.kind.endswith("SPHERE"), box, collider, "tail")
-        draw_if(collider.kind != "PLANE", box, collider, "radius")
+        if collider.kind != "MESH":
+            draw_bone_of(box, collider, "bone", collider.object or armature)
+            box.prop(collider, "offset")
+            draw_if(not collider.kind.endswith("SPHERE"), box, collider, "tail")
+            draw_if(collider.kind != "PLANE", box, collider, "radius")
         box.prop(collider, "group")
 
 
 register, unregister = registering(
-    (FABRIK_OT_spring_add,),
+    __name__,
     (SECTIONS, Section(33, msg("Spring"), _draw, SOLVER.__eq__)),
     (SECTIONS, Section(34, msg("Colliders"), _draw_colliders, SOLVER.__eq__, is_closed=True)),
     (history.PROVIDERS, strands),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from array import array
 from collections.abc import Sequence
+from functools import cached_property
 from itertools import pairwise
 from math import dist
 from typing import Any, NamedTuple, cast
@@ -20,18 +21,20 @@ from fabrik_solver.core.vectors import (
     unit,
 )
 from fabrik_solver.motion import codec
+from fabrik_solver.motion.easing import biased
 from fabrik_solver.motion.force_field import ForceField
 from fabrik_solver.motion.spring import REFERENCE, Spring
-from fabrik_solver.motion.spring_collision import Collider
+from fabrik_solver.motion.spring_collision import Collider, Ground
 from fabrik_solver.motion.spring_inputs import Instant
 from fabrik_solver.motion.spring_strand import Mode, Strand, simulate
 
 from ...blender import animation, data_blocks
 from ...blender.access import frame_rate, session_uid
 from ...blender.errors import ProblemError
-from ...blender.listeners import on_invalidate
+from ...blender.listeners import on_load
 from ...blender.messages import msg
 from ...blender.skeleton import Point, skeleton_of
+from ...blender.surface import surface_of
 from ...frame.chain import tip_of
 from ...frame.solved_scene import SolvedScene
 from ...frame.solving import posed_before
@@ -42,7 +45,15 @@ from ..simulation import history
 from ..simulation.digest import Source
 from ..simulation.history import History
 from .fields import field_at, field_values, force_fields
-from .settings import FabrikSpring, chosen_colliders, colliders_of, spring_of
+from .settings import (
+    ALONG,
+    CURVES,
+    FabrikCollider,
+    FabrikSpring,
+    chosen_colliders,
+    colliders_of,
+    spring_of,
+)
 
 SOLVER = "SPRING"
 
@@ -51,8 +62,8 @@ FORM = codec.Form(b"FABS", 1)
 SIMULATED_SETTINGS = ("chain_count", "use_tail")
 """Settings of the constraint that are inputs of the simulation."""
 
-CURVES = ("stiffness", "stiffness_tip", "drag", "drag_tip", "radius", "radius_tip")
-"""Settings that vary along the strand."""
+UP: Vec = (0.0, 0.0, 1.0)
+"""The direction in world space in which meshes lift strands."""
 
 NAMES = ("center_bone", "bone", "groups", "group")
 """Settings that only name what the digest contains anyway."""
@@ -110,6 +121,29 @@ def packed(strand: Strand) -> bytes:
     return FORM.packed(integers, (), [strand.penetration, strand.size, strand.gap, *numbers])
 
 
+class Carrier(NamedTuple):
+    """What moves a collider at a frame, whatever its settings.
+
+    Attributes:
+        frame: The transform from its space to that of the simulation.
+        radius: The radius, which may be animated.
+        ground: The mesh, of a collider with that shape.
+    """
+
+    frame: Frame
+    radius: float
+    ground: Ground | None
+
+
+class Shape(NamedTuple):
+    """The settings of a collider; the radius is None if it is animated."""
+
+    kind: str
+    offset: Vec
+    tail: Vec
+    radius: float | None
+
+
 class Recorded(NamedTuple):
     """What moves a strand at a frame, whatever the settings of its spring.
 
@@ -119,7 +153,7 @@ class Recorded(NamedTuple):
         world: See `Instant`.
         chain: See `Instant`.
         parent: See `Instant`.
-        colliders: See `Instant`.
+        carriers: What moves its colliders.
         fields: The force fields, at their whole strength.
     """
 
@@ -128,7 +162,7 @@ class Recorded(NamedTuple):
     world: Frame
     chain: ChainInput
     parent: Frame
-    colliders: list[Collider]
+    carriers: list[Carrier]
     fields: list[ForceField]
 
 
@@ -137,7 +171,7 @@ class Recording(NamedTuple):
 
     Attributes:
         frames: The first and the last frame.
-        key: The digest of all inputs but the settings of its spring.
+        key: The digest of all inputs but the settings of its spring and colliders.
         frame_by_frame: What moved it.
     """
 
@@ -150,8 +184,9 @@ _recordings: dict[tuple[int, str], Recording] = {}
 """The recordings, by armature and owner."""
 
 
-@on_invalidate
+@on_load
 def _forget_recordings() -> None:
+    """Forget the previous file. Undo invalidates no recording: it refers to no data of Blender."""
     _recordings.clear()
 
 
@@ -175,32 +210,39 @@ class SpringSimulation:
     def _spring(self) -> FabrikSpring:
         return spring_of(settings(self._armature).constraints[self._index])
 
+    @cached_property
+    def fields(self) -> list[bpy.types.Object]:
+        """The objects with force fields, in the order from before any was shown to be played."""
+        return force_fields(self._spring)
+
     def inputs(self) -> object:
         """Return the settings, without those that are animated, and the frame rate."""
-        return _unanimated(self._spring, _animated_paths(self._armature)), self.moving()
+        armature, spring = self._armature, self._spring
+        paths, colliders = _animated_paths(armature), colliders_of(armature)
+        shapes = [_unanimated(colliders[i], paths) for i in chosen_colliders(armature, spring)]
+        return _unanimated(spring, paths), self.moving(shapes)
 
-    def moving(self) -> object:
-        """Return the settings that are inputs, without those of the spring."""
-        armature = self._armature
-        item = settings(armature).constraints[self._index]
-        spring = spring_of(item)
-        chain = history.chain_of(armature, self._index)
-        paths = _animated_paths(armature)
-        colliders = colliders_of(armature)
-        chosen = chosen_colliders(armature, spring)
+    def moving(self, colliders: object) -> object:
+        """Return the settings that are inputs, without those of the spring.
+
+        Args:
+            colliders: What counts of the colliders.
+        """
+        item = settings(self._armature).constraints[self._index]
+        chain = history.chain_of(self._armature, self._index)
         return (
             frame_rate(cast(bpy.types.Scene, bpy.context.scene)),
             [getattr(item, name) for name in SIMULATED_SETTINGS],
-            [_unanimated(colliders[i], paths) for i in chosen],
+            colliders,
             [] if chain is None else chain.joints.drawn,
-            spring.center is not None,
-            [field_values(ob) for ob in force_fields(spring)],
+            self._spring.center is not None,
+            [field_values(ob) for ob in self.fields],
         )
 
     def remember(self, frames: tuple[int, int]) -> None:
         """Keep what was recorded, so that other settings can be tried without playing."""
-        key = _Moving(self._armature, self._index).key(frames)
         owner = session_uid(self._armature), self.owner
+        key = self._moving_key(frames)
         _recordings[owner] = Recording(frames, key, self._recorded)
 
     def again(self, frames: tuple[int, int]) -> bytes | None:
@@ -208,10 +250,16 @@ class SpringSimulation:
         recording = _recordings.get((session_uid(self._armature), self.owner))
         if recording is None or recording.frames != frames:
             return None
-        if recording.key != _Moving(self._armature, self._index).key(frames):
+        if recording.key != self._moving_key(frames):
             return None
         self._recorded = recording.frame_by_frame
         return self.result()
+
+    def _moving_key(self, frames: tuple[int, int]) -> bytes:
+        """Return the digest of all inputs but the settings of the spring and its colliders."""
+        moving = _Moving(self._armature, self._index)
+        moving.fields = self.fields
+        return history.digest_of(self._armature, moving, frames).key()
 
     def sources(self) -> list[Source]:
         """Return the last bone, the center, the force fields, and what moves the colliders."""
@@ -221,8 +269,17 @@ class SpringSimulation:
         spring = self._spring
         center = center_of(spring)
         points = [Point(chain.rig.object, chain.rig, chain.bones[-1])]
-        fields = [Point(ob) for ob in force_fields(spring)]
-        return [*points, *([center] if center else []), *fields, *collider_points(chain, spring)]
+        fields = [Point(ob) for ob in self.fields]
+        colliders = [
+            point.object if shape.kind == "MESH" else point
+            for shape, point in collider_points(chain, spring)
+        ]
+        return [*points, *([center] if center else []), *fields, *colliders]
+
+    def shown(self) -> list[bpy.types.Object]:
+        """Return the force fields and meshes: they count also where they are hidden."""
+        sources = [source for source in self.sources() if isinstance(source, bpy.types.Object)]
+        return [*self.fields, *sources]
 
     def start(self, snapshot: SolvedScene) -> None:
         """Start without any frame."""
@@ -233,15 +290,17 @@ class SpringSimulation:
         chain = cast(ChainPlan, history.chain_of(self._armature, self._index))
         rig, item, spring = chain.rig, snapshot.item(chain), self._spring
         to_space = _to_space(snapshot, center_of(spring))
+        world = frame_in(to_space, snapshot.world(rig.object, rig.uid))
+        strand = self._chain_input(snapshot, chain)
         self._recorded.append(
             Recorded(
                 now(spring_of(item), msg(" of the spring")),
                 to_space,
-                frame_in(to_space, snapshot.world(rig.object, rig.uid)),
-                self._chain_input(snapshot, chain),
+                world,
+                strand,
                 WHOLE if chain.root_parent < 0 else snapshot.frame(rig, chain.root_parent),
-                _colliders(snapshot, chain, spring, to_space),
-                [field_at(snapshot, ob, to_space) for ob in force_fields(spring)],
+                _carriers(snapshot, chain, spring, to_space, strand, world),
+                [field_at(snapshot, ob, to_space) for ob in self.fields],
             )
         )
 
@@ -271,6 +330,7 @@ class SpringSimulation:
             for name in current._fields
             if f"{owner}.{name}" not in paths
         }
+        shapes = self._shapes(paths)
         instants: list[Instant] = []
         last: object = None
         springs: list[Spring] = []
@@ -285,9 +345,23 @@ class SpringSimulation:
                 last = shared
                 springs = _along(_positions(chain), values, gravity)
             fields = [field.weighted(values.field_weight) for field in recorded.fields]
-            world, parent, colliders = recorded.world, recorded.parent, recorded.colliders
+            colliders = [_collider(*both) for both in zip(shapes, recorded.carriers, strict=True)]
+            world, parent = recorded.world, recorded.parent
             instants.append(Instant(world, chain, parent, springs, colliders, values.reset, fields))
         return instants
+
+    def _shapes(self, paths: set[str]) -> list[Shape]:
+        """Return the shapes of the colliders."""
+        colliders = colliders_of(self._armature)
+        return [
+            Shape(
+                colliders[i].kind,
+                cast(Vec, tuple(colliders[i].offset)),
+                cast(Vec, tuple(colliders[i].tail)),
+                None if _radius_path(i) in paths else colliders[i].radius,
+            )
+            for i in chosen_colliders(self._armature, self._spring)
+        ]
 
     def _chain_input(self, snapshot: SolvedScene, chain: ChainPlan) -> ChainInput:
         """Return the chain as the constraints before it in the list pose it."""
@@ -308,15 +382,21 @@ class SpringSimulation:
 
 
 class _Moving(SpringSimulation):
-    """What moves a strand: all its inputs but the settings of its spring."""
+    """What moves a strand: all its inputs but the settings of its spring and colliders."""
 
     def inputs(self) -> object:
-        """Return the settings, without those of the spring."""
-        return self.moving()
-
-    def key(self, frames: tuple[int, int]) -> bytes:
-        """Return the digest."""
-        return history.digest_of(self._armature, self, frames).key()
+        """Return the settings, without those of the spring and the shapes of its colliders."""
+        armature = self._armature
+        paths, colliders = _animated_paths(armature), colliders_of(armature)
+        chosen = chosen_colliders(armature, self._spring)
+        carriers = [(colliders[i].object, colliders[i].bone) for i in chosen]
+        return self.moving(
+            [
+                (carriers.index(carrier), i if _radius_path(i) in paths else -1, is_mesh)
+                for i, carrier in zip(chosen, carriers, strict=True)
+                for is_mesh in (colliders[i].kind == "MESH",)
+            ]
+        )
 
 
 def _animated_paths(armature: bpy.types.Object) -> set[str]:
@@ -328,7 +408,7 @@ def _animated_paths(armature: bpy.types.Object) -> set[str]:
 def _unanimated(group: Any, paths: set[str]) -> list[tuple[str, object]]:
     """Return the settings of a group that are neither animated nor at their defaults.
 
-    Of data-blocks, only whether there is one: the digest contains them anyway, but not as what.
+    Of data-blocks, only whether there is one: the digest contains them anyway, but not their role.
     """
     owner = group.path_from_id()
     return [
@@ -346,19 +426,31 @@ def _positions(chain_input: ChainInput) -> list[float]:
     return [position / (positions[-1] or 1.0) for position in positions]
 
 
-def _along(positions: list[float], spring: FabrikSpring, gravity: Vec) -> list[Spring]:
-    """Return the springs of the bones: values blend from the first to the last one."""
+def _along(positions: list[float], spring: Any, gravity: Vec) -> list[Spring]:
+    """Return the springs of the bones: values blend from the first to the last one.
+
+    Args:
+        positions: The positions of the bones along the strand, from 0 to 1.
+        spring: The settings.
+        gravity: The gravity of the first bone, in the space of the simulation.
+    """
     springs: list[Spring] = []
     for position in positions:
-        stiffness, drag, radius = [
-            value * (1.0 + position * (tip - 1.0))
-            for value, tip in (
-                (spring.stiffness, spring.stiffness_tip),
-                (spring.drag, spring.drag_tip),
-                (spring.radius, spring.radius_tip),
-            )
+        shares = [
+            1.0
+            + biased(position, getattr(spring, f"{name}_middle"))
+            * (getattr(spring, f"{name}_tip") - 1.0)
+            for name in ALONG
         ]
-        springs.append(Spring(stiffness, min(drag, 1.0), gravity, radius))
+        stiffness, drag, fall, radius = shares
+        springs.append(
+            Spring(
+                spring.stiffness * stiffness,
+                min(spring.drag * drag, 1.0),
+                scaled(gravity, fall),
+                spring.radius * radius,
+            )
+        )
     return springs
 
 
@@ -376,14 +468,14 @@ def center_of(spring: FabrikSpring) -> Point | None:
     return None if spring.center is None else _named(spring.center, spring.center_bone)
 
 
-def collider_points(chain: ChainPlan, spring: FabrikSpring) -> list[Point]:
-    """Return what moves the colliders of a spring, collider by collider.
+def collider_points(chain: ChainPlan, spring: FabrikSpring) -> list[tuple[FabrikCollider, Point]]:
+    """Return the colliders of a spring, and what moves each.
 
     Raises:
         ProblemError: If the strand itself moves a collider.
     """
     armature = chain.rig.object
-    points: list[Point] = []
+    points: list[tuple[FabrikCollider, Point]] = []
     for i in chosen_colliders(armature, spring):
         collider = colliders_of(armature)[i]
         point = _named(collider.object or armature, collider.bone)
@@ -393,7 +485,7 @@ def collider_points(chain: ChainPlan, spring: FabrikSpring) -> list[Point]:
                 "colliders",
                 collider=collider.name,
             )
-        points.append(point)
+        points.append((collider, point))
     return points
 
 
@@ -422,25 +514,61 @@ def _to_space(snapshot: SolvedScene, center: Point | None) -> Frame:
     return inverse((square, location))
 
 
-def _colliders(
-    snapshot: SolvedScene, chain: ChainPlan, spring: FabrikSpring, to_space: Frame
-) -> list[Collider]:
-    """Return the colliders of a spring at a frame."""
-    armature = chain.rig.object
+def _length(chain: ChainInput, world: Frame) -> float:
+    """Return the length of a chain in another space."""
+    return sum([dist(a, b) for a, b in pairwise([point_in(world, j) for j in chain.joints])])
+
+
+def _carriers(
+    snapshot: SolvedScene,
+    chain: ChainPlan,
+    spring: FabrikSpring,
+    to_space: Frame,
+    strand: ChainInput,
+    world: Frame,
+) -> list[Carrier]:
+    """Return what moves the colliders of a spring at a frame.
+
+    Args:
+        snapshot: The solved scene at the frame.
+        chain: The plan of the strand.
+        spring: Its settings.
+        to_space: The transform from world space to that of the simulation.
+        strand: Its bones, in armature space.
+        world: The transform from armature space to that of the simulation.
+    """
     copy = cast(bpy.types.ID, snapshot.item(chain).id_data)
-    colliders: list[Collider] = []
-    for i, point in zip(
-        chosen_colliders(armature, spring), collider_points(chain, spring), strict=True
-    ):
-        shape, radius = colliders_of(armature)[i], colliders_of(copy)[i].radius
-        frame = frame_in(to_space, snapshot.place(point))
-        is_sphere = shape.kind.endswith("SPHERE")
-        start = point_in(frame, cast(Vec, tuple(shape.offset)))
-        end = start if is_sphere else point_in(frame, cast(Vec, tuple(shape.tail)))
-        size = abs(mat_determinant(frame[0])) ** (1.0 / 3.0)
-        is_plane, is_inside = shape.kind == "PLANE", shape.kind.startswith("INSIDE")
-        colliders.append(Collider(start, end, radius * size, is_plane, is_inside))
-    return colliders
+    radii = [collider.radius for collider in colliders_of(copy)]
+    chosen = chosen_colliders(chain.rig.object, spring)
+    carriers: list[Carrier] = []
+    for i, (shape, point) in zip(chosen, collider_points(chain, spring), strict=True):
+        place = snapshot.place(point)
+        ground = None
+        if shape.kind == "MESH":
+            surface = surface_of(snapshot.depsgraph, point.object, place)
+            solid, up = surface.seen_from(inverse(to_space)), mat_apply(to_space[0], UP)
+            ground = Ground(solid, up, _length(strand, world))
+        carriers.append(Carrier(frame_in(to_space, place), radii[i], ground))
+    return carriers
+
+
+def _collider(shape: Shape, carrier: Carrier) -> Collider:
+    """Return a collider at a frame."""
+    frame, radius, ground = carrier
+    if ground is not None:
+        return ground
+    if shape.radius is not None:
+        radius = shape.radius
+    start = point_in(frame, shape.offset)
+    end = start if shape.kind.endswith("SPHERE") else point_in(frame, shape.tail)
+    size = abs(mat_determinant(frame[0])) ** (1.0 / 3.0)
+    is_plane, is_inside = shape.kind == "PLANE", shape.kind.startswith("INSIDE")
+    return Collider(start, end, radius * size, is_plane, is_inside)
+
+
+def _radius_path(collider: int) -> str:
+    """Return the path of a collider's radius, from its armature."""
+    return f"fabrik.colliders[{collider}].radius"
 
 
 def strands(armature: bpy.types.Object) -> list[SpringSimulation]:

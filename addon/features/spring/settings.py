@@ -21,13 +21,14 @@ MODE_ITEMS = (
 
 _TIP: dict[str, Any] = {"default": 1.0, "min": 0.0, "soft_max": 2.0}
 
+_MIDDLE: dict[str, Any] = {"default": 0.5, **FACTOR}
 
-class FabrikSpring(bpy.types.PropertyGroup):
-    """The settings of a spring."""
+_HALFWAY = "How much of the change to At Tip is reached halfway along the strand. 0.5 is even"
 
-    mode: Literal["STEADY", "VRM"] = fixed(
-        "Mode", "How the motion is computed", items=MODE_ITEMS, default="STEADY"
-    )
+
+class AlongStrand:
+    """The settings of a spring that vary along the strand."""
+
     stiffness: float = animated(
         "Stiffness",
         "Force that returns the bones to their FK pose",
@@ -38,18 +39,51 @@ class FabrikSpring(bpy.types.PropertyGroup):
     stiffness_tip: float = animated(
         "At Tip", "Stiffness of the last bone, relative to that of the first one", **_TIP
     )
+    stiffness_middle: float = animated("Halfway", _HALFWAY, **_MIDDLE)
     drag: float = animated(
         "Drag", "Share of the speed that the bones lose in 1/60 s", default=0.4, **FACTOR
     )
     drag_tip: float = animated(
         "At Tip", "Drag of the last bone, relative to that of the first one", **_TIP
     )
+    drag_middle: float = animated("Halfway", _HALFWAY, **_MIDDLE)
     gravity: float = animated(
         "Gravity",
         "Gravity in m/s². In mode VRM 1.0, this is the gravity power: 1 is 60 m/s²",
         default=0.0,
         soft_min=0.0,
         soft_max=20.0,
+    )
+    gravity_tip: float = animated(
+        "At Tip", "Gravity of the last bone, relative to that of the first one", **_TIP
+    )
+    gravity_middle: float = animated("Halfway", _HALFWAY, **_MIDDLE)
+    radius: float = animated(
+        "Radius",
+        "Distance of the joints from colliders",
+        default=0.0,
+        min=0.0,
+        soft_max=0.5,
+        subtype="DISTANCE",
+    )
+    radius_tip: float = animated(
+        "At Tip", "Radius of the last joint, relative to that of the first one", **_TIP
+    )
+    radius_middle: float = animated("Halfway", _HALFWAY, **_MIDDLE)
+
+
+ALONG = ("stiffness", "drag", "gravity", "radius")
+"""The settings of the first bone that vary along the strand."""
+
+CURVES = tuple([f"{name}{part}" for name in ALONG for part in ("", "_tip", "_middle")])
+"""All settings of `AlongStrand`."""
+
+
+class FabrikSpring(AlongStrand, bpy.types.PropertyGroup):
+    """The settings of a spring."""
+
+    mode: Literal["STEADY", "VRM"] = fixed(
+        "Mode", "How the motion is computed", items=MODE_ITEMS, default="STEADY"
     )
     gravity_direction: tuple[float, float, float] = animated(
         "Direction",
@@ -63,17 +97,6 @@ class FabrikSpring(bpy.types.PropertyGroup):
         default=1.0,
         min=0.0,
         soft_max=2.0,
-    )
-    radius: float = animated(
-        "Radius",
-        "Distance of the joints from colliders",
-        default=0.0,
-        min=0.0,
-        soft_max=0.5,
-        subtype="DISTANCE",
-    )
-    radius_tip: float = animated(
-        "At Tip", "Radius of the last joint, relative to that of the first one", **_TIP
     )
     center: bpy.types.Object | None = fixed(
         "Center", "Object whose motion doesn't swing the bones, such as a vehicle"
@@ -109,6 +132,12 @@ COLLIDER_ITEMS = (
     ("PLANE", "Plane", "Stay on one side of a plane: the side of its End", 2),
     ("INSIDE_SPHERE", "Inside Sphere", "Stay in a sphere", 3),
     ("INSIDE_CAPSULE", "Inside Capsule", "Stay in a capsule", 4),
+    (
+        "MESH",
+        "Mesh",
+        "Stay above an object's evaluated mesh, such as the ground. Joints are lifted out of it",
+        5,
+    ),
 )
 
 _PLACE: dict[str, Any] = {"subtype": "TRANSLATION", "in_presets": False}
@@ -117,11 +146,13 @@ _PLACE: dict[str, Any] = {"subtype": "TRANSLATION", "in_presets": False}
 class FabrikCollider(bpy.types.PropertyGroup):
     """A collider of springs."""
 
-    kind: Literal["SPHERE", "CAPSULE", "PLANE", "INSIDE_SPHERE", "INSIDE_CAPSULE"] = fixed(
+    kind: Literal["SPHERE", "CAPSULE", "PLANE", "INSIDE_SPHERE", "INSIDE_CAPSULE", "MESH"] = fixed(
         "Shape", "Shape of the collider", items=COLLIDER_ITEMS, default="SPHERE", in_presets=False
     )
     object: bpy.types.Object | None = fixed(
-        "Object", "Object that moves the collider. Empty for this armature", in_presets=False
+        "Object",
+        "Object that moves the collider, or that has the mesh. Empty for this armature",
+        in_presets=False,
     )
     bone: str = fixed("Bone", "Bone that moves the collider", in_presets=False)
     offset: tuple[float, float, float] = fixed(

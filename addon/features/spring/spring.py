@@ -13,6 +13,7 @@ from fabrik_solver.motion.joint_fitting import with_rotations
 from ...blender.access import session_uid
 from ...blender.errors import ProblemError
 from ...blender.messages import msg
+from ...blender.relations import moves_with
 from ...blender.skeleton import skeleton_of
 from ...plan.chain_plan import ChainPlan, ChainPose, Motion, MotionContext, Report, Snapshot
 from ...plan.resolving import bone_index
@@ -21,7 +22,7 @@ from ...settings.values import check_choices
 from ..simulation import history
 from ..simulation.history import History
 from .recording import SOLVER, StoredStrand, center_of, collider_points, is_on, problem_of
-from .settings import chosen_colliders, colliders_of, spring_of
+from .settings import FabrikCollider, chosen_colliders, colliders_of, spring_of
 
 MISMATCH = msg("The simulation doesn't match the chain: press Simulate")
 
@@ -54,8 +55,28 @@ def _resolve(chain: ChainPlan, item: FabrikConstraint) -> None:
         raise ProblemError("The center is on the strand itself: choose another bone")
     colliders = colliders_of(chain.rig.object)
     for i in chosen_colliders(chain.rig.object, spring):
+        if colliders[i].kind == "MESH":
+            _check_mesh(chain, colliders[i])
         _follow_renames(colliders[i], "bone", colliders[i].object or chain.rig.object)
     collider_points(chain, spring)
+
+
+def _check_mesh(chain: ChainPlan, collider: FabrikCollider) -> None:
+    """Refuse a collider without a mesh, or with one that the armature moves.
+
+    Raises:
+        ProblemError: With the reason.
+    """
+    ob = collider.object
+    if ob is None or ob.type != "MESH":
+        raise ProblemError(
+            "The collider “{collider}” has no mesh: choose a mesh object", collider=collider.name
+        )
+    if moves_with(ob, {chain.rig.uid}):
+        raise ProblemError(
+            "“{object}” moves with the armature and can't be its ground: choose another object",
+            object=ob.name,
+        )
 
 
 def _follow_renames(group: bpy.types.PropertyGroup, name: str, ob: bpy.types.Object | None) -> None:

@@ -36,7 +36,7 @@ def _draw(layout: Layout, _armature: bpy.types.Object, item: FabrikConstraint) -
 
 
 register, unregister = registering(
-    (FABRIK_OT_wave_add,),
+    __name__,
     (SECTIONS, Section(32, msg("Wave"), _draw, "WAVE".__eq__)),
     (MOTION_OPERATORS, ("fabrik.wave_add", msg("Wave"))),
 )

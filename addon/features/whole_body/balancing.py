@@ -1,4 +1,4 @@
-"""The balance of a body: its center of mass, and what it stands on."""
+"""The balance of a body: its center of mass, and its support."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ class _KnownRoles(dict[int, tuple[list[str], Roles]]):
 
 
 def known_roles(armature: bpy.types.Object, shown: bpy.types.Object) -> Roles:
-    """Return the roles of the bones of an armature, as they were when its bones were named so.
+    """Return the roles of the bones of an armature, cached while their names stay the same.
 
     Args:
         armature: The armature.
@@ -72,7 +72,7 @@ def _volumes(bones: Any) -> dict[str, float]:
 
 
 def added(loads: Iterable[Load]) -> Load:
-    """Return several masses as one at their common center; without mass it is at the origin."""
+    """Return several masses combined at their common center; the origin without mass."""
     whole, sums = 0.0, ORIGIN
     for mass, center in loads:
         whole, sums = whole + mass, add(sums, scaled(center, mass))
@@ -93,7 +93,7 @@ def support_of(bones: Any, pinned: Iterable[str], roles: Roles, force: float = 0
 
 
 def corners_of(bones: Any, name: str, roles: Roles) -> list[Vec]:
-    """Return on what a bone bears: from its head to where the next one begins."""
+    """Return the points on which a bone bears weight: from its head to the next bone."""
     if name not in bones:
         return []
     end_name = roles.after.get(name, "")

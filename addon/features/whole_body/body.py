@@ -1,4 +1,4 @@
-"""A body in one pose, solved for what is wanted of points of its bones."""
+"""A body in one pose, solved for the goals of points on its bones."""
 
 from __future__ import annotations
 
@@ -65,17 +65,17 @@ MOST_FLEXION: Final = radians(165.0)
 """The flexion of an elbow or knee without a limit of its own, from the straight limb."""
 
 MOST_SHARE: Final = 0.99
-"""The largest share of a clavicle, which leaves the arm a rest."""
+"""The largest share of a clavicle, which leaves the rest to the arm."""
 
 ROUNDS: Final = 8
-"""The most solutions, each for goals that are corrected by how far the last pose missed them. Where
-scales shear the bones, each leaves about a third of the miss; elsewhere the first one is exact."""
+"""The most solutions, each for goals corrected by the miss of the last pose. Where scales shear the
+bones, each leaves about a third of the miss; elsewhere the first one is exact."""
 
 Turning = tuple[WholeBodyPose, float]
-"""The last pose, and how far bones may rotate from there, in radians."""
+"""The last pose, and the largest rotation of bones from it, in radians."""
 
 Load = tuple[float, Vec]
-"""A mass, and where its center is, in the space of the armature."""
+"""A mass and its center, in the space of the armature."""
 
 NO_LOAD: Final[Load] = (0.0, ORIGIN)
 NO_LOADS: Final[Mapping[int, Load]] = {}
@@ -85,7 +85,7 @@ EXACT: Final = 1e-5
 
 
 class Wanted:
-    """What is wanted of a point of a bone.
+    """A goal for a point on a bone.
 
     Attributes:
         bone: The index of the bone.
@@ -98,7 +98,7 @@ class Wanted:
 
 @dataclass(frozen=True)
 class BoneFacts:
-    """What of a bone of a body is the same in all of its poses.
+    """The properties of a body's bone that are the same in all poses.
 
     Attributes:
         carrier: The bone that carries it; -1 if none does.
@@ -107,13 +107,13 @@ class BoneFacts:
         is_end: Whether it is dragged and pinned at its head, and not at its tail.
         bends: Whether it rotates by itself.
         limit: The limit of its joint; None if it has none.
-        locks: The axes that it must not rotate about.
+        locks: The axes about which it must not rotate.
         flexion: The axis about which an elbow or knee flexes, in the bone's rest space; None for
             other joints, or if unknown.
         stiffness: The stiffness of its joint.
-        follows: The bone in whose swing it has a share; -1 for none.
-        part: The part of a person that it is; None for none.
-        axes: The front, left and up axes of the body in its axes while that stands.
+        follows: The bone whose swing it shares; -1 for none.
+        part: The part of a person that it is; None for any other bone.
+        axes: The front, left and up axes of the standing body, in its axes.
         standing: Its local rotation there, since rest.
     """
 
@@ -133,7 +133,7 @@ class BoneFacts:
 
 
 class Body:
-    """The bones between the root of a body and all that is pulled at, in one pose.
+    """The bones between the root of a body and everything being pulled, in one pose.
 
     Attributes:
         rig: The skeleton.
@@ -203,7 +203,7 @@ class Body:
         return quat_of(orthonormalize(self._frames[bone][0]) or IDENTITY)
 
     def _end(self, bone: int) -> Vec:
-        """Return the end of a bone: the head of the next one of the body, or else its tail."""
+        """Return the end of a bone: the head of the body's next bone, or else its tail."""
         successor = next((i for i in self.bones if self._facts[i].carrier == bone), -1)
         if successor >= 0:
             return self._frames[successor][1]
@@ -259,26 +259,33 @@ class Body:
             standing: The feet that stand.
             pelvis: The weight of that for the pelvis.
         """
-        borne = {bone for foot in standing for bone in self._line(foot)}
-        knees: list[tuple[int, Vec]] = []
-        trunk: dict[str, list[tuple[int, Vec]]] = {}
+        knees = self._knees(standing)
+        trunk: dict[str, list[tuple[int, Vec]]] = {kind: [] for kind in LEANING}
         for i, bone in enumerate(self.joints):
-            facts = self._facts[bone]
-            if facts.part is None:
-                continue
-            if facts.part.kind in LEANING:
-                axis = rotate(quat_inverse(self._since_standing(bone)), facts.axes[1])
-                trunk.setdefault(facts.part.kind, []).append((i, axis))
-            elif facts.part.kind == "SHIN" and facts.flexion is not None and bone in borne:
-                knees.append((i, self._hinge(bone, facts.flexion)[0].axis))
+            part = self._facts[bone].part
+            if part is not None and part.kind in LEANING:
+                axis = rotate(quat_inverse(self._since_standing(bone)), self._facts[bone].axes[1])
+                trunk[part.kind].append((i, axis))
         links: list[Link] = []
         for kind, bending in trunk.items():
-            joints, axes = (list(items) for items in zip(*bending, strict=True))
-            for i, flexing in knees:
-                joints.append(i)
-                axes.append(scaled(flexing, -LEANING[kind] / len(knees)))
-            links.append(Link(joints, axes, 0.0, 0.0, pelvis if kind == "HIPS" else TOGETHER))
+            share = -LEANING[kind] / max(len(knees), 1)
+            together = [*bending, *((i, scaled(axis, share)) for i, axis in knees)]
+            weight = pelvis if kind == "HIPS" else TOGETHER
+            if bending:
+                joints, axes = zip(*together, strict=True)
+                links.append(Link(joints, axes, 0.0, 0.0, weight))
         return links
+
+    def _knees(self, standing: Collection[int]) -> list[tuple[int, Vec]]:
+        """Return the knees of a person above feet, and the axes about which they flex."""
+        borne = {bone for foot in standing for bone in self._line(foot)}
+        knees: list[tuple[int, Vec]] = []
+        for i, bone in enumerate(self.joints):
+            facts = self._facts[bone]
+            is_shin = facts.part is not None and facts.part.kind == "SHIN"
+            if is_shin and facts.flexion is not None and bone in borne:
+                knees.append((i, self._hinge(bone, facts.flexion)[0].axis))
+        return knees
 
     def _line(self, bone: int) -> list[int]:
         """Return a bone and those of the body that carry it."""
@@ -291,7 +298,8 @@ class Body:
     def _is_carried(self, bone: int) -> bool:
         """Return whether a bone follows its parent by its channel, as it doesn't inherit rotation.
 
-        Joint limits apply relative to the parent, so those that have one do, as in chains.
+        Joint limits apply relative to the parent, so this applies to bones with a limit, as in
+        chains.
         """
         facts = self._facts[bone]
         is_limited = facts.bends and facts.limit is not None
@@ -382,20 +390,20 @@ class Body:
     ) -> WholeBodyPose:
         """Return the pose in which the goals are met.
 
-        Where scales shear the bones, or constraints carry them, the goals are corrected by how far
-        it misses them.
+        Where scales shear the bones, or constraints carry them, the goals are corrected by the
+        miss.
 
         Args:
-            solver: The body as the solver takes it.
+            solver: The body in the form of the solver.
             wanted: The goals.
-            support: What the centre of mass stays above; None if it may be anywhere.
+            support: The support below the centre of mass; None if that may be anywhere.
             shown: Returns the frames that bones have in a pose; None if they follow from the
                 channels of these bones alone.
             rounds: The most solutions.
-            response: What poses for other places of the same goals have taught; None for nothing.
-            near: The largest miss of what is dragged that is not corrected, as a fraction of the
-                size of the body.
-            turning: How far the bones may rotate from the pose before; None for any.
+            response: Learned from poses for other places of the same goals; None without any.
+            near: The largest uncorrected miss of dragged points, as a fraction of the size of the
+                body.
+            turning: The largest rotation of the bones from the previous pose; None for any.
         """
         shown = shown or self._composed_in
         exact = [i for i, item in enumerate(wanted) if is_exact(item.goal)]
@@ -433,9 +441,9 @@ class Body:
         exact: Sequence[Wanted],
         asked: Sequence[Vec],
     ) -> list[Vec]:
-        """Return where points were asked to be, and how far off the solver's pose they are shown.
+        """Return requested positions of points, plus their shown offset from the solver's pose.
 
-        Where no pose reaches, the solver's misses are not to be corrected.
+        Where no pose reaches, the solver's misses aren't corrected.
         """
         seen: list[Vec] = []
         for item, there in zip(exact, asked, strict=True):
@@ -446,7 +454,7 @@ class Body:
         return seen
 
     def placed(self, pose: WholeBodyPose, bone: int, point: Vec) -> tuple[Vec, Quat]:
-        """Return where a point of a bone is now, and how the bone has rotated to a pose."""
+        """Return the current position of a point of a bone, and the bone's rotation to a pose."""
         joint = self.joint_of(bone)
         original = self.joints[joint]
         change = quat_product(pose.axes[joint], quat_inverse(self._axes[original]))
@@ -493,16 +501,16 @@ class Body:
 
 
 def bones_between(carriers: Carriers, root: int, ends: Iterable[int]) -> list[int]:
-    """Return the bones from the root of a body to the ends that it carries, parents first."""
+    """Return the bones from the root of a body to the ends it carries, parents first."""
     lines = [carriers.up(end) for end in ends if carriers.carries(root, end)]
     return carriers.sorted({bone for line in lines for bone in line[line.index(root) :]})
 
 
 def root_of(carriers: Carriers, roles: Roles, pulled: Iterable[int]) -> int:
-    """Return the bone that moves a body with all that is pulled at.
+    """Return the bone that moves a body with everything being pulled.
 
-    That is the lowest one that carries all of it, or of a skeleton without hips the topmost one; if
-    it is connected to its parent, the first one above it that is not.
+    That is the lowest bone carrying all of it, or the topmost one in a skeleton without hips. If it
+    is connected to its parent, it is the first one above that isn't.
     """
     rig = carriers.rig
     bone = _common(carriers, roles, pulled)
@@ -526,13 +534,13 @@ def _common(carriers: Carriers, roles: Roles, pulled: Iterable[int]) -> int:
 
 
 def rotation_of(axes: Mat3, scale: Vec = (1.0, 1.0, 1.0)) -> Quat:
-    """Return the axes about which a rotation turns what they are the axes of.
+    """Return the rotation of axes, without their scale and shear.
 
-    About mirrored axes it turns the other way, as about their opposites.
+    About mirrored axes a rotation turns the other way, so their opposites are used.
 
     Args:
         axes: The axes, which may be scaled and sheared.
-        scale: The scale among it that comes before the rotation, so that it mirrors nothing.
+        scale: The scale among it that precedes the rotation, and so mirrors nothing.
     """
     x, y, z = (copysign(1.0, size) for size in scale)
     axes = scale_columns(axes, (x, y, z))
@@ -542,12 +550,12 @@ def rotation_of(axes: Mat3, scale: Vec = (1.0, 1.0, 1.0)) -> Quat:
 
 
 def is_exact(goal: WholeBodyGoal) -> bool:
-    """Return whether a goal is for a place that a point has to be shown at."""
+    """Return whether a goal requires the exact location of a shown point."""
     return goal.location is not None and goal.rank <= DRAGGED
 
 
 def response_of(wanted: Iterable[Wanted]) -> Response:
-    """Return a response of what goals are for, of which nothing is known yet."""
+    """Return an untrained response for the points of goals."""
     return Response([item.goal.point for item in wanted if is_exact(item.goal)])
 
 

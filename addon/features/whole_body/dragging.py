@@ -1,4 +1,4 @@
-"""Dragging a bone, which the whole body follows while pinned bones stay."""
+"""Dragging a bone: the whole body follows, and pinned bones stay."""
 
 from __future__ import annotations
 
@@ -83,15 +83,16 @@ REACHED = 1e-4
 
 LAG = 1e-3
 """The largest lag of the dragged point behind the mouse while that moves, as a fraction of the
-body. Where constraints carry the bones, to be exact takes another evaluation of the rig, by which
+body. Where constraints carry the bones, exactness takes another evaluation of the rig. Meanwhile
 the bone would be shown where the mouse has been."""
 
 TURNING = 3.5
 """How far bones rotate while the mouse moves by the size of the body, in radians, unless pins or
-what is dragged ask for more. Where the pose of least motion leaps, the body follows so."""
+dragged points require more. Where the pose of least motion jumps, the body follows at this rate."""
 
 RESTING = 0.1
-"""As how long a move a tick of the resting mouse counts for that, as a fraction of the body."""
+"""The length of the move for which a tick of the resting mouse counts, as a fraction of the
+body."""
 
 
 SWITCHED = msg(
@@ -145,7 +146,7 @@ class WholeBodyDrag:
         self.state = "REACHED"
 
     def _read(self, depsgraph: bpy.types.Depsgraph) -> None:
-        """Read the pose, and what is pinned.
+        """Read the pose and the pins.
 
         Raises:
             ProblemError: If it cannot be posed.
@@ -175,7 +176,7 @@ class WholeBodyDrag:
         self._shown = evaluated
 
     def _pose(self, depsgraph: bpy.types.Depsgraph, root: int, chains: list[PosedChain]) -> None:
-        """Take what moves below the root of the body, and which chains pose it."""
+        """Collect the moving bones below the root of the body, and the chains that pose them."""
         armature, rig = self.object, skeleton_of(self.object)
         self._limbs = driven_chains(depsgraph, armature, chains, rig.below({root}))
         constrained = _bones_of(chains)
@@ -202,7 +203,7 @@ class WholeBodyDrag:
         )
 
     def _start(self) -> None:
-        """Take where everything is at the start of the drag."""
+        """Store where everything is at the start of the drag."""
         armature, rig, evaluated = self.object, skeleton_of(self.object), self._shown
         self._world = matrix_frame(evaluated.matrix_world)
         self._to_armature = rig.from_world(self._world)[0]
@@ -234,7 +235,7 @@ class WholeBodyDrag:
         self._staying = self._independent()
 
     def _check_is_free(self, root: int) -> None:
-        """Check that what is dragged isn't a root that is held in place.
+        """Check that a dragged bone isn't a root held in place.
 
         Raises:
             ProblemError: If it is.
@@ -248,7 +249,7 @@ class WholeBodyDrag:
             )
 
     def _loads(self, shown: bpy.types.Object) -> dict[int, Load]:
-        """Return what the joints of the body carry, by their index."""
+        """Return the loads that the joints of the body carry, by their index."""
         carried: dict[int, list[Load]] = {}
         for name, load in loads_of(self.object, shown, self._roles).items():
             line = self._carriers.up(self._posed.rig.index[name])
@@ -258,7 +259,7 @@ class WholeBodyDrag:
         return {joint: added(loads) for joint, loads in carried.items()}
 
     def _hold(self) -> None:
-        """Take what is pinned and else wanted."""
+        """Collect the pins and other goals."""
         self._last: WholeBodyPose | None = None
         self._is_turning = False
         self._held = self._goals()
@@ -280,11 +281,11 @@ class WholeBodyDrag:
         ]
 
     def _priced(self, weight: float) -> float:
-        """Return the weight of a goal of a person; any other body reaches at any price."""
+        """Return the weight of a person's goal; any other body reaches at any price."""
         return weight * self._stature if self._roles.posture else 1.0
 
     def _size_in_legs(self) -> float:
-        """Return the size of the body in lengths of a leg, for which forces are."""
+        """Return the size of the body in leg lengths, the unit of forces."""
         posed, roles = self._posed, self._roles
         hips, *feet = (posed.rig.index.get(name, -1) for name in (roles.hips, *roles.feet))
         if hips not in posed.bones or not feet or feet[0] not in posed.bones:
@@ -295,11 +296,11 @@ class WholeBodyDrag:
         return self._posed.rig.names[bone] == self._roles.hips
 
     def _is_dragged(self, *names: str) -> bool:
-        """Return whether one of some bones is dragged."""
+        """Return whether any of the bones is dragged."""
         return any(self._posed.rig.names[bone] in names for bone in self._bones)
 
     def _places(self, displacement: Vec) -> list[Vec]:
-        """Return where the dragged points are to be, in the space of the armature."""
+        """Return the goals of the dragged points, in the space of the armature."""
         there = add(self._starts[0], mat_apply(self._to_armature, displacement))
         places = [there]
         if self._side is not None:
@@ -314,7 +315,7 @@ class WholeBodyDrag:
         return max(0.0, 1.0 - height / (STANDING_HEIGHT * self._roles.size))
 
     def _support_at(self, places: Sequence[Vec]) -> Support | None:
-        """Return what the body stands on while its bones are dragged."""
+        """Return the support of the body while its bones are dragged."""
         support = self._support
         if support is None:
             return None
@@ -328,7 +329,7 @@ class WholeBodyDrag:
         return Support(corners, support.up, support.force, lifted)
 
     def _soles(self, places: Sequence[Vec]) -> list[Wanted]:
-        """Return that feet of a person that are slid keep their soles flat."""
+        """Return goals that keep the soles of a person's sliding feet flat."""
         soles: list[Wanted] = []
         for i, bone in enumerate(self._bones):
             if self._roles.posture and self._standing[i]:
@@ -338,7 +339,7 @@ class WholeBodyDrag:
         return soles
 
     def _flat(self, foot: int, ball: Vec, share: float = 1.0) -> Wanted:
-        """Return that a foot that bears is flat, unless a heel that is dragged would be lifted."""
+        """Return a goal that keeps a weight-bearing foot flat, unless its heel is dragged up."""
         joint, head = self._posed.joint_of(foot), self._posed.head(foot)
         weight = share * self._priced(REACH) * dist(ball, head) / self._posed.size
         return Wanted(
@@ -346,7 +347,7 @@ class WholeBodyDrag:
         )
 
     def _goals(self) -> list[Wanted]:
-        """Return all goals but the dragged one, which do not change during the drag."""
+        """Return all goals except the dragged one; they don't change during the drag."""
         posed = self._posed
         wanted: list[Wanted] = []
         for pin in self._pins:
@@ -377,7 +378,7 @@ class WholeBodyDrag:
         return wanted
 
     def _orientations(self) -> Iterator[tuple[str, Vec]]:
-        """Yield the bones that keep their orientation as well as they can, with weights."""
+        """Yield the bones that keep their orientation as well as possible, with weights."""
         roles, is_dragged = self._roles, self._is_dragged
         yield roles.head, FREE_GAZE if is_dragged(roles.head) else GAZE
         pitch = 0.0 if roles.posture else 1.0  # How far a person's trunk leans is up to the knees.
@@ -391,7 +392,7 @@ class WholeBodyDrag:
                 yield arm, HANGING
 
     def _about(self, weights: Vec) -> Vec:
-        """Return weights about the front, left and up axis, about those of the armature."""
+        """Convert weights about the front, left and up axes to the armature's axes."""
         x, y, z = weights
         up, front = self._roles.up, self._roles.front
         left = cross(up, front)
@@ -433,7 +434,7 @@ class WholeBodyDrag:
         return len(joints) <= 1
 
     def _independent(self) -> list[DrivenChain]:
-        """Return the limbs that nothing else hangs on: their targets stay, also out of reach."""
+        """Return the limbs without children: their targets stay, even out of reach."""
         wanted = [*self._bones, *(held.bone for held in self._held if held.goal.rank != SOFT)]
         staying: list[DrivenChain] = []
         for limb in self._limbs:
@@ -465,7 +466,7 @@ class WholeBodyDrag:
         self._move_by(displacement, EXACT, self._moved_to(displacement) or inf)
 
     def follow(self, displacement: Vec) -> None:
-        """Do so while the mouse moves: the bone may lag a little until it settles.
+        """Drag the bone while the mouse moves: it may lag a little until it settles.
 
         Raises:
             ProblemError: If that overflows.
@@ -473,7 +474,7 @@ class WholeBodyDrag:
         self._move_by(displacement, LAG, self._moved_to(displacement))
 
     def settle(self) -> None:
-        """Take away the lag that following has left, and go on to the pose of least motion."""
+        """Remove the lag of `follow`, and continue to the pose of least motion."""
         if self._is_lagging or self._is_turning:
             self._move_by(self._displacement, EXACT, RESTING)
 
@@ -487,8 +488,8 @@ class WholeBodyDrag:
 
         Args:
             displacement: The displacement in world space.
-            near: The miss that need not be corrected, as a fraction of the body.
-            moved: As how long a move of the mouse this counts, as a fraction of the body.
+            near: The miss that needn't be corrected, as a fraction of the body.
+            moved: The length of the mouse move for which this counts, as a fraction of the body.
         """
         self._displacement = displacement
         self._is_lagging = near > EXACT and displacement != ORIGIN and not self._posed.is_exact
@@ -536,7 +537,7 @@ class WholeBodyDrag:
             placed.move_by(offset)
 
     def _move(self, limb: DrivenChain, pose: WholeBodyPose) -> None:
-        """Move the target and the pole of a limb to where they give a pose."""
+        """Move the target and the pole of a limb so that they produce a pose."""
         posed, chain, world = self._posed, limb.chain, self._world
         tip, change = posed.placed(pose, chain.bones[-1], limb.tip)
         is_moved = dist(tip, limb.aim) > EXACT * posed.size
@@ -553,7 +554,7 @@ class WholeBodyDrag:
             limb.move_pole(point_in(world, origin), point_in(world, moved), self._in_world(change))
 
     def _in_world(self, change: Quat) -> Quat:
-        """Return a rotation of the space of the armature in world space."""
+        """Return a rotation in armature space as one in world space."""
         return quat_product(quat_product(self._turn, change), quat_inverse(self._turn))
 
     def confirm(self) -> str:
@@ -588,7 +589,7 @@ class WholeBodyDrag:
         return {*posed.bones}
 
     def _part(self, bone: int) -> str:
-        """Return the part that a bone belongs to, as a finger to its arm; empty if to none."""
+        """Return the part that a bone belongs to, such as a finger to its arm; or empty."""
         names, parts = self._posed.rig.names, self._roles.parts
         line = [names[above] for above in self._carriers.up(bone)[::-1]]
         return next((parts[name] for name in line if name in parts), "")
@@ -615,7 +616,7 @@ class WholeBodyDrag:
         self.move_by(self._displacement)
 
     def cancel(self) -> None:
-        """Restore the FK pose of the start of the drag, and the pins of what was dragged."""
+        """Restore the FK pose from the start of the drag, and the pins of the dragged bones."""
         for name, kind, placed in zip(self._names, self._pin_kinds, self._placed, strict=True):
             if pin_kind(self.object, name) != kind:
                 set_pin(self.object, name, kind)

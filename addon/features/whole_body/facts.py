@@ -1,4 +1,4 @@
-"""What is known of the bones of a body whatever its pose is."""
+"""The properties of a body's bones that don't depend on its pose."""
 
 from __future__ import annotations
 
@@ -34,18 +34,18 @@ def facts_of(
     *,
     is_planned: bool = False,
 ) -> BoneFacts:
-    """Return what is known of a bone of a body.
+    """Return the properties of a body's bone.
 
     Args:
         armature: The armature.
         roles: The roles of its bones.
-        carriers: What carries its bones.
+        carriers: The carriers of its bones.
         bone: The bone.
         root: The bone that moves the body.
-        posed: The bones that constraints pose, which bend whatever their own constraints are.
-        kept: Those that follow their parent, because their constraints pose them.
-        is_planned: Whether only what the plan sees counts of how an elbow or knee flexes: what is
-            stored, and the rest pose.
+        posed: The bones posed by constraints. They bend whatever their own constraints are.
+        kept: Those following their parent, because their constraints pose them.
+        is_planned: Whether the flexion of an elbow or knee only depends on what the plan can find:
+            the stored flexion and the rest pose.
 
     Raises:
         ProblemError: If its joint is not possible.
@@ -91,7 +91,7 @@ def _stiffness(roles: Roles, name: str) -> float:
 
 
 def _standing(bone: bpy.types.Bone, roles: Roles) -> tuple[tuple[Vec, ...], Quat]:
-    """Return the front, left and up axes of a standing body in the axes that a bone has there.
+    """Return the front, left and up axes of a standing body, in the axes of a bone in that pose.
 
     Returns:
         These; and the local rotation of the bone there, since rest.

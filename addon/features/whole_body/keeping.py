@@ -1,4 +1,4 @@
-"""Pinning bones while the animation plays: where they are, and from there to keys."""
+"""Pinning bones while the animation plays: their places, and baking them to keys."""
 
 from __future__ import annotations
 
@@ -43,8 +43,8 @@ from .settings import (
 def keep(armature: bpy.types.Object, bone: str, frames: str) -> list[str]:
     """Pin a bone while the animation plays; return the names of the feet that stay with it.
 
-    Its place is where it is now. The first bone that goes to a place lets the feet stay where the
-    animation has them, unless they are pinned otherwise.
+    Its place is its current one. The first bone pinned at its place also keeps the feet as
+    animated, unless they are pinned otherwise.
 
     Args:
         armature: The armature.
@@ -86,7 +86,7 @@ def keep(armature: bpy.types.Object, bone: str, frames: str) -> list[str]:
 
 
 def shown_place(armature: bpy.types.Object, name: str, roles: Roles) -> tuple[Vec, Quat]:
-    """Return where a bone is shown: the point that is pinned, and its rotation, in world space."""
+    """Return the shown place of a bone: its pinned point and its rotation, in world space."""
     shown = armature.evaluated_get(updated())
     bone: Any = pose_bones(shown)[name]
     _, turn, _ = (shown.matrix_world @ bone.matrix).decompose()
@@ -95,7 +95,7 @@ def shown_place(armature: bpy.types.Object, name: str, roles: Roles) -> tuple[Ve
 
 
 def planned_body(armature: bpy.types.Object) -> KeptBody | None:
-    """Return the body of an armature that the present plan poses, or None."""
+    """Return the body of an armature that the current plan poses; None without one."""
     body = _planned(armature)
     return None if body is None or body.refusal else body
 
@@ -107,7 +107,7 @@ def _planned(armature: bpy.types.Object) -> KeptBody | None:
 
 
 def pins_problem(armature: bpy.types.Object) -> str:
-    """Return why the pins of an armature do not count while it plays; empty if they do."""
+    """Return why the pins of an armature have no effect while it plays; empty if they have one."""
     body = _planned(armature)
     return refusal_of(armature) if body is None else body.problem
 
@@ -115,11 +115,11 @@ def pins_problem(armature: bpy.types.Object) -> str:
 class DraggedPlace:
     """The place of a pin that moves with its dragged bone.
 
-    Pins are removed and added meanwhile, so that none is held on to.
+    Pins are removed and added meanwhile, so no reference to one is kept.
     """
 
     def __init__(self, armature: bpy.types.Object, bone: str) -> None:
-        """Take the bone; unless its pin has a place, nothing happens."""
+        """Take the bone; nothing happens unless its pin has a place."""
         self._armature, self._bone = armature, bone
         pin = self._pin()
         self._start = ORIGIN if pin is None else vector(pin.location)
@@ -144,13 +144,13 @@ class DraggedPlace:
             auto_key(pin, "location")
 
     def restore(self) -> None:
-        """Give the pin back what it had at the start; it is there again."""
+        """Restore the pin's values from the start; it exists again."""
         if self._before:
             _paste(pin_of(self._armature, self._bone), self._before)
 
 
 def _copied(pin: FabrikPin) -> dict[str, object]:
-    """Return what is lost of a pin when it is removed, besides the settings of the tool."""
+    """Return the data of a pin that its removal loses, besides the settings of the tool."""
     location, rotation = tuple(pin.location), tuple(pin.rotation)
     return {
         "frames": pin.frames,

@@ -1,8 +1,8 @@
 """A body whose pinned bones keep their places while the animation plays, solved at each update.
 
-The pose of the animation is where it starts from, at each frame: what is pinned goes to its place,
-or stays where the animation has it, and the rest of the body follows with the least motion from
-there. So a frame depends on nothing but itself.
+Each frame starts from the pose of the animation. Pinned bones go to their place, or stay where the
+animation has them, and the rest of the body follows with the least motion. So a frame depends only
+on itself.
 """
 
 from __future__ import annotations
@@ -53,8 +53,8 @@ from .roles import Roles, roles_of
 from .settings import BOTH, PLACE, POSING, FabrikPin, body_settings, pins_of
 
 KEPT: Final = {"hips": 1000.0, "chest": 1000.0, "head": 10.0}
-"""How strictly parts of the body stay where the animation has them; the stiffness of a bone is 1.
-What a limb can do by itself it does, as people who hold a rail bend the arm and walk on."""
+"""How strictly parts of the body stay where the animation has them; the stiffness of a bone is 1. A
+limb does alone what it can: people who hold a rail bend the arm and walk on."""
 
 
 Locks = tuple[object, ...]
@@ -64,10 +64,10 @@ class KeptPin(NamedTuple):
     """A bone that is pinned while the animation plays.
 
     Attributes:
-        number: Its place in the list of pins.
+        number: Its index in the list of pins.
         bone: The index of the bone.
         is_oriented: Whether its rotation is pinned too.
-        is_placed: Whether it goes to a place of its own, and is not where the animation has it.
+        is_placed: Whether it goes to a stored place, instead of staying where the animation has it.
         location_weights: How strictly its location is, along the axes of the armature.
         rotation_weights: How strictly its rotation is, about them.
     """
@@ -81,7 +81,7 @@ class KeptPin(NamedTuple):
 
 
 class Place(NamedTuple):
-    """Where a pinned bone is to be at a frame.
+    """The goal of a pinned bone at a frame.
 
     Attributes:
         influence: How far it goes there from where the animation has it.
@@ -100,10 +100,10 @@ class KeptBody(PrePassBone):
 
     Attributes:
         within: Its bones, parents first.
-        facts: Returns what is known of a bone, with the locks and limits that an armature has.
-        pins: What is pinned.
+        facts: Returns the properties of a bone, with the current locks and limits of an armature.
+        pins: The pins.
         staying: The bones that stay where the animation has them, each with how strictly.
-        refusal: Why it cannot be solved while its bones have constraints; empty if it can.
+        refusal: Why it can't be solved while its bones have constraints; empty if it can.
         problem: Why it was not solved at the last update; empty if it was.
         clavicle: The share of clavicles in the rotation of arms.
     """
@@ -144,7 +144,7 @@ class KeptBody(PrePassBone):
         return tuple(locks)
 
     def _facts_with(self, locks: Locks, armature: bpy.types.Object) -> dict[int, BoneFacts]:
-        """Return what is known of its bones with the locks of now."""
+        """Return the properties of its bones with the current locks."""
         if self._found is None or self._found[0] != locks:
             self._found = locks, {bone: self.facts(armature, bone) for bone in self.bones}
         return self._found[1]
@@ -277,11 +277,11 @@ def kept_bodies(rig: Skeleton, _chains: Sequence[ChainPlan]) -> Iterator[KeptBod
 
 
 class _Refusals(dict[int, str]):
-    """Why bodies are not in the plan, by armature."""
+    """Why bodies aren't in the plan, by armature."""
 
 
 def refusal_of(armature: bpy.types.Object) -> str:
-    """Return why the body of an armature is not in the present plan; empty if it is, or none."""
+    """Return why an armature's body isn't in the current plan; empty if it is, or without one."""
     return part(_Refusals).get(armature.session_uid, "")
 
 
@@ -349,7 +349,7 @@ def _kept(rig: Skeleton, index: int, pin: FabrikPin) -> KeptPin:
 
 
 def _constrained(rig: Skeleton, bone: int) -> str:
-    """Return that something else than its channels poses a bone; empty if nothing does."""
+    """Return a problem if anything but its channels poses a bone; empty if nothing does."""
     name = rig.names[bone]
     if not active_constraints(pose_bones(rig.object)[name]):
         return ""

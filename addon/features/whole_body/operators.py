@@ -158,4 +158,4 @@ class FABRIK_OT_pin_bake(Working, bpy.types.Operator):
         )
 
 
-register, unregister = registering((FABRIK_OT_pin, FABRIK_OT_pin_bake), (drag.WAYS, begin))
+register, unregister = registering(__name__, (drag.WAYS, begin))

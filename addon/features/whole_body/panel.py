@@ -101,7 +101,7 @@ class FABRIK_PT_whole_body(SidebarPanel, bpy.types.Panel):
 
 
 def _draw_frames(row: Layout, armature: bpy.types.Object, pin: FabrikPin, bone: str) -> None:
-    """Draw when a bone is pinned, as a menu whose items store where it is."""
+    """Draw when a bone is pinned, as a menu whose items store its place."""
     label = row.enum_item_name(pin, "frames", pin.frames)
     menu = row.operator_menu_enum("fabrik.pin", "frames", text=label, translate=False)
     menu.bone, menu.kind, menu.armature = bone, pin.kind, armature.name
@@ -113,7 +113,7 @@ _handles: list[Any] = []
 
 
 def shown_pins(context: bpy.types.Context) -> list[tuple[Vec, bool]]:
-    """Return where the pinned bones of the shown armature are, and whether their rotation is."""
+    """Return the places of the shown armature's pins, and whether they pin rotations."""
     seen = _seen(context)
     if seen is None:
         return []
@@ -200,7 +200,7 @@ def _draw_dots() -> None:
         report_once("could not draw the pins")
 
 
-_register, _unregister = registering((FABRIK_PT_whole_body,))
+_register, _unregister = registering(__name__)
 
 
 def register() -> None:

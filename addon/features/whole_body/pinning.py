@@ -1,4 +1,4 @@
-"""The bones that are pinned during a drag, and what a pinned or dragged bone means."""
+"""The bones pinned during a drag, and the bone that a pinned or dragged one stands for."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ class Pin:
         is_oriented: Whether its rotation is pinned too.
         location_weights: How strictly its location is, along the axes of the armature.
         rotation_weights: How strictly its rotation is, about them.
-        foot: The foot whose toes it is, and whose heel may rise; -1 for none.
+        foot: If it is toes, their foot, whose heel may rise; -1 for none.
     """
 
     def __init__(
@@ -53,7 +53,7 @@ def meant_bone(
     chains: Sequence[PosedChain],
     bone: str,
 ) -> int:
-    """Return the bone that is dragged or pinned by another one: a target means its hand or foot.
+    """Return the bone to drag or pin for another one: a target stands for its hand or foot.
 
     Raises:
         ProblemError: If it is of a hand or foot that no limb moves.
@@ -89,7 +89,7 @@ def pins_in(
     chains: Sequence[PosedChain],
     dragged: Sequence[int],
 ) -> list[Pin]:
-    """Return what is pinned; if nothing but dragged bones is, the feet that stand."""
+    """Return the pins; if only dragged bones are pinned, the standing feet."""
     index = carriers.rig.index
     pins = [
         Pin(

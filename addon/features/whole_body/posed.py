@@ -1,4 +1,4 @@
-"""The body of an armature as it is at the press, which is posed in FK."""
+"""The body of an armature at the start of a drag, which is posed in FK."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ from .response import Response
 from .roles import Roles
 
 MEASURED: Final = 5
-"""The most solutions where constraints carry the bones, so that Blender has to evaluate each."""
+"""The most solutions where constraints carry the bones, so that Blender must evaluate each."""
 
 TURNING: Final = {
     "COPY_ROTATION",
@@ -51,10 +51,10 @@ TURNING: Final = {
 
 
 class PosedBody(Body):
-    """The bones between the root of a body and all that is pulled at.
+    """The bones between the root of a body and everything being pulled.
 
     Attributes:
-        is_exact: Whether nothing but the channels poses it, so that the solver's pose is shown.
+        is_exact: Whether only the channels pose it, so that the solver's pose is shown.
     """
 
     def __init__(
@@ -75,11 +75,11 @@ class PosedBody(Body):
             depsgraph: The evaluated depsgraph.
             armature: The armature.
             roles: The roles of its bones.
-            carriers: What carries the bones.
+            carriers: The carriers of the bones.
             root: The bone that moves the body.
             pulled: The bones that goals are for.
             clavicle: The share of clavicles in the rotation of arms.
-            posed: The bones that constraints pose, so that their channels do not show how they are.
+            posed: The bones posed by constraints; their channels don't show their pose.
             kept: Those that follow their parent, because their constraints pose them.
 
         Raises:
@@ -118,7 +118,7 @@ class PosedBody(Body):
         self.is_exact = self._follows_channels()
 
     def _shown_turn(self, bone: int, frames: Mapping[int, Frame]) -> Quat:
-        """Return the rotation of a bone that is shown, in its channel."""
+        """Return the shown rotation of a bone, as a channel value."""
         if bone not in self._is_posed:
             return self._rotations[bone].turn
         parent = self.rig.parents[bone]
@@ -130,7 +130,7 @@ class PosedBody(Body):
     def _shown_location(
         self, bone: int, root: int, frames: Mapping[int, Frame], above: Frame
     ) -> Vec:
-        """Return the location of a bone that is shown, in its channel."""
+        """Return the shown location of a bone, as a channel value."""
         if bone != root:
             return ORIGIN if bone in self.rig.connected else vector(self._bone(bone).location)
         if bone not in self._is_posed:
@@ -143,7 +143,7 @@ class PosedBody(Body):
         return pose_bones(self._armature)[self.rig.names[bone]]
 
     def holder(self, bone: int) -> str:
-        """Return the name of the constraint that decides where a bone is; empty if none does."""
+        """Return the name of the constraint that determines where a bone is; empty without one."""
         constraints = active_constraints(self._bone(bone))
         return next((con.name for con in constraints if con.type not in TURNING), "")
 
@@ -154,7 +154,7 @@ class PosedBody(Body):
         return any(bone.lock_location) or animation.has_driver(self._armature, bone, "location")
 
     def _follows_channels(self) -> bool:
-        """Return whether nothing but the channels poses the body, as for most skeletons.
+        """Return whether only the channels pose the body, as for most skeletons.
 
         Constraints that agree with the channels at the press do so in no other pose.
         """
@@ -183,8 +183,8 @@ class PosedBody(Body):
     ) -> WholeBodyPose:
         """Write the pose in which the goals are met as Blender computes it, and return it.
 
-        What is dragged may miss by as much as ``near``, as a fraction of the size of the body. For
-        ``turning`` see `solve`.
+        Dragged points may miss by ``near``, as a fraction of the size of the body. For ``turning``
+        see `solve`.
         """
         written: WholeBodyPose | None = None
 
@@ -227,7 +227,7 @@ class PosedBody(Body):
             self._bone(self.root).location = self._start
 
     def channels(self, bones: Collection[int]) -> list[tuple[Any, str]]:
-        """Return the channels that posing some bones sets: their pose bone, and the name."""
+        """Return the channels set by posing some bones: each pose bone, and the channel's name."""
         channels = [
             (self._bone(bone), self._rotations[bone].channel)
             for bone in self.joints

@@ -1,9 +1,9 @@
 """How readily the joints of a person bend: which way, how far, and for how much of a drag.
 
-Weights are those of squared angles in radians², for a whole part (all of the spine, all of the
-neck, one joint of a limb), about the axes of the standing body. What is measured is that dragged
-bodies pose like captured people who bend, lift and sit down; a weight of 1 is that of a joint that
-nothing is known of. Ranges are degrees from there, about those of healthy adults.
+Weights are those of squared angles in radians², about the axes of the standing body. They apply to
+a whole part: all of the spine, all of the neck, one joint of a limb. They are fitted so that
+dragged bodies pose like captured people who bend, lift and sit down. A joint about which nothing is
+known has a weight of 1. Ranges are degrees from there, about those of healthy adults.
 """
 
 from __future__ import annotations
@@ -36,8 +36,8 @@ class Bending(NamedTuple):
 
 
 BEYOND: Final = 20.0
-"""The weight beyond a range, of a whole part as well: a pull of `REACH` at the
-length of a leg exceeds a range by half a radian."""
+"""The weight beyond a range, also of a whole part. A pull of `REACH` at the length of a leg exceeds
+a range by half a radian."""
 
 PERSON: Final = {
     # The pelvis tips forward as readily as thighs flex, by which people bow; back, it would limbo.
@@ -65,7 +65,7 @@ PERSON: Final = {
         Axis(1.0, 1.0, -25.0, 25.0), Axis(0.5, 0.5, -35.0, 50.0), Axis(1.0, 1.0, -25.0, 25.0)
     ),
 }
-"""Of the parts of a person."""
+"""The resistances of the parts of a person."""
 
 
 class Part(NamedTuple):
@@ -74,7 +74,7 @@ class Part(NamedTuple):
     Attributes:
         kind: The part, of `PERSON`.
         share: Its share of the length of the part.
-        is_right: Whether it is of the right side.
+        is_right: Whether it is on the right side.
     """
 
     kind: str
@@ -91,17 +91,18 @@ class Part(NamedTuple):
 
     @property
     def stiffness(self) -> float:
-        """What the bone resists in all directions."""
+        """The resistance of the bone in all directions."""
         return min(min(axis.negative, axis.positive) for axis in PERSON[self.kind]) / self.share
 
     def resistances(self, axes: tuple[Vec, ...], rotation: Quat) -> list[Resistance]:
-        """Return what it resists beside its stiffness.
+        """Return its resistances besides its stiffness.
 
-        What both directions share counts from the press; what one has more, from the standing pose.
+        The part common to both directions counts from the start of the drag; the excess of one
+        direction, from the standing pose.
 
         Args:
             axes: The front, left and up axes of the body in the axes of the bone while it stands.
-            rotation: Its rotation at the press, since it stood.
+            rotation: Its rotation at the start of the drag, since the standing pose.
         """
         turned, to_own = quat_log(rotation), quat_inverse(rotation)
         result: list[Resistance] = []
@@ -122,10 +123,11 @@ class Part(NamedTuple):
         """Return the onsets of one direction.
 
         Args:
-            common: The weight that both directions have.
-            weight: That of this one.
+            common: The weight of both directions.
+            weight: The weight of this one.
             degrees: How far it goes from the standing pose.
-            room: How far the joint is from there at the press, in radians, on the other side.
+            room: How far the joint is from there at the start of the drag, in radians, on the other
+                side.
         """
         onsets: list[Onset] = []
         if common / self.share > self.stiffness:
@@ -139,13 +141,13 @@ class Part(NamedTuple):
 
 HAMSTRING: Final = 4.0
 """The weight of hips that flex beyond `LONGEST` over straight legs: hamstrings pass both joints. It
-is that of a thigh that extends, whose muscles are as strong."""
+equals that of an extending thigh, whose muscles are as strong."""
 
 LONGEST: Final = radians(50.0)
 """The flexion of a hip over a straight leg at which hamstrings begin to pull."""
 
 KNEE: Final = 0.5
-"""The share of a knee's flexion by which the hip may flex farther: the levers of hamstrings at the
+"""The share of a knee's flexion by which the hip may flex farther. The levers of hamstrings at the
 knee are about half as long as at the hip."""
 
 
@@ -179,24 +181,24 @@ HANGING: Final = (0.1, 0.1, 0.1)
 their direction."""
 
 # What a drag may cost. A person reaches for something as long as that costs less effort than this
-# for the length of a leg; beyond, the pose stays where it is, whatever the mouse does.
+# for the length of a leg. Beyond that, the pose stays, whatever the mouse does.
 
 REACH: Final = 5e-4
-"""The weight of what is dragged: a force of 10 radians² per length of a leg. It
-lifts a heel, too."""
+"""The weight of dragged points: a force of 10 radians² per length of a leg. It lifts a heel,
+too."""
 
 CARRY: Final = 2e-3
 """The same of the hips, which carry the body."""
 
 BALANCED: Final = 20.0
-"""The force that keeps the center of mass in balance: nobody falls over for what they reach for."""
+"""The force that keeps the center of mass in balance: people don't fall over to reach something."""
 
 CARRIED: Final = 3.0
-"""The same while the hips are dragged, which moves the body's weight: with more, hips that go back
+"""The same while the hips are dragged, which moves the body's weight. With more, hips moving back
 throw the chest forward by more than a torso control would."""
 
 TARGETED: Final = 1e-2
 """The weight of targets that constraints reach for."""
 
 STANDING: Final = 0.15
-"""The same of the feet's: the body stands on them."""
+"""The same for those of the feet: the body stands on them."""

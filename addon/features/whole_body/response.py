@@ -1,4 +1,4 @@
-"""Where points of a body are shown, beside where the solver was asked to put them."""
+"""Where points of a body are shown, compared with where the solver was asked to put them."""
 
 from __future__ import annotations
 
@@ -13,19 +13,19 @@ derivative. A smaller one would ask for many times the desired movement."""
 
 
 class Response:
-    """How points that are shown follow those that are asked for, learned from poses tried.
+    """How shown points follow the requested ones, learned from poses tried.
 
-    Where constraints carry the bones, or scales shear them, a pose that is shown is not the one
-    that was solved. The inverse of the derivative of what is shown is improved by each try that
-    missed, by Broyden's method ("A class of methods for solving nonlinear simultaneous equations",
-    1965). All points are in the space of the armature.
+    Where constraints carry the bones, or scales shear them, the shown pose isn't the solved one.
+    Each try that missed improves the inverse of the derivative of the shown points by Broyden's
+    method. Source: "A class of methods for solving nonlinear simultaneous equations", 1965. All
+    points are in the space of the armature.
     """
 
     def __init__(self, points: Sequence[Vec]) -> None:
         """Expect that all points go where they are asked to.
 
         Args:
-            points: Where they are shown without asking.
+            points: Their shown positions before any request.
         """
         self._points = _numbers(points)
         self.forget()
@@ -39,7 +39,7 @@ class Response:
         self._excess = [[0.0] * len(self._points) for _ in self._points]  # Beyond the identity.
 
     def asked(self, wanted: Sequence[Vec]) -> list[Vec]:
-        """Return where to ask points to go, so that they are shown where they are wanted."""
+        """Return the positions to request so that points are shown where they should be."""
         there = _numbers(wanted)
         lag = _minus(there, self._shown)
         shift = _minus(self._asked, self._shown)
@@ -50,11 +50,11 @@ class Response:
         return [(x, y, z) for x, y, z in zip(*[iter(numbers)] * 3, strict=True)]
 
     def learn(self, asked: Sequence[Vec], shown: Sequence[Vec], is_regular: bool) -> None:
-        """Take where points are shown that were asked to go somewhere.
+        """Learn from the shown positions of points and the requested ones.
 
         Args:
-            asked: Where they were asked to go.
-            shown: Where they are shown.
+            asked: The requested positions.
+            shown: The shown positions.
             is_regular: Whether this determines the derivative. If not, each point is next moved
                 further by the distance it missed.
         """

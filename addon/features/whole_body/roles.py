@@ -1,4 +1,4 @@
-"""What the bones of a body are to it: which bend, which are stiff, and where they are dragged."""
+"""The roles of a body's bones: which bend, which are stiff, and where they are dragged."""
 
 from __future__ import annotations
 
@@ -28,7 +28,8 @@ CLAVICLE: Final = 2.0
 """The stiffness of a clavicle against leaving its share in the rotation of the arm."""
 
 STANDING_HEIGHT: Final = 0.05
-"""How much higher than the lowest foot one stands, as a fraction of the character's size."""
+"""How much higher than the lowest foot a standing foot may be, as a fraction of the character's
+size."""
 
 MASSES: Final = {
     "TRUNK": 0.435,
@@ -36,9 +37,9 @@ MASSES: Final = {
     "ARM": (0.027, 0.016, 0.006),
     "LEG": (0.142, 0.043, 0.014),
 }
-"""The shares of the mass of a person: of the trunk and the head, and of the first and second half
-and the end of a limb (P. de Leva, “Adjustments to Zatsiorsky-Seluyanov's segment inertia
-parameters”, 1996)."""
+"""The shares of the mass of a person: the trunk, the head, and the first half, second half and end
+of a limb. Source: P. de Leva, “Adjustments to Zatsiorsky-Seluyanov's segment inertia parameters”,
+1996."""
 
 
 @dataclass
@@ -54,8 +55,8 @@ class Roles:
         stiffness: The stiffness of bones that differ from 1.
         posture: How bones of a person bend.
         front: The forward direction, in the space of the armature.
-        standing: The matrices of the bones in the pose that was looked at, in that space; empty for
-            the rest pose.
+        standing: The matrices of the bones in the examined pose, in that space; empty for the rest
+            pose.
         rigid: The bones that only carry others.
         hinges: The bones below elbows and knees.
         follows: The upper arm whose swing a clavicle shares.
@@ -110,12 +111,13 @@ def roles_of(
 ) -> Roles:
     """Return the roles of the bones of an armature, as its body is recognized.
 
-    Bones that only copy others leave their roles to these, and those that controls carry to them.
+    Bones that only copy others leave their roles to these, and bones carried by controls to their
+    controls.
 
     Args:
         armature: The armature.
         shown: Its evaluated copy; None for that of the current depsgraph.
-        up_axis: The axis of the armature that points up; that which does so now if it is empty.
+        up_axis: The axis of the armature that points up. Empty: the one that does at present.
         bone: A bone of the body, if there may be several in the armature.
     """
     if shown is None:
@@ -140,7 +142,7 @@ def roles_of(
 
 
 def _joined(posture: Mapping[str, Part], posers: Mapping[str, str]) -> dict[str, Part]:
-    """Return how the bones that pose others bend; one that poses several of a part, as all."""
+    """Return how posing bones bend; a bone that poses several of a part bends as all of them."""
     joined: dict[str, Part] = {}
     for name, part in posture.items():
         previous = joined.get(posers[name])
@@ -151,11 +153,11 @@ def _joined(posture: Mapping[str, Part], posers: Mapping[str, str]) -> dict[str,
 
 
 def _is_person(body: Body) -> bool:
-    """Return whether a body is seen to be built as a person: that is what `PERSON` is about.
+    """Return whether a body is visibly built like a person, to which `PERSON` applies.
 
     Names or its shape show where it faces, and it stands upright on two legs of a thigh and a shin.
-    Those of birds and dinosaurs have a bone more before the foot, or carry a trunk that is nearer
-    to level than upright.
+    The legs of birds and dinosaurs have another bone before the foot, or carry a trunk that is more
+    level than upright.
     """
     anatomy = body.anatomy
     legs = [len(limb.bones) - len(limb.halves) for limb in anatomy.limbs if limb.kind == "LEG"]
@@ -203,7 +205,7 @@ class _Finder:
         return dist(self.body.bones[bone].head, self.body.bones[end].head)
 
     def _bend(self, kind: str, bone: int, fraction: float = 1.0, is_right: bool = False) -> None:
-        """Let a bone bend as that part of a person does."""
+        """Make a bone bend like a part of a person."""
         if not self._is_person:
             return
         self.roles.posture[self.names[bone]] = Part(kind, fraction, is_right)

@@ -82,7 +82,7 @@ CLAVICLE_SHARE = 0.11
 
 
 class FabrikPin(bpy.types.PropertyGroup):
-    """A bone that stays where it is while others are dragged."""
+    """A bone that stays in place while others are dragged."""
 
     bone: str = defined("Bone", "Bone that is pinned", **OPTIONS)
     kind: str = defined("Pin", "What is pinned", items=PIN_ITEMS, **OPTIONS)
@@ -177,7 +177,7 @@ def body_settings(armature: bpy.types.ID) -> FabrikWholeBody:
 
 
 def pinned_bone(armature: bpy.types.Object, pin: FabrikPin) -> str:
-    """Return the name of the bone of a pin, also if it was renamed since; empty if it is gone."""
+    """Return the name of a pin's bone, even if it was renamed; empty if it doesn't exist."""
     bones: Any = pose_bones(armature)
     if pin.bone in bones:
         return pin.bone
@@ -185,7 +185,7 @@ def pinned_bone(armature: bpy.types.Object, pin: FabrikPin) -> str:
 
 
 def pin_kind(armature: bpy.types.Object, bone: str) -> str:
-    """Return what of a bone is pinned."""
+    """Return how a bone is pinned."""
     pins = pins_of(armature)
     return next((pin.kind for pin in pins if pinned_bone(armature, pin) == bone), NONE)
 
@@ -211,7 +211,7 @@ def set_pin(armature: bpy.types.Object, bone: str, kind: str) -> None:
 
 
 def kept_pins(settings: FabrikSettings) -> object:
-    """Return what the plan uses of the pins of an armature that count while it plays."""
+    """Return what the plan uses of an armature's pins that have an effect while it plays."""
     pins: ItemList[FabrikPin] = cast(Any, settings).pins
     kept = [(i, pin) for i, pin in enumerate(pins) if pin.frames != POSING]
     weights = [(*pin.location_weights, *pin.rotation_weights) for _, pin in kept]

@@ -1,4 +1,4 @@
-"""Limbs that constraints pose: their targets and poles move, so that they give the wanted pose."""
+"""Limbs posed by constraints: their targets and poles move to produce the desired pose."""
 
 from __future__ import annotations
 
@@ -52,13 +52,14 @@ class PosedChain(NamedTuple):
     Attributes:
         bones: The bones, root first.
         tip_bone: The bone whose head is the tip; -1 for the last bone's tail.
-        target: The target that the tip reaches for; None if it does not, or the ground decides.
-        offset: The frame of the tip in the space of the target; None if that is the target.
+        target: The target that the tip reaches for; None if it doesn't, or the ground places the
+            tip.
+        offset: The frame of the tip in the space of the target; None if the tip is at the target.
         lift: How far the goal is from the target, in world space.
         pole: The pole target, if there is one.
         is_oriented: Whether the last bone takes the rotation of the target.
         influence: The influence of the constraint.
-        weight: How much it counts beside others.
+        weight: Its weight relative to others.
     """
 
     bones: list[int]
@@ -137,7 +138,7 @@ class MovedControl:
     """
 
     def __init__(self, depsgraph: bpy.types.Depsgraph, point: Point, turns: bool) -> None:
-        """Read where it is.
+        """Read its place.
 
         Args:
             depsgraph: The evaluated depsgraph.
@@ -191,7 +192,7 @@ class DrivenChain:
         chain: The constraint.
         target: Its target.
         pole: Its pole, if there is one that moves.
-        goal: Where its target wants the tip, in world space.
+        goal: The tip's goal from its target, in world space.
         aim: The same in the space of the armature.
         tip: Its tip as shown at the press, in that space.
         is_settled: Whether target and pole alone decide the pose of its bones.
@@ -264,7 +265,7 @@ def driven_chains(
 ) -> list[DrivenChain]:
     """Return the limbs whose targets can move along with a body.
 
-    Those do not that hang on the body itself, or cannot be moved.
+    Targets parented to the body, or unmovable ones, are left out.
 
     Args:
         depsgraph: The evaluated depsgraph.

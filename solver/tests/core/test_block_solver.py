@@ -136,6 +136,6 @@ def test_a_rigid_fit_finds_the_rotation_of_its_arms() -> None:
 def test_a_rigid_fit_that_nothing_tells_stays_where_it_is() -> None:
     turn = random_turn(random.Random(3), 1.0)
     assert fitted(turn, vectors.ZEROS, 1e-12) == pytest.approx(turn)
-    arm = (0.0, 1.0, 0.0)  # One arm does not tell the rotation about itself.
+    arm = (0.0, 1.0, 0.0)  # One arm does not determine the rotation about itself.
     found = fitted(vectors.QUAT_IDENTITY, moments([arm], (0.8, 0.6, 0.0, 0.0)), 1e-12)
     assert found == pytest.approx((0.8, 0.6, 0.0, 0.0), abs=1e-9)

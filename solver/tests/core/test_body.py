@@ -54,7 +54,7 @@ def states(posture: BodyPosture) -> list[State | None]:
 
 
 def assert_sound(body: BodyInput, posture: BodyPosture) -> None:
-    """Rotations are rotations, and what is told of the tips is so."""
+    """Rotations are rotations, and the reported tips are right."""
     for rotation in posture.rotations:
         assert sum(x * x for x in rotation) == pytest.approx(1.0, abs=1e-9)
     for outcome, tip in zip(posture.outcomes, bodies.tips_of(body, posture), strict=True):
@@ -302,7 +302,7 @@ def test_the_answer_depends_on_nothing_but_the_input() -> None:
 
 @pytest.mark.parametrize("name", NAMES)
 def test_the_order_of_the_chains_does_not_matter(name: str) -> None:
-    """But for rounding, whose last bits decide which way a body goes that could go either."""
+    """Except for rounding, whose last bits decide where a body goes that could go either way."""
     rng = random.Random(name)
     tree = bodies.SHAPES[name]
     body = tree.body(bodies.posed(rng, tree))
@@ -689,8 +689,8 @@ def largest_jumps(
 ) -> tuple[float, float]:
     """The largest jumps of a joint, in reaches: where all tips arrive, and elsewhere.
 
-    The fastest stretches of the path are halved, towards the larger step, until what is left of it
-    is no speed any more.
+    The fastest stretches of the path are halved, toward the larger step, until the rest is too
+    short to have a speed.
     """
     rng = random.Random(seed)
     body = tree.body(bodies.posed(rng, tree, 0.3))

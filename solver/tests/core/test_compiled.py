@@ -32,9 +32,10 @@ print(COMPILED)
 # These print their answers: floats are printed to the last bit.
 SOLVER = """
 from bodies import SHAPES, random_pose, tips_at
-from fabrik_solver.core.constraints import ConstraintSpaces, CopyLocation, CopyRotation, CopyScale
-from fabrik_solver.core.constraints import CopyTransforms, DampedTrack, LimitLocation, LimitRotation
-from fabrik_solver.core.constraints import LimitScale, Range
+from fabrik_solver.core.constraint_kinds import CopyLocation, CopyRotation, CopyScale
+from fabrik_solver.core.constraint_kinds import CopyTransforms, DampedTrack, LimitLocation
+from fabrik_solver.core.constraint_kinds import LimitRotation, LimitScale, Range
+from fabrik_solver.core.constraints import ConstraintSpaces
 from fabrik_solver.core.holding import held_channels
 from fabrik_solver.core.vectors import quat_matrix, scale_columns
 def fields(s):

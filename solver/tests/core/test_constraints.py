@@ -6,7 +6,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from fabrik_solver import WHOLE, Bone, Frame, Local, bone_frame
+from fabrik_solver.core import constraint_kinds as kinds
 from fabrik_solver.core import constraints
+from fabrik_solver.core.constrained_pose import (
+    BoneConstraint,
+    BoneOf,
+    ConstrainedPose,
+    FollowingBone,
+)
 from fabrik_solver.core.deformation import Armature, DeformBone, Envelope, PosedBone
 from fabrik_solver.core.frames import frame_in, inverse, mixed
 from fabrik_solver.core.vectors import quat_matrix, quat_unit, scale_columns
@@ -38,7 +45,7 @@ def test_what_is_seen_is_placed_where_it_was(bone, rest, parent, world, frame) -
 def test_all_of_a_rotation_is_copied_and_scale_and_place_are_kept(own, turn, at) -> None:
     for mix in ("REPLACE", "ADD"):
         start = own if mix == "REPLACE" else (scale_columns(WHOLE[0], (0.5, 1.0, 2.0)), own[1])
-        axes, head = constraints.CopyRotation(ALL, PLAIN, mix, (0, 1)).apply(
+        axes, head = kinds.CopyRotation(ALL, PLAIN, mix, (0, 1)).apply(
             start, (quat_matrix(turn), at)
         )
         lengths = [dist(start[0][i::3], (0.0, 0.0, 0.0)) for i in range(3)]
@@ -48,12 +55,12 @@ def test_all_of_a_rotation_is_copied_and_scale_and_place_are_kept(own, turn, at)
 
 @given(frames, st.floats(-3.0, 3.0))
 def test_a_range_of_all_angles_limits_nothing_and_a_fixed_one_leaves_none(own, angle) -> None:
-    none = constraints.LimitRotation(ALL, (-pi,) * 3, (pi,) * 3, False, (0, 1)).apply(own, WHOLE)
+    none = kinds.LimitRotation(ALL, (-pi,) * 3, (pi,) * 3, False, (0, 1)).apply(own, WHOLE)
     assert near(none, own)
-    fixed = constraints.LimitRotation(ALL, (0.0,) * 3, (0.0,) * 3, False, (0, 1)).apply(own, WHOLE)
+    fixed = kinds.LimitRotation(ALL, (0.0,) * 3, (0.0,) * 3, False, (0, 1)).apply(own, WHOLE)
     lengths = tuple(dist(own[0][i::3], (0.0, 0.0, 0.0)) for i in range(3))
     assert near(fixed, (scale_columns(WHOLE[0], lengths), own[1]))
-    some = constraints.LimitRotation((False, False, False), (0.0,) * 3, (0.0,) * 3, False, (0, 1))
+    some = kinds.LimitRotation((False, False, False), (0.0,) * 3, (0.0,) * 3, False, (0, 1))
     assert near(some.apply(own, WHOLE), own)
 
 
@@ -61,10 +68,8 @@ def test_a_range_of_all_angles_limits_nothing_and_a_fixed_one_leaves_none(own, a
 def test_a_pose_is_that_of_its_bones_one_after_the_other(rests, world, first, second) -> None:
     """The last bone copies the location of the first, whose frame is given by something else."""
     base = (quat_matrix(second), (1.0, 2.0, 3.0))
-    own = [constraints.BoneOf(i, rests[i], WHOLE, i - 1) for i in range(3)]
-    copy = constraints.BoneConstraint(
-        constraints.CopyLocation(ALL, PLAIN, False), "WORLD", own[0], "WORLD"
-    )
+    own = [BoneOf(i, rests[i], WHOLE, i - 1) for i in range(3)]
+    copy = BoneConstraint(kinds.CopyLocation(ALL, PLAIN, False), "WORLD", own[0], "WORLD")
     local = Local((0.0, 0.0, 0.0), first)
     asked: list[int] = []
 
@@ -74,10 +79,10 @@ def test_a_pose_is_that_of_its_bones_one_after_the_other(rests, world, first, se
 
     known: dict[int, Frame] = {}
     followed = {
-        1: constraints.FollowingBone(own[1], local, []),
-        2: constraints.FollowingBone(own[2], local, [copy]),
+        1: FollowingBone(own[1], local, []),
+        2: FollowingBone(own[2], local, [copy]),
     }
-    axes, head = constraints.ConstrainedPose(followed, known, world, other, {}).frame(2)
+    axes, head = ConstrainedPose(followed, known, world, other, {}).frame(2)
     middle = bone_frame(rests[1], local, base)
     assert known[1] == middle
     assert near((axes, head), (bone_frame(rests[2], local, middle)[0], base[1]))
@@ -87,13 +92,14 @@ def test_a_pose_is_that_of_its_bones_one_after_the_other(rests, world, first, se
 @given(bones, frames, turns, places)
 def test_the_first_bone_may_have_constraints(rest, world, turn, at) -> None:
     """As the root of the armature it has no parent."""
-    own, source = constraints.BoneOf(0, rest, WHOLE, -1), constraints.BoneOf(1, rest, WHOLE, -1)
-    copy = constraints.BoneConstraint(
-        constraints.CopyLocation(ALL, PLAIN, False), "WORLD", source, "WORLD"
+    own, source = (
+        BoneOf(0, rest, WHOLE, -1),
+        BoneOf(1, rest, WHOLE, -1),
     )
+    copy = BoneConstraint(kinds.CopyLocation(ALL, PLAIN, False), "WORLD", source, "WORLD")
     known: dict[int, Frame] = {1: (WHOLE[0], at)}
-    followed = {0: constraints.FollowingBone(own, Local((0.0, 0.0, 0.0), turn), [copy])}
-    axes, head = constraints.ConstrainedPose(followed, known, world, lambda _: WHOLE, {}).frame(0)
+    followed = {0: FollowingBone(own, Local((0.0, 0.0, 0.0), turn), [copy])}
+    axes, head = ConstrainedPose(followed, known, world, lambda _: WHOLE, {}).frame(0)
     assert near((axes, head), (bone_frame(rest, Local((0.0, 0.0, 0.0), turn), WHOLE)[0], at))
 
 
@@ -101,14 +107,14 @@ def test_the_first_bone_may_have_constraints(rest, world, turn, at) -> None:
 def test_what_has_zero_scale_is_left_out(bone, parent) -> None:
     flat = (scale_columns(WHOLE[0], (0.0, 0.0, 0.0)), (0.0, 0.0, 0.0))
     spaces = constraints.ConstraintSpaces(bone, WHOLE, flat, flat)
-    copy = constraints.CopyLocation(ALL, PLAIN, False)
+    copy = kinds.CopyLocation(ALL, PLAIN, False)
     for space in ("WORLD", "LOCAL"):
         assert spaces.constrained(copy, space, parent, WHOLE) == parent
 
 
 @given(frames, st.tuples(*[st.floats(0.1, 3.0)] * 3))
 def test_a_limited_scale_has_these_lengths_along_the_same_axes(own, wanted) -> None:
-    axes, at = constraints.LimitScale(constraints.Range(wanted, wanted)).apply(own, WHOLE)
+    axes, at = kinds.LimitScale(kinds.Range(wanted, wanted)).apply(own, WHOLE)
     assert at == own[1]
     for i in range(3):
         size = dist(own[0][i::3], (0.0, 0.0, 0.0))

@@ -282,7 +282,7 @@ def test_bodies_do_not_jump_where_targets_contradict_each_other(figure: Figure) 
 def test_where_a_body_still_jumps_all_minima_nearby_vanish(way: int, figure: Figure) -> None:
     """The largest jump left of the bodies above, tracked at 12 times the frames from many starts.
 
-    Going forward the poses that miss least end a frame later than those that come backward do.
+    Going forward, the poses with the least miss end a frame later than going backward.
     """
     times = [43 + k / 12 for k in range(73)][::way]
     _, shot = contradicting("Y", 3, 0.0, times)

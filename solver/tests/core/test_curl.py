@@ -90,7 +90,7 @@ def test_a_flat_chain_stays_in_its_plane(
     """As Blender stores it, and wherever in the plane its target and its pole are.
 
     Where its bend is unclear or its pole nearly on its line, and the pole is behind, it may turn as
-    a whole: the only other answer is a flip, within rounding of that plane (see `test_pole`).
+    a whole. The only other answer is a flip, within rounding of that plane (see `test_pole`).
     """
     u, v = PLANES[plane]
     rng = random.Random(4)

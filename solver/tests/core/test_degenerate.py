@@ -101,8 +101,9 @@ def test_the_size_of_the_bend_makes_no_difference() -> None:
 
 
 def test_a_straight_chain_of_uneven_bones_bends_to_its_side_at_every_distance() -> None:
-    """Long end bones and short ones between: the ends of an arc of equal angles come nearer and
-    part again, which must not be mistaken for the other side."""
+    """Long end bones and short ones between. The ends of an arc of equal angles come nearer and
+    part again, which must not be mistaken for the other side.
+    """
     for lengths in ([1.0, 0.01, 0.01, 0.01, 1.0], [1.0, 0.2, 0.2, 0.2, 0.2, 1.0], [1.0, 0.1, 1.0]):
         joints, outer = straight(lengths), sum(lengths)
 

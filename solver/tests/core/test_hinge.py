@@ -34,7 +34,7 @@ OWN = math.radians(0.1)
 """How far off its own axis a joint may turn."""
 
 OWN_ROUNDED = math.radians(2e-4)
-"""The same for a chain that is rounded to single precision, and flat but for that."""
+"""The same for a chain rounded to single precision, and otherwise flat."""
 
 Y: vectors.Vec = (0.0, 1.0, 0.0)
 NORMAL: vectors.Vec = (1.0, 0.0, 0.0)

@@ -1,4 +1,4 @@
-"""What goes along with something: where that is, and on the way from one to another."""
+"""Following something: the place of the follower, and its path from one place to another."""
 
 from math import dist
 
@@ -48,7 +48,7 @@ def test_a_held_bone_is_where_its_channels_count(bone, turn, at, parent, world, 
 def test_what_a_bone_carries_is_where_its_channels_count_whatever_the_scale(
     bone, turn, at, parent, carried, space, sizes
 ) -> None:
-    """The bone does not take that on, which moves what hangs far from it."""
+    """The bone doesn't inherit it: it moves children far from it."""
     local = Local(at, turn)
     space = scale_columns(space[0], sizes), space[1]
     held = space, WHOLE, 1.0, carried

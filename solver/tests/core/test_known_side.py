@@ -1,4 +1,4 @@
-"""A limb that is nearly straight bends to the side that it is known to bend to."""
+"""A nearly straight limb bends in its known bend direction."""
 
 from __future__ import annotations
 
@@ -125,7 +125,7 @@ def test_a_bone_that_is_split_to_twist_bends_at_the_elbow_alone(solver: str, pol
 
 
 def test_a_knee_with_a_hint_passes_to_the_back_without_a_kink() -> None:
-    """Its ankle stays where it is, and the knee is beside its line, as at mid-stance."""
+    """Its ankle stays in place, and the knee is beside its line, as at mid-stance."""
     knees: list[Vec] = []
     for i in range(61):
         front = 0.012 - 0.0004 * i

@@ -180,7 +180,7 @@ def test_the_converged_figures_are_those_of_the_published_algorithm() -> None:
 def test_joints_that_only_turn_move_as_little_as_with_iterations_until_they_converge(
     bones: int, figure: Callable[[str, str], None]
 ) -> None:
-    """To a target that is nearer the chain curls, which moves more joints less (`test_curl`)."""
+    """To a nearer target the chain curls, which moves more joints less (`test_curl`)."""
     joints = even(bones)
     ours: list[float] = []
     swept: list[float] = []

@@ -1,4 +1,4 @@
-"""Roots that slide within slabs, and joints that keep some numbers of their rotation."""
+"""Roots that slide within slabs, and joints that keep parts of their rotation."""
 
 import itertools
 import math

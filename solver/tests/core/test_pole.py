@@ -178,8 +178,8 @@ def test_no_jump_where_the_target_passes_the_axis_of_the_pole(
 ) -> None:
     """A limb that moves in its own plane goes round by half a turn, in many steps of the target.
 
-    There is a direction from which any rule jumps; here that is some hundredths of the length away
-    from the plane, to one side of it.
+    Any rule jumps in some direction. Here it is some hundredths of the length away from the plane,
+    to one side of it.
     """
     joints = arched([1.0 / bones] * bones)
     for aside in (1e-9, 1e-6, 1e-3, 0.01, 0.04, 0.1, -0.04, -0.1):

@@ -1,4 +1,4 @@
-"""A straight chain bends to the side that its rest pose or its hinges tell, not to its rounding."""
+"""A straight chain bends by its rest pose or its hinges, not by its rounding."""
 
 from __future__ import annotations
 

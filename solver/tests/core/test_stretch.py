@@ -307,7 +307,7 @@ def test_there_is_no_jump_where_stretching_begins_or_ends(
 
 
 def test_softness_bends_what_stretch_makes_arrive() -> None:
-    """The pose is that which softness makes, enlarged until the tip is on the target."""
+    """The pose is the one with softness, enlarged until the tip is on the target."""
     rig = stacked(random_rig(random.Random(4), 3, "NONE"))
     chain = chain_of(rig)
     size = chain.chain.scale

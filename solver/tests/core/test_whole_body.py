@@ -107,8 +107,8 @@ BEST: list[tuple[str, Vec, float]] = [
 ]
 """What is dragged, by how far, and the least effort of that in radians².
 
-Found by a solver that shares nothing with this one, `scipy.optimize.least_squares` from ten starts
-for each, with hard springs for goals; its root is as stiff as the one here. The figure is the one
+Found by a solver that shares nothing with this one: `scipy.optimize.least_squares` from ten starts
+for each, with hard springs for goals. Its root is as stiff as the one here. The figure is the one
 of these tests.
 """
 
@@ -726,7 +726,7 @@ def test_a_body_is_refused_that_is_none() -> None:
 def finger(
     resistances: Sequence[Resistance] = (), links: Sequence[Link] = (), count: int = 4
 ) -> WholeBody:
-    """Return bones of length 1 along X that all rotate, of which the first resists more."""
+    """Return bones of length 1 along X that all rotate; the first resists more."""
     joints = [
         WholeBodyJoint(
             i - 1,

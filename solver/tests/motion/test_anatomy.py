@@ -1,4 +1,4 @@
-"""What a skeleton is of is told whatever its names, units and direction are."""
+"""The kind of a skeleton is recognized whatever its names, units and direction are."""
 
 from __future__ import annotations
 
@@ -437,7 +437,7 @@ def test_legs_of_a_nameless_animal_whose_paws_are_elsewhere_are_legs_without_fee
 
 
 def test_what_stands_beside_the_legs_is_told() -> None:
-    """Such as forelegs of which one has lost a bone."""
+    """Such as forelegs, one with a bone missing."""
     joints = [joint for joint in STAG if not joint[0].startswith(("FrontHoof", "FrontLowerLeg.R"))]
     joints.append(("FrontLowerLeg.L2", "FrontLowerLeg.L", (0.14, -0.36, 0.02)))
     anatomy = recognize(bones_of(joints, nameless=True))
@@ -472,7 +472,7 @@ def test_the_bones_of_an_arm_may_only_be_numbered() -> None:
 @pytest.mark.parametrize("nameless", [False, True])
 @pytest.mark.parametrize("offset", [0.0, 0.001, 0.12])
 def test_the_arm_of_a_robot_is_an_upper_arm_and_a_forearm(offset: float, nameless: bool) -> None:
-    """The joint that rolls after one that pitches does not twist that one."""
+    """A roll joint after a pitch joint doesn't twist it."""
     arm = ("ShoulderPitch", "ShoulderRoll", "ElbowPitch", "Gripper", "Jaw")
     ways = ((0.18 - offset, 0.03), (0.18, 0.03 + offset / 12.0), (0.46, 0.05), (0.72, 0.03))
     heads = [(x, y, 1.44) for x, y in (*ways, (0.82, 0.03))]

@@ -120,7 +120,7 @@ CLIMBS = {
 
 @pytest.mark.parametrize("climb", CLIMBS)
 def test_floor_drifts_from_stance_to_stance(climb: str) -> None:
-    """What is a step higher, or far below, is no floor."""
+    """What is a step higher, or far below, isn't floor."""
     stands, floors = CLIMBS[climb]
     heights: list[float] = []
     for level in stands:

@@ -25,7 +25,7 @@ Chain = tuple[str, str, list[Vec]]
 def insect(
     pairs: int, count: int, body: float, knee: float, extra: list[Chain] | None = None
 ) -> list[RestBone]:
-    """An insect that faces −Y, with feelers and jaws, whose names tell nothing."""
+    """An insect that faces −Y, with feelers and jaws, and meaningless names."""
     chains: list[Chain] = [
         ("root", "", [(0.0, 0.0, 0.0), (0.0, 0.0, 0.1)]),
         ("thorax", "root 0", [(0.0, 0.1, body), (0.0, -0.2, body)]),

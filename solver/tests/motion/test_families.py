@@ -12,20 +12,20 @@ from fabrik_solver.core.vectors import Vec, add, dot, mix
 from fabrik_solver.motion.anatomy import Anatomy, RestBone, recognize
 
 SHAPED = ("mgear",)
-"""Families of which only a pose tells the foot: what is called foot is its ball."""
+"""Families whose foot only a pose identifies: the bone called foot is its ball."""
 
 YAW = 0.7
 """The direction of the captured figure."""
 
 NAMED = ("makehuman", "quaternius", "rigify")
-"""Families of which only names tell the limbs: two clavicles, feet elsewhere, a single finger."""
+"""Families whose limbs only names identify: two clavicles, feet elsewhere, a single finger."""
 
 BEYOND_HEAD = ("biped", "valve", "vroid")
-"""Families of which only names tell the head: hair or a pointer goes on from it."""
+"""Families whose head only names identify: hair or a pointer continues from it."""
 
 
 def rest_of(joints: Sequence[Joint], way: Vec, mirrored: bool) -> list[Vec]:
-    """Return a rest pose that is none: each bone along the same axis of its parent."""
+    """Return an unusable rest pose: each bone along the same axis of its parent."""
     known = {joint.name: joint for joint in joints}
     heads: dict[str, Vec] = {"": (0.0, 0.0, 0.0)}
     for joint in joints:
@@ -77,7 +77,7 @@ def test_standing_figures_are_recognized_at_rest(name: str, arm: float) -> None:
 
 
 def capture(name: str, way: Vec, mirrored: bool, names: bool) -> tuple[list[Joint], Anatomy]:
-    """Recognize a walk, given a rest pose that is none."""
+    """Recognize a walk with an unusable rest pose."""
     layout = FAMILIES[name]
     joints = joints_of(layout, standing(0.0))
     walk = [joints_of(layout, walking(2.0 * pi * k / 8, YAW)) for k in range(9)]
@@ -154,7 +154,7 @@ def sword(name: str, joints: Sequence[Joint]) -> list[Joint]:
 
 
 def cape(name: str, joints: Sequence[Joint]) -> list[Joint]:
-    """A cape on the bone that carries the arms, which reaches down to the calves."""
+    """A cape on the bone that carries the arms, down to the calves."""
     known = {joint.name: joint for joint in joints}
     start = next(line[0] for kind, _, line in FAMILIES[name].parts if kind == "ARM")
     while known[start].side:
@@ -253,7 +253,7 @@ def cut(joints: Sequence[Joint], first: set[str]) -> list[Joint]:
 @pytest.mark.parametrize("without", WITHOUT)
 @pytest.mark.parametrize("name", ["cmu", "human ik", "biped", "lafan", "kinect", "smpl"])
 def test_what_a_skeleton_lacks_is_told(name: str, without: str, is_capture: bool) -> None:
-    """As captures of which a part was not recorded, and rigs of which a part was left out."""
+    """Like captures with parts not recorded, and rigs with parts left out."""
     layout = FAMILIES[name]
     places, missing = WITHOUT[without]
     parts = list(layout.parts)

@@ -63,7 +63,7 @@ def bends(heights: list[float], rate: float) -> list[float]:
 def test_lift_is_smooth_over_the_whole_swing(rate: int) -> None:
     """Over a stair of 18 cm in a swing of half a second, at any number of frames a second.
 
-    The least that the largest acceleration can be is that of four parabolas.
+    The least possible largest acceleration is that of four parabolas.
     """
     steps = range(rate // 2 + 1)
     lacks = [0.18 if 0.2 < i / rate < 0.3 else 0.0 for i in steps]
@@ -150,7 +150,7 @@ def test_hip_only_lowers_if_it_does_not_follow() -> None:
 
 
 def test_no_knee_is_straightened_beyond_the_share_but_by_the_animation() -> None:
-    """A leg of 1 m that the animation bends; and one that it stretches farther, which may stay."""
+    """A leg of 1 m bent by the animation; and one stretched farther by it, which may stay."""
     bent = CarriedLeg((0, 0, 0.8), (0, 0, 0), (0, 0, -0.3), 1.0, -0.3)
     for share in (0.9, 0.98):
         reach = 0.8 + 0.3 + hip_shift([bent], UP, share, 0.0)

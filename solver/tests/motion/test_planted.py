@@ -273,7 +273,7 @@ def test_longer_lock_time_is_calmer() -> None:
 
 
 def standing(stretch: float, slide: float) -> Steps:
-    """A foot that stands flat and creeps ahead, under a leg that is stretched as told behind it."""
+    """A foot that stands flat and creeps ahead, under a leg stretched behind it as far as given."""
     poses = [Pose((slide * smoother(i / 60), 0.0, 0.09)) for i in range(61)]
     roots = [sub((0.35, 0.0, 0.09 + (stretch**2 - 0.35**2) ** 0.5), (0.0, 0.0, 0.09))] * 61
     return Steps(poses, roots, 60.0, 1.0)
@@ -354,7 +354,7 @@ def test_sole_is_that_of_most_frames() -> None:
 
 
 def test_sole_is_not_thinner_where_the_foot_sinks_before_it_rolls_off() -> None:
-    """A short contact has few frames, of which a quarter is no level of its own."""
+    """A short contact has few frames: a quarter of them isn't a level of its own."""
     ball, heel = (0.14, 0.0, 0.0), (0.0, 0.0, 0.0)
     heights = [0.09] * 9 + [0.085, 0.075, 0.067]
     sole = sole_of(Sole(heel, ball), [Contact((Part(FLAT, 0, 11),))], heights, [UP] * 12)
@@ -373,7 +373,7 @@ def test_joint_is_not_below_its_sole() -> None:
 def landed(rate: float, lasts: int) -> tuple[list[Pose], list[Pose]]:
     """A foot before it lands in a run: as animated, and so that it is locked for some frames.
 
-    On its ball and at speed, with a leg that is nearly straight and far away before that.
+    On its ball and at speed, with a nearly straight leg, far away before that.
     """
     first, size = 20, 0.85
     poses: list[Pose] = []
@@ -407,7 +407,7 @@ def test_foot_that_lands_in_a_run_does_not_lunge() -> None:
 
 
 def test_foot_that_stands_for_a_moment_of_a_run_hardly_sinks_before_that() -> None:
-    """One frame of a contact does not tell how fast its heel comes down: the hip would sink too."""
+    """One frame of a contact doesn't show how fast its heel comes down: the hip would sink too."""
     lasts = 1
     given, feet = landed(60.0, lasts)
     pairs = list(zip(feet, given, strict=True))[: len(given) - lasts]

@@ -24,8 +24,9 @@ from fabrik_solver.core.vectors import (
     sub,
     unit,
 )
+from fabrik_solver.motion.solid import Solid
 from fabrik_solver.motion.spring import Spring
-from fabrik_solver.motion.spring_collision import Collider
+from fabrik_solver.motion.spring_collision import Collider, Ground
 from fabrik_solver.motion.spring_inputs import Instant
 from fabrik_solver.motion.spring_strand import Mode, Strand, simulate
 
@@ -277,6 +278,53 @@ def test_tails_never_penetrate(name: str) -> None:
     for joints in shown.joints:
         for tail in joints[1:]:
             assert min(collider.gap(tail, 0.02)[0] for collider in colliders) >= -1e-6
+
+
+SLOPES = (-0.6, 0.0, 0.8), (0.8, 0.0, 0.6)
+"""The normals of the two slopes of a valley, a solid below them."""
+
+
+def depth_in_valley(place: Vec, moved: float = 0.0) -> tuple[float, Vec]:
+    """How far a place is below the valley, straight up, and the normal there."""
+    place = sub(place, (moved, 0.0, 0.0))
+    return max((-(dot(place, normal) + 0.25) / normal[2], normal) for normal in SLOPES)
+
+
+def out_of_valley(origin: Vec, direction: Vec, distance: float) -> tuple[Vec, Vec] | None:
+    """Cast a ray straight up."""
+    depth, normal = depth_in_valley(origin)
+    is_hit = 0.0 <= depth <= distance and direction == (0.0, 0.0, 1.0)
+    return (add(origin, scaled(direction, depth)), normal) if is_hit else None
+
+
+@pytest.mark.parametrize("mode", [STEADY, VRM], ids=["steady", "VRM"])
+@pytest.mark.parametrize("speed", [0.0, 0.1], ids=["still", "moved"])
+def test_tails_stay_above_a_ground(mode: Mode, speed: float) -> None:
+    """Also where it moves. VRM pushes each tail once only, and then restores its length."""
+    spring = Spring(0.1, 0.3, EARTH, 0.02)
+
+    def path(t: float) -> Frame:
+        return shaken(t)[0], scaled(shaken(t)[1], 0.5)
+
+    def ground(t: float) -> list[Collider]:
+        solid = Solid(out_of_valley, ((-9.0,) * 3, (9.0,) * 3), (IDENTITY, (-speed * t, 0.0, 0.0)))
+        return [Ground(solid, (0.0, 0.0, 1.0), 0.4)]
+
+    def deepest(shown: Strand) -> float:
+        return max(
+            depth_in_valley(sub(tail, (0.0, 0.0, spring.radius)), speed * i / 25.0)[0]
+            for i, joints in enumerate(shown.joints)
+            for tail in joints[1:]
+            if i > 0  # VRM starts in the FK pose.
+        )
+
+    free = deepest(played(strand([0.1] * 4), spring, 25.0, 2.0, path, mode))
+    assert free > 0.1
+    shown = played(strand([0.1] * 4), spring, 25.0, 2.0, path, mode, ground)
+    assert deepest(shown) < (1e-5 if mode.is_steady else 0.5 * free)
+    assert shown.penetration < 1e-9
+    for joints in shown.joints:
+        assert [dist(a, b) for a, b in pairwise(joints)] == pytest.approx([0.1] * 4)
 
 
 def test_colliders_in_conflict_leave_lengths_and_say_how_deep() -> None:

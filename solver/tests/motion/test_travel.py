@@ -23,8 +23,8 @@ from fabrik_solver.motion.travel import (
 
 LEG = 0.85
 SOLE = ((0.0, 0.0), (-0.17, 0.08), (-0.24, 0.08))
-"""Along the foot: below the ankle, below the toe joint, and the tip; the second about which it
-rolls, as where it is and how high the ankle is above it."""
+"""Along the foot: below the ankle, below the toe joint, and the tip. It rolls about the second one,
+whose position and height below the ankle are given."""
 
 Way = Callable[[float], Planar]
 
@@ -54,7 +54,7 @@ def steps_of(
     noise: float = 0.0,
     size: float = 1.0,
 ) -> tuple[Steps, list[Planar]]:
-    """Feet of a body on the spot that steps as for a way, and where it is on that.
+    """Feet of a body on the spot that steps as for a path, and its position on that.
 
     Args:
         way: Where it is at a time in seconds.
@@ -183,7 +183,7 @@ def test_noise_is_no_turn_and_makes_nothing_jump() -> None:
 
 
 def test_loop_goes_on_at_its_end_as_at_its_start() -> None:
-    """The clip begins in the middle of a flight, of which each end alone tells nothing."""
+    """The clip begins in the middle of a flight; each end alone is inconclusive."""
     steps, _ = steps_of(forward(3.0), 0.7, cycle=0.7, stance=0.35, lift=0.3)
     first = 6  # In the flight.
     order = [*range(first, len(steps.times)), *range(1, first + 1)]

@@ -77,7 +77,7 @@ def turned_often(rng: random.Random, rig: Rig, target: Rig) -> None:
 
 
 def near_gimbal_lock(rng: random.Random, rig: Rig, target: Rig) -> None:
-    """The foot points so that the middle angle is 90°, or all but that."""
+    """The foot points so that the middle angle is 90°, or nearly so."""
     target.rotation_mode = "XYZ"
     off = rng.choice((0.0, 1e-7, 1e-6, 2e-6, 1e-5, 1e-3))
     middle = rng.choice((1, -1)) * (pi / 2 - off)

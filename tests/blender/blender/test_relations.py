@@ -1,4 +1,4 @@
-"""The walk upwards from objects and bones to what they hang on."""
+"""The walk upward from objects and bones to what they follow."""
 
 from __future__ import annotations
 
@@ -68,7 +68,7 @@ def test_what_is_deformed_moves_along_and_so_do_its_children() -> None:
 
 
 def test_objects_that_carry_each_other_end_the_walk() -> None:
-    """Blender lets a mesh be deformed by an armature that hangs on it."""
+    """Blender allows an armature to deform a mesh that the armature is parented to."""
     rig, other = make_chain(2), make_empty("Other")
     mesh = bpy.data.objects.new("Mesh", bpy.data.meshes.new("Mesh"))
     mesh.modifiers.new("Armature", "ARMATURE").object = rig

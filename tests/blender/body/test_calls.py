@@ -21,7 +21,7 @@ from addon.features.drag.drag import begin
 ADDON, SOLVER = str(TOP / "addon"), str(Path(fabrik_solver.__file__).parent)
 
 INLINED = ("<listcomp>", "<setcomp>", "<dictcomp>", "<genexpr>", "<lambda>")
-"""What is no call of a function by its name, and differs from Python to Python."""
+"""What isn't a call of a function by its name, and differs between versions of Python."""
 
 
 class Calls(NamedTuple):

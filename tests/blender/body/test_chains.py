@@ -1,4 +1,4 @@
-"""Where bones end and which of them make a limb, told by joints; tails may lie anywhere."""
+"""Where bones end and which of them make a limb, found by joints; tails may lie anywhere."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The side to which limbs bend, which is decided once, from all that is known."""
+"""The bend direction of limbs, decided once from all evidence."""
 
 from __future__ import annotations
 
@@ -419,7 +419,7 @@ def test_a_converted_limb_bends_as_one_that_is_added(turn: float) -> None:
 
 
 def test_converting_decides_nothing_that_would_move_a_limb() -> None:
-    """Blender bends these knees far backward, from an FK pose that hardly tells."""
+    """Blender bends these knees far backward, from an FK pose that is hardly conclusive."""
     rig = make_capture()
     straighten(rig, -5.0)
     targets = add_native(rig)

@@ -1,4 +1,4 @@
-"""The two limbs of a pair bend as mirror images, whatever tells how they bend."""
+"""The two limbs of a pair bend as mirror images, whatever the evidence for their bend."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ BEHIND = 0.012
 
 
 def arms_in_a(phase: float, yaw: float) -> Joints:
-    """Return a figure that walks, with arms that are held away from it and hardly move."""
+    """Return a walking figure, with arms held away from it that hardly move."""
     legs, stand = walking(phase, 0.0), standing(45.0)
     turn = Matrix.Rotation(yaw, 3, "Z")
 
@@ -83,7 +83,7 @@ def test_joints_of_a_pair_bend_mirrored(name: str, yaw: float) -> None:
         flexion = flexion_of(rig, bone.name, uses)
         assert flexion is not None, bone.name
         sources.append(flexion.source)
-        # Where a leg ends whose foot is no child of it, nothing tells: it leads down.
+        # The end of a leg without its foot is inconclusive: it leads down.
         end = rig.data.bones[body.names[limb.end]] if limb.end >= 0 else None
         along = body.matrix(end).translation - body.matrix(bone).translation if end else -body.up
         axis = body.matrix(bone).to_3x3().normalized() @ flexion.axis

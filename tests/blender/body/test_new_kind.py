@@ -107,7 +107,7 @@ def test_drag_and_pin(puppet: Any) -> None:
 
 
 class Titled(PlainRig):
-    """Numbers are names, and properties tell what a bone is and what carries it, if it is any."""
+    """Numbers are names. Properties show the kind of each bone and what carries it."""
 
     def marks(self, armature: bpy.types.Object) -> object:
         return [(bone.get("title"), bone.get("above")) for bone in armature.data.bones]

@@ -55,6 +55,9 @@ def test_a_question_has_one_function_that_answers_it(name: str) -> None:
     pattern = re.compile(rf"^ *def _?{name}\(", re.MULTILINE)
     found = [path.relative_to(ROOT).as_posix() for path, text in sources() if pattern.search(text)]
     assert found == [DECIDERS[name]]
+    rows = (ROOT / "docs/architecture.md").read_text("utf-8").splitlines()
+    (row,) = [row for row in rows if row.startswith(f"| `{found[0].removeprefix('addon/')}` |")]
+    assert f"`{name}`" in row, "the map of the architecture doesn't say so"
 
 
 def test_a_frame_passes_the_limb_of_a_chain() -> None:
@@ -66,7 +69,7 @@ def test_a_frame_passes_the_limb_of_a_chain() -> None:
 
 
 def test_the_thresholds_of_recognition_are_in_one_table() -> None:
-    """But for that of a search, which no skeleton teaches."""
+    """Except that of a search, which isn't for skeletons."""
     tables = {path.name: len(NUMBER.findall(text)) for path, text in sources(BODY, ANATOMY)}
-    assert tables.pop("thresholds.py") <= 52  # Lower it when fewer are; never raise it.
+    assert tables.pop("thresholds.py") <= 32  # Lower it when fewer are; never raise it.
     assert {name for name, count in tables.items() if count} == {"labelling.py"}

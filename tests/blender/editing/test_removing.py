@@ -1,4 +1,4 @@
-"""Removing a constraint removes the controls that were added with it and that nothing else uses."""
+"""Removing a constraint removes the controls added with it, if nothing else uses them."""
 
 from __future__ import annotations
 

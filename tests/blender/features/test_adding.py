@@ -284,7 +284,7 @@ def test_a_pole_is_a_control_bone_that_is_selected() -> None:
 
 
 def make_parts(rig: Any) -> list[Any]:
-    """Two meshes that an armature deforms, and two that hang on it, selected as after an import."""
+    """Two meshes deformed by an armature, and two parented to it, selected as after an import."""
     parts = [bpy.data.objects.new(name, bpy.data.meshes.new(name)) for name in "ABCD"]
     for part in parts:
         bpy.context.scene.collection.objects.link(part)

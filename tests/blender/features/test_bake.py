@@ -814,7 +814,7 @@ def test_what_goes_on_from_the_baked_pose_is_said(rig, afterwards):
 
 
 def test_what_begins_to_work_as_others_are_removed_is_said():
-    """Two chains hang on each other: the one that is told so is not baked, and then is free."""
+    """Two chains depend on each other: the refused one isn't baked, and then is free."""
     rigs = [make_chain(name=name) for name in ("One", "Two")]
     targets = [make_empty(f"Target {rig.name}", (0.3, 0, -0.5)) for rig in rigs]
     for rig, target, other in zip(rigs, targets, reversed(rigs), strict=True):

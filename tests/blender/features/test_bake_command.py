@@ -65,7 +65,7 @@ def opened(path):
 
 
 def said(capfd):
-    """Return what was said on stderr in lines, progress left out."""
+    """Return the lines on stderr, without progress."""
     lines = [line for line in capfd.readouterr().err.splitlines() if line.startswith("fabrik_bake")]
     return [line for line in lines if not line.endswith(" %")]
 

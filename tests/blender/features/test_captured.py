@@ -111,7 +111,7 @@ def test_a_captured_walk(name: str, side: str) -> None:
 
 
 def open_with_targets(name: str) -> list[Any]:
-    """Open a capture that was set up, and return its constraints that have poles."""
+    """Open a capture that was set up, and return its constraints with poles."""
 
     def make() -> None:
         imported(

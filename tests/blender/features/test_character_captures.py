@@ -1,4 +1,4 @@
-"""Captures whose rest pose is none are recognized from their animation, and set up."""
+"""Captures without a usable rest pose are recognized from their animation, and set up."""
 
 from __future__ import annotations
 
@@ -66,7 +66,7 @@ def test_limbs_are_found_from_hand_and_foot_without_names(name: str) -> None:
 
 @pytest.mark.parametrize("up", ["Y", "lying", "strip"])
 def test_up_is_told_by_the_animation(up: str) -> None:
-    """As with an importer that leaves Y up, or an object that lies; and from an NLA strip."""
+    """As with an importer that leaves Y up, or a lying object; and from an NLA strip."""
     rig = make_capture("lafan", YAW)
     front = Vector((sin(YAW), -cos(YAW), 0.0))
     if up == "strip":

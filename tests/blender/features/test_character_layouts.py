@@ -93,7 +93,7 @@ def recognized(rig: bpy.types.Object) -> list[tuple[str, str, list[str]]]:
 
 
 LOOSE = {"quaternius": ("Foot.L", "Foot.R")}
-"""Feet that are no children of their legs, and are found by their names wherever bones point."""
+"""Feet that aren't parented to their legs are found by their names, wherever bones point."""
 
 
 @pytest.mark.parametrize("arm", [0.0, 80.0])

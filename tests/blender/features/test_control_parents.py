@@ -127,7 +127,7 @@ def test_a_root_is_what_is_on_the_ground_or_is_named_so(
     [("master", True, "master"), ("Base", False, "Base"), ("Base", True, "")],
 )
 def test_the_root_of_a_tentacle(name: str, is_deforming: bool, parent: str) -> None:
-    """Nothing is recognized of it: its name tells, or that it deforms nothing."""
+    """Nothing of it is recognized: it is identified by its name, or by deforming nothing."""
     built = {name: ((0, 0, 0), (0, 0.2, 0), "")}
     above = name
     for i in range(6):

@@ -196,7 +196,7 @@ def test_a_limb_without_size_is_converted_though_it_faces_no_pole(is_ours: bool)
 def test_a_straight_limb_faces_its_pole_as_before_whatever_its_rolls(
     flexed: float, is_muted: bool
 ) -> None:
-    """Posed straight, or a little backward, it bends as its rolls or its rest pose tell."""
+    """Posed straight, or a little backward, it bends according to its rolls or its rest pose."""
     knee = (0.0, -0.03, 1.0) if flexed else (0.0, 0.0, 1.0)
     rig = rigs.make_chain(2, "Limb", ((0, 0, 0), knee, (0, 0, 2)))
     rigs.activate(rig, "EDIT")

@@ -177,7 +177,7 @@ def test_animals_walk_on_all_their_legs(capfd, name: str, is_named: bool) -> Non
 
 
 def test_what_stands_beside_recognized_legs_is_said(capfd) -> None:
-    """Forelegs without names, of which one has lost most of its bones."""
+    """Forelegs without names; one has lost most of its bones."""
     rig = make_quadruped()
     bpy.ops.object.mode_set(mode="EDIT")
     bones = rig.data.edit_bones

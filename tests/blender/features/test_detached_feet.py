@@ -1,4 +1,4 @@
-"""Feet that hang on the root and are where legs end, as games have them whose IK was baked."""
+"""Feet parented to the root at the ends of legs, as in games with baked IK."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ pytestmark = pytest.mark.usefixtures("empty_file")
 FRAMES = range(1, 26, 4)
 
 ENDS_AT = {"thigh": "shin", "shin": "foot", "foot": "toe", "upper_arm": "forearm"}
-"""The joints at which bones end that end there; other tails lie anywhere."""
+"""The joints at the ends of bones that end there; other tails lie anywhere."""
 
 
 def make_detached(
@@ -102,7 +102,7 @@ def test_what_is_small_or_no_body_is_no_detached_end() -> None:
 
 
 def _pose(rig: Any, named: Any, frame: int) -> None:
-    """Key a step: the legs swing and bend, and the feet go along and turn on their own."""
+    """Key a step: the legs swing and bend, and the feet move with them and rotate on their own."""
     phase = 2.0 * math.pi * (frame - 1) / 24
     turns = {"hips": Euler((0.05 * math.sin(phase), 0.1 * math.cos(phase), 0.0))}
     for side, sign in ((".L", 1), (".R", -1)):
@@ -390,7 +390,7 @@ RISE = 0.1
 
 @pytest.fixture
 def raised() -> tuple[Any, dict[tuple[int, str], Matrix]]:
-    """A figure that is set up, on a floor that is higher than its own; and how it was animated."""
+    """A figure set up on a floor higher than its own, and its animation before that."""
     rig = make_detached()
     before = shown(rig)
     activate(rig)
@@ -462,7 +462,7 @@ def test_a_walk_takes_feet_along_that_legs_reach_for() -> None:
 
 
 def test_a_foot_may_have_the_name_of_a_control() -> None:
-    """As that which IK reached for before it was baked."""
+    """Like the target of the IK before it was baked."""
     rig = make_detached()
     for side in "LR":
         rig.data.bones[f"foot.{side}"].name = f"IK foot.{side}"

@@ -483,7 +483,7 @@ def keyed_chain_scene() -> tuple[bpy.types.Object, str]:
 
 
 def off_scene() -> tuple[bpy.types.Object, str]:
-    """A chain whose constraint is off now, and that carries one which is on."""
+    """A chain whose constraint is now off, carrying one that is on."""
     rig = rigs.make_chain(6)
     item = rigs.add_constraint(rig, "B2", rigs.make_empty(location=(0.9, 0.2, 1.0)))
     rigs.add_constraint(rig, "B5", rigs.make_empty("Upper", (0.5, 0.5, 3.0)), chain_count=3)

@@ -277,7 +277,7 @@ def in_nla(rig):
 
 
 def with_settings(rig):
-    """Key what is no channel of a bone: a setting, and the armature itself."""
+    """Key what isn't a channel of a bone: a setting, and the armature itself."""
     item = rig.fabrik.constraints[0]
     for frame, influence in ((1, 0.3), (13, 1.0)):
         item.influence, rig.location.x = influence, influence

@@ -109,7 +109,7 @@ def human_foot(**options: object) -> Foot:
 
 
 def ends(rig: Any) -> list[Vector]:
-    """Return points that tell where the ankle, the ball and the toes are, and how they are."""
+    """Return points that show the position and rotation of the ankle, the ball and the toes."""
     axes = [Vector(axis) / 10.0 for axis in ((0, 0, 0), (1, 0, 0), (0, 1, 0))]
     return [shown(rig, bone) @ axis for bone in ("foot.L", "toe.L") for axis in axes]
 
@@ -416,7 +416,7 @@ def walking_feet(rig: Any, frames: range) -> list[list[Vector]]:
 
 
 def test_a_walk_is_put_on_it_and_baked_back() -> None:
-    """A heel that rises from flat toes is a roll: its curve is as smooth as that of the toes."""
+    """A heel rising from flat toes is a roll: its curve is as smooth as that of the toes."""
     rig, frames = make_human(keyed=True), range(1, 26)
     before = walking_feet(rig, frames)
     activate(rig)

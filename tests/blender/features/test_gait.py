@@ -658,7 +658,7 @@ def test_bake_keys_the_body_where_it_leans() -> None:
 
 @pytest.mark.parametrize("is_held", [False, True])
 def test_bake_keeps_what_is_held_where_it_is(spider, is_held, capfd) -> None:
-    """What is held goes along with its holder, and the keys of the bake count within that."""
+    """A held object moves with its holder, and the keys of the bake apply within that."""
     leg = spider.fabrik.constraints[0]
     if is_held:
         rigs.go(10)

@@ -544,7 +544,7 @@ def test_legs_that_no_bone_carries_say_so() -> None:
 def test_a_hip_that_is_found_and_cannot_be_moved_is_named() -> None:
     rig = walkers.make_walker()
     edit_bones(rig, connect_hip)
-    target = rig.fabrik.constraints[0].target  # It would go along with the other candidate.
+    target = rig.fabrik.constraints[0].target  # It would move with the other candidate.
     target.parent, target.parent_type, target.parent_bone = rig, "BONE", "Root"
     walkers.stand(rig, walkers.make_ground(walkers.flat), hip="", use_lock=False)
     rigs.update()

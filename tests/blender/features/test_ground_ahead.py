@@ -484,7 +484,7 @@ def test_ground_that_a_handler_of_another_extension_moves_is_noticed(
 
 @pytest.mark.newest
 def test_a_render_has_ground_of_its_own() -> None:
-    """Rays at what the viewport shows would hit something else, and nothing else tells that.
+    """Rays at what the viewport shows would hit something else, and nothing else shows that.
 
     Nothing is edited after the viewport has played frames, so that it is solved ahead.
     """
@@ -523,7 +523,7 @@ def test_frames_after_undo_are_the_same() -> None:
 
 @pytest.mark.newest
 def test_the_scene_as_ground_is_not_foreseen(evaluations: list[float]) -> None:
-    """What is visible may change in more ways than Blender tells."""
+    """What is visible may change in more ways than Blender reports."""
     start_watching(walker_on(hills, source="SCENE"), evaluations)
     played()
     assert len(evaluations) == 2 * len(FRAMES)

@@ -1,4 +1,4 @@
-"""A body over feet on the ground: chest, head and hands go along with the hip that it lifts."""
+"""A body over feet on the ground: chest, head and hands move with the hip that it lifts."""
 
 from __future__ import annotations
 
@@ -243,7 +243,7 @@ def a_control_that_is_placed(rig: bpy.types.Object, rail: bpy.types.Object) -> N
 
 @pytest.mark.parametrize("how", HELD)
 def test_what_is_held_stays(how: str) -> None:
-    """The other hand goes along with the body."""
+    """The other hand moves with the body."""
     before = as_animated()[19:39]
     rig = make_body_with_ik()
     rail = rigs.make_empty("Rail", (0.9, 0.35, 1.3))
@@ -373,7 +373,7 @@ def test_the_recipe_on_a_full_capture(terrain: str) -> None:
 
 @pytest.mark.parametrize("terrain", ["slope", "stairs"])
 def test_a_walk_on_the_spot_that_travels_and_repeats(terrain: str) -> None:
-    """With root motion, set up over three of its cycles, of which one has keys."""
+    """With root motion, set up over three of its cycles; one has keys."""
     open_kept("knight that travels", make_knight)
     rig, scene = bpy.context.object, bpy.context.scene
     first = scene.frame_start

@@ -90,8 +90,8 @@ def captured(
 ) -> bpy.types.Object:
     """Make a figure whose motion is keyed on all frames, as an importer leaves it.
 
-    Its bones' tails are where the joints are not, it rests with its hip at the origin of the
-    armature, and Target.L and Target.R hold where the motion has its feet.
+    The tails of its bones aren't at the joints, and it rests with its hip at the armature's origin.
+    Target.L and Target.R hold the feet where the motion has them.
 
     Args:
         size: How large the bones are in the armature.
@@ -413,7 +413,7 @@ def test_scene_that_is_shorter_than_its_animation_shows_the_same_of_it(
 ) -> None:
     """A foot that swings at its first or last frame goes to the foothold beyond it.
 
-    The last contact is not in the track of the shorter one, as the foot is held there: the hip sees
+    The last contact isn't in the track of the shorter one, as the foot is held there. The hip sees
     another swing right after the last frame, and its knees move by millimetres.
     """
     rig = captured(creep=0.0)
@@ -909,7 +909,7 @@ def test_each_paw_of_a_cycle_stands_though_the_tails_of_its_bones_are_guessed(na
 def test_an_animal_whose_feet_are_not_part_of_its_legs_does_not_sink_into_its_floor(
     file: str, name: str, body: str
 ) -> None:
-    """They are the targets of its legs, and go along with these."""
+    """They are the targets of its legs, and move with these."""
     rig = run_of(file, name, 30)
     assert bpy.ops.fabrik.character_set_up() == {"FINISHED"}
     before = toes_at(rig, (body,), frames_of(rig))[body]

@@ -257,7 +257,7 @@ def test_each_input_outdates_it(change: str) -> None:
 
 @pytest.mark.parametrize(("name", "value"), [("fps", 60), ("frame_map_new", 200)])
 def test_another_pace_of_the_scene_outdates_it(name: str, value: int) -> None:
-    """Of that Blender tells with the scene alone, and with no object."""
+    """Blender reports that with the scene alone, and with no object."""
     rig = walker()
     assert rig.fabrik.simulation.state == "FRESH"
     before = getattr(bpy.context.scene.render, name)

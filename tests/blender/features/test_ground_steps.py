@@ -149,7 +149,7 @@ def test_foot_that_may_not_turn_keeps_its_place_and_its_toes_out_of_the_ground()
 
 
 def test_ball_is_where_the_toes_begin() -> None:
-    """Whatever else hangs on the foot, and wherever the tail of an imported bone is."""
+    """Whatever else is parented to the foot, and wherever the tail of an imported bone is."""
     rig = walkers.make_walker()
     bpy.context.view_layer.objects.active = rig
     bpy.ops.object.mode_set(mode="EDIT")
@@ -295,7 +295,7 @@ def test_foot_is_above_the_ground_between_frames_and_not_pushed_by_it() -> None:
 
 
 def test_foot_clears_what_lies_between_two_frames() -> None:
-    """A slat of 2 cm, over which the foot is only between the frames at which is looked."""
+    """A slat of 2 cm: the foot is over it only between sampled frames."""
     rig = walkers.make_walker()
     grounds = bpy.data.collections.new("Grounds")
     slat = walkers.make_ground(lambda _x, _y: 0.06, "Slat")

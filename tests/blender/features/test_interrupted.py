@@ -26,7 +26,7 @@ CHANNELS = ("location", "rotation_quaternion", "rotation_euler", "scale", "rotat
 
 
 def figure() -> Any:
-    """A body with two arms, of which one has IK, and a cup."""
+    """A body with two arms, one with IK, and a cup."""
     bones = {"Root": ((0, 0, 0), (0, 0, 0.5), ""), "Chest": ((0, 0, 0.5), (0, 0, 1.3), "Root")}
     for side, x in (("L", 1), ("R", -1)):
         joints = [(0.2 * x, 0, 1.3), (0.5 * x, 0.05, 1.3), (0.8 * x, 0, 1.3), (0.9 * x, 0, 1.3)]

@@ -47,13 +47,13 @@ def elsewhere(monkeypatch, tmp_path):
 
 @pytest.fixture
 def blend(empty_file, tmp_path):
-    """A file with a chain that reaches, and three free chains that are not simulated yet."""
+    """A file with a chain that reaches, and three free chains, not simulated yet."""
     return saved(tmp_path, Arm="FABRIK", A="FOLLOW", B="FOLLOW", C="FOLLOW")
 
 
 @pytest.fixture
 def arms(empty_file, tmp_path):
-    """A file with two chains that reach, so that no process has to simulate."""
+    """A file with two reaching chains, so no process has to simulate."""
     return saved(tmp_path, Arm="FABRIK", Other="FABRIK")
 
 

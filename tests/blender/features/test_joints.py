@@ -418,7 +418,7 @@ def test_settings_survive_in_a_library_override(tmp_path: Path) -> None:
 
 
 def test_joints_of_linked_armature_data_are_not_changed(tmp_path: Path) -> None:
-    """An override of the object alone would lose them: whoever asks is told what to do."""
+    """An override of the object alone would lose them: a message asks for the other override."""
     rig = rigs.make_armature(
         {"a.L": ((0, 0, 0), (1, 0, 1), ""), "a.R": ((0, 0, 0), (-1, 0, 1), "")}
     )

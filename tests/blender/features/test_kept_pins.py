@@ -1,4 +1,4 @@
-"""Pins that keep their places while the animation plays, and the body that follows."""
+"""Pins that keep their places while the animation plays, and the following body."""
 
 from __future__ import annotations
 

@@ -83,7 +83,7 @@ def test_the_leg_of_a_spider_reaches_with_its_tip() -> None:
 
 
 def test_the_leg_of_a_bird_is_what_is_recognized_of_it() -> None:
-    """Its toes are one bone, whose name is none of a foot."""
+    """Its toes are one bone, not named like a foot."""
     built = {
         "body": ((0, 0.2, 1.2), (0, -0.1, 1.25), ""),
         "neck": ((0, -0.1, 1.25), (0, -0.4, 1.7), "body"),
@@ -282,7 +282,7 @@ KEYMAPS = ("blender_default", "industry_compatible_data")
 def keymap(name: str) -> dict[str, list[Any]]:
     """Return the items of one of Blender's keymaps by the names of its parts.
 
-    The wheel does not load it, so that this asks the script that Blender gets it from.
+    The wheel doesn't load it, so this asks the script it comes from.
     """
     folders = [Path(folder) for folder in bpy.utils.preset_paths("keyconfig")]
     (file,) = [file for folder in folders for file in folder.glob(f"keymap_data/{name}.py")]
@@ -326,7 +326,7 @@ def test_the_shortcuts_are_no_one_elses(name: str) -> None:
 
 @pytest.mark.parametrize("count", [2, 3, 4, 5, 8])
 def test_a_straight_chain_that_was_extruded_is_free(count: int) -> None:
-    """“Bone.001” after “Bone” is no half of a bone that is split in order to twist."""
+    """“Bone.001” after “Bone” isn't half of a bone split for twisting."""
     names = ["Bone", *(f"Bone.{i:03}" for i in range(1, count))]
     rig = make_armature(
         {

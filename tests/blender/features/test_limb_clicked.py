@@ -39,7 +39,7 @@ def add(rig: Any, *names: str, **options: object) -> Any:
 
 
 def chain(rig: Any, item: Any) -> list[str]:
-    """Return the bones that bend, root first, and the bone that is turned if any."""
+    """Return the bones that bend, root first, and the rotated bone, if any."""
     last = rig.pose.bones[item.bone] if item.use_tail else rig.pose.bones[item.bone].parent
     bones = [last, *last.parent_recursive][: item.chain_count][::-1]
     return [bone.name for bone in bones] + ([] if item.use_tail else [item.bone])

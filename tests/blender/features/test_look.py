@@ -413,7 +413,7 @@ def make_imported(
 
 @pytest.mark.parametrize("clicked", ["Carrier", "Aim"])
 def test_the_control_of_an_eye_that_looks_already_is_refused(clicked: str) -> None:
-    """As generated rigs have it: what the eye hangs on, and what it looks at."""
+    """As in generated rigs: the parent of the eye, and its target."""
     rig = rigs.make_armature(
         {
             "Head": ((0, 0, 1), (0, 0, 1.2), ""),

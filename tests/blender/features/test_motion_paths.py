@@ -96,7 +96,7 @@ def test_update_follows_what_was_edited_and_the_range(rig: bpy.types.Object) -> 
 
 
 def test_paths_in_camera_space_are_as_blender_has_them(rig: bpy.types.Object) -> None:
-    """Blender's own path of a bone that nothing solves is the measure, from a camera that moves."""
+    """Blender's own path of a bone that nothing solves is the reference, from a moving camera."""
     scene = bpy.context.scene
     camera = bpy.data.objects.new("Camera", bpy.data.cameras.new("Camera"))
     scene.collection.objects.link(camera)

@@ -768,17 +768,19 @@ def test_an_error_is_said_once_and_never_raised(
 
 
 def test_it_comes_and_goes_with_the_extension(overlay: Any, addon: ModuleType) -> None:
+    from addon.ui.registering import handles
+
     draws = bpy.types.VIEW3D_PT_overlay_object.draw._draw_funcs
-    assert len(overlay._handles) == 2
+    assert len(handles[overlay.__name__]) == 2
     assert overlay.draw_switch in draws
     addon.unregister()
     try:
-        assert overlay._handles == []
+        assert overlay.__name__ not in handles
         assert overlay.draw_switch not in draws
         assert not hasattr(bpy.types.Scene, "fabrik")
     finally:
         addon.register()
-    assert len(overlay._handles) == 2
+    assert len(handles[overlay.__name__]) == 2
 
 
 def test_the_corner_tells_how_the_chains_do(overlay: Any, shown: Any) -> None:
@@ -789,7 +791,7 @@ def test_the_corner_tells_how_the_chains_do(overlay: Any, shown: Any) -> None:
     renew()
     update()
     view = SimpleNamespace(overlay=SimpleNamespace(show_stats=True))
-    context = SimpleNamespace(scene=bpy.context.scene, space_data=view)
+    context = SimpleNamespace(scene=bpy.context.scene, space_data=view, object=rig)
     chains = shown()
     lines = overlay.report(context, chains)
     assert lines[0] == "IK 7: Out of Reach, error 3 m"
@@ -799,6 +801,29 @@ def test_the_corner_tells_how_the_chains_do(overlay: Any, shown: Any) -> None:
     view.overlay.show_stats = False
     assert not overlay.report(context, chains)[-1].startswith("FABRIK IK: ")
     assert overlay.report(context, []) == []
+
+
+def test_the_corner_names_what_cannot_be_computed_ahead(overlay: Any, shown: Any) -> None:
+    rig = make_chain(3, joints=[(0, 0, 0), (0, 0.1, 1), (0, 0, 2), (0, 0.1, 3)])
+    add_constraint(rig, "B2", make_empty(location=(0, 1, 2.5)), chain_count=1)
+    view = SimpleNamespace(overlay=SimpleNamespace(show_stats=True))
+    context = SimpleNamespace(scene=bpy.context.scene, space_data=view, object=rig)
+    why = "Evaluated twice: “B1” can't be computed ahead"
+
+    def lines() -> list[str]:
+        renew()
+        update()
+        overlay.report(context, shown())
+        rig.update_tag()
+        update()
+        return overlay.report(context, shown())
+
+    assert why not in lines()
+    native = rig.pose.bones["B1"].constraints.new("IK")
+    native.target, native.chain_count = make_empty(location=(0, 1, 1.5)), 1
+    assert lines()[-1] == why
+    context.object = native.target
+    assert why not in lines()
 
 
 def test_time_is_taken_only_of_updates_that_were_asked_for(overlay: Any, rig: Any) -> None:

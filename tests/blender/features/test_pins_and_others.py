@@ -1,4 +1,4 @@
-"""What is pinned stays where it is, whatever else poses the same body."""
+"""Pinned bones stay in place, whatever else poses the same body."""
 
 from __future__ import annotations
 
@@ -162,7 +162,7 @@ def made(other: Callable[[Any], None], is_first: bool, kind: str) -> Any:
 
 
 def missed(rig: Any, place: Vector) -> float:
-    """Return how far the hand is from its place at most, and check what is said meanwhile."""
+    """Return the hand's largest distance from its place, and check the messages meanwhile."""
     away = []
     for frame in FRAMES:
         go(frame)

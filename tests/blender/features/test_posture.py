@@ -141,7 +141,8 @@ class Person:
     def nearest(self, way: Vector) -> float:
         """Return how near an upright pelvis comes to where it is dragged, in lengths of a leg.
 
-        That is the nearest point of the balls that straight legs allow (Dykstra's projections).
+        That is the nearest point of the balls around pins that straight legs reach (Dykstra's
+        projections).
         """
         hips = self.start[self.roles.hips]
         balls = [

@@ -265,7 +265,7 @@ def test_loop_goes_on() -> None:
 
 
 def test_curves_of_another_rhythm_keep_time_in_a_loop() -> None:
-    """One that has keys in the first half only would repeat after that."""
+    """A channel with keys in the first half only would repeat after that."""
     rig = make_cycle()
     head = rig.pose.bones["head"]
     for frame, value in ((FIRST, 0.0), (7, 0.2), (FIRST + CYCLE // 2, 0.0)):
@@ -384,7 +384,7 @@ def test_on_the_spot_a_walk_stays_a_loop_and_its_feet_bring_the_travel_back() ->
 
 
 def make_control_rig(has_fabrik: bool) -> bpy.types.Object:
-    """The same cycle by controls of the feet that hang on nothing, as in rigs with IK."""
+    """The same cycle by controls of the feet without parents, as in rigs with IK."""
     source = make_cycle()
     bones = {}
     for name, (head, parent) in BONES.items():

@@ -112,7 +112,7 @@ def test_it_hangs_where_the_gravity_of_the_scene_points() -> None:
 
 @pytest.mark.parametrize("others", [0, 1])
 def test_an_animated_gravity_is_followed(others: int) -> None:
-    """Also beside armatures that are animated, for which only those are solved that are woken."""
+    """Also beside animated armatures, for which only woken ones are solved."""
     scene = bpy.context.scene
     for _ in range(others):
         other = rigs.make_chain(3, "Other")
@@ -224,7 +224,7 @@ def test_it_follows_a_mesh_that_moves_or_is_deformed() -> None:
     grown.value = 1.0
     rigs.update()
     assert lowest_on(rig) == pytest.approx(-0.4, abs=0.011)
-    grown.value = 0.5  # Which tells the driver nothing, as the box stays in its place.
+    grown.value = 0.5  # The driver does not notice, as the box stays in place.
     rigs.update()
     assert lowest_on(rig) == pytest.approx(-0.45, abs=0.011)
 

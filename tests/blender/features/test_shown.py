@@ -110,7 +110,7 @@ def stretched() -> tuple[Any, str]:
 
 
 def second() -> tuple[Any, str]:
-    """An armature that hangs on the hip of another one on the ground."""
+    """An armature parented to the hip of another one on the ground."""
     rig = walker(object=make_ground(stairs))
     pack = make_armature({"Arm": ((0, 0, 0), (0.3, 0, 0), "")}, "Pack")
     pack.parent, pack.parent_type, pack.parent_bone = rig, "BONE", "Chest"
@@ -212,7 +212,7 @@ def test_what_holds_on_the_ground_is_outdated_with_it() -> None:
 
 
 def test_a_foot_is_held_and_the_hand_holds_while_the_other_foot_stands() -> None:
-    """The cup hangs on the hip, that on the feet, and one of these on a hold as the cup does."""
+    """The cup is parented to the hip, which follows the feet; one of these is held like the cup."""
     rig = walker(object=make_ground(lambda _x, _y: 0.0))
     cup, board = make_empty("Cup", (0.6, 0.3, 1.0)), make_empty("Board")
     for frame, y in ((10, 0.0), (50, 0.25)):

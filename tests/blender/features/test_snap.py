@@ -156,7 +156,7 @@ def assert_refuses(operator, saying: str, *objects: bpy.types.Object, **settings
 
 
 def random_rig(seed: int) -> bpy.types.Object:
-    """Make a rig that may be anything that a snap can bring to its FK pose."""
+    """Make any rig whose FK pose a snap can match."""
     r = random.Random(seed)
     count = r.choice((2, 2, 3, 4, 6, 10))
     joints = [(0.0, 0.0, 0.0)]
@@ -795,7 +795,7 @@ def spoil(arm, target) -> None:
 
 
 def lead_by(arm, is_solved):
-    """Lead the arm by a bone that a constraint poses, or that is connected."""
+    """Lead the arm by a bone that is connected or posed by a constraint."""
     other = make_chain(2, "Other", ((2, 0, 0), (2, 0.3, 1), (2, 0, 2)))
     if is_solved:
         add_constraint(other, "B1", make_empty("Its Own", (2.5, 1, 1)))

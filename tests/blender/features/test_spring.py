@@ -86,6 +86,15 @@ def stored(rig, index=0):
     return np.array(strand.numbers).reshape(-1, strand.bones, 4)
 
 
+def repeat(rig):
+    """Simulate from what was recorded, without playing; return whether that was possible."""
+    from importlib import import_module
+
+    root = type(rig.fabrik).__module__.split(".settings.")[0]
+    simulating = import_module(f"{root}.features.simulation.simulate")
+    return simulating.repeat(bpy.context.scene, rig)
+
+
 def shown_at(rig, times, fps):
     shown = []
     for time in times:
@@ -176,6 +185,164 @@ def test_colliders_fit_the_mesh_and_are_not_penetrated():
     assert -1e-6 < min(gaps) < 1e-5
     assert bpy.ops.fabrik.collider_remove(index=0) == {"FINISHED"}
     assert rig.fabrik.simulation.state == "STALE"
+
+
+def make_ground(name="Ground", height=-0.3, side=2.0):
+    """A hilly ground under the strand, of 24 × 24 faces."""
+    steps = [side * (i / 24 - 0.5) for i in range(25)]
+    mesh = bpy.data.meshes.new(name)
+    mesh.from_pydata(
+        [(x, y, height + 0.08 * np.sin(7 * x) * np.cos(5 * y)) for x in steps for y in steps],
+        [],
+        [
+            (25 * i + j, 25 * i + 25 + j, 25 * i + 26 + j, 25 * i + j + 1)
+            for i in range(24)
+            for j in range(24)
+        ],
+    )
+    ground = bpy.data.objects.new(name, mesh)
+    bpy.context.collection.objects.link(ground)
+    rigs.update()
+    return ground
+
+
+def add_ground(rig, ground):
+    rigs.activate(rig, "POSE")
+    rig.data.bones.active = rig.data.bones[0]
+    ground.select_set(True)
+    assert bpy.ops.fabrik.collider_add() == {"FINISHED"}
+    bpy.ops.object.mode_set(mode="OBJECT")
+    ground.select_set(False)
+    return rig.fabrik.colliders[-1]
+
+
+def depths(rig, ground, radius=0.0):
+    """How deep the tails are below a ground, straight up, by Blender's rays."""
+    local = rigs.evaluated(ground)
+    back, found = local.matrix_world.inverted(), []
+    for joint in joints(rig)[1:]:
+        start = joint - Vector((0, 0, radius))
+        up = (back.to_3x3() @ Vector((0, 0, 1))).normalized()
+        hit, place, _, _ = local.ray_cast(back @ start, up)
+        found.append((local.matrix_world @ place - start).z if hit else 0.0)
+    return found
+
+
+@pytest.mark.parametrize("change", ["", "moved", "mirrored", "bent"])
+def test_strands_stay_above_a_mesh(change):
+    rig = make_tail()
+    swing_head(rig)
+    add_spring(rig, "T0", radius=0.02, drag=0.2, stiffness=0.3, gravity=9.81)
+    simulate(rig)
+    free, frames = stored(rig), range(1, 50)
+    ground = make_ground()
+    if change == "moved":
+        rigs.key(ground, "location", {1: (0, 0, 0), 49: (0.3, 0.2, 0.05)})
+        rigs.key(ground, "rotation_euler", {1: (0, 0, 0), 49: (0.1, -0.1, 0.5)})
+    elif change == "mirrored":
+        ground.scale = (-1.2, 0.9, 1.0)
+    elif change == "bent":
+        ground.shape_key_add(name="Basis")
+        for point in ground.shape_key_add(name="Bent").data:
+            point.co.z += 0.1 * np.cos(9 * point.co.x)
+        rigs.key(ground.data.shape_keys.key_blocks["Bent"], "value", {1: 0.0, 30: 1.0})
+    rigs.update()
+    simulate(rig)
+    assert (stored(rig) == free).all()  # It isn't chosen.
+    deep = []
+    for frame in frames:
+        rigs.go(frame)
+        deep += depths(rig, ground, 0.02)
+    assert max(deep) > 0.05
+    collider = add_ground(rig, ground)
+    assert (collider.kind, collider.object, collider.name) == ("MESH", ground, "Ground")
+    assert rig.fabrik.simulation.state == "STALE"
+    simulate(rig)
+    deep = []
+    for frame in frames:
+        rigs.go(frame)
+        deep += depths(rig, ground, 0.02)
+    assert max(deep) < 2e-6  # Blender's poses and rays have single precision.
+    assert sum(d > -1e-3 and d != 0.0 for d in deep) > 20
+    rested = stored(rig)
+    rig.fabrik.constraints[0].spring.drag = 0.3
+    rigs.update()
+    assert repeat(rig)
+    tried = stored(rig)
+    simulate(rig)
+    assert (stored(rig) == tried).all() and not (tried == rested).all()
+
+
+def test_a_flat_mesh_is_a_plane_and_strands_lie_still_on_hills():
+    rig = make_tail()
+    swing_head(rig)
+    add_spring(rig, "T0", radius=0.02, drag=0.2, stiffness=0.05, gravity=9.81)
+    collider = rig.fabrik.colliders.add()
+    collider.kind, collider.object = "PLANE", rigs.make_empty("Floor", (0, 0, -0.3))
+    collider.offset, collider.tail = (0, 0, 0), (0, 0, 1)
+    rigs.update()
+    simulate(rig)
+    on_plane = stored(rig)
+    ground = make_ground()
+    for vertex in ground.data.vertices:
+        vertex.co.z = -0.3
+    collider.kind, collider.object = "MESH", ground
+    rigs.update()
+    simulate(rig)
+    assert np.abs(stored(rig) - on_plane).max() < 1e-4
+    collider.object = make_ground("Hills")
+    bpy.context.scene.frame_end = 200
+    rigs.update()
+    simulate(rig)
+    places = []
+    for frame in range(180, 201):
+        rigs.go(frame)
+        places.append(joints(rig))
+    steps = [apart(a, b) for a, b in pairwise(places)]
+    assert max(steps) < 3e-4  # Over an edge, where two faces push in turn.
+
+
+def test_a_mesh_counts_where_it_is_hidden_and_is_refused_where_it_cannot():
+    rig = make_tail()
+    swing_head(rig)
+    add_spring(rig, "T0", gravity=9.81)
+    ground = make_ground()
+    collider = add_ground(rig, ground)
+    item = rig.fabrik.constraints[0]
+    simulate(rig)
+    ground.data.vertices[300].co.z += 0.01
+    ground.data.update()
+    rigs.update()
+    assert rig.fabrik.simulation.state == "STALE"
+    simulate(rig)
+    before = stored(rig)
+    ground.shape_key_add(name="Basis")
+    for point in ground.shape_key_add(name="Raised").data:
+        point.co.z += 0.05
+    rigs.key(ground.data.shape_keys.key_blocks["Raised"], "value", {1: 0.0, 30: 1.0})
+    simulate(rig)
+    raised = stored(rig)
+    assert np.abs(raised - before).max() > 0.01
+    ground.hide_viewport = True  # It is shown while the frames are played.
+    rigs.update()
+    assert rig.fabrik.simulation.state == "FRESH"
+    simulate(rig)
+    assert (stored(rig) == raised).all() and ground.hide_viewport
+    ground.shape_key_clear()
+    ground.data.clear_geometry()
+    rigs.update()
+    with pytest.raises(RuntimeError, match="“Ground” has no faces to rest on"):
+        bpy.ops.fabrik.simulate()
+    assert (stored(rig) == raised).all()
+    ground.hide_viewport, ground.parent = False, rig
+    rigs.update()
+    assert "“Ground” moves with the armature" in item.message
+    collider.object = rigs.make_empty("Empty", (0, 0, 0))
+    rigs.update()
+    assert item.message == "The collider “Ground” has no mesh: choose a mesh object"
+    collider.object = None
+    rigs.update()
+    assert (item.state, "has no mesh" in item.message) == ("INVALID", True)
 
 
 SHAPES = {
@@ -493,6 +660,90 @@ def test_values_blend_along_the_strand():
     assert ends[1][-1].z < ends[0][-1].z - 0.05
 
 
+@pytest.fixture
+def simulated_springs(monkeypatch, addon):
+    """What the last simulation got: the springs of all bones, by frame."""
+    from importlib import import_module
+
+    recording = import_module(f"{addon.__name__}.features.spring.recording")
+    springs = []
+    original = recording.simulate
+
+    def noted(instants, rate, mode):
+        springs[:] = [instant.springs for instant in instants]
+        return original(instants, rate, mode)
+
+    monkeypatch.setattr(recording, "simulate", noted)
+    return springs
+
+
+@pytest.mark.parametrize("name", ["stiffness", "drag", "gravity", "radius"])
+def test_each_value_has_a_curve_along_the_strand(name, simulated_springs):
+    """Its value at the root, halfway and at the tip, also where these are keyed."""
+
+    def along(frame):
+        found = [getattr(spring, name) for spring in simulated_springs[frame - 1]]
+        return [-60.0 * value[2] for value in found] if name == "gravity" else found
+
+    rig = make_tail()
+    bpy.context.scene.frame_end = 20
+    add_spring(rig, "T0")
+    spring = rig.fabrik.constraints[0].spring
+    setattr(spring, name, 0.8)
+    simulate(rig)
+    assert along(1) == pytest.approx([0.8] * 5)
+    setattr(spring, f"{name}_tip", 0.25)
+    simulate(rig)
+    assert along(1) == pytest.approx([0.8, 0.65, 0.5, 0.35, 0.2])
+    setattr(spring, f"{name}_middle", 0.9)
+    simulate(rig)
+    assert along(1)[2] == pytest.approx(0.8 + 0.9 * (0.2 - 0.8))
+    assert along(1)[::4] == pytest.approx([0.8, 0.2])
+    assert along(1)[1] < 0.4 < 0.6
+    rigs.key(spring, f"{name}_middle", {1: 0.9, 20: 0.1})
+    rigs.key(spring, f"{name}_tip", {1: 0.25, 20: 0.5})
+    simulate(rig)
+    assert along(1)[2] == pytest.approx(0.26)
+    assert along(20)[2] == pytest.approx(0.8 + 0.1 * (0.4 - 0.8))
+
+
+def test_all_strands_get_the_values_of_the_redo_panel():
+    rig = rigs.make_armature(
+        {
+            "Head": ((0, 0, 0), (0, 0, 1), ""),
+            "A": ((0, 0, 1), (0, 0, 2), "Head"),
+            "B": ((1, 0, 1), (1, 0, 2), "Head"),
+        }
+    )
+    rigs.activate(rig, "POSE")
+    rig.data.bones.active = rig.data.bones["Head"]
+    values = {"stiffness": 2.0, "stiffness_tip": 0.5, "gravity_middle": 0.25, "radius": 0.125}
+    assert bpy.ops.fabrik.spring_add(**values) == {"FINISHED"}
+    springs = [item.spring for item in rig.fabrik.constraints]
+    assert len(springs) == 2
+    for spring in springs:
+        assert {name: getattr(spring, name) for name in values} == values
+        assert not spring.is_property_set("drag")
+
+
+def test_the_mirror_image_of_a_strand_has_its_curves():
+    rig = rigs.make_armature(
+        {
+            "Ear.L": ((1, 0, 0), (1, 0, 1), ""),
+            "Ear.R": ((-1, 0, 0), (-1, 0, 1), ""),
+        }
+    )
+    add_spring(rig, "Ear.L", stiffness_middle=0.25, gravity=3.0, gravity_tip=0.5)
+    rigs.key(rig.fabrik.constraints[0].spring, "radius_middle", {1: 0.25, 9: 0.75})
+    rigs.activate(rig, "POSE")
+    assert bpy.ops.fabrik.constraint_mirror() == {"FINISHED"}
+    other = rig.fabrik.constraints[1]
+    assert (other.bone, other.spring.stiffness_middle) == ("Ear.R", 0.25)
+    assert (other.spring.gravity, other.spring.gravity_tip) == (3.0, 0.5)
+    rigs.go(9)
+    assert other.spring.radius_middle == 0.75
+
+
 def test_bones_without_length_and_without_parent_swing():
     rig = rigs.make_armature(
         {"A": ((0, 0, 0), (0, 0, -0.2), ""), "B": ((0, 0, -0.2), (0, 0, -0.4), "A")}
@@ -650,7 +901,8 @@ def test_springs_of_the_vrm_addon_are_imported(vrm):
         joint = spring.joints.add()
         joint.node.bone_name = f"T{i}"
         joint.stiffness, joint.drag_force, joint.hit_radius = 2.0 - 0.5 * i, 0.5, 0.02
-        joint.gravity_power, joint.gravity_dir = 0.3, (0, 0, -1)
+        joint.gravity_power, joint.gravity_dir = (0.4, 0.3, 0.2)[min(i, 2)], (0, 0, -1)
+    spring.joints[1].stiffness = 1.75
     spring.center.bone_name = "Head"
     spring.collider_groups.add().collider_group_uuid = "g"
     ball = stored.colliders.add()
@@ -667,7 +919,8 @@ def test_springs_of_the_vrm_addon_are_imported(vrm):
     assert (found.mode, found.groups, found.use_colliders) == ("VRM", "Skull", True)
     assert (found.stiffness, found.stiffness_tip, found.drag_tip) == (2.0, 0.5, 1.0)
     assert (found.center, found.center_bone) == (rig, "Head")
-    assert found.gravity == pytest.approx(0.3)
+    assert (found.stiffness_middle, found.drag_middle) == (0.25, 0.5)
+    assert (found.gravity, found.gravity_tip) == pytest.approx((0.4, 0.5))
     [collider] = rig.fabrik.colliders
     assert (collider.kind, collider.bone, collider.group) == ("CAPSULE", "Head", "Skull")
     assert tuple(collider.tail) == pytest.approx((0, 0.2, 0))
@@ -704,7 +957,7 @@ def test_wind_from_above_is_gravity():
 
 
 def test_each_frame_has_its_wind():
-    """A wind that is keyed, and that a parent turns, blows from where it is at each frame."""
+    """A keyed wind, rotated by a parent, blows from its place at each frame."""
     rig = make_tail()
     bpy.context.scene.frame_end = 40
     add_spring(rig, "T0", stiffness=0.2)
@@ -757,6 +1010,67 @@ def test_a_simulation_knows_its_force_fields():
     assert state() == "FRESH"  # It was hidden.
 
 
+def in_collection(ob, name):
+    """Move an object to a collection of its own."""
+    collection = bpy.data.collections.new(name)
+    bpy.context.scene.collection.children.link(collection)
+    for other in ob.users_collection:
+        other.objects.unlink(ob)
+    collection.objects.link(ob)
+    return collection
+
+
+def test_the_active_view_layer_does_not_choose_the_force_fields():
+    """A field counts that any view layer has: the motion is the same in each of them."""
+    rig = make_tail()
+    swing_head(rig)
+    add_spring(rig, "T0", stiffness=0.3)
+    simulate(rig)
+    calm = stored(rig)
+    scene, window = bpy.context.scene, bpy.context.window
+    first, second = window.view_layer, scene.view_layers.new("Second")
+    for turn in (0.0, 1.0):  # Their order matters to the last bits.
+        wind = add_wind(strength=5.0, turn=(np.pi / 2, turn, 0.0))
+        rigs.key(wind, "location", {1: (0, 0, 0), 40: (0, 0, 1)})
+        collection = in_collection(wind, f"Wind {turn}")
+        wind.field.falloff_power = 1.0
+    rigs.activate(rig)
+    simulate(rig)
+    blown = stored(rig)
+    assert np.abs(blown - calm).max() > 0.01
+
+    def exclude(layer, is_excluded=True):
+        for child in layer.layer_collection.children:
+            child.exclude = is_excluded and child.name.startswith("Wind")
+        rigs.update()
+
+    exclude(first)
+    assert rig.fabrik.simulation.state == "FRESH"
+    for layer in (first, second):
+        window.view_layer = layer
+        rigs.update()
+        assert rig.fabrik.simulation.state == "FRESH"
+        simulate(rig)
+        assert (stored(rig) == blown).all(), layer.name
+        rig.fabrik.constraints[0].spring.drag = 0.5  # Is tried from what was recorded.
+        rigs.update()
+        assert repeat(rig)
+        rig.fabrik.constraints[0].spring.drag = 0.4
+        rigs.update()
+        assert repeat(rig)
+        assert (stored(rig) == blown).all(), layer.name
+    assert [ob.name for ob in scene.collection.objects if ob.field] == []
+    exclude(second)
+    assert rig.fabrik.simulation.state == "STALE"
+    simulate(rig)
+    assert (stored(rig) == calm).all()
+    exclude(second, False)
+    collection.hide_viewport = True
+    simulate(rig)
+    one = stored(rig)
+    assert np.abs(one - calm).max() > 0.01 and np.abs(one - blown).max() > 0.01
+
+
 @pytest.mark.parametrize("kind", ["WIND", "TURBULENCE"])
 def test_gusts_depend_on_neither_range_nor_frame_rate(kind):
     shown = []
@@ -778,7 +1092,7 @@ def test_gusts_depend_on_neither_range_nor_frame_rate(kind):
 
 
 def particle_push(setup, at):
-    """The acceleration that Blender gives a particle of 1 kg at a place, and that place.
+    """Blender's acceleration of a particle of 1 kg at a place, and that place.
 
     Particles take steps of 1/25 s at 25 frames a second.
     """
@@ -913,3 +1227,154 @@ def test_settings_are_tried_without_playing():
     assert not operators.repeated(scene, layer)
     assert simulating.repeat(scene, rig)
     bpy.app.handlers.frame_change_post.remove(scene_handler)
+
+
+def test_shapes_of_colliders_are_tried_without_playing():
+    rig = make_tail()
+    swing_head(rig)
+    carriers = [rigs.make_empty(f"Carrier{i}", (0.2 * i, 0.05, -0.4)) for i in range(2)]
+    for i in (0, 0, 1):
+        collider = rig.fabrik.colliders.add()
+        collider.object, collider.radius, collider.group = carriers[i], 0.05, f"group{i}"
+    first, second, third = rig.fabrik.colliders
+    second.offset = (0, 0, 0.1)
+    rigs.key(third, "radius", {1: 0.05, 40: 0.2})
+    add_spring(rig, "T0", radius=0.01)
+    simulate(rig)
+    for name, value in (
+        ("radius", 0.12),
+        ("offset", (0.1, 0.0, 0.1)),
+        ("kind", "CAPSULE"),
+        ("tail", (0.0, 0.2, 0.3)),
+        ("kind", "INSIDE_SPHERE"),
+        ("kind", "PLANE"),
+        ("radius", 0.3),
+    ):
+        before = stored(rig)
+        setattr(first, name, value)
+        rigs.update()
+        assert rig.fabrik.simulation.state == "STALE", name
+        assert repeat(rig), name
+        tried = stored(rig)
+        simulate(rig)
+        assert (stored(rig) == tried).all(), name
+        assert first.kind == "PLANE" or not (tried == before).all(), name
+    # Another collider may have the same carrier; what moves it, or the mesh, has to be played.
+    rig.fabrik.constraints[0].spring.groups = "group0"
+    assert not repeat(rig)
+    simulate(rig)
+    first.group = "none"
+    rigs.update()
+    assert not repeat(rig)
+    simulate(rig)
+    for edit in (
+        lambda: setattr(second, "object", carriers[1]),
+        lambda: setattr(second, "bone", "Head"),
+        lambda: setattr(second, "kind", "MESH"),
+    ):
+        second.object, second.bone, second.kind = carriers[0], "", "SPHERE"
+        rigs.update()
+        simulate(rig)
+        edit()
+        assert not repeat(rig)
+
+
+def test_settings_are_tried_without_playing_after_undo():
+    rig = make_tail()
+    swing_head(rig)
+    add_spring(rig, "T0")
+    simulate(rig)
+    bpy.ops.ed.undo_push(message="simulated")
+    rig.fabrik.constraints[0].spring.stiffness = 0.3
+    rigs.update()
+    bpy.ops.ed.undo_push(message="stiffness")
+    rigs.key(rig.pose.bones["Head"], "location", {20: (0.3, 0.0, 0.0)})
+    rigs.update()
+    bpy.ops.ed.undo_push(message="key")
+    assert not repeat(rig)
+    bpy.ops.ed.undo()
+    rig = bpy.data.objects["Rig"]
+    rigs.update()
+    assert rig.fabrik.simulation.state == "STALE"
+    assert repeat(rig)
+    tried = stored(rig)
+    simulate(rig)
+    assert (stored(rig) == tried).all()
+
+
+def test_what_is_played_in_no_time_does_not_wait(monkeypatch):
+    """A bone that is posed moves its strand at once, if playing the frames took no longer."""
+    from importlib import import_module
+
+    rig = make_tail()
+    swing_head(rig)
+    add_spring(rig, "T0")
+    root = type(rig.fabrik).__module__.split(".settings.")[0]
+    operators = import_module(f"{root}.features.simulation.operators")
+    simulate(rig)
+    assert operators._playing < 60.0
+
+    def posed(x, seconds):
+        """Pose the strand, and return what the timer does next, and the state."""
+        rig.pose.bones["T1"].rotation_quaternion = (1.0, x, 0.0, 0.0)
+        rigs.update()
+        assert rig.fabrik.simulation.state == "STALE"
+        monkeypatch.setattr(operators, "_playing", seconds)
+        operators._note_edit()
+        wait = operators._tick()
+        rigs.update()
+        return wait, rig.fabrik.simulation.state
+
+    frame = bpy.context.scene.frame_current
+    before = stored(rig)
+    assert posed(0.3, 1.0) == (operators.QUIET, "STALE")
+    assert (stored(rig) == before).all()
+    assert posed(0.4, 0.01) == (None, "FRESH")
+    assert (bpy.context.scene.frame_current, rig.pose.bones["T1"].rotation_quaternion[1]) == (
+        frame,
+        pytest.approx(0.4),
+    )
+    at_once = stored(rig)
+    simulate(rig)
+    assert (stored(rig) == at_once).all() and not (at_once == before).all()
+    assert operators._playing > 0.01
+
+
+def test_linked_and_overridden_strands_swing(tmp_path):
+    """A linked strand shows what is stored; an overridden one is simulated, saved and opened."""
+    rig = make_tail()
+    swing_head(rig)
+    add_spring(rig, "T0", gravity=5.0)
+    rig.fabrik.colliders.add().bone = "Head"
+    rigs.update()
+    simulate(rig)
+    scene = bpy.context.scene
+    end, kept = scene.frame_end, stored(rig)
+    bpy.ops.wm.save_as_mainfile(filepath=str(tmp_path / "character.blend"))
+    bpy.ops.wm.read_homefile(use_empty=True, use_factory_startup=True)
+    bpy.context.scene.frame_end = end
+    with bpy.data.libraries.load(str(tmp_path / "character.blend"), link=True) as (_, there):
+        there.objects = ["Rig"]
+    linked = bpy.data.objects["Rig"]
+    rigs.link(linked)
+    rigs.update()
+    assert linked.fabrik.simulation.state == "FRESH"
+    assert (stored(linked) == kept).all()
+    override = linked.override_create(remap_local_usages=True)
+    rigs.update()
+    override.fabrik.constraints[0].spring.stiffness_middle = 0.25
+    override.fabrik.constraints[0].spring.stiffness_tip = 0.1
+    rigs.update()
+    assert override.fabrik.simulation.state == "STALE"
+    simulate(override)
+    swung = stored(override)
+    assert np.abs(swung - kept).max() > 0.01
+    rigs.go(20)
+    shown = joints(override)
+    bpy.ops.wm.save_as_mainfile(filepath=str(tmp_path / "shot.blend"))
+    bpy.ops.wm.open_mainfile(filepath=str(tmp_path / "shot.blend"))
+    override = next(ob for ob in bpy.data.objects if ob.override_library)
+    assert override.fabrik.simulation.state == "FRESH"
+    assert (stored(override) == swung).all()
+    rigs.go(20)
+    assert apart(joints(override), shown) == 0.0

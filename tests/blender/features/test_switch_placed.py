@@ -265,7 +265,7 @@ def test_what_a_held_foot_is_baked_to_is_what_is_shown() -> None:
 
 
 def test_how_a_held_foot_goes_over_does_not_depend_on_the_frame_rate_of_another_scene() -> None:
-    """A render of a scene that is not shown has the pose that it has once it is shown."""
+    """A render of a hidden scene has the pose it gets once it is shown."""
     rig, scene = held_walker(), bpy.context.scene
     walkers.stand(rig, walkers.make_ground(walkers.hills), ray_above=3.0, ray_below=3.0)
     walkers.simulate(rig)

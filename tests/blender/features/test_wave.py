@@ -1,4 +1,4 @@
-"""Chains that wave on top of the pose that they have."""
+"""Chains that wave on top of their pose."""
 
 from __future__ import annotations
 

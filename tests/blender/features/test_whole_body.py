@@ -230,7 +230,7 @@ def test_the_head_keeps_its_gaze(sample: Any) -> None:
 def test_balance_keeps_the_center_of_mass_above_the_feet(
     masses: str, hand: float, sample: Any
 ) -> None:
-    """What the fingers of a hand weigh, where they do, goes along with it."""
+    """The mass of a hand's fingers, where they have one, moves with the hand."""
     roles = pin_feet(sample)
     sample.fabrik.whole_body.masses = masses
     sample.data.bones["Hand.L"].fabrik_mass = hand
@@ -260,7 +260,7 @@ def test_balance_keeps_the_center_of_mass_above_the_feet(
 
 
 def test_masses_are_those_of_a_person_or_of_envelopes_times_what_is_set(sample: Any) -> None:
-    """Bones that are no part of a person weigh nothing, nor do envelopes that do not deform."""
+    """Bones outside the parts of a person weigh nothing; nor do non-deforming envelopes."""
     roles, bones = roles_of(sample), sample.data.bones
     bones["Hand.L"].fabrik_mass = 3.0
     loads = loads_of(sample, sample, roles)

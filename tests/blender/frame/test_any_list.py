@@ -47,7 +47,7 @@ def random_rig(chance: random.Random) -> bpy.types.Object:
 
 
 def random_targets(chance: random.Random, rig: bpy.types.Object) -> list[bpy.types.Object]:
-    """Make targets that stand still, move by keys, or hang on a bone."""
+    """Make targets that stand still, move by keys, or follow a bone."""
     targets = [rigs.make_empty(f"Target {i}", some(chance, -2, 2)) for i in range(3)]
     for frame in (1, 6):
         rigs.key(targets[1], "location", {frame: some(chance, -2, 2)})

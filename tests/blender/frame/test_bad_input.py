@@ -1,4 +1,6 @@
-"""What cannot work is said at the constraint; all else goes on, and the console stays silent."""
+"""What can't work is reported at the constraint; all else continues, and the console stays
+silent.
+"""
 
 import math
 import random

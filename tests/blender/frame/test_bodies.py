@@ -1,4 +1,4 @@
-"""Constraints that share bones are solved together, and keep all that is promised of one."""
+"""Constraints that share bones are solved together, and keep every promise of a single one."""
 
 from __future__ import annotations
 
@@ -245,7 +245,7 @@ BROKEN: dict[str, Callable[[Rig, Any], object]] = {
     "No target": lambda _rig, item: setattr(item, "target", None),
     "invalid position": lambda _rig, item: setattr(item.target.location, "x", float("nan")),
 }
-"""What keeps one constraint of a body from its work, by what is said of it."""
+"""What keeps one constraint of a body from working, by its message."""
 
 
 def aim_at_its_own_body(rig: Rig, item: Any) -> None:

@@ -128,8 +128,8 @@ def test_an_armature_that_cannot_be_read_costs_no_other(
     rigs: list[Any], monkeypatch: pytest.MonkeyPatch, place: str
 ) -> None:
     if place == "read an armature":  # Only what Blender evaluates is read then.
-        rigs[0].pose.bones["Root"].constraints.new("FLOOR")
-        rigs[1].pose.bones["Root"].constraints.new("FLOOR")
+        rigs[0].pose.bones["Root"].constraints.new("SHRINKWRAP")
+        rigs[1].pose.bones["Root"].constraints.new("SHRINKWRAP")
         update()
     fk = channels_bits(rigs[0])
     with monkeypatch.context() as patch:

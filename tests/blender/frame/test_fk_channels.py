@@ -635,7 +635,7 @@ def with_action(armature):
 
 
 def key_by_script(armature):
-    """Keys that Blender plays only after a tag, or in a file that is loaded afterwards."""
+    """Keys that Blender plays only after a tag, or in a file loaded afterwards."""
     bone = armature.pose.bones[0]
     for frame, more in ((1, 0.1), (9, 0.5)):
         turned(bone, [x + more for x in getattr(bone, rotation(bone))])
@@ -1328,7 +1328,7 @@ def test_handler_of_others_reads_fk_in_a_render(kind, is_keyed, is_first):
 
 
 def test_handler_of_others_reads_fk_where_a_render_is_given_up(kind, is_keyed, is_first, tmp_path):
-    """As its images cannot be written; then Blender does not tell that the frame is done."""
+    """As its images can't be written; then Blender doesn't report that the frame is done."""
     rig, twin = make(kind, is_keyed=is_keyed)
     (tmp_path / "file").touch()
     told = []
@@ -1349,7 +1349,7 @@ def test_handler_of_others_reads_fk_where_a_render_is_given_up(kind, is_keyed, i
 
 @pytest.mark.parametrize("is_off", (False, True), ids=("on", "off"))
 def test_pose_goes_with_a_renamed_bone(kind, is_keyed, is_off, capfd):
-    """Its F-curves go by its new name before an update has told of it."""
+    """Its F-curves use its new name before an update has reported it."""
     rig, twin = make(kind, is_keyed=is_keyed)
     for item in rig.fabrik.constraints if is_off else ():
         item.enabled = False

@@ -11,16 +11,16 @@ import pytest
 from mathutils import Matrix, Quaternion
 from rigs import add_constraint, key, make_armature, make_chain, make_empty, update
 
-from addon.blender.relations import CUSTOM, LIMITS, SPACES, is_predictable
+from addon.blender.native_constraints import CUSTOM, LIMITS, READERS, SPACES, is_predictable
 from addon.blender.skeleton import skeleton_of
 from addon.frame.read import EvaluatedSnapshot, Played
 from addon.frame.solving import present_runs, solve_armatures
+from fabrik_solver.core.constraints import OWNER_ORIENTATION
 from fabrik_solver.core.vectors import Vec
 
 INHERIT_SCALE = ("FULL", "FIX_SHEAR", "ALIGNED", "AVERAGE", "NONE", "NONE_LEGACY")
 ORDERS = ("XYZ", "XZY", "YXZ", "YZX", "ZXY", "ZYX")
-COPIES = ("COPY_ROTATION", "COPY_LOCATION", "COPY_SCALE", "COPY_TRANSFORMS")
-KINDS = (*COPIES, "DAMPED_TRACK", "ARMATURE", "LIMIT_DISTANCE", "STRETCH_TO", *LIMITS)
+KINDS = (*READERS, "ARMATURE")
 POSES = 60
 
 PRECISION = 4e-6
@@ -29,7 +29,7 @@ PRECISION = 4e-6
 AMPLIFIED = 1e-4
 """What becomes of that where one constraint tracks or decomposes what another has rounded."""
 
-FIXED = ("mute", "influence", "use_bbone_shape", "show_expanded", "active")
+FIXED = ("mute", "influence", "use_bbone_shape", "show_expanded", "active", "set_inverse_pending")
 """What is not set at random."""
 
 
@@ -152,11 +152,7 @@ def disturb(rig: bpy.types.Object, random: Random) -> None:
 def add_random(rig: bpy.types.Object, bone: str, kind: str, random: Random) -> Any:
     """Add a constraint with random settings."""
     con: Any = rig.pose.bones[bone].constraints.new(kind)
-    if kind == "ARMATURE":
-        add_targets(con, rig, ("Beside", "Lower") if bone == "Source" else DEFORMING, random)
-    elif kind not in LIMITS:
-        con.target, con.subtarget = rig, "Beside" if bone == "Source" else "Source"
-        con.target_space = random.choice((*SPACES, CUSTOM))
+    aim(con, rig, bone, random)
     con.owner_space = random.choice((*SPACES, CUSTOM))
     con.space_object = random.choice((rig, bpy.data.objects["Target"]))
     con.space_subtarget = "Beside" if con.space_object == rig else ""
@@ -173,10 +169,31 @@ def add_random(rig: bpy.types.Object, bone: str, kind: str, random: Random) -> A
         if prop.type == "BOOLEAN":
             setattr(con, name, random.random() < 0.5)
         elif prop.type == "FLOAT":
-            setattr(con, name, random.uniform(least, 2.0))
+            setattr(con, name, random_value(prop.array_length, least, random))
         elif prop.type == "ENUM" and name != "type":
             setattr(con, name, random.choice([item.identifier for item in prop.enum_items]))
     return con
+
+
+def aim(con: Any, rig: bpy.types.Object, bone: str, random: Random) -> None:
+    """Give a constraint targets in the rig; some constraints also act without."""
+    if con.type == "ARMATURE":
+        add_targets(con, rig, ("Beside", "Lower") if bone == "Source" else DEFORMING, random)
+    elif con.type not in LIMITS:
+        con.target, con.subtarget = rig, "Beside" if bone == "Source" else "Source"
+        con.target_space = random.choice((*SPACES, CUSTOM, OWNER_ORIENTATION))
+        if con.type == "PIVOT" and random.random() < 0.4:
+            con.target_space, con.target = "WORLD", None
+
+
+def random_value(length: int, least: float, random: Random) -> Any:
+    """Return a random number, vector or 4 × 4 matrix."""
+    numbers = [random.uniform(least, 2.0) for _ in range(max(length, 1))]
+    if length == 16:
+        turn = Quaternion([random.uniform(-1, 1) for _ in range(4)]).normalized()
+        sizes = [random.uniform(0.5, 1.5) for _ in range(3)]
+        return Matrix.LocRotScale(numbers[:3], turn, sizes)
+    return numbers if length else numbers[0]
 
 
 DEFORMING = ("Source", "Beside", "Lower", "Grip", "Upper")
@@ -245,7 +262,7 @@ def test_what_is_kept_while_frames_are_played_is_as_if_it_was_read() -> None:
 
 
 def assert_kept(rig: bpy.types.Object, frames: range) -> None:
-    """Check that at frames that are played what is kept gives the same to the last bit."""
+    """Check that cached data gives the same result at played frames, to the last bit."""
     uid = skeleton_of(rig).uid
     for frame in frames:
         bpy.context.scene.frame_set(frame)

@@ -25,8 +25,8 @@ MOST_FLOORS = 10
 """How many modules of the plan and the frame may import each other in a row."""
 
 MOST_CALLS = {"first": 89, "again": 81, "beside": 127}
-"""The calls of a played frame with one limb: first, again, and beside a handler of another add-on,
-whose edits may need to be evaluated, but need not be looked for among all that moves."""
+"""The calls of a played frame with one limb: first, again, and beside a handler of another add-on.
+Its edits may need to be evaluated, but needn't be looked for among everything that moves."""
 
 MOST_FILES = {"first": 10, "again": 10, "beside": 10}
 """The modules of the plan and the frame that such a frame enters. They ask `blender` and core."""
@@ -35,7 +35,7 @@ MOST_FILES_OF_BLENDER = {"first": 4, "again": 4, "beside": 5}
 """The modules of `blender` and others that it enters."""
 
 INLINED = ("<listcomp>", "<setcomp>", "<dictcomp>")
-"""What is no call from Python 3.12 on."""
+"""What isn't a call from Python 3.12 on."""
 
 
 def modules() -> dict[str, Path]:

@@ -20,7 +20,7 @@ pytestmark = pytest.mark.usefixtures("empty_file")
 
 
 def figure(**fields: object) -> tuple[bpy.types.Object, bpy.types.Object, bpy.types.Object]:
-    """Return a figure, the target of its hand, and that of its foot, which weighs more."""
+    """Return a figure, the target of its hand, and the heavier target of its foot."""
     rig = rigs.make_armature(BONES)
     hand, foot = rigs.make_empty("Hand", HAND), rigs.make_empty("Foot", FOOT)
     rigs.add_constraint(rig, "Lower", hand, use_free_root=True, **fields)
@@ -61,7 +61,7 @@ def test_where_not_all_can_be_reached_the_heavier_one_is_nearer_and_the_message_
 
 
 def test_a_target_on_the_moved_root_has_no_lag() -> None:
-    """What hangs on a root that came along is where it is in the same update."""
+    """The child of a root that moved is in its place in the same update."""
     rig, hand, _ = figure()
     grip = rigs.make_empty("Grip", (0.0, 0.2, 0.3))
     grip.parent, grip.parent_type, grip.parent_bone = rig, "BONE", "Hips"

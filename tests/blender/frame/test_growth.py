@@ -34,7 +34,7 @@ OURS = str(Path(addon.__file__).parent)
 """Not the solver: what it has to do depends on where the targets are."""
 
 INLINED = ("<listcomp>", "<setcomp>", "<dictcomp>")
-"""What is no call from Python 3.12 on."""
+"""What isn't a call from Python 3.12 on."""
 
 Scene = tuple[Any, Any]
 """An armature, and an object that something solved depends on."""
@@ -150,7 +150,7 @@ def armatures_by_empties(count: int) -> Scene:
 
 
 def armatures_in_both_directions(count: int) -> Scene:
-    """What one reaches for hangs on a bone of the next, and the other way round."""
+    """Each one's target is parented to a bone of the next, and the other way round."""
     rigs, target = [rig_of(2, name=f"Rig {i:03}", at=i) for i in range(count)], make_empty()
     reach(rigs[0], target)
     for before, rig in pairwise(rigs):

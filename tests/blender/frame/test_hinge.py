@@ -45,12 +45,12 @@ def frames(rig: bpy.types.Object) -> list[Matrix]:
 
 
 def off_hinge(rig: bpy.types.Object) -> float:
-    """The angle in degrees by which any joint is off the axis that it has at rest."""
+    """The angle in degrees between any joint's axis and its axis at rest."""
     rest = [bone.matrix_local for bone in rig.data.bones]
     normal = rest[0].col[1].to_3d().cross(rest[1].col[1].to_3d()).normalized()
     own = [frame.to_3x3().inverted() @ normal for frame in rest]
     shown = [frame.to_3x3() @ axis for frame, axis in zip(frames(rig), own, strict=True)]
-    # `Vector.angle` tells no angle below a twentieth of a degree.
+    # `Vector.angle` is 0 below a twentieth of a degree.
     return max(degrees(atan2(a.cross(b).length, a.dot(b))) for a, b in pairwise(shown))
 
 

@@ -142,7 +142,7 @@ def hanging(keyed_bones):
 
 
 def two_arms():
-    """Both in one armature, the second arm's target a bone that hangs on the first arm."""
+    """Both in one armature, the second arm's target parented to a bone of the first arm."""
     bones = {"Root": ((0, 0, 0), (0, 0, 1), "")}
     for side, x in (("L", 0.5), ("R", -0.5)):
         bones[f"Upper.{side}"] = ((x, 0, 1), (2 * x, 0.1, 1), "Root")
@@ -158,7 +158,7 @@ def two_arms():
 
 
 def body(is_free):
-    """A spine with two arms that share it, one of them in part, and a root that may be free."""
+    """A spine shared by two arms, one with partial influence, and a root that may be free."""
     bones = {"Hips": ((0, 0, 1), (0, 0, 1.2), ""), "Spine": ((0, 0, 1.2), (0, 0.1, 1.7), "Hips")}
     for side, x in (("L", 0.3), ("R", -0.3)):
         bones[f"Upper.{side}"] = ((x, 0, 1.6), (2 * x, 0.1, 1.5), "Spine")
@@ -332,8 +332,8 @@ def test_two_armatures_that_share_an_action_have_the_same_pose():
         assert pose_bits(first) == pose_bits(second)
 
 
-# Without its tail a further native constraint leaves Blender alone, without any extension, with
-# up to four poses in 100 evaluations: two of its threads race. With its tail it has one.
+# With a further native constraint and its head as tip, Blender itself has up to four poses in 100
+# evaluations, even without any extension. Two of its threads race. With its tail as tip it has one.
 @pytest.mark.parametrize(("further", "use_tail"), [(False, True), (False, False), (True, True)])
 @pytest.mark.parametrize("count", [1, 2])
 def test_a_chain_that_native_ik_pulls_at_has_one_pose_however_often_it_is_evaluated(

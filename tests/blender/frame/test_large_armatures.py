@@ -75,7 +75,7 @@ def after_a_bone(rig: Any) -> None:
 
 
 def after_blender(rig: Any) -> None:
-    """The chain hangs on a bone that one of Blender's constraints turns."""
+    """The chain is parented to a bone rotated by one of Blender's constraints."""
     con = rig.pose.bones["Root"].constraints.new("COPY_ROTATION")
     con.target, con.subtarget = rig, "Before 5"
     plain(rig)

@@ -59,7 +59,7 @@ def played(rig: bpy.types.Object) -> dict[int, bytes]:
 
 
 def assert_no_history(rig: bpy.types.Object) -> None:
-    """Check that frames are the same backwards, and all is still where it was told to be."""
+    """Check that frames are the same backwards, and everything is still where it was put."""
     shown = played(rig)
     for frame in (5, 4, 2.5, 8, 1):
         rigs.go(frame)
@@ -226,7 +226,7 @@ def test_a_layer_may_stand_before_what_carries_it_by_way_of_another_layer() -> N
 
 
 def test_what_hangs_on_the_top_layer_does_not_lag() -> None:
-    """Another armature reaches for what hangs on a bone that three layers pose."""
+    """Another armature's target is parented to a bone that three layers pose."""
     rig, fly = rigs.make_chain(4), rigs.make_empty("Fly", (2, -3, 1))
     wave(rig, "B3")
     rigs.add_constraint(rig, "B3", keyed_target())
@@ -270,7 +270,7 @@ def test_baking_one_bakes_all_that_share_its_bones(afterwards: str) -> None:
 
 
 def test_a_layer_that_waits_for_what_stands_on_it_is_told_so() -> None:
-    """What it looks at hangs on a bone that a later one poses; that one works on."""
+    """Its target is parented to a bone posed by a later one, which still works."""
     rig, target = rigs.make_chain(4), rigs.make_empty("Target", (1, 0.5, 2))
     held = rigs.make_empty("Held", (0, 1, 0))
     held.parent, held.parent_type, held.parent_bone = rig, "BONE", "B3"

@@ -22,7 +22,7 @@ FRAMES = range(1, 11)
 
 @pytest.fixture
 def rig(empty_file: None) -> bpy.types.Object:
-    """An armature that moves, with a chain of unkeyed bones that follows a moving target."""
+    """A moving armature, with a chain of unkeyed bones that follows a moving target."""
     rig, target = rigs.make_chain(4), rigs.make_empty()
     for frame, x in ((1, 0.0), (10, 0.5)):
         rig.location.x = x
@@ -102,6 +102,12 @@ def test_a_frame_of_a_render_is_evaluated_once(
     assert counts == dict.fromkeys(FRAMES[1:], 1)
 
 
+def let_follow(ob: bpy.types.Object, leader: bpy.types.Object) -> None:
+    """Move an object by a constraint that isn't computed, as it isn't in world space."""
+    con = ob.constraints.new("COPY_LOCATION")
+    con.target, con.owner_space = leader, "LOCAL"
+
+
 def test_what_only_blender_can_evaluate_is_evaluated_once_the_second_time(
     rig: bpy.types.Object, evaluations: list[float]
 ) -> None:
@@ -110,7 +116,7 @@ def test_what_only_blender_can_evaluate_is_evaluated_once_the_second_time(
     for frame, x in ((1, 0.0), (10, -0.5)):
         leader.location.x = x
         leader.keyframe_insert("location", frame=frame)
-    target.constraints.new("COPY_LOCATION").target = leader
+    let_follow(target, leader)
     rigs.watch(rig, "B3")
     update()
     evaluations.clear()
@@ -136,7 +142,7 @@ def test_a_loaded_file_is_evaluated_once(
     elif kind == "keyed":
         rig.keyframe_insert("location", frame=1)
     elif kind == "by a constraint":
-        target.constraints.new("COPY_LOCATION").target = rigs.make_empty("Leader", (0.0, 1.0, 2.0))
+        let_follow(target, rigs.make_empty("Leader", (0.0, 1.0, 2.0)))
     rigs.add_constraint(
         rig, "B3", rigs.make_empty("Far", (9, 9, 9)) if kind == "far away" else target
     )
@@ -229,7 +235,7 @@ def test_a_frame_with_keyed_bones_is_evaluated_once(
     rigs.enable(twin, False)
     if not is_known:
         leader = rigs.make_empty("Leader", (0.1, 0.2, 0.3))
-        target_of(rig).constraints.new("COPY_LOCATION").target = leader
+        let_follow(target_of(rig), leader)
     rigs.watch(rig, "B3")
     update()
     for times in (1 if is_known else 2, 1, 1):
@@ -356,7 +362,7 @@ def in_action_constraint(bone: bpy.types.PoseBone, user: bpy.types.Object) -> No
 def test_an_action_that_a_constraint_uses_as_well_is_not_muted(
     rig: bpy.types.Object, name: str
 ) -> None:
-    """Within the animated object too, which is still the only data-block that uses the slot."""
+    """Within the animated object too, still the only data-block that uses the slot."""
     key_bones(rig)
     if name == "Elsewhere":
         other = rigs.make_chain(4, "Other")
@@ -657,6 +663,44 @@ def test_what_is_foreseen_is_what_blender_evaluates(evaluations: list[float], se
         assert len(evaluations) == 1, ob.name
 
 
+OBJECTS_TIES = ("ARMATURE", "CHILD_OF", "COPY_LOCATION", "COPY_TRANSFORMS", "PIVOT", "TRACK_TO")
+
+
+@pytest.mark.parametrize("role", ["target", "pole", "above", "rig"])
+@pytest.mark.parametrize("kind", OBJECTS_TIES)
+def test_what_constraints_of_objects_decide_is_evaluated_once(
+    evaluations: list[float], kind: str, role: str
+) -> None:
+    """Whatever they hang on, in any order of frames, as if it was read after the evaluation."""
+    rig, lead, above = rigs.make_chain(4), rigs.make_chain(1, "Lead"), rigs.make_empty("Above")
+    target, pole = rigs.make_empty("Target", (0.5, 0.3, 1.2)), rigs.make_empty("Pole", (0.5, 2, 1))
+    target.parent, above.location = above, (0.1, 0.2, 0.3)
+    con = {"target": target, "pole": pole, "above": above, "rig": rig}[role].constraints.new(kind)
+    if kind == "ARMATURE":
+        con.targets.new()
+        con.targets[0].target, con.targets[0].subtarget = lead, "B0"
+    else:
+        con.target, con.subtarget, con.influence = lead, "B0", 0.7
+    for frame, x in ((1, 0.1), (10, 0.6)):
+        for ob in (lead, lead.pose.bones["B0"], rig):
+            ob.location.x = x
+            ob.keyframe_insert("location", frame=frame)
+    rigs.add_constraint(rig, "B3", target, pole_target=pole)
+    rigs.watch(rig, "B3")
+    update()
+    first = played(rig)
+    evaluations.clear()
+    assert played(rig) == first
+    assert len(evaluations) == len(FRAMES)
+    assert played_anew(rig) == first
+    con.mute = True
+    update()
+    assert played(rig) != first or kind in ("PIVOT", "TRACK_TO")  # These turn it, at most.
+    con.mute = False
+    update()
+    assert played(rig) == first
+
+
 def constrained(kind: str) -> bpy.types.Object:
     """Make an arm below a bone that a constraint of Blender's moves, with a driven influence."""
     rig = rigs.make_armature(
@@ -693,7 +737,10 @@ def constrained(kind: str) -> bpy.types.Object:
     return rig
 
 
-CONSTRAINTS = ("COPY_TRANSFORMS", "STRETCH_TO", "LIMIT_DISTANCE", "DAMPED_TRACK", "ARMATURE")
+CONSTRAINTS = (
+    *("ARMATURE", "CHILD_OF", "COPY_TRANSFORMS", "DAMPED_TRACK", "LIMIT_DISTANCE", "LOCKED_TRACK"),
+    *("STRETCH_TO", "TRACK_TO"),
+)
 
 
 @pytest.mark.parametrize("kind", CONSTRAINTS)

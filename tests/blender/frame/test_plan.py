@@ -16,7 +16,7 @@ pytestmark = pytest.mark.usefixtures("empty_file")
 
 @pytest.fixture
 def rig() -> bpy.types.Object:
-    """An arm whose target hangs on another arm, with a pole, and objects that are no concern."""
+    """An arm whose target is parented to another arm, with a pole, and irrelevant objects."""
     other, rig = make_chain(3, "Other"), make_chain(4)
     other.location.x = 1.5
     hand = make_empty("Hand", (0.3, 0.0, 0.0))
@@ -133,7 +133,7 @@ def constrain_target(rig: bpy.types.Object) -> None:
 
 
 def constrain_bone(rig: bpy.types.Object) -> None:
-    rig.pose.bones["B2"].constraints.new("FLOOR")
+    rig.pose.bones["B2"].constraints.new("SHRINKWRAP")
 
 
 def mute_constraint(rig: bpy.types.Object) -> None:
@@ -295,7 +295,7 @@ def change_joint(rig: bpy.types.Object) -> None:
 
 
 def move_what_shapes_the_ground_of_the_pole(rig: bpy.types.Object) -> None:
-    """Nobody knows that the pole moves with that before it has."""
+    """Nobody knows that the pole moves along before it has moved."""
     mesh = bpy.data.meshes.new("Ground")
     mesh.from_pydata([(1, 0, 0), (0, 1, 0), (0, 0, 1)], [], [(0, 1, 2)])
     ground = bpy.data.objects.new("Ground", mesh)

@@ -24,7 +24,7 @@ ARM = {
 
 @pytest.fixture
 def rig(empty_file: None) -> Rig:
-    """Two arms of which Blender turns the clavicles, so that they cannot be solved ahead.
+    """Two arms whose clavicles Blender rotates, so they can't be solved ahead.
 
     Each is posed by two constraints, as limbs of Rigify are: a driver disables the second.
     """
@@ -310,7 +310,9 @@ class TestOneOfTwoArms:
 
     def test_frames_of_bones_are_read_once(self, rig: Rig, calls: Counter[object]) -> None:
         for side in "LR":  # Which isn't computed.
-            rig.pose.bones[f"Clavicle.{side}"].constraints.new("FLOOR")
+            con = rig.pose.bones[f"Clavicle.{side}"].constraints.new("COPY_LOCATION")
+            con.target, con.use_bbone_shape = rigs.make_empty("Beside"), True
+            con.influence = 0.01
         rigs.update()
         rigs.go(2)
         calls.clear()
@@ -370,7 +372,7 @@ def test_updates_are_read_again_after_what_is_released_was_evaluated(rig: Rig) -
     rigs.add_constraint(other, "A", bpy.data.objects["Target.L"])
     rigs.update()
     other.fabrik.constraints.clear()
-    rig.fabrik.constraints[0].chain_count = 1  # Which tells the plan, as clearing does not.
+    rig.fabrik.constraints[0].chain_count = 1  # This notifies the plan; clearing does not.
     rigs.make_empty("New", (3, 0, 0))
     rigs.update()
     assert (

@@ -1,7 +1,7 @@
 """A render shows what the viewport shows, and leaves the file as it was.
 
-During a render Blender flushes nothing to the file's data, and a handler that writes to it can
-silently take the F-curves away from the whole armature object.
+During a render Blender flushes nothing to the file's data. A handler that writes to it can silently
+take the F-curves away from the whole armature object.
 """
 
 from __future__ import annotations
@@ -79,7 +79,7 @@ def key(owner: bpy.types.bpy_struct, path: str, values: dict[int, object], index
 
 @pytest.fixture
 def rig(records: Records) -> bpy.types.Object:
-    """An armature of which everything that can be animated is animated."""
+    """An armature with everything animated that can be."""
     rig = rigs.make_armature(BONES)
     target = rigs.make_empty("Target", (1, 0, 2))
     key(target, "location", {1: (1, 0.2, 2), 10: (-1, 0.5, 1.5)})

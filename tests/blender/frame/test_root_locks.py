@@ -23,7 +23,7 @@ MODES = ("XYZ", "QUATERNION", "ZXY", "AXIS_ANGLE", "YZX")
 
 
 class Arm(NamedTuple):
-    """An arm on a carriage, which a parent carries that is turned and scaled."""
+    """An arm on a carriage, carried by a rotated and scaled parent."""
 
     rig: bpy.types.Object
     tip: str

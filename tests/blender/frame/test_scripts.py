@@ -230,7 +230,7 @@ def name_bone(copy: bpy.types.Object) -> None:
 
 @pytest.mark.parametrize("change", [clear, look_elsewhere, name_bone])
 def test_what_a_copy_depends_on_leaves_the_rig_solved_beside_another_view_layer(change):
-    """It is told while a frame is evaluated for that layer, and has the relations built anew."""
+    """It is called while a frame is evaluated for that layer, and has the relations built again."""
     rig = rigs.make_chain(3)
     bpy.context.scene.view_layers.new("Second")
     rigs.add_constraint(rig, "B2", rigs.make_empty(location=(0.4, 0.9, 1.5)))
@@ -255,7 +255,7 @@ def remove_one(copy: bpy.types.Object) -> None:
 
 @pytest.mark.parametrize("change", [clear, reverse, remove_one])
 def test_what_a_copy_depends_on_leaves_the_rig_solved_at_a_frame_that_only_moves_the_copy(change):
-    """It is told at the next frame, and Blender evaluates all that share its armature data."""
+    """It is called at the next frame, and Blender evaluates all users of its armature data."""
     rig = rigs.make_chain(3)
     rigs.add_constraint(rig, "B2", rigs.make_empty(location=(0.4, 0.9, 1.5)), solver="ROPE")
     rigs.add_constraint(rig, "B0", rigs.make_empty(location=(0.9, 0.1, 0.5)), chain_count=1)

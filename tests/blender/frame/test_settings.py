@@ -58,7 +58,7 @@ def defined(addon: ModuleType, monkeypatch: pytest.MonkeyPatch) -> Iterator[None
 
 
 def limbs() -> tuple[bpy.types.Object, Any]:
-    """Make two limbs that mirror each other, of which one is constrained and has the settings."""
+    """Make two limbs that mirror each other; one is constrained and has the settings."""
     bpy.ops.wm.read_homefile(use_empty=True, use_factory_startup=True)
     bones: dict[str, Any] = {}
     for side, x in (("L", 1.0), ("R", -1.0)):

@@ -293,7 +293,7 @@ def test_a_constraint_made_with_an_offset_moves_nothing(rig, target, order, use_
     assert item.state == "REACHED"
     assert item.error <= 1e-5
     assert_still(before, rig)
-    # And it goes along with the target.
+    # And it follows the target.
     held = rigs.evaluated(target).matrix_world.inverted() @ rigs.tip_world(rig, "B3", use_tail)
     target.rotation_euler.z += 0.2
     target.location.x -= 0.2

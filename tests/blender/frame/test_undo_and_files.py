@@ -347,7 +347,7 @@ class TestBones:
     @pytest.mark.parametrize("hide", ["disabled", "unlinked"])
     @pytest.mark.parametrize("then", ["move", "go", "show", "undo"])
     def test_rename_in_an_armature_that_is_not_shown_is_followed(self, hide, then):
-        """Blender tells of none."""
+        """Blender reports none of them."""
         make()
         rig, target = rig_and_target()
         rigs.add_constraint(rigs.make_chain(name="Other"), "B2", target)
@@ -670,7 +670,7 @@ class TestObjects:
 
     @pytest.mark.parametrize("what", ["armature", "data", "target", "both"])
     def test_frame_right_after_deleting_finds_nothing_dead(self, what):
-        """No update in between tells of it."""
+        """No update in between reports it."""
         make()
         rig, target = rig_and_target()
         other = rigs.make_chain(name="Other")
@@ -829,7 +829,7 @@ class TestLibraries:
         assert len(rigs.pose_bits(rig)) == len(fk[0])
 
     def test_override_keeps_the_values_of_each_of_several_constraints(self, tmp_path):
-        """Blender tells them apart by their names, which a script need not have given."""
+        """Blender distinguishes them by their names, which a script need not have given."""
         make()
         for bone in ("B1", "B0"):
             rigs.add_constraint(bpy.data.objects["Rig"], bone, bpy.data.objects["Target"])
@@ -1108,7 +1108,7 @@ class TestLibraries:
         assert [part.bone for part in rig.fabrik.character.parts] == ["Arm", "Hand", "Control"]
 
     def test_opening_a_file_with_a_held_bone_over_one_like_it_is_silent(self, tmp_path, capfd):
-        """Blender compares an override with its library, and reads the state, before it tells."""
+        """Blender compares an override with its library, and reads the state, before it reports."""
         make()
         rig, _ = rig_and_target()
         rigs.activate(rig, "POSE")

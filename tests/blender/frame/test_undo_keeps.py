@@ -1,7 +1,7 @@
 """After undo and redo only what changed is planned, read and solved again, and nothing is stale.
 
-Blender reads the data-blocks again that differ, and keeps the others. What hangs on what in many
-ways must show and say what a new session would.
+Blender reads the data-blocks again that differ, and keeps the others. Whatever follows what, in
+many ways, must show and report what a new session would.
 """
 
 import bpy

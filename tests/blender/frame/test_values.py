@@ -19,7 +19,7 @@ from addon.settings.muting import muting
 
 @pytest.fixture
 def rig(empty_file: None) -> Any:
-    """A chain that stretches, of which another constraint poses a bone again, in Euler angles."""
+    """A stretching chain with a bone that another constraint poses again, in Euler angles."""
     rig = make_chain(4, "Rig")
     rig.pose.bones["B1"].rotation_mode = "YZX"
     add_constraint(rig, "B3", make_empty("Target", (3, 0, 3)), use_stretch=True, stretch_max=2.0)

@@ -25,7 +25,7 @@ def imported(name: str, **options: object) -> Any:
 
     Args:
         name: The name of its file.
-        options: What Blender's importer is told.
+        options: The options of Blender's importer.
     """
     path = skip_without(name)
     importers: dict[str, Any] = {

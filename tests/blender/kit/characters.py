@@ -57,7 +57,7 @@ def make_character(name: str, axis: str = "x", arm: float | None = None) -> bpy.
 def make_capture(
     name: str, yaw: float = 0.7, walk: Callable[[float, float], Joints] = walking
 ) -> bpy.types.Object:
-    """Make the armature of a program as a capture whose rest pose is none: the action walks.
+    """Make the armature of a program as a capture without a usable rest pose: the action walks.
 
     All bones are along X at rest, each from the end of its parent on.
 

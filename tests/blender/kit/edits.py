@@ -175,7 +175,7 @@ class Step:
         return True
 
     def curve(self):
-        """Return the data path and index of an F-curve that both have, None if there is none."""
+        """Return the data path and index of an F-curve that both have; None without one."""
         found = [[(c.data_path, c.array_index) for c in rigs.curves(ob)] for ob in pair()]
         common = [place for place in found[1] if place in found[0]]
         return self.random.choice(common) if common else None

@@ -35,7 +35,7 @@ from fabrik_solver.core.constraints import ConstraintSpaces
 PLACES: dict[str, tuple[Any, str]] = {
     "resolve": (resolving, "_resolve_joints"),
     "order": (order.Order, "_needs"),
-    "foresee": (lookahead._DependencyWalk, "knows"),
+    "foresee": (lookahead._DependencyWalk, "unknown"),
     "declare": (dependencies, "declare"),
     "list sources": (dependencies, "uses_of"),
     "make a plan": (planner, "make_plan"),
@@ -84,7 +84,7 @@ def plan_made() -> object | None:
 
 
 def make_plan() -> Any:
-    """Return the plan, which is made if there is none."""
+    """Return the plan, making it if necessary."""
     return planner.current()
 
 
@@ -111,12 +111,12 @@ def walk_of(rig: bpy.types.Object, name: str) -> Any:
 
 
 def declared(rig: bpy.types.Object) -> Any:
-    """Return what Blender was told an armature depends on."""
+    """Return the dependencies of an armature that Blender knows."""
     return dependencies.uses_of(rig)[0]
 
 
 def declare(rig: bpy.types.Object) -> bool:
-    """Tell Blender what an armature depends on; return whether that is news."""
+    """Declare an armature's dependencies to Blender; return whether that changed anything."""
     return bool(dependencies.declare([rig]))
 
 

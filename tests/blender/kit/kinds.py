@@ -16,11 +16,11 @@ from walkers import hills, make_ground, make_walker, stairs, stand
 END = 16
 
 Kind = Callable[[], str]
-"""Makes an armature “Rig” that moves, and returns the path of a setting that counts."""
+"""Makes a moving armature “Rig”, and returns the path of a setting that counts."""
 
 
 def posed_chain(count: int = 6, mode: str = "QUATERNION") -> tuple[bpy.types.Object, ...]:
-    """Make a chain with FK pose that is neither keyed nor nothing, and a target that moves."""
+    """Make a chain with an FK pose, neither keyed nor at rest, and a moving target."""
     rig, target = rigs.make_chain(count, mode=mode), rigs.make_empty()
     for bone in rig.pose.bones:
         bone.rotation_quaternion = (0.98, 0.15, -0.1, 0.05)
@@ -195,7 +195,7 @@ def follow() -> str:
 
 @kept
 def spring() -> str:
-    """Swing behind a keyed bone, on top of a chain that reaches, beside a collider that moves."""
+    """Swing behind a keyed bone, on top of a reaching chain, beside a moving collider."""
     rig, target = posed_chain()
     rigs.add_constraint(rig, "B5", target, chain_count=3, name="Reach").influence = 0.5
     for frame, x in ((1, 0.15), (6, -0.4), (END, 0.5)):
@@ -236,7 +236,7 @@ def ground() -> str:
 
 @kept
 def body_on_ground() -> str:
-    """A body of which all goes along with the hip that its feet lift on stairs."""
+    """A body that moves as a whole with the hip that its feet lift on stairs."""
     rig = make_body_with_ik("BONE")
     rig.name = "Rig"
     bpy.context.scene.frame_start, bpy.context.scene.frame_end = 1, END
@@ -247,7 +247,7 @@ def body_on_ground() -> str:
 
 
 def pinned_body() -> str:
-    """A body that walks by keys with a hand that is pinned to a place, which moves."""
+    """A body that walks by keys, with a hand pinned to a moving place."""
     rig = make_body()
     rig.name = "Rig"
     bpy.context.scene.frame_start, bpy.context.scene.frame_end = 1, END

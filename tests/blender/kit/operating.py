@@ -55,6 +55,6 @@ def add_limbs(rig: Any, *names: str, **options: object) -> None:
 
 
 def refuses(operator: object, saying: str, **arguments: object) -> None:
-    """Assert that an operator refuses with a message that matches."""
+    """Assert that an operator refuses with a matching message."""
     with pytest.raises(RuntimeError, match=saying):
         operator(**arguments)

@@ -8,7 +8,7 @@ import bpy
 
 
 def listed(kind: str) -> dict[str, str]:
-    """Return the files that the popover lists, by the names that it shows."""
+    """Return the files in the popover, by their shown names."""
     panel = getattr(bpy.types, f"FABRIK_PT_{kind}_presets")
     names: dict[str, str] = {}
 

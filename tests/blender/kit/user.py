@@ -1,7 +1,7 @@
 """Random user actions on a rig, its twin and the rest of the file, beyond those of `edits`.
 
-The twin has no constraints. Actions on bones, keys and objects are applied to both, so that the
-twin shows the FK pose, and behavior of Blender itself can be told apart from that of the extension.
+The twin has no constraints. Actions on bones, keys and objects are applied to both, so the twin
+shows the FK pose. Blender's own behavior can then be distinguished from that of the extension.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ SOLVERS = ("FABRIK", "TWO_BONE", "CCD", "TEXTBOOK", "LOOK_AT", "ROPE", "FOLLOW",
 NAMES = ('a"]["b', "\\", 'pose.bones["B0"]', "ünïcödé", "new\nline", "a" * 60, "[0]", "  ", "%s{}")
 SCALES = ((1, 1, 1), (2, 2, 2), (0.5, 2, 1), (-1, 1, 1), (1e-3,) * 3, (0, 0, 0), (1, 0, 1))
 LOOSE = ("T0", "T1", "T2")
-"""Targets that may be renamed or deleted, unlike those that `edits` uses."""
+"""Targets that may be renamed or deleted, unlike those of `edits`."""
 
 EXTRA = "Extra"
 """The prefix of the names of armatures without a twin."""

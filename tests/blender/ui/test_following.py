@@ -1,4 +1,4 @@
-"""The constraint that panels show and buttons affect: that of what is selected."""
+"""The constraint that panels show and buttons affect: the one of the selection."""
 
 from __future__ import annotations
 

@@ -64,7 +64,7 @@ def test_every_operator_can_be_undone_and_says_why_it_is_grey(addon: ModuleType)
             is_final = name.endswith(("preset_add", "default_save", "default_reset"))
             undo = set() if is_final else {"UNDO"}
             kinds = {"REGISTER", "UNDO"}
-            # What happens by itself is no step of the user's.
+            # What happens by itself is not a step of the user.
             wanted = set() if name.endswith("simulate_again") else {"REGISTER"} | undo
             assert cls.bl_options & kinds == wanted, name
             assert not bpy_operator(cls).poll()
@@ -637,8 +637,8 @@ def test_all_settings_of_a_hand_are_at_most_forty(
 
 NUMBERS = {
     "FabrikCollider.kind": (
-        "SPHERE CAPSULE PLANE INSIDE_SPHERE INSIDE_CAPSULE",
-        range(5),
+        "SPHERE CAPSULE PLANE INSIDE_SPHERE INSIDE_CAPSULE MESH",
+        range(6),
     ),
     "FabrikSpring.mode": ("STEADY VRM", range(2)),
     "FabrikConstraint.solver": (" ".join(SOLVERS), range(9)),

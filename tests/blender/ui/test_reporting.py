@@ -48,7 +48,7 @@ def test_whole_sentences_are_kept_where_one_fits(addon: Any) -> None:
 
     first, second = "Added IK to “hand.L”: move “hand IK.L”", "No hinge for “forearm.L”. Or two"
     assert fitting(f"{first}. {second}", lambda text: len(text) < 60) == f"{first} …"
-    # 0.5 is no end of a sentence.
+    # 0.5 does not end a sentence.
     assert fitting("It took 0.5 seconds to do. Then more", lambda text: len(text) < 30) == (
         "It took 0.5 seconds to do …"
     )

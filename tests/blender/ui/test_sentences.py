@@ -12,7 +12,7 @@ from rigs import add_constraint, key, make_chain, make_empty, update
 
 @pytest.fixture
 def rig(empty_file: None) -> bpy.types.Object:
-    """Two chains that share a bone, of which the first has a pole."""
+    """Two chains that share a bone; the first has a pole."""
     armature = make_chain(6)
     first = add_constraint(armature, "B3", make_empty("Hand", (0.4, 0.3, 3.2)), chain_count=4)
     first.pole_target = make_empty("Elbow", (3, 0, 2))

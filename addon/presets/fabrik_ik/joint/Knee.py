@@ -1,6 +1,6 @@
 """A knee: a hinge that bends one way, from straight on.
 
-X stands for the axis about which the limb bends, which is found when this is applied.
+X stands for the bend axis of the limb, which is found when this is applied.
 """
 
 from math import radians

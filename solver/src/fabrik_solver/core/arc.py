@@ -21,7 +21,7 @@ def arc(
     Args:
         lengths: The bone lengths.
         axis: The unit vector from the root to the tip.
-        side: The unit vector of the side to which it bends.
+        side: The unit vector of the bend direction.
         chord: The distance between the ends.
         folds: How each joint flexes if the chain bends to both sides (see `RestBend`).
     """

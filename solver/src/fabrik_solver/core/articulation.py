@@ -37,12 +37,12 @@ START_BEND: Final = 1.0
 """The smallest bend of a limb at the start of the search, in radians.
 
 From a crouch the springs can move the body up or down. From straight knees, pulling the head down
-would bend the back first, until the thighs reach limits that keep the knees from bending.
+would bend the back first, until the limits of the thighs keep the knees from bending.
 """
 
 BACK: Final = 0.3
-"""How far the bone above rotates the other way, as a share of that. With one half, limbs are
-compressed along their line, but thighs begin at limits behind which knees bend no more."""
+"""How far the bone above rotates the other way, as a share of that bend. With one half, limbs are
+compressed along their line, but thighs begin at limits that keep knees from bending."""
 
 SHARED: Final = 3.0
 """The stiffness factor of a joint that deviates from its share of another joint's swing."""
@@ -467,8 +467,8 @@ class Articulation:
     def start(self, points: dict[int, Vec]) -> Placement:
         """Return the pose at the start, within the limits and with bent limbs.
 
-        The bone above a joint rotates the other way: from hips that are in front of the feet, a
-        body that is pulled down leans backward.
+        The bone above a joint rotates the other way: with hips in front of the feet, a body pulled
+        down leans backward.
 
         Args:
             points: The positions of the goals on the last bones.

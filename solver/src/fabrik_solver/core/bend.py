@@ -1,4 +1,4 @@
-"""The side to which a chain bends: how a straight chain starts, and how it faces its pole.
+"""The bend direction of a chain: how a straight chain starts, and how it faces its pole.
 
 All positions are relative to the root, in chain lengths.
 """
@@ -91,10 +91,10 @@ class RestBend(NamedTuple):
     """How a limb bends, from its rest pose or from all frames of its clip.
 
     Attributes:
-        side: The unit vector of the side to which it bends, in the root bone's axes.
-        folds: For each joint between root and tip: 1 if it flexes as the limb does, -1 if it flexes
-            the other way (a hind leg's hock and stifle differ), 0 if unclear. Empty for a limb that
-            bends to one side.
+        side: The unit vector of the bend direction, in the root bone's axes.
+        folds: For each joint between root and tip: 1 if it flexes as the limb does, -1 if the other
+            way, 0 if unclear. A hind leg's hock and stifle differ. Empty for a limb that bends to
+            one side.
     """
 
     side: Vec
@@ -132,7 +132,7 @@ def swing_turn(axis: Vec, side: Vec, target: Vec, factor: float) -> Quat:
 
 
 def bend_of(joints: list[Joint], axis: Vec) -> tuple[Vec, float]:
-    """Return the side to which a chain bends, and the sum of its joints' distances from the axis.
+    """Return a chain's bend direction, and the sum of its joints' distances from the axis.
 
     The vector's length is the fraction of these distances that doesn't cancel out: the shorter, the
     less clear the side.
@@ -153,7 +153,7 @@ def bend_of(joints: list[Joint], axis: Vec) -> tuple[Vec, float]:
 
 
 def folded_bend(joints: Sequence[Vec], axis: Vec, folds: Sequence[int]) -> Vec:
-    """Return the side to which a limb bends if its joints flex in opposite directions.
+    """Return the bend direction of a limb whose joints flex in opposite directions.
 
     A hind leg has joints on both sides of the axis. Which is farther out changes as the leg folds,
     although each keeps flexing its way. So the plane of the limb, signed by how the joints flex,
@@ -175,7 +175,7 @@ def folded_bend(joints: Sequence[Vec], axis: Vec, folds: Sequence[int]) -> Vec:
 
 
 def straight_bend(axes: Sequence[Mat3], rest_bend: RestBend | None) -> Vec:
-    """Return the side to which a straight chain bends.
+    """Return the bend direction of a straight chain.
 
     Args:
         axes: The axes of the posed bones, root first.
@@ -459,7 +459,7 @@ def swivel_to(pole: Vec, bend: Vec, axis: Vec, pole_angle: float, weight: float)
 
     Args:
         pole: The pole.
-        bend: The side to which the chain bends (see `bend_of`).
+        bend: The bend direction of the chain (see `bend_of`).
         axis: The unit vector from the root to the target.
         pole_angle: Added to the swivel, in radians.
         weight: From 0 to 1.
@@ -525,7 +525,7 @@ def clarity(bend: Vec, spread: float, side: Vec, bones: int) -> float:
     A pose to the limb's preferred side is clear sooner than a pose to the opposite side.
 
     Args:
-        bend: The side to which its joints are bent.
+        bend: The direction in which its joints are bent.
         spread: The sum of their distances from the axis.
         side: The unit vector of the preferred side.
         bones: The number of bones.
@@ -562,8 +562,8 @@ def forward_turn(axis: Vec, bend: Vec, side: Vec, factor: float) -> Quat:
 
     Args:
         axis: The unit vector from the root to the tip.
-        bend: The side to which its joints are bent.
-        side: The side to which further bending goes.
+        bend: The direction in which its joints are bent.
+        side: The direction of further bending.
         factor: How far it turns, such as `newness`.
     """
     if factor <= 0.0 or length(bend) <= ON_AXIS:

@@ -1,7 +1,7 @@
 """Bodies: chains that share bones, or whose root is free, solved together.
 
-First all bones are solved as one tree for all effectors, with conflicts weighted: FABRIK finds the
-shape, and `solve_with_limits` lands it within the joint limits. The shared bones are then final.
+First all bones are solved as one tree for all effectors, with conflicts weighted. FABRIK finds the
+shape, and `solve_with_limits` brings it within the joint limits. The shared bones are then final.
 The rest of each chain is solved from there like any chain, with its own solver, pole and tip.
 """
 
@@ -680,7 +680,7 @@ def _constrained(body: BodyInput, members: Sequence[Member]) -> list[Constrained
 
 
 def _bend(member: Member, shared: set[int], frames: list[Frame]) -> Vec:
-    """Return the side to which the chain's own bones bend if straight, in armature space."""
+    """Return the bend direction of the chain's own bones if straight, in armature space."""
     start = min(sum([i in shared for i in member.bones]), len(member.bones) - 1)
     axes = [frames[i][0] for i in member.bones[start:]]
     return straight_bend(axes, member.rest_bends[start])

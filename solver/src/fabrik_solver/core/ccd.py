@@ -55,7 +55,7 @@ def _turn(arm: Vec, ahead: Vec, size: float) -> Quat:
 
     It is complete up to a right angle. For a target behind the joint, where both ways round are
     about as long, the rotation shrinks to none at half a turn. It also shrinks if the tip or the
-    target is nearer to the joint than its bone is long: at the joint they have no direction.
+    target is nearer to the joint than its bone is long. At the joint they have no direction.
     """
     across = cross(arm, ahead)
     sine, cosine = length(across), dot(arm, ahead)

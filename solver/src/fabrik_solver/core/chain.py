@@ -154,7 +154,7 @@ class Chain:
         self._sizes = sizes
 
     def bending(self, otherwise: Vec | None = None) -> tuple[Vec, Vec, float]:
-        """Return the side to which the chain bends.
+        """Return the bend direction.
 
         A nearly straight limb bends to its preferred side even if it is posed slightly backward or
         sideways.
@@ -180,7 +180,7 @@ class Chain:
         return bending
 
     def forward(self) -> Vec:
-        """Return the unit vector of the side to which the chain bends when straight."""
+        """Return the unit vector of the bend direction when straight."""
         return side_of((None if self.bend is None else in_space(self.bend),), self.axis)
 
     @property
@@ -189,7 +189,7 @@ class Chain:
         return self.is_sure and len(self.start) <= LIMB + 1
 
     def own_bend(self, joints: list[Joint], axis: Vec) -> tuple[Vec, float]:
-        """Return the side to which joints are bent, and the sum of their distances from the axis.
+        """Return the bend direction of joints, and the sum of their distances from the axis.
 
         Args:
             joints: The joints, as in `start`.
@@ -201,10 +201,10 @@ class Chain:
         return bend, spread
 
     def known_bend(self, posed_bend: Vec, spread: float, side: Vec) -> tuple[Vec, Vec]:
-        """Return the side to which a limb bends, and its unit vector.
+        """Return the bend direction of a limb, and its unit vector.
 
         Args:
-            posed_bend: The side to which its joints are bent (see `own_bend`).
+            posed_bend: The direction in which its joints are bent (see `own_bend`).
             spread: The sum of their distances from the axis.
             side: The unit vector of its preferred bend direction (see `forward`).
         """
@@ -213,7 +213,7 @@ class Chain:
         return scaled(towards, 1.0 + pose_weight * (length(posed_bend) - 1.0)), towards
 
     def bend_of_moved(self, joints: list[Joint], axis: Vec, turn: Quat) -> tuple[Vec, float]:
-        """Return the side to which a moved chain bends, and the sum of its joints' distances.
+        """Return the bend direction of a moved chain, and the sum of its joints' distances.
 
         Args:
             joints: Other positions of its joints (see `moved_to`).
@@ -268,7 +268,7 @@ class Chain:
 
 @final
 class Goal:
-    """Where the tip should be and to which side the chain should bend, in the chain's space.
+    """The desired tip position and bend direction of a chain, in the chain's space.
 
     Attributes:
         target: The point for the tip.

@@ -160,12 +160,12 @@ def _is_better(track: list[Candidate], path: list[Candidate]) -> bool:
     """Return whether a track is smoother than the path, and reaches and moves as well."""
     if any([path[i].reaches and not candidate.reaches for i, candidate in enumerate(track)]):
         return False
-    if _way(track) > MORE * _way(path):
+    if _path_cost(track) > MORE * _path_cost(path):
         return False
     return roughest(track) < roughest(path)
 
 
-def _way(path: list[Candidate]) -> float:
+def _path_cost(path: list[Candidate]) -> float:
     """Return the sum of the squared distances along a path."""
     return sum([squared_distance(path[i], path[i + 1]) for i in range(len(path) - 1)])
 

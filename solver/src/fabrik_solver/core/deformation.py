@@ -1,8 +1,8 @@
 """How bones move what they deform, as in Blender's Armature constraint.
 
-Adds up weighted matrices, or dual quaternions with a separate scale, which preserve volume: Kavan
-et al., "Geometric skinning with approximate dual quaternion blending" (2008), with Blender's
-additions (``armdef_evaluate`` in constraint.cc, ``mat4_to_dquat`` in math_rotation_c.cc).
+Adds up weighted matrices, or dual quaternions with a separate scale, which preserve volume.
+Sources: Kavan et al., "Geometric skinning with approximate dual quaternion blending" (2008), and
+Blender's additions (``armdef_evaluate`` in constraint.cc, ``mat4_to_dquat`` in math_rotation_c.cc).
 """
 
 from math import sqrt
@@ -117,6 +117,19 @@ class Armature(Constraint):
     def apply(self, frame: Frame, source: Frame) -> Frame:
         """Return the owner's constrained frame; ``source`` is the motion of the bones."""
         return frame_in(source, frame)
+
+    def motion_of(self, posed: list[PosedBone], at: Vec, world: Frame) -> Frame:
+        """Return the transform, in world space, by which the bones move a bone.
+
+        Args:
+            posed: The posed bones.
+            at: Its location, in world space.
+            world: The frame of its armature in world space.
+
+        Raises:
+            ValueError: If an armature has zero scale.
+        """
+        return self.motion(posed, at if self.bound_at is None else point_in(world, self.bound_at))
 
     def motion(self, posed: list[PosedBone], point: Vec) -> Frame:
         """Return the transform, in world space, by which the bones move a point.

@@ -57,7 +57,7 @@ class Candidate:
 class Instant:
     """The solve input of a frame.
 
-    Call `alone` first: it determines the side to which the pole swivels the chain.
+    Call `alone` first: it determines where the pole swivels the chain.
     """
 
     def alone(self) -> Candidate:
@@ -160,9 +160,9 @@ class ChainInstant(Instant):
 
 
 def _led(posture: Posture, goal: Goal) -> Goal:
-    """Return the goal with its pole on the side to which the solved chain bends.
+    """Return the goal with its pole in the bend direction of the solved chain.
 
-    A pole of partial weight swivels a chain partway from its FK pose; applied again at every frame,
+    A pole of partial weight swivels a chain partway from its FK pose. Applied again at every frame,
     it would swivel the chain all the way.
     """
     if goal.is_hint:

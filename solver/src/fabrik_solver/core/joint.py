@@ -9,7 +9,7 @@ from .vectors import Vec
 class Joint:
     """A joint, and the bone from it to the next joint.
 
-    Positions are relative to the root, in chain lengths. A plain class of numbers: when compiled, a
+    Positions are relative to the root, in chain lengths. A plain class of numbers. When compiled, a
     pass over a list of these takes a fifth of the time of a pass over tuples, which would be
     reallocated. Interpreted it takes no longer.
 

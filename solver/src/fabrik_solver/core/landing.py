@@ -21,8 +21,8 @@ def land(joints: list[Joint], target: Vec, near_enough: float, most: int) -> int
     """Bring the tip onto the target by rotating all bones slightly, in at most ``most`` steps.
 
     Each step pulls all bones in the same direction, as a load on the tip would (see
-    `_pulled_along`). To first order a pull moves the tip by Σ l (1 − d dᵀ), a 3 × 3 matrix for
-    bones of length l and direction d. A step is O(bones). It is Newton's method with the
+    `_pulled_along`). With bones of length l and direction d, a pull moves the tip by the 3 × 3
+    matrix Σ l (1 − d dᵀ) to first order. A step is O(bones). It is Newton's method with the
     pseudoinverse, where J Jᵀ is that matrix. Of all motions that close the gap it has the least
     squared angles, weighted by length. It doesn't choose a joint, plane or branch, so the solution
     is as smooth as its input. Planar chains stay planar.

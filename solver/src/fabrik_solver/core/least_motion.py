@@ -1,15 +1,15 @@
-"""The search for the pose with the least motion since the press in which springs pull no more.
+"""The search for the pose of least motion since the start of a drag, with all springs at rest.
 
 The sum of stiffness · angle² over all joints and the energy of the springs are minimized. A
 spring's force is limited, and a stricter rank is stronger than all ranks below it together. So a
-pin stays in place whatever pulls at a hand, in reach or out of reach. The search always begins at
-the press, with weak springs that grow.
+pin stays in place whatever pulls a hand, in reach or out of reach. The search always begins at the
+start of the drag, with weak springs that grow.
 
-It is Newton's method. Springs count with their stiffness and with the force that the step before
-expected of them: it is tension that keeps a straight leg straight. What curvature makes them miss
-is corrected in each step, and a step that falls as steeply as it began is made longer. Limits that
-a step would leave are held while it is found; as these walls are curved, what presses a joint
-against one resists its way along it. A step that is of no use ends where it meets the next wall.
+It is Newton's method. Springs count with their stiffness and with their expected force of the step
+before: tension keeps a straight leg straight. Each step corrects the misses caused by curvature,
+and is made longer if it still falls as steeply as at its start. While a step is found, limits that
+it would leave are held. As these walls are curved, a force pressing a joint against one resists its
+motion along it. A useless step ends where it meets the next wall.
 """
 
 from collections.abc import Sequence
@@ -50,13 +50,13 @@ from .vectors import (
 )
 
 STAGES: list[float] = [1e-3, 1e-1, 1.0]
-"""What the largest forces are multiplied with, one after the other."""
+"""The factors of the largest forces, one after the other."""
 
 STEPS: Final = 60
 """The largest number of steps in a stage."""
 
 HALVINGS: Final = 4
-"""How many shares of a step are tried, each half of the one before."""
+"""The number of shares of a step to try, each half of the previous one."""
 
 LARGEST: Final = 0.3
 """The largest rotation of a joint in a step, in radians, and motion of a root, in sizes."""
@@ -65,17 +65,17 @@ SLIDE: Final = 1.2
 """The stiffness of a root against moving, in radians² per size of the body squared."""
 
 CORRECTIONS: Final = 3
-"""How often at most a step is corrected by what curvature makes the springs miss."""
+"""The most corrections of a step for the misses caused by curvature."""
 
 LITTLE: Final = 0.1
-"""A correction that gains less than this share of what its step has gained is the last one."""
+"""A correction that gains less than this share of its step's gain is the last one."""
 
 STEEP: Final = 0.75
-"""The share of a step's slope from which on the energy is seen to curve less than the system, so
-that a longer step is tried; it is one half where they curve alike."""
+"""The share of a step's slope above which a longer step is tried. The energy then curves less than
+the system; the share is one half where they curve alike."""
 
 BALANCE: Final = 1e4
-"""The stiffness against a centre of mass outside of what supports the body, in radians² per size
+"""The stiffness against a centre of mass outside of the body's support, in radians² per size
 squared."""
 
 CENTRE: Final = 64.0
@@ -85,41 +85,41 @@ DONE: Final = 1e-6
 """A step below this ends a stage."""
 
 PINNINGS: Final = 3
-"""How often pins are put back in the end."""
+"""The number of times that pins are put back at the end."""
 
 FIRM: Final = 10.0
-"""What the damping is multiplied with until the system is positive definite."""
+"""The factor by which the damping grows until the system is positive definite."""
 
 ROUGH: Final = 1e-2
-"""A gain below this share of the energy ends a stage that is not the last."""
+"""A gain below this share of the energy ends any stage but the last."""
 
 SMALL: Final = 1e-6
-"""The same of the last one. Out of reach the energy is large: what this leaves of the motion is not
-seen, while ten times as much makes bones tremble by degrees from one move to the next."""
+"""The same for the last stage. Out of reach the energy is large. The remaining motion is too small
+to see, but ten times as much makes bones tremble by degrees from one move to the next."""
 
 SEEN: Final = 0.1
-"""A step of at least this does not end the last stage: what it leaves is seen, little as it gains.
-In radians, as steps are."""
+"""A step of at least this doesn't end the last stage: the remaining motion is visible, however
+little it gains. In radians, like steps."""
 
 FINE: Final = 1e-5
-"""A gain below this, in radians², ends any stage, as does a step that promises no more."""
+"""A gain below this, in radians², ends any stage. So does a step that promises no larger gain."""
 
 THROUGH: Final = 1e-2
-"""The share of a joint's rotation from which on, if a limit takes it away, it met a wall; what the
-curvature of walls takes of small steps is less."""
+"""If a limit takes away this share of a joint's rotation, the joint met a wall. The curvature of
+walls takes less of small steps."""
 
 NARROWINGS: Final = 14
-"""How often the part of a step in which it meets a wall is halved."""
+"""The number of bisections to find where a step meets a wall."""
 
 NEAR: Final = 1e-5
-"""The rotation in which the curvature of a wall is measured, in radians: so small that it stays on
-the wall."""
+"""The rotation to measure the curvature of a wall with, in radians: small enough to stay on the
+wall."""
 
 PARALLEL: Final = 1.0 - 1e-9
-"""The cosine from which on two walls of a joint are one."""
+"""The cosine above which two walls of a joint count as one."""
 
 FLAT: Final = 1e-6
-"""The volume that the normals of three walls span below which they leave no room."""
+"""The volume spanned by the normals of three walls below which they leave no room."""
 
 X: Vec = (1.0, 0.0, 0.0)
 Y: Vec = (0.0, 1.0, 0.0)
@@ -128,13 +128,13 @@ Z: Vec = (0.0, 0.0, 1.0)
 
 @final
 class Tie:
-    """A spring on one number that all joints change, in a step.
+    """A spring on a number that all joints change, in a step.
 
     Attributes:
-        link: The link whose sum it is; None for the centre of mass along a direction.
+        link: The link with this sum; None for the centre of mass along a direction.
         along: That direction.
         value: The number at the pose.
-        force: What the spring pulls with.
+        force: The force of the spring.
         rate: Its stiffness.
         row: How far each axis of each joint changes the number.
         response: What the system, with the ties before this one, takes that row to.
@@ -193,7 +193,7 @@ class Search:
 
     Attributes:
         body: The bones.
-        springs: What pulls at them.
+        springs: The springs that pull them.
         steps: How many steps were taken.
     """
 
@@ -225,7 +225,7 @@ class Search:
         support: Support | None,
         links: Sequence[Link] = (),
     ) -> None:
-        """Take the bones, the springs, what the centre of mass stays above, and the links."""
+        """Take the bones, the springs, the support below the centre of mass, and the links."""
         self.body = body
         self.springs = springs
         self.steps = 0
@@ -237,11 +237,11 @@ class Search:
         self._system = JointSystem()
 
     def run(self, pose: Placement) -> Placement:
-        """Return the pose that is found from a first one.
+        """Return the pose found from a first one.
 
-        Where targets conflict, their force is in the end that of what is dragged, so that what is
-        soft costs them no more. All other forces grow alike: from a pose that is chosen already,
-        none folds to another side.
+        Where targets conflict, in the end they have the force of dragged points, so soft goals cost
+        them no more. All other forces grow alike: starting from a chosen pose, none folds to
+        another side.
         """
         conflict = is_last = False
         for stage in STAGES:
@@ -260,7 +260,7 @@ class Search:
             spring.stretch(fraction)
 
     def _pinned(self, pose: Placement) -> Placement:
-        """Return a pose with its pins put back, as a search out of reach may end on its way."""
+        """Return a pose with its pins put back, as a search out of reach may end early."""
         pins = [spring for spring in self.springs if spring.rank == PINNED]
         for _ in range(PINNINGS):
             if max([spring.length(spring.miss_of(pose)) for spring in pins], default=0.0) < DONE:
@@ -276,12 +276,12 @@ class Search:
         return pose
 
     def _settle(self, pose: Placement, enough: float, seen: float) -> Placement:
-        """Return the pose in which the springs of a stage pull no more.
+        """Return the pose with the springs of a stage at rest.
 
         Args:
             pose: The pose to begin from.
-            enough: The share of the energy that a step has to gain for another one.
-            seen: The size of a step from which on there is another one whatever it gains.
+            enough: The least gain of a step, as a share of the energy, for another step to follow.
+            seen: The size of a step above which another follows, whatever it gains.
         """
         lowest = self._energy(pose)
         damping = 0.0
@@ -311,7 +311,7 @@ class Search:
         return pose
 
     def _within(self, right: list[Vec], damping: float) -> list[Vec]:
-        """Return the step that a right-hand side asks for, and that leaves no limit."""
+        """Return the step for a right-hand side, within all limits."""
         while True:
             self._factorize(damping)
             step = self._solved(right)
@@ -319,7 +319,7 @@ class Search:
                 return step
 
     def _factorize(self, damping: float) -> None:
-        """Factorize the system with a damping, or the least that it needs above that.
+        """Factorize the system with a damping, or the least sufficient one above.
 
         Raises:
             OverflowError: Without a solution, because a number isn't finite.
@@ -335,13 +335,13 @@ class Search:
     def _descend(
         self, pose: Placement, step: list[Vec], start: float, slope: float
     ) -> tuple[Placement, float]:
-        """Return a lower pose on the way of a step, or else the given one, and its energy.
+        """Return a pose of less energy along a step, or else the first pose, and its energy.
 
         Args:
             pose: The pose.
             step: The step.
             start: The energy of the pose.
-            slope: How much of it the whole step would take if it went on falling as at the pose.
+            slope: The energy that the whole step would gain if it kept falling as at the pose.
         """
         best, lowest = pose, start
         self._foresee(pose, step, 1.0)
@@ -366,12 +366,12 @@ class Search:
         return best, lowest
 
     def _touching(self, pose: Placement, step: list[Vec], start: float) -> tuple[Placement, float]:
-        """Return the pose where a step that was of no use meets its first wall, and its energy.
+        """Return the pose where a useless step meets its first wall, and its energy.
 
         Args:
             pose: The pose.
             step: The step.
-            start: The energy of the pose, which is returned with it without a limit.
+            start: The energy of the pose. Without a limit, both are returned.
         """
         fraction = _first_share(self._largest(step)) * 0.5 ** (HALVINGS - 1)
         if not self._leaves(pose, step, fraction):
@@ -386,7 +386,7 @@ class Search:
         return self._ahead(pose, step, fraction, start)
 
     def _leaves(self, pose: Placement, step: list[Vec], fraction: float) -> bool:
-        """Return whether a share of a step leads through a wall that it does not hold."""
+        """Return whether a share of a step leads through a wall that isn't held."""
         system, body = self._system, self.body
         for index, owner in enumerate(system.owners):
             if body.joints[owner].limit is None or not system.is_rotation(index):
@@ -404,9 +404,9 @@ class Search:
     def _ahead(
         self, pose: Placement, step: list[Vec], fraction: float, start: float
     ) -> tuple[Placement, float]:
-        """Return the pose at a share of a step, and its energy: corrected as long as that helps.
+        """Return the pose at a share of a step, and its energy, corrected as long as that helps.
 
-        Springs of pins are so stiff that along a curve they leave only tiny steps a lower energy.
+        Springs of pins are so stiff that along a curve, only tiny steps would reduce the energy.
 
         Args:
             pose: The pose.
@@ -434,7 +434,7 @@ class Search:
     # Energy, gradient and stiffness
 
     def _energy(self, pose: Placement) -> float:
-        """Return what is minimized."""
+        """Return the energy to minimize."""
         body = self.body
         total = 0.0
         for index in body.order:
@@ -454,7 +454,7 @@ class Search:
         return total
 
     def _moved_centre(self, centre: Vec) -> Vec:
-        """Return how far the centre of mass is from where it was at the press, along the ground."""
+        """Return how far the centre of mass has moved along the ground since the start."""
         return ORIGIN if self._support is None else self._support.level(sub(centre, self._centre))
 
     def _linearize(self, pose: Placement) -> list[Vec]:
@@ -486,7 +486,7 @@ class Search:
         return _all_scaled(gradient, -1.0)
 
     def _pull(self, spring: Spring, force: Vec, forces: list[Vec], torques: list[Vec]) -> None:
-        """Add what a spring does to its bone: force, and torque about the origin."""
+        """Add a spring's effect on its bone: force, and torque about the origin."""
         at = spring.joint
         if spring.is_rotation:
             torques[at] = add(torques[at], force)
@@ -495,7 +495,7 @@ class Search:
             torques[at] = add(torques[at], cross(spring.place, force))
 
     def _tense(self, pose: Placement, spring: Spring, stiffness: list[Stiffness]) -> None:
-        """Add that a spring pulls the bones on its way straight."""
+        """Add the tension by which a spring straightens the bones along its path."""
         following = spring.place
         force = scaled(spring.force, -1.0)
         for at in spring.path:
@@ -504,11 +504,11 @@ class Search:
             following = head
 
     def _missed(self, pose: Placement, moved: Placement) -> list[Vec]:
-        """Return what pulls at the system because a step has curvature.
+        """Return the forces on the system due to the curvature of a step.
 
         Args:
-            pose: The pose that the step began at.
-            moved: The pose that it led to, whose energy was the last that was asked for.
+            pose: The pose before the step.
+            moved: The pose after the step. Its energy was the last to be requested.
         """
         count = len(self.body.joints)
         forces: list[Vec] = [ORIGIN] * count
@@ -526,7 +526,7 @@ class Search:
         return _all_scaled(right, -1.0)
 
     def _gathered(self, pose: Placement, forces: list[Vec], torques: list[Vec]) -> list[Vec]:
-        """Return what forces on the bones are to the axes of the joints."""
+        """Return the forces on the bones as forces on the axes of the joints."""
         joints, system = self.body.joints, self._system
         for index in reversed(self.body.order):
             parent = joints[index].parent
@@ -566,7 +566,7 @@ class Search:
     def _own_axes(self, pose: Placement, index: int) -> tuple[list[Vec], int]:
         """Return the axes about which a joint can rotate, in its own axes.
 
-        About so many of the first ones it is at the end of its limit.
+        The number counts the first axes, about which it is at the end of its limit.
         """
         joint = self.body.joints[index]
         limit = joint.limit
@@ -611,7 +611,7 @@ class Search:
         return grown
 
     def _shared(self, joint: int, changes: Three, fraction: float) -> Three:
-        """Return what a joint takes of the swings of the one it follows, times a share."""
+        """Return a joint's part of the swings of the joint it follows, times a share."""
         taken: list[Vec] = []
         for x, _, z in changes:
             taken.append(scaled(self.body.shared(self.body.joints[joint], (x, 0.0, z)), fraction))
@@ -626,7 +626,7 @@ class Search:
         gradient: list[Vec],
         grown: list[Three],
     ) -> None:
-        """Add that a joint resists the changes of its strain by the axes of another one."""
+        """Add a joint's resistance to changes of its strain by the axes of another joint."""
         system, body = self._system, self.body
         stiffness = body.stiffness_of(joint)
         resistance = scaled(_along(changes, body.strain_of(pose, joint)), stiffness)
@@ -682,9 +682,9 @@ class Search:
                 row[k].add_products(1.0, torques, system.spins[other])
 
     def _press(self, pose: Placement) -> None:
-        """Add that walls which joints are pressed against are curved.
+        """Add the curvature of walls that joints are pressed against.
 
-        Moving along a limit leaves what presses against it: the second derivative of the
+        The pressure against a limit changes with motion along it: the second derivative of the
         Lagrangian.
         """
         system = self._system
@@ -704,14 +704,14 @@ class Search:
             self._bend(pose, index, pulled[index])
 
     def _bend(self, pose: Placement, index: int, pulled: Vec) -> None:
-        """Add the curvature of the walls of a joint, times what presses it against each.
+        """Add the curvature of a joint's walls, times the pressure against each.
 
         Only its positive part is added, which bounds it from above.
 
         Args:
             pose: The pose.
             index: The joint.
-            pulled: What resists its rotation about its axes, of which the first lead to its walls.
+            pulled: The resistance to rotation about its axes; the first ones lead to its walls.
         """
         system = self._system
         owner, axes, walls = system.owners[index], system.axes[index], system.walls[index]
@@ -789,7 +789,7 @@ class Search:
                 )
 
     def _link(self, pose: Placement, grown: list[Three]) -> None:
-        """Find the links that are stretched."""
+        """Find the stretched links."""
         for link in self._links:
             value = link.stretched(pose.turns)
             over = link.excess(value)
@@ -808,7 +808,7 @@ class Search:
     # Steps
 
     def _solved(self, right: list[Vec]) -> list[Vec]:
-        """Return the step that a right-hand side asks for."""
+        """Return the step for a right-hand side."""
         step = self._system.solved(right)
         for index, tie in enumerate(self._ties):
             if not tie.response:
@@ -820,7 +820,7 @@ class Search:
         return step
 
     def _foresee(self, pose: Placement, step: list[Vec], fraction: float) -> None:
-        """Find what the springs miss after a share of a step, if all were linear."""
+        """Find the misses of the springs after a share of a step, if everything were linear."""
         system, joints = self._system, self.body.joints
         spins: list[Vec] = [ORIGIN] * len(joints)
         slides: list[Vec] = [ORIGIN] * len(joints)
@@ -863,8 +863,8 @@ class Search:
     def _turns(self, step: list[Vec]) -> dict[int, Vec]:
         """Return the rotation vector of each joint that a step rotates, in its own axes.
 
-        One that is held at a wall is rotated a little into it, by which its limit keeps it there:
-        walls are curved, and behind one that it has left it would be stopped by the next step.
+        A joint held at a wall is rotated a little into it, so that its limit keeps it there. Walls
+        are curved: a joint that has left one would be stopped behind it by the next step.
         """
         system = self._system
         turns: dict[int, Vec] = {}
@@ -894,18 +894,18 @@ class Search:
 
 
 def _first_share(size: float) -> float:
-    """Return the first share of a step that is tried, given its largest rotation."""
+    """Return the first share of a step to try, from its largest rotation."""
     return min(1.0, LARGEST / max(size, LARGEST))
 
 
 def _own_normals(limit: Limit, rotation: Quat) -> list[Vec]:
-    """Return the outward normals of the walls that a joint is at, in its own axes."""
+    """Return the outward normals of a joint's current walls, in its own axes."""
     back = quat_inverse(rotation)
     return [rotate(back, normal) for normal in limit.normals(rotation)]
 
 
 def _pressing(normal: Vec, axes: tuple[Vec, ...], pulled: Vec) -> float:
-    """Return what presses a joint against a wall, given the axes that lead to its walls."""
+    """Return the pressure of a joint against a wall, from the axes that lead to its walls."""
     force = 0.0
     for axis, resistance in zip(axes, pulled, strict=False):
         if dot(normal, axis) > FLAT:
@@ -914,10 +914,10 @@ def _pressing(normal: Vec, axes: tuple[Vec, ...], pulled: Vec) -> float:
 
 
 def _walled(normals: list[Vec]) -> tuple[list[Vec], int]:
-    """Return the axes of a joint at walls, given their outward normals.
+    """Return the axes of a joint at walls, from their outward normals.
 
-    Rotating about one of the first axes leads to one wall and along the others; about the last
-    ones, along all of them. What is between two opposite walls is left out.
+    Rotating about one of the first axes leads into one wall and along the others; about the last
+    ones, along all of them. Directions between two opposite walls are left out.
     """
     if not normals:
         return [X, Y, Z], 0

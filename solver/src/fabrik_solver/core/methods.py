@@ -22,8 +22,8 @@ Step = Callable[[list[Joint], Vec], None]
 Reach = Callable[[list[Joint], Vec, Chain, float, int, float], int]
 """Bends a chain until its tip is on a reachable target; returns the number of iterations used.
 
-Arguments: the joints; the target relative to the root, in chain lengths; the chain; how far it has
-swung toward the target (0 to 1); the iteration limit; the tolerance (see `solve`).
+Arguments: the joints; the target relative to the root, in chain lengths; the chain; its swing
+toward the target so far (0 to 1); the iteration limit; the tolerance (see `solve`).
 """
 
 PRECISE: Final = 1e-12
@@ -150,9 +150,9 @@ class Method(NamedTuple):
         bones: The number of bones that it solves; 0 for any.
         is_exact: Whether it is a closed form, which more iterations can't improve. It always swings
             the whole chain toward the target first.
-        curls: The largest distance of a target from the axis, relative to one that an arc along the
-            axis meets, for which the chain first curls. Farther out, iterations bend all joints by
-            themselves. 0 never curls, infinity always.
+        curls: The chain first curls for targets within this distance of the axis. It is relative to
+            the distance of a target met by an arc along the axis. Farther out, iterations bend all
+            joints by themselves. 0 never curls, infinity always.
     """
 
     name: str

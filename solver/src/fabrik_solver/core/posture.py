@@ -47,7 +47,8 @@ class Posture:
         numbers: The local rotations of the bones, root first, four numbers a bone.
         scales: Their local scales; empty if they keep those of the FK pose.
         tip: The position of the tip under these rotations, in armature space.
-        state: Whether the tip is on the target; with a partial influence, whether it would be at 1.
+        state: Whether the tip is on the target; with a partial influence, whether it would be at
+            full influence.
         goal: Target and pole in armature space.
         orientation_error: The angle by which limits keep an oriented tip bone from its
             orientation, in radians.
@@ -128,7 +129,7 @@ class Placed:
         """Take the joints.
 
         Raises:
-            ValueError: If one is not finite.
+            ValueError: If one isn't finite.
         """
         _refuse_not_finite(joints)
         self.given = given
@@ -151,7 +152,7 @@ def _refuse_not_finite(places: list[Vec]) -> None:
 
 @final
 class ChainLink:
-    """A bone of a chain, with all that depends on its FK pose alone.
+    """A bone of a chain, with everything that depends only on its FK pose.
 
     Attributes:
         bone: The bone.
@@ -160,8 +161,8 @@ class ChainLink:
         arm: The next bone's head, or the tip, in the space of the posed bone.
         aim: The same before the rotation, but with the scale.
         is_plain: See `Bone.is_plain`.
-        turn: The matrix from the inherited axes to the unscaled ones under the FK pose: the
-            rotation, after the rest axes if the bone is plain (else `inherited_axes` has them).
+        turn: The matrix from the inherited axes to the unscaled ones under the FK pose. It is the
+            rotation, after the rest axes if the bone is plain; otherwise `inherited_axes` has them.
     """
 
     __slots__ = ("aim", "arm", "bone", "is_plain", "rotation", "scale", "turn")
@@ -269,8 +270,8 @@ class ChainInput:
             locals_: The FK pose of each bone.
             tip_in_bone: Position of the tip in the space of the last bone's posed axes.
             parent: Frame of the root bone's parent, `WHOLE` if it has none.
-            rest_bend: How the chain bends at rest. None takes the side to which its hinges allow it
-                to bend. Without hinges it takes the Z axes of the bones after the first, so they
+            rest_bend: How the chain bends at rest. None takes the bend direction allowed by its
+                hinges. Without hinges it takes the Z axes of the bones after the first, so they
                 bend about their X axes.
             limits: The joint limit of each bone; empty for none.
             stiffness: How much each bone resists leaving its FK pose, from 0 to 1; empty for none.
@@ -410,7 +411,7 @@ class ChainInput:
         towards the FK pose, and the hand's twist is measured from there.
 
         Args:
-            rotations: Of each bone, root first, possibly with that of a hand that does not reach.
+            rotations: Of each bone, root first, possibly with a hand that doesn't reach.
         """
         other = self.turned(rotations[: len(self.links)])
         other.hand = self.hand
@@ -447,7 +448,7 @@ def posed_chain(
     rest_bend: RestBend | None,
     limits: Sequence[Limit | None],
 ) -> Chain:
-    """Return a posed chain for the position solver, with the side to which it bends if straight.
+    """Return a posed chain for the position solver, with its bend direction if straight.
 
     Args:
         axes: The axes of the posed bones, root first.
@@ -465,7 +466,7 @@ def posed_chain(
 def _hinged_bend(
     axes: Sequence[Mat3], joints: Sequence[Vec], limits: Sequence[Limit | None]
 ) -> Vec | None:
-    """Return the side to which hinges let a straight chain bend; None if either is possible."""
+    """Return the bend direction that hinges allow a straight chain; None if both are possible."""
     bend = ORIGIN
     for i in range(1, len(limits)):
         limit = limits[i]

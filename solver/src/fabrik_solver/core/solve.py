@@ -234,9 +234,9 @@ def _curl_to(
 ) -> None:
     """Bring a chain's ends as far apart as root and target are, as far as the target is ahead.
 
-    Iterations alone would fold a shortening chain at only a few joints. To a target aside they bend
-    all joints: an arc that leaves the root along the axis meets it where the angle to it is half
-    that of the arc.
+    Iterations alone would fold a shortening chain at only a few joints. If the target is aside,
+    they bend all joints. An arc leaving the root along the axis meets it where the angle to the
+    target is half that of the arc.
 
     A straight chain is an arc of the right span already (see `bow`). It isn't compared with its
     posed span: it would become straight where its target passes from aside to ahead.
@@ -267,7 +267,7 @@ def _hinted(
     goal: tuple[Vec | None, float],
     target_span: float,
 ) -> Vec:
-    """Return the side to which a limb bends under a soft pole, as far as the pole's weight goes.
+    """Return the bend direction of a limb under a soft pole, to the extent of the pole's weight.
 
     Joints keep their offset from the pole's plane, and any additional bend lies in that plane.
 
@@ -275,7 +275,7 @@ def _hinted(
         joints: The joints, swung to the target.
         chain: The chain.
         axis: The unit vector from the root to the target.
-        side: The side to which it bends without the pole.
+        side: The bend direction without the pole.
         goal: The pole and its weight.
         target_span: The distance from the root to the target.
     """

@@ -1,7 +1,7 @@
 """Stretch: scales bones when the target is beyond the reach of their chain.
 
 A chain that has to stretch is straight, unless softness or limits bend it. The inherited scale is
-then along each bone's own Y axis and doesn't shear: a bone that inherits scale keeps its scale, any
+then along each bone's own Y axis and doesn't shear. A bone that inherits scale keeps its scale, any
 other bone needs its parent's. Where the chain is bent, a bone's scale compensates for its sheared
 axes.
 
@@ -120,9 +120,9 @@ def _stretched(
     """Return the pose of a chain stretched as far as needed, or allowed, to reach the target.
 
     All bones become longer by the same factor: the ratio of the target's distance to that of the
-    unstretched tip. Where softness holds the tip back, this scales up the bend that softness left:
-    the factor is 1 where softness begins and grows without a kink. At `Stretch.most`, softness
-    still holds the tip back, scaled by that factor.
+    unstretched tip. Where softness holds the tip back, this scales up the remaining bend. The
+    factor is 1 where softness begins, and grows without a kink. At `Stretch.most`, softness still
+    holds the tip back, scaled by that factor.
 
     Args:
         plain: The pose without stretch, returned if it suffices.

@@ -82,9 +82,9 @@ class Support:
         Args:
             centre: The centre of mass at the start.
         """
-        before = Support([*self.corners, *self.lifted], self.up)
+        start_support = Support([*self.corners, *self.lifted], self.up)
         nearest = sub(centre, self.outside(centre))
-        allowed = add(nearest, before.outside(centre))
+        allowed = add(nearest, start_support.outside(centre))
         return Support([*self.corners, allowed], self.up, self.force)
 
     def level(self, vector: Vec) -> Vec:

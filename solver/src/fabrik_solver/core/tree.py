@@ -142,7 +142,7 @@ def shape(linkage: Linkage, bends: list[Vec], iterations: int, tolerance: float)
 
     Args:
         linkage: In its FK pose; not changed.
-        bends: For each effector, the side to which a straight branch to it bends.
+        bends: For each effector, the bend direction of a straight branch to it.
         iterations: The iteration limit.
         tolerance: The gap, relative to the linkage's reach, above which straight branches bend.
     """

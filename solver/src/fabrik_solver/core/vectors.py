@@ -2,8 +2,8 @@
 
 A vector is ``(x, y, z)``, a quaternion ``(w, x, y, z)`` of unit length, and a matrix nine numbers
 in row-major order. Products apply from right to left. For so few numbers, plain tuples are the
-fastest structure in CPython. They also compile best: to a struct, provided that all numbers are
-written out and the tuple is held in an attribute or a variable, not in a list.
+fastest structure in CPython. They also compile best, to a struct. For that, all numbers must be
+written out, and the tuple held in an attribute or a variable, not in a list.
 """
 
 from collections.abc import Iterable

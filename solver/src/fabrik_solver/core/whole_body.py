@@ -1,12 +1,12 @@
-"""Whole bodies: the pose with the least motion since the press in which all goals are met.
+"""Whole bodies: the pose of least motion since the start of a drag that meets all goals.
 
-What is pinned comes before what is dragged, that before targets, and those before what is soft: a
-rank costs a stricter one about a thousandth of the body at most. The pose depends on
-nothing but the press and the goals: many small moves of the mouse give what one large one gives,
-and back is back.
+Pinned points take priority over dragged ones, those over targets, and targets over soft goals. A
+rank costs a stricter one about a thousandth of the body at most. The pose depends only on the press
+and the goals. Many small mouse moves give the same pose as one large move, and moving back restores
+the starting pose.
 
-Such a pose changes by leaps where a minimum ends. `WholeBody.toward` takes what is shown there step
-by step, with all goals where the new pose has them.
+Such a pose jumps where a minimum ends. `WholeBody.toward` moves the shown pose there step by step,
+with all goals where the new pose has them.
 """
 
 from collections.abc import Sequence
@@ -71,17 +71,18 @@ class WholeBodyPose:
     """A pose of the body.
 
     Attributes:
-        moved: How far each joint that is free has moved since the press; zero for the others.
-        turns: The rotation of each joint since the press, in its own axes at the press.
+        moved: How far each free joint has moved since the start of the drag; zero for the others.
+        turns: The rotation of each joint since then, in its own axes at that time.
         rotations: The rotation of each joint in the axes of its limit.
         heads: The pivots.
         axes: The axes of the joints.
-        offsets: For each goal, how its point is off the location that is wanted; zero for any.
+        offsets: For each goal, the offset of its point from the desired location; zero for any
+            location.
         misses: The lengths of these.
         centre: The centre of mass; None if nothing has a mass.
         effort: The sum of stiffness · angle², in radians².
         steps: How many Newton steps were taken.
-        aim: The pose of least motion that it is on the way to; None if it is that.
+        aim: The pose of least motion it is moving toward; None if it has arrived.
     """
 
     __slots__ = (
@@ -138,7 +139,7 @@ class WholeBodyPose:
 
 @final
 class WholeBody:
-    """A body as it is at the press, which goals pose.
+    """A body at the start of a drag, posed by goals.
 
     Attributes:
         joints: Its bones, parents first.
@@ -166,11 +167,12 @@ class WholeBody:
     def solve(
         self, goals: Sequence[WholeBodyGoal], support: Support | None = None
     ) -> WholeBodyPose:
-        """Return the pose that meets the goals with the least motion since the press.
+        """Return the pose that meets the goals with the least motion since the start of the drag.
 
         Args:
-            goals: What is wanted.
-            support: What the centre of mass stays above, as a target; None if it may be anywhere.
+            goals: The goals.
+            support: The support below the centre of mass, with the rank of a target; None if that
+                may be anywhere.
 
         Raises:
             ValueError: If the body has no size.
@@ -211,22 +213,22 @@ class WholeBody:
         Args:
             pose: The later pose, which is returned if it is near enough.
             last: The earlier one.
-            most: How far the bones may rotate from there, in radians, but for what the goals need.
+            most: How far the bones may rotate from there, in radians, except as the goals require.
             goals: Those of the later one; the earlier one had the same for other locations.
         """
         turn = _turned(last, pose)
         if turn <= most:
             return pose
-        share, part = most / turn, 1.0
+        fraction, part = most / turn, 1.0
         body = self._articulation(goals, is_balanced=True)
-        between, steps = self._between(body, pose, last, share, goals)
+        between, steps = self._between(body, pose, last, fraction, goals)
         is_reached = max(pose.misses) <= SLACK * body.size  # Otherwise nothing asks for more.
         for _ in range(0 if is_reached else TRIES):
             turned = _turned(last, between)
             if turned <= NEARLY * most:
                 break
             part *= most / turned
-            between, more = self._between(body, pose, last, share * part, goals, part)
+            between, more = self._between(body, pose, last, fraction * part, goals, part)
             steps += more
         return _posed(body, goals, between, pose.steps + steps, pose)
 
@@ -235,27 +237,27 @@ class WholeBody:
         body: Articulation,
         pose: WholeBodyPose,
         last: WholeBodyPose,
-        share: float,
+        fraction: float,
         goals: Sequence[WholeBodyGoal],
         part: float = 1.0,
     ) -> tuple[Placement, int]:
-        """Return the pose at a share of the way between two, and how many steps it took.
+        """Return the pose at a fraction of the way between two, and how many steps it took.
 
         Args:
             body: The bones.
             pose: The later pose.
             last: The earlier one.
-            share: The share.
+            fraction: The fraction.
             goals: Those of the later one.
             part: The part of its motion that what is out of reach goes along with.
         """
         aim = last.aim or last
         start, end = _placed(body, last.moved, last.turns), _placed(body, pose.moved, pose.turns)
-        before = _placed(body, aim.moved, aim.turns)
+        previous_aim = _placed(body, aim.moved, aim.turns)
         between = _placed(
             body,
-            [mix(a, b, share) for a, b in zip(last.moved, pose.moved, strict=True)],
-            [slerp(a, b, share) for a, b in zip(last.turns, pose.turns, strict=True)],
+            [mix(a, b, fraction) for a, b in zip(last.moved, pose.moved, strict=True)],
+            [slerp(a, b, fraction) for a, b in zip(last.turns, pose.turns, strict=True)],
         )
         wanted: list[WholeBodyGoal] = []
         for index, goal in enumerate(goals):
@@ -263,13 +265,13 @@ class WholeBody:
                 continue
             spring, bone = Spring(goal, body, None), goal.joint
             there, here = spring.point_of(end), spring.point_of(start)
-            # The point goes along with that of least motion, but no farther than its goal has gone.
-            along = sub(there, spring.point_of(before))
+            # The point moves with the one of least motion, but no farther than its goal has moved.
+            along = sub(there, spring.point_of(previous_aim))
             gone = sub(along, scaled(sub(pose.offsets[index], aim.offsets[index]), 1.0 / body.size))
             along = scaled(along, min(1.0, length(gone) / max(length(along), SLACK)))
             if pose.misses[index] > SLACK * body.size:
                 along = scaled(along, part)
-            there = body.outward(mix(add(here, along), there, share))
+            there = body.outward(mix(add(here, along), there, fraction))
             change = quat_product(end.changes[bone], quat_inverse(between.changes[bone]))
             wanted.append(
                 WholeBodyGoal(
@@ -292,7 +294,7 @@ class WholeBody:
         return final, bent.steps
 
     def _articulation(self, goals: Sequence[WholeBodyGoal], is_balanced: bool) -> Articulation:
-        """Return the bones as goals move them.
+        """Return the bones that goals move.
 
         Raises:
             ValueError: If the body has no size.
@@ -308,17 +310,17 @@ class WholeBody:
         return Articulation(self.joints, [g.joint for g in goals], origin, size, is_balanced)
 
 
-def _turned(before: WholeBodyPose, after: WholeBodyPose | Placement) -> float:
+def _turned(earlier: WholeBodyPose, later: WholeBodyPose | Placement) -> float:
     """Return the largest rotation of a bone or joint between two poses."""
     pairs = [
-        *zip(before.turns, after.turns, strict=True),
-        *zip(before.axes, after.axes, strict=True),
+        *zip(earlier.turns, later.turns, strict=True),
+        *zip(earlier.axes, later.axes, strict=True),
     ]
     return max([quat_angle(a, b) for a, b in pairs])
 
 
 def _placed(body: Articulation, moved: Sequence[Vec], turns: Sequence[Quat]) -> Placement:
-    """Return a pose, given how far its joints have moved and rotated since the press."""
+    """Return a pose, from how far its joints have moved and rotated since the start of the drag."""
     placement = Placement([scaled(offset, 1.0 / body.size) for offset in moved], list(turns))
     body.place(placement)
     return placement

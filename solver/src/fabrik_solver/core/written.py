@@ -1,4 +1,4 @@
-"""What a pose reaches as written to channels, which have single precision.
+"""What a pose reaches when written to channels, in single precision.
 
 Nothing here relies on the solver's result: the frames follow from the channels by Blender's rules.
 """
@@ -89,8 +89,9 @@ def measured_tip(
 def written_tip(chain: ChainInput, written: Written, root: Vec) -> Vec:
     """Return the tip of a written chain, in armature space.
 
-    From the tip on, each bone takes it to the space of its parent: one point, without any axes. But
-    how a bone that isn't plain inherits depends on the bones before it.
+    From the tip on, each bone transforms this one point to the space of its parent, without any
+    axes. Bones that aren't plain are an exception: how they inherit depends on the bones before
+    them.
 
     Args:
         chain: The bones and their FK pose.

@@ -1,4 +1,4 @@
-"""The binary format of all data that we store in files, which detects damaged bytes.
+"""The binary format of all data stored in files, with a checksum that detects damage.
 
     offset  bytes
     0       4      magic number of the kind of data

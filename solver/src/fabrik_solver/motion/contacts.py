@@ -3,8 +3,8 @@
 A point of the foot is in contact while it is slow and low. The thresholds are those by which
 captures are labelled and foot skating is measured. They are published in metres for a person; here
 they are fractions of the leg's length, and durations are in seconds. The size of a character, its
-units and the frame rate therefore make no difference. A contact has the phases of gait analysis:
-the heel stands from heel strike to foot flat, the whole sole until heel off, and the ball until toe
+units and the frame rate therefore make no difference. A contact has the phases of gait analysis.
+The heel stands from heel strike to foot flat, the whole sole until heel off, and the ball until toe
 off.
 """
 
@@ -53,8 +53,8 @@ MOST_TURN: Final = 0.35
 """The largest rotation of a foot while it is flat, in radians."""
 
 FOOT: Final = 2.0
-"""The length of a foot from the edge of its heel to the tip of its toes, in distances of the joints
-above heel and ball."""
+"""The length of a foot from the edge of its heel to the tip of its toes. The unit is the distance
+between the joints above heel and ball."""
 
 HEEL, FLAT, BALL = "HEEL", "FLAT", "BALL"
 
@@ -174,9 +174,9 @@ def strikes_and_offs(
 ) -> list[tuple[int, int]]:
     """Return the frames of heel strike and toe off of contacts.
 
-    A foot lands on the edge of its heel and leaves from the tip of its toes, about which it turns
-    while the joints above heel and ball are fast. A foot that swings turns about a point that is
-    farther away than a foot is long.
+    A foot lands on the edge of its heel and leaves from the tip of its toes. It turns about these
+    while the joints above heel and ball are fast. A swinging foot turns about a point farther away
+    than a foot's length.
 
     Args:
         contacts: The contacts.
@@ -230,8 +230,8 @@ def _standing(
 ) -> list[bool]:
     """Return whether a point is in contact, for each frame.
 
-    Where it creeps it is split into contacts. What is left before the first and after the last of
-    them is part of them if it is shorter than one can be: there the foot lands or rolls off.
+    Where it creeps it is split into contacts. The rest before the first or after the last of them
+    is part of them if it is shorter than a contact can be. There the foot lands or rolls off.
     """
     slow, low = hurry * limits[0], limits[1]
     least = round(SHORTEST * rate / hurry)
@@ -262,11 +262,12 @@ def _standing(
 
 
 def floor_drifts(heel: Trajectory, ball: Trajectory, leg: float) -> list[float]:
-    """Return how much higher the floor of the clip is at each frame than where it is lowest.
+    """Return the height of the clip's floor at each frame above its lowest height.
 
     The floor of captures drifts along the way, as their volume is not level. It is where the lower
-    of heel and ball gets between two swings. From a stance to the next one it drifts less than what
-    a foot may be above it in each of the two steps of a stride: farther away it is a step or a cut.
+    of heel and ball gets between two swings. From one stance to the next it drifts less than a
+    foot's largest height above it in each of the two steps of a stride. A larger change is a step
+    or a cut.
 
     Args:
         heel: The trajectory of the heel.
@@ -310,7 +311,7 @@ def _valleys(heights: Sequence[float], least: float) -> list[tuple[int, int]]:
 def _paces(trajectory: Trajectory, rate: float, hurry: float) -> list[float]:
     """Return the speeds of a point, in which vertical ones count less if its foot is in a hurry.
 
-    The ball of a foot that runs touches down and leaves at full speed, but does not slide.
+    The ball of a running foot touches down and leaves at full speed, but doesn't slide.
     """
     paces = speeds(trajectory.path, rate)
     if hurry > 1.0:
@@ -412,7 +413,7 @@ def _drop_lone_heels(kinds: list[str]) -> None:
 
 
 def _join(kinds: list[str], quickest: int) -> None:
-    """Let a foot stand on where it slips for less time than a swing takes."""
+    """Let a foot keep standing where it slips for less time than a swing takes."""
     for first, last in runs(kinds, ""):
         beside = {kinds[i] for i in (first - 1, last + 1) if 0 <= i < len(kinds)}
         if last - first + 2 < quickest and 0 < first <= last < len(kinds) - 1 and len(beside) == 1:

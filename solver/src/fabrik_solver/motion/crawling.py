@@ -24,8 +24,8 @@ SYMMETRY: Final = 0.05
 """The largest distance of a foot from the mirror image of its twin, as a fraction of body size."""
 
 FLOOR: Final = 0.15
-"""The largest height of a foot above the lowest foot and the minimum height of a leg's first joint,
-as a fraction of the body's height. Claws and toes begin lower, feelers end higher."""
+"""The largest height of a foot above the lowest foot, as a fraction of the body's height. It is
+also the minimum height of a leg's first joint. Claws and toes begin lower, feelers end higher."""
 
 LEAST: Final = 0.35
 """The minimum length of a leg, as a fraction of the longest leg: jaws are shorter."""

@@ -18,8 +18,8 @@ from .easing import smooth
 FINENESS = 0.25
 """The head's substep, as a fraction of the shortest bone, so that fast heads don't cut corners.
 
-On a circle with a radius of four bones, the error of the fifth bone is then below 0.01 bones, and
-0.04 bones at two bones per frame.
+On a circle with a radius of four bones, the error of the fifth bone is then below 0.01 bones. At
+two bones per frame it is 0.04 bones.
 """
 
 MAX_STEPS = 1000

@@ -96,8 +96,8 @@ def in_world(fall: Footfall, grounds: Grounds) -> Footfall:
     if fall.ground == STILL:
         return fall
     ahead = unit(mat_apply(grounds(fall.ground)[0], fall.ahead)) or fall.ahead
-    place, normal = place_of(fall, grounds), normal_of(fall, grounds)
-    return fall._replace(place=place, normal=normal, ahead=ahead, ground=STILL)
+    foothold, normal = place_of(fall, grounds), normal_of(fall, grounds)
+    return fall._replace(place=foothold, normal=normal, ahead=ahead, ground=STILL)
 
 
 def foot_at(
@@ -123,8 +123,8 @@ def foot_at(
     normal = unit(mix(start.normal, end.normal, fraction)) or end.normal
     ahead = unit(across(mix(start.ahead, end.ahead, fraction), normal))
     ahead = ahead or any_perpendicular(normal)
-    place = add(mix(start.place, end.place, fraction), scaled(rise, end.height * hump(u)))
-    return end._replace(place=place, normal=normal, ahead=ahead), u
+    position = add(mix(start.place, end.place, fraction), scaled(rise, end.height * hump(u)))
+    return end._replace(place=position, normal=normal, ahead=ahead), u
 
 
 def horizontal_progress(u: float, late: float, early: float) -> float:

@@ -61,14 +61,14 @@ SHARES = (0.0, 0.25, 0.5, 0.75, 1.0)
 """How far to pull a place in under the leg's root, until there is a foothold within reach."""
 
 STEEP = 0.7
-"""The cosine of the angle, 45°, from which on a face is too steep to stand on beside another one.
-The body leans with the ground that it is on, so that slopes that it walks up are not."""
+"""The cosine of the angle, 45°, above which a face is too steep to stand on beside another one. The
+body leans with the ground below it, so slopes that it walks up aren't too steep."""
 
 ASIDE = (0.04, 0.1)
 """How far in front of a steep face to look, as shares of the reach."""
 
 ROOM, LOW = 0.04, 0.02
-"""How far from a wall a foot stands, and how high over the ground that is looked for, likewise."""
+"""How far from a wall a foot stands, and how high above the ground to look for one, likewise."""
 
 DEPTHS = (0.2, 0.5)
 """How far under a place to look for faces to wrap around, as shares of the reach."""

@@ -1,10 +1,10 @@
 """Force fields: what wind, attractors, vortices and turbulence do to a point.
 
-The forces and their falloffs are those that Blender's manual describes for particles of 1 kg
-(Physics > Force Fields); the tests compare them with Blender's particles. Two things differ, so
-that a motion depends neither on the frame rate nor on random numbers: `ForceField.noise` gusts
-smoothly, and turbulence has a pattern of its own, of the same size and strength. Both are improved
-Perlin noise (K. Perlin, "Improving Noise", 2002) with an integer hash in place of its table.
+The forces and their falloffs are those described by Blender's manual for particles of 1 kg (Physics
+> Force Fields). The tests compare them with Blender's particles. Two things differ, so that a
+motion depends neither on the frame rate nor on random numbers. `ForceField.noise` gusts smoothly,
+and turbulence has a pattern of its own, of the same size and strength. Both are improved Perlin
+noise (K. Perlin, "Improving Noise", 2002) with an integer hash in place of its table.
 """
 
 from collections.abc import Sequence
@@ -24,7 +24,7 @@ class Falloff(NamedTuple):
     Attributes:
         power: The exponent.
         least: The distance up to which it doesn't weaken.
-        most: The distance beyond which there is none.
+        most: The distance beyond which it has no effect.
     """
 
     power: float = 0.0
@@ -56,7 +56,7 @@ class ForceField(NamedTuple):
         has_gravitation: Whether a force weakens with the square of the distance.
         side: 1 to act only in front of Z, -1 only behind it, 0 on both sides.
         reach: ``SPHERE``, ``TUBE`` or ``CONE``: how distances are measured.
-        fall: The falloff with the distance from the origin or, but for a sphere, along Z.
+        fall: The falloff with the distance from the origin or, except for a sphere, along Z.
         radial: The falloff with the distance from Z, or for a cone with the angle in degrees.
     """
 
@@ -77,7 +77,7 @@ class ForceField(NamedTuple):
     radial: Falloff = Falloff()
 
     def toward(self, other: "ForceField", t: float) -> "ForceField":
-        """Return the field on its way to another frame, whose other settings it has."""
+        """Return the field between two frames, with the other settings of the later one."""
         left = 1.0 - t
         return other._replace(
             location=mix(self.location, other.location, t),
@@ -98,10 +98,10 @@ class ForceField(NamedTuple):
         beside = sub(point, self.location)
         along = dot(self.axis, beside)
         arm = self._arm(beside, scaled(self.axis, along))
-        share = self._share(beside, along, length(arm))
-        if share == 0.0:
+        weakening = self._share(beside, along, length(arm))
+        if weakening == 0.0:
             return ORIGIN
-        strength = share * (self.strength + self._gust())
+        strength = weakening * (self.strength + self._gust())
         if self.kind == "WIND":
             return scaled(self.axis, strength)
         if self.kind == "TURBULENCE":
@@ -127,16 +127,16 @@ class ForceField(NamedTuple):
             return 0.0
         if self.reach == "SPHERE":
             return self.fall.at(distance)
-        share = self.fall.at(abs(along))
+        along_axis = self.fall.at(abs(along))
         if self.reach == "TUBE":
             radius = length(sub(beside, scaled(self.axis, along)))
         else:
             far = length(beside)
             radius = degrees(acos(min(max(along / far, -1.0), 1.0))) if far > 0.0 else 0.0
-        return share * self.radial.at(radius)
+        return along_axis * self.radial.at(radius)
 
     def _gust(self) -> float:
-        """Return what noise adds to the strength: a gust takes about a second."""
+        """Return the contribution of noise to the strength: a gust takes about a second."""
         return self.noise * perlin((self.time, 0.5 * self.seed, 0.5)) if self.noise else 0.0
 
     def _turbulence(self, point: Vec) -> Vec:
@@ -183,11 +183,11 @@ def perlin(point: Vec, seed: int = 0) -> float:
 
 def _fractal(point: Vec, seed: int) -> float:
     """Return octaves of noise, each half as large and half as strong as the one before."""
-    total, share = 0.0, 1.0
+    total, amplitude = 0.0, 1.0
     for octave in range(OCTAVES):
-        total += share * perlin(scaled(point, 2.0**octave), seed)
-        share *= 0.5
-    return total / (2.0 - 2.0 * share)
+        total += amplitude * perlin(scaled(point, 2.0**octave), seed)
+        amplitude *= 0.5
+    return total / (2.0 - 2.0 * amplitude)
 
 
 def _slope(bits: int, x: float, y: float, z: float) -> float:

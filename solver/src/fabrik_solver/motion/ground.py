@@ -41,25 +41,24 @@ ROOM = 0.5
 """The share of the leg's remaining extension in the animation that the ground may use up."""
 
 FLAT = 0.2
-"""The vertical share of a leg below which the hip gives up on a foot that is far to the side."""
+"""The vertical share of a leg below which the hip gives up on its foot, far to the side."""
 
 DEEPEST = 0.5
 """How far the hip is lowered at most, in legs."""
 
 
 BENT = 8.0
-"""The weight of a knee of which half counts for the hip: it is 0.08 legs off the line."""
+"""The weight of a knee that counts half for the hip: it is 0.08 legs off the line."""
 
 CALM = 0.08
-"""How long what is smoothed takes to follow what it is asked for, in seconds: of what comes and
-goes in 2π times as long it does half."""
+"""How long smoothed values take to follow, in seconds. Changes that come and go in 2π times as long
+are halved."""
 
 FIRM = 16.0
-"""How much more it counts that a foot that rolls is on the ground: it comes back in half the time.
-"""
+"""How much more a rolling foot's place on the ground counts: it comes back in half the time."""
 
 LEAST_BEND = 0.01
-"""How far a knee is taken to be from the line between hip and ankle at least, in legs."""
+"""The least assumed distance of a knee from the line between hip and ankle, in legs."""
 
 
 def is_ground(normal: Vec, up: Vec) -> bool:
@@ -100,7 +99,7 @@ def lift(
 
     Args:
         lacks: By how much it would be too low, at each frame, at least 0.
-        flat: Whether it is flat on the ground, where it is not lifted farther.
+        flat: Whether it is flat on the ground: it isn't lifted farther there.
         stands: Whether it is in contact.
         rate: Frames a second.
     """
@@ -149,8 +148,8 @@ def hip_drop(legs: Sequence[CarriedLeg], up: Vec, extension: float, rise: float)
     """Return how far the hip is lowered from there until all feet reach.
 
     Legs are extended up to a share of their length, so that no knee snaps. A leg that the animation
-    extends farther may use up half of what remains, and one that does not reach in the animation
-    does not reach here.
+    extends farther may use up half of the rest. One that doesn't reach in the animation doesn't
+    reach here either.
 
     Args:
         legs: All its legs, at least one.
@@ -166,10 +165,11 @@ def hip_lift(
 ) -> tuple[float, float]:
     """Return how far the hip wants to be lifted, negative if lowered, and how far it can be.
 
-    For legs of which it is known who stands.
+    For legs that are known to stand or not.
 
-    It rises with the ground below the feet that carry the body, and for a leg that would swing over
-    the ground folded farther than its knee allows (see `knee.folded`), as far as all of them reach.
+    It rises with the ground below the feet that carry the body. It also rises for a leg that would
+    swing over the ground folded farther than its knee allows (see `knee.folded`). All of them must
+    still reach.
 
     Args:
         legs: All its legs, at least one.
@@ -235,9 +235,9 @@ def pitched(ends: tuple[Vec, Vec], lifts: tuple[float, float], up: Vec) -> BodyM
 def follow_locks(legs: Sequence[CarriedLeg]) -> Vec:
     """Return how far the hip moves with its locked feet, so that straight legs stay so.
 
-    A knee that is nearly straight moves many times as far as its ankle comes nearer. The squares of
-    what the knees and the hip move are least, the knees' to first order: of two equal bones that
-    are a distance d apart and reach h to the side it moves by d/4h.
+    A nearly straight knee moves many times as far as its ankle approaches. The sum of the squared
+    motions of the knees and the hip is least. To first order, the knee between two equal bones, a
+    distance d apart and reaching h to the side, moves by d/4h.
 
     Args:
         legs: All its legs.
@@ -262,7 +262,7 @@ def follow_locks(legs: Sequence[CarriedLeg]) -> Vec:
 def shared_jolt(jumps: Sequence[tuple[Vec, Vec]]) -> Vec:
     """Return how far the hip moves with its locked feet where the whole capture jumps.
 
-    That is the mean of what the locks keep from the ankles, as far as the hip jumps likewise.
+    It is the mean motion that the locks keep from the ankles, as far as the hip jumps too.
 
     Args:
         jumps: For each leg, how far the lock moves its ankle, and where its hip joint is, both
@@ -324,9 +324,9 @@ def _lack(leg: CarriedLeg, up: Vec, extension: float, rise: float) -> float:
 
 
 def _crowded(leg: CarriedLeg, up: Vec, rise: float) -> float:
-    """Return how far the hip is to be higher so that a leg folds no farther than its knee allows.
+    """Return how far the hip must rise so that a leg folds no farther than its knee allows.
 
-    It does not rise for a foot that is kicked as high as the hip.
+    It doesn't rise for a foot kicked as high as the hip.
     """
     apart = add(sub(leg.root, leg.goal), scaled(up, rise))
     far, high = length(apart), dot(apart, up)

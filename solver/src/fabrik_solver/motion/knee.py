@@ -11,8 +11,8 @@ from math import sqrt
 from .easing import smooth
 
 CALM = (0.006 / 12.0) ** 0.5
-"""How long a knee takes to follow its ankle, in seconds: so that the ankle gives by 0.006 legs to
-spare its knee the acceleration of gravity, which is 12 legs per second squared for one of 0.85 m.
+"""How long a knee takes to follow its ankle, in seconds. The ankle then gives way by 0.006 legs to
+spare its knee the acceleration of gravity. In a leg of 0.85 m that is 12 legs per second squared.
 """
 
 MOST = 0.01
@@ -25,14 +25,14 @@ STRAIGHTER = 0.75
 """The largest share of its distance from the hip-ankle line by which a knee moves toward it."""
 
 LEAST = 0.01
-"""The least distance of a knee from its line that is assumed, in leg lengths."""
+"""The least assumed distance of a knee from its line, in leg lengths."""
 
 FLEXED = 0.34
-"""The distance from hip to ankle of a knee that is flexed as far as it can be by itself, in legs:
-by 140° (Norkin and White, “Measurement of Joint Motion”)."""
+"""The distance from hip to ankle of a knee flexed as far as it can be by itself, in legs. The angle
+is 140° (Norkin and White, “Measurement of Joint Motion”)."""
 
 CLEAR = 0.08
-"""The distance of a knee from its line from which on its side is clear, in leg lengths."""
+"""The distance of a knee from its line above which its side is clear, in leg lengths."""
 
 WINDOW = 0.25
 """How long before and after a time the path of the knee is considered, in seconds."""
@@ -56,8 +56,8 @@ def apart(aside: float, size: float) -> float:
 def folded(apart: float, animated: float, inner: float) -> float:
     """Return the distance from hip to ankle of a leg that swings over an obstacle.
 
-    It folds farther than animated by three quarters of what its knee allows at most, and by half of
-    that as it is. One that the animation folds farther than a knee flexes folds no farther.
+    At most, it folds farther than animated by three quarters of what its knee allows; usually by
+    half of that. A leg that the animation folds farther than a knee flexes folds no farther.
 
     Args:
         apart: The distance without a limit.
@@ -111,7 +111,7 @@ def moved(aside: float, more: float) -> float:
 
     Args:
         aside: How far it is off its line.
-        more: By how much more it is to be.
+        more: The desired increase.
     """
     most = STRAIGHTER * aside
     if more >= 0.0 or most <= 0.0:

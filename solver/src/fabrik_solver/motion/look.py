@@ -1,4 +1,4 @@
-"""Look-at: bones that rotate so that the last one points at a target.
+"""Look-at: bones that rotate to point the last one at a target.
 
 The other bones take fractions of the rotation, measured from the last bone's position in the FK
 pose. The last bone adds the remaining rotation at its new position. So it points exactly at the
@@ -60,7 +60,7 @@ UNLIMITED: Final = pi - 1e-6
 """A limit at or above this angle allows every direction."""
 
 BEHIND: Final = radians(150.0)
-"""The angle from which on the shared part eases back, until straight behind."""
+"""The angle above which the shared part eases back, until straight behind."""
 
 OVERHEAD: Final = 0.2
 """The sine of the angle between gaze and up below which the shared part of the roll fades."""
@@ -69,7 +69,8 @@ NEAR: Final = 0.1
 """The distance below which a target is too close, as a fraction of the last bone's length."""
 
 CLOSE: Final = 0.25
-"""The distance, relative to that from root to last bone, within which the other bones ease back.
+"""The distance within which the other bones ease back, relative to the distance from root to last
+bone.
 
 Otherwise they would move the last bone's head past the target."""
 
@@ -80,8 +81,8 @@ class Look(NamedTuple):
     Attributes:
         axis: The axis of the last bone that points at the target, a unit vector along X, Y or Z.
         up_axis: Another axis, which stays up; None takes the smallest rotation.
-        up: The direction of that axis in armature space, as closely as possible; None takes that of
-            the FK pose.
+        up: The direction of that axis in armature space, as closely as possible; None takes its
+            direction in the FK pose.
         share: The distribution of the rotation: 0 leaves it to the last bone, 1 gives all bones
             equal parts. In between, the parts grow toward the last bone.
         limit: The largest angle from the FK pose's gaze, in radians; π without a limit.
@@ -517,7 +518,7 @@ def _posed(chain: ChainInput, rotations: Sequence[Quat]) -> list[PosedBone]:
 
 
 def _gaze_point(bone: PosedBone, gaze: Gaze | None, target: Vec) -> tuple[Vec, float]:
-    """Return the point that the last bone looks at, and the angle by which it misses the target."""
+    """Return the point that the last bone looks at, and its angle from the target."""
     none = (0.0, 0.0, 0.0)
     ahead = none if gaze is None else unit_or(mat_apply(bone.turned, gaze.local_axis), none)
     if ahead == none:

@@ -58,12 +58,13 @@ MOST_RISE = 0.5
 """The maximum angle by which the heel is raised about the ball, in radians."""
 
 NEWTON, LEAST_GAIN = 4, 0.2
-"""The number of Newton iterations for that angle, and the minimum share of the lever arm by which
-rotating the foot must shorten the leg; from twice that on it is rotated as far as it takes."""
+"""The number of Newton iterations for that angle. The second number is the least share of the lever
+arm by which rotating the foot must shorten the leg. Above twice this share, the foot is rotated as
+far as necessary."""
 
 WEIGHT = 0.02
-"""How much shorter than straight a leg is whose foot counts half as much for the locked position as
-that of a straight leg, in legs."""
+"""How much shorter than straight a leg is, in legs, if its foot counts half as much for the locked
+position as a straight leg's foot."""
 
 EDGE = 1.0 / 60.0
 """The time within a lock over which the velocity at its end is measured, in seconds."""
@@ -82,7 +83,7 @@ class Pose(NamedTuple):
 
 
 class Anchor(NamedTuple):
-    """What a phase of a contact is locked to.
+    """The anchor of a phase of a contact.
 
     Attributes:
         part: The phase.
@@ -119,7 +120,7 @@ class Blend(NamedTuple):
 
     Attributes:
         first: The frame at which it begins.
-        offsets: The offset at each frame, from that before the first to that after the last one.
+        offsets: The offset at each frame, from the one before the first to the one after the last.
     """
 
     first: int
@@ -129,8 +130,8 @@ class Blend(NamedTuple):
         """Return the offset at a time."""
         number = min(max(0, floor(time) - self.first), len(self.offsets) - 4)
         x, y, z = zip(*self.offsets[number : number + 4], strict=True)
-        share = time - self.first - number
-        return cubic(x, share), cubic(y, share), cubic(z, share)
+        fraction = time - self.first - number
+        return cubic(x, fraction), cubic(y, fraction), cubic(z, fraction)
 
 
 def sole_of(
@@ -146,8 +147,8 @@ def sole_of(
     Args:
         foot: The joints above its heel and its ball.
         contacts: When it stands.
-        heights: How high its goal is above the floor at each frame.
-        ups: The direction of length 1 in which heights are meant, in its own axes.
+        heights: The height of its goal above the floor at each frame.
+        ups: The unit direction of heights, in its own axes.
     """
     parts = [part for contact in contacts for part in contact.parts]
     is_flat = any([part.kind == FLAT for part in parts])
@@ -264,17 +265,17 @@ class Planted:
         return [here, mix(here, there, 1.0 / near)]
 
     def _moved(self, frame: int) -> Vec:
-        """Return how far a foot that stands is from where it is animated."""
+        """Return the distance of a standing foot from its animated place."""
         pose = self._pose(frame)
         return sub(self._standing(self.around(frame)[0], frame, pose).place, pose.place)
 
     def _rolled(self, frame: int) -> Vec:
-        """Return by how much it is turned from how it is animated."""
+        """Return its rotation from its animated orientation."""
         pose = self._pose(frame)
         return _between(pose.turn, self._standing(self.around(frame)[0], frame, pose).turn)
 
     def _levelled(self, frame: int) -> Vec:
-        """Return the same where it is flat, but for what its leg needs in order to reach."""
+        """Return the same where it is flat, without what its leg needs in order to reach."""
         number = bisect_right(self._flat_starts, frame) - 1
         return _between(self._pose(frame).turn, self._flats[number].turn)
 
@@ -333,8 +334,8 @@ class Planted:
     def _anchor(self, number: int, time: float) -> Anchor:
         """Return the phase of a contact at a time.
 
-        Between the last frame of a phase and the first of the next one, the one that rolls goes on:
-        how a foot rolls begins and ends where it is flat (see `_turn`).
+        Between the last frame of a phase and the first of the next one, the rolling phase
+        continues. How a foot rolls begins and ends where it is flat (see `_turn`).
         """
         anchors = self.places[number].anchors
         i = max((i for i, anchor in enumerate(anchors) if anchor.part.first <= time), default=0)

@@ -82,7 +82,7 @@ def pose_rope(
 
 
 def hanging_side(chain: ChainInput) -> Vec:
-    """Return the default side of a rope: the side to which a straight chain bends."""
+    """Return the default side of a rope: the bend direction of a straight chain."""
     x, y, z = chain.chain.bend or (0.0, 0.0, 1.0)
     return (x, y, z)
 
@@ -93,7 +93,7 @@ def hang(root: Vec, target: Vec, lengths: Sequence[float], down: Vec, side: Vec)
     This is the equilibrium of rigid bones with hinges, each as heavy as it is long. The horizontal
     tension H is the same everywhere, while the vertical tension V grows by the weight. So a bone
     has the direction (H, V + c), where c is the length of rope up to its middle. H and V minimize
-    the convex function Σ l √(H² + (V + c)²) − H x − V y, where x and y are the target's distances
+    the convex function Σ l √(H² + (V + c)²) − H x − V y. There, x and y are the target's distances
     across and against gravity. Newton's method starts from the smooth catenary of the same length.
 
     With one end nearly above the other, the solution folds at a single joint, and jumps from joint

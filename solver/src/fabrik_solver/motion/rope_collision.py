@@ -73,7 +73,7 @@ def on_plane(
     """Return the joints of a rope that stays above a plane.
 
     The part below the plane is folded onto it, to one side, about the line where the rope's plane
-    crosses it. This keeps all lengths except those of bones that cross the line, which a few
+    crosses it. This keeps all lengths except those of bones crossing the line, which a few
     iterations restore. If an end is below the plane, the plane is lowered to that end.
 
     Args:
@@ -168,7 +168,7 @@ class _Cover(Obstacle):
         solid: The solid.
         up: The direction against gravity, a unit vector.
         thickness: The distance of the joints from the surface.
-        reach: The length of upward rays, which is that of the rope.
+        reach: The length of upward rays: that of the rope.
     """
 
     __slots__ = ("reach", "solid", "thickness", "up")
@@ -186,10 +186,8 @@ class _Cover(Obstacle):
     def depth(self, position: Vec) -> float:
         """Return the depth of a position below the surface; 0 above it."""
         start = add(position, scaled(self.up, -self.thickness))
-        hit = self.solid.hit(start, self.up, self.reach)
-        if hit is None or dot(hit[1], self.up) <= 0.0:
-            return 0.0
-        return dot(sub(hit[0], start), self.up)
+        out = self.solid.way_out(start, self.up, self.reach)
+        return 0.0 if out is None else dot(sub(out[0], start), self.up)
 
     def keep(self, previous: Vec, size: float, position: Vec) -> Vec:
         """Lift a joint out of the solid, and restore its bone's length."""
@@ -203,7 +201,7 @@ class _Cover(Obstacle):
 
 
 def _beside(joints: Sequence[Vec], target: Vec, normal: Vec, side: Vec) -> Vec:
-    """Return the unit vector along the ground toward the side to which a rope bulges."""
+    """Return the unit vector along the ground in the direction in which a rope bulges."""
     ahead = unit(across(sub(target, joints[0]), normal))
     if ahead is None:
         return unit(across(side, normal)) or any_perpendicular(normal)

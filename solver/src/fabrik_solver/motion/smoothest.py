@@ -1,8 +1,8 @@
-"""The smoothest curve through time that is near to what is wanted and within bounds.
+"""The smoothest curve through time near desired values and within bounds.
 
-Displacements of captured motion are asked for in this form (Gleicher, “Retargetting motion to new
-characters”, 1998; Lee and Shin, “A hierarchical approach to interactive motion editing”, 1999): the
-squares of their second differences are least, within what must hold at each frame.
+Displacements of captured motion take this form: the squares of their second differences are least,
+within the bounds of each frame. Sources: Gleicher, “Retargetting motion to new characters”, 1998;
+Lee and Shin, “A hierarchical approach to interactive motion editing”, 1999.
 """
 
 from __future__ import annotations
@@ -13,24 +13,25 @@ from typing import NamedTuple
 
 CHANCES = 20
 """How often frames that break a bound, or are held without need, may change together without
-getting fewer; then one does at a time, which is sure to end."""
+getting fewer. Then only one changes at a time, which is sure to end."""
 
 ROUNDING = 1e-9
-"""How far a value may be beyond a bound by rounding, of the largest of all."""
+"""How far rounding may put a value beyond a bound, as a fraction of the largest value."""
 
 
 class Curve(NamedTuple):
-    """What is asked of a curve.
+    """A request for a curve.
 
-    The sum of the weighted squares of its distances from the targets, of its second differences
-    from those wanted times the stiffness, and of its differences times the tension, is to be least.
+    The curve minimizes a sum of three terms. They are the weighted squares of its distances from
+    the targets; the squares of its second differences from the desired ones, times the stiffness;
+    and those of its differences, times the tension.
 
     Attributes:
-        targets: The values that it is to have, one for each frame.
-        weights: How much each of these counts, at least 0, and more than 0 for two of them.
-        bends: The second differences that it is to have, at all frames but the first and the last.
-        stiffness: How much these count.
-        tension: How much its differences count: the root of the stiffness for hardly any overshoot.
+        targets: The desired values, one for each frame.
+        weights: The weight of each, at least 0, and more than 0 for two of them.
+        bends: The desired second differences, at all frames but the first and the last.
+        stiffness: Their weight.
+        tension: The weight of its differences: the root of the stiffness for hardly any overshoot.
     """
 
     targets: Sequence[float]
@@ -47,7 +48,7 @@ def smoothest(curve: Curve, lows: Sequence[float] = (), highs: Sequence[float] =
     large-scale strictly monotone linear complementarity problems”, 1994).
 
     Args:
-        curve: What is asked of it.
+        curve: The request.
         lows: The least value at each frame; none without bounds.
         highs: The greatest value at each frame, not below these; none without bounds.
     """
@@ -157,7 +158,7 @@ def _solved(matrix: Bands, wanted: Sequence[float]) -> list[float]:
 
 
 class Change(NamedTuple):
-    """A frame whose value is to be held by a bound, or freed.
+    """A frame whose value will be held by a bound, or freed.
 
     Attributes:
         frame: The frame.
@@ -171,7 +172,7 @@ class Change(NamedTuple):
 
 
 def _worst(changes: Sequence[Change]) -> list[Change]:
-    """Return the changes, but of frames in a row that break a bound only the worst.
+    """Return the changes; of consecutive frames that break a bound, only the worst.
 
     Held there, the curve is soon within the bound at the others.
     """
@@ -195,7 +196,7 @@ def _changes(
     bounds: tuple[Sequence[float], Sequence[float]],
     rounding: float,
 ) -> list[Change]:
-    """Return the frames that break a bound, or that one holds without need."""
+    """Return the frames that break a bound or are held by one without need."""
     middle, near, far = matrix
     lows, highs = bounds
     count = len(values)

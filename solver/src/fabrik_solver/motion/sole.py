@@ -1,7 +1,7 @@
 """The sole of a foot, and its orientation on ground that differs below its heel and its toes.
 
-One end of a foot is below its goal, such as the ankle, and the other at the end of its bone, such
-as the toes. The ground between them may be curved, or a stair.
+One end of a foot is below its goal, such as the ankle. The other is at the end of its bone, such as
+the toes. The ground between them may be curved, or a stair.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ def resting_normal(near: Vec, far: Vec, end: Vec, rise: float, up: Vec) -> Vec:
     """Return the normal, a unit vector, that a foot on two faces takes.
 
     Along the foot its slope is that of the line between the two points, clamped to the slopes of
-    the two faces: over a stair, or its edge, the foot is level. Sideways it is their mean.
+    the two faces. Over a stair, or its edge, the foot is level. Sideways it is their mean.
 
     Args:
         near: The normal of the face below the goal, not perpendicular to up.
@@ -83,7 +83,7 @@ def counted(need: float, rise: float, reach: float) -> float:
     Args:
         need: By how much that end is too low.
         rise: How much higher the ground is there than below the goal.
-        reach: The rise up to which all of the need counts; from twice that on none does.
+        reach: The rise up to which the full need counts. From twice this rise on, none of it does.
     """
     return max(0.0, need) * influence(rise, reach)
 

@@ -4,7 +4,19 @@ from collections.abc import Callable
 from typing import Final, final
 
 from ..core import Frame, inverse, point_in
-from ..core.vectors import Vec, add, dot, length, mat_apply, mat_columns, scaled, sub, unit
+from ..core.vectors import (
+    Mat3,
+    Vec,
+    add,
+    dot,
+    length,
+    mat_apply,
+    mat_columns,
+    mix,
+    scaled,
+    sub,
+    unit,
+)
 
 Cast = Callable[[Vec, Vec, float], tuple[Vec, Vec] | None]
 """Casts a ray from an origin in a direction of any length, up to a distance.
@@ -15,15 +27,23 @@ It returns the first hit and the outward normal there, or None.
 MARGIN: Final = 1e-4
 """The margin of the bounds, as a fraction of their size: they may be in single precision."""
 
+SINGLE: Final = 2.0**-22
+"""The error of a hit in single precision, as a fraction of its coordinates."""
+
 
 @final
 class Solid:
     """A solid bounded by a surface.
 
     Rays are tested against its bounding box first, which is much cheaper than casting them.
+
+    Attributes:
+        rounding: The error of hits in single precision, in the space of the rays.
     """
 
-    __slots__ = ("_back", "_cast", "_columns", "_high", "_low", "_there")
+    __slots__ = ("_back", "_bounds", "_cast", "_columns", "_high", "_low", "_there", "rounding")
+    rounding: float
+    _bounds: tuple[Vec, Vec]
     _cast: Cast
     _low: Vec
     _high: Vec
@@ -42,6 +62,7 @@ class Solid:
         Raises:
             ValueError: If the frame is singular.
         """
+        self._bounds = bounds
         low, high = bounds
         room = MARGIN * length(sub(high, low))
         self._cast = cast
@@ -50,6 +71,32 @@ class Solid:
         self._there = space
         self._back = inverse(space)
         self._columns = mat_columns(space[0])
+        far = max([abs(x) for corner in bounds for x in corner])
+        self.rounding = (
+            SINGLE * far * max([length(column) for column in mat_columns(self._back[0])])
+        )
+
+    def toward(self, other: "Solid", t: float) -> "Solid":
+        """Return the solid on its way to another one, whose surface it has."""
+        (axes, origin), (other_axes, other_origin) = self._there, other._there
+        if t == 1.0 or self._there == other._there:
+            return other
+        a, b, c = [mix(x, y, t) for x, y in zip(_rows(axes), _rows(other_axes), strict=True)]
+        space = (*a, *b, *c), mix(origin, other_origin, t)
+        return Solid(other._cast, other._bounds, space)
+
+    def way_out(self, start: Vec, up: Vec, reach: float) -> tuple[Vec, Vec] | None:
+        """Return where a ray upward leaves the solid, and the outward unit normal there.
+
+        None where it doesn't leave: the start is outside, or further below the surface.
+
+        Args:
+            start: The origin of the ray.
+            up: The direction of the ray, a unit vector.
+            reach: The length of the ray.
+        """
+        hit = self.hit(start, up, reach)
+        return None if hit is None or dot(hit[1], up) <= 0.0 else hit
 
     def hit(self, origin: Vec, direction: Vec, distance: float) -> tuple[Vec, Vec] | None:
         """Return the first hit of a ray, and the outward unit normal there; None without a hit.
@@ -73,6 +120,11 @@ class Solid:
         x, y, z = self._columns
         normal = unit((dot(x, facing), dot(y, facing), dot(z, facing)))
         return point_in(self._back, position), normal or scaled(direction, -1.0)
+
+
+def _rows(axes: Mat3) -> tuple[Vec, Vec, Vec]:
+    a, b, c, d, e, f, g, h, i = axes
+    return (a, b, c), (d, e, f), (g, h, i)
 
 
 def _narrowed(

@@ -1,14 +1,26 @@
-"""Colliders of springs: spheres, capsules and planes that the tail of a bone stays out of or in.
+"""Colliders of springs: spheres, capsules, planes and meshes that tails stay out of or in.
 
 A bone has a fixed length, so its tail is on a sphere about its head. Where it touches a collider,
 its direction lies on the boundary of a spherical cap: a single step rotates it there.
 """
 
 from collections.abc import Sequence
-from math import sqrt
+from math import inf, sqrt
 from typing import Final, final
 
-from ..core.vectors import Vec, add, any_perpendicular, dot, length, mix, scaled, sub, unit
+from ..core.vectors import (
+    Vec,
+    add,
+    any_perpendicular,
+    dot,
+    length,
+    mix,
+    scaled,
+    sub,
+    unit,
+    unit_or,
+)
+from .solid import Solid
 
 SWEEPS: Final = 64
 """The maximum number of passes over colliders that conflict or whose edges meet."""
@@ -17,7 +29,6 @@ TOUCHING: Final = 1e-9
 """The penetration at which a tail touches a collider, as a fraction of the bone's length."""
 
 
-@final
 class Collider:
     """A sphere, capsule or plane.
 
@@ -109,12 +120,70 @@ class Collider:
             cosine = square / (2.0 * size * distance) if distance > 0.0 else 1.0
             if not self.is_inside:
                 axis, cosine = scaled(axis, -1.0), -cosine
-        cosine = min(1.0, max(-1.0, cosine))
-        along = dot(direction, axis)
-        if along >= cosine:
+        return _leaning(direction, axis, cosine)
+
+
+@final
+class Ground(Collider):
+    """A solid that tails leave only upward, as ropes do: it lifts them by rays.
+
+    Attributes:
+        solid: The solid.
+        up: The direction against gravity, a unit vector.
+        reach: The length of upward rays: that of the strand.
+    """
+
+    __slots__ = ("reach", "solid", "up")
+    solid: Solid
+    up: Vec
+    reach: float
+
+    def __init__(self, solid: Solid, up: Vec, reach: float) -> None:
+        super().__init__(up, up, 0.0)
+        self.solid = solid
+        self.up = up
+        self.reach = reach
+
+    def toward(self, other: Collider, t: float) -> Collider:
+        """Return the ground on its way to another one."""
+        if not isinstance(other, Ground):
+            return other
+        solid = self.solid.toward(other.solid, t)
+        if solid is other.solid and self.up == other.up:
+            return other
+        return Ground(solid, unit_or(mix(self.up, other.up, t), other.up), other.reach)
+
+    def gap(self, tail: Vec, radius: float) -> tuple[float, Vec]:
+        """Return the distance to the face above a tail, negative, and its normal.
+
+        Above the surface, the distance is infinite.
+        """
+        start = add(tail, scaled(self.up, -radius))
+        out = self.solid.way_out(start, self.up, self.reach)
+        if out is None:
+            return inf, self.up
+        depth = dot(sub(out[0], start), out[1])
+        return (0.0 if depth <= self.solid.rounding else -depth), out[1]
+
+    def turned(self, head: Vec, direction: Vec, size: float, radius: float) -> Vec:
+        """Return the direction of a bone turned onto the face above its tail."""
+        lift = scaled(self.up, radius)
+        start = sub(add(head, scaled(direction, size)), lift)
+        out = self.solid.way_out(start, self.up, self.reach)
+        if out is None:
             return direction
-        side = unit(sub(direction, scaled(axis, along))) or any_perpendicular(axis)
-        return add(scaled(axis, cosine), scaled(side, sqrt(1.0 - cosine * cosine)))
+        surface, normal = out
+        return _leaning(direction, normal, dot(sub(add(surface, lift), head), normal) / size)
+
+
+def _leaning(direction: Vec, axis: Vec, cosine: float) -> Vec:
+    """Return a direction turned toward an axis, so that the cosine of their angle is enough."""
+    cosine = min(1.0, max(-1.0, cosine))
+    along = dot(direction, axis)
+    if along >= cosine:
+        return direction
+    side = unit(sub(direction, scaled(axis, along))) or any_perpendicular(axis)
+    return add(scaled(axis, cosine), scaled(side, sqrt(1.0 - cosine * cosine)))
 
 
 def cleared(

@@ -100,8 +100,8 @@ def simulate(instants: Sequence[Instant], rate: float, mode: Mode) -> Strand:
         mode: How it is simulated.
 
     Raises:
-        ValueError: If there are no frames, their bones or colliders differ in number, or a space is
-            singular.
+        ValueError: If the frames are missing, their bones or colliders differ in number, or a space
+            is singular.
     """
     return _Simulation(instants, rate, mode).run()
 
@@ -109,8 +109,8 @@ def simulate(instants: Sequence[Instant], rate: float, mode: Mode) -> Strand:
 def _jumps(shown: Sequence[Sequence[Vec]]) -> list[int]:
     """Return the frames to which a strand jumps, from its joints in the FK pose at all frames.
 
-    It jumps in a step that is longer than the steps before and after it and the strand together:
-    neither its speed nor its size explain it. Steps are those of its two ends.
+    It jumps in a step longer than the steps before and after it and the strand together: neither
+    its speed nor its size explain it. Steps are those of its two ends.
     """
     steps = [0.0]
     for a, b in pairwise(shown):
@@ -135,7 +135,7 @@ class _Simulation:
         """Take the inputs of all frames.
 
         Raises:
-            ValueError: If there are none, or numbers of bones or colliders differ.
+            ValueError: If they are missing, or numbers of bones or colliders differ.
         """
         if not instants:
             raise ValueError("a spring needs the inputs of at least one frame")
@@ -376,7 +376,7 @@ class _Simulation:
         return direction
 
     def _swing(self, i: int, unscaled: Mat3, aim: Vec, direction: Vec) -> Quat:
-        """Return the local rotation, after that of the FK pose, that points a bone somewhere."""
+        """Return the local rotation, after the FK pose's, that points a bone somewhere."""
         swing = quat_between(aim, inverse_direction(unscaled, direction), (1.0, 0.0, 0.0))
         constrained = self._chain.constrained
         if constrained and constrained[i].limit is not None:

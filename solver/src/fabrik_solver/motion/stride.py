@@ -8,11 +8,11 @@ from .gait import WalkingLeg, WalkSettings
 
 LAND: Final = 0.94
 LOSE: Final = 0.97
-"""Shares of a leg's reach: up to which a foot lands, and from which it has to step."""
+"""Shares of a leg's reach: a foot lands up to the first, and must step from the second on."""
 
 SPRAWL: Final = 0.45
 """The sine of the largest angle of a leg fore and aft for which the body sinks: 27 degrees, as in
-animals that run. For longer strides, steps take less time."""
+running animals. For longer strides, steps take less time."""
 
 NARROW: Final = 1e-6
 """The sine of the angle to straight ahead up to which no leg crosses another."""
@@ -25,8 +25,8 @@ class Stride(NamedTuple):
     """How a foot steps at the speed of its body.
 
     Attributes:
-        middle: The offset of the stride's middle from its rest position, in the world: a leg that
-            rests far behind its root cannot trail any further, and so steps farther ahead.
+        middle: The offset of the stride's middle from its rest position, in the world. A leg that
+            rests far behind its root can't trail any further, and so steps farther ahead.
         limit: The distance from there at which it steps.
         lead: How far ahead of there it lands, in the world.
         spare: How far the body can move beyond the limit until the leg is straight.
@@ -134,5 +134,5 @@ def time_left(foothold: Vec, root: Vec, away: Vec, reach: float) -> float:
     room = reach * reach - dot(out, out)
     if room <= 0.0:
         return 0.0
-    # |out + t away| = reach; the speed is that of a body that does not come back.
+    # |out + t away| = reach; the speed is that of a body moving away for good.
     return inf if square < 1e-24 * room else (sqrt(along * along + square * room) - along) / square

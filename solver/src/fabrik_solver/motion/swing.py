@@ -28,8 +28,7 @@ def _time_at(fraction: float) -> float:
 
 
 TIMES: Final = tuple([_time_at(i / SAMPLES) for i in range(SAMPLES + 1)])
-"""The times at which a foot passes these positions, as shares of the time in which it moves ahead.
-"""
+"""The times at which a foot passes these positions, as shares of the time of its forward motion."""
 
 
 class Arc(NamedTuple):

@@ -5,8 +5,8 @@ from sample to sample, the root translates and rotates over level ground. All st
 linear least-squares problem. It minimizes the squared velocities of the soles' points, weighted by
 contact, plus the squared changes of the root's velocity. While a foot is in contact, the latter are
 negligible. In a flight phase only they apply and interpolate the velocity. In a loop, the last step
-is adjacent to the first. Iterative reweighting refines the weights, so that a foot that swings low
-has little weight.
+is adjacent to the first. Iterative reweighting refines the weights: a foot that swings low then has
+little weight.
 
 This finds only a local minimum. The iteration starts from the contact weights and, if the feet
 mostly stand as animated, also from a root that stays in place. If both fit about equally well, the
@@ -52,7 +52,7 @@ ON_FLOOR: Final = 0.01
 """The height above the floor up to which a point is in full contact, in leg lengths."""
 
 OFF_FLOOR: Final = 0.04
-"""The height from which on a point has no contact, in leg lengths."""
+"""The height above which a point has no contact, in leg lengths."""
 
 IN_FLOOR: Final = 0.05
 """The depth below the floor up to which a point is in full contact, in leg lengths."""
@@ -334,7 +334,7 @@ def _reweighted(
 
 
 def _misfit(steps: Steps, weights: Sequence[Sequence[Point]], rates: Sequence[Rate]) -> float:
-    """Return the fraction of contacts that slip, which the reweighting minimizes."""
+    """Return the fraction of slipping contacts, to be minimized by the reweighting."""
     slipping = whole = 0.0
     for i, points in enumerate(weights):
         span = steps.times[i + 1] - steps.times[i]

@@ -9,7 +9,7 @@ from .gait import WalkSettings
 from .walking_foot import Substep, WalkingFoot
 
 ALONG: Final = 0.3
-"""The fraction of its limit from which on a foot steps together with others of its group."""
+"""The fraction of its limit above which a foot steps together with others of its group."""
 
 
 def of_group(feet: Sequence[WalkingFoot], group: int) -> list[WalkingFoot]:
@@ -22,7 +22,7 @@ def next_to_step(
 ) -> list[WalkingFoot]:
     """Return the feet to lift while all are in stance; empty if no step is due.
 
-    They belong to the next group in turn with a foot beyond its limit. A group that would leave its
+    They belong to the next group in turn with a foot beyond its limit. A group about to leave its
     reach during that step goes first.
 
     Args:

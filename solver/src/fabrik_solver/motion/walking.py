@@ -42,8 +42,8 @@ HIGH: Final = 0.5
 """The largest height to which a leg lifts its foot over obstacles, as a fraction of its reach."""
 
 SOLE: Final = 0.03
-"""Half the width of the sole of a foot that swings over an obstacle (half a hoof or a paw), as a
-fraction of the leg's reach."""
+"""Half the width of the sole of a foot that swings over an obstacle, as a fraction of the leg's
+reach. It is half a hoof or a paw."""
 
 SINK: Final = 0.25
 """How far the body may sink for a foot without ground in reach, as a fraction of the reach."""

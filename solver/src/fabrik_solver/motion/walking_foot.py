@@ -189,7 +189,7 @@ def update_feet(
             slow = length(foot.velocity) * settings.duration < far
             foot.quiet = foot.quiet + substep.passed if slow else 0.0
         foot.home, foot.root, foot.place = home, root, position
-        # At the height of the foothold, under a body that has sunk completely: a stride cut short
+        # At the height of the foothold, under a body that has sunk completely. A stride cut short
         # while the body still sinks would hurry the other legs.
         deep = dot(sub(root, position), substep.up)
         if settings.leans:

@@ -1,4 +1,4 @@
-"""Bodies to test with: bones that branch, and chains that share some of them."""
+"""Bodies to test with: branching bones, and chains that share some of them."""
 
 import math
 import random

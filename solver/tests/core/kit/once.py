@@ -3,15 +3,15 @@
 import pytest
 
 SLOW = ("newest", "long")
-"""The marks of tests that measure at length, which the quick suite leaves out."""
+"""The marks of long measurements, which the quick suite leaves out."""
 
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Mark one case of each test as `quick`, and of each row of a test marked `rows`.
 
-    The first test of a module gets its first case, the second its second, and so on: tests that
-    share a table of kinds touch all of its kinds between them.
+    The first test of a module gets its first case, the second its second, and so on. Tests that
+    share a table of kinds then touch all of its kinds between them.
     """
     modules: dict[str, dict[str, list[pytest.Item]]] = {}
     for item in items:

@@ -13,8 +13,8 @@ PATHS = 20
 def target_path(number: int) -> list[Point]:
     """A closed curve about the root of a chain of length 1, one of `PATHS`.
 
-    The first ten go anywhere up to 0.95 of the reach, the next five graze or cross it, and the
-    last five pass the root at 0.005 to 0.05.
+    The first ten go anywhere up to 0.95 of the reach, and the next five graze or cross it. The last
+    five pass the root at 0.005 to 0.05.
     """
     rng = random.Random(100 + number)
     waves = [[rng.gauss(0.0, 1.0 / (1 + i // 2)) for _ in range(3)] for i in range(4)]

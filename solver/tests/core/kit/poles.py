@@ -25,7 +25,7 @@ def bend_of(joints: tuple[Point, ...], axis: Vec) -> Vec:
 
 
 def has_less_weight(joints: tuple[Point, ...], target: Point, pole: Point) -> bool:
-    """Whether the pole is nearly on the axis, or the side of the bend is unclear."""
+    """Whether the pole is nearly on the axis, or the bend direction is unclear."""
     axis = direction(joints[0], target)
     aside = length(across(direction(joints[0], pole), axis))
     apart = sum(length(across(sub(vec(joint), vec(joints[0])), axis)) for joint in joints)

@@ -42,9 +42,10 @@ def largest_step(path: Path, samples: int) -> float:
 def assert_no_jump(path: Path, samples: int = 80, allowed: float = 3.0 * TOLERANCE) -> None:
     """A jump stays as large however finely the path is sampled; anything else becomes smaller.
 
-    Eight times the samples make a smooth path's steps 8 times smaller, and those of a square root,
-    which is how a limb straightens, nearly 3 times. A solver that stops within a tolerance may
-    step by about as much; where the chain is nearly straight, by up to the tolerance's square root.
+    Eight times the samples make a smooth path's steps 8 times smaller. Those of a square root, like
+    a straightening limb, become nearly 3 times smaller. A solver that stops within a tolerance may
+    step by about as much. Where the chain is nearly straight, it may step by up to the tolerance's
+    square root.
     """
     coarse, fine = largest_step(path, samples), largest_step(path, 8 * samples)
     assert fine <= 0.6 * coarse + allowed, f"steps of {coarse} only became {fine}"

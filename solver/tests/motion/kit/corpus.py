@@ -38,10 +38,11 @@ class Skeleton(NamedTuple):
     """A skeleton with what is to be recognized.
 
     Attributes:
-        family: That which is left out of a fit as a whole.
+        family: Its group, left out of a fit as a whole.
         rows: Its bones, parents first.
         limbs: Its arms and legs, by keys.
-        head: Its head, by its key; empty for none, None if only names tell it and there are none.
+        head: Its head, by its key; empty without a head, None if only names could identify it and
+            there are none.
         is_named: Whether its names mean anything.
     """
 
@@ -81,10 +82,10 @@ class Skeleton(NamedTuple):
 
 
 ONLY_NAMED = {"makehuman", "quaternius", "rigify", "trex", "scorpion", "crab", "ostrich"}
-"""Families of which only names tell the limbs."""
+"""Families whose limbs are identified only by names."""
 
 BEYOND_HEAD = {"biped", "valve", "vroid"}
-"""Families of which only names tell the head."""
+"""Families whose head is identified only by names."""
 
 
 def skeletons() -> Iterator[Skeleton]:
@@ -324,7 +325,7 @@ def renamed(skeleton: Skeleton, rename: Callable[[str], str]) -> Skeleton:
 
 
 def mirrored(skeleton: Skeleton) -> Skeleton:
-    """Return it facing backward by its shape, as if left were right; names tell otherwise."""
+    """Return it facing backward by its shape, as if left were right; names contradict that."""
     return turned(skeleton, radians(180.0))
 
 
@@ -466,7 +467,7 @@ def cases() -> Iterator[Case]:
 
 
 def captured(skeleton: Skeleton) -> Case:
-    """Return a walk of a person whose rest pose is none: all bones lie along one line."""
+    """Return a walk of a person without a usable rest pose: all bones lie along one line."""
     heads: dict[str, Vec] = {"": (0.0, 0.0, 0.0)}
     places = {row.key: row.head for row in skeleton.rows}
     for row in skeleton.rows:
@@ -480,8 +481,9 @@ def captured(skeleton: Skeleton) -> Case:
 
 
 def answers(case: Case, found: Anatomy) -> Iterator[tuple[str, bool, bool]]:
-    """Yield what is asked (arms, legs, head), whether the answer is right, and whether it is said
-    that it may not be."""
+    """Yield each question (arms, legs, head), whether the answer is right, and whether it is marked
+    as uncertain.
+    """
     keys = {i: row.key for i, row in enumerate(case.skeleton.rows)} | {-1: ""}
     limbs = {
         (one.kind, one.side, tuple(keys[i] for i in one.bones), keys[one.end])

@@ -1,7 +1,7 @@
 """Skeletons as other programs name, parent and orient them, with the proportions of one human.
 
-`people.toml` holds them and tells how they are written. The names and parents are those of the
-programs; the joints are placed by us.
+`people.toml` holds them and explains their form. The names and parents are those of the programs;
+the joints are placed by us.
 """
 
 from __future__ import annotations
@@ -91,7 +91,7 @@ _ROWS = tomllib.loads((Path(__file__).parent / "people.toml").read_text(encoding
 
 FAMILIES: dict[str, Layout] = {name: _layout(row) for name, row in _ROWS.items()}
 LAYOUTS = {name: FAMILIES[name] for name, row in _ROWS.items() if row.get("in_blender")}
-"""Those that tests in Blender take through all that is done with a character."""
+"""Those that tests in Blender take through everything for characters."""
 
 Joints = Callable[[str, int], Vec]
 """Where a joint is, by its name and side, in metres with Z up; the figure faces −Y."""

@@ -1,9 +1,9 @@
 """Fits the weights of the table of evidence on the corpus: `python fit.py` prints what it finds.
 
-Coordinate descent by halves, from the weights that the table has: it counts by how much the right
-labels of each skeleton fail to be ahead of all others, and pulls a little toward where it began, as
-a weight that one family alone tells would otherwise run away. With `--held-out` it also fits
-without each tenth of the families, and counts there. It needs numpy.
+Coordinate descent by halves, from the weights of the table. It counts by how much the right labels
+of each skeleton fail to be ahead of all others. It pulls a little toward the start, as a weight
+supported by one family alone would otherwise run away. With `--held-out` it also fits without each
+tenth of the families, and counts there. It needs numpy.
 """
 
 from __future__ import annotations
@@ -25,8 +25,8 @@ from fabrik_solver.motion.anatomy.recognition import facing
 
 KINDS = ("", "LEG", "ARM")
 STEP, PULL, MARGIN, CREATURE = 0.5, 5.0, 1.0, 4.0
-"""The step of a weight; what it costs to move one by 1; by how much the right labels are to be
-ahead; and how much a creature counts, of which there are fewer than of people."""
+"""The step of a weight; the cost of moving one by 1; by how much the right labels should be ahead;
+and the weight of a creature. There are fewer of these than of people."""
 
 
 class Example:
@@ -76,7 +76,7 @@ def _truth(pair: Pair, case: Case, keys: Sequence[str]) -> str:
 
 
 def _near(truth: tuple[str, ...]) -> list[tuple[str, ...]]:
-    """Return labels that differ little from the right ones, and some that differ more."""
+    """Return labels that differ little from the right ones, and some with larger differences."""
     random, found = Random(1), {truth}
     for count in (1, 2, 3):
         for _ in range(60):

@@ -18,12 +18,11 @@ from .naming import (
     side_of,
     words_of,
 )
-from .recognition import Anatomy, floor_below, recognize
-from .thresholds import BETTER, SURE, THICKEST_SOLE
+from .recognition import Anatomy, better_than, floor_below, recognize
+from .thresholds import SURE, THICKEST_SOLE
 
 __all__ = [
     "ARM_PARTS",
-    "BETTER",
     "FRONT_OR_HIND",
     "HAND",
     "LEFT",
@@ -37,6 +36,7 @@ __all__ = [
     "Limb",
     "Names",
     "RestBone",
+    "better_than",
     "body_bones",
     "floor_below",
     "is_segment",

@@ -10,7 +10,7 @@ from math import dist, hypot
 from ...core.vectors import Vec, across, cross, dot, length, scaled, sub, sum_of, unit
 from .figure import ENDS, LIMBS, Figure, Names
 from .naming import ARM_PARTS, LEG_PARTS, only_twists, part_of, words_of
-from .thresholds import FINGERS_MIN, FINGERS_SPREAD, FLAT, IN_LINE, ROW, STEEP, THUMB_MIN
+from .thresholds import COMPARABLE, FINGERS_MIN, FLAT, IN_LINE, ROW, SAME_WAY, STEEP
 
 
 class Chain:
@@ -125,7 +125,7 @@ class Chain:
             beyond = [i for i in figure.children[path[k]] if parts[i] != "OTHER"]
             fingers = [i for i in beyond if figure.children[i]]
             sizes = sorted([dist(here, figure.heads[i]) + figure.reach[i] for i in fingers])
-            if len(sizes) > 1 and sizes[-2] > THUMB_MIN * sizes[-1]:
+            if len(sizes) > 1 and sizes[-2] > COMPARABLE * sizes[-1]:
                 return k
         return 0
 
@@ -212,7 +212,7 @@ def _are_fingers(lines: Sequence[Sequence[Vec]]) -> bool:
     ahead = unit(sum_of(directions))
     if ahead is None or len(directions) < max(len(lines), FINGERS_MIN - 1):
         return False
-    if min([dot(step, ahead) for step in directions]) < FINGERS_SPREAD:
+    if min([dot(step, ahead) for step in directions]) < SAME_WAY:
         return False
     return _is_row([line[-1] for line in lines], ahead)
 

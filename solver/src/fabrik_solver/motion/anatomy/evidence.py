@@ -211,7 +211,7 @@ def are_in_row(a: Pair, b: Pair) -> float:
     if a.trunk != b.trunk or len(a.lower.path) != len(b.lower.path):
         return 0.0
     sizes = sorted((a.lower.size, b.lower.size))
-    return float(sizes[0] > 0.7 * sizes[1])
+    return float(sizes[0] > (1.0 - UNLIKE) * sizes[1])
 
 
 def are_on_one_bone(a: Pair, b: Pair) -> float:

@@ -14,16 +14,16 @@ from typing import Final, NamedTuple
 from ...core.vectors import ORIGIN, Vec, add, cross, dot, length, scaled, sub, sum_of, unit
 from .naming import END, FRONT_OR_HIND, NOT_BODY, SIDES, TRUNK, only_twists, part_of, words_of
 from .thresholds import (
-    ANKLE_MAX,
     ASIDE,
+    COMPARABLE,
     FLAT,
+    MOST,
     NEAR,
     NO_LENGTH,
     SPRAWLING,
     STEEP,
-    SYMMETRIC,
     SYMMETRY_TOLERANCE,
-    TAIL_MIN,
+    THICKEST_SOLE,
     TIPS_MIN,
     UNLIKE,
 )
@@ -95,9 +95,9 @@ class Names:
         marks: The bones that importers and exporters add to mark the end of their parent. They have
             its name with a word for an end.
         twists: The twist bones, see `only_twists`.
-        told: How far down a limb each bone leads, by its name or those below it: 1 for the upper
-            bone, 2 for the lower bone, 3 for hand or foot, 4 beyond, 0 for none. Twist bones are
-            ignored, and bones that aren't part of a limb by name carry none.
+        depths: How far down a limb each bone leads, by its name or those below it. 1 is the upper
+            bone, 2 the lower bone, 3 hand or foot, 4 beyond, 0 none. Twist bones are ignored, and
+            bones that aren't part of a limb by name carry none.
     """
 
     def __init__(self, bones: Sequence[RestBone]) -> None:
@@ -112,7 +112,7 @@ class Names:
         for i, part in enumerate(self.parts):
             if part in ("FOOT", "HAND") and i not in self.twists:
                 self._clear_twists_before(bones, i)
-        self.told = self._told(bones)
+        self.depths = self._depths(bones)
 
     def _paired_sides(self) -> list[int]:
         sides = [sum({SIDES[w] for w in words if w in SIDES}) for words in self.words]
@@ -123,13 +123,13 @@ class Names:
             for stem, side in zip(self.stems, sides, strict=True)
         ]
 
-    def _told(self, bones: Sequence[RestBone]) -> list[int]:
-        told = [0 if i in self.twists else WAY.get(part, 0) for i, part in enumerate(self.parts)]
+    def _depths(self, bones: Sequence[RestBone]) -> list[int]:
+        depths = [0 if i in self.twists else WAY.get(part, 0) for i, part in enumerate(self.parts)]
         for i in range(len(bones) - 1, -1, -1):  # Children before their parents.
             above = bones[i].parent
             if above >= 0 and self.parts[above] != "OTHER":
-                told[above] = max(told[above], told[i])
-        return told
+                depths[above] = max(depths[above], depths[i])
+        return depths
 
     def _clear_twists_before(self, bones: Sequence[RestBone], end: int) -> None:
         """Clear the part of twist bones that lead to a hand or foot and share its name.
@@ -174,8 +174,8 @@ class Figure:
         children: The children of each bone of the body; bones without a parent are under -1.
         left: The horizontal unit vector to the left.
         front: The horizontal unit vector that it faces; zero while unknown.
-        evidence: The evidence for the sides: ``'NAMES'``; ``'AXIS'`` for a symmetry, which doesn't
-            show which side is left; ``'SHAPE'`` for twin chains only; or empty.
+        evidence: The evidence for the sides. ``'NAMES'``; ``'AXIS'`` for a symmetry, which doesn't
+            show left and right; ``'SHAPE'`` for twin chains only; or empty.
         reach: The length of the longest chain below each bone of the body.
         side: The side of each bone of the body: 1 for left, -1 for right, 0 for the trunk.
         hands: Cached results of `is_hand`.
@@ -207,7 +207,7 @@ class Figure:
         self._assign_sides()
 
     def face(self, front: Vec) -> None:
-        """Choose which side of the axis is left, for a figure that faces a direction."""
+        """Choose the left side of the axis, for a figure facing a direction."""
         ahead = dot(cross(self.left, UP), front)
         if ahead < 0.0:
             self.left = scaled(self.left, -1.0)
@@ -262,7 +262,7 @@ class Figure:
             return {}
         ground = min([tail[2] for tail in down.values()])
         tops = {i: max([self.heads[k][2] for k in self.ancestry(i)]) - ground for i in last}
-        if any(self.heads[i][2] - ground <= ANKLE_MAX * tops[i] for i in last):
+        if any(self.heads[i][2] - ground <= THICKEST_SOLE * tops[i] for i in last):
             return {}
         return self._on_ground(down, ground, NEAR * max(tops.values()))
 
@@ -291,8 +291,8 @@ class Figure:
         if parent < 0 or part in ENDS or part == "OTHER":
             return False
         direction = sub(self.bones[bone].tail, self.heads[bone])
-        least = TAIL_MIN * dist(self.heads[parent], self.heads[bone])
-        is_like = least <= length(direction) <= least / TAIL_MIN**2
+        least = COMPARABLE * dist(self.heads[parent], self.heads[bone])
+        is_like = least <= length(direction) <= least / COMPARABLE**2
         return (
             is_like
             and direction[2] < 0.0
@@ -301,7 +301,7 @@ class Figure:
 
     def _measure(self) -> None:
         """Measure the longest chain below each bone, and find the bone that continues it."""
-        told, sides, parts = self.names.told, self.names.sides, self.names.parts
+        depths, sides, parts = self.names.depths, self.names.sides, self.names.parts
         for i in reversed(self.body):  # Children before their parents.
             self.reach[i] = 0.0
             best = (-1, -1, -1.0)
@@ -309,7 +309,7 @@ class Figure:
             for child in self.children[i]:
                 reach = dist(self.heads[i], self.heads[child]) + self.reach[child]
                 self.reach[i] = max(self.reach[i], reach)
-                onward = told[child] if told[child] > depth else 0
+                onward = depths[child] if depths[child] > depth else 0
                 has_twin = sides[i] * sides[child] != 0 or child in self._mirrored
                 rank = (onward, int(has_twin), reach)
                 if rank > best:
@@ -388,7 +388,7 @@ class Figure:
                 for other in near
             ):
                 mirrored.add(i)
-        return mirrored if len(mirrored) >= SYMMETRIC * len(off) else set()
+        return mirrored if len(mirrored) >= MOST * len(off) else set()
 
     def _is_in_line(self, a: int, b: int) -> bool:
         """Return whether one of two bones is below the other."""
@@ -466,11 +466,11 @@ class Figure:
 
         If names don't show the sides, two hips on the same bone belong to the legs.
         """
-        told = TRUNK & set(self.names.words[bone])
-        if not told or self.evidence == "NAMES":
-            return bool(told)
+        trunk_words = TRUNK & set(self.names.words[bone])
+        if not trunk_words or self.evidence == "NAMES":
+            return bool(trunk_words)
         beside = [i for i in self.children[self.bones[bone].parent] if i != bone]
-        return not any(told & set(self.names.words[i]) for i in beside)
+        return not any(trunk_words & set(self.names.words[i]) for i in beside)
 
     def _assign_sides(self) -> None:
         """Assign each bone to a side."""
@@ -550,12 +550,12 @@ def body_bones(bones: Sequence[RestBone]) -> list[int]:
             root[i] = root.get(bones[i].parent, i)
             kept.setdefault(root[i], []).append(i)
     body: list[int] = []
-    told: set[tuple[str, int, tuple[str, ...]]] = set()
+    named_limbs: set[tuple[str, int, tuple[str, ...]]] = set()
     for hierarchy in sorted(kept.values(), key=len, reverse=True):
         limbs = _limbs_named([bones[i].name for i in hierarchy])
-        if not body or (limbs and not limbs & told):
+        if not body or (limbs and not limbs & named_limbs):
             body += hierarchy
-            told |= limbs
+            named_limbs |= limbs
     return sorted(body)
 
 

@@ -14,15 +14,15 @@ from .figure import ENDS, LIMBS, Figure
 from .labelling import best_labels
 from .naming import TRUNK
 from .thresholds import (
-    ANKLE_MAX,
+    COMPARABLE,
     IN_LINE,
-    LIMB,
     LOW,
     NEAR,
     NO_LENGTH,
-    ROW_MIN,
     SHORT,
-    TAIL_MIN,
+    SHORT_ABOVE,
+    SPRAWLING,
+    THICKEST_SOLE,
     UNLIKE,
 )
 
@@ -102,7 +102,7 @@ def _alike(labelled: Sequence[tuple[Pair, str]]) -> list[dict[int, tuple[int, in
     result: list[dict[int, tuple[int, int]]] = []
     for (pair, kind), limb_ends, row in zip(labelled, ends, rows, strict=True):
         others = [end for end, other in zip(ends, rows, strict=True) if other == row]
-        if len(others) >= ROW_MIN:
+        if 2 * len(others) >= SPRAWLING:
             limb_ends = max(others, key=others.count)
         result.append(
             {chain.side: _ends_like(pair, chain, kind, limb_ends) for chain in pair.chains}
@@ -184,7 +184,7 @@ def _difference(a: Chain, b: Chain) -> float:
     """
     stems = a.figure.names.stems
     whole = _unlikeness(a.heads, b.heads)
-    difference = min(whole, 0.5 * UNLIKE + _unlikeness(a.heads[:LIMB], b.heads[:LIMB]))
+    difference = min(whole, 0.5 * UNLIKE + _unlikeness(a.heads[:3], b.heads[:3]))
     has_name = bool(stems[a.path[0]]) and a.figure.evidence == "NAMES"
     return difference - 2.0 if has_name and stems[a.path[0]] == stems[b.path[0]] else difference
 
@@ -200,8 +200,8 @@ def _limb(chain: Chain, kind: str, first: int, last: int) -> Limb:
     """Return a limb.
 
     Args:
-        chain: The chain that it is of.
-        kind: What it is.
+        chain: Its chain.
+        kind: The kind of limb.
         first: The index of its first bone.
         last: The index of its hand or foot, or the number of bones.
     """
@@ -215,7 +215,7 @@ def _limb(chain: Chain, kind: str, first: int, last: int) -> Limb:
         is_bare = kind != "LEG" or not chain.stands
     else:
         is_last = (beyond < 0 or chain.is_mark(last + 1)) and chain.parts[last] not in ENDS
-        is_high = kind == "LEG" and Ankle(chain, first, last).height > ANKLE_MAX
+        is_high = kind == "LEG" and Ankle(chain, first, last).height > THICKEST_SOLE
         is_bare = is_last and (is_high or chain.parts[last] in ("SHIN", "FOREARM"))
     carriers = tuple(path[:first])
     return Limb(kind, chain.side, chain.trunk, carriers, bones, end, beyond, halves, is_bare)
@@ -227,8 +227,8 @@ def _ends(chain: Chain, kind: str, pair: Pair) -> tuple[int, int]:
     Without a hand or foot, the second is the number of bones.
 
     Args:
-        chain: The chain that it is of.
-        kind: What it is.
+        chain: Its chain.
+        kind: The kind of limb.
         pair: The pair of the chain. The other chain has evidence too, if its names match.
     """
     lower, count = chain.lower(), len(chain.path)
@@ -271,7 +271,7 @@ def _without_end(chain: Chain, kind: str, first: int, lower: int) -> tuple[int, 
     ]
     first = bends[0] if len(bends) > 2 else first
     last = chain.figure.bones[chain.path[lower]]
-    if dist(last.head, last.tail) > TAIL_MIN * dist(*chain.heads[lower - 1 : lower + 1]):
+    if dist(last.head, last.tail) > COMPARABLE * dist(*chain.heads[lower - 1 : lower + 1]):
         return first, len(chain.path)
     least = max(0, lower - 2)
     if first <= least or not _is_hip(chain, least):
@@ -299,7 +299,7 @@ def _carriers(chain: Chain, kind: str, last: int) -> int:
     while count + 2 < last:
         size, next_size = dist(*heads[count : count + 2]), _ahead(heads[count:], kind)
         # The thigh of a lizard is level as well, but as long as its shin.
-        ratio = SHORT if kind == "LEG" and not chain.is_level(count) else 0.8
+        ratio = SHORT if kind == "LEG" and not chain.is_level(count) else SHORT_ABOVE
         if not (size < ratio * next_size or parts[count] == "GIRDLE"):
             break
         count += 1

@@ -93,7 +93,7 @@ GIRDLE: Final = {
 
 FACE: Final = {"chin", "face", "jaw", "nose"}
 END: Final = {"end", "nub", "tip"}
-"""Words that importers and exporters add to a bone's name to name a bone that marks its end."""
+"""Words that importers and exporters add to a bone's name for a bone at its end."""
 
 TWIST: Final = {"part", "roll", "twist"}
 JOINT_AXES: Final = {"pitch", "yaw"}
@@ -244,8 +244,8 @@ FRONT_OR_HIND: Final = {"back", "fore", "front", "hind", "mid", "middle", "rear"
 NO_DIGIT: Final = {"arm": "claw"} | dict.fromkeys(
     ("coxa", "femur", "leg", "tarsus", "thigh", "tibia"), "middle"
 )
-"""Words with which another word doesn't mean a finger or toe: the middle leg of an insect has no
-middle finger, and the claw arm of a crab is not a toe."""
+"""Words next to which another word doesn't mean a finger or toe. The middle leg of an insect has no
+middle finger, and the claw arm of a crab isn't a toe."""
 
 LEG_PARTS: Final = {"FOOT", "LEG", "SHIN", "THIGH", "TOE"}
 ARM_PARTS: Final = {"ARM", "FINGER", "FOREARM", "HAND", "UPPER_ARM"}
@@ -261,10 +261,11 @@ KNOWN: Final = {*TRUNK, *COMPOUNDS, *_LIMB}
 
 _BEFORE = "|".join(sorted(UPPER | LOWER | FRONT_OR_HIND, key=len, reverse=True))
 IS_KNOWN: Final = re.compile(rf"(?:{_BEFORE})+(?:{'|'.join(_LIMB)})|{'|'.join(KNOWN)}")
-"""A word of `KNOWN`, or a part of a limb joined with what tells which it is, as in ``hindleg``."""
+"""A word of `KNOWN`, or a part of a limb joined with a word that identifies it, as in
+``hindleg``."""
 
 JOINED: Final = re.compile(rf"{_BEFORE}|.+")
-"""The words that are joined in one: ``hindleg`` is ``hind`` and ``leg``."""
+"""The parts of joined words: ``hindleg`` is ``hind`` and ``leg``."""
 
 
 @cache

@@ -8,7 +8,7 @@ will do. Z is up.
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from math import dist
+from math import dist, sin
 from typing import Final, NamedTuple
 
 from ...core.vectors import ORIGIN, Vec, add, cross, dot, length, sub, sum_of, unit
@@ -17,10 +17,8 @@ from .limbs import Limb, is_hand, limbs_of, standing_ends, stiff_limbs
 from .naming import FACE, LOWER
 from .thresholds import (
     ASIDE,
-    BEHIND,
-    BETTER,
-    HANGING,
-    LARGE_LIMB_MIN,
+    COMPARABLE,
+    SLIGHT,
     SPRAWLING,
     SURE,
     THICKEST_SOLE,
@@ -51,7 +49,7 @@ class Anatomy(NamedTuple):
             sides have names.
         standing: The ends of other chains that stand on the ground beside the legs.
         stiff: The arms and legs, by name, of a single bone, which can't bend.
-        hands: The hands that aren't on an arm that bends, so their fingers may be limbs.
+        hands: The hands without an arm that bends, so their fingers may be limbs.
         has_wings: Whether it has wings by name, perhaps instead of arms.
     """
 
@@ -103,7 +101,7 @@ def recognize(bones: Sequence[RestBone], poses: Iterable[Sequence[Vec]] = ()) ->
     best = _recognize(Figure(bones, names, body, [bone.head for bone in bones]))
     if best.sureness >= SURE:
         return best
-    least = best.sureness + BETTER
+    least = better_than(best)
     for index, heads in enumerate(poses):
         anatomy = _recognize(Figure(bones, names, body, heads))
         if anatomy.sureness >= least:
@@ -111,6 +109,11 @@ def recognize(bones: Sequence[RestBone], poses: Iterable[Sequence[Vec]] = ()) ->
         if anatomy.sureness >= SURE:
             break
     return best
+
+
+def better_than(anatomy: Anatomy) -> float:
+    """Return the sureness of a pose that is preferred: more, by what a sure one may lack."""
+    return anatomy.sureness + 1.0 - SURE
 
 
 def floor_below(joints: Iterable[float], ends: Iterable[float], leg: float) -> float:
@@ -162,7 +165,7 @@ def _recognize(figure: Figure) -> Anatomy:
 
 
 def _hands_beside(figure: Figure, limbs: Sequence[Limb]) -> list[int]:
-    """Return the hands that are of no limb."""
+    """Return the hands that aren't part of a limb."""
     several = [i for i in figure.body if len(figure.children[i]) > 1]  # A hand has fingers.
     return [i for i in several if is_hand(figure, i) and not _is_of_limb(figure, i, limbs)]
 
@@ -181,24 +184,15 @@ def _is_of_limb(figure: Figure, bone: int, limbs: Sequence[Limb]) -> bool:
 
 
 def _sureness(figure: Figure, anatomy: Anatomy) -> float:
-    """Return the confidence that a pose shows a figure, and that it has these parts."""
+    """Return the confidence that a pose shows a figure with these parts."""
     legs = [_down(figure, limb) for limb in anatomy.limbs if limb.kind == "LEG"]
-    rise = _rise_of_head(figure, anatomy)
-    if not legs or (rise < HANGING and len(legs) < 4):  # An animal may lower its head.
+    if not legs:
         return 0.0
     down = sum(legs) / len(legs)
     if len(legs) >= SPRAWLING and min(legs) > 0.0:
         down = 1.0
     whole = 0.6 + 0.2 * (len(anatomy.limbs) >= 4) + 0.2 * (anatomy.head >= 0)
     return KNOWLEDGE.get(anatomy.evidence, 0.0) * _apart(figure, anatomy) * max(0.0, down) * whole
-
-
-def _rise_of_head(figure: Figure, anatomy: Anatomy) -> float:
-    """Return the sine of the pitch from hips to head; 1 without these."""
-    if anatomy.head < 0 or anatomy.hips < 0:
-        return 1.0
-    direction = sub(figure.heads[anatomy.head], figure.heads[anatomy.hips])
-    return direction[2] / (length(direction) or 1.0)
 
 
 def _apart(figure: Figure, anatomy: Anatomy) -> float:
@@ -237,7 +231,7 @@ def _head(figure: Figure, limbs: Sequence[Limb]) -> int:
     if named >= 0:
         return named
     lengths = {limb: figure.reach[limb.bones[0]] for limb in limbs}
-    large = [limb for limb in limbs if lengths[limb] >= LARGE_LIMB_MIN * max(lengths.values())]
+    large = [limb for limb in limbs if lengths[limb] >= COMPARABLE * max(lengths.values())]
     borne = [limb.trunk for limb in large if not _is_of_face(figure, limb.trunk)]
     bone = _foremost(figure, borne)
     first = bone
@@ -308,7 +302,7 @@ def _ahead(figure: Figure, bone: int, first: int) -> list[int]:
 
 
 def _ahead_of_chest(steps: dict[int, Vec], ends: dict[int, Vec], front: Vec) -> list[int]:
-    """Return the bones that lead ahead, or else those that begin above or below the chest."""
+    """Return the bones leading ahead, or else those beginning above or below the chest."""
     ahead = [i for i, end in ends.items() if dot(end, front) >= 0.0]
     return ahead or [i for i, step in steps.items() if _is_steep(step, front)]
 
@@ -331,7 +325,7 @@ def _onward(ends: dict[int, Vec], on: Vec, left: Vec) -> list[int]:
 def _is_behind(step: Vec, end: Vec, front: Vec) -> bool:
     """Return whether a chain with this first step and end is hair or a cape."""
     leads_behind = end[2] < 0.0 and dot(end, front) < 0.0
-    return leads_behind and dot(step, front) < -BEHIND * length(step)
+    return leads_behind and dot(step, front) < -sin(SLIGHT) * length(step)
 
 
 def _trunk_beyond(figure: Figure, bone: int) -> list[int]:
