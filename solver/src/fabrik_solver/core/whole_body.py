@@ -249,7 +249,7 @@ class WholeBody:
             last: The earlier one.
             fraction: The fraction.
             goals: Those of the later one.
-            part: The part of its motion that what is out of reach goes along with.
+            part: How much of its motion is asked of what is out of reach.
         """
         aim = last.aim or last
         start, end = _placed(body, last.moved, last.turns), _placed(body, pose.moved, pose.turns)
