@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from math import atan2, copysign, inf, radians
 from typing import Final
@@ -57,7 +57,7 @@ from fabrik_solver.core.whole_body import (
 from ...blender.skeleton import Skeleton
 from ...body.carriers import Carriers
 from ...editing.posing import fixed, limited
-from .posture import HAMSTRING, KNEE, LONGEST, Part
+from .posture import HAMSTRING, KNEE, LEANING, LONGEST, TOGETHER, Part
 from .response import Response
 from .roles import Roles
 
@@ -211,19 +211,25 @@ class Body:
 
     # Solving
 
-    def solver(self, is_free: bool, loads: Mapping[int, Load] = NO_LOADS) -> WholeBody:
-        """Return the body in the form of the solver.
+    def solver(
+        self,
+        is_free: bool,
+        loads: Mapping[int, Load] = NO_LOADS,
+        links: Sequence[Link] = (),
+    ) -> WholeBody:
+        """Return the body as the solver takes it.
 
         Args:
             is_free: Whether its first bone may move.
-            loads: The loads of its joints, by their index.
+            loads: What its joints carry, by their index.
+            links: What goes together beside hips and knees.
         """
         return WholeBody(
             [
                 self._joint(bone, is_free, loads.get(i, NO_LOAD))
                 for i, bone in enumerate(self.joints)
             ],
-            self._hamstrings(),
+            [*self._hamstrings(), *links],
         )
 
     def _hamstrings(self) -> list[Link]:
@@ -243,8 +249,51 @@ class Body:
             stretched = dot(quat_log(rotation), flexing) - KNEE * angle
             axis = rotate(quat_inverse(rotation), flexing)
             room = max(0.0, LONGEST - stretched)
-            links.append(Link([above, i], [axis, scaled(hinge.axis, -KNEE)], room, HAMSTRING))
+            links.append(Link([above, i], [axis, scaled(hinge.axis, -KNEE)], -inf, room, HAMSTRING))
         return links
+
+    def leaning(self, standing: Collection[int], pelvis: float = TOGETHER) -> list[Link]:
+        """Return how the trunk of a person leans forward as the knees bend on which it stands.
+
+        Args:
+            standing: The feet that stand.
+            pelvis: The weight of that for the pelvis.
+        """
+        knees = self._knees(standing)
+        trunk: dict[str, list[tuple[int, Vec]]] = {kind: [] for kind in LEANING}
+        for i, bone in enumerate(self.joints):
+            part = self._facts[bone].part
+            if part is not None and part.kind in LEANING:
+                axis = rotate(quat_inverse(self._since_standing(bone)), self._facts[bone].axes[1])
+                trunk[part.kind].append((i, axis))
+        links: list[Link] = []
+        for kind, bending in trunk.items():
+            share = -LEANING[kind] / max(len(knees), 1)
+            together = [*bending, *((i, scaled(axis, share)) for i, axis in knees)]
+            weight = pelvis if kind == "HIPS" else TOGETHER
+            if bending:
+                joints, axes = zip(*together, strict=True)
+                links.append(Link(joints, axes, 0.0, 0.0, weight))
+        return links
+
+    def _knees(self, standing: Collection[int]) -> list[tuple[int, Vec]]:
+        """Return the knees of a person above feet, and the axes about which they flex."""
+        borne = {bone for foot in standing for bone in self._line(foot)}
+        knees: list[tuple[int, Vec]] = []
+        for i, bone in enumerate(self.joints):
+            facts = self._facts[bone]
+            is_shin = facts.part is not None and facts.part.kind == "SHIN"
+            if is_shin and facts.flexion is not None and bone in borne:
+                knees.append((i, self._hinge(bone, facts.flexion)[0].axis))
+        return knees
+
+    def _line(self, bone: int) -> list[int]:
+        """Return a bone and those of the body that carry it."""
+        line: list[int] = []
+        while bone in self._facts:
+            line.append(bone)
+            bone = self._facts[bone].carrier
+        return line
 
     def _is_carried(self, bone: int) -> bool:
         """Return whether a bone follows its parent by its channel, as it doesn't inherit rotation.
@@ -300,15 +349,19 @@ class Body:
         )
 
     def _resistances(self, bone: int) -> list[Resistance]:
-        """Return the resistances of a person's joint; the root may face anywhere."""
+        """Return what a joint of a person resists."""
         facts = self._facts[bone]
         if facts.part is None:
             return []
-        turned = QUAT_IDENTITY if bone == self.root else self._since_standing(bone)
-        return facts.part.resistances(facts.axes, turned)
+        return facts.part.resistances(facts.axes, self._since_standing(bone))
 
     def _since_standing(self, bone: int) -> Quat:
-        """Return the local rotation of a bone since the pose in which the body stands."""
+        """Return the local rotation of a bone since the pose in which the body stands.
+
+        The root may face anywhere.
+        """
+        if bone == self.root:
+            return QUAT_IDENTITY
         return quat_product(quat_inverse(self._facts[bone].standing), self._turns[bone])
 
     def _hinge(self, bone: int, flexion: Vec) -> tuple[Hinge, float]:

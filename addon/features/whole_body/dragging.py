@@ -62,6 +62,7 @@ from .posture import (
     REACH,
     STANDING,
     TARGETED,
+    TOGETHER,
     UPRIGHT,
 )
 from .roles import STANDING_HEIGHT, roles_of
@@ -85,7 +86,7 @@ LAG = 1e-3
 body. Where constraints carry the bones, exactness takes another evaluation of the rig. Meanwhile
 the bone would be shown where the mouse has been."""
 
-TURNING = 4.0
+TURNING = 3.5
 """How far bones rotate while the mouse moves by the size of the body, in radians, unless pins or
 dragged points require more. Where the pose of least motion jumps, the body follows at this rate."""
 
@@ -167,7 +168,11 @@ class WholeBodyDrag:
         is_free = is_held or bool(self._limbs) or self._bone == root
         self._is_balanced = bool(roles.masses) and body_settings(armature).use_balance
         loads = self._loads(evaluated) if self._is_balanced else {}
-        self._body = self._posed.solver(is_free, loads)
+        standing = [pin.bone for pin in self._pins if pin.bone not in self._bones]
+        leaning = self._posed.leaning(
+            standing, PELVIS[1] if self._is_dragged(roles.hips) else TOGETHER
+        )
+        self._body = self._posed.solver(is_free, loads, leaning)
         self._shown = evaluated
 
     def _pose(self, depsgraph: bpy.types.Depsgraph, root: int, chains: list[PosedChain]) -> None:
@@ -376,10 +381,11 @@ class WholeBodyDrag:
         """Yield the bones that keep their orientation as well as possible, with weights."""
         roles, is_dragged = self._roles, self._is_dragged
         yield roles.head, FREE_GAZE if is_dragged(roles.head) else GAZE
+        pitch = 0.0 if roles.posture else 1.0  # How far a person's trunk leans is up to the knees.
         if is_dragged(roles.hips, *roles.feet):
-            yield roles.chest, UPRIGHT
+            yield roles.chest, (UPRIGHT[0], pitch * UPRIGHT[1], UPRIGHT[2])
         if is_dragged(roles.hips):
-            yield roles.hips, PELVIS
+            yield roles.hips, (PELVIS[0], pitch * PELVIS[1], PELVIS[2])
         used = {bone for dragged in self._bones for bone in self._carriers.up(dragged)}
         for arm in roles.arms:
             if self._posed.rig.index[arm] not in used:

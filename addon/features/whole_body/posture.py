@@ -44,7 +44,7 @@ PERSON: Final = {
     "HIPS": Bending(Axis(2.0, 2.0), Axis(3.0, 0.1), Axis(1.0, 1.0)),
     # Discs give way forward; backward the facets of the vertebrae meet. The ribs share twists.
     "SPINE": Bending(
-        Axis(0.5, 0.5, -36.0, 36.0), Axis(2.0, 0.17, -24.0, 66.0), Axis(0.67, 0.67, -35.0, 35.0)
+        Axis(1.0, 1.0, -36.0, 36.0), Axis(2.0, 0.17, -24.0, 66.0), Axis(0.67, 0.67, -35.0, 35.0)
     ),
     # As limp as half of any joint: the gaze is kept by a weight of its own.
     "NECK": Bending(
@@ -151,6 +151,15 @@ KNEE: Final = 0.5
 knee are about half as long as at the hip."""
 
 
+LEANING: Final = {"HIPS": 0.25, "SPINE": 0.35}
+"""How far the parts of the trunk lean forward, as shares of the flexion of the knees below it.
+People who lift something lean by 0.3 and 0.7 of that, those who sit down by as much at first and
+less on the chair; a torso control doesn't lean at all."""
+
+TOGETHER: Final = 2.0
+"""The weight of leaning by another angle: the same as bending the spine backward."""
+
+
 # How bones keep their orientation during a drag: weights about the front, left and up axes.
 
 GAZE: Final = (0.5, 0.5, 0.5)
@@ -160,15 +169,16 @@ FREE_GAZE: Final = (0.05, 0.05, 0.05)
 """Of the head while it is dragged itself, which isn't about where it looks."""
 
 UPRIGHT: Final = (4.0, 4.0, 4.0)
-"""Of the chest while hips or feet are dragged. With less, it leans over when the hips go back. With
-more, it wouldn't follow a dragged head or hands."""
+"""Of the chest while hips or feet are dragged: with more, it would not follow a head and hands that
+are dragged as well. A person's leans by `LEANING`."""
 
-PELVIS: Final = (40.0, 20.0, 40.0)
+PELVIS: Final = (40.0, 10.0, 40.0)
 """Of the pelvis while it is dragged: a torso control stops where a leg is straight, and the pelvis
-gains no more by turning."""
+gains no more by turning. A person's leans by `LEANING`, as strictly."""
 
-HANGING: Final = (0.5, 0.5, 0.5)
-"""Of the arms that nothing drags: as much as their shoulders resist."""
+HANGING: Final = (0.1, 0.1, 0.1)
+"""Of the arms that nothing drags: as much as their shoulders resist, by which they keep half of
+their direction."""
 
 # What a drag may cost. A person reaches for something as long as that costs less effort than this
 # for the length of a leg. Beyond that, the pose stays, whatever the mouse does.

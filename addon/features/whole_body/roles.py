@@ -19,9 +19,10 @@ from ...body.carriers import Carriers
 from ...body.looking import body_of
 from .posture import Part
 
-ARM: Final = 0.5
-"""The stiffness of an elbow and a shoulder: people who reach for something move the arm first. A
-spine and legs as limp as the arm would lean far over for a waving hand, far from the feet."""
+ARM: Final = 0.1
+"""The stiffness of an elbow and a shoulder: who reaches for something moves the arm first. By the
+`MASSES`, a trunk carries twelve times what an arm does; one half as stiff as a spine would have the
+body lean away from a hand that is raised."""
 
 CLAVICLE: Final = 2.0
 """The stiffness of a clavicle against leaving its share in the rotation of the arm."""

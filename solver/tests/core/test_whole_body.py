@@ -768,12 +768,7 @@ REFERENCES: dict[str, tuple[WholeBody, Vec, float, tuple[float, ...]]] = {
         (0.6530, 0.8235, 0.0377, 0.0020),
     ),
     "two joints that are linked": (
-        finger(
-            links=[
-                Link([0, 3], [UP, scaled(UP, -1.0)], 0.0, 100.0),
-                Link([0, 3], [scaled(UP, -1.0), UP], 0.0, 100.0),
-            ]
-        ),
+        finger(links=[Link([0, 3], [UP, scaled(UP, -1.0)], 0.0, 0.0, 100.0)]),
         (-3.0, 3.6, 0.0),
         1.0,
         (0.9335, 0.4609, -0.3695, 0.8397),
@@ -812,7 +807,10 @@ def test_the_gradient_is_that_of_the_energy() -> None:
         Resistance((1.0, 0.0, 0.0), [(0.0, 3.0), (0.1, 20.0)], [(0.05, 7.0)]),
         Resistance(UP, [(0.0, 2.0)], [(0.0, 5.0)]),
     ]
-    links = [Link([0, 1], [UP, (0.0, 0.5, 0.0)], 0.1, 4.0)]
+    links = [
+        Link([0, 1], [UP, (0.0, 0.5, 0.0)], -inf, 0.1, 4.0),
+        Link([0, 2], [UP, scaled(UP, -1.0)], 0.0, 0.0, 4.0),
+    ]
     whole = finger(resistances, links, 3)
     body = Articulation(whole.joints, [2], ORIGIN, 1.0, is_balanced=True)
     springs = [Spring(goal, body, None) for goal in tip_to(whole, (-0.5, 1.0, 0.3), 1e-3)]

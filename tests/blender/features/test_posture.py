@@ -8,9 +8,10 @@ from pathlib import Path
 
 import bpy
 import pytest
+from captures import imported
 from dragged_bodies import angle_between, head_of, make_body
 from mathutils import Matrix, Vector
-from rigs import channels_bits, update
+from rigs import activate, channels_bits, update
 
 from addon.features.whole_body.balancing import added, loads_of, support_of
 from addon.features.whole_body.dragging import WholeBodyDrag
@@ -57,6 +58,15 @@ class Person:
         while thigh.name in self.roles.rigid:
             thigh = thigh.parent
         return thigh.name, shin, foot
+
+    def arm(self, hand: str) -> tuple[Vector, float]:
+        """Return where the shoulder of a hand is, and the length of the arm, in world space."""
+        parts = self.roles.parts
+        shoulder, elbow = (
+            next(self.start[name] for name in names if parts[name] == parts[hand])
+            for names in (self.roles.arms, self.roles.hinges)
+        )
+        return shoulder, (elbow - shoulder).length + (self.start[hand] - elbow).length
 
     def _lengths(self, leg: tuple[str, str, str]) -> tuple[float, float]:
         thigh, shin, foot = (self.start[name] for name in leg)
@@ -172,7 +182,7 @@ def test_a_pelvis_stays_upright_and_stops_where_a_leg_is_straight(person: Person
     trunk = [name for name, part in roles.posture.items() if part.kind in ("SPINE", "NECK")]
     for name, way in HIPS.items():
         person.drag(roles.hips, person.way(*way))
-        assert person.turned(roles.hips) < 15.0, name
+        assert person.turned(roles.hips) < (25.0 if name == "down" else 15.0), name
         now, wanted = person.heads(), person.start[roles.hips] + person.way(*way)
         missed = (now[roles.hips] - wanted).length / person.leg
         assert missed < person.nearest(person.way(*way)) + 0.012, name
@@ -180,7 +190,56 @@ def test_a_pelvis_stays_upright_and_stops_where_a_leg_is_straight(person: Person
         assert all(person.knee(leg) > -0.02 for leg in person.legs), name
         local = {bone: person.rig.pose.bones[bone].matrix_basis for bone in trunk}
         for bone, matrix in local.items():
-            assert degrees(angle_between(matrix, Matrix())) < 18.5, (name, bone)
+            bent = degrees(angle_between(matrix, Matrix()))
+            assert bent < (25.0 if name == "down" else 18.5), (name, bone)
+        person.release()
+
+
+def test_a_trunk_leans_forward_in_a_squat(person: Person) -> None:
+    person.drag(person.roles.hips, person.way(0.0, 0.0, -0.35))
+    assert person.pitch(person.roles.chest) > 15.0
+    assert person.pitch(person.roles.hips) > -15.0
+
+
+@pytest.mark.parametrize("end", (470, 502))
+def test_hips_of_who_scoops_something_up_are_over_the_feet_below_a_trunk_that_leans(
+    empty_file: None, end: int
+) -> None:
+    """The other joints are as near the captured person's as was wanted, of about 500 mm."""
+    rig = imported("cmu_02_06_lift.bvh", global_scale=0.0564)
+    activate(rig, "POSE")
+    poses: list[dict[str, Matrix]] = []
+    for frame in (end, 392):  # It stands straight in the last one.
+        bpy.context.scene.frame_set(frame)
+        poses.append({bone.name: bone.matrix_basis.copy() for bone in rig.pose.bones})
+    rig.animation_data.action = None
+    heads: list[dict[str, Vector]] = []
+    for pose in poses:
+        for bone in rig.pose.bones:
+            bone.matrix_basis = pose[bone.name]
+        update()
+        heads.append({bone.name: head_of(rig, bone.name) for bone in rig.pose.bones})
+    roles = roles_of(rig)
+    for foot in roles.feet:
+        assert bpy.ops.fabrik.pin(bone=foot, kind="BOTH") == {"FINISHED"}
+    wanted, start = heads
+    drag = WholeBodyDrag(bpy.context.evaluated_depsgraph_get(), rig, roles.hips)
+    drag.move_by(tuple(wanted[roles.hips] - start[roles.hips]))
+    update()
+    joints = {*roles.posture, *roles.hinges, *roles.hands, *roles.arms} - {roles.hips}
+    off = [(head_of(rig, name) - wanted[name]).length for name in joints]
+    leg = (start[roles.hips] - start[roles.feet[0]]).length
+    assert sum(off) / len(off) < 150.0 / 850.0 * leg
+
+
+def test_an_arm_that_reaches_by_itself_leaves_the_trunk_upright(person: Person) -> None:
+    roles = person.roles
+    hand = max(roles.hands, key=lambda name: person.start[name].dot(person.left))
+    for front, left, up in ((0.1, 0.2, 0.8), (0.8, 0.0, -0.1)):
+        shoulder, reach = person.arm(hand)
+        way = (person.front * front + person.left * left + person.up * up) * reach
+        person.drag(hand, shoulder + way - person.start[hand])
+        assert person.turned(roles.chest) < 15.0
         person.release()
 
 
@@ -249,27 +308,27 @@ def test_a_foot_that_is_slid_still_bears(person: Person) -> None:
     assert person.off_balance(person.roles.feet[1]) > 0.02
 
 
-@pytest.mark.parametrize(("kind", "toe"), [("rigify", "toe.{}"), ("cmu", "{}ToeBase")])
+@pytest.mark.parametrize("kind", ("rigify", "human"))
 def test_heels_rise_over_pinned_toes_in_a_deep_squat(
-    empty_file: None, tmp_path: Path, kind: str, toe: str
+    empty_file: None, tmp_path: Path, kind: str
 ) -> None:
     """Pinned feet keep theirs on the ground, and the hips above."""
     person = Person(kind, tmp_path)
-    hips, way = person.roles.hips, person.way(0.0, 0.0, -0.65)
-    person.drag(hips, way)
-    assert (person.heads()[hips] - person.start[hips] - way).length > 0.02 * person.leg
+    roles, way = person.roles, person.way(0.0, 0.0, -0.65)
+    person.drag(roles.hips, way)
+    missed = (person.heads()[roles.hips] - person.start[roles.hips] - way).length
+    assert missed > 0.02 * person.leg
     person.release()
-    sides = {"rigify": ("L", "R"), "cmu": ("Left", "Right")}[kind]
-    for foot, side in zip(person.roles.feet, sides, strict=True):
-        bpy.ops.fabrik.pin(bone=foot, kind="NONE")
-        assert bpy.ops.fabrik.pin(bone=toe.format(side), kind="BOTH") == {"FINISHED"}
-    person.drag(hips, way)
+    toes = {foot: roles.after[foot] for foot in roles.feet}
+    for foot, toe in toes.items():
+        assert bpy.ops.fabrik.pin(bone=foot, kind="NONE") == {"FINISHED"}
+        assert bpy.ops.fabrik.pin(bone=toe, kind="BOTH") == {"FINISHED"}
+    person.drag(roles.hips, way)
     now = person.heads()
-    assert (now[hips] - person.start[hips] - way).length < 1e-3 * person.leg
-    for foot, side in zip(person.roles.feet, sides, strict=True):
+    assert (now[roles.hips] - person.start[roles.hips] - way).length < 1e-3 * person.leg
+    for foot, toe in toes.items():
         assert (now[foot] - person.start[foot]).dot(person.up) > 0.01 * person.leg
-        ball = toe.format(side)
-        assert (now[ball] - person.start[ball]).length < 3e-4 * person.leg
+        assert (now[toe] - person.start[toe]).length < 3e-4 * person.leg
 
 
 @pytest.mark.parametrize("kind", ("rigify", "cmu"))
@@ -329,6 +388,7 @@ def test_out_of_reach_a_pose_stays_where_it_is(person: Person, role: str) -> Non
         ("rigify", "head", (0.0, 0.0, 0.42), 72),
         ("cmu", "head", (0.0, 0.0, 0.52), 62),
         ("cmu", "hand", (0.0, 0.52, 0.0), 62),
+        ("rigify", "hips", (0.0, 0.0, 1.0), 38),
     ],
 )
 def test_no_bone_leaps_while_the_mouse_goes_in_a_circle(
@@ -339,7 +399,7 @@ def test_no_bone_leaps_while_the_mouse_goes_in_a_circle(
     aside: tuple[float, float, float],
     first: int,
 ) -> None:
-    """Of 120 moves these are about one at which the pose of least motion leaps by 68° to 118°.
+    """Of 120 moves these are about one at which the pose of least motion leaps by 68° to 165°.
 
     Once the mouse rests, the pose is that of one move.
     """
@@ -348,7 +408,7 @@ def test_no_bone_leaps_while_the_mouse_goes_in_a_circle(
     drag = WholeBodyDrag(
         bpy.context.evaluated_depsgraph_get(),
         person.rig,
-        {"head": roles.head, "hand": roles.hands[0]}[role],
+        {"head": roles.head, "hand": roles.hands[0], "hips": roles.hips}[role],
     )
     shown: list[dict[str, Matrix]] = []
     way = Vector()
@@ -360,7 +420,7 @@ def test_no_bone_leaps_while_the_mouse_goes_in_a_circle(
         update()
         shown.append(person.axes_now())
         assert person.slip() < 3e-4
-    for _ in range(20):
+    for _ in range(30):
         drag.settle()
     rested = channels_bits(person.rig)
     drag.move_by((0.0, 0.0, 0.0))

@@ -94,22 +94,30 @@ class Link:
         joints: The joints.
         axes: The axis of each joint times its share, in the joint's axes at the start. The spring
             resists the sum of the rotation vectors' components along them.
-        angle: The sum above which it resists, at least 0, in radians.
+        low: The sum below which it resists, at most 0, in radians.
+        high: The sum above which it resists, at least 0, in radians.
         stiffness: The weight of the squared excess.
     """
 
-    __slots__ = ("angle", "axes", "joints", "stiffness")
+    __slots__ = ("axes", "high", "joints", "low", "stiffness")
     joints: Sequence[int]
     axes: Sequence[Vec]
-    angle: float
+    low: float
+    high: float
     stiffness: float
 
     def __init__(
-        self, joints: Sequence[int], axes: Sequence[Vec], angle: float, stiffness: float
+        self,
+        joints: Sequence[int],
+        axes: Sequence[Vec],
+        low: float,
+        high: float,
+        stiffness: float,
     ) -> None:
         self.joints = joints
         self.axes = axes
-        self.angle = angle
+        self.low = low
+        self.high = high
         self.stiffness = stiffness
 
     def stretched(self, turns: Sequence[Quat]) -> float:
@@ -118,6 +126,10 @@ class Link:
         for joint, axis in zip(self.joints, self.axes, strict=True):
             total += dot(quat_log(turns[joint]), axis)
         return total
+
+    def excess(self, value: float) -> float:
+        """Return how far a sum is outside of what it doesn't resist."""
+        return value - min(max(value, self.low), self.high)
 
 
 @final
@@ -309,6 +321,7 @@ class Articulation:
 
     __slots__ = (
         "_backs",
+        "_centres",
         "_levers",
         "_placed",
         "follower",
@@ -329,6 +342,7 @@ class Articulation:
     origin: Vec
     size: float
     _backs: list[Quat]
+    _centres: list[Vec]
     _levers: list[Vec]
     _placed: list[int]
 
@@ -365,6 +379,7 @@ class Articulation:
             for head, joint in zip(self.heads, joints, strict=True)
         ]
         self._backs = [quat_inverse(joint.axes) for joint in joints]
+        self._centres = [scaled(sub(joint.centre, joint.head), 1.0 / size) for joint in joints]
         self.follower = [-1] * len(joints)
         for index in self.order:
             if self.is_sharing(index):
@@ -447,9 +462,7 @@ class Articulation:
 
     def centre_of(self, pose: Placement, index: int) -> Vec:
         """Return the centre of mass of one bone."""
-        joint = self.joints[index]
-        lever = scaled(sub(joint.centre, joint.head), 1.0 / self.size)
-        return add(pose.heads[index], rotate(pose.changes[index], lever))
+        return add(pose.heads[index], rotate(pose.changes[index], self._centres[index]))
 
     def start(self, points: dict[int, Vec]) -> Placement:
         """Return the pose at the start, within the limits and with bent limbs.

@@ -137,17 +137,29 @@ class Tie:
         force: The force of the spring.
         rate: Its stiffness.
         row: How far each axis of each joint changes the number.
-        response: The response of the system, with the previous ties, to that row.
-        foreseen: The expected change of the number in the step.
+        response: What the system, with the ties before this one, takes that row to.
+        compliance: How far a unit of force changes the number, and stretches this spring.
+        foreseen: How far the number is expected to change in the step.
     """
 
-    __slots__ = ("along", "force", "foreseen", "link", "rate", "response", "row", "value")
+    __slots__ = (
+        "along",
+        "compliance",
+        "force",
+        "foreseen",
+        "link",
+        "rate",
+        "response",
+        "row",
+        "value",
+    )
     link: Link | None
     along: Vec
     value: float
     force: float
     rate: float
     row: list[Vec]
+    compliance: float
     response: list[Vec]
     foreseen: float
 
@@ -166,13 +178,13 @@ class Tie:
         self.force = force
         self.rate = rate
         self.row = row
+        self.compliance = inf
         self.response = []
         self.foreseen = 0.0
 
     def held(self, step: list[Vec]) -> list[Vec]:
-        """Add this tie to the step of a system without it (Sherman and Morrison)."""
-        fraction = _product(self.row, step) / (1.0 / self.rate + _product(self.row, self.response))
-        return _all_added(step, self.response, -fraction)
+        """Return the step of a system without this tie, with it (Sherman and Morrison)."""
+        return _all_added(step, self.response, -_product(self.row, step) / self.compliance)
 
 
 @final
@@ -437,7 +449,7 @@ class Search:
             total += huber(length(self._support.outside(centre)), BALANCE, self._support.force)
             total += huber(length(self._moved_centre(centre)), CENTRE, self._support.force)
         for link in self._links:
-            over = max(0.0, link.stretched(pose.turns) - link.angle)
+            over = link.excess(link.stretched(pose.turns))
             total += 0.5 * link.stiffness * over * over
         return total
 
@@ -780,7 +792,8 @@ class Search:
         """Find the stretched links."""
         for link in self._links:
             value = link.stretched(pose.turns)
-            if value <= link.angle or link.stiffness <= 0.0:
+            over = link.excess(value)
+            if over == 0.0 and link.low < link.high:
                 continue
             row: list[Vec] = []
             for owner, growing in zip(self._system.owners, grown, strict=True):
@@ -789,7 +802,7 @@ class Search:
                     if joint == owner:
                         at = _along(growing, axis)
                 row.append(at)
-            force = link.stiffness * (value - link.angle)
+            force = link.stiffness * over
             self._ties.append(Tie(link, ORIGIN, value, force, link.stiffness, row))
 
     # Steps
@@ -802,6 +815,7 @@ class Search:
                 tie.response = self._system.solved(tie.row)
                 for earlier in self._ties[:index]:
                     tie.response = earlier.held(tie.response)
+                tie.compliance = 1.0 / tie.rate + _product(tie.row, tie.response)
             step = tie.held(step)
         return step
 
@@ -957,8 +971,14 @@ def _all_scaled(vectors: list[Vec], factor: float) -> list[Vec]:
 
 def _all_added(vectors: list[Vec], others: list[Vec], factor: float) -> list[Vec]:
     """Return vectors with a share of others."""
-    return [add(a, scaled(b, factor)) for a, b in zip(vectors, others, strict=True)]
+    return [
+        (ax + factor * bx, ay + factor * by, az + factor * bz)
+        for (ax, ay, az), (bx, by, bz) in zip(vectors, others, strict=True)
+    ]
 
 
-def _product(a: list[Vec], b: list[Vec]) -> float:
-    return sum([dot(x, y) for x, y in zip(a, b, strict=True)])
+def _product(vectors: list[Vec], others: list[Vec]) -> float:
+    total = 0.0
+    for (ax, ay, az), (bx, by, bz) in zip(vectors, others, strict=True):
+        total += ax * bx + ay * by + az * bz
+    return total

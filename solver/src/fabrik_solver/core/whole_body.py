@@ -10,7 +10,7 @@ with all goals where the new pose has them.
 """
 
 from collections.abc import Sequence
-from typing import final
+from typing import Final, final
 
 from .articulation import (
     DRAGGED,
@@ -58,6 +58,12 @@ __all__ = [
     "WholeBodyJoint",
     "WholeBodyPose",
 ]
+
+TRIES: Final = 4
+"""How often at most a share of a leap is made smaller, until bones rotate by what is allowed."""
+
+NEARLY: Final = 1.05
+"""How many times as much as is allowed is near enough."""
 
 
 @final
@@ -201,8 +207,8 @@ class WholeBody:
     ) -> WholeBodyPose:
         """Return the pose between two in which no bone has rotated by more than allowed.
 
-        It meets the pins like the later one, and dragged points move along with that. If bones have
-        to rotate by more for this, they do.
+        Its pins are met as in the later one, and what is dragged moves along with that, as far as
+        it reaches. If bones have to rotate by more for this, they do.
 
         Args:
             pose: The later pose, which is returned if it is near enough.
@@ -210,11 +216,42 @@ class WholeBody:
             most: How far the bones may rotate from there, in radians, except as the goals require.
             goals: Those of the later one; the earlier one had the same for other locations.
         """
-        aim, turn = last.aim or last, _turned(last, pose)
+        turn = _turned(last, pose)
         if turn <= most:
             return pose
-        fraction = most / turn
+        fraction, part = most / turn, 1.0
         body = self._articulation(goals, is_balanced=True)
+        between, steps = self._between(body, pose, last, fraction, goals)
+        is_reached = max(pose.misses) <= SLACK * body.size  # Otherwise nothing asks for more.
+        for _ in range(0 if is_reached else TRIES):
+            turned = _turned(last, between)
+            if turned <= NEARLY * most:
+                break
+            part *= most / turned
+            between, more = self._between(body, pose, last, fraction * part, goals, part)
+            steps += more
+        return _posed(body, goals, between, pose.steps + steps, pose)
+
+    def _between(
+        self,
+        body: Articulation,
+        pose: WholeBodyPose,
+        last: WholeBodyPose,
+        fraction: float,
+        goals: Sequence[WholeBodyGoal],
+        part: float = 1.0,
+    ) -> tuple[Placement, int]:
+        """Return the pose at a fraction of the way between two, and how many steps it took.
+
+        Args:
+            body: The bones.
+            pose: The later pose.
+            last: The earlier one.
+            fraction: The fraction.
+            goals: Those of the later one.
+            part: How much of its motion is asked of what is out of reach.
+        """
+        aim = last.aim or last
         start, end = _placed(body, last.moved, last.turns), _placed(body, pose.moved, pose.turns)
         previous_aim = _placed(body, aim.moved, aim.turns)
         between = _placed(
@@ -232,6 +269,8 @@ class WholeBody:
             along = sub(there, spring.point_of(previous_aim))
             gone = sub(along, scaled(sub(pose.offsets[index], aim.offsets[index]), 1.0 / body.size))
             along = scaled(along, min(1.0, length(gone) / max(length(along), SLACK)))
+            if pose.misses[index] > SLACK * body.size:
+                along = scaled(along, part)
             there = body.outward(mix(add(here, along), there, fraction))
             change = quat_product(end.changes[bone], quat_inverse(between.changes[bone]))
             wanted.append(
@@ -252,7 +291,7 @@ class WholeBody:
             [add(a, b) for a, b in zip(moved, bent.moved, strict=True)],
             [quat_product(a, b) for a, b in zip(between.turns, bent.turns, strict=True)],
         )
-        return _posed(body, goals, final, pose.steps + bent.steps, pose)
+        return final, bent.steps
 
     def _articulation(self, goals: Sequence[WholeBodyGoal], is_balanced: bool) -> Articulation:
         """Return the bones that goals move.
@@ -271,7 +310,7 @@ class WholeBody:
         return Articulation(self.joints, [g.joint for g in goals], origin, size, is_balanced)
 
 
-def _turned(earlier: WholeBodyPose, later: WholeBodyPose) -> float:
+def _turned(earlier: WholeBodyPose, later: WholeBodyPose | Placement) -> float:
     """Return the largest rotation of a bone or joint between two poses."""
     pairs = [
         *zip(earlier.turns, later.turns, strict=True),
