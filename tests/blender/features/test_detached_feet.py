@@ -350,7 +350,8 @@ def test_it_is_said_where_a_foot_would_stay_behind() -> None:
     refuses(bpy.ops.fabrik.drag, "Add IK Limb", bone="foot.L", value=(0, 0, 0.1), whole_body=True)
     refuses(bpy.ops.fabrik.gait_add, "aren't parented to their legs")
     bpy.ops.fabrik.limb_add()
-    rig.pose.bones["foot.L"].constraints.new("COPY_ROTATION").target = rig
+    copy = rig.pose.bones["foot.L"].constraints.new("COPY_ROTATION")
+    copy.target, copy.subtarget = rig, "foot.R"
     _stand_on(rig, 0.0)
     (item,) = rig.fabrik.constraints
     assert item.state == "INVALID" and "isn't parented to the leg" in item.message

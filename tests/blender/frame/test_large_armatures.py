@@ -161,7 +161,8 @@ def test_frames_of_keyed_bones_among_many_are_evaluated_once_the_second_time(
     plain(rig)
     rig.pose.bones["Before 3"].rotation_mode = "XYZ"
     target, leader = rig.fabrik.constraints[0].target, rigs.make_empty("Leader", (1, 0, 3))
-    target.constraints.new("COPY_LOCATION").target = leader  # Only Blender can evaluate it.
+    follow = target.constraints.new("COPY_LOCATION")
+    follow.target, follow.owner_space = leader, "LOCAL"  # Only Blender can evaluate it.
     arm = rig.pose.bones["Arm 1"]
     for frame, x in ((1, 0.0), (9, 0.3)):
         arm.rotation_quaternion.x = leader.location.y = x
