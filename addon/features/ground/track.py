@@ -116,8 +116,9 @@ def moving(samples: Sequence[Sample], margin: int, least: float, most: float) ->
     """
     first, last = margin, len(samples) - 1 - margin
     steps = [max(length(sample.step), length(sample.end_step)) for sample in samples]
-    begin = max([i for i in range(1, first + 1) if steps[i] > most], default=0)
-    end = min([i for i in range(last + 1, len(samples)) if steps[i] > most], default=len(samples))
+    cuts = [i for i, step in enumerate(steps) if i > 0 and step > most]
+    begin = max([i for i in cuts if i <= first], default=0)
+    end = min([i for i in cuts if i > last], default=len(samples))
     moves = [i for i in range(begin + 1, end) if steps[i] > least]
     return min([first, *[move - 1 for move in moves]]), max([last, *moves])
 
