@@ -333,8 +333,8 @@ class ChannelRange:
     def at(self, shares: list[float], sources: tuple[int, int, int]) -> Vec:
         """Return the numbers at shares of the range, each from the share of its source axis."""
         x, y, z = sources
-        least, (a, b, c) = self.least, sub(self.most, self.least)
-        return add(least, (a * shares[x], b * shares[y], c * shares[z]))
+        a, b, c = sub(self.most, self.least)
+        return add(self.least, (a * shares[x], b * shares[y], c * shares[z]))
 
 
 @final
@@ -434,7 +434,7 @@ class LockedTrack(Constraint):
         ahead = unit(across(sub(source[1], head), locked))
         if ahead is None:
             return frame
-        wanted = _axes_with((self.locked, locked), (self.track, scaled(ahead, self.sign)))
+        wanted = _axes_with(self.locked, locked, self.track, scaled(ahead, self.sign))
         return mat_product(mat_product(wanted, mat_inverse(turned)), axes), head
 
 
@@ -460,7 +460,7 @@ class TrackTo(Constraint):
         ahead = scaled(away, -self.sign)
         top = mat_columns(source[0])[2] if self.uses_target else (0.0, 0.0, 1.0)
         up = unit_or(across(top, ahead), (0.0, 1.0, 0.0))
-        turn = _axes_with((self.track, ahead), (self.up, up))
+        turn = _axes_with(self.track, ahead, self.up, up)
         return scale_columns(turn, mat_column_lengths(axes)), head
 
 
@@ -736,9 +736,8 @@ def _split(axes: Mat3) -> tuple[Mat3, Vec]:
     return _resized(axes, sizes, (mirror, mirror, mirror)), scaled(sizes, mirror)
 
 
-def _axes_with(one: tuple[int, Vec], other: tuple[int, Vec]) -> Mat3:
-    """Return right-handed axes, of which two are given by index."""
-    (i, a), (j, b) = one, other
+def _axes_with(i: int, a: Vec, j: int, b: Vec) -> Mat3:
+    """Return right-handed axes, of which the ones with indices i and j are a and b."""
     third = unit(cross(a, b) if (j - i) % 3 == 1 else cross(b, a)) or ORIGIN
     columns = [third, third, third]
     columns[i], columns[j] = a, b

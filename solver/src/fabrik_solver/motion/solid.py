@@ -78,7 +78,8 @@ class Solid:
 
     def toward(self, other: "Solid", t: float) -> "Solid":
         """Return the solid on its way to another one, whose surface it has."""
-        (axes, origin), (other_axes, other_origin) = self._there, other._there
+        axes, origin = self._there
+        other_axes, other_origin = other._there
         if t == 1.0 or self._there == other._there:
             return other
         a, b, c = [mix(x, y, t) for x, y in zip(_rows(axes), _rows(other_axes), strict=True)]
