@@ -9,6 +9,7 @@ import re
 from math import dist
 from typing import Any, Final, NamedTuple
 
+from fabrik_solver import inverse, point_in
 from fabrik_solver.core.vectors import ORIGIN, Vec, cross, dot, length, sub, unit
 from fabrik_solver.motion.anatomy.thresholds import (
     AT_TAIL,
@@ -121,6 +122,13 @@ def end_of(rig: Skeleton, bone: int) -> Vec:
     """Return the end of a bone at rest, in armature space: its tail, or its child's head."""
     child = next_joint(rig, bone)
     return rig.head(child) if child >= 0 else _tail(rig, bone)
+
+
+def end_within(rig: Skeleton, bone: int) -> Vec:
+    """Return the end of a bone at rest, in the bone's space."""
+    if next_joint(rig, bone) < 0:
+        return 0.0, rig.bone(bone).length, 0.0
+    return point_in(inverse(rig.rest_frame(bone)), end_of(rig, bone))
 
 
 def _tail(rig: Skeleton, bone: int) -> Vec:

@@ -104,7 +104,7 @@ class BoneFacts:
         carrier: The bone that carries it; -1 if none does.
         inherits: Whether it rotates with that.
         is_joint: Whether it moves relative to its parent.
-        is_end: Whether it is dragged and pinned at its head, and not at its tail.
+        end: The point that is dragged and pinned, in its space.
         bends: Whether it rotates by itself.
         limit: The limit of its joint; None if it has none.
         locks: The axes about which it must not rotate.
@@ -120,7 +120,7 @@ class BoneFacts:
     carrier: int
     inherits: bool
     is_joint: bool
-    is_end: bool
+    end: Vec
     bends: bool
     limit: Limit | None
     locks: Sequence[int]
@@ -191,8 +191,7 @@ class Body:
 
     def point_of(self, bone: int) -> Vec:
         """Return the point of a bone that is dragged or pinned, in the space of the armature."""
-        end = ORIGIN if self._facts[bone].is_end else (0.0, self.rig.bone(bone).length, 0.0)
-        return point_in(self._frames[bone], end)
+        return point_in(self._frames[bone], self._facts[bone].end)
 
     def in_bone(self, bone: int, point: Vec) -> Vec:
         """Return a point of the armature in the space of a bone."""

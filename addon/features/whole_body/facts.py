@@ -72,7 +72,7 @@ def facts_of(
         carriers.of(bone),
         inherits,
         bone == root or bends or not inherits,
-        name in roles.ends,
+        roles.end_of(rig, bone),
         bends,
         limit_of(owner),
         rotation.locks,

@@ -11,11 +11,13 @@ from typing import Any, Final
 import bpy
 from mathutils import Matrix, Vector
 
+from fabrik_solver.core.vectors import ORIGIN, Vec
 from fabrik_solver.motion.anatomy import Limb
 
-from ...blender.skeleton import skeleton_of
+from ...blender.skeleton import Skeleton, skeleton_of
 from ...body.body import Body
 from ...body.carriers import Carriers
+from ...body.chains import end_within
 from ...body.looking import body_of
 from .posture import Part
 
@@ -98,9 +100,17 @@ class Roles:
         """The bones that are dragged and pinned at their heads."""
         return [name for name in (*self.hands, *self.feet, self.head, self.hips) if name]
 
+    def end_of(self, rig: Skeleton, bone: int) -> Vec:
+        """Return the point of a bone that is dragged and pinned, in the bone's space.
+
+        Importers guess tails: other bones end where the next one begins.
+        """
+        return ORIGIN if rig.names[bone] in self.ends else end_within(rig, bone)
+
     def pinned_end(self, bone: Any) -> Vector:
         """Return the point of a pose bone that is dragged and pinned, in the armature's space."""
-        return bone.head if bone.name in self.ends else bone.tail
+        rig = skeleton_of(bone.id_data.original)
+        return bone.matrix @ Vector(self.end_of(rig, rig.index[bone.name]))
 
 
 def roles_of(

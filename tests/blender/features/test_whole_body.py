@@ -314,6 +314,23 @@ def test_any_other_bone_is_dragged_at_its_tail(sample: Any) -> None:
     assert (tail_of(sample, roles.chest) - start - Vector((0.05, -0.1, -0.1))).length < 1e-3
 
 
+@pytest.mark.parametrize("factor", [-3.0, 0.05, 60.0])
+@pytest.mark.parametrize(("bone", "joint"), [("Spine", "Chest"), ("Upper arm.L", "Forearm.L")])
+def test_a_bone_whose_tail_an_importer_guessed_is_dragged_at_its_next_joint(
+    sample: Any, bone: str, joint: str, factor: float
+) -> None:
+    bpy.ops.object.mode_set(mode="EDIT")
+    for edited in sample.data.edit_bones:
+        edited.use_connect = False
+    guessed = sample.data.edit_bones[bone]
+    guessed.tail = guessed.head + factor * (guessed.tail - guessed.head)
+    bpy.ops.object.mode_set(mode="POSE")
+    pin_feet(sample)
+    start, way = head_of(sample, joint), Vector((0.01, -0.02, -0.03))
+    drag(sample, bone, way)
+    assert (head_of(sample, joint) - start - way).length < 3e-3
+
+
 def test_it_is_the_same_in_a_turned_scaled_and_mirrored_object(sample: Any) -> None:
     roles = pin_feet(sample)
     sample.location, sample.rotation_euler, sample.scale = (3, -2, 1), (0.4, 1.0, -2.0), (2, 2, -2)
