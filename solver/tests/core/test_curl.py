@@ -10,17 +10,7 @@ from poles import has_less_weight
 from strategies import Point, answer, farthest
 
 from fabrik_solver.core.arc import arc
-from fabrik_solver.core.vectors import (
-    Vec,
-    add,
-    cross,
-    dot,
-    quat_about,
-    rotate,
-    scaled,
-    sub,
-    unit_or,
-)
+from fabrik_solver.core.vectors import Vec, add, cross, dot, rotate, scaled, sub, unit_or
 
 PLANES = {
     "XY": ((1.0, 0.0, 0.0), (0.0, 1.0, 0.0)),
@@ -78,33 +68,6 @@ def test_a_chain_that_is_pulled_nearer_bends_at_all_its_joints(
             worst = max(worst, max(angles(solved.joints)) / angles(even)[0])
     figure(f"{solver}, {shape}, {bones} bones: largest angle to an arc's", f"{worst:.2f}")
     assert worst <= 1.25
-
-
-@pytest.mark.parametrize("shape", ["straight", "slight", "arc"])
-@pytest.mark.parametrize("bones", [6, 14, 40])
-def test_a_chain_that_is_pulled_nearer_beside_its_line_hardly_folds(
-    bones: int, shape: str, figure: Callable[[str, str], None]
-) -> None:
-    """On all sides. At 2 to 10 degrees, iterations fold one joint of 40 by 44 times an arc's."""
-    joints = [(x, y, 0.0) for x, y in flat(headings(shape, bones, random.Random(0)))]
-    axis = unit_or(joints[-1], (1.0, 0.0, 0.0))
-    posed = max(angles(joints))
-    worst: list[float] = []
-    for off in (1, 2, 5, 10):
-        ratios: list[float] = []
-        for share in (0.95, 0.85, 0.7, 0.4):
-            even = arc([1.0 / bones] * bones, (1.0, 0.0, 0.0), (0.0, 1.0, 0.0), share)
-            for around in range(0, 360, 45):
-                aside = rotate(quat_about(axis, math.radians(around)), (-axis[1], axis[0], 0.0))
-                line = rotate(quat_about(cross(axis, aside), math.radians(off)), axis)
-                solved = answer(joints, scaled(line, share), bend=(0.0, 1.0, 0.0))
-                assert solved.residual <= 2e-7
-                ratios.append(max(angles(solved.joints)) / max(posed, angles(even)[0]))
-        worst.append(max(ratios))
-    text = ", ".join(f"{ratio:.2f}" for ratio in worst)
-    figure(f"{shape}, {bones} bones, 1 to 10° off its line: largest angle to an arc's", text)
-    assert max(worst[:3]) <= 2.0
-    assert worst[3] <= 4.0
 
 
 @pytest.mark.parametrize("shape", ["slight", "arc", "zigzag", "irregular"])

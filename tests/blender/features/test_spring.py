@@ -187,7 +187,7 @@ def test_colliders_fit_the_mesh_and_are_not_penetrated():
     assert rig.fabrik.simulation.state == "STALE"
 
 
-def make_ground(name="Ground", height=-0.3, side=2.0):
+def make_mesh_below(name="Ground", height=-0.3, side=2.0):
     """A hilly ground under the strand, of 24 × 24 faces."""
     steps = [side * (i / 24 - 0.5) for i in range(25)]
     mesh = bpy.data.meshes.new(name)
@@ -235,7 +235,7 @@ def test_strands_stay_above_a_mesh(change):
     add_spring(rig, "T0", radius=0.02, drag=0.2, stiffness=0.3, gravity=9.81)
     simulate(rig)
     free, frames = stored(rig), range(1, 50)
-    ground = make_ground()
+    ground = make_mesh_below()
     if change == "moved":
         rigs.key(ground, "location", {1: (0, 0, 0), 49: (0.3, 0.2, 0.05)})
         rigs.key(ground, "rotation_euler", {1: (0, 0, 0), 49: (0.1, -0.1, 0.5)})
@@ -283,14 +283,14 @@ def test_a_flat_mesh_is_a_plane_and_strands_lie_still_on_hills():
     rigs.update()
     simulate(rig)
     on_plane = stored(rig)
-    ground = make_ground()
+    ground = make_mesh_below()
     for vertex in ground.data.vertices:
         vertex.co.z = -0.3
     collider.kind, collider.object = "MESH", ground
     rigs.update()
     simulate(rig)
     assert np.abs(stored(rig) - on_plane).max() < 1e-4
-    collider.object = make_ground("Hills")
+    collider.object = make_mesh_below("Hills")
     bpy.context.scene.frame_end = 200
     rigs.update()
     simulate(rig)
@@ -306,7 +306,7 @@ def test_a_mesh_counts_where_it_is_hidden_and_is_refused_where_it_cannot():
     rig = make_tail()
     swing_head(rig)
     add_spring(rig, "T0", gravity=9.81)
-    ground = make_ground()
+    ground = make_mesh_below()
     collider = add_ground(rig, ground)
     item = rig.fabrik.constraints[0]
     simulate(rig)

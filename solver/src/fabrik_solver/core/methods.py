@@ -13,7 +13,6 @@ from .edge import close, complete
 from .fabrik import backward, fabrik
 from .joint import Joint
 from .landing import EXACT, land
-from .sharing import share
 from .two_bone import two_bone
 from .vectors import Vec, length, mix, sub
 
@@ -30,16 +29,15 @@ toward the target so far (0 to 1); the iteration limit; the tolerance (see `solv
 PRECISE: Final = 1e-12
 """The residual, in chain lengths, at which a closed form needn't be evaluated."""
 
-SHAPING: Final = 1
+SHAPING: Final = 2
 SHORT_SHAPING: Final = 3
 """The iterations that shape a chain, and those for chains with fewer than `SHORT` bones.
 
-With more iterations, a short landed chain moves more like a converged one. Those of a long chain
-are spread over all its joints, after which one is enough.
+With more iterations, the landed chain moves more like a converged one.
 """
 
 SHORT: Final = 6
-"""From this number of bones on, a chain has so many joints that one that folds stands out."""
+"""From this number of bones on, a third iteration costs more than it gains in smoothness."""
 
 
 def _shaped_and_landed(
@@ -50,7 +48,7 @@ def _shaped_and_landed(
     iterations: int,
     tolerance: float,
 ) -> int:
-    """Shape the chain with FABRIK iterations, spread over a long one, then land.
+    """Shape the chain with FABRIK iterations, then land.
 
     The number of iterations before landing is fixed: the pose would jump wherever it changed.
     """
@@ -72,21 +70,11 @@ def _shaped_and_landed(
         complete(joints, target, inner, inf, near_enough)
     else:
         # The forward pass of the last iteration is the first pass of landing.
-        _draw_back(joints, target)
+        backward(joints, target)
     steps = land(joints, target, near_enough, iterations - used)
     # Does nothing after a successful landing: some chains can hardly fold any further.
     close(joints, target, near_enough)
     return used + steps
-
-
-def _draw_back(joints: list[Joint], target: Vec) -> None:
-    """Run the backward pass of an iteration; a long chain shares what it bends."""
-    if len(joints) <= SHORT:
-        backward(joints, target)
-        return
-    posed = [(joint.x, joint.y, joint.z) for joint in joints]
-    backward(joints, target)
-    share(joints, posed)
 
 
 def _closed_form(
