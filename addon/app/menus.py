@@ -21,7 +21,7 @@ class FABRIK_MT_motion(bpy.types.Menu):
     """Constraints that move a chain without a target, and walks."""
 
     bl_label = "Add Motion"
-    bl_description = "Add a look-at, rope, free chain, wave or walk"
+    bl_description = "Add a look-at, rope, free chain, wave, spring or walk"
 
     def draw(self, _context: bpy.types.Context) -> None:  # type: ignore[override]
         """Draw the operators."""

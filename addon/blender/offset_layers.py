@@ -40,7 +40,7 @@ class OffsetLayer(NamedTuple):
 
 
 def layer_of(ob: bpy.types.Object) -> OffsetLayer | None:
-    """Return the offset layer of an object: its two topmost tracks, if they are one."""
+    """Return the offset layer of an object: its two topmost tracks, if they form one."""
     data = ob.animation_data
     if data is None or len(data.nla_tracks) < 2:
         return None

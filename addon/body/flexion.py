@@ -452,7 +452,7 @@ class _Channel(NamedTuple):
     size: int
 
     def at(self, curves: Mapping[int, Any], frame: float) -> Any:
-        """Return its values at a frame of some F-curves by component."""
+        """Return the channel's values at a frame, where F-curves set some of its components."""
         still = getattr(self.owner, self.name)
         values = [curves[i].evaluate(frame) if i in curves else still[i] for i in range(self.size)]
         if self.name != "location":

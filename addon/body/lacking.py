@@ -46,4 +46,4 @@ def bare_limbs(body: Body) -> str:
     if not bare:
         return ""
     names = listed([body.names[i] for i in bare])
-    return msg("{bones}: no hand or foot is parented to it", bones=names)
+    return msg("No hand or foot is parented to {bones}", bones=names)

@@ -1,4 +1,4 @@
-"""Limbs whose hand or foot isn't parented to them: IK reaches for it from where they end."""
+"""Limbs whose hand or foot isn't parented to them: IK reaches for it from the limb's end."""
 
 from __future__ import annotations
 

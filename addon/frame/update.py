@@ -395,7 +395,7 @@ def flush_switched(runs: Runs, depsgraph: bpy.types.Depsgraph) -> None:
 def after_edits_of_others(
     runs: Runs, depsgraph: bpy.types.Depsgraph, follow: Callable[[], None]
 ) -> None:
-    """Evaluate edits by other handlers, as Blender would after ours, and then follow.
+    """Evaluate edits by other handlers, as Blender would after ours, and then call `follow`.
 
     Args:
         runs: The session's runs.

@@ -72,12 +72,12 @@ class PendingDeclarations:
         self._scenes: list[int] = []  # Shown in windows when the last armature was added.
 
     def add(self, armature: bpy.types.Object) -> None:
-        """Declare the dependencies of an armature before the next update."""
+        """Have the dependencies of an armature declared before the next update."""
         self.armatures[armature.session_uid] = armature
         self._scenes = _shown_scenes()
 
     def declare(self, is_frame_change: bool) -> None:
-        """Declare them.
+        """Declare the dependencies of the armatures that were added.
 
         A window that switches to another scene changes its frame. Its depsgraph was then just
         rebuilt and isn't evaluated yet, and rebuilding it again crashes Blender 4.2. Declaring has

@@ -3,8 +3,8 @@
 This is possible if all inputs follow from channels, F-curves, parents and those native constraints
 on bones that we compute. It isn't with native IK, drivers of transforms, physics, NLA strips or
 simulations. Only relations decide, never values, so an armature is read in the same way at every
-frame. A mesh that didn't change in the last two frames is expected to stay the same. So are
-settings that drivers set from custom properties.
+frame. A mesh that didn't change in the last two frames is expected to stay the same, and so are
+the values of settings that drivers set from custom properties.
 
 F-curves of posed channels would overwrite values written ahead. They are muted for the evaluation,
 in the depsgraph's copy of the action; their values are the FK pose.

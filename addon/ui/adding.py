@@ -144,7 +144,7 @@ class Parenting:
 
     parent: str = defined(
         "Parent",
-        "Parent of new control bones, which moves them as well",
+        "What the new control bones are parented to, and move with",
         items=(
             (
                 "ROOT",
@@ -338,7 +338,8 @@ class AddWithTargetOperator(MakingControls, AddMotionOperator):
             (
                 "AUTO",
                 "Automatic",
-                "Add a constraint to each of them, but use a control bone as the target",
+                "Add a constraint to each of them; but if one is a control bone, use it as the "
+                "target",
             ),
             ("EACH", "Add to Each", "Add a constraint to each of them"),
             ("TARGET", "Target", "Use the other selected bone as the target"),

@@ -82,8 +82,8 @@ class FABRIK_OT_character_recognize(CharacterOperator, bpy.types.Operator):
     bl_idname = "fabrik.character_recognize"
     bl_label = "Recognize Character"
     bl_description = (
-        "Find the arms, legs, spine and head of the armature by its names and its shape, and "
-        "list them to be corrected"
+        "Find the arms, legs, spine and head of the armature by bone names and shape, and list "
+        "them for you to correct"
     )
     asks = (*CharacterOperator.asks, _set_up_refusal)
 
@@ -143,8 +143,8 @@ class FABRIK_OT_character_set_up(CharacterOperator, Parenting, Asking, bpy.types
     )
     error: float = defined(
         "Key Error",
-        "Remove keys while each joint stays within this distance, relative to the character's "
-        "size. At 0, every frame is keyed",
+        "Remove keys while each joint stays within this distance of its animated path, relative "
+        "to the character's size. At 0, every frame is keyed",
         default=0.0,
         min=0.0,
         soft_max=0.01,

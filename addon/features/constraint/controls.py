@@ -121,7 +121,7 @@ def _take_refusal(context: bpy.types.Context) -> str:
         return ""
     if context.mode == "POSE" and _moves_by_key(context) and _taken(context):
         return ""
-    return msg("IK poses no selected bone that has a control bone: select a hand or foot with IK")
+    return msg("No selected bone has an IK control: select a hand or foot with IK")
 
 
 class FABRIK_OT_controls_take(Refusing, bpy.types.Operator):
@@ -129,7 +129,7 @@ class FABRIK_OT_controls_take(Refusing, bpy.types.Operator):
 
     bl_idname = "fabrik.controls_take"
     bl_label = "Select Controls of Solved Bones"
-    bl_description = "Select the controls of the selected bones that IK poses, instead of them"
+    bl_description = "Replace the selection with the controls of the selected bones that IK poses"
     bl_options = {"REGISTER", "UNDO", "INTERNAL"}
     asks = (_take_refusal,)
 

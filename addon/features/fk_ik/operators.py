@@ -154,7 +154,7 @@ class Spanning(Working):
             text = msg("{text}; the poses differ by {apart}", text=text, apart=difference_text)
         if result.yielding:
             text += msg(
-                ". On the Ground or a walk places {names} elsewhere: it takes over until frame "
+                ". The ground or a walk places {names} elsewhere, and takes over until frame "
                 "{last:g}",
                 names=named(result.yielding),
                 last=result.taken_over,

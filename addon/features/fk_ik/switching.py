@@ -45,7 +45,7 @@ class FABRIK_OT_switch(Spanning, bpy.types.Operator):
         "What to switch the constraints to",
         translation_context=CONTEXT,
         items=(
-            ("TOGGLE", "Toggle", "Switch to the other of FK and IK"),
+            ("TOGGLE", "Toggle", "Switch from FK to IK, or from IK to FK"),
             ("FK", "FK", "Rotate the bones"),
             ("IK", "IK", "Move the target"),
         ),

@@ -333,7 +333,7 @@ class Snap:
                 continue
             with concerning(chain):
                 raise ProblemError(
-                    "On the Ground or a walk places “{constraint}” away from its FK pose: switch "
+                    "The ground or a walk places “{constraint}” away from its FK pose: switch "
                     "it at one frame, or bake the ground or walk first",
                     constraint=chain.name,
                 )
@@ -401,8 +401,8 @@ class Snap:
             return self.unmoved[chain.item]
         if chain.item in self._placed:
             return msg(
-                "On the Ground or a walk places it away from its target: to pose it by the "
-                "target, choose Bake to Targets or Bake Steps"
+                "The ground or a walk places it away from its target: to pose it by the target, "
+                "choose Bake to Targets or Bake Steps"
             )
         if item.state == "LIMITED":
             return msg("The FK pose exceeds its joint limits: widen them, or pose it within them")

@@ -155,7 +155,7 @@ class Hip(PrePassBone):
     def ahead(
         self, snapshot: Snapshot, foot: Stances
     ) -> tuple[object, Callable[[int], Vec]] | None:
-        """Return how far the hip joint of a leg is moved at any frame, and what that depends on.
+        """Return what the shift of a leg's hip joint depends on, and a function from frame to it.
 
         None if its feet aren't known ahead.
         """

@@ -326,7 +326,7 @@ def _refuse_placed(several: Sequence[Held]) -> None:
     for tip in placed_among([c for c in planner.current().chains if _is_of(c, several)]):
         if tip.is_beside(settings(tip.chain.rig.object).constraints[tip.chain.item].tolerance):
             raise ProblemError(
-                "On the Ground or a walk places “{constraint}” away from its target, so it would "
+                "The ground or a walk places “{constraint}” away from its target, so it would "
                 "jump: choose Bake to Targets or Bake Steps first",
                 constraint=tip.chain.name,
             )

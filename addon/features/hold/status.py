@@ -29,7 +29,7 @@ def fixed_note(bone: str, frame: float) -> Message:
     """Return the note on a control whose own channels are ignored from a frame on."""
     return msg(
         "“{bone}” is fixed to its holder from frame {frame:g} on: to move or key it, enable Own "
-        "Animation in the panel Holds",
+        "Animation in the Holds panel",
         bone=bone,
         frame=frame,
     )

@@ -43,8 +43,8 @@ class RootMotionOperator(Asking):
     )
     use_cycles: bool = defined(
         "Loop",
-        "If the action's last pose equals its first, repeat the body beyond its range, and the "
-        "travel with an offset",
+        "If the action's last pose equals its first, repeat the motion beyond its range, and "
+        "add the travel each time",
         default=True,
     )
     use_range: bool = defined(

@@ -56,7 +56,12 @@ class FABRIK_OT_collider_add(Working, bpy.types.Operator):
         "Shape",
         "Shape of the collider",
         items=(
-            ("AUTO", "Automatic", "A capsule along the bone, or a sphere if it fits as well", -1),
+            (
+                "AUTO",
+                "Automatic",
+                "A capsule along the bone, or a sphere if that fits equally well",
+                -1,
+            ),
             *COLLIDER_ITEMS[:-1],
         ),
         default="AUTO",

@@ -49,7 +49,8 @@ class AlongStrand:
     drag_middle: float = animated("Halfway", _HALFWAY, **_MIDDLE)
     gravity: float = animated(
         "Gravity",
-        "Gravity in m/s². In mode VRM 1.0, this is the gravity power: 1 is 60 m/s²",
+        "Gravity in m/s². In VRM 1.0 mode, this is the gravity power: 1 is 60 m/s² at 60 frames "
+        "a second",
         default=0.0,
         soft_min=0.0,
         soft_max=20.0,

@@ -142,7 +142,7 @@ def test_what_is_missing_is_said(capfd: pytest.CaptureFixture[str]) -> None:
     assert bpy.ops.fabrik.character_recognize() == {"FINISHED"}
     assert (
         "Recognized 2 arms, 1 spine and 1 head, at frame" in (text := capfd.readouterr().out)
-        and "“LowerLeg.L” and “LowerLeg.R”: no hand or foot is parented to it" in text
+        and "No hand or foot is parented to “LowerLeg.L” and “LowerLeg.R”" in text
     )
     refuses(bpy.ops.fabrik.gait_add, "“quaternius” doesn't stand in its rest pose")
 

@@ -210,7 +210,7 @@ SOLVERS: Final[dict[str, Method]] = {method.name: method for method in METHODS}
 
 
 def fitting(solver: str, bones: int) -> str:
-    """Return the solver, or FABRIK if it can't solve this number of bones."""
+    """Return the solver, or FABRIK if that solver can't pose this number of bones."""
     return solver if SOLVERS[solver].suits(bones) else "FABRIK"
 
 
