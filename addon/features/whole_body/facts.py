@@ -72,7 +72,7 @@ def facts_of(
         carriers.of(bone),
         inherits,
         bone == root or bends or not inherits,
-        roles.end_of(rig, bone),
+        roles.grip(rig, bone),
         bends,
         limit_of(owner),
         rotation.locks,

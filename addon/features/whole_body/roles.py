@@ -100,7 +100,7 @@ class Roles:
         """The bones that are dragged and pinned at their heads."""
         return [name for name in (*self.hands, *self.feet, self.head, self.hips) if name]
 
-    def end_of(self, rig: Skeleton, bone: int) -> Vec:
+    def grip(self, rig: Skeleton, bone: int) -> Vec:
         """Return the point of a bone that is dragged and pinned, in the bone's space.
 
         Importers guess tails: other bones end where the next one begins.
@@ -110,7 +110,7 @@ class Roles:
     def pinned_end(self, bone: Any) -> Vector:
         """Return the point of a pose bone that is dragged and pinned, in the armature's space."""
         rig = skeleton_of(bone.id_data.original)
-        return bone.matrix @ Vector(self.end_of(rig, rig.index[bone.name]))
+        return bone.matrix @ Vector(self.grip(rig, rig.index[bone.name]))
 
 
 def roles_of(
