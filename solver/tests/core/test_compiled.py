@@ -32,7 +32,9 @@ print(COMPILED)
 # These print their answers: floats are printed to the last bit.
 SOLVER = """
 from bodies import SHAPES, random_pose, tips_at
-from fabrik_solver.core.constraint_kinds import CopyLocation, CopyRotation, CopyScale
+from fabrik_solver.core.constraint_kinds import ChannelRange, ChildOf, CopyLocation, CopyRotation
+from fabrik_solver.core.constraint_kinds import CopyScale, Floor, LockedTrack, Pivot, TrackTo
+from fabrik_solver.core.constraint_kinds import Transformation
 from fabrik_solver.core.constraint_kinds import CopyTransforms, DampedTrack, LimitLocation
 from fabrik_solver.core.constraint_kinds import LimitRotation, LimitScale, Range
 from fabrik_solver.core.constraints import ConstraintSpaces
@@ -96,11 +98,22 @@ for i in range(200):
     used, ones = tuple(rng.random() < 0.8 for _ in "XYZ"), (1.0, -1.0, 1.0)
     low, high = (-1.0, -0.5, 0.2), (0.5, 0.6, 1.0)
     order = rng.choice(((0, 1), (1, 2), (2, 1)))
-    mix = ("REPLACE", "ADD", "BEFORE", "AFTER")[i % 4]
+    mix = ("REPLACE", "ADD", "BEFORE", "AFTER", "OFFSET")[i % 5]
+    whole_mix = ("REPLACE", "BEFORE", "AFTER_FULL", "BEFORE_SPLIT")[i % 4]
+    channels = rng.choices(("LOCATION", "ROTATION", "SCALE"), k=2)
+    ends = ChannelRange(low, high), ChannelRange((-0.2, 0.3, 0.4), (1.5, 0.1, 2.0))
+    split = ("EULER", "QUATERNION", "SWING_TWIST_X", "SWING_TWIST_Z")[i % 4]
+    sign, axes = (0.0, 1.0, -1.0)[i % 3], (i % 3, (i + 1) % 3)
+    anchor = ("TARGET", "OWNER", "ORIGIN")[i % 3]
     space, seen = rng.choices(("WORLD", "POSE", "LOCAL", "LOCAL_WITH_PARENT"), k=2)
     spaces, own = ConstraintSpaces(bone, frame(), frame(), frame()), frame()
     for con in (CopyLocation(used, ones, i % 2 > 0), CopyRotation(used, ones, mix, order),
-            CopyScale(used, 1.5, i % 3 > 0, i % 2 > 0, i % 5 > 0), CopyTransforms(i % 2 > 0),
+            CopyScale(used, 1.5, i % 3 > 0, i % 2 > 0, i % 5 > 0),
+            CopyTransforms(i % 2 > 0, whole_mix), ChildOf((used, used, used), frame(), (order, order)),
+            Floor(axes[0], i % 2 > 0, 0.2, i % 5 > 0), LockedTrack(*axes, sign or 1.0),
+            TrackTo(axes[0], sign or 1.0, axes[1], i % 2 > 0),
+            Pivot((0.1, 0.2, 0.3), anchor, axes[0], sign, order),
+            Transformation(tuple(channels), ends, (0, 2, 1), i % 2 > 0, mix, split, (order, order)),
             DampedTrack((0.0, 1.0, 0.0)), LimitLocation(Range(low, high)),
             LimitScale(Range(low, high)), LimitRotation(used, low, high, i % 2 > 0, order)):
         own = spaces.constrained(con, space, own, spaces.seen(frame(), seen))
@@ -225,7 +238,7 @@ def run_compiled(program: str) -> list[str]:
 
 
 @pytest.mark.long
-@pytest.mark.parametrize(("program", "count"), [(SOLVER, 2584), (MOTIONS, 816)], ids=FOLDERS)
+@pytest.mark.parametrize(("program", "count"), [(SOLVER, 3784), (MOTIONS, 816)], ids=FOLDERS)
 def test_compiled_modules_answer_the_same_to_the_last_bit(program: str, count: int) -> None:
     answers = run_compiled(BEGIN + program)
     is_compiled, *expected = run(BEGIN + program, SOURCE)
