@@ -109,7 +109,8 @@ for i in range(200):
     spaces, own = ConstraintSpaces(bone, frame(), frame(), frame()), frame()
     for con in (CopyLocation(used, ones, i % 2 > 0), CopyRotation(used, ones, mix, order),
             CopyScale(used, 1.5, i % 3 > 0, i % 2 > 0, i % 5 > 0),
-            CopyTransforms(i % 2 > 0, whole_mix), ChildOf((used, used, used), frame(), (order, order)),
+            CopyTransforms(i % 2 > 0, whole_mix),
+            ChildOf((used, used, used), frame(), (order, order)),
             Floor(axes[0], i % 2 > 0, 0.2, i % 5 > 0), LockedTrack(*axes, sign or 1.0),
             TrackTo(axes[0], sign or 1.0, axes[1], i % 2 > 0),
             Pivot((0.1, 0.2, 0.3), anchor, axes[0], sign, order),
