@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from array import array
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple
 
@@ -26,7 +27,7 @@ from ..blender.native_constraints import (
     space_point,
 )
 from ..blender.relations import active_constraints
-from ..blender.rotation import KIND_OF, PoseChannels, mode_of
+from ..blender.rotation import KIND_OF, PoseChannels
 from ..blender.skeleton import Point, Skeleton
 
 MODE = "rotation_mode"
@@ -98,13 +99,14 @@ class Followers:
         self._known: dict[int, Follower] = {}
         self._values: dict[int, list[object]] = {}
         self._locals: dict[int, object] = {}
-        self._modes: dict[int, int] = {}
+        self._modes = array("i")
+        self._has_modes = is_posed or any([MODE in paths for paths in animated.values()])
         self._moving: set[int] = set()
         self._switched: dict[int, list[str]] = {}
         for bone, paths in animated.items():
             if any([path in KIND_OF or path == MODE for path in paths]):
                 self._moving.add(bone)
-            switched = [path for path in paths if path.startswith("constraints[") or path == MODE]
+            switched = [path for path in paths if path.startswith("constraints[")]
             if switched:
                 self._switched[bone] = switched
 
@@ -121,15 +123,17 @@ class Followers:
             local_of: Returns its channels.
             channels: The channels of all bones.
         """
-        for bone in [*self._known] if self._is_posed else ():
+        if self._has_modes and channels.modes != self._modes:
+            # Constraints may use the Euler orders of their owners and targets.
+            self._modes = channels.modes
+            for cache in (self._known, self.bones, self._values, self._locals):
+                cache.clear()
+        for bone in self._known if self._is_posed else ():
             values = channels.local(bone)
             if values == self._locals.get(bone):
                 continue
             self._locals[bone] = values
             follower, following = self._known[bone], self.bones.get(bone)
-            if values[0] != self._modes[bone]:  # The default of the order of Euler angles.
-                self._forget(bone)
-                continue
             local = local_of(bone)
             if follower.local is None or local.is_same(follower.local):
                 continue
@@ -138,12 +142,8 @@ class Followers:
                 self.bones[bone] = FollowingBone(following.own, local, following.constraints)
         for bone, old_values in [*self._values.items()]:
             if self._values_of(bone, owner_of(bone)) != old_values:
-                del self._values[bone]
-                self._forget(bone)
-
-    def _forget(self, bone: int) -> None:
-        del self._known[bone]
-        self.bones.pop(bone, None)
+                del self._values[bone], self._known[bone]
+                self.bones.pop(bone, None)
 
     def find(
         self,
@@ -165,8 +165,6 @@ class Followers:
             return cached
         owner = owner_of(bone)
         follower = follower_of(owner, is_pulled)
-        if self._is_posed:
-            self._modes[bone] = mode_of(owner)
         if bone in self._switched:
             self._values[bone] = self._values_of(bone, owner)
         if not (follower.is_shown or bone in self._moving):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import random
 from collections.abc import Callable
+from itertools import product
 from pathlib import Path
 
 import bpy
@@ -807,14 +808,22 @@ EDITS: dict[str, Callable[[bpy.types.Object, bpy.types.Constraint], None]] = {
     "a muted constraint": lambda _rig, con: setattr(con, "mute", True),
     "a target": lambda _rig, con: setattr(con, "subtarget", "Root"),
     "a rotation mode": lambda rig, _con: setattr(rig.pose.bones["Hub"], "rotation_mode", "XZY"),
+    "the target's rotation mode": lambda rig, _con: setattr(
+        rig.pose.bones["Source"], "rotation_mode", "ZYX"
+    ),
     "a pose": lambda rig, _con: setattr(rig.pose.bones["Hub"], "location", (0.1, 0.0, 0.2)),
     "an object": lambda rig, _con: setattr(rig, "location", (0.0, 0.0, 0.2)),
 }
 
 
 @pytest.mark.parametrize("size", (1.0, 0.01))
-@pytest.mark.parametrize("edit", EDITS)
-@pytest.mark.parametrize("kind", ("COPY_ROTATION", "COPY_TRANSFORMS", "DAMPED_TRACK"))
+@pytest.mark.parametrize(
+    ("kind", "edit"),
+    [
+        *product(("COPY_ROTATION", "COPY_TRANSFORMS", "DAMPED_TRACK"), EDITS),
+        ("CHILD_OF", "the target's rotation mode"),
+    ],
+)
 def test_while_bones_are_posed_constraints_are_as_if_they_were_read(
     evaluations: list[float], monkeypatch: pytest.MonkeyPatch, kind: str, edit: str, size: float
 ) -> None:
@@ -822,6 +831,8 @@ def test_while_bones_are_posed_constraints_are_as_if_they_were_read(
     rig = constrained(kind)
     con, source = rig.pose.bones["Hub"].constraints[0], rig.pose.bones["Source"]
     con.driver_remove("influence")
+    if kind == "CHILD_OF":  # Then it splits the rotation of its target into angles.
+        con.use_rotation_x = False
     source.rotation_mode = "YXZ"
     rigs.watch(rig, "Lower")
     update()

@@ -14,7 +14,7 @@ from addon.plan import planner
 
 pytestmark = pytest.mark.usefixtures("silent")
 
-NAMES = ("Plain", "Parented", "Behind", "Followed", "Carried", "Poled", "Keyed", "Moved")
+NAMES = ("Plain", "Parented", "Behind", "Followed", "Carried", "Poled", "Keyed", "Moved", "Bound")
 
 
 def target_of(name, location=(1.0, 0.3, 2.0)):
@@ -39,6 +39,8 @@ def make(tmp_path, saved="kept.blend"):
     follow.target = rigs.make_empty("Seat", (0.0, 9.0, 0.3))
     made["Carried"].parent = rigs.make_empty("Carrier", (0.2, 0.0, 0.0))
     made["Poled"].fabrik.constraints[0].pole_target = rigs.make_empty("Pole", (3.0, 15.0, 1.0))
+    bind = objects["Bound Target"].constraints.new("COPY_LOCATION")
+    bind.target, bind.influence = rigs.make_empty("Leader", (0.5, 24.0, 1.5)), 0.5
     rigs.key(objects["Keyed Target"], "location", {1: (1, 18, 2), 20: (0, 18, 2)})
     rigs.key(made["Moved"], "location", {1: (0, 21, 0), 20: (1, 21, 0)})
     rigs.update()
@@ -119,6 +121,9 @@ EDITS = {
     "what a bone follows moved": edit("Seat.location", (0.3, 9.0, 0.2)),
     "the parent of an armature moved": edit("Carrier.location", (0.0, 0.5, 0.0)),
     "a pole moved": edit("Pole.location", (-3.0, 15.0, 1.0)),
+    "what a target's constraint follows moved": edit("Leader.location", (1.0, 25.0, 1.0)),
+    "a target's constraint changed": edit("Bound Target.constraints[0].influence", 0.9),
+    "a target's constraint muted": edit("Bound Target.constraints[0].mute", True),
     "an armature moved": edit("Plain.location", (0.2, 0.1, 0.0)),
     "a target renamed": edit("Plain Target.name", "Renamed"),
     "a constraint renamed": edit("Plain.fabrik.constraints[0].name", "Renamed"),
