@@ -341,7 +341,7 @@ class ChannelSnapshot(SceneSnapshot):
         self._seen_in = depsgraph if seen is None else None
         self._samplers: dict[int, Sampler | None] = {}
         self._still = {} if played is None else played.still
-        self._tied = plan.lookahead.tied
+        self._constrained_objects = plan.lookahead.constrained_objects
         self._read_all(touched)
 
     def _opened(self, uid: int, reader: FkReader) -> Evaluated:
@@ -379,7 +379,7 @@ class ChannelSnapshot(SceneSnapshot):
     def location(self, ob: bpy.types.Object, uid: int) -> Vec | None:
         """Return the coming world location of an object; None if it must be computed."""
         location = self.locations.get(uid)
-        if location is not None or ob.parent is not None or uid in self._tied:
+        if location is not None or ob.parent is not None or uid in self._constrained_objects:
             return location
         untyped: Any = ob  # Unlike `cast`, this is free, and called very often.
         if self._seen_in is not None:
@@ -397,7 +397,7 @@ class ChannelSnapshot(SceneSnapshot):
     def world(self, ob: bpy.types.Object, uid: int) -> Frame | None:
         """Return the coming frame of an object in world space; None if it must be computed."""
         world = self._still.get(uid)
-        if world is not None or ob.parent is not None or uid in self._tied:
+        if world is not None or ob.parent is not None or uid in self._constrained_objects:
             return world
         if self._seen_in is None or uid in self.plan.lookahead.placed:
             return self.basis(ob, uid)

@@ -138,7 +138,7 @@ def _note_foreseen(
         present |= {*bones} - plan.moved.get(rig.uid, set())
     for uid, driving in walk.driving.items():
         lookahead.driving.setdefault(uid, {}).update(driving)
-    lookahead.tied |= walk.tied
+    lookahead.constrained_objects |= walk.constrained_objects
     lookahead.curves |= walk.curves
     for animated, curves in walk.curves.items():
         channels = OBJECT_CHANNELS & curves.places.keys()
@@ -212,7 +212,7 @@ class _DependencyWalk:
         self._standing: dict[bpy.types.Object, bool] = {}
         self._poses: dict[bpy.types.Object, tuple[Skeleton, Any, set[str]]] = {}
         self.driving: dict[int, dict[tuple[int, str], bpy.types.ID]] = {}
-        self.tied: set[int] = set()
+        self.constrained_objects: set[int] = set()
         self._followed: dict[Node, list[Node]] = {}
         self._starts: list[Node] = []
 
@@ -288,7 +288,7 @@ class _DependencyWalk:
         return (
             self._knows_object(ob)
             and ob.session_uid not in self.curves
-            and ob.session_uid not in self.tied
+            and ob.session_uid not in self.constrained_objects
             and (ob.parent is None or ob.parent_type == "OBJECT")
             and all([self._standing.get(parent, True) for parent in _parents_of(ob)])
         )
@@ -348,18 +348,20 @@ class _DependencyWalk:
             self.sources.add(ob.data.name)
         if ob.rigid_body is not None or ob.soft_body is not None:
             return False
-        if (ob.constraints and not self._knows_tie(ob)) or not self._has_plain_animation(ob):
+        if (
+            ob.constraints and not self._knows_object_constraints(ob)
+        ) or not self._has_plain_animation(ob):
             return False
         return ob.parent is None or (ob.parent_type in PARENTS and ob.parent.type != "CURVE")
 
-    def _knows_tie(self, ob: bpy.types.Object) -> bool:
+    def _knows_object_constraints(self, ob: bpy.types.Object) -> bool:
         """Return whether all constraints of an object can be computed, and note what they follow.
 
         Whether one is on is read at each frame.
         """
         sources = [source for con in ob.constraints for source in constraint_sources(con)]
         self._followed[ob, -1] = sources
-        self.tied.add(ob.session_uid)
+        self.constrained_objects.add(ob.session_uid)
         return all([is_predictable(con, False) for con in ob.constraints if not con.mute])
 
     def _has_plain_animation(self, ob: bpy.types.Object) -> bool:

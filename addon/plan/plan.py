@@ -241,7 +241,7 @@ class Lookahead:
         moving: Armatures whose F-curves move them or bones, so that each frame evaluates the pose.
         placed: Those of these objects whose transform F-curves set.
         turned: Those of these objects whose rotation or scale F-curves set.
-        tied: Objects with constraints of Blender's that we compute.
+        constrained_objects: Objects with constraints of Blender's that we compute.
         switched: Armature and name of bones whose native constraints animation switches.
         animated: By armature, the posed slots (see `KINDS`) that F-curves or drivers set.
         mode_animated: Armatures with an animated rotation mode.
@@ -268,7 +268,7 @@ class Lookahead:
     moving: set[int] = field(default_factory=set)
     placed: set[int] = field(default_factory=set)
     turned: set[int] = field(default_factory=set)
-    tied: set[int] = field(default_factory=set)
+    constrained_objects: set[int] = field(default_factory=set)
     switched: set[tuple[int, str]] = field(default_factory=set)
     animated: dict[int, set[int]] = field(default_factory=dict)
     mode_animated: set[int] = field(default_factory=set)

@@ -14,6 +14,7 @@ import bpy
 
 from ...blender.access import session_uid
 from ...blender.errors import report_once
+from ...blender.listeners import on_load
 from ...blender.messages import Message, counted, msg
 from ...blender.refusals import rest_problem
 from ...plan import planner
@@ -216,8 +217,8 @@ def _tick() -> float | None:
             if not is_quick and perf_counter() - _edited < QUIET:
                 return QUIET
             if due(window.view_layer):
-                way = "EXEC_DEFAULT" if is_quick else "INVOKE_DEFAULT"
-                cast(Any, bpy.ops).fabrik.simulate_again(way)
+                call = "EXEC_DEFAULT" if is_quick else "INVOKE_DEFAULT"
+                cast(Any, bpy.ops).fabrik.simulate_again(call)
     except Exception:
         report_once("could not simulate what is outdated")
     return None
@@ -228,6 +229,13 @@ _repeating = 0.0
 
 _playing = inf
 """The seconds that playing the frames took last."""
+
+
+@on_load
+def _forget_playing() -> None:
+    """Forget how long the frames of the previous file took."""
+    global _playing
+    _playing = inf
 
 
 def _waiting(layer: bpy.types.ViewLayer) -> list[bpy.types.Object]:

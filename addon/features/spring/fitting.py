@@ -17,7 +17,7 @@ from ...settings.properties import free_name
 from ...ui.adding import selected_objects, tip_refusal
 from ...ui.refusing import Working, active_armature, armature_refusal
 from ...ui.registering import registering
-from .settings import COLLIDER_ITEMS, colliders_of
+from .settings import BONE_SHAPE_ITEMS, colliders_of
 
 SHARE = 0.5
 """The weight from which a vertex belongs to a bone: more than to all others."""
@@ -62,7 +62,7 @@ class FABRIK_OT_collider_add(Working, bpy.types.Operator):
                 "A capsule along the bone, or a sphere if that fits equally well",
                 -1,
             ),
-            *COLLIDER_ITEMS[:-1],
+            *BONE_SHAPE_ITEMS,
         ),
         default="AUTO",
         options={"SKIP_SAVE"},

@@ -127,12 +127,17 @@ class FabrikSpring(AlongStrand, bpy.types.PropertyGroup):
     history: bytes = stored("History", "Simulated rotations of the bones")
 
 
-COLLIDER_ITEMS = (
+BONE_SHAPE_ITEMS = (
     ("SPHERE", "Sphere", "Stay out of a sphere", 0),
     ("CAPSULE", "Capsule", "Stay out of a capsule", 1),
     ("PLANE", "Plane", "Stay on one side of a plane: the side of its End", 2),
     ("INSIDE_SPHERE", "Inside Sphere", "Stay in a sphere", 3),
     ("INSIDE_CAPSULE", "Inside Capsule", "Stay in a capsule", 4),
+)
+"""The shapes that are fitted to the mesh around a bone."""
+
+COLLIDER_ITEMS = (
+    *BONE_SHAPE_ITEMS,
     (
         "MESH",
         "Mesh",

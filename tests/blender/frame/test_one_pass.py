@@ -664,11 +664,18 @@ def test_what_is_foreseen_is_what_blender_evaluates(evaluations: list[float], se
         assert len(evaluations) == 1, ob.name
 
 
-OBJECTS_TIES = ("ARMATURE", "CHILD_OF", "COPY_LOCATION", "COPY_TRANSFORMS", "PIVOT", "TRACK_TO")
+OBJECT_CONSTRAINTS = (
+    "ARMATURE",
+    "CHILD_OF",
+    "COPY_LOCATION",
+    "COPY_TRANSFORMS",
+    "PIVOT",
+    "TRACK_TO",
+)
 
 
 @pytest.mark.parametrize("role", ["target", "pole", "above", "rig"])
-@pytest.mark.parametrize("kind", OBJECTS_TIES)
+@pytest.mark.parametrize("kind", OBJECT_CONSTRAINTS)
 def test_what_constraints_of_objects_decide_is_evaluated_once(
     evaluations: list[float], kind: str, role: str
 ) -> None:

@@ -98,7 +98,7 @@ class CopyRotation(Constraint):
         """Return the owner's constrained frame, with its scale unchanged (``rotlike_evaluate``)."""
         axes, mix = frame[0], self.mix
         first, second = self.order
-        angles = angles_of(axes, first, second)
+        angles = _angles_of(axes, first, second)
         angles_a, angles_b = euler_pair(squared(source[0]), first, second)
         copied = _nearest((_compatible(angles_a, angles), _compatible(angles_b, angles)), angles)
         if mix == "OFFSET":
@@ -122,7 +122,7 @@ class CopyRotation(Constraint):
             if self.used[axis]:
                 further = euler_matrix(_where(is_axis, angles, ORIGIN), first, second)
                 turn = mat_product(euler_matrix(copied, first, second), further)
-                copied = angles_of(turn, first, second)
+                copied = _angles_of(turn, first, second)
                 copied = _where(is_axis, times(copied, self.signs), copied)
             else:
                 copied = _where(is_axis, angles, copied)
@@ -241,7 +241,7 @@ class ChildOf(Constraint):
         axes, head = frame
         first, second = order
         turn = euler_matrix(
-            _where(rotations, angles_of(axes, first, second), ORIGIN), first, second
+            _where(rotations, _angles_of(axes, first, second), ORIGIN), first, second
         )
         sizes = _where(scales, mat_column_lengths(axes), PLAIN)
         return scale_columns(turn, sizes), _where(locations, head, ORIGIN)
@@ -295,7 +295,7 @@ class Pivot(Constraint):
         """Return the owner's constrained frame (``pivotcon_evaluate``)."""
         axes, head = frame
         first, second = self.order
-        if self.sign != 0.0 and angles_of(axes, first, second)[self.axis] * self.sign < 0.0:
+        if self.sign != 0.0 and _angles_of(axes, first, second)[self.axis] * self.sign < 0.0:
             return frame
         anchor = source[1] if self.anchor == "TARGET" else head
         to_pivot = sub(self.offset if self.anchor == "ORIGIN" else add(anchor, self.offset), head)
@@ -381,7 +381,7 @@ class Transformation(Constraint):
         else:
             first, second = self.orders[1]
             if mix == "ADD":
-                numbers = add(numbers, angles_of(turn, first, second))
+                numbers = add(numbers, _angles_of(turn, first, second))
             mapped = euler_matrix(numbers, first, second)
             if mix == "BEFORE":
                 mapped = mat_product(mapped, turn)
@@ -399,7 +399,7 @@ class Transformation(Constraint):
             return scaled(sizes, -1.0) if mat_determinant(axes) < 0.0 else sizes
         if mode == "EULER":
             first, second = self.orders[0]
-            return angles_of(axes, first, second)
+            return _angles_of(axes, first, second)
         q = _rotation_of(_resized(axes, mat_column_lengths(axes), PLAIN))
         if mode == "QUATERNION":
             return _half_angles(q)
@@ -659,7 +659,7 @@ class LimitRotation(Constraint):
         if not (used_x or used_y or used_z):
             return axes, frame[1]
         first, second = self.order
-        x, y, z = angles_of(axes, first, second)
+        x, y, z = _angles_of(axes, first, second)
         a, b, c = self.least
         d, e, f = self.most
         x = self._limit(x, a, d) if used_x else x
@@ -725,7 +725,7 @@ def _where(used: Flags, numbers: Vec, otherwise: Vec) -> Vec:
     return x if use_x else a, y if use_y else b, z if use_z else c
 
 
-def angles_of(axes: Mat3, first: int, second: int) -> Vec:
+def _angles_of(axes: Mat3, first: int, second: int) -> Vec:
     """Return the Euler angles of axes, the smaller of the two triples (``mat3_to_eulO``)."""
     return _nearest(euler_pair(axes, first, second), ORIGIN)
 
