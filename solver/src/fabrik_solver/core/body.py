@@ -54,11 +54,6 @@ class Member:
     """
 
     __slots__ = ("bones", "has_hand", "limb_bends", "rest_bends", "tip")
-    bones: list[int]
-    tip: Vec
-    rest_bends: Sequence[RestBend | None]
-    has_hand: bool
-    limb_bends: Sequence[RestBend | None]
 
     def __init__(
         self,
@@ -72,7 +67,7 @@ class Member:
         self.tip = tip
         self.rest_bends = rest_bends
         self.has_hand = has_hand
-        self.limb_bends = limb_bends or [None] * len(bones)
+        self.limb_bends: Sequence[RestBend | None] = limb_bends or [None] * len(bones)
 
 
 @final
@@ -104,16 +99,6 @@ class Pull:
         "tolerance",
         "weight",
     )
-    goal: Goal
-    solver: str
-    iterations: int
-    tolerance: float
-    influence: float
-    weight: float
-    root_weight: float
-    bias: float
-    tip: Tip | None
-    stretch: Stretch | None
 
     def __init__(
         self,
@@ -178,11 +163,6 @@ class MemberOutcome:
     """
 
     __slots__ = ("given", "iterations_used", "posture", "state", "tip")
-    state: State
-    iterations_used: int
-    tip: Vec
-    given: ChainInput | None
-    posture: Posture | None
 
     def __init__(
         self, state: State, iterations_used: int, chain: ChainInput | None, posture: Posture | None
@@ -206,10 +186,6 @@ class BodyPosture:
     """
 
     __slots__ = ("location", "outcomes", "rotations", "scales")
-    rotations: list[Quat]
-    scales: list[Vec]
-    location: Vec
-    outcomes: list[MemberOutcome | None]
 
     def __init__(
         self,
@@ -253,15 +229,6 @@ class BodyInput:
         "start",
         "stiffness",
     )
-    bones: Sequence[Bone]
-    locals: Sequence[Local]
-    parents: Sequence[int]
-    frame: Frame
-    members: Sequence[Member]
-    limits: Sequence[Limit | None]
-    stiffness: Sequence[float]
-    start: tuple[Sequence[Quat], Vec] | None
-    slabs: Sequence[Slab]
 
     def __init__(
         self,
@@ -280,9 +247,9 @@ class BodyInput:
         self.parents = parents
         self.frame = frame
         self.members = members
-        self.limits = limits or [None] * len(bones)
-        self.stiffness = stiffness or [0.0] * len(bones)
-        self.start = None
+        self.limits: Sequence[Limit | None] = limits or [None] * len(bones)
+        self.stiffness: Sequence[float] = stiffness or [0.0] * len(bones)
+        self.start: tuple[Sequence[Quat], Vec] | None = None
         self.slabs = slabs
 
     def carried(self, frame: Frame, slabs: Sequence[Slab] = ()) -> "BodyInput":
@@ -576,16 +543,9 @@ def _pose_own(
     frames: list[Frame],
     rotations: Sequence[Quat],
 ) -> MemberOutcome:
-    """Solve the bones that only one chain poses, from the index ``start`` on.
+    """Solve the bones that only one chain poses, from the index ``start`` on; update the posture.
 
-    Args:
-        posture: The body's posture, which is updated.
-        body: The body.
-        member: The chain.
-        pull: Its goal.
-        start: The index in the chain of the first of the bones.
-        frames: The frames of the bones that carry them.
-        rotations: The rotations to start from.
+    The frames are those of the bones that carry them; the solver starts from the rotations.
     """
     own_bones = member.bones[start:]
     if not own_bones:

@@ -55,13 +55,6 @@ class Posture:
     """
 
     __slots__ = ("_solution", "goal", "numbers", "orientation_error", "scales", "state", "tip")
-    numbers: list[float]
-    tip: Vec
-    state: State
-    goal: Goal
-    _solution: "Solution | Placed"
-    scales: tuple[Vec, ...]
-    orientation_error: float
 
     def __init__(
         self,
@@ -121,9 +114,6 @@ class Placed:
     """
 
     __slots__ = ("given", "joints", "residual")
-    given: "ChainInput"
-    joints: list[Vec]
-    residual: float
 
     def __init__(self, given: "ChainInput", joints: list[Vec], residual: float) -> None:
         """Take the joints.
@@ -166,13 +156,6 @@ class ChainLink:
     """
 
     __slots__ = ("aim", "arm", "bone", "is_plain", "rotation", "scale", "turn")
-    bone: Bone
-    rotation: Quat
-    scale: Vec
-    arm: Vec
-    aim: Vec
-    is_plain: bool
-    turn: Mat3
 
     def __init__(self, bone: Bone, local: Local, arm: Vec) -> None:
         self.bone = bone
@@ -232,22 +215,6 @@ class ChainInput:
         "root",
         "rotations",
     )
-    links: list[ChainLink]
-    parent: Frame
-    root: Vec
-    rotations: tuple[Quat, ...]
-    joints: tuple[Vec, ...]
-    constrained: list[ConstrainedBone]
-    bias: float
-    channels: Sequence[Local]
-    rest_bend: RestBend | None
-    hand: ConstrainedBone | None
-    limb: "ChainInput | None"
-    is_started: bool
-    _axes: list[Mat3]
-    _chain: Chain | None
-    _limits: Sequence[Limit | None]
-    _stiffness: Sequence[float]
 
     def __init__(
         self,
@@ -286,7 +253,8 @@ class ChainInput:
         Raises:
             ValueError: If the chain has no bones, or a number isn't finite.
         """
-        self.hand = self.limb = None
+        self.hand: ConstrainedBone | None = None
+        self.limb: ChainInput | None = None
         self.is_started = False
         if has_hand and bones and len(bones) == len(locals_):
             head = head_in_parent(bones[-1], locals_[-1])
@@ -341,8 +309,8 @@ class ChainInput:
             _refuse_not_finite([rest_bend.side])
         self.joints = tuple(joints)
         self._axes = posed
-        self._chain = None
-        self.constrained = []
+        self._chain: Chain | None = None
+        self.constrained: list[ConstrainedBone] = []
         if bias != 0.0 or any(limits) or any(stiffness):
             for i, link in enumerate(links):
                 at = links[i - 1].arm if i else ORIGIN

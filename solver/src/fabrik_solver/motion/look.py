@@ -127,25 +127,9 @@ class PosedBone:
         "tail",
         "turned",
     )
-    given: Quat
-    scale: Vec
-    arm: Vec
-    inherited: Mat3
-    head: Vec
-    rotation: Quat
-    turned: Mat3
-    axes: Mat3
-    tail: Vec
 
     def __init__(self, chain: ChainInput, i: int, parent: Mat3, head: Vec) -> None:
-        """Take the FK pose's rotation. `turn` computes the remaining attributes.
-
-        Args:
-            chain: The chain.
-            i: The index of the bone in the chain.
-            parent: The axes of its posed parent.
-            head: Its head.
-        """
+        """Take the FK pose of bone ``i`` under the axes of its posed parent; then call `turn`."""
         link = chain.links[i]
         self.inherited, post_scale = inherited_axes(link.bone, parent)
         self.given = self.rotation = link.rotation
@@ -168,8 +152,7 @@ class Gaze:
     Attributes:
         ahead: The direction of the gaze.
         side: The component perpendicular to it of the up axis; without one, of another axis.
-        has_up: Whether the up axis has a goal direction; otherwise the rotation is the smallest.
-        up: The goal direction of the up axis.
+        up: The goal direction of the up axis; None takes the smallest rotation.
         local_axis: The look axis in the bone's local space.
         local_side: The axis of `side` in the bone's local space.
         reach: The distance below which a target is too close.
@@ -180,7 +163,6 @@ class Gaze:
 
     __slots__ = (
         "ahead",
-        "has_up",
         "limit",
         "local_axis",
         "local_side",
@@ -190,16 +172,6 @@ class Gaze:
         "softness",
         "up",
     )
-    ahead: Vec
-    side: Vec
-    has_up: bool
-    up: Vec
-    local_axis: Vec
-    local_side: Vec
-    reach: float
-    shared_reach: float
-    limit: float
-    softness: float
 
     def __init__(
         self,
@@ -214,8 +186,7 @@ class Gaze:
     ) -> None:
         self.ahead = ahead
         self.side = side
-        self.has_up = up is not None
-        self.up = (0.0, 0.0, 0.0) if up is None else up
+        self.up = up
         self.local_axis = local_axis
         self.local_side = local_side
         self.reach = reach
@@ -237,11 +208,6 @@ class Turn:
     """
 
     __slots__ = ("angle", "axis", "roll", "roll_share", "share")
-    axis: Vec
-    angle: float
-    roll: float
-    share: float
-    roll_share: float
 
     def __init__(
         self, axis: Vec, angle: float, roll: float, share: float, roll_share: float
@@ -401,15 +367,7 @@ def gaze_angle(angle: float, limit: float, softness: float) -> float:
 def _turned(
     chain: ChainInput, fk: list[PosedBone], gaze: Gaze, target: Vec, distribution: float
 ) -> list[PosedBone]:
-    """Return the bones of a chain whose last bone looks at a target.
-
-    Args:
-        chain: The bones.
-        fk: The bones in their FK pose.
-        gaze: The gaze in the FK pose.
-        target: The target, in armature space.
-        distribution: How the bones share the rotation; see `Look.share`.
-    """
+    """Return the bones of a chain whose last bone looks at a target; see `Look.share`."""
     last = len(fk) - 1
     parts: list[float] = []
     turn: Turn | None = None
@@ -457,7 +415,7 @@ def _turn(gaze: Gaze, head: Vec, target: Vec) -> Turn:
     axis = unit_or(across(cross(gaze.ahead, direction), gaze.ahead), gaze.side)
     turned = gaze_angle(angle, gaze.limit, gaze.softness) * _ease_in(distance, gaze.reach)
     shared_fraction = _ease_out(angle, BEHIND) * _ease_in(distance, gaze.shared_reach)
-    if not gaze.has_up:
+    if gaze.up is None:
         return Turn(axis, turned, 0.0, shared_fraction, 0.0)
     swing = quat_about(axis, turned)
     ahead, side = rotate(swing, gaze.ahead), rotate(swing, gaze.side)
@@ -478,13 +436,7 @@ def _quat(gaze: Gaze, turn: Turn, angle: float, roll: float) -> Quat:
 
 
 def _gaze(chain: ChainInput, fk_axes: Mat3, look: Look) -> Gaze | None:
-    """Return the gaze of the last bone in the FK pose; None if its axes are singular.
-
-    Args:
-        chain: The bones.
-        fk_axes: The axes of the last bone in the FK pose, without its scale.
-        look: The settings.
-    """
+    """Return the gaze of the last bone, from its unscaled FK axes; None if they are singular."""
     x, y, z = chain.links[-1].scale
     # Negative scales mirror the axes.
     signs = (-1.0 if x < 0.0 else 1.0, -1.0 if y < 0.0 else 1.0, -1.0 if z < 0.0 else 1.0)
