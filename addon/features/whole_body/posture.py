@@ -120,14 +120,10 @@ class Part(NamedTuple):
         return result
 
     def _onsets(self, common: float, weight: float, degrees: float, room: float) -> list[Onset]:
-        """Return the onsets of one direction.
+        """Return the onsets of one direction, from its weight and that common to both.
 
-        Args:
-            common: The weight of both directions.
-            weight: The weight of this one.
-            degrees: How far it goes from the standing pose.
-            room: How far the joint is from there at the start of the drag, in radians, on the other
-                side.
+        It goes that many degrees from the standing pose. At the start of the drag the joint is
+        there by ``room`` radians on the other side.
         """
         onsets: list[Onset] = []
         if common / self.share > self.stiffness:
@@ -159,6 +155,9 @@ less on the chair; a torso control doesn't lean at all."""
 TOGETHER: Final = 2.0
 """The weight of leaning by another angle: the same as bending the spine backward."""
 
+CARRIED_TOGETHER: Final = 10.0
+"""The same of the pelvis while it is dragged, as strict as that of any other body."""
+
 
 # How bones keep their orientation during a drag: weights about the front, left and up axes.
 
@@ -168,13 +167,24 @@ GAZE: Final = (0.5, 0.5, 0.5)
 FREE_GAZE: Final = (0.05, 0.05, 0.05)
 """Of the head while it is dragged itself, which isn't about where it looks."""
 
-UPRIGHT: Final = (4.0, 4.0, 4.0)
-"""Of the chest while hips or feet are dragged: with more, it would not follow a head and hands that
-are dragged as well. A person's leans by `LEANING`."""
 
-PELVIS: Final = (40.0, 10.0, 40.0)
-"""Of the pelvis while it is dragged: a torso control stops where a leg is straight, and the pelvis
-gains no more by turning. A person's leans by `LEANING`, as strictly."""
+class Upright(NamedTuple):
+    """How the trunk stays upright.
+
+    Attributes:
+        chest: Of the chest while hips or feet are dragged: with more, it would not follow a head
+            and hands that are dragged as well.
+        pelvis: Of the pelvis while it is dragged: a torso control stops where a leg is straight,
+            and the pelvis gains no more by turning.
+    """
+
+    chest: Vec
+    pelvis: Vec
+
+
+UPRIGHT: Final = Upright((4.0, 4.0, 4.0), (40.0, 10.0, 40.0))
+PERSON_UPRIGHT: Final = Upright((4.0, 0.0, 4.0), (40.0, 0.0, 40.0))
+"""A person's trunk has no weight against pitching: it leans by `LEANING`."""
 
 HANGING: Final = (0.1, 0.1, 0.1)
 """Of the arms that nothing drags: as much as their shoulders resist, by which they keep half of

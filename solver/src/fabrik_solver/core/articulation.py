@@ -6,7 +6,7 @@ lengths are in body sizes, relative to the first root. “At the start” is whe
 
 from collections.abc import Sequence
 from math import atan2, cos, sin
-from typing import Final, final
+from typing import Final, NamedTuple, final
 
 from .limits import Limit
 from .vectors import (
@@ -199,8 +199,7 @@ class WholeBodyJoint:
         self.centre = centre
 
 
-@final
-class WholeBodyGoal:
+class WholeBodyGoal(NamedTuple):
     """A goal for a point on a bone.
 
     Attributes:
@@ -214,38 +213,14 @@ class WholeBodyGoal:
         weight: The weight of the goal within its rank.
     """
 
-    __slots__ = (
-        "joint",
-        "location",
-        "location_weights",
-        "point",
-        "rank",
-        "rotation",
-        "rotation_weights",
-        "weight",
-    )
-
-    def __init__(
-        self,
-        joint: int,
-        point: Vec,
-        rank: int,
-        *,
-        location: Vec | None = None,
-        location_weights: Vec = (1.0, 1.0, 1.0),
-        rotation: Quat | None = None,
-        rotation_weights: Vec = (1.0, 1.0, 1.0),
-        weight: float = 1.0,
-    ) -> None:
-        """Store the goal."""
-        self.joint = joint
-        self.point = point
-        self.rank = rank
-        self.location = location
-        self.location_weights = location_weights
-        self.rotation = rotation
-        self.rotation_weights = rotation_weights
-        self.weight = weight
+    joint: int
+    point: Vec
+    rank: int
+    location: Vec | None = None
+    location_weights: Vec = (1.0, 1.0, 1.0)
+    rotation: Quat | None = None
+    rotation_weights: Vec = (1.0, 1.0, 1.0)
+    weight: float = 1.0
 
 
 @final

@@ -69,6 +69,18 @@ class Member:
         self.has_hand = has_hand
         self.limb_bends: Sequence[RestBend | None] = limb_bends or [None] * len(bones)
 
+    def joints(self, frames: Sequence[Frame]) -> list[Vec]:
+        """Return the heads of its bones and its tip, from the frames of the body's bones."""
+        return [*[frames[i][1] for i in self.bones], self.tip_at(frames)]
+
+    def tip_at(self, frames: Sequence[Frame]) -> Vec:
+        """Return its tip, from the frames of the body's bones."""
+        return point_in(frames[self.bones[-1]], self.tip)
+
+    def length(self, frames: Sequence[Frame]) -> float:
+        """Return its length, from the frames of the body's bones."""
+        return sum([distance_to(a, b) for a, b in pairwise(self.joints(frames))])
+
 
 @final
 class Pull:
@@ -167,7 +179,7 @@ class MemberOutcome:
     def __init__(
         self, state: State, iterations_used: int, chain: ChainInput | None, posture: Posture | None
     ) -> None:
-        self.state = state
+        self.state: State = state
         self.iterations_used = iterations_used
         self.tip = ORIGIN
         self.given = chain
@@ -293,11 +305,6 @@ class BodyInput:
             frames.append((axes, point_in(parent, head)))
         return frames
 
-    def joints(self, member: Member, frames: Sequence[Frame]) -> list[Vec]:
-        """Return the heads of a chain's bones and its tip, from the frames of all bones."""
-        tip = point_in(frames[member.bones[-1]], member.tip)
-        return [*[frames[i][1] for i in member.bones], tip]
-
     def chain(
         self,
         member: Member,
@@ -393,7 +400,7 @@ def pose_body(body: BodyInput, pulls: Sequence[Pull | None]) -> BodyPosture:
     frames = body.frames(mixed)
     for member, outcome in zip(body.members, mixed.outcomes, strict=True):
         if outcome is not None:
-            outcome.tip = point_in(frames[member.bones[-1]], member.tip)
+            outcome.tip = member.tip_at(frames)
     return mixed
 
 
@@ -683,8 +690,8 @@ def _shared_outcome(
 
 
 def _is_there(member: Member, pull: Pull, frames: list[Frame]) -> bool:
-    tip = point_in(frames[member.bones[-1]], member.tip)
-    return distance_to(tip, pull.goal.target) <= pull.tolerance * member_length(member, frames)
+    distance = distance_to(member.tip_at(frames), pull.goal.target)
+    return distance <= pull.tolerance * member.length(frames)
 
 
 def _judged(
@@ -694,11 +701,4 @@ def _judged(
     if state != "OUT_OF_REACH" or all([body.limits[i] is None for i in member.bones]):
         return state
     target_distance = distance_to(frames[member.bones[0]][1], pull.goal.target)
-    return "LIMITED" if target_distance <= member_length(member, frames) else state
-
-
-def member_length(member: Member, frames: list[Frame]) -> float:
-    """Return the length of a body's chain in these frames."""
-    joints = [frames[i][1] for i in member.bones]
-    joints.append(point_in(frames[member.bones[-1]], member.tip))
-    return sum([distance_to(a, b) for a, b in pairwise(joints)])
+    return "LIMITED" if target_distance <= member.length(frames) else state

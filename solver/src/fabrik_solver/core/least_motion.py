@@ -794,37 +794,17 @@ class Search:
         """Return the pose after a step, within the limits."""
         system, body = self._system, self.body
         moved, turns = list(pose.moved), list(pose.turns)
-        for index, turn in self._turns(step).items():
-            turned = quat_unit(quat_product(turns[index], quat_exp(turn)))
-            turns[index] = body.within(index, turned)
         for index, owner in enumerate(system.owners):
             if not system.is_rotation(index):
                 moved[owner] = add(moved[owner], step[index])
+                continue
+            axes, walls = system.axes[index], system.walls[index]
+            motion = _into_walls(step[index], walls, system.kept[index]) if walls else step[index]
+            turned = quat_unit(quat_product(turns[owner], quat_exp(_combined(axes, motion))))
+            turns[owner] = body.within(owner, turned)
         placement = Placement(moved, turns)
         body.place(placement)
         return placement
-
-    def _turns(self, step: list[Vec]) -> dict[int, Vec]:
-        """Return the rotation vector of each joint that a step rotates, in its own axes.
-
-        A joint held at a wall is rotated a little into it, so that its limit keeps it there. Walls
-        are curved: a joint that has left one would be stopped behind it by the next step.
-        """
-        system = self._system
-        turns: dict[int, Vec] = {}
-        for index, owner in enumerate(system.owners):
-            if system.is_rotation(index):
-                turn, walls = step[index], system.walls[index]
-                if walls > 0:
-                    inward = dot(turn, turn)
-                    x, y, z = turn
-                    u, v, w = system.kept[index]
-                    x += inward * (1.0 - u)
-                    y += inward * (1.0 - v) if walls > 1 else 0.0
-                    z += inward * (1.0 - w) if walls > 2 else 0.0
-                    turn = (x, y, z)
-                turns[owner] = _combined(system.axes[index], turn)
-        return turns
 
     def _largest(self, step: list[Vec]) -> float:
         """Return the largest rotation of a joint in a step, or motion of a root."""
@@ -835,6 +815,20 @@ class Search:
             motion = _combined(axes, step[index]) if is_rotation else step[index]
             squares.append(dot(motion, motion))
         return sqrt(max(squares))
+
+
+def _into_walls(turn: Vec, walls: int, kept: Vec) -> Vec:
+    """Return the turn of a joint held at walls, a little into these, so that its limit keeps it.
+
+    Walls are curved: a joint that has left one would be stopped behind it by the next step.
+    """
+    inward = dot(turn, turn)
+    x, y, z = turn
+    u, v, w = kept
+    x += inward * (1.0 - u)
+    y += inward * (1.0 - v) if walls > 1 else 0.0
+    z += inward * (1.0 - w) if walls > 2 else 0.0
+    return x, y, z
 
 
 def _first_share(size: float) -> float:

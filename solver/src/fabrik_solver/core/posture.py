@@ -68,7 +68,7 @@ class Posture:
     ) -> None:
         self.numbers = numbers
         self.tip = tip
-        self.state = state
+        self.state: State = state
         self.goal = goal
         self._solution = solution
         self.scales = scales
@@ -260,20 +260,14 @@ class ChainInput:
             head = head_in_parent(bones[-1], locals_[-1])
             last = len(bones) - 1
             self.hand = _constrained(bones, locals_, head, tip_in_bone, limits, stiffness, last)
-            without_hand = bones[:-1], locals_[:-1], limits[:-1], stiffness[:-1]
+            limb, limb_locals = bones[:-1], locals_[:-1]
+            limb_limits, limb_stiff = limits[:-1], stiffness[:-1]
             if tip_in_bone == ORIGIN:
-                bones, locals_, limits, stiffness = without_hand
+                bones, locals_, limits, stiffness = limb, limb_locals, limb_limits, limb_stiff
                 tip_in_bone = head
             else:
                 self.limb = ChainInput(
-                    without_hand[0],
-                    without_hand[1],
-                    head,
-                    parent,
-                    limb_bend,
-                    without_hand[2],
-                    without_hand[3],
-                    bias=bias,
+                    limb, limb_locals, head, parent, limb_bend, limb_limits, limb_stiff, bias=bias
                 )
         if not bones or len(bones) != len(locals_):
             raise ValueError("a chain needs at least one bone, and the channels of each")

@@ -157,19 +157,17 @@ class Gaze:
         local_side: The axis of `side` in the bone's local space.
         reach: The distance below which a target is too close.
         shared_reach: The same distance for the bones that share the rotation.
-        limit: The largest angle from this gaze, in radians.
-        softness: The last fraction of the limit, over which the gaze eases out.
+        look: The settings, with its limit.
     """
 
     __slots__ = (
         "ahead",
-        "limit",
         "local_axis",
         "local_side",
+        "look",
         "reach",
         "shared_reach",
         "side",
-        "softness",
         "up",
     )
 
@@ -191,8 +189,7 @@ class Gaze:
         self.local_side = local_side
         self.reach = reach
         self.shared_reach = shared_reach
-        self.limit = look.limit
-        self.softness = look.softness
+        self.look = look
 
 
 @final
@@ -257,10 +254,7 @@ def pose_look(
     for bone in bones:
         numbers.extend(quat_compatible(bone.rotation, bone.given))
     residual = length(sub(tip, target))
-    joints = [chain.root]
-    for bone in bones:
-        joints.append(bone.tail)
-    placed = Placed(chain, joints, residual)
+    placed = Placed(chain, [chain.root, *[bone.tail for bone in bones]], residual)
     return Posture(numbers, tip, state, goal, placed, orientation_error=missed)
 
 
@@ -396,7 +390,7 @@ def _turned(
             )
             _, y, z = mat_columns(fk_bone.turned)
             goal_axes = rotate(quat, y), rotate(quat, z)
-            rotation = facing(bone.inherited, ((0.0, 1.0, 0.0), (0.0, 0.0, 1.0)), goal_axes)
+            rotation = facing(bone.inherited, (Y_AXIS, Z_AXIS), goal_axes)
             if rotation is not None:
                 bone.rotation = rotation
         bone.turn(bone.rotation if constrained is None else constrained.held(bone.rotation, axes))
@@ -413,7 +407,7 @@ def _turn(gaze: Gaze, head: Vec, target: Vec) -> Turn:
     angle = angle_between(gaze.ahead, direction)
     # Straight behind, any axis is valid: turn the head instead of tilting it.
     axis = unit_or(across(cross(gaze.ahead, direction), gaze.ahead), gaze.side)
-    turned = gaze_angle(angle, gaze.limit, gaze.softness) * _ease_in(distance, gaze.reach)
+    turned = gaze_angle(angle, gaze.look.limit, gaze.look.softness) * _ease_in(distance, gaze.reach)
     shared_fraction = _ease_out(angle, BEHIND) * _ease_in(distance, gaze.shared_reach)
     if gaze.up is None:
         return Turn(axis, turned, 0.0, shared_fraction, 0.0)

@@ -50,12 +50,8 @@ ENDS: Final = {"FINGER", "FOOT", "HAND", "TOE"}
 LIMBS: Final = dict.fromkeys(LEG_PARTS - ENDS, "LEG") | dict.fromkeys(ARM_PARTS - ENDS, "ARM")
 """The limb of each bending bone."""
 
-WAY: Final = (
-    dict.fromkeys(("THIGH", "LEG", "UPPER_ARM", "ARM"), 1)
-    | dict.fromkeys(("SHIN", "FOREARM"), 2)
-    | dict.fromkeys(("FOOT", "HAND"), 3)
-    | dict.fromkeys(("TOE", "FINGER"), 4)
-)
+_WAY = ("THIGH LEG UPPER_ARM ARM", "SHIN FOREARM", "FOOT HAND", "TOE FINGER")
+WAY: Final = {part: depth for depth, parts in enumerate(_WAY, 1) for part in parts.split()}
 """How far down a limb each part is."""
 
 
