@@ -261,7 +261,8 @@ class Body:
     def _rises(self) -> list[float]:
         """Return the heights of the bones' heads above the lowest head, in the examined pose."""
         rests = cast("bpy.types.Armature", self.armature.data).bones
-        heights = [self.matrix(rests[name]).translation.dot(self.up) for name in self.names]
+        heads = [self.posed.get(name, rests[name].matrix_local) for name in self.names]
+        heights = [head.translation.dot(self.up) for head in heads]
         lowest = min(heights, default=0.0)
         return [height - lowest for height in heights]
 

@@ -158,10 +158,10 @@ class Body:
         can_move: bool,
         clavicle: float,
     ) -> None:
-        """Take a pose: the frames of the bones, parents first, and their channels.
+        """Take a pose: the bones, parents first, their frames, and their channels.
 
-        ``above`` is the frame of the parent of the first one; ``clavicle`` the share of clavicles
-        in the rotation of arms.
+        ``above`` is the frame of the parent of the first one; all frames are in the space of the
+        armature. ``clavicle`` is the share of clavicles in the rotation of arms.
         """
         self.rig = rig
         self.bones = [*bones]
@@ -246,7 +246,7 @@ class Body:
             links.append(Link([above, i], [axis, scaled(hinge.axis, -KNEE)], -inf, room, HAMSTRING))
         return links
 
-    def leaning(self, standing: Collection[int], pelvis: float = TOGETHER) -> list[Link]:
+    def leaning(self, standing: Collection[int], pelvis: float) -> list[Link]:
         """Return how the trunk of a person leans forward as the knees bend on which it stands.
 
         Args:
@@ -271,7 +271,7 @@ class Body:
         return links
 
     def _knees(self, shins: Collection[int]) -> Iterator[tuple[int, Hinge, float]]:
-        """Yield the knees of a person above some bones, as `_hinge` returns them."""
+        """Yield the knees of a person among some bones: the joint, and what `_hinge` returns."""
         for i, bone in enumerate(self.joints):
             facts = self._facts[bone]
             if facts.kind == "SHIN" and facts.flexion is not None and bone in shins:

@@ -155,9 +155,6 @@ less on the chair; a torso control doesn't lean at all."""
 TOGETHER: Final = 2.0
 """The weight of leaning by another angle: the same as bending the spine backward."""
 
-CARRIED_TOGETHER: Final = 10.0
-"""The same of the pelvis while it is dragged, as strict as that of any other body."""
-
 
 # How bones keep their orientation during a drag: weights about the front, left and up axes.
 
@@ -169,13 +166,13 @@ FREE_GAZE: Final = (0.05, 0.05, 0.05)
 
 
 class Upright(NamedTuple):
-    """How the trunk stays upright.
+    """How strictly the trunk stays upright.
 
     Attributes:
-        chest: Of the chest while hips or feet are dragged: with more, it would not follow a head
-            and hands that are dragged as well.
-        pelvis: Of the pelvis while it is dragged: a torso control stops where a leg is straight,
-            and the pelvis gains no more by turning.
+        chest: The weights of the chest while hips or feet are dragged. With more, it would not
+            follow a head and hands that are dragged as well.
+        pelvis: Those of the pelvis while it is dragged. A torso control stops where a leg is
+            straight, and the pelvis gains no more by turning.
     """
 
     chest: Vec
@@ -185,6 +182,9 @@ class Upright(NamedTuple):
 UPRIGHT: Final = Upright((4.0, 4.0, 4.0), (40.0, 10.0, 40.0))
 PERSON_UPRIGHT: Final = Upright((4.0, 0.0, 4.0), (40.0, 0.0, 40.0))
 """A person's trunk has no weight against pitching: it leans by `LEANING`."""
+
+CARRIED_TOGETHER: Final = UPRIGHT.pelvis[1]
+"""As `TOGETHER`, of a person's pelvis while it is dragged: as strict as any other body's pitch."""
 
 HANGING: Final = (0.1, 0.1, 0.1)
 """Of the arms that nothing drags: as much as their shoulders resist, by which they keep half of

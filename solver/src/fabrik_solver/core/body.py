@@ -341,13 +341,10 @@ class BodyInput:
     def part(self, indices: list[int], numbers: list[int], frame: Frame) -> "BodyInput":
         """Return the body of some chains with their bones; ``frame`` is their parent's frame."""
         new = {i: index for index, i in enumerate(indices)}
-        members: list[Member] = []
-        for number in numbers:
-            member = self.members[number]
-            bones = [new[i] for i in member.bones]
-            members.append(
-                Member(bones, member.tip, member.rest_bends, member.limb_bends, member.has_hand)
-            )
+        members = [
+            Member([new[i] for i in m.bones], m.tip, m.rest_bends, m.limb_bends, m.has_hand)
+            for m in [self.members[number] for number in numbers]
+        ]
         part = BodyInput(
             [self.bones[i] for i in indices],
             [self.locals[i] for i in indices],
@@ -406,18 +403,13 @@ def pose_body(body: BodyInput, pulls: Sequence[Pull | None]) -> BodyPosture:
 
 def _layers(values: list[float]) -> list[tuple[float, float]]:
     """Return the distinct values, descending, each with its distance to the next value or 0."""
-    levels = sorted(set(values))
-    return [
-        (levels[i], levels[i] - (levels[i - 1] if i else 0.0))
-        for i in range(len(levels) - 1, -1, -1)
-    ]
+    levels = [0.0, *sorted(set(values))]
+    return [(upper, upper - lower) for lower, upper in pairwise(levels)][::-1]
 
 
 def _mixed(a: BodyPosture, b: BodyPosture, factor: float) -> BodyPosture:
     """Blend two postures; outcomes are the first posture's, or else the second's."""
-    outcomes: list[MemberOutcome | None] = []
-    for first, second in zip(a.outcomes, b.outcomes, strict=True):
-        outcomes.append(first or second)
+    outcomes = [first or second for first, second in zip(a.outcomes, b.outcomes, strict=True)]
     if factor == 1.0:
         return BodyPosture([*b.rotations], [*b.scales], b.location, outcomes)
     turns = zip(a.rotations, b.rotations, strict=True)
