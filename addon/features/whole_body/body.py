@@ -344,7 +344,7 @@ class Body:
             follows=self._index.get(facts.follows, -1),
             share=self._clavicle * (facts.follows in self._index),
             mass=load[0],
-            centre=load[1],
+            center=load[1],
         )
 
     def _resistances(self, bone: int) -> list[Resistance]:
@@ -395,7 +395,7 @@ class Body:
         Args:
             solver: The body in the form of the solver.
             wanted: The goals.
-            support: The support below the centre of mass; None if that may be anywhere.
+            support: The support below the center of mass; None if that may be anywhere.
             shown: Returns the frames that bones have in a pose; None if they follow from the
                 channels of these bones alone.
             rounds: The most solutions.
