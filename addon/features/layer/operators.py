@@ -61,7 +61,7 @@ class LayerOperator(Working):
     asks = (armature_refusal, _layer_refusal)
 
     only_selected: bool = defined(
-        "Only Selected", "Add the layer only to selected objects", default=False
+        "Only Selected", "Only affect selected objects", default=False
     )
 
     def chosen(

@@ -243,7 +243,7 @@ def on_world() -> None:
 
 
 def on_pixels() -> None:
-    """Draw the pixels of the region whose lines were just drawn."""
+    """Draw the texts and dots of the region whose lines were just drawn."""
     global _waiting
     data, _waiting = _waiting, None
     if data is not None:

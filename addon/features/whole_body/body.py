@@ -506,7 +506,7 @@ def bones_between(carriers: Carriers, root: int, ends: Iterable[int]) -> list[in
 
 
 def root_of(carriers: Carriers, roles: Roles, pulled: Iterable[int]) -> int:
-    """Return the bone that moves a body with everything being pulled.
+    """Return the bone that moves the whole body, with every bone that is pulled.
 
     That is the lowest bone carrying all of it, or the topmost one in a skeleton without hips. If it
     is connected to its parent, it is the first one above that isn't.
