@@ -208,6 +208,7 @@ class Seen(NamedTuple):
 
     def standing(self, joint: int) -> list[tuple[list[Vector], list[Vector]]]:
         """Return where a joint of each leg is before and after, for each of its stances."""
+        assert all(len(spans) >= 2 for spans in self.stances)
         return [
             (self.before[leg[joint]][span], self.after[leg[joint]][span])
             for leg, spans in zip(self.legs, self.stances, strict=True)
