@@ -60,7 +60,7 @@ class Made(NamedTuple):
     says: str = ""
 
 
-LOCKED = {"hip moved": 5e-3, "hip m/s²": 0.6, "knees": 1.3, "slide": 0.25, "ball slide": 2e-3}
+LOCKED = {"hip moved": 5e-3, "hip m/s²": 0.5, "knees": 1.3, "slide": 0.25, "ball slide": 2e-3}
 """Feet don't slide, knees and hip don't pop, and nobody walks in a crouch."""
 
 STANDING = {"ball off": 5e-3, "knees": 1.3, "hip m/s²": 2.5}
