@@ -280,12 +280,12 @@ class WholeBodyDrag:
         return weight * self._stature if self._roles.posture else 1.0
 
     def _size_in_legs(self) -> float:
-        """Return the size of the body in leg lengths, the unit of forces."""
+        """Return the size of the body in leg lengths, the unit of forces, however it is posed."""
         posed, roles = self._posed, self._roles
-        hips, *feet = (posed.rig.index.get(name, -1) for name in (roles.hips, *roles.feet))
-        if hips not in posed.bones or not feet or feet[0] not in posed.bones:
+        if roles.hips not in posed.rig.index or not roles.feet:
             return 1.0
-        return posed.size / max(dist(posed.head(hips), posed.head(feet[0])), EXACT * posed.size)
+        hips, foot = (posed.rig.head(posed.rig.index[name]) for name in (roles.hips, roles.feet[0]))
+        return posed.size / max(dist(hips, foot), EXACT * posed.size)
 
     def _is_dragged(self, *names: str) -> bool:
         """Return whether any of the bones is dragged."""
