@@ -113,6 +113,11 @@ class Snapshot(Protocol):
         ...
 
     @property
+    def is_edit(self) -> bool:
+        """Whether this is the viewport after an edit, not after a change of the frame."""
+        ...
+
+    @property
     def scene(self) -> bpy.types.Scene:
         """The scene."""
         ...

@@ -21,6 +21,7 @@ from ...settings.properties import FabrikConstraint
 from ...settings.values import check_choices
 from ..simulation import history
 from ..simulation.history import History
+from .live import live_rotations
 from .recording import SOLVER, StoredStrand, center_of, collider_points, is_on, problem_of
 from .settings import FabrikCollider, chosen_colliders, colliders_of, spring_of
 
@@ -28,6 +29,8 @@ MISMATCH = msg("The simulation doesn't match the chain: press Simulate")
 
 
 CUT = msg("The strand starts again at this cut")
+
+LIVE = msg("Preview: this pose isn't simulated")
 
 
 class SpringInput(NamedTuple):
@@ -97,7 +100,11 @@ def _read(snapshot: Snapshot, chain: ChainPlan) -> SpringInput:
         raise ProblemError(history.lack(armature, owner))
     strand = _strand(armature, chain, record)
     time = min(max(snapshot.time - record.start, 0.0), float(record.end - record.start))
-    numbers = _rotations(strand, time)
+    numbers, live = _rotations(strand, time), None
+    if snapshot.is_edit:
+        live = live_rotations(snapshot, chain, record)
+    if live is not None:
+        return SpringInput(live, history.note(record, snapshot.time) or LIVE)
     note = history.note(record, snapshot.time) or problem_of(record, strand)
     if not note and time in strand.cuts:
         note = CUT
