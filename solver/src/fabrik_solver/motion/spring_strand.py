@@ -118,8 +118,8 @@ def simulate_on(
 ) -> list[float]:
     """Return the local rotations at a frame, four numbers a bone, simulated on from a state.
 
-    If the inputs are those of the simulation that had the state, so is the result, bit for bit. Of
-    a loop this isn't so for the frames beside its ends.
+    With the inputs of the simulation that had the state, so is the result, but for rounding, and
+    for the frames beside the ends of a loop.
 
     Args:
         instants: The inputs of the frames before, at and after the simulated ones.
