@@ -121,6 +121,7 @@ class ChainUnit(Unit):
         """
         super().__init__(plan)
         self._is_member = is_member
+        self._is_stored = False
         self._start_source = None if is_member else plan.start_source
         self._checked: AnimatedSettings | None = None
         self._fk_state: FkState | None = None
@@ -129,8 +130,12 @@ class ChainUnit(Unit):
         self._to_armature = WHOLE
         self._posed: ChainPose | None = None
 
-    def read(self, scene: SolvedScene) -> SolveInput | None:
+    def read(self, scene: SolvedScene, is_whole: bool = False) -> SolveInput | None:
         """Return the inputs of the constraint; None if it is off.
+
+        Args:
+            scene: The scene, solved so far.
+            is_whole: Whether to read also what only the joints depend on, not the rotations.
 
         Raises:
             ProblemError: If the constraint is invalid.
@@ -146,7 +151,6 @@ class ChainUnit(Unit):
         if settings is not self._checked:
             self.check(settings)
             self._checked = settings
-        parent = WHOLE if chain.root_parent < 0 else scene.frame(rig, chain.root_parent)
         fk_state = self._fk_state
         if (
             fk_state is None
@@ -155,6 +159,10 @@ class ChainUnit(Unit):
             or pose.fk.stamp != self._stamp
         ):
             fk_state = self._read_fk_state(pose, settings.chain_bias)
+        if self._is_stored and settings.influence == 1.0 and not is_whole:
+            motion = self.read_motion(scene)
+            return SolveInput(WHOLE, fk_state, settings, WHOLE, ORIGIN, None, None, "", motion)
+        parent = WHOLE if chain.root_parent < 0 else scene.frame(rig, chain.root_parent)
         world = scene.world(rig.object, rig.uid)
         pole = None if chain.pole is None else scene.point(chain.pole)
         if pole is not None and chain.pole_tie is not None:
@@ -298,7 +306,7 @@ class ChainUnit(Unit):
 
     def constraint(self, scene: SolvedScene, item: int) -> tuple[ChainInput, Posture, Frame]:
         """Solve the constraint; see `solving.solve_constraint`."""
-        inputs = self.read(scene)
+        inputs = self.read(scene, is_whole=True)
         if inputs is None:
             raise ProblemError(OFF)
         pose = scene.poses[self.plan.rig.uid]
@@ -431,6 +439,7 @@ class MovedChain(ChainUnit):
         """Start without a result."""
         super().__init__(plan)
         self._motion = cast(Motion, plan.kind)
+        self._is_stored = self._motion.rotations is not None
 
     def beneath(
         self, scene: SolvedScene, reports: tuple[Report, ...], layer: Unit
@@ -454,6 +463,16 @@ class MovedChain(ChainUnit):
             inputs.motion,
         )
         return (_moved(reports[0], inputs, error, is_on, moved_note(layer)),)
+
+    def solve(self, scene: SolvedScene, inputs: SolveInput) -> SolveResult:
+        """Return the solution; where the bones aren't needed for it, they aren't read."""
+        plan, rotations = self.plan, self._motion.rotations
+        if rotations is None or inputs.settings.influence != 1.0:
+            return super().solve(scene, inputs)
+        numbers, report = rotations(inputs.motion)
+        if plan.note:
+            report = report._replace(message=plan.note)
+        return SolveResult(inputs, plan.bones, numbers, (report,), NOTHING, NOTHING)
 
     def read_motion(self, scene: SolvedScene) -> object:
         """Return the inputs of the motion."""
