@@ -10,8 +10,10 @@ or baked shows what is stored.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from math import ceil, isfinite
-from typing import Any, cast
+from math import ceil, inf, isfinite
+from typing import Any, NamedTuple, cast
+
+import bpy
 
 from fabrik_solver import WHOLE, ChainInput, Frame, frame_in, inverse
 from fabrik_solver.core.vectors import (
@@ -68,91 +70,126 @@ def live_rotations(
         chain: The strand.
         record: What is stored of it.
     """
-    recordings = recordings_of(chain.rig.object)
     simulation = SpringSimulation(chain.rig.object, chain.item)
+    recordings = recordings_of(chain.rig.object)
     recording = recordings.get(simulation.owner)
-    if recording is None or recording.result.blob != record.blob or snapshot.time not in record.frames:
+    if recording is None or recording.result.blob != record.blob:
+        return None
+    if snapshot.time not in record.frames:
         return None
     frame = int(snapshot.time) - record.start
-    recorded = recording.frame_by_frame[frame]
     try:
-        were, are = _frames_of(recorded), _frames_now(snapshot, chain, recorded)
-        bones = _bones_now(snapshot, chain, recorded.chain)
-        if bones is recorded.chain and _are_near(were, are):
+        change = _change(snapshot, chain, recording.frame_by_frame[frame])
+        if change is None:
             return None
-        moves = [frame_in(inverse(was), now) for was, now in zip(were, are, strict=True)]
-        key = _last_key(chain, snapshot.time)
         pace = sum([other.result.pace for other in recordings.values()])
-        span = max(min(ceil(MEMORY * snapshot.frame_rate), int(AT_ONCE / pace)), 1)
+        span = max(1, min(ceil(MEMORY * snapshot.frame_rate), int(AT_ONCE / pace)))
         first = max(0, frame - span, *[cut for cut in recording.result.cuts if cut <= frame])
-        rotations = _simulated_on(
-            simulation, recording, (first, frame), moves, bones, None if key is None else key - record.start
-        )
+        key = _last_key(chain, snapshot.time) - record.start
+        rotations = _simulated_on(simulation, recording, (first, frame), change, key)
     except (ProblemError, ValueError, ArithmeticError):
         return None  # Simulating will say what is wrong.
     return tuple(rotations) if all(map(isfinite, rotations)) else None
+
+
+class _Change(NamedTuple):
+    """How the pose of a strand differs from the one recorded at a frame.
+
+    Attributes:
+        moves: The change of each transform that moves it, within that transform's space.
+        bones: The bones in their pose now; None if they are as recorded.
+    """
+
+    moves: list[Frame]
+    bones: ChainInput | None
+
+    def carried(self, recorded: Recorded, share: float) -> Recorded:
+        """Return what moves a strand at any frame, with a share of the change."""
+        moves = [_share(move, share) for move in self.moves]
+        center, world, parent, *places = map(frame_in, _frames_of(recorded), moves)
+        placements = [
+            placement._replace(frame=place)
+            for placement, place in zip(recorded.placements, places, strict=True)
+        ]
+        return Recorded(
+            recorded.values,
+            inverse(center),
+            world,
+            self.bones or recorded.chain,
+            parent,
+            placements,
+            recorded.fields,
+        )
+
+
+def _change(snapshot: Snapshot, chain: ChainPlan, recorded: Recorded) -> _Change | None:
+    """Return how the pose of a strand differs from the one recorded; None if it doesn't."""
+    were, are = _frames_of(recorded), _frames_now(snapshot, chain, recorded)
+    bones = _bones_now(snapshot, chain, recorded.chain)
+    if bones is None and _are_near(were, are):
+        return None
+    return _Change([frame_in(inverse(a), b) for a, b in zip(were, are, strict=True)], bones)
 
 
 def _simulated_on(
     simulation: SpringSimulation,
     recording: Recording,
     frames: tuple[int, int],
-    moves: list[Frame],
-    bones: ChainInput,
-    key: float | None,
+    change: _Change,
+    key: float,
 ) -> list[float]:
-    """Return the rotations after some frames, as if a strand had been carried there all the time.
+    """Return the rotations after some frames, as if the change had come in since a key.
 
     Args:
         simulation: The strand.
         recording: What moved it.
         frames: The indices of the first and last frame.
-        moves: How each transform that moves it changed.
-        bones: Its bones now.
-        key: The index of the frame since which this comes in; None if it has always been so.
+        change: The change of its pose at the last frame.
+        key: The index of the frame of the key; -inf if there is none.
     """
     first, last = frames
     begin = max(first - 1, 0)
-    recorded = recording.frame_by_frame[begin : last + 2]
-    is_posed = bones is not recording.frame_by_frame[last].chain
-    shares = [
-        1.0 if key is None else smooth((i - key) / (last - key))
-        for i in range(begin, begin + len(recorded))
-    ]
-    moved = [
-        _moved(part, [_share(move, share) for move in moves], bones if is_posed else part.chain)
-        for part, share in zip(recorded, shares, strict=True)
-    ]
     at = first - begin
+    recorded = recording.frame_by_frame[begin : last + 2]
+    carried = [
+        change.carried(part, smooth((begin + i - key) / (last - key)) if isfinite(key) else 1.0)
+        for i, part in enumerate(recorded)
+    ]
     starts = {start - begin for start in (0, *recording.result.cuts)}
     tails: list[Tail] = []
     if at not in starts or (first == 0 and simulation.mode.is_loop):
-        carry = carrying(_parent(recorded[at]), _parent(moved[at]))
+        carry = carrying(_parent(recorded[at]), _parent(carried[at]))
         tails = [tail.copied() for tail in recording.result.states[first]]
         for tail in tails:
             tail.carry(carry)
-    instants = simulation.instants(moved)
-    return simulate_on(
-        instants, simulation.rate, simulation.mode, tails, (at, last - begin), starts
-    )
+    instants, mode = simulation.instants(carried), simulation.mode
+    return simulate_on(instants, simulation.rate, mode, tails, (at, last - begin), starts)
 
 
-def _last_key(chain: ChainPlan, frame: float) -> float | None:
+def _last_key(chain: ChainPlan, frame: float) -> float:
     """Return the last key before a frame of the channels that differ from their F-curves there.
 
-    None if no channel of the armature object, the strand or the bones above it does.
+    -inf if no channel of the armature object, the strand or the bones above it does.
     """
+    edited = [c for c in _curves_of(chain) if _is_edited(chain.rig.object, c, frame)]
+    keys = [key.co.x for curve in edited for key in curve.keyframe_points]
+    return max([key for key in keys if key < frame], default=-inf)
+
+
+def _curves_of(chain: ChainPlan) -> list[bpy.types.FCurve]:
+    """Return the F-curves that move the armature object, the strand and the bones above it."""
     rig = chain.rig
     above = [pose_bones(rig.object)[rig.names[i]] for i in rig.chain_up(chain.bones[-1])]
     owners = ["", *[f"{bone.path_from_id()}." for bone in above]]
     paths = {owner + name for owner in owners for name in (*TURNS, "location", "scale")}
-    keys: list[float] = []
-    for curve in animation.all_active_curves(rig.object):
-        if curve.data_path in paths and animation.has_effect(curve):
-            shown = cast(Any, rig.object.path_resolve(curve.data_path))[curve.array_index]
-            if abs(shown - curve.evaluate(frame)) > NEAR * max(1.0, abs(shown)):
-                keys += [key.co.x for key in curve.keyframe_points if key.co.x < frame]
-    return max(keys, default=None)
+    curves = animation.all_active_curves(rig.object)
+    return [curve for curve in curves if curve.data_path in paths and animation.has_effect(curve)]
+
+
+def _is_edited(armature: bpy.types.Object, curve: bpy.types.FCurve, frame: float) -> bool:
+    """Return whether a channel has another value than its F-curve at a frame."""
+    shown = cast(Any, armature.path_resolve(curve.data_path))[curve.array_index]
+    return abs(shown - curve.evaluate(frame)) > NEAR * max(1.0, abs(shown))
 
 
 def _share(move: Frame, share: float) -> Frame:
@@ -192,20 +229,8 @@ def _frames_now(snapshot: Snapshot, chain: ChainPlan, recorded: Recorded) -> lis
     return frames
 
 
-def _moved(recorded: Recorded, moves: list[Frame], bones: ChainInput) -> Recorded:
-    """Return what moves a strand at a frame, carried to where it is now."""
-    center, world, parent, *places = map(frame_in, _frames_of(recorded), moves)
-    placements = [
-        placement._replace(frame=place)
-        for placement, place in zip(recorded.placements, places, strict=True)
-    ]
-    return recorded._replace(
-        to_space=inverse(center), world=world, chain=bones, parent=parent, placements=placements
-    )
-
-
-def _bones_now(snapshot: Snapshot, chain: ChainPlan, recorded: ChainInput) -> ChainInput:
-    """Return the bones of a strand in their pose now: those recorded, if it is the same."""
+def _bones_now(snapshot: Snapshot, chain: ChainPlan, recorded: ChainInput) -> ChainInput | None:
+    """Return the bones of a strand in their pose now; None if it is the one recorded."""
     pose = snapshot.poses[chain.rig.uid]
     channels = [pose.posed_local(bone) for bone in chain.bones]
     for now, was, link in zip(channels, recorded.channels, recorded.links, strict=True):
@@ -216,7 +241,7 @@ def _bones_now(snapshot: Snapshot, chain: ChainPlan, recorded: ChainInput) -> Ch
         )
         if not all([_is_near(*pair) for pair in pairs]):
             return recorded.under(channels)
-    return recorded
+    return None
 
 
 def _are_near(were: list[Frame], are: list[Frame]) -> bool:

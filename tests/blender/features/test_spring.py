@@ -1457,3 +1457,35 @@ def test_a_strand_swings_with_a_keyed_bone_that_is_dragged(frame, most):
     simulate(rig)
     simulated = resting(rig, frame)
     assert apart(live, simulated) < most * apart(rigid, simulated)
+
+
+def test_a_render_of_another_scene_has_its_force_fields():
+    """Also its frame rate and range: what is outdated for that scene is simulated before."""
+    from importlib import import_module
+
+    rig = make_tail()
+    swing_head(rig)
+    add_spring(rig, "T0", stiffness=0.3)
+    first, window = bpy.context.scene, bpy.context.window
+    second = bpy.data.scenes.new("Second")
+    second.render.fps, second.frame_start, second.frame_end = 30, 1, 40
+    second.collection.objects.link(rig)
+    wind = add_wind(strength=5.0, turn=(np.pi / 2, 0.0, 0.0))
+    first.collection.objects.unlink(wind)
+    second.collection.objects.link(wind)
+    rigs.update()
+    simulate(rig)
+    calm = stored(rig)
+    root = type(rig.fabrik).__module__.split(".settings.")[0]
+    rendering = import_module(f"{root}.features.simulation.rendering")
+    rendering.before_render(first)
+    assert (stored(rig) == calm).all() and rig.fabrik.simulation.state == "FRESH"
+    rendering.before_render(second)
+    rendered = stored(rig)
+    assert bpy.context.scene == first and rig.fabrik.simulation.state == "STALE"
+    rendering.before_render(first)
+    assert (stored(rig) == calm).all() and rig.fabrik.simulation.state == "FRESH"
+    window.scene = second
+    rigs.update()
+    simulate(rig)
+    assert (stored(rig) == rendered).all() and np.abs(rendered[:40] - calm[:40]).max() > 0.01

@@ -135,7 +135,7 @@ def test_a_played_frame_takes_few_calls(limb: Any) -> None:
 
 def test_a_simulated_strand_takes_few_calls(empty_file: None) -> None:
     """Neither its bones nor its joints are read: it is looked up."""
-    bones = {"Head": ((0, 0, 0), (0, 0, 0.3), "")}
+    bones: dict[str, Any] = {"Head": ((0, 0, 0), (0, 0, 0.3), "")}
     for i in range(20):
         for j in range(10):
             parent = f"S{i}.{j - 1}" if j else "Head"
