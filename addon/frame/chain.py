@@ -130,12 +130,8 @@ class ChainUnit(Unit):
         self._to_armature = WHOLE
         self._posed: ChainPose | None = None
 
-    def read(self, scene: SolvedScene, is_whole: bool = False) -> SolveInput | None:
+    def read(self, scene: SolvedScene) -> SolveInput | None:
         """Return the inputs of the constraint; None if it is off.
-
-        Args:
-            scene: The scene, solved so far.
-            is_whole: Whether to read also what only the joints depend on, not the rotations.
 
         Raises:
             ProblemError: If the constraint is invalid.
@@ -159,14 +155,12 @@ class ChainUnit(Unit):
             or pose.fk.stamp != self._stamp
         ):
             fk_state = self._read_fk_state(pose, settings.chain_bias)
-        if self._is_stored and settings.influence == 1.0 and not is_whole:
+        if self._is_stored and settings.influence == 1.0:  # It doesn't matter where it is.
             motion = self.read_motion(scene)
             return SolveInput(WHOLE, fk_state, settings, WHOLE, ORIGIN, None, None, "", motion)
         parent = WHOLE if chain.root_parent < 0 else scene.frame(rig, chain.root_parent)
         world = scene.world(rig.object, rig.uid)
-        pole = None if chain.pole is None else scene.point(chain.pole)
-        if pole is not None and chain.pole_tie is not None:
-            pole = add(pole, scene.lift(chain, chain.pole_tie, pole))
+        pole = None if chain.pole is None else _pole(scene, chain, chain.pole)
         aim = aim_of(scene, chain)
         if chain.target_tie is not None:
             aim = aim._replace(place=add(aim.place, scene.lift(chain, chain.target_tie, aim.place)))
@@ -306,10 +300,13 @@ class ChainUnit(Unit):
 
     def constraint(self, scene: SolvedScene, item: int) -> tuple[ChainInput, Posture, Frame]:
         """Solve the constraint; see `solving.solve_constraint`."""
-        inputs = self.read(scene, is_whole=True)
+        inputs, chain = self.read(scene), self.plan
         if inputs is None:
             raise ProblemError(OFF)
-        pose = scene.poses[self.plan.rig.uid]
+        parent = WHOLE if chain.root_parent < 0 else scene.frame(chain.rig, chain.root_parent)
+        world = scene.world(chain.rig.object, chain.rig.uid)
+        inputs = inputs._replace(parent=parent, world=world)
+        pose = scene.poses[chain.rig.uid]
         return self.given(pose, inputs), self.posed(pose, inputs).posture, inputs.world
 
     def given(self, pose: SolvedPose, inputs: SolveInput) -> ChainInput:
@@ -566,6 +563,13 @@ def aim_of(scene: Snapshot, chain: ChainPlan) -> Aim:
         offset = offset_of(scene, chain)
         return _aim(chain, chain.target, scene.place(chain.target), offset)
     return Aim(scene.point(chain.target), None)
+
+
+def _pole(scene: Snapshot, chain: ChainPlan, pole: Point) -> Vec:
+    """Return the location of a chain's pole in world space."""
+    location = scene.point(pole)
+    tie = chain.pole_tie
+    return location if tie is None else add(location, scene.lift(chain, tie, location))
 
 
 def _animated_foot(scene: Snapshot, chain: ChainPlan) -> Frame:
