@@ -12,12 +12,12 @@ from types import FrameType
 from typing import Any
 
 import bpy
-import fabrik_solver
 import pytest
 import rigs
 from inside import count, forget
 
 import addon
+import fabrik_solver
 from addon.blender import animation
 
 ROOT = Path(addon.__file__).parent
