@@ -778,6 +778,23 @@ def test_what_goes_wrong_is_said():
     assert item.state == "REACHED"
 
 
+def test_strands_that_share_bones_are_said(capfd):
+    rig = make_tail()
+    bpy.context.scene.frame_end = 5
+    add_spring(rig, "T0")
+    rigs.add_constraint(rig, "T2", chain_count=3, solver="SPRING", name="Half")
+    rigs.update()
+    simulate(rig)
+    assert "“T4” and “Half” share bones, so each swings as if alone" in capfd.readouterr().out
+    half = rig.fabrik.constraints[1]
+    half.enabled = False
+    simulate(rig)
+    half.enabled, half.bone, half.chain_count = True, "Head", 1
+    rigs.update()
+    simulate(rig)
+    assert "share" not in capfd.readouterr().out
+
+
 def test_jumps_and_invalid_numbers_are_said(capfd):
     rig = make_tail()
     rigs.key(rig, "location", {1: (0, 0, 0), 20: (0, 0, 0), 21: (9, 0, 0), 40: (9, 0, 0)})
@@ -1459,6 +1476,60 @@ def test_a_strand_swings_with_a_keyed_bone_that_is_dragged(frame, most):
     simulate(rig)
     simulated = resting(rig, frame)
     assert apart(live, simulated) < most * apart(rigid, simulated)
+
+
+@pytest.mark.parametrize("kind", ["SPHERE", "PLANE", "MESH", "keyed", "bone", "child"])
+def test_a_strand_gives_way_to_a_collider_that_is_dragged(kind):
+    """It needs no edit of the armature."""
+    rig = make_tail()
+    bpy.context.scene.frame_end = 60
+    if kind == "MESH":
+        ball = make_mesh_below("Floor", -0.6)
+        collider = add_ground(rig, ball)
+        to = (0.0, 0.0, 0.45)
+    else:
+        collider = rig.fabrik.colliders.add()
+        ball = rigs.make_chain(1, "Other") if kind == "bone" else rigs.make_empty("Ball")
+        collider.bone = "B0" if kind == "bone" else ""
+        ball.location = (1.0, 0.0, -0.3)
+        collider.object, collider.radius, to = ball, 0.15, (0.1, 0.02, -0.3)
+        if kind == "PLANE":
+            collider.kind, collider.tail, to = "PLANE", (-1.0, 0.0, 0.2), (-0.1, 0.0, -0.3)
+        if kind == "child":
+            collider.object = rigs.make_empty("Child", (0.0, 0.0, 0.0))
+            collider.object.parent = ball
+        if kind == "keyed":
+            for frame in (1, 20, 60):
+                ball.keyframe_insert("location", frame=frame)
+    add_spring(rig, "T0", gravity=9.81, drag=0.2)
+    simulate(rig)
+    stored_pose = resting(rig, 40)
+
+    def dragged(place):
+        ball.location = place
+        rigs.update()
+        return joints(rig)
+
+    before = tuple(ball.location)
+    assert dragged(before) == stored_pose
+    live = dragged(to)
+    assert rig.fabrik.constraints[0].message == (
+        "Preview: this pose isn't simulated"
+        if kind == "keyed"
+        else "Simulation is outdated: press Simulate"
+    )
+    assert apart(live, stored_pose) > 0.03
+    dragged((0.0, 0.4, -0.2))
+    assert dragged(to) == live
+    assert dragged(before) == stored_pose
+    dragged(to)
+    if kind == "keyed":
+        ball.keyframe_insert("location", frame=40)
+    assert kind == "keyed" or resting(rig, 40) == stored_pose
+    simulate(rig)
+    simulated = resting(rig, 40)
+    most = 0.2 if kind == "MESH" else 0.01  # Where it folds on hills depends on how it falls.
+    assert apart(live, simulated) < most * apart(stored_pose, simulated)
 
 
 def test_a_render_of_another_scene_has_its_force_fields():
