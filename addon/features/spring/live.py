@@ -9,7 +9,7 @@ or baked shows what is stored.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from math import ceil, inf, isfinite
 from typing import Any, NamedTuple, cast
 
@@ -168,32 +168,35 @@ def _simulated_on(
     return simulate_on(instants, simulation.rate, mode, tails, (at, last - begin), starts)
 
 
-def _movers(chain: ChainPlan) -> list[Point]:
-    """Return what moves a strand: itself, its center and its colliders."""
+def _movers(chain: ChainPlan) -> dict[bpy.types.Object, set[str]]:
+    """Return the objects of a strand, its center and its colliders, with the bones that move it."""
     spring = spring_of(settings(chain.rig.object).constraints[chain.item])
-    colliders = [point for _, point in collider_points(chain, spring)]
     strand = Point(chain.rig.object, chain.rig, chain.bones[-1])
-    return [strand, *filter(None, [center_of(spring)]), *colliders]
+    colliders = [point for _, point in collider_points(chain, spring)]
+    movers: dict[bpy.types.Object, set[str]] = {}
+    for point in filter(None, [strand, center_of(spring), *colliders]):
+        rig, bones = point.skeleton, movers.setdefault(point.object, set())
+        if rig is not None:
+            bones.update([rig.names[i] for i in rig.chain_up(point.bone)])
+    return movers
 
 
-def _last_key(points: Sequence[Point], frame: float) -> float:
+def _last_key(movers: dict[bpy.types.Object, set[str]], frame: float) -> float:
     """Return the last key before a frame of the channels that differ from their F-curves there.
 
-    -inf if no channel of the objects, the bones or those above them does.
+    -inf if no channel of the objects and their bones does.
     """
-    edited = [c for p in points for c in _curves_of(p) if _is_edited(p.object, c, frame)]
+    curves = [(ob, curve) for ob, bones in movers.items() for curve in _curves_of(ob, bones)]
+    edited = [curve for ob, curve in curves if _is_edited(ob, curve, frame)]
     keys = [key.co.x for curve in edited for key in curve.keyframe_points]
     return max([key for key in keys if key < frame], default=-inf)
 
 
-def _curves_of(point: Point) -> list[bpy.types.FCurve]:
-    """Return the F-curves that move an object, or its bone and the bones above that."""
-    rig, owners = point.skeleton, [""]
-    if rig is not None:
-        above = [pose_bones(point.object)[rig.names[i]] for i in rig.chain_up(point.bone)]
-        owners += [f"{bone.path_from_id()}." for bone in above]
+def _curves_of(ob: bpy.types.Object, bones: Iterable[str]) -> list[bpy.types.FCurve]:
+    """Return the F-curves that move an object and some of its bones."""
+    owners = ["", *[f"{pose_bones(ob)[name].path_from_id()}." for name in bones]]
     paths = {owner + name for owner in owners for name in (*TURNS, "location", "scale")}
-    curves = animation.all_active_curves(point.object)
+    curves = animation.all_active_curves(ob)
     return [curve for curve in curves if curve.data_path in paths and animation.has_effect(curve)]
 
 
