@@ -535,3 +535,48 @@ def test_what_ik_poses_is_moved_by_its_control() -> None:
     rig.fabrik.constraints[0].influence = 0.5
     update()
     assert not take.poll()
+
+
+def notes() -> list[str]:
+    from addon.features.constraint.sentences import notes_of
+
+    return [str(note) for _, note in notes_of(bpy.context)]
+
+
+def test_what_a_control_does_not_turn_says_so_and_stays_selected() -> None:
+    """A chest and a head follow their controls' locations, but don't copy their rotations."""
+    rig = make_human(False)
+    activate(rig)
+    assert bpy.ops.fabrik.character_set_up() == {"FINISHED"}
+    move, turn = bpy.ops.fabrik.controls_take, bpy.ops.fabrik.controls_turn
+    for bone in ("head", "chest"):
+        click_bones(rig, bone)
+        assert move.poll() and not turn.poll()
+        assert notes() == [f"“{bone}” is posed by IK: move its control “{bone} IK”"]
+    for bone in ("hand.L", "toe.L"):
+        click_bones(rig, bone)
+        assert move.poll() and turn.poll()
+    click_bones(rig, "hand.L", "head")
+    assert turn() == {"FINISHED"}
+    assert {bone.name for bone in bpy.context.selected_pose_bones} == {"hand IK.L", "head"}
+    assert notes() == ["“head” is posed by IK: move its control “head IK”"]
+
+
+def test_what_a_walk_moves_says_so_and_is_not_dragged() -> None:
+    rig = make_human(False)
+    click_bones(rig, "root")
+    assert bpy.ops.fabrik.gait_add(controls="BONE") == {"FINISHED"}
+    go(10)
+    control = rig.pose.bones["foot IK.L"]
+    for bone in ("foot.L", "shin.L", "foot IK.L"):
+        click_bones(rig, bone)
+        assert len(notes()) == 1 and "steps in a walk" in notes()[0]
+        assert not bpy.ops.fabrik.controls_take.poll()
+        refuses(bpy.ops.fabrik.drag, "steps in a walk", bone=bone, value=(0.1, 0.0, 0.1))
+        assert not any(control.location)
+    rig.fabrik.gaits[0].enabled = False
+    update()
+    click_bones(rig, "foot.L")
+    assert bpy.ops.fabrik.drag(bone="foot.L", value=(0.1, 0.0, 0.1)) == {"FINISHED"}
+    assert bpy.ops.fabrik.controls_take() == {"FINISHED"}
+    assert bpy.context.active_pose_bone.name == "foot IK.L"
