@@ -15,6 +15,8 @@ from ...body.clicked import find_limbs
 from ...editing.constraints import that_pose
 from ...editing.controls import uneditable_problem
 from ...editing.limb_adding import AddingOptions, add_limbs
+from ...editing.unused import BEFORE_BONES
+from ...editing.uses import OF_BONES
 from ...plan import planner
 from ...settings.definitions import defined
 from ...settings.properties import settings
@@ -27,7 +29,7 @@ from .baking import bake
 from .editing import Held, Holder
 from .events import refuse_unkeyable
 from .listing import holds_with
-from .settings import holds_of
+from .settings import FabrikHold, holds_of
 from .simulation import holds
 
 
@@ -381,4 +383,6 @@ register, unregister = registering(
     __name__,
     (history.PROVIDERS, holds),
     (moving.HOLDING, editing.holding),
+    (OF_BONES, FabrikHold),
+    (BEFORE_BONES, editing.remove_of),
 )
