@@ -99,7 +99,7 @@ def _taken(context: bpy.types.Context, turns: bool) -> dict[Handle, Handle]:
         turns: Whether they are rotated. If they would then move nothing, they are left out.
     """
     taken: dict[Handle, Handle] = {}
-    for bone, chain in posed_alone(context).items():
+    for bone, chain in posed_alone(context, turns).items():
         ob, name = control_of(chain, bone[1])
         is_moving = not walk_problem(chain) and (chain.has_hand or not turns)
         if is_moving and ob in context.objects_in_mode and name and is_clickable(ob, name):

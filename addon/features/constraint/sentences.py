@@ -109,16 +109,20 @@ def _is_control(armature: bpy.types.Object, chain: ChainPlan, bone: str) -> bool
     return (armature, bone) in controls_of(chain)
 
 
-def notes_of(context: bpy.types.Context) -> list[tuple[Any, str]]:
+def notes_of(context: bpy.types.Context, turns: bool = False) -> list[tuple[Any, str]]:
     """Return notes on selected bones posed by constraints, each with what to move.
 
     Each has its position in world space.
+
+    Args:
+        context: The context.
+        turns: Whether the bones are rotated, not moved.
     """
     layer = cast(bpy.types.ViewLayer, context.view_layer)
     if known() is None or layer.depsgraph is None:
         return []
     notes: list[tuple[Any, str]] = []
-    posing = posed_alone(context)
+    posing = posed_alone(context, turns)
     for armature, bone in _selected(context):
         chain = posing.get((armature, bone))
         note = _moving(chain, bone) if chain else _ignored(armature, bone)
@@ -153,19 +157,19 @@ def _selected(context: bpy.types.Context) -> list[Handle]:
     return [(bone.id_data, bone.name) for bone in bones]
 
 
-def posed_alone(context: bpy.types.Context) -> dict[Handle, ChainPlan]:
-    """Return the constraints that alone pose selected bones, by these bones."""
+def posed_alone(context: bpy.types.Context, turns: bool) -> dict[Handle, ChainPlan]:
+    """Return the constraints that alone place or, if ``turns``, rotate selected bones, by these."""
     if known() is None:
         return {}
-    pairs = [(bone, chain) for bone in _selected(context) for chain in _posing_alone(*bone)]
+    pairs = [(bone, chain) for bone in _selected(context) for chain in _posing_alone(*bone, turns)]
     return dict(pairs)
 
 
-def _posing_alone(armature: bpy.types.Object, bone: str) -> list[ChainPlan]:
+def _posing_alone(armature: bpy.types.Object, bone: str, turns: bool) -> list[ChainPlan]:
     """Return the constraint that poses a bone alone, if the bone isn't its control."""
     index = skeleton_of(armature).index.get(bone, -1)
     chains = [chain for chain in chains_in(armature) if index in (*chain.posed, chain.tip_bone)]
-    posing = [chain for chain in chains if _poses_alone(chain, index)]
+    posing = [chain for chain in chains if _poses_alone(chain, index, turns)]
     controls = [(chain, control_of(chain, bone)) for chain in posing]
     return [chain for chain, (ob, name) in controls if ob and (ob, name) != (armature, bone)][:1]
 
@@ -178,12 +182,15 @@ def control_of(chain: ChainPlan, bone: str) -> tuple[bpy.types.Object | None, st
     return item.target, item.subtarget
 
 
-def _poses_alone(chain: ChainPlan, bone: int) -> bool:
-    """Return whether a chain that follows a target poses a bone, whatever its FK pose is."""
+def _poses_alone(chain: ChainPlan, bone: int, turns: bool) -> bool:
+    """Return whether a chain that follows a target poses a bone, whatever its FK pose is.
+
+    A hand at the tip that doesn't copy the target's rotation is only placed by it.
+    """
     item = settings(chain.rig.object).constraints[chain.item]
     if not has_target(item.solver) or not is_on(chain) or item.influence < 1.0:
         return False
-    return bone != chain.tip_bone or item.use_rotation
+    return not turns or bone != chain.tip_bone or item.use_rotation
 
 
 def posed_by(armature: bpy.types.Object, bone: str) -> str:
@@ -201,9 +208,15 @@ def posed_by(armature: bpy.types.Object, bone: str) -> str:
     )
 
 
+TURNS = ("TRANSFORM_OT_rotate", "TRANSFORM_OT_trackball", "FABRIK_OT_control_rotate")
+"""Operators that rotate bones with the mouse."""
+
+
 def _notes_while_moving(context: bpy.types.Context) -> list[tuple[Any, str]]:
     """Return the notes for Move and Rotate: the Drag tool moves the control."""
-    return notes_of(context) if is_dragging((*MOVES, "FABRIK_OT_control_")) else []
+    if not is_dragging((*MOVES, "FABRIK_OT_control_")):
+        return []
+    return notes_of(context, turns=is_dragging(TURNS))
 
 
 register, unregister = registering(__name__, (BESIDE, _notes_while_moving))

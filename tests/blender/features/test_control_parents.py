@@ -537,10 +537,21 @@ def test_what_ik_poses_is_moved_by_its_control() -> None:
     assert not take.poll()
 
 
-def notes() -> list[str]:
+def notes(turns: bool = False) -> list[str]:
     from addon.features.constraint.sentences import notes_of
 
-    return [str(note) for _, note in notes_of(bpy.context)]
+    return [str(note) for _, note in notes_of(bpy.context, turns)]
+
+
+def test_a_hand_that_is_only_placed_is_moved_by_its_control_and_rotated_in_fk() -> None:
+    rig = make_human(False)
+    add_limbs(rig, "hand.L", use_rotation=False)
+    click_bones(rig, "hand.L")
+    assert notes() == ["“hand.L” is posed by IK: move its control “hand IK.L”"]
+    assert notes(turns=True) == []
+    assert not bpy.ops.fabrik.controls_turn.poll()
+    assert bpy.ops.fabrik.controls_take() == {"FINISHED"}
+    assert bpy.context.active_pose_bone.name == "hand IK.L"
 
 
 def test_what_a_control_does_not_turn_says_so_and_stays_selected() -> None:
@@ -559,7 +570,7 @@ def test_what_a_control_does_not_turn_says_so_and_stays_selected() -> None:
     click_bones(rig, "hand.L", "head")
     assert turn() == {"FINISHED"}
     assert {bone.name for bone in bpy.context.selected_pose_bones} == {"hand IK.L", "head"}
-    assert notes() == ["“head” is posed by IK: move its control “head IK”"]
+    assert notes(turns=True) == ["“head” is posed by IK: move its control “head IK”"]
 
 
 def test_what_a_walk_moves_says_so_and_is_not_dragged() -> None:
