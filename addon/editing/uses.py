@@ -79,8 +79,7 @@ def _named_by(user: Any, holder: bpy.types.Object, names: Collection[str]) -> se
         bones |= _named(struct, holder, names)
         for target in getattr(struct, "targets", ()):
             bones |= _named(target, holder, names)
-    own = names if user == holder else ()
-    for group in _groups(settings(user), own) if user.is_property_set("fabrik") else ():
+    for group in _settings_of(user, names if user == holder else ()):
         bones |= _named(group, holder, names)
         if user == holder:
             bones |= _posed_by(group, names)
@@ -143,6 +142,14 @@ def named_controls(armature: bpy.types.Object, item: Any) -> Iterator[str]:
         for _, name in _strings(group, bones.keys()):
             if bones[name].bone.fabrik_is_control:
                 yield name
+
+
+def _settings_of(
+    user: bpy.types.Object, without: Collection[str]
+) -> Iterator[bpy.types.PropertyGroup]:
+    """Yield an object's groups of our settings, without some bones' own ones."""
+    if user.is_property_set("fabrik"):
+        yield from _groups(settings(user), without)
 
 
 def _groups(
