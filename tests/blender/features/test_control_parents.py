@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from types import ModuleType
 from typing import Any
+from unittest.mock import MagicMock
 
 import bpy
 import pytest
@@ -17,6 +18,7 @@ from rigs import activate, evaluated, go, key, make_armature, make_chain, make_e
 from spiders import make_spider
 
 from addon.features.hold.listing import shown_holds
+from addon.features.hold.parenting import _draw
 
 pytestmark = pytest.mark.usefixtures("empty_file")
 
@@ -225,6 +227,45 @@ def test_the_parent_is_switched_without_a_pop(use_pole: bool, blend: float) -> N
     assert apart([place(20 + int(blend), "hips")], [place(39, "hips")]) < 1e-5
     assert apart([place(40 + int(blend), "root")], [place(55, "root")]) < 1e-5
     assert [event.by for event in shown_holds(rig)] == ["World", "hips"]
+
+
+def test_all_selected_controls_are_switched_at_once() -> None:
+    rig = make_human(False)
+    add_limbs(rig, "hand.L", "hand.R", "foot.L")
+    before, count = pose(rig, len(rig.pose.bones)), len(rig.pose.bones)
+    switched = ["hand IK.L", "hand IK.R", "hand Pole.R"]
+    switch = bpy.ops.fabrik.hold_parent
+
+    def holders() -> dict[str, list[str]]:
+        return {hold.bone: [one.bone for one in hold.holders] for hold in rig.fabrik.holds}
+
+    def drawn(constraint: str) -> str:
+        """The constraint whose control the menu of a panel switches; empty for the selection."""
+        layout = MagicMock()
+        _draw(layout, rig.fabrik.constraints[constraint], False)
+        return layout.row().split().operator_menu_enum().constraint
+
+    click_bones(rig, *switched)
+    assert (drawn("hand.L"), drawn("foot.L")) == ("", "foot.L")
+    assert switch(parent="HIPS") == {"FINISHED"}
+    assert holders() == {name: ["hips"] for name in switched}
+    assert apart(before, pose(rig, count)) < 1e-5
+    assert switch(constraint="foot.L", parent="CHEST") == {"FINISHED"}
+    assert holders() == {name: ["hips"] for name in switched} | {"foot IK.L": ["chest"]}
+    go(10)
+    click_bones(rig, "hand IK.R", "hand IK.L")
+    assert switch(parent="ACTIVE") == {"FINISHED"}
+    assert holders()["hand IK.L"] == ["hips", "hand IK.R"]
+    click_bones(rig, "hand IK.R")
+    assert drawn("hand.R") == "hand.R"
+    click_bones(rig, *switched[1:])
+    assert switch(parent="RELEASE") == {"FINISHED"}
+    assert apart(before, pose(rig, count)) < 1e-5
+    assert {event.what: event.end for event in shown_holds(rig) if event.by == "hips"} == {
+        "hand IK.L": 10,
+        "hand IK.R": 10,
+        "hand Pole.R": 10,
+    }
 
 
 def test_what_ik_poses_says_which_control_to_move() -> None:
