@@ -124,7 +124,7 @@ class Skeleton:
         """Return the rest bone of a bone, and record its rest pose for `has_changed`."""
         bone = rest_bone(self.object, self.names[i])
         # Once they aren't sparse, all are compared.
-        if self._recorded.setdefault(i) is None and self._is_sparse:
+        if self._recorded.setdefault(i, None) is None and self._is_sparse:
             self._recorded[i] = _rest_state(bone)
         return bone
 

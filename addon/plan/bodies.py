@@ -48,7 +48,9 @@ def draw_where_they_act(chains: Iterable[ChainPlan]) -> None:
     """
     for chain in chains:
         target = chain.target
-        tip = -1 if target is None or target.skeleton is not chain.rig else _shown_tip(chain)
+        if target is None or target.skeleton is not chain.rig:
+            continue
+        tip = _shown_tip(chain)
         if tip < 0:
             continue
         name = chain.rig.names[target.bone]
