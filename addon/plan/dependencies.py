@@ -92,7 +92,7 @@ class PendingDeclarations:
 
 @notifications.structure
 def note(block: bpy.types.ID) -> None:
-    """Declare the dependencies of an armature whose structure changed before the next update."""
+    """Before the next update, declare the dependencies of an armature whose structure changed."""
     if isinstance(block, bpy.types.Object):
         part(PendingDeclarations).add(block)
 

@@ -45,7 +45,7 @@ CONTROL_ITEMS = (
 def _set_up_refusal(context: bpy.types.Context) -> str:
     """Ask for a character that is not set up yet."""
     if is_set_up(character_settings(active_armature(context))):
-        return msg("The character is already set up: remove its set-up first")
+        return msg("The character is already set up: remove its setup first")
     return ""
 
 
@@ -142,7 +142,7 @@ class FABRIK_OT_character_set_up(CharacterOperator, Parenting, Asking, bpy.types
         default=True,
     )
     error: float = defined(
-        "Key Error",
+        "Simplify",
         "Remove keys while each joint stays within this distance of its animated path, relative "
         "to the character's size. At 0, every frame is keyed",
         default=0.0,
@@ -218,7 +218,7 @@ class FABRIK_OT_character_remove(Removing, bpy.types.Operator):
     """Remove everything that setting up added."""
 
     bl_idname = "fabrik.character_remove"
-    bl_label = "Remove Set-Up"
+    bl_label = "Remove Setup"
     bl_description = (
         "Remove the constraints, targets, poles and limits that Set Up Character added. The "
         "bones' animation doesn't change"

@@ -42,8 +42,8 @@ class FABRIK_OT_controls_select(Working, bpy.types.Operator):
     bl_idname = "fabrik.controls_select"
     bl_label = "Select Controls"
     bl_description = (
-        "Select the targets and poles of the selected bones, or of all constraints if no bone of "
-        "them is selected"
+        "Select the targets and poles of the selected bones, or of all constraints if none of "
+        "their bones is selected"
     )
     asks = (active_refusal,)
 

@@ -256,7 +256,7 @@ class FABRIK_OT_pick_up(Taking, bpy.types.Operator):
     bl_label = "Pick Up"
     bl_description = (
         "From this frame on, attach the selected object to the active bone. It doesn't jump, and "
-        "can still be keyed within the hand"
+        "its own keys can still move it in the hand"
     )
 
     def work(self, context: bpy.types.Context) -> str:
@@ -376,8 +376,8 @@ class FABRIK_OT_hold_bake(Working, bpy.types.Operator):
     bl_idname = "fabrik.hold_bake"
     bl_label = "Bake Holds"
     bl_description = (
-        "Key everything that is held by this armature or belongs to it, at every frame of its "
-        "holds, and remove the holds"
+        "Key all held bones that this armature holds or owns, at every frame of their holds, and "
+        "remove the holds"
     )
     asks = (armature_refusal, rest_refusal)
 

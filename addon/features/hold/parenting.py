@@ -38,9 +38,9 @@ class FABRIK_OT_hold_parent(Taking, bpy.types.Operator):
     """Switch the parent of a constraint's target or pole from this frame on."""
 
     bl_idname = "fabrik.hold_parent"
-    bl_label = "Hold by Parent"
+    bl_label = "Switch Parent"
     bl_description = (
-        "From this frame on, attach the control to another parent, as a hold. Nothing jumps"
+        "From this frame on, attach the control to another parent. Adds a hold. Nothing jumps"
     )
 
     parent: str = defined(

@@ -154,8 +154,8 @@ def test_the_list_can_be_corrected() -> None:
     set_up(rig)
     found = [(item.bone, item.chain_count, item.solver) for item in rig.fabrik.constraints]
     assert found == [("toe.L", 3, "FABRIK"), ("foot.R", 2, "TWO_BONE")]
-    refuses(bpy.ops.fabrik.character_set_up, "remove its set-up first")
-    refuses(bpy.ops.fabrik.character_recognize, "remove its set-up first")
+    refuses(bpy.ops.fabrik.character_set_up, "remove its setup first")
+    refuses(bpy.ops.fabrik.character_recognize, "remove its setup first")
 
 
 def test_the_head_turns_as_far_as_that_of_an_added_look_at() -> None:
