@@ -54,6 +54,30 @@ def between(column: Numbers, slope: Numbers, first: int, last: int) -> Numbers:
     )
 
 
+def fitted(column: Numbers, first: int, last: int) -> tuple[Numbers, Numbers]:
+    """Return the cubic Hermite curve between two frames that is nearest to a column's values.
+
+    It has the column's values at both ends. Its slopes are those of least squares, in which noise
+    averages out (Schneider 1990, "An Algorithm for Automatically Fitting Digitized Curves").
+
+    Args:
+        column: Values, frames × components.
+        first: The first frame.
+        last: The last frame.
+
+    Returns:
+        The curve at the whole frames in between, and its slopes at both ends, per frame, both with
+        components along the last axis.
+    """
+    span = last - first
+    t = (np.arange(1, span) / span)[:, None]
+    rise = column[last] - column[first]
+    line = column[first] + t * rise
+    basis = span * np.hstack([t * (1.0 - t) ** 2, t * t * (t - 1.0)])
+    more, *_ = np.linalg.lstsq(basis, column[first + 1 : last] - line, rcond=None)
+    return line + basis @ more, rise / span + more
+
+
 def knots(
     key_frames: Sequence[int],
     errors_between: Callable[[int, int], Numbers],
