@@ -14,7 +14,7 @@ from ...blender import animation
 from ...blender.access import pose_bones
 from ...blender.keying import ActiveCurves, group_of, put_keys
 from ...blender.rotation import LOCATION, channel_of, floats, mode_of
-from ...blender.simplifying import errors, fitted
+from ...blender.simplifying import errors, fitted, with_halves
 from ...blender.skeleton import skeleton_of
 from ...blender.turns import Numbers
 from ...editing.playing import play
@@ -105,14 +105,16 @@ class _Channel:
 
     Attributes:
         rows: Its values at each frame, frames × components.
-        tolerances: The largest error of the curve at each frame, in its unit or in radians.
+        tolerances: The largest error of the curve at each frame and halfway to the next, in its
+            unit or in radians.
         required: The frames that always have keys, counted from the first.
         knots: The frames that have keys.
     """
 
     def __init__(self, owner: Any, mode: int, rows: Numbers, tolerance: float) -> None:
         """Take the values, without keys yet."""
-        self.rows, self.tolerances = rows, np.full(len(rows), tolerance)
+        self.rows, self._samples = rows, with_halves(rows)
+        self.tolerances = np.full(len(self._samples), tolerance)
         self.required, self.knots = {len(rows) - 1}, [0]
         self._owner, self.mode = owner, mode
 
@@ -125,7 +127,7 @@ class _Channel:
         curves, path = ActiveCurves(owner.id_data), owner.path_from_id(name)
         group = group_of(owner)
         times = [float(frames[knot]) for knot in self.knots]
-        ends = np.array([fitted(self.rows, *span)[1] for span in pairwise(self.knots)])
+        ends = 2.0 * np.array([self._fitted(*span)[1] for span in pairwise(self.knots)])
         right, left = np.vstack([ends[:, 0], ends[-1:, 1]]), np.vstack([ends[:1, 0], ends[:, 1]])
         for i, column in enumerate(self.rows[self.knots].T):
             slopes = right[:, i].tolist(), left[:, i].tolist()
@@ -147,16 +149,18 @@ class _Channel:
         return good
 
     def _is_near(self, first: int, last: int) -> bool:
-        within = slice(first + 1, last)
-        curve, _ = fitted(self.rows, first, last)
-        off = errors(self.mode, self.rows[within], curve, 1.0)
+        within = slice(2 * first + 1, 2 * last)
+        off = errors(self.mode, self._samples[within], self._fitted(first, last)[0], 1.0)
         return bool((off <= self.tolerances[within]).all())
+
+    def _fitted(self, first: int, last: int) -> tuple[Numbers, Numbers]:
+        return fitted(self._samples, self.tolerances, 2 * first, 2 * last)
 
     def tighten(self, excess: Numbers, is_last: bool) -> bool:
         """Bring the curve nearer to its values where joints are off; return whether that helps.
 
-        Each span between keys gets as much nearer as joints are farther off within it. In the last
-        rounds it gets keys where they are off, and is exact there.
+        At each frame it gets as much nearer as joints are farther off there. In the last rounds it
+        gets keys where they are off, and is exact there.
 
         Args:
             excess: The error of the joints at each frame, as a multiple of the allowed one.
@@ -167,7 +171,7 @@ class _Channel:
             is_new = not off <= self.required
             self.required |= off
             return is_new
-        self.tolerances /= np.where(excess > 1.0, MARGIN * excess, 1.0)
+        self.tolerances[::2] /= np.where(excess > 1.0, MARGIN * excess, 1.0)
         return bool(off)
 
 
