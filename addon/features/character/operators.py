@@ -329,6 +329,26 @@ class FABRIK_UL_character_parts(bpy.types.UIList):
         layout.prop(item, "use", text="")
 
 
+def _draw_parts(layout: Layout, context: bpy.types.Context, character: FabrikCharacter) -> None:
+    layout.operator("fabrik.character_recognize")
+    row = layout.row()
+    row.template_list(
+        "FABRIK_UL_character_parts", "", character, "parts", character, "active_part", rows=4
+    )
+    buttons = row.column(align=True)
+    buttons.operator("fabrik.character_part_add", text="", icon="ADD")
+    buttons.operator("fabrik.character_part_remove", text="", icon="REMOVE")
+    if 0 <= character.active_part < len(character.parts):
+        part = character.parts[character.active_part]
+        column = layout.column()
+        column.use_property_split = True
+        column.prop(part, "kind")
+        column.prop_search(part, "bone", active_armature(context).pose, "bones")
+        column.prop(part, "chain_count")
+    else:
+        draw_sentence(layout, context, HOW_TO)
+
+
 class FABRIK_PT_character(SidebarPanel, bpy.types.Panel):
     """Setting up a character."""
 
@@ -342,30 +362,10 @@ class FABRIK_PT_character(SidebarPanel, bpy.types.Panel):
             buttons = layout.column(align=True)
             buttons.operator("fabrik.ground_add")
         else:
-            self._draw_parts(context, character)
+            _draw_parts(layout, context, character)
             buttons = layout.column(align=True)
             buttons.operator("fabrik.character_set_up")
         buttons.operator("fabrik.character_remove", text="Remove")
-
-    def _draw_parts(self, context: bpy.types.Context, character: FabrikCharacter) -> None:
-        layout: Layout = self.layout
-        layout.operator("fabrik.character_recognize")
-        row = layout.row()
-        row.template_list(
-            "FABRIK_UL_character_parts", "", character, "parts", character, "active_part", rows=4
-        )
-        buttons = row.column(align=True)
-        buttons.operator("fabrik.character_part_add", text="", icon="ADD")
-        buttons.operator("fabrik.character_part_remove", text="", icon="REMOVE")
-        if 0 <= character.active_part < len(character.parts):
-            part = character.parts[character.active_part]
-            column = layout.column()
-            column.use_property_split = True
-            column.prop(part, "kind")
-            column.prop_search(part, "bone", active_armature(context).pose, "bones")
-            column.prop(part, "chain_count")
-        else:
-            draw_sentence(layout, context, HOW_TO)
 
 
 register, unregister = registering(
