@@ -38,7 +38,9 @@ def update(runs: Runs, scene: SceneSnapshot, frame: float | None) -> tuple[Solve
     Returns:
         The solved scene, and the armatures whose channel values changed.
     """
-    solved = runs.solve(scene, frame)
+    depsgraph: Any = scene.depsgraph  # None ahead of the evaluation of an edit.
+    is_edit = frame is None and (depsgraph is None or not is_foreign(depsgraph))
+    solved = runs.solve(scene, frame, is_edit)
     changed: set[int] = set()
     for uid in solved.rigs:
         writer = runs.writers[uid]

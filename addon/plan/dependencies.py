@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from functools import cache
 from typing import Any, cast
 
@@ -149,7 +149,7 @@ def _sources_by_armature(
     return by_armature
 
 
-def _dependents(armatures: Iterable[bpy.types.Object]) -> Iterator[bpy.types.Object]:
+def _dependents(armatures: Iterable[bpy.types.Object]) -> list[bpy.types.Object]:
     """Return some armatures, and all that depend on any of them."""
     using: dict[bpy.types.Object, list[bpy.types.Object]] = {}
     for ob in bpy.data.objects:

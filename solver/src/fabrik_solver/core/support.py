@@ -20,14 +20,6 @@ class Support:
     """
 
     __slots__ = ("_across", "_along", "_hull", "_level", "corners", "force", "lifted", "up")
-    corners: list[Vec]
-    up: Vec
-    force: float
-    lifted: Sequence[Vec]
-    _across: Vec
-    _along: Vec
-    _hull: list[Point]
-    _level: float
 
     def __init__(
         self, corners: Sequence[Vec], up: Vec, force: float = 20.0, lifted: Sequence[Vec] = ()

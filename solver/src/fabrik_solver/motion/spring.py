@@ -230,6 +230,13 @@ class Tail:
         self.shift = sub(head, self.head)
         return unit_or(sub(moved, head), rest)
 
+    def copied(self) -> "Tail":
+        """Return a copy of the state."""
+        tail = Tail(self.head, self.arm)
+        tail.shift, tail.swing, tail.rest = self.shift, self.swing, self.rest
+        tail.turn, tail.stretch, tail.weight = self.turn, self.stretch, self.weight
+        return tail
+
     def move(self, head: Vec, arm: Vec) -> None:
         """Move to a new head and arm."""
         self.swing = sub(arm, self.arm)
