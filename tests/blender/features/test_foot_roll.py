@@ -539,3 +539,17 @@ def test_moving_toes_names_their_control() -> None:
     click_bones(foot.rig, "toe.L")
     [(_, note)] = notes_of(bpy.context)
     assert shown_message(note) == "“toe.L” is posed by IK: move its control “toe IK.L”"
+
+
+def test_the_control_is_drawn_behind_the_heel_wherever_the_foot_is() -> None:
+    foot = human_foot()
+
+    def behind(points: Points) -> float:
+        at = shown(foot.rig, foot.control.custom_shape_transform.name)
+        center = at @ Vector(foot.control.custom_shape_translation)
+        along = points.ball - points.heel
+        return (points.heel - center).dot(along) / along.length
+
+    flat = behind(foot.points())
+    assert flat > 0.03
+    assert behind(foot.roll(30.0)) == pytest.approx(flat, abs=1e-4)  # The heel is lifted.
