@@ -287,13 +287,6 @@ class Body:
                 return [rig.names[bone] for bone in trunk[0] if bone in shared]
         return [rig.names[bone] for bone in rig.trunk_above([rig.index[leg] for leg in legs])]
 
-    @cached_property
-    def root(self) -> str:
-        """The topmost bone of the armature above what moves the body; empty without one."""
-        legs = [limb.bones[0] for _, limb in self.limbs if limb.kind == "LEG"]
-        carriers = self.carriers_of(legs)
-        return carriers[0] if len(carriers) > 1 else ""
-
     @property
     def up(self) -> Vector:
         """The direction up, in armature space."""

@@ -581,7 +581,7 @@ def _animated_foot(scene: Snapshot, chain: ChainPlan) -> Frame:
 
 
 def offset_of(scene: Snapshot, chain: ChainPlan) -> Frame | None:
-    """Return the frame of a chain's tip in the space of its target; None if it is the target's."""
+    """Return the frame of a chain's tip in its target's space; None if the two frames coincide."""
     return chain.offset if chain.roll is None else chain.roll.offset(scene, chain)
 
 

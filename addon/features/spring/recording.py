@@ -74,7 +74,7 @@ CONFLICT = 1e-5
 """The penetration to report, as a fraction of the strand's length: more than rounding."""
 
 LOOPED = 1e-4
-"""The distance of the ends of a loop to report, as a fraction of the strand's length."""
+"""The distance between the ends of a loop to report, as a fraction of the strand's length."""
 
 
 class StoredStrand(NamedTuple):
@@ -86,7 +86,7 @@ class StoredStrand(NamedTuple):
         deepest: The index of the frame at which it penetrates colliders most.
         penetration: How deep, in meters.
         size: Its length in meters.
-        gap: The distance of the ends of a loop, as a fraction of the strand's length.
+        gap: The distance between the ends of a loop, as a fraction of the strand's length.
         numbers: The local rotations, four numbers a bone, frame by frame.
     """
 

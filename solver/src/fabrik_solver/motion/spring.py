@@ -120,10 +120,10 @@ class Pull:
         self.radius = spring.radius
 
     def share(self, size: float) -> float:
-        """Return the share by which a step moves a bone toward where its forces point.
+        """Return how far a step moves a bone toward the direction of its forces, as a fraction.
 
         Args:
-            size: Their displacement in a step, in lengths of the bone.
+            size: The displacement by the forces in a step, in lengths of the bone.
         """
         angle = size * self.square - self.angle
         turn = cos(min(sqrt(angle), pi)) if angle >= 0.0 else cosh(sqrt(-angle))

@@ -47,7 +47,8 @@ RATE: Final = 120.0
 """The least number of steps a second; frames are at steps."""
 
 AGREED: Final = 1e-5
-"""The distance of the ends of a loop at which they agree, as a fraction of the strand's length."""
+"""The distance between the ends of a loop at which they agree, as a fraction of the strand's
+length."""
 
 CYCLES: Final = 200
 """The maximum number of cycles before a loop. Without drag, its ends never agree."""
@@ -78,8 +79,8 @@ class Strand(NamedTuple):
         cuts: The indices of the frames at which it started again.
         size: Its length at the first frame.
         penetration: How deep a tail is in colliders at most. As VRM specifies, this is ignored.
-        deepest: The index of the frame at which it is.
-        gap: The distance of the ends of a loop, as a fraction of the strand's length.
+        deepest: The index of the frame with the deepest penetration.
+        gap: The distance between the ends of a loop, as a fraction of the strand's length.
         states: The state of its bones at each frame, from which it can be simulated on.
     """
 
