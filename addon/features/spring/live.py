@@ -1,4 +1,4 @@
-"""Strands in poses that aren't simulated, such as while a bone is dragged.
+"""Strands in poses that aren't simulated, such as while a bone or a collider is dragged.
 
 A strand is shown as if the pose were stored. Of channels with keys, it comes in since the last key;
 of others, it has always been so. What moves the strand is carried along, and the last second is
@@ -9,7 +9,7 @@ or baked shows what is stored.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from math import ceil, inf, isfinite
 from typing import Any, NamedTuple, cast
 
@@ -37,6 +37,7 @@ from ...blender import animation
 from ...blender.access import pose_bones
 from ...blender.errors import ProblemError
 from ...blender.rotation import TURNS
+from ...blender.skeleton import Point
 from ...plan.chain_plan import ChainPlan, Snapshot
 from ...settings.properties import settings
 from ..simulation.history import History
@@ -85,7 +86,7 @@ def live_rotations(
         pace = sum([other.result.pace for other in recordings.values()])
         span = max(1, min(ceil(MEMORY * snapshot.frame_rate), int(AT_ONCE / pace)))
         first = max(0, frame - span, *[cut for cut in recording.result.cuts if cut <= frame])
-        key = _last_key(chain, snapshot.time) - record.start
+        key = _last_key(_movers(chain), snapshot.time) - record.start
         rotations = _simulated_on(simulation, recording, (first, frame), change, key)
     except (ProblemError, ValueError, ArithmeticError):
         return None  # Simulating will say what is wrong.
@@ -107,13 +108,14 @@ class _Change(NamedTuple):
         """Return what moves a strand at any frame, with a share of the change."""
         moves = [_share(move, share) for move in self.moves]
         center, world, parent, *places = map(frame_in, _frames_of(recorded), moves)
+        to_space = inverse(center)
         placements = [
-            placement._replace(frame=place)
+            placement.at(place, to_space)
             for placement, place in zip(recorded.placements, places, strict=True)
         ]
         return Recorded(
             recorded.values,
-            inverse(center),
+            to_space,
             world,
             self.bones or recorded.chain,
             parent,
@@ -124,7 +126,7 @@ class _Change(NamedTuple):
 
 def _change(snapshot: Snapshot, chain: ChainPlan, recorded: Recorded) -> _Change | None:
     """Return how the pose of a strand differs from the one recorded; None if it doesn't."""
-    were, are = _frames_of(recorded), _frames_now(snapshot, chain, recorded)
+    were, are = _frames_of(recorded), _frames_now(snapshot, chain)
     bones = _bones_now(snapshot, chain, recorded.chain)
     if bones is None and _are_near(were, are):
         return None
@@ -166,29 +168,41 @@ def _simulated_on(
     return simulate_on(instants, simulation.rate, mode, tails, (at, last - begin), starts)
 
 
-def _last_key(chain: ChainPlan, frame: float) -> float:
+def _movers(chain: ChainPlan) -> dict[bpy.types.Object, set[str]]:
+    """Return the objects of a strand, its center and its colliders, with the bones that move it."""
+    spring = spring_of(settings(chain.rig.object).constraints[chain.item])
+    strand = Point(chain.rig.object, chain.rig, chain.bones[-1])
+    colliders = [point for _, point in collider_points(chain, spring)]
+    movers: dict[bpy.types.Object, set[str]] = {}
+    for point in filter(None, [strand, center_of(spring), *colliders]):
+        rig, bones = point.skeleton, movers.setdefault(point.object, set())
+        if rig is not None:
+            bones.update([rig.names[i] for i in rig.chain_up(point.bone)])
+    return movers
+
+
+def _last_key(movers: dict[bpy.types.Object, set[str]], frame: float) -> float:
     """Return the last key before a frame of the channels that differ from their F-curves there.
 
-    -inf if no channel of the armature object, the strand or the bones above it does.
+    -inf if no channel of the objects and their bones does.
     """
-    edited = [c for c in _curves_of(chain) if _is_edited(chain.rig.object, c, frame)]
+    curves = [(ob, curve) for ob, bones in movers.items() for curve in _curves_of(ob, bones)]
+    edited = [curve for ob, curve in curves if _is_edited(ob, curve, frame)]
     keys = [key.co.x for curve in edited for key in curve.keyframe_points]
     return max([key for key in keys if key < frame], default=-inf)
 
 
-def _curves_of(chain: ChainPlan) -> list[bpy.types.FCurve]:
-    """Return the F-curves that move the armature object, the strand and the bones above it."""
-    rig = chain.rig
-    above = [pose_bones(rig.object)[rig.names[i]] for i in rig.chain_up(chain.bones[-1])]
-    owners = ["", *[f"{bone.path_from_id()}." for bone in above]]
+def _curves_of(ob: bpy.types.Object, bones: Iterable[str]) -> list[bpy.types.FCurve]:
+    """Return the F-curves that move an object and some of its bones."""
+    owners = ["", *[f"{pose_bones(ob)[name].path_from_id()}." for name in bones]]
     paths = {owner + name for owner in owners for name in (*TURNS, "location", "scale")}
-    curves = animation.all_active_curves(rig.object)
+    curves = animation.all_active_curves(ob)
     return [curve for curve in curves if curve.data_path in paths and animation.has_effect(curve)]
 
 
-def _is_edited(armature: bpy.types.Object, curve: bpy.types.FCurve, frame: float) -> bool:
+def _is_edited(ob: bpy.types.Object, curve: bpy.types.FCurve, frame: float) -> bool:
     """Return whether a channel has another value than its F-curve at a frame."""
-    shown = cast(Any, armature.path_resolve(curve.data_path))[curve.array_index]
+    shown = cast(Any, ob.path_resolve(curve.data_path))[curve.array_index]
     return abs(shown - curve.evaluate(frame)) > NEAR * max(1.0, abs(shown))
 
 
@@ -214,19 +228,16 @@ def _frames_of(recorded: Recorded) -> list[Frame]:
     return [inverse(recorded.to_space), recorded.world, recorded.parent, *places]
 
 
-def _frames_now(snapshot: Snapshot, chain: ChainPlan, recorded: Recorded) -> list[Frame]:
-    """Return the transforms that move a strand now. Meshes stay as recorded."""
+def _frames_now(snapshot: Snapshot, chain: ChainPlan) -> list[Frame]:
+    """Return the transforms that move a strand now. Meshes keep their recorded shape."""
     rig = chain.rig
     spring = spring_of(settings(rig.object).constraints[chain.item])
     to_space = to_space_of(snapshot, center_of(spring))
     world = frame_in(to_space, snapshot.world(rig.object, rig.uid))
     parent = WHOLE if chain.root_parent < 0 else snapshot.frame(rig, chain.root_parent)
-    frames = [inverse(to_space), world, parent]
-    points = collider_points(chain, spring)
-    for placement, (_, point) in zip(recorded.placements, points, strict=True):
-        is_mesh = placement.ground is not None
-        frames.append(placement.frame if is_mesh else frame_in(to_space, snapshot.place(point)))
-    return frames
+    points = [point for _, point in collider_points(chain, spring)]
+    places = [frame_in(to_space, snapshot.place(point)) for point in points]
+    return [inverse(to_space), world, parent, *places]
 
 
 def _bones_now(snapshot: Snapshot, chain: ChainPlan, recorded: ChainInput) -> ChainInput | None:

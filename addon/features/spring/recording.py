@@ -5,7 +5,7 @@ from __future__ import annotations
 from array import array
 from collections.abc import Iterable, Sequence
 from functools import cached_property
-from itertools import pairwise
+from itertools import combinations, pairwise
 from math import dist
 from time import perf_counter
 from typing import Any, NamedTuple, cast
@@ -24,6 +24,7 @@ from fabrik_solver.core.vectors import (
 from fabrik_solver.motion import codec
 from fabrik_solver.motion.easing import biased
 from fabrik_solver.motion.force_field import ForceField
+from fabrik_solver.motion.solid import Solid
 from fabrik_solver.motion.spring import REFERENCE, Spring, Tail
 from fabrik_solver.motion.spring_collision import Collider, Ground
 from fabrik_solver.motion.spring_inputs import Instant
@@ -134,6 +135,14 @@ class Placement(NamedTuple):
     frame: Frame
     radius: float
     ground: Ground | None
+
+    def at(self, frame: Frame, to_space: Frame) -> Placement:
+        """Return it elsewhere, in a space whose transform from world space may be another."""
+        ground = self.ground
+        if ground is None:
+            return self._replace(frame=frame)
+        solid = ground.solid.placed(frame)
+        return Placement(frame, self.radius, ground_in(solid, to_space, ground.reach))
 
 
 class Shape(NamedTuple):
@@ -587,10 +596,15 @@ def _placements(
         ground = None
         if shape.kind == "MESH":
             surface = surface_of(snapshot.depsgraph, point.object, place)
-            solid, up = surface.seen_from(inverse(to_space)), mat_apply(to_space[0], UP)
-            ground = Ground(solid, up, _length(strand, world))
+            solid = surface.seen_from(inverse(to_space))
+            ground = ground_in(solid, to_space, _length(strand, world))
         placements.append(Placement(frame_in(to_space, place), radii[i], ground))
     return placements
+
+
+def ground_in(solid: Solid, to_space: Frame, reach: float) -> Ground:
+    """Return a solid as a ground in a space, from the transform from world space to it."""
+    return Ground(solid, mat_apply(to_space[0], UP), reach)
 
 
 def _collider(shape: Shape, placement: Placement) -> Collider:
@@ -641,9 +655,26 @@ def problem_of(record: History, strand: StoredStrand) -> str:
     return ""
 
 
+def _sharing(armature: bpy.types.Object) -> list[str]:
+    """Return which strands share bones: neither is recorded with the other's motion."""
+    items = settings(armature).constraints
+    springs = [i for i, item in enumerate(items) if item.enabled and item.solver == SOLVER]
+    chains = [chain for i in springs if (chain := history.chain_of(armature, i)) is not None]
+    return [
+        msg(
+            "“{first}” and “{second}” share bones, so each swings as if alone: decrease their "
+            "Chain Length, or remove one of them",
+            first=first.name,
+            second=second.name,
+        )
+        for first, second in combinations(chains, 2)
+        if not {*first.bones}.isdisjoint(second.bones)
+    ]
+
+
 def notes(armature: bpy.types.Object) -> list[str]:
     """Return where strands started again, and what is wrong with them."""
-    texts: list[str] = []
+    texts = _sharing(armature)
     for i, item in enumerate(settings(armature).constraints):
         record = history.data(armature, history.owner_path(i, "spring"))
         if item.solver != SOLVER or record is None:

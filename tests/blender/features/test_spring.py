@@ -11,6 +11,8 @@ import pytest
 import rigs
 from mathutils import Matrix, Vector
 
+from addon.features.command import command
+
 
 def make_tail(count=5, length=0.5, name="Rig", horizontal=False):
     """A head that carries a strand; both hang."""
@@ -776,6 +778,23 @@ def test_what_goes_wrong_is_said():
     assert item.state == "REACHED"
 
 
+def test_strands_that_share_bones_are_said(capfd):
+    rig = make_tail()
+    bpy.context.scene.frame_end = 5
+    add_spring(rig, "T0")
+    rigs.add_constraint(rig, "T2", chain_count=3, solver="SPRING", name="Half")
+    rigs.update()
+    simulate(rig)
+    assert "“T4” and “Half” share bones, so each swings as if alone" in capfd.readouterr().out
+    half = rig.fabrik.constraints[1]
+    half.enabled = False
+    simulate(rig)
+    half.enabled, half.bone, half.chain_count = True, "Head", 1
+    rigs.update()
+    simulate(rig)
+    assert "share" not in capfd.readouterr().out
+
+
 def test_jumps_and_invalid_numbers_are_said(capfd):
     rig = make_tail()
     rigs.key(rig, "location", {1: (0, 0, 0), 20: (0, 0, 0), 21: (9, 0, 0), 40: (9, 0, 0)})
@@ -1459,6 +1478,60 @@ def test_a_strand_swings_with_a_keyed_bone_that_is_dragged(frame, most):
     assert apart(live, simulated) < most * apart(rigid, simulated)
 
 
+@pytest.mark.parametrize("kind", ["SPHERE", "PLANE", "MESH", "keyed", "bone", "child"])
+def test_a_strand_gives_way_to_a_collider_that_is_dragged(kind):
+    """It needs no edit of the armature."""
+    rig = make_tail()
+    bpy.context.scene.frame_end = 60
+    if kind == "MESH":
+        ball = make_mesh_below("Floor", -0.6)
+        collider = add_ground(rig, ball)
+        to = (0.0, 0.0, 0.45)
+    else:
+        collider = rig.fabrik.colliders.add()
+        ball = rigs.make_chain(1, "Other") if kind == "bone" else rigs.make_empty("Ball")
+        collider.bone = "B0" if kind == "bone" else ""
+        ball.location = (1.0, 0.0, -0.3)
+        collider.object, collider.radius, to = ball, 0.15, (0.1, 0.02, -0.3)
+        if kind == "PLANE":
+            collider.kind, collider.tail, to = "PLANE", (-1.0, 0.0, 0.2), (-0.1, 0.0, -0.3)
+        if kind == "child":
+            collider.object = rigs.make_empty("Child", (0.0, 0.0, 0.0))
+            collider.object.parent = ball
+        if kind == "keyed":
+            for frame in (1, 20, 60):
+                ball.keyframe_insert("location", frame=frame)
+    add_spring(rig, "T0", gravity=9.81, drag=0.2)
+    simulate(rig)
+    stored_pose = resting(rig, 40)
+
+    def dragged(place):
+        ball.location = place
+        rigs.update()
+        return joints(rig)
+
+    before = tuple(ball.location)
+    assert dragged(before) == stored_pose
+    live = dragged(to)
+    assert rig.fabrik.constraints[0].message == (
+        "Preview: this pose isn't simulated"
+        if kind == "keyed"
+        else "Simulation is outdated: press Simulate"
+    )
+    assert apart(live, stored_pose) > 0.03
+    dragged((0.0, 0.4, -0.2))
+    assert dragged(to) == live
+    assert dragged(before) == stored_pose
+    dragged(to)
+    if kind == "keyed":
+        ball.keyframe_insert("location", frame=40)
+    assert kind == "keyed" or resting(rig, 40) == stored_pose
+    simulate(rig)
+    simulated = resting(rig, 40)
+    most = 0.2 if kind == "MESH" else 0.01  # Where it folds on hills depends on how it falls.
+    assert apart(live, simulated) < most * apart(stored_pose, simulated)
+
+
 def test_a_render_of_another_scene_has_its_force_fields():
     """Also its frame rate and range: what is outdated for that scene is simulated before."""
     from importlib import import_module
@@ -1489,3 +1562,79 @@ def test_a_render_of_another_scene_has_its_force_fields():
     rigs.update()
     simulate(rig)
     assert (stored(rig) == rendered).all() and np.abs(rendered[:40] - calm[:40]).max() > 0.01
+
+
+def test_another_frame_range_shows_the_same():
+    """Frames keep their bits, whether more are simulated or fewer asked for."""
+    rig = make_tail()
+    swing_head(rig)
+    scene = bpy.context.scene
+    scene.frame_start, scene.frame_end = 5, 30
+    add_spring(rig, "T0", gravity=5.0)
+    simulate(rig)
+    first, constraint = stored(rig), rig.fabrik.constraints[0]
+    shown = {frame: shown_from_head(rig, frame) for frame in (5, 20, 30)}
+    # Outside of what is simulated, the strand stays as it is at the nearest frame.
+    for frame, nearest, note in (
+        (1, 5, "Simulated only from frame 5 on: decrease Start"),
+        (40, 30, "Simulated only up to frame 30: increase End"),
+    ):
+        assert apart(shown_from_head(rig, frame), shown[nearest]) < 1e-6
+        assert constraint.message == note
+    scene.frame_start, scene.frame_end = 12, 20
+    rigs.update()
+    assert rig.fabrik.simulation.state == "FRESH"
+    assert {frame: shown_from_head(rig, frame) for frame in (30, 5, 20)} == shown
+    simulate(rig)
+    assert (stored(rig) == first).all()
+    scene.frame_end = 49
+    simulate(rig)
+    longer = stored(rig)
+    assert longer.shape[0] == 45 and (longer[:25] == first[:25]).all()
+    # Which way the head goes on is an input of a frame, and wasn't known at the last one.
+    assert np.abs(longer[25] - first[25]).max() < 1e-4
+    assert [shown_from_head(rig, frame) for frame in (20, 5)] == [shown[20], shown[5]]
+    assert apart(shown_from_head(rig, 40), shown[30]) > 0.05
+    # It starts at another frame, from the FK pose; then again at the one before.
+    rig.fabrik.simulation.frame_start, rig.fabrik.simulation.frame_end = 12, 30
+    simulate(rig)
+    later = stored(rig)
+    assert later.shape[0] == 19 and np.abs(later - longer[7:26]).max() > 0.01
+    assert np.abs(later[0] - first[0]).max() < 1e-7
+    rig.fabrik.simulation.frame_start, rig.fabrik.simulation.frame_end = 5, 49
+    simulate(rig)
+    assert (stored(rig) == longer).all()
+
+
+def shown_from_head(rig, frame):
+    """The joints at a frame, as the head sees them."""
+    rigs.go(frame)
+    to_head = (rig.matrix_world @ rigs.evaluated(rig).pose.bones["Head"].matrix).inverted()
+    return [(to_head @ joint).freeze() for joint in joints(rig)]
+
+
+def test_the_command_line_simulates_and_bakes_strands(tmp_path):
+    """Whole or in parts, the keys are what the simulation shows."""
+    rigs_made = [make_tail(name=name) for name in ("Rig", "Other")]
+    for rig in rigs_made:
+        swing_head(rig)
+        add_spring(rig, "T0", gravity=5.0)
+    swung = {}
+    bpy.ops.wm.save_as_mainfile(filepath=str(tmp_path / "shot.blend"))
+    for rig in rigs_made:
+        simulate(rig)
+        swung[rig.name] = {frame: resting(rig, frame) for frame in (1, 20, 49)}
+    file, *outputs = [str(tmp_path / name) for name in ("shot.blend", "one.blend", "merged.blend")]
+    parts = [str(tmp_path / name) for name in ("first.part", "second.part")]
+    assert command.run([file, "--output", outputs[0]]) == 0
+    for part, start, end in ((parts[0], "1", "20"), (parts[1], "21", "49")):
+        assert command.run([file, "--start", start, "--end", end, "--part", part]) == 0
+    assert command.run([file, "--merge", *parts, "--output", outputs[1]]) == 0
+    for output in outputs:
+        bpy.ops.wm.open_mainfile(filepath=output)
+        for name, shown in swung.items():
+            rig = bpy.data.objects[name]
+            assert not any(item.enabled for item in rig.fabrik.constraints)
+            for frame, expected in shown.items():
+                assert apart(resting(rig, frame), expected) < 1e-6
+            assert apart(shown[1], shown[20]) > 0.1

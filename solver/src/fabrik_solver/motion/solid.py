@@ -76,6 +76,14 @@ class Solid:
             SINGLE * far * max([length(column) for column in mat_columns(self._back[0])])
         )
 
+    def placed(self, frame: Frame) -> "Solid":
+        """Return the solid with another frame in the space of the rays.
+
+        Raises:
+            ValueError: If the frame is singular.
+        """
+        return Solid(self._cast, self._bounds, inverse(frame))
+
     def toward(self, other: "Solid", t: float) -> "Solid":
         """Return the solid on its way to another one, whose surface it has."""
         axes, origin = self._there
