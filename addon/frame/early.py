@@ -166,8 +166,15 @@ class Choice(NamedTuple):
     unknown: set[int]
 
 
-def chosen(runs: Runs, early: Early, coming: Coming) -> Choice:
-    """Return what is worth solving ahead of a coming evaluation."""
+def chosen(runs: Runs, early: Early, coming: Coming, copied: set[int]) -> Choice:
+    """Return what is worth solving ahead of a coming evaluation.
+
+    Args:
+        runs: The session's runs.
+        early: What was solved ahead of the last one.
+        coming: The evaluation.
+        copied: The armatures that it copies.
+    """
     plan = runs.plan
     lookahead = plan.lookahead
     unknown = plan.rigs.keys() - lookahead.known
@@ -193,9 +200,7 @@ def chosen(runs: Runs, early: Early, coming: Coming) -> Choice:
         return Choice(None, True, unknown)
     if runs.planner.with_changed_lists(rigs):
         return Choice(None, False, unknown)
-    touched = rigs if coming.is_undone else plan.copied_with(coming.tagged)
-    if coming.tagged and coming.frame is not None:
-        touched |= plan.animated
+    touched = copied | plan.animated if coming.tagged and coming.frame is not None else copied
     played = None if coming.tagged else runs.played
     snapshot = ChannelSnapshot(
         plan,
@@ -283,7 +288,7 @@ def _cached_pose(
     return pose
 
 
-def write_early(runs: Runs, uid: int, is_foreseen: bool, is_new: bool, coming: Coming) -> None:
+def write_early(runs: Runs, uid: int, is_new: bool | None, coming: Coming) -> None:
     """Write the composed values of an armature that its animation doesn't overwrite.
 
     At a frame, F-curves of posed slots are muted; their values have been read. An edit rarely
@@ -292,14 +297,14 @@ def write_early(runs: Runs, uid: int, is_foreseen: bool, is_new: bool, coming: C
     Args:
         runs: The session's runs.
         uid: The armature.
-        is_foreseen: Whether the values were composed for this evaluation.
-        is_new: Whether they differ from those composed before.
+        is_new: Whether the values differ from those composed before; None if none were composed
+            for this evaluation.
         coming: The evaluation.
     """
     written, lookahead = runs.overwritten, runs.plan.lookahead
     writer, reader = runs.writers[uid], runs.readers[uid]
     copy, animated = coming.copy_of(uid), lookahead.animated[uid]
-    curves = lookahead.replaced.get(uid) if is_foreseen else None
+    curves = None if is_new is None else lookahead.replaced.get(uid)
     muted = None
     if curves is not None:
         curves.restrict(reader.posed_channels)

@@ -135,6 +135,9 @@ class SceneSnapshot(ABC):
     def _read(self, uid: int, reader: FkReader, is_touched: bool) -> tuple[Evaluated, FkPose]:
         """Read an armature."""
         current, played = self._opened(uid, reader), self.played
+        is_plain = self.posed is not None and not self.plan.lookahead.animated[uid]
+        if is_plain and not is_touched and reader.last is not None:
+            return current, reader.last  # Blender tags what else may set its channels.
         if played is not None and is_touched:
             played.varying.pop(uid, None)
             played.followers.pop(uid, None)
@@ -434,11 +437,15 @@ class ChannelSnapshot(SceneSnapshot):
                 return False
         extents: dict[int, float] = {}
         for uid, ob in self.objects.items():
-            copy = ob.evaluated_get(depsgraph)
-            if copy.is_evaluated:
-                largest = _extent(ob, worlds, extents)
-                if not self._has_expected_transform(uid, copy, worlds, largest):
-                    return False
+            copy: Any = ob.evaluated_get(depsgraph)
+            if not copy.is_evaluated:
+                continue
+            world, matrix = worlds.get(uid), copy.matrix_world
+            if world is None and matrix.translation[:] == self.locations.get(uid):
+                continue  # The usual case.
+            largest = _extent(ob, worlds, extents)
+            if not self._has_expected_transform(uid, copy, worlds, largest):
+                return False
         for uid, read in self.evaluated.items():
             if read.has_animated_bones:
                 copy = self.rigs[uid].evaluated_get(depsgraph)

@@ -32,24 +32,25 @@ from .solving import Runs, evaluated_copies
 from .write import SavedPose, on_report, write_reports
 
 
-def update(runs: Runs, scene: SceneSnapshot, frame: float | None) -> tuple[SolvedScene, set[int]]:
+def update(
+    runs: Runs, scene: SceneSnapshot, frame: float | None
+) -> tuple[SolvedScene, dict[int, bool]]:
     """Solve the armatures of a snapshot, and compose their channel values.
 
     Returns:
-        The solved scene, and the armatures whose channel values changed.
+        The solved scene, and by armature whether its channel values changed.
     """
     solved = runs.solve(scene, frame)
-    changed: set[int] = set()
+    composed: dict[int, bool] = {}
     for uid in solved.rigs:
         writer = runs.writers[uid]
         try:
-            if writer.compose(solved.poses[uid]):
-                changed.add(uid)
+            composed[uid] = writer.compose(solved.poses[uid])
         except ReferenceError:
             raise
         except Exception:
             report_once(f"could not pose “{writer.rig.object.name}”")
-    return solved, changed
+    return solved, composed
 
 
 def before_evaluation(runs: Runs, early: Early, coming: Coming) -> None:
@@ -60,7 +61,7 @@ def before_evaluation(runs: Runs, early: Early, coming: Coming) -> None:
         early: Records the result, to be verified after the evaluation.
         coming: The evaluation.
     """
-    plan = coming.plan
+    plan, frame = coming.plan, coming.frame
     early.differing.clear()
     early.written = set()
     if not (coming.tagged or coming.may_be_rebuilt or plan.lookahead.is_early):
@@ -71,27 +72,25 @@ def before_evaluation(runs: Runs, early: Early, coming: Coming) -> None:
         copied = {*plan.rigs}
     elif coming.tagged:
         copied = plan.copied_with(coming.tagged)
-        early.note_differing(coming, copied)
+        if copied:
+            early.note_differing(coming, copied)
         if not plan.has_same_names(coming.tagged):
             return  # F-curves already use the new bone names, the plan still the old ones.
-    choice = chosen(runs, early, coming)
-    foreseen: set[int] = set()
-    changed: set[int] = set()
-    played: set[int] = set()
+    choice = chosen(runs, early, coming, copied)
+    composed: dict[int, bool] = {}
     if choice.is_tried:
         early.plan = plan
     if choice.snapshot is not None:
-        early.solved, changed = update(runs, choice.snapshot, coming.frame)
-        foreseen = {*early.solved.rigs}
-        played = set() if coming.frame is None else {*foreseen}
-    if coming.frame is not None and choice.unknown:
-        cached = compose_cached(runs, choice.unknown, coming.frame, bool(coming.tagged))
-        changed |= {uid for uid, is_new in cached.items() if is_new}
-        played |= cached.keys() & plan.lookahead.replaced.keys()
-        foreseen |= cached.keys()
-    early.written = changed | copied | played
+        early.solved, composed = update(runs, choice.snapshot, frame)
+    if frame is not None and choice.unknown:
+        composed |= compose_cached(runs, choice.unknown, frame, bool(coming.tagged))
+    # All others still show what is composed.
+    played = () if frame is None else plan.lookahead.replaced
+    early.written = copied.union(
+        [uid for uid, is_new in composed.items() if is_new or uid in played]
+    )
     for uid in early.written:
-        write_early(runs, uid, uid in foreseen, uid in changed, coming)
+        write_early(runs, uid, composed.get(uid), coming)
 
 
 def after_evaluation(runs: Runs, early: Early, done: Update) -> bool:
@@ -107,7 +106,7 @@ def after_evaluation(runs: Runs, early: Early, done: Update) -> bool:
     """
     if not done.is_played:
         runs.played = Played()
-    affected = affected_by(runs, done)
+    affected = affected_by(runs, early, done)
     was_tried, solved = early.plan is runs.plan, early.solved
     early.plan = early.solved = None
     # They may now show the pose of another depsgraph.
@@ -122,20 +121,32 @@ def after_evaluation(runs: Runs, early: Early, done: Update) -> bool:
         # This cleared the list of updates.
         done = done._replace(updates=Updates(done.depsgraph))
         affected = affected._replace(update=done, new=set(affected.evaluated))
-    stale = _newly_driven(affected, early) if runs.plan.lookahead.driving else set()
-    confirmed: set[int] = set()
     replayed: set[int] = set()
+    right: set[int] = set()
     if was_tried and not done.has_others:
-        confirmed = _confirmed(affected, solved) - stale
+        right = _confirmed(affected, solved)
         if done.is_undo:  # It may also evaluate animation.
-            confirmed &= runs.plan.lookahead.still
-        replayed = _replayed(affected) - stale
-    wrong = _wrong(affected, confirmed | replayed, differing)
-    changed: set[int] = _read_and_solve(affected, wrong) if wrong else set()
-    # A changed pose isn't shown yet, unless it was written ahead.
-    sure = changed - early.written
-    again = sure | {uid for uid in wrong - sure if not affected.is_shown(uid)}
-    again |= (affected.evaluated.keys() & done.redeclared) | differing
+            right &= runs.plan.lookahead.still
+        if done.frame in runs.played.shown:
+            replayed = _replayed(affected, done.frame)
+            right |= replayed
+    if runs.plan.lookahead.driving:
+        right -= _newly_driven(affected, early)
+    wrong = affected.evaluated.keys() - right
+    if wrong and done.frame is None:
+        wrong -= affected.untouched() if done.is_undo else affected.unchanged()
+    wrong |= differing
+    if wrong:
+        if len(wrong) < len(affected.evaluated):
+            wrong = _solved_with(runs.plan, wrong) & affected.evaluated.keys()
+        composed = _read_and_solve(affected, wrong)
+        # A changed pose isn't shown yet, unless it was written ahead.
+        wrong = {
+            uid
+            for uid in wrong
+            if (composed.get(uid) and uid not in early.written) or not affected.is_shown(uid)
+        }
+    again = wrong | (affected.evaluated.keys() & done.redeclared) | differing
     # Blender evaluates armatures tagged for any view layer, and those sharing their data.
     unaffected = affected.evaluated.keys() - again if done.redeclared else set()
     if again or unaffected:
@@ -150,7 +161,7 @@ def after_evaluation(runs: Runs, early: Early, done: Update) -> bool:
     if done.is_played and done.frame is not None:
         runs.played.frames.add(done.frame)
         if runs.plan.lookahead.visited:
-            _note_shown(affected, done.frame, replayed)
+            _note_shown(affected, done.frame, replayed & right)
     return True
 
 
@@ -170,23 +181,6 @@ def _newly_driven(affected: Affected, early: Early) -> set[int]:
     return stale
 
 
-def _wrong(affected: Affected, right: set[int], differing: set[int]) -> set[int]:
-    """Return the armatures that may show a wrong pose, and all solved with them.
-
-    Args:
-        affected: The affected armatures.
-        right: Those that certainly show the right pose.
-        differing: Those that may show the pose of another depsgraph.
-    """
-    done, groups = affected.update, affected.runs.plan.groups
-    if done.frame is None:
-        right = right | (affected.untouched() if done.is_undo else affected.unchanged())
-    wrong = (affected.evaluated.keys() - right) | differing
-    if len(wrong) == len(affected.evaluated):
-        return wrong
-    return {uid for rig in wrong for uid in groups[rig]} & affected.evaluated.keys()
-
-
 def _confirmed(affected: Affected, early: SolvedScene | None) -> set[int]:
     """Return the armatures that show the pose solved ahead, from confirmed inputs."""
     evaluated, lookahead = affected.evaluated.keys(), affected.runs.plan.lookahead
@@ -202,12 +196,10 @@ def _confirmed(affected: Affected, early: SolvedScene | None) -> set[int]:
     return {uid for uid in right if affected.is_shown(uid)}
 
 
-def _replayed(affected: Affected) -> set[int]:
+def _replayed(affected: Affected, frame: float) -> set[int]:
     """Return the armatures that show what the same frame showed when it was played before."""
-    runs, frame = affected.runs, affected.update.frame
-    shown = None if frame is None else runs.played.shown.get(frame)
-    if frame is None or shown is None:
-        return set()
+    runs = affected.runs
+    shown = runs.played.shown[frame]
     same = {
         uid for uid in affected.evaluated if affected.is_shown(uid) and _has_same_pose(runs, uid)
     }
@@ -246,8 +238,8 @@ def _digests(affected: Affected, rigs: Set[int]) -> dict[int, bytes]:
     return digests
 
 
-def _read_and_solve(affected: Affected, rigs: set[int]) -> set[int]:
-    """Read and solve armatures; return those whose channel values changed.
+def _read_and_solve(affected: Affected, rigs: set[int]) -> dict[int, bool]:
+    """Read and solve armatures; return by armature whether its channel values changed.
 
     Those that channels determine are read from channels, as ahead of an evaluation, for the same
     result bit for bit. If the evaluation differs, they are read from it like the others.
@@ -256,18 +248,18 @@ def _read_and_solve(affected: Affected, rigs: set[int]) -> set[int]:
     runs.posed.clear()
     touched = affected.touched()
     from_channels = rigs & plan.lookahead.known
-    changed: set[int] = set()
+    composed: dict[int, bool] = {}
     if from_channels:
         scene = _channels(affected, from_channels, touched)
-        solved, changed = update(runs, scene, done.frame)
+        solved, composed = update(runs, scene, done.frame)
         if not scene.came_true(done.depsgraph, solved.worlds, solved.frames):
             from_channels = set()
     from_evaluated = rigs - from_channels
     if from_evaluated:
         touched |= plan.lookahead.known
-        _, more = update(runs, _evaluated(affected, from_evaluated, touched), done.frame)
-        changed |= more
-    return changed
+        _, again = update(runs, _evaluated(affected, from_evaluated, touched), done.frame)
+        composed |= {uid: is_new or composed.get(uid, False) for uid, is_new in again.items()}
+    return composed
 
 
 def _channels(affected: Affected, rigs: set[int], touched: set[int]) -> ChannelSnapshot:
@@ -494,7 +486,7 @@ class Affected(NamedTuple):
         writer = self.runs.writers[uid]
         if not writer.poses_any:
             return True
-        return writer.is_shown(Evaluated(self.evaluated[uid], writer.rows).channels)
+        return writer.is_shown(PoseChannels(pose_bones(self.evaluated[uid]), writer.rows))
 
     def touched(self) -> set[int]:
         """Return those whose channels or settings may have changed; see also `Varying`."""
@@ -567,7 +559,7 @@ def _has_bones(block: bpy.types.ID, is_moved: bool) -> bool:
     return isinstance(block, bpy.types.Armature)
 
 
-def affected_by(runs: Runs, update: Update) -> Affected:
+def affected_by(runs: Runs, early: Early, update: Update) -> Affected:
     """Return the armatures that an update affects.
 
     They are updated, depend on something updated or on the frame, or weren't shown by this view
@@ -584,21 +576,25 @@ def affected_by(runs: Runs, update: Update) -> Affected:
     # Checking all armatures is cheaper than walking more updates than there are units.
     updated = _updated(update, len(plan.units) if is_shown else None)
     # Gravity and frame rate are settings of the scene.
-    is_timed = is_frame_change or session_uid(depsgraph.scene) in (updated or ())
+    is_timed = is_frame_change or cast(Any, depsgraph.scene).session_uid in (updated or ())
     every = set(plan.rigs)
     affected = every if updated is None else updated | _depending(plan, updated, is_timed)
-    unseen: set[int] = set() if is_frame_change else _take_unseen(depsgraph)
+    unseen: set[int] = set() if is_frame_change else _take_unseen(plan, depsgraph)
     # Blender doesn't notify of lists changed by scripts, so all armatures to be solved are checked.
     is_all = is_frame_change or redeclared
     asked = plan.rigs.keys() if is_all else _solved_with(plan, affected | unseen)
-    new = runs.planner.with_changed_lists(asked)
+    # Nothing else runs between our handlers, so those just read have the lists of the plan.
+    is_read = early.solved is not None and early.plan is plan and not update.has_others
+    if is_read:
+        asked = asked - cast(SolvedScene, early.solved).rigs.keys()
+    new = runs.planner.with_changed_lists(asked) if asked else set()
     if new:
         runs.planner.discard()
         plan = runs.follow()
         # The new plan may have other armatures.
         updated = _updated(update) or set()
         affected = updated | _depending(plan, updated, is_timed)
-        unseen |= set() if is_frame_change else _take_unseen(depsgraph)
+        unseen |= set() if is_frame_change else _take_unseen(plan, depsgraph)
     new |= unseen
     affected |= new
     if redeclared:
@@ -652,21 +648,25 @@ def unseen(scene: bpy.types.Scene, layer: bpy.types.ViewLayer) -> set[int]:
     Blender doesn't call handlers at the first update of a view layer.
     """
     plan = planner.known()
-    if plan is None:
-        return set()
-    seen = part(SeenArmatures).setdefault((session_uid(scene), layer.name), set())
+    return set() if plan is None else _seen_and_unseen(plan, scene, layer)[1]
+
+
+def _seen_and_unseen(
+    plan: Plan, scene: bpy.types.Scene, layer: bpy.types.ViewLayer
+) -> tuple[set[int], set[int]]:
+    seen = part(SeenArmatures).setdefault((scene.session_uid, layer.name), set())
     new = plan.rigs.keys() - seen
     names = {*layer.objects.keys()} if new else ()  # Blender looks each name up among all.
     shown = {uid for uid in new if plan.rigs[uid].object.name in names}
     seen |= new - shown
-    return shown
+    return seen, shown
 
 
-def _take_unseen(depsgraph: bpy.types.Depsgraph) -> set[int]:
+def _take_unseen(plan: Plan, depsgraph: bpy.types.Depsgraph) -> set[int]:
     """Return the `unseen` armatures of a depsgraph's view layer, and mark them as seen."""
     scene, layer = depsgraph.scene, depsgraph.view_layer
     if depsgraph.mode == "RENDER" or scene is None or layer is None:
         return set()
-    uids = unseen(scene, layer)
-    part(SeenArmatures).setdefault((session_uid(scene), layer.name), set()).update(uids)
+    seen, uids = _seen_and_unseen(plan, scene, layer)
+    seen |= uids
     return uids

@@ -38,14 +38,13 @@ def note_update(updates: Updates) -> None:
         paths = [path for ob in bpy.data.objects for path in paths_of(ob)]
         note_calculated({path.key: path.points() for path in paths})
     for block in updates.blocks:
-        if isinstance(block, bpy.types.Object) and _is_outdated(block):
-            _correct_soon()
-            return
-
-
-def _is_outdated(ob: bpy.types.Object) -> bool:
-    paths = list(paths_of(ob))
-    return bool(paths) and is_affected(ob) and any(map(_outdated, paths))
+        if not isinstance(block, bpy.types.Object):
+            continue
+        pose: Any = block.pose
+        if block.motion_path or (pose and pose.animation_visualization.motion_path.has_motion_paths):
+            if is_affected(block) and any(map(_outdated, paths_of(block))):
+                _correct_soon()
+                return
 
 
 def note_calculated(points: dict[Key, Points]) -> None:
