@@ -197,9 +197,7 @@ class Skeleton:
         bones, rests = pose_bones(self.object), cast(Any, self.object.data).bones
         recorded = [(self.names[i], old) for i, old in self._recorded.items() if old is not None]
         # As `rest_bone`, without a call for each.
-        return any(
-            [_rest_state(bones[name].bone or rests[name]) != old for name, old in recorded]
-        )
+        return any([_rest_state(bones[name].bone or rests[name]) != old for name, old in recorded])
 
     def slot(self, kind: int, bone: int) -> int:
         """Return the slot of a bone's channel; see `KINDS`."""

@@ -63,7 +63,7 @@ class Updates:
         """Return whether there are more than a number, without reading them."""
         return next(islice(self.depsgraph.updates, count, None), None) is not None
 
-    @property
+    @cached_property
     def blocks(self) -> list[bpy.types.ID]:
         """The originals of the data-blocks."""
         return self._rows[0]
@@ -166,9 +166,10 @@ def armatures_in(updates: Updates, tagged_moved: Set[str] | None) -> Armatures:
     for block, (geometry, transform) in zip(updates.blocks, flags, strict=True):
         if isinstance(block, Armature):
             (armatures.changed if geometry else armatures.clicked).add(block)
-        elif transform and isinstance(block, Object):
-            if tagged_moved is None or block.name in tagged_moved:
-                armatures.moved.add(block.session_uid)
+        elif not (transform and isinstance(block, Object)):
+            continue
+        elif tagged_moved is None or block.name in tagged_moved:
+            armatures.moved.add(block.session_uid)
     return armatures
 
 

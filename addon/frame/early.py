@@ -52,9 +52,9 @@ class Coming(NamedTuple):
     def copy_of(self, uid: int) -> bpy.types.Object | None:
         """Return the copy of an armature that Blender will evaluate without copying it again.
 
-        None if it is tagged, or if Blender might not evaluate its pose.
+        None if Blender might not evaluate its pose. To be asked only if nothing is tagged.
         """
-        if self.flushed is None or self.tagged or self.graphs != [self.flushed]:
+        if self.flushed is None or self.graphs != [self.flushed]:
             return None
         if uid not in self.plan.lookahead.moving:
             return None
@@ -70,6 +70,7 @@ class Early:
         solved: The result; None if nothing was solved.
         seen: By goal source, what it read of meshes ahead of the last frame.
         written: The armatures written ahead.
+        asked: The armatures whose lists were compared with the plan ahead.
         driving: By armature, the values of the properties that drove its settings when the channels
             last got them (see `Lookahead`).
         differing: By depsgraph, the armatures that have another pose in it than in the original
@@ -82,6 +83,7 @@ class Early:
         self.solved: SolvedScene | None = None
         self.seen: dict[GoalSource, object] = {}
         self.written: set[int] = set()
+        self.asked: Set[int] = set()
         self.driving: dict[int, list[object]] = {}
         self.differing: dict[bpy.types.Depsgraph, set[int]] = {}
 
@@ -303,7 +305,7 @@ def write_early(runs: Runs, uid: int, is_new: bool | None, coming: Coming) -> No
     """
     written, lookahead = runs.overwritten, runs.plan.lookahead
     writer, reader = runs.writers[uid], runs.readers[uid]
-    copy, animated = coming.copy_of(uid), lookahead.animated[uid]
+    copy, animated = None if coming.tagged else coming.copy_of(uid), lookahead.animated[uid]
     curves = None if is_new is None else lookahead.replaced.get(uid)
     muted = None
     if curves is not None:

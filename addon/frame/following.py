@@ -27,7 +27,7 @@ from ..blender.native_constraints import (
     space_point,
 )
 from ..blender.relations import active_constraints
-from ..blender.rotation import ALL_CHANNELS, KIND_OF, PoseChannels
+from ..blender.rotation import KIND_OF, PoseChannels, channel_of
 from ..blender.skeleton import Point, Skeleton
 
 MODE = "rotation_mode"
@@ -128,23 +128,18 @@ class Followers:
             self._modes = channels.modes
             for cache in (self._known, self.bones, self._values):
                 cache.clear()
-        for bone in self._posed_since(channels) if self._is_posed else ():
-            follower, following = self._known[bone], self.bones.get(bone)
-            local = local_of(bone)
-            if follower.local is None or local.is_same(follower.local):
-                continue
-            self._known[bone] = follower._replace(local=local)
-            if following is not None:
-                self.bones[bone] = FollowingBone(following.own, local, following.constraints)
+        if self._is_posed:
+            self._take_posed(local_of, channels)
         for bone, old_values in [*self._values.items()]:
             if self._values_of(bone, owner_of(bone)) != old_values:
                 del self._values[bone], self._known[bone]
                 self.bones.pop(bone, None)
 
-    def _posed_since(self, channels: PoseChannels) -> set[int]:
-        """Return the known bones whose channels changed, or may have, since the last call."""
+    def _take_posed(self, local_of: Callable[[int], Local], channels: PoseChannels) -> None:
+        """Read the known bones whose channels may have changed since the last call."""
         posed: set[int] = set()
-        for name, size in ALL_CHANNELS:
+        turns = {channel_of(mode) for mode in {*self._modes}}
+        for name, size in {("location", 3), ("scale", 3), *turns}:
             column = channels.read(name, size)
             last = self._columns.get(name, column[:0])
             self._columns[name] = column
@@ -153,7 +148,14 @@ class Followers:
                     first = bone * size
                     if column[first : first + size] != last[first : first + size]:
                         posed.add(bone)
-        return posed
+        for bone in posed:
+            follower, following = self._known[bone], self.bones.get(bone)
+            local = local_of(bone)
+            if follower.local is None or local.is_same(follower.local):
+                continue
+            self._known[bone] = follower._replace(local=local)
+            if following is not None:
+                self.bones[bone] = FollowingBone(following.own, local, following.constraints)
 
     def find(
         self,

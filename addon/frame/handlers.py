@@ -101,8 +101,11 @@ def _before(scene: bpy.types.Scene, is_frame_change: bool) -> None:
     graphs = graphs_of(scene)
     kinds = _kinds_in(graphs)
     if not is_frame_change:
-        _before_edit(events, graphs, kinds)
-        plan = runs.planner.plan  # The edit may have discarded it.
+        add_missing()
+        # A join tags both types; hardly anything else does.
+        if events.is_undone or kinds >= {"ARMATURE", "SCENE"}:
+            _follow_joins(events, graphs)
+            plan = runs.planner.plan  # A join may have discarded it.
     if plan is not None and not plan.rigs:
         return
     try:
@@ -383,14 +386,7 @@ def _follow(events: Events, updates: Updates, is_frame_change: bool, has_others:
         has_new_curves = depsgraph.id_type_updated("ACTION")
         if has_new_curves:
             plan_of.look_at_animation()
-        for note_update, needed in UPDATED:
-            if needed:
-                note_update(updates)
-        mode = getattr(bpy.context, "mode", "")  # Renders lack it.
-        if mode != events.mode or any(map(depsgraph.id_type_updated, ("SCENE", "ARMATURE"))):
-            events.mode = mode
-            for note_selection in SELECTED:
-                note_selection(updates)
+        _notify(events, updates)
     timing = events.timing
     started = perf_counter() if timing.is_asked else 0.0
     done = Update(
@@ -410,6 +406,19 @@ def _follow(events: Events, updates: Updates, is_frame_change: bool, has_others:
         timing.note(started)
 
 
+def _notify(events: Events, updates: Updates) -> None:
+    """Notify the features of an edit that may concern them."""
+    for note_update, needed in UPDATED:
+        if needed:
+            note_update(updates)
+    mode = getattr(bpy.context, "mode", "")  # Renders lack it.
+    # Selecting an object tags the scene, and a bone the armature.
+    if mode != events.mode or any(map(updates.depsgraph.id_type_updated, ("SCENE", "ARMATURE"))):
+        events.mode = mode
+        for note_selection in SELECTED:
+            note_selection(updates)
+
+
 def _revise_plan(
     events: Events,
     depsgraph: bpy.types.Depsgraph,
@@ -418,24 +427,22 @@ def _revise_plan(
     is_frame_change: bool,
 ) -> set[bpy.types.Armature]:
     """Discard what edits made invalid of the plan; return the armature data that may be edited."""
-    plan_of = events.runs.planner
-    edited: set[bpy.types.Armature] = set()
-    clicked, moved = set(edited), set()
+    plan_of, armatures = events.runs.planner, None
     if depsgraph.id_type_updated("ARMATURE"):
-        edited, clicked, moved = armatures_in(updates, events.moved)
+        armatures = armatures_in(updates, events.moved)
     if is_rebuilt:
         forget_bones()
         # Edits may be tagged only in other scenes, as when this scene is rendered first.
         scene = cast("bpy.types.Scene", depsgraph.scene).original
         other_scenes = [other for other in bpy.data.scenes if other != scene]
-        tagged = (events.tagged or set()) | tagged_in(graphs_of(*other_scenes))
-        plan_of.revise(tagged, edited | clicked)
+        tagged = {*(events.tagged or ()), *tagged_in(graphs_of(*other_scenes))}
+        plan_of.revise(tagged, armatures.changed | armatures.clicked if armatures else ())
         forget_removed_layers()
-    elif (edited or clicked) and plan_of.is_outdated(edited, clicked, moved):
+    elif armatures is not None and plan_of.is_outdated(*armatures):
         plan_of.discard(skeletons=True)
     if not is_frame_change and have_hidden_bones_changed(depsgraph):
         plan_of.discard(skeletons=True)
-    return edited
+    return set() if armatures is None else armatures.changed
 
 
 @persistent
@@ -564,14 +571,9 @@ OUTLIVING = (
 """The parts of the session that undo and redo leave, without what they replaced."""
 
 
-def _before_edit(events: Events, graphs: list[bpy.types.Depsgraph], kinds: Set[str]) -> None:
-    add_missing()
+def _follow_joins(events: Events, graphs: list[bpy.types.Depsgraph]) -> None:
     plan = events.runs.planner.plan
-    # A join tags both; hardly anything else does.
-    may_be_joined = kinds >= {"ARMATURE", "SCENE"}
-    if (plan is not None and not plan.rigs) or not (may_be_joined or events.is_undone):
-        return
-    if current_thread() is not main_thread():
+    if (plan is not None and not plan.rigs) or current_thread() is not main_thread():
         return  # A render beside a window: nothing can be joined, and the window reads the data.
     try:
         joining.follow_joins(graphs, events.is_undone)

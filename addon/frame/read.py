@@ -389,7 +389,8 @@ class ChannelSnapshot(SceneSnapshot):
             location = untyped.evaluated_get(self._seen_in).matrix_world.translation.to_tuple()
         else:
             self.objects[uid] = ob
-            played = self._curves(uid) if uid in self.plan.lookahead.placed else None
+            is_placed = self._frame_ahead is not None and uid in self.plan.lookahead.placed
+            played = self._curves(uid) if is_placed else None
             if played is None:
                 location = untyped.matrix_basis.translation.to_tuple()
             else:
@@ -441,8 +442,12 @@ class ChannelSnapshot(SceneSnapshot):
             if not copy.is_evaluated:
                 continue
             world, matrix = worlds.get(uid), copy.matrix_world
-            if world is None and matrix.translation[:] == self.locations.get(uid):
-                continue  # The usual case.
+            if world is None:
+                is_exact = matrix.translation[:] == self.locations.get(uid)
+            else:
+                is_exact = matrix_frame(matrix) == world
+            if is_exact:  # The usual case.
+                continue
             largest = _extent(ob, worlds, extents)
             if not self._has_expected_transform(uid, copy, worlds, largest):
                 return False

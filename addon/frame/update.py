@@ -63,7 +63,7 @@ def before_evaluation(runs: Runs, early: Early, coming: Coming) -> None:
     """
     plan, frame = coming.plan, coming.frame
     early.differing.clear()
-    early.written = set()
+    early.written, early.asked = set(), set()
     if not (coming.tagged or coming.may_be_rebuilt or plan.lookahead.is_early):
         early.plan = plan  # Nothing to try counts as tried.
         return
@@ -74,13 +74,14 @@ def before_evaluation(runs: Runs, early: Early, coming: Coming) -> None:
         copied = plan.copied_with(coming.tagged)
         if copied:
             early.note_differing(coming, copied)
-        if not plan.has_same_names(coming.tagged):
+        if coming.tagged & plan.read.keys() and not plan.has_same_names(coming.tagged):
             return  # F-curves already use the new bone names, the plan still the old ones.
     choice = chosen(runs, early, coming, copied)
     composed: dict[int, bool] = {}
     if choice.is_tried:
         early.plan = plan
     if choice.snapshot is not None:
+        early.asked = choice.snapshot.rigs.keys()
         early.solved, composed = update(runs, choice.snapshot, frame)
     if frame is not None and choice.unknown:
         composed |= compose_cached(runs, choice.unknown, frame, bool(coming.tagged))
@@ -107,8 +108,8 @@ def after_evaluation(runs: Runs, early: Early, done: Update) -> bool:
     if not done.is_played:
         runs.played = Played()
     affected = affected_by(runs, early, done)
-    was_tried, solved = early.plan is runs.plan, early.solved
-    early.plan = early.solved = None
+    solved, was_tried = early.solved, early.plan is runs.plan and not done.has_others
+    early.plan, early.solved, early.asked = None, None, set()
     # They may now show the pose of another depsgraph.
     differing = early.differing.pop(done.depsgraph, set()) & affected.evaluated.keys()
     released, runs.planner.released = runs.planner.released, {}
@@ -121,32 +122,18 @@ def after_evaluation(runs: Runs, early: Early, done: Update) -> bool:
         # This cleared the list of updates.
         done = done._replace(updates=Updates(done.depsgraph))
         affected = affected._replace(update=done, new=set(affected.evaluated))
+    right = _verified(affected, solved) if was_tried else set()
     replayed: set[int] = set()
-    right: set[int] = set()
-    if was_tried and not done.has_others:
-        right = _confirmed(affected, solved)
-        if done.is_undo:  # It may also evaluate animation.
-            right &= runs.plan.lookahead.still
-        if done.frame in runs.played.shown:
-            replayed = _replayed(affected, done.frame)
-            right |= replayed
-    if runs.plan.lookahead.driving:
-        right -= _newly_driven(affected, early)
-    wrong = affected.evaluated.keys() - right
+    if was_tried and done.frame in runs.played.shown:
+        replayed = _replayed(affected, done.frame)
+    stale = _newly_driven(affected, early) if runs.plan.lookahead.driving else set()
+    wrong = affected.evaluated.keys() - ((right | replayed) - stale)
     if wrong and done.frame is None:
         wrong -= affected.untouched() if done.is_undo else affected.unchanged()
     wrong |= differing
+    again = (affected.evaluated.keys() & done.redeclared) | differing
     if wrong:
-        if len(wrong) < len(affected.evaluated):
-            wrong = _solved_with(runs.plan, wrong) & affected.evaluated.keys()
-        composed = _read_and_solve(affected, wrong)
-        # A changed pose isn't shown yet, unless it was written ahead.
-        wrong = {
-            uid
-            for uid in wrong
-            if (composed.get(uid) and uid not in early.written) or not affected.is_shown(uid)
-        }
-    again = wrong | (affected.evaluated.keys() & done.redeclared) | differing
+        again |= _solved_again(affected, wrong, early.written)
     # Blender evaluates armatures tagged for any view layer, and those sharing their data.
     unaffected = affected.evaluated.keys() - again if done.redeclared else set()
     if again or unaffected:
@@ -161,7 +148,7 @@ def after_evaluation(runs: Runs, early: Early, done: Update) -> bool:
     if done.is_played and done.frame is not None:
         runs.played.frames.add(done.frame)
         if runs.plan.lookahead.visited:
-            _note_shown(affected, done.frame, replayed & right)
+            _note_shown(affected, done.frame, replayed - stale)
     return True
 
 
@@ -181,19 +168,35 @@ def _newly_driven(affected: Affected, early: Early) -> set[int]:
     return stale
 
 
-def _confirmed(affected: Affected, early: SolvedScene | None) -> set[int]:
+def _verified(affected: Affected, solved: SolvedScene | None) -> set[int]:
     """Return the armatures that show the pose solved ahead, from confirmed inputs."""
-    evaluated, lookahead = affected.evaluated.keys(), affected.runs.plan.lookahead
+    evaluated, update = affected.evaluated.keys(), affected.update
+    still = affected.runs.plan.lookahead.still
     right: set[int] = set()
     foreseen: set[int] = set()
-    if early is not None and not affected.update.has_new_curves:
-        foreseen = evaluated & early.rigs.keys()
-        scene, depsgraph = early.snapshot, affected.update.depsgraph
-        if scene.came_true(depsgraph, early.worlds, early.frames):
-            right |= foreseen
-    if affected.update.frame is not None:  # A frame change doesn't affect the inputs of these.
-        right |= evaluated & lookahead.still - foreseen
+    if solved is not None and not update.has_new_curves:
+        foreseen = evaluated & solved.rigs.keys()
+        if solved.snapshot.came_true(update.depsgraph, solved.worlds, solved.frames):
+            # Undo may also evaluate animation.
+            right = foreseen & still if update.is_undo else foreseen
+    if update.frame is not None:  # A frame change doesn't affect the inputs of these.
+        right = right | evaluated & still - foreseen
     return {uid for uid in right if affected.is_shown(uid)}
+
+
+def _solved_again(affected: Affected, wrong: set[int], written: Set[int]) -> set[int]:
+    """Solve armatures after an evaluation; return those that don't show the result.
+
+    Args:
+        affected: The affected armatures.
+        wrong: Those that may show a wrong pose. All that are solved with them are added.
+        written: Those whose result was written ahead, so that it may be shown although it is new.
+    """
+    if len(wrong) < len(affected.evaluated):
+        wrong = _solved_with(affected.runs.plan, wrong) & affected.evaluated.keys()
+    composed = _read_and_solve(affected, wrong)
+    sure = {uid for uid, is_new in composed.items() if is_new} - written
+    return sure | {uid for uid in wrong - sure if not affected.is_shown(uid)}
 
 
 def _replayed(affected: Affected, frame: float) -> set[int]:
@@ -574,27 +577,26 @@ def affected_by(runs: Runs, early: Early, update: Update) -> Affected:
         return Affected(update, runs, runs.played_copies(depsgraph), set())
     is_shown = is_frame_change and depsgraph.mode != "RENDER"
     # Checking all armatures is cheaper than walking more updates than there are units.
-    updated = _updated(update, len(plan.units) if is_shown else None)
+    is_long = is_shown and update.updates.are_more_than(len(plan.units))
+    updated = None if is_long else {block.session_uid for block in update.updates.blocks}
     # Gravity and frame rate are settings of the scene.
     is_timed = is_frame_change or cast(Any, depsgraph.scene).session_uid in (updated or ())
     every = set(plan.rigs)
     affected = every if updated is None else updated | _depending(plan, updated, is_timed)
-    unseen: set[int] = set() if is_frame_change else _take_unseen(plan, depsgraph)
+    unseen = _take_unseen(plan, update)
     # Blender doesn't notify of lists changed by scripts, so all armatures to be solved are checked.
     is_all = is_frame_change or redeclared
     asked = plan.rigs.keys() if is_all else _solved_with(plan, affected | unseen)
-    # Nothing else runs between our handlers, so those just read have the lists of the plan.
-    is_read = early.solved is not None and early.plan is plan and not update.has_others
-    if is_read:
-        asked = asked - cast(SolvedScene, early.solved).rigs.keys()
+    if not update.has_others:
+        asked = asked - early.asked
     new = runs.planner.with_changed_lists(asked) if asked else set()
     if new:
         runs.planner.discard()
         plan = runs.follow()
         # The new plan may have other armatures.
-        updated = _updated(update) or set()
+        updated = {block.session_uid for block in update.updates.blocks}
         affected = updated | _depending(plan, updated, is_timed)
-        unseen |= set() if is_frame_change else _take_unseen(plan, depsgraph)
+        unseen |= _take_unseen(plan, update)
     new |= unseen
     affected |= new
     if redeclared:
@@ -603,18 +605,6 @@ def affected_by(runs: Runs, early: Early, update: Update) -> Affected:
     is_every = affected >= plan.rigs.keys()
     rigs = set(plan.rigs) if is_every else _solved_with(plan, affected)
     return Affected(update, runs, evaluated_copies(plan, depsgraph, rigs), new)
-
-
-def _updated(update: Update, most: int | None = None) -> set[int] | None:
-    """Return the `session_uid`s of the updated data-blocks; None if there are too many.
-
-    Args:
-        update: The update.
-        most: The largest number to list; None for all.
-    """
-    if most is not None and update.updates.are_more_than(most):
-        return None
-    return {block.session_uid for block in update.updates.blocks}
 
 
 def _solved_with(plan: Plan, affected: Set[int]) -> set[int]:
@@ -648,25 +638,24 @@ def unseen(scene: bpy.types.Scene, layer: bpy.types.ViewLayer) -> set[int]:
     Blender doesn't call handlers at the first update of a view layer.
     """
     plan = planner.known()
-    return set() if plan is None else _seen_and_unseen(plan, scene, layer)[1]
-
-
-def _seen_and_unseen(
-    plan: Plan, scene: bpy.types.Scene, layer: bpy.types.ViewLayer
-) -> tuple[set[int], set[int]]:
+    if plan is None:
+        return set()
     seen = part(SeenArmatures).setdefault((scene.session_uid, layer.name), set())
     new = plan.rigs.keys() - seen
     names = {*layer.objects.keys()} if new else ()  # Blender looks each name up among all.
     shown = {uid for uid in new if plan.rigs[uid].object.name in names}
     seen |= new - shown
-    return seen, shown
+    return shown
 
 
-def _take_unseen(plan: Plan, depsgraph: bpy.types.Depsgraph) -> set[int]:
-    """Return the `unseen` armatures of a depsgraph's view layer, and mark them as seen."""
-    scene, layer = depsgraph.scene, depsgraph.view_layer
-    if depsgraph.mode == "RENDER" or scene is None or layer is None:
+def _take_unseen(plan: Plan, update: Update) -> set[int]:
+    """Return the `unseen` armatures of an edit's view layer, and mark them as seen."""
+    scene, layer = update.depsgraph.scene, update.depsgraph.view_layer
+    if update.frame is not None or update.depsgraph.mode == "RENDER" or not (scene and layer):
         return set()
-    seen, uids = _seen_and_unseen(plan, scene, layer)
+    seen = part(SeenArmatures).setdefault((scene.session_uid, layer.name), set())
+    if plan.rigs.keys() <= seen:
+        return set()
+    uids = unseen(scene, layer)
     seen |= uids
     return uids
