@@ -32,7 +32,7 @@ of the same bones, rotations only. Both evaluate the same constraints of the sam
 the operator: it plays the range, writes the keys, and compares them with the recording, bit for \
 bit. If they differ, it plays the range again without the constraints. “without comparison” is \
 the rate up to the comparison. “playback” only plays the same file. “difference” is the largest \
-distance between the live and the baked motion, in metres."""
+distance between the live and the baked motion, in meters."""
 
 LEAST = 3.0
 """The least speed of our bake, relative to Blender's."""

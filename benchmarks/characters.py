@@ -79,7 +79,7 @@ def _hinges_measured(solver: str, bones: int, legs: int, places: int) -> tuple[f
 
 
 def _leg(random: Random, count: int, is_ours: bool) -> tuple[Any, float]:
-    """Make a leg in a new file; return it with its length in metres."""
+    """Make a leg in a new file; return it with its length in meters."""
     enable(is_ours)
     new_file()
     turn = Quaternion([random.gauss(0, 1) for _ in range(4)]).normalized()
@@ -131,7 +131,7 @@ def _direction(random: Random) -> Vector:
 
 
 def _off_hinge(rig: Any, shown: Any) -> float:
-    """Return the largest angle in degrees between the hinge axes of neighbouring bones."""
+    """Return the largest angle in degrees between the hinge axes of neighboring bones."""
     rest = [bone.matrix_local.to_3x3() for bone in rig.data.bones]
     normal = rest[0].col[1].cross(rest[1].col[1]).normalized()
     hinge_axes = [

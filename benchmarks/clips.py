@@ -36,7 +36,7 @@ mpl.use("Agg")  # Needs no display.
 CAPTURES = ROOT.parent / "shared" / "data"
 
 PERSON = 0.85
-"""The length of the leg to which lengths are scaled, in metres."""
+"""The length of the leg to which lengths are scaled, in meters."""
 
 LONGEST = 300
 """How many frames of a clip are played at 60 frames a second."""
@@ -135,7 +135,7 @@ the time. Or the soldier plays it, whose bones rotate like those of the capture.
 SOLDIER = CLIPS["soldier"]._replace(action="", on_spot=False)
 
 EDGE = 1e-4
-"""How wide the riser of a stair is, in metres of a person."""
+"""How wide the riser of a stair is, in meters of a person."""
 
 
 def build(height: Height, name: str, start: Any, way: Any, far: float, size: float) -> Any:
@@ -231,7 +231,7 @@ def retargeted(source: Any, clip: Clip) -> Any:
 
 
 def leg_length(rig: Any, clip: Clip) -> float:
-    """Return the length of the straight leg at rest, in metres."""
+    """Return the length of the straight leg at rest, in meters."""
     names = leg_of(rig, clip, clip.feet[0]).joints
     joints = [np.array(rig.matrix_world @ rig.data.bones[name].head_local) for name in names]
     return float(sum(np.linalg.norm(b - a) for a, b in pairwise(joints)))
@@ -324,7 +324,7 @@ class Run(NamedTuple):
         before: The transforms of bones as captured.
         after: Those on the ground.
         legs: Its legs.
-        size: How many metres are a metre of a person with a leg of `PERSON`.
+        size: How many meters are a meter of a person with a leg of `PERSON`.
         rate: Frames a second.
         frames: The frames.
         height: The height of the terrain.
@@ -416,7 +416,7 @@ def _stands(rig: Any, name: str, frames: range) -> Any:
 
 
 def bend(places: Any, run: Run) -> Any:
-    """Return the accelerations of places, in metres of a person per second squared."""
+    """Return the accelerations of places, in meters of a person per second squared."""
     return np.linalg.norm(np.diff(places, 2, axis=0), axis=1) * run.rate**2 / run.size
 
 
@@ -475,7 +475,7 @@ def spans(flags: Any) -> list[tuple[int, int]]:
 def soles(run: Run, leg: Leg) -> tuple[float, float, float]:
     """Return how high a flat sole is above the ground, and its toes' slide, before and after.
 
-    In millimetres: in the contact in which it is the farthest off, and the largest distance from
+    In millimeters: in the contact in which it is the farthest off, and the largest distance from
     the mean. A sole is as far below the lower joint as at rest.
     """
     heel, ball = labelled(run, leg)

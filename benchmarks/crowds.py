@@ -172,7 +172,7 @@ def _ring(chain: int, position: float) -> list[tuple[float, float, float]]:
 
 
 def _weights(chain: int, position: float) -> list[tuple[str, float]]:
-    """Return the weights at a position along a chain, of its bone and of the nearest neighbour."""
+    """Return the weights at a position along a chain, of its bone and of the nearest neighbor."""
     bone = int(position)
     fraction = position - bone
     other = bone - 1 if fraction < 0.5 else bone + 1

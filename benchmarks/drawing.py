@@ -16,7 +16,7 @@ mpl.use("Agg")  # Needs no display.
 
 
 COLORS = ("#d95f02", "#4a6fa5", "#2a9d68", "#a83279", "#c9a227")
-GREY = "#8a8f98"
+GRAY = "#8a8f98"
 MARKERS = "osD^v"
 SIZE = (9.0, 4.4)
 SHARE = 0.8
@@ -49,7 +49,7 @@ def _bars(axes: Any, plot: Bars) -> None:
             values,
             width * 0.94,
             label=name,
-            color=GREY if name == FLOOR else COLORS[number],
+            color=GRAY if name == FLOOR else COLORS[number],
         )
         axes.bar_label(bars, [_number(value) for value in values], fontsize=8, padding=2)
     axes.set_xticks(range(len(plot.names)), plot.names)

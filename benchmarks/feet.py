@@ -30,7 +30,7 @@ The biped of the sample `hills`: two legs of two bones and a hip, keyed for a fl
 mesh of {vertices:,} vertices. Milliseconds of one `Scene.frame_set`, each frame for the first \
 time and again, alternately with the ground on and off. The skinned body is shown or hidden; \
 Blender doesn't evaluate it while it's hidden. “slide” is the largest distance of a foot from its \
-position at the start of a contact, in millimetres. “simulate” is one pass over the frames, in \
+position at the start of a contact, in millimeters. “simulate” is one pass over the frames, in \
 milliseconds per frame."""
 
 ROUNDS = 3
@@ -54,10 +54,10 @@ and faster than 0.5 m/s over 5. Viewers notice if a standing foot slides by 21 m
 of the ankle above where it stands."""
 
 DRIFT = 0.08
-"""The strength of the noise, in metres, half to each side."""
+"""The strength of the noise, in meters, half to each side."""
 
 LOW, FAST, NOTICED = 0.05, 0.5, 0.021
-"""In metres, metres per second, and metres."""
+"""In meters, meters per second, and meters."""
 
 
 def ground(effort: Effort) -> Section:
@@ -100,7 +100,7 @@ def ground(effort: Effort) -> Section:
         ],
         goals=[
             *_goals(times, twice_share),
-            Bound("slide of a foot over a contact, in millimetres", 1.0, 1e3 * slide),
+            Bound("slide of a foot over a contact, in millimeters", 1.0, 1e3 * slide),
         ],
     )
 
@@ -187,7 +187,7 @@ def _skating(rig: Any, scene: bpy.types.Scene, frames: list[int]) -> list[list[s
 def _places(
     rig: Any, scene: bpy.types.Scene, frames: list[int], is_on: bool
 ) -> dict[str, list[tuple[Any, float]]]:
-    """Return the ankles' positions at each frame, and their heights above stance, in metres."""
+    """Return the ankles' positions at each frame, and their heights above stance, in meters."""
     tracks: dict[str, list[tuple[Any, float]]] = {side: [] for side in SIDES}
     ground = bpy.data.objects["Hills"]
     for frame in frames:
@@ -230,7 +230,7 @@ def _spans(rig: Any, frame: int) -> dict[str, list[tuple[int, int]]]:
 
 
 def _slide(rig: Any, scene: bpy.types.Scene, frames: list[int]) -> float:
-    """Return the largest distance of a flat foot from where it became flat, in metres."""
+    """Return the largest distance of a flat foot from where it became flat, in meters."""
     spans = _spans(rig, 0)
     began: dict[tuple[str, int], Any] = {}
     most = 0.0
@@ -251,7 +251,7 @@ def _slide(rig: Any, scene: bpy.types.Scene, frames: list[int]) -> float:
 WALKING_FRAMES = 1000
 WALKING_LEGS = (2, 4, 8, 16)
 SPEED = 0.035
-"""Metres per frame."""
+"""Meters per frame."""
 
 WALKING_MEANING = """\
 A body with legs of three bones each that walks over a wavy floor, {frames} frames. “simulate” is \
@@ -400,7 +400,7 @@ def build(legs: int, frames: int) -> None:
 
 
 def _floor(length: float) -> None:
-    """Make a mesh with waves, of a length in metres."""
+    """Make a mesh with waves, of a length in meters."""
     wide, step = 16, 0.1
     long = round(length / step)
     points = [

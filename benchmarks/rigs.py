@@ -17,7 +17,7 @@ from .harness import enable, new_file, open_file, save_file
 
 # Chains and targets shared by the sections, without Blender.
 #
-# The root of a chain is the origin, and it extends along Z, in metres.
+# The root of a chain is the origin, and it extends along Z, in meters.
 
 
 Point = tuple[float, float, float]
@@ -81,7 +81,7 @@ BLENDERS = "Blender's IK"
 FLOOR = "floor"
 
 LENGTH = 1.0
-"""The length of a chain, in metres."""
+"""The length of a chain, in meters."""
 
 FRAMES = 250
 KEY_EVERY = 10
@@ -98,9 +98,9 @@ class Rig:
         solver: The solver of our constraints; empty for the default.
         keyed: Whether the targets move along a path.
         key_every: The frames between their keys.
-        length: The length of each chain, in metres.
+        length: The length of each chain, in meters.
         turn: The angle between the first and the last bone of a chain at rest, in radians.
-        spacing: The distance between the roots, in metres.
+        spacing: The distance between the roots, in meters.
     """
 
     chains: int

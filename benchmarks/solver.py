@@ -62,7 +62,7 @@ class Task:
 
     Attributes:
         bones: The number of bones of the chain, which are equal; it starts slightly bent.
-        length: The length of the chain, in metres.
+        length: The length of the chain, in meters.
         targets: The targets, in the space of the chain.
         iterations: The maximum number of iterations.
         tolerance: The residual at which to stop, as a fraction of the length.

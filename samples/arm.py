@@ -56,11 +56,11 @@ def _mannequin(rig) -> None:
     wood = material("Wood", (0.86, 0.58, 0.33))
     dark = material("Dark wood", (0.42, 0.22, 0.10))
     shapes.tube("Arm", rig, ("Upper arm", "Forearm"), _radius, wood, blend=0.5, rings=10)
-    for name, centre, size, bone in (
+    for name, center, size, bone in (
         ("Shoulder ball", SHOULDER, 0.085, "Shoulder"),
         ("Elbow ball", ELBOW, 0.064, "Upper arm"),
     ):
-        shapes.hang(shapes.ball(name, centre, size, dark), rig, bone)
+        shapes.hang(shapes.ball(name, center, size, dark), rig, bone)
     palm = shapes.capsule("Palm", (0.81, 0, 1.42), (0.87, 0, 1.42), (0.042, 0.036), wood)
     thumb = shapes.capsule("Thumb", (0.80, -0.03, 1.43), (0.86, -0.075, 1.45), (0.02, 0.016), wood)
     for part in (palm, thumb):

@@ -180,7 +180,7 @@ def _cup() -> bpy.types.Object:
     outside = ((0.001, 0.0), (0.028, 0.0), (0.034, 0.006), (0.040, 0.10))
     inside = ((0.036, 0.10), (0.030, 0.012), (0.001, 0.010))
     made = shapes.turned("Cup", (x, y, z), (x, y, z + 1), outside + inside, blue, 32)
-    return _centred(made, (x, y, z + 0.05))
+    return _centerd(made, (x, y, z + 0.05))
 
 
 def _tray() -> bpy.types.Object:
@@ -195,7 +195,7 @@ def _tray() -> bpy.types.Object:
     return made
 
 
-def _centred(ob: bpy.types.Object, origin: Point) -> bpy.types.Object:
+def _centerd(ob: bpy.types.Object, origin: Point) -> bpy.types.Object:
     """Move the origin of a mesh without moving the mesh."""
     shift: Any = Vector(origin) - ob.location
     data: Any = ob.data

@@ -113,7 +113,7 @@ LIMBS = {
     "Foot": (0.046, 0.036),
     "Toe": (0.036, 0.030),
 }
-"""The radii of limbs at both ends, in metres."""
+"""The radii of limbs at both ends, in meters."""
 
 
 def _flesh(rig: Any) -> list[Flesh]:

@@ -26,11 +26,11 @@ from .parts import (
 from .shapes import Point
 
 READ_ME = """\
-With the FABRIK IK extension enabled, play: each finger tip follows the ball of its colour.
+With the FABRIK IK extension enabled, play: each finger tip follows the ball of its color.
 The chains of the five constraints run from the finger tips through the palm to the forearm. They \
 share these two bones and are solved together, so that the wrist goes where it suits all fingers. \
 Move one ball, and the whole hand comes along.
-The outer two bones of each finger are hinges that bend towards the palm only; knuckles and wrist \
+The outer two bones of each finger are hinges that bend toward the palm only; knuckles and wrist \
 swing in cones. Give a constraint more Weight, and its finger wins where not all can arrive.
 """
 
@@ -41,7 +41,7 @@ TO_PALM = (0.0, -1.0, 0.0)
 """The bend direction of the fingers."""
 
 FINGERS: dict[str, tuple[Point, Point, Point, float, Point]] = {
-    # Knuckle, direction, lengths of the three bones, thickness at the knuckle, colour of the target
+    # Knuckle, direction, lengths of the three bones, thickness at the knuckle, color of the target
     "Thumb": ((0.10, -0.04, 0.74), (0.80, -0.22, 0.62), (0.19, 0.15, 0.12), 0.050, ORANGE),
     "Index": ((0.135, 0.0, 1.04), (0.12, 0.0, 1.0), (0.22, 0.15, 0.11), 0.042, (0.95, 0.75, 0.05)),
     "Middle": ((0.045, 0.0, 1.07), (0.02, 0.0, 1.0), (0.24, 0.17, 0.12), 0.043, GREEN),

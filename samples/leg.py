@@ -66,12 +66,12 @@ def _mannequin(rig: Any) -> None:
     wood = material("Wood", (0.86, 0.58, 0.33))
     dark = material("Dark wood", (0.42, 0.22, 0.10))
     shapes.tube("Leg", rig, ("Thigh", "Shin"), _radius, wood, blend=0.5, rings=10)
-    for name, centre, size, bone in (
+    for name, center, size, bone in (
         ("Hip ball", HIP, 0.092, "Pelvis"),
         ("Knee ball", KNEE, 0.070, "Thigh"),
         ("Ankle ball", ANKLE, 0.050, "Shin"),
     ):
-        shapes.hang(shapes.ball(name, centre, size, dark), rig, bone)
+        shapes.hang(shapes.ball(name, center, size, dark), rig, bone)
     heel = (ANKLE[0], ANKLE[1] + 0.03, 0.05)
     shapes.hang(shapes.capsule("Shoe", heel, TOES, (0.052, 0.040), dark), rig, "Foot")
     shapes.capsule("Pelvis", (-0.12, 0.0, 1.0), (0.12, 0.0, 1.0), (0.12, 0.12), wood)

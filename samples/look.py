@@ -126,18 +126,18 @@ def _eyes(rig: Any) -> None:
     pupil = material("Pupil", (0.01, 0.01, 0.015), roughness=0.15)
     for side in "LR":
         bone = f"Eye.{side}"
-        centre = rig.data.bones[bone].head_local
-        x, y, z = centre
-        shapes.hang(shapes.ball(f"Eyeball.{side}", centre, EYE, white), rig, bone)
+        center = rig.data.bones[bone].head_local
+        x, y, z = center
+        shapes.hang(shapes.ball(f"Eyeball.{side}", center, EYE, white), rig, bone)
         lid = [(1.07 * EYE * sin(t), 1.07 * EYE * cos(t)) for t in _turns(14) if t < 1.32]
         above = (x + 0.5 * x / abs(x), y + 0.7, z + 1.0)
-        shapes.hang(shapes.turned(f"Lid.{side}", centre, above, lid, skin, 24), rig, "Head")
+        shapes.hang(shapes.turned(f"Lid.{side}", center, above, lid, skin, 24), rig, "Head")
         for name, edge, look in (("Iris", 0.68, iris), ("Pupil", 0.36, pupil)):
             # Shells on the ball, each a little above the previous.
             out = EYE * (1.012 if name == "Iris" else 1.024)
             rings = [edge * (1.0 - i / 5.0) + 0.004 for i in range(6)]
             profile = [(out * sin(t), out * cos(t)) for t in rings]
-            shell = shapes.turned(f"{name}.{side}", centre, (x, y - 1.0, z), profile, look, 24)
+            shell = shapes.turned(f"{name}.{side}", center, (x, y - 1.0, z), profile, look, 24)
             shapes.hang(shell, rig, bone)
 
 

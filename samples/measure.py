@@ -31,7 +31,7 @@ class Tip:
     target: str
 
     def error(self, depsgraph: bpy.types.Depsgraph) -> float:
-        """Return the distance in world space, in metres, as evaluated."""
+        """Return the distance in world space, in meters, as evaluated."""
         rig = bpy.data.objects[self.rig].evaluated_get(depsgraph)
         bone: Any = rig.pose.bones[self.bone]  # type: ignore[union-attr]
         tip = rig.matrix_world @ (bone.tail if self.use_tail else bone.head)
@@ -44,7 +44,7 @@ class Score:
     """The measurements of playing.
 
     Attributes:
-        errors: The distance of each tip to its target at each frame, in metres.
+        errors: The distance of each tip to its target at each frame, in meters.
         times: The time of each frame, in seconds.
     """
 
@@ -53,7 +53,7 @@ class Score:
 
     @property
     def worst_mm(self) -> float:
-        """The largest tip error, in millimetres."""
+        """The largest tip error, in millimeters."""
         return 1000.0 * max(self.errors)
 
     @property

@@ -1,6 +1,6 @@
 """Parts of every sample: a stage, a rig, targets that move in a loop, and a text to read.
 
-All positions are in world space, in metres. Every armature is at the world's origin, so that
+All positions are in world space, in meters. Every armature is at the world's origin, so that
 armature space is world space.
 """
 

@@ -106,7 +106,7 @@ def _font(size: float) -> ImageFont.FreeTypeFont | ImageFont.ImageFont:
 
 
 def save_gif(pictures: list[Image.Image], path: Path, milliseconds: int) -> None:
-    """Write an endless GIF with one palette for all pictures, so that no colour flickers."""
+    """Write an endless GIF with one palette for all pictures, so that no color flickers."""
     palette = _palette(pictures[:: max(1, len(pictures) // 8)])
     frames = [picture.quantize(palette=palette, dither=Image.Dither.NONE) for picture in pictures]
     frames[0].save(
@@ -120,10 +120,10 @@ def save_gif(pictures: list[Image.Image], path: Path, milliseconds: int) -> None
 
 
 def _palette(pictures: list[Image.Image]) -> Image.Image:
-    """Return a picture with 256 colours, half of them by area.
+    """Return a picture with 256 colors, half of them by area.
 
-    These are the walls and their soft shades. The other half is by distinct colours, without which
-    the small but bright targets would be grey.
+    These are the walls and their soft shades. The other half is by distinct colors, without which
+    the small but bright targets would be gray.
     """
     tall = sheet([picture.reduce(2) for picture in pictures], 1)
     coarse = tall.point([value & 0xF8 for value in range(256)] * 3)

@@ -29,7 +29,7 @@ HAIR, EAR, CAPE = 6, 5, 6
 """The numbers of bones of a strand."""
 
 SPRINGS = {"Hair": (0.3, 0.07, 0.035), "Ear": (0.3, 0.09, 0.015), "Cape": (0.03, 0.06, 0.025)}
-"""Stiffness, drag, and radius in metres, by kind of strand."""
+"""Stiffness, drag, and radius in meters, by kind of strand."""
 
 ACROSS = 4
 """The number of strands of the cape."""

@@ -87,7 +87,7 @@ def _foot(a: float, sign: float) -> tuple[float, float, float]:
 
 
 def _card(rig: Any) -> None:
-    """Cut the figure out of coloured card, and add rivets."""
+    """Cut the figure out of colored card, and add rivets."""
     red = material("Red card", (0.80, 0.10, 0.10), roughness=0.8)
     blue = material("Blue card", (0.08, 0.20, 0.55), roughness=0.8)
     skin = material("Skin card", (0.98, 0.74, 0.55), roughness=0.8)

@@ -92,7 +92,7 @@ def _tool_profile(thick: float, size: float) -> shapes.Profile:
     )
 
 
-def _hinge(name: str, centre: shapes.Point, radius: float, half: float, look: Any) -> Any:
-    x, y, z = centre
+def _hinge(name: str, center: shapes.Point, radius: float, half: float, look: Any) -> Any:
+    x, y, z = center
     profile = ((0.001, 0.0), (radius, 0.0), (radius, 2.0 * half), (0.001, 2.0 * half))
     return shapes.turned(name, (x, y - half, z), (x, y + half, z), profile, look, sides=24)

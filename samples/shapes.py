@@ -65,7 +65,7 @@ def _rings(count: int, sides: int) -> list[Face]:
 def turned(
     name: str, start: Point, end: Point, profile: Profile, look: Look, sides: int = 20
 ) -> bpy.types.Object:
-    """Turn a profile about the line from ``start``, where its height is 0, towards ``end``."""
+    """Turn a profile about the line from ``start``, where its height is 0, toward ``end``."""
     axis = Vector(end) - Vector(start)
     to_world = Matrix.Translation(start) @ axis.to_track_quat("Z", "Y").to_matrix().to_4x4()
     points = [
@@ -76,10 +76,10 @@ def turned(
     return mesh(name, points, _rings(len(profile), sides), look)
 
 
-def ball(name: str, centre: Point, radius: float, look: Look) -> bpy.types.Object:
+def ball(name: str, center: Point, radius: float, look: Look) -> bpy.types.Object:
     """Make a ball."""
-    above = (centre[0], centre[1], centre[2] + 1.0)
-    return turned(name, centre, above, _capsule(radius, radius, 0.0), look)
+    above = (center[0], center[1], center[2] + 1.0)
+    return turned(name, center, above, _capsule(radius, radius, 0.0), look)
 
 
 def capsule(
@@ -98,10 +98,10 @@ def _capsule(first: float, second: float, size: float, steps: int = 6) -> Profil
     return below + above
 
 
-def box(name: str, centre: Point, size: Point, look: Look, bevel: float = 0.0) -> bpy.types.Object:
+def box(name: str, center: Point, size: Point, look: Look, bevel: float = 0.0) -> bpy.types.Object:
     """Make a box, with its edges bevelled by a modifier if ``bevel`` is not 0."""
     corners = [
-        [centre[i] + 0.5 * size[i] * signs[i] for i in range(3)]
+        [center[i] + 0.5 * size[i] * signs[i] for i in range(3)]
         for signs in ((x, y, z) for z in (-1, 1) for x, y in ((-1, -1), (1, -1), (1, 1), (-1, 1)))
     ]
     ob = mesh(name, corners, _rings(2, 4), look)
@@ -137,7 +137,7 @@ def tube(
         bones: The names of the bones, root first.
         radius: Maps the fraction of the length of all bones, 0 to 1, to the tube's radius.
         look: The material.
-        blend: The part of a bone, 0 to 1, that shares its weight with a neighbour.
+        blend: The part of a bone, 0 to 1, that shares its weight with a neighbor.
         rings: The number of rings of vertices per bone.
         sides: The number of vertices per ring.
     """
@@ -151,11 +151,11 @@ def tube(
             fraction = ring / rings
             size = radius((i + fraction) / len(chain))
             axes = bone.matrix_local.to_3x3()
-            centre = bone.head_local.lerp(bone.tail_local, fraction)
+            center = bone.head_local.lerp(bone.tail_local, fraction)
             for turn in (2.0 * pi * k / sides for k in range(sides)):
                 # In order from Z to X, so that faces point outwards.
                 side = Vector((sin(turn), 0.0, cos(turn)))
-                points.append(centre + axes @ (side * size))
+                points.append(center + axes @ (side * size))
                 weights.append(_weights(bones, i, fraction, blend))
     ob = mesh(name, points, _rings(len(points) // sides, sides), look)
     for bone in bones:

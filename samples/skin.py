@@ -13,7 +13,7 @@ from . import shapes
 from .shapes import Look, Point
 
 VOXEL = 0.018
-"""The size of the faces of a person, in metres."""
+"""The size of the faces of a person, in meters."""
 
 SMOOTHING = 7
 """The number of smoothing iterations, so that parts of the mesh blend together."""
@@ -23,7 +23,7 @@ class Flesh(NamedTuple):
     """A rod with round ends, part of a body.
 
     Attributes:
-        start: Its start, in metres.
+        start: Its start, in meters.
         end: Its end.
         radii: Its radii at start and end.
     """
@@ -39,7 +39,7 @@ class Cloth(NamedTuple):
     Attributes:
         bone: The bone: its faces are those for which its weight is largest.
         look: The material.
-        hems: Where it ends: points of planes, and their normals towards the clothed side.
+        hems: Where it ends: points of planes, and their normals toward the clothed side.
     """
 
     bone: str
@@ -63,7 +63,7 @@ def body(
         flesh: The rods of which the body is made.
         look: The material without clothing.
         clothes: The clothing, later items over earlier items.
-        voxel: The size of its faces, in metres.
+        voxel: The size of its faces, in meters.
     """
     data = _fused(flesh, voxel)
     data.name = name

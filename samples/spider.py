@@ -192,12 +192,12 @@ def _boulders() -> list[bpy.types.Object]:
     look = material("Rock", (0.36, 0.34, 0.34), roughness=0.95)
     made = []
     for n, (x, y, radius) in enumerate(BOULDERS):
-        centre = Vector((x, y, _floor(x, y) + 0.1 * radius))
-        rock: Any = shapes.ball(f"Boulder {n}", (x, y, centre.z), radius, look)
+        center = Vector((x, y, _floor(x, y) + 0.1 * radius))
+        rock: Any = shapes.ball(f"Boulder {n}", (x, y, center.z), radius, look)
         for vertex in rock.data.vertices:
-            out = (vertex.co - centre) / radius
+            out = (vertex.co - center) / radius
             rough = 1.0 + 0.12 * sin(5.0 * out.x + 3.0 * n) + 0.1 * cos(6.0 * out.y + 2.0 * n)
-            vertex.co = centre + out * Vector((radius, radius, 0.75 * radius)) * rough
+            vertex.co = center + out * Vector((radius, radius, 0.75 * radius)) * rough
         made.append(rock)
     return made
 
@@ -221,8 +221,8 @@ def _dress(rig: Any) -> None:
         ((0.035, 0.05, 0.026), (0.085, 0.055, 0.018), (0.06, 0.085, 0.015))
     ):
         for sign, side in SIDES:
-            centre = (sign * x, -0.2 - sqrt(max(0.0, 0.0121 - x * x)) * 0.8, HIGH + z)
-            shapes.hang(shapes.ball(f"Eye {n}.{side}", centre, size, eye), rig, "Body")
+            center = (sign * x, -0.2 - sqrt(max(0.0, 0.0121 - x * x)) * 0.8, HIGH + z)
+            shapes.hang(shapes.ball(f"Eye {n}.{side}", center, size, eye), rig, "Body")
     for bone in rig.data.bones:
         kind = bone.name.split()[0]
         radii = {"Femur": (0.045, 0.032), "Tibia": (0.032, 0.024), "Tarsus": (0.022, 0.008)}.get(

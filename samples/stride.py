@@ -21,7 +21,7 @@ class Foot(NamedTuple):
     """A foot at a time of its cycle.
 
     Attributes:
-        ankle: The position of its ankle, in metres; flat on the ground it is above the origin.
+        ankle: The position of its ankle, in meters; flat on the ground it is above the origin.
         pitch: The downward rotation of the foot, in radians.
         toes: The downward rotation of its toes, in radians.
     """
@@ -35,14 +35,14 @@ class Stride(NamedTuple):
     """The cycle of a foot, from a heel strike at 0 to the next at 1.
 
     Attributes:
-        length: The length of a cycle, in metres.
+        length: The length of a cycle, in meters.
         flat: The time of foot flat.
         heel_off: The time of heel off.
         toe_off: The time of toe off.
         strike: The downward rotation at heel strike, in radians; negative, as toes point up.
         push: The downward rotation at toe off.
         kick: The largest downward rotation during swing.
-        lift: The height that the ankle swings above its straight path, in metres.
+        lift: The height that the ankle swings above its straight path, in meters.
     """
 
     length: float

@@ -140,7 +140,7 @@ def check_it_reaches() -> None:
 
 
 def check_tip(armature: bpy.types.Object, target: bpy.types.Object) -> None:
-    """The tip's tail is where the target is, within a millimetre."""
+    """The tip's tail is where the target is, within a millimeter."""
     evaluated = armature.evaluated_get(bpy.context.evaluated_depsgraph_get())
     tip = evaluated.matrix_world @ evaluated.pose.bones["Bone.002"].tail
     distance = (tip - target.matrix_world.translation).length

@@ -20,7 +20,7 @@ HEAD = """\
 # Messages
 
 All messages of panels, tooltips and reports. “…” stands for a name or a number: search the page for
-another word of the message. The tooltip of a grey button says why it is grey. A message in red or
+another word of the message. The tooltip of a gray button says why it is gray. A message in red or
 with a warning sign is also in the Info editor.
 """
 

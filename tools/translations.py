@@ -5,7 +5,7 @@
 `tools/texts.py` makes TEXTS.json. Writes `messages.pot`, and updates the .po files beside it.
 Translations are kept, and new texts are added untranslated. Texts similar to an old one get its
 translation, marked as fuzzy. Unused ones move to the end of the file as obsolete. LOCALES is the
-folder of Blender's catalogues, whose translations fill in missing ones.
+folder of Blender's catalogs, whose translations fill in missing ones.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ HEADER = """\
 
 
 def template(texts: list[tuple[str, str, str]]) -> Catalog:
-    """Return the texts as a catalogue without translations, in their order."""
+    """Return the texts as a catalog without translations, in their order."""
     catalog = headed(Catalog(), "The")
     for context, text, location in texts:
         msgctxt = None if context == DEFAULT else context
@@ -63,7 +63,7 @@ def read(name: str, language: str) -> Catalog:
 
 
 def headed(catalog: Catalog, language: str) -> Catalog:
-    """Set a catalogue's header, and return it."""
+    """Set a catalog's header, and return it."""
     catalog.header_comment = HEADER.format(language=language)
     catalog.project, catalog.version = "FABRIK IK", "extension"
     catalog.copyright_holder = catalog.msgid_bugs_address = DEVELOPERS
@@ -92,7 +92,7 @@ def fill_in(catalog: Catalog, path: Path) -> int:
 
 
 def write(path: Path, catalog: Catalog) -> None:
-    """Write a catalogue without line numbers, with only the flag of placeholders."""
+    """Write a catalog without line numbers, with only the flag of placeholders."""
     for message in catalog:
         message.flags.discard("python-format")
         message.flags.discard("python-brace-format")

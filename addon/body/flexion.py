@@ -82,7 +82,7 @@ class Uses(NamedTuple):
 
     Attributes:
         used: The joints at which a chain bends, or another body posed by the plan.
-        pole_axis: Returns the axis about which a joint flexes towards the pole of its chain, in the
+        pole_axis: Returns the axis about which a joint flexes toward the pole of its chain, in the
             bone's rest space; None without a pole.
     """
 

@@ -124,7 +124,7 @@ def sole_at_rest(limb: PosedLimb, world: Mat3, leg: float, up: Vec) -> Sole:
     Args:
         limb: The leg.
         world: The axes of the armature in world space.
-        leg: The length of the leg in metres.
+        leg: The length of the leg in meters.
         up: The unit vector up, in world space.
     """
     scale = sum(map(length, mat_columns(world))) / 3.0

@@ -30,7 +30,7 @@ from .transaction import at_the_end, keep_bones
 COLLECTION = "IK Controls"
 """The bone collection of control bones."""
 
-COLOURS = {
+COLORS = {
     1: ((0.45, 0.85, 1.0), (0.55, 0.88, 1.0), (0.78, 0.94, 1.0)),
     0: ((0.98, 0.85, 0.25), (1.0, 0.90, 0.45), (1.0, 0.96, 0.70)),
     -1: ((1.0, 0.64, 0.56), (1.0, 0.70, 0.62), (1.0, 0.82, 0.75)),
@@ -275,10 +275,10 @@ def _add_bones(armature: bpy.types.Object, controls: Sequence[Control]) -> list[
 
 def show_as_control(bone: Any, shape: bpy.types.Object | None) -> None:
     """Set the color and custom shape of a control bone."""
-    colour: Any = bone.bone.color
-    colour.palette = "CUSTOM"
-    custom = colour.custom
-    custom.normal, custom.select, custom.active = COLOURS[side_of(bone.name)]
+    color: Any = bone.bone.color
+    color.palette = "CUSTOM"
+    custom = color.custom
+    custom.normal, custom.select, custom.active = COLORS[side_of(bone.name)]
     bone.custom_shape = shape
     bone.use_custom_shape_bone_size = True
     bone.custom_shape_scale_xyz = (0.25, 0.25, 0.25)

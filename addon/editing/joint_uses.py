@@ -44,16 +44,16 @@ def store_flexion(armature: bpy.types.Object, item: FabrikConstraint) -> None:
 
 
 def _pole_axis(rig: Skeleton, bone: int) -> Vector | None:
-    """Return the axis about which a joint flexes towards the pole of its chain; None without."""
+    """Return the axis about which a joint flexes toward the pole of its chain; None without."""
     for chain in chains_in(rig.object):
-        flexing = _towards_pole(chain) if bone in chain.bones and chain.pole is not None else None
+        flexing = _toward_pole(chain) if bone in chain.bones and chain.pole is not None else None
         if flexing is not None:
             return _at_rest(rig, bone, flexing)
     return None
 
 
-def _towards_pole(chain: ChainPlan) -> Vector | None:
-    """Return the axis about which a chain bends towards its pole, in armature space, as posed."""
+def _toward_pole(chain: ChainPlan) -> Vector | None:
+    """Return the axis about which a chain bends toward its pole, in armature space, as posed."""
     armature = chain.rig.object
     depsgraph = bpy.context.evaluated_depsgraph_get()
     evaluated = armature.evaluated_get(depsgraph)

@@ -268,7 +268,7 @@ class ChainUnit(Unit):
         state, message = posture.state, believed.message
         if settings.influence == 1.0:
             state = judged(state, is_on, posture.has_orientation_error)
-        error = round(error, 6)  # To micrometres; anything below is noise.
+        error = round(error, 6)  # To micrometers; anything below is noise.
         if state == posture.state == believed.state and error == believed.error:
             return result.reports
         if state != posture.state:

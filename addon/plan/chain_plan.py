@@ -61,7 +61,7 @@ class Report(NamedTuple):
 
     Attributes:
         state: The state, one of `STATE_ITEMS`.
-        error: Distance from tip to target in world space, in metres.
+        error: Distance from tip to target in world space, in meters.
         iterations_used: Number of iterations of the solver.
         message: The problem and its solution; empty without a problem.
     """

@@ -54,14 +54,14 @@ def wrapped(sentence: str, context: bpy.types.Context, width: int) -> list[str]:
 
 
 def active_column(layout: Layout, is_active: bool) -> Layout:
-    """Add a column that is greyed out unless it is active."""
+    """Add a column that is grayed out unless it is active."""
     column = layout.column()
     column.active = is_active
     return column
 
 
 def draw_if(is_active: bool, layout: Layout, item: bpy.types.PropertyGroup, *names: str) -> None:
-    """Draw properties in a column that is greyed out unless it is active."""
+    """Draw properties in a column that is grayed out unless it is active."""
     column = active_column(layout, is_active)
     for name in names:
         column.prop(item, name)

@@ -16,7 +16,7 @@ from gpu_extras.batch import batch_for_shader
 
 from fabrik_solver.core.vectors import Vec
 
-Colour = tuple[float, float, float, float]
+Color = tuple[float, float, float, float]
 
 
 MARGIN = 12
@@ -43,13 +43,13 @@ class Palette(NamedTuple):
         text: Text.
     """
 
-    active: Colour
-    chain: Colour
-    target: Colour
-    pole: Colour
-    end: Colour
-    pin: Colour
-    text: Colour
+    active: Color
+    chain: Color
+    target: Color
+    pole: Color
+    end: Color
+    pin: Color
+    text: Color
 
 
 def palette(context: bpy.types.Context) -> Palette:
@@ -67,13 +67,13 @@ def palette(context: bpy.types.Context) -> Palette:
     )
 
 
-def _opaque(colour: Any) -> Colour:
-    return (colour[0], colour[1], colour[2], 1.0)
+def _opaque(color: Any) -> Color:
+    return (color[0], color[1], color[2], 1.0)
 
 
-def faint(colour: Colour, alpha: float) -> Colour:
+def faint(color: Color, alpha: float) -> Color:
     """Return a color with another alpha."""
-    return (*colour[:3], alpha)
+    return (*color[:3], alpha)
 
 
 def pixel(context: bpy.types.Context) -> float:
@@ -90,19 +90,19 @@ class Strokes:
     """Colored lines or triangles that are collected and drawn in a single call."""
 
     places: list[Vec] = field(default_factory=list)
-    colours: list[Colour] = field(default_factory=list)
+    colors: list[Color] = field(default_factory=list)
 
-    def path(self, points: Sequence[Vec], colour: Colour) -> None:
+    def path(self, points: Sequence[Vec], color: Color) -> None:
         """Add a polyline."""
-        self._add([end for part in pairwise(points) for end in part], colour)
+        self._add([end for part in pairwise(points) for end in part], color)
 
-    def fan(self, points: Sequence[Vec], colour: Colour) -> None:
+    def fan(self, points: Sequence[Vec], color: Color) -> None:
         """Add a triangle fan around the first point."""
-        self._add([corner for a, b in pairwise(points[1:]) for corner in (points[0], a, b)], colour)
+        self._add([corner for a, b in pairwise(points[1:]) for corner in (points[0], a, b)], color)
 
-    def _add(self, points: Sequence[Vec], colour: Colour) -> None:
+    def _add(self, points: Sequence[Vec], color: Color) -> None:
         self.places += points
-        self.colours += [colour] * len(points)
+        self.colors += [color] * len(points)
 
     def lines(self, width: float) -> None:
         """Draw the points as lines with a width in pixels."""
@@ -119,7 +119,7 @@ class Strokes:
     def _draw(self, shader: gpu.types.GPUShader, kind: Any) -> None:
         if not self.places:
             return
-        _draw(shader, kind, {"pos": self.places, "color": self.colours})
+        _draw(shader, kind, {"pos": self.places, "color": self.colors})
 
 
 def _draw(shader: gpu.types.GPUShader, kind: Any, content: Any) -> None:
@@ -145,12 +145,12 @@ class Dot(NamedTuple):
     Attributes:
         place: Its center in world space.
         radius: Its radius in pixels.
-        colour: Its color.
+        color: Its color.
     """
 
     place: Vec
     radius: float
-    colour: Colour
+    color: Color
 
 
 def draw_dots(region: bpy.types.Region, view: bpy.types.RegionView3D, dots: Sequence[Dot]) -> None:
@@ -159,7 +159,7 @@ def draw_dots(region: bpy.types.Region, view: bpy.types.RegionView3D, dots: Sequ
 
     if not dots:
         return
-    centers, radii, colours = (np.array(column, float) for column in zip(*dots, strict=True))
+    centers, radii, colors = (np.array(column, float) for column in zip(*dots, strict=True))
     x, y, _, w = np.array(view.perspective_matrix) @ np.c_[centers, np.ones(len(dots))].T
     is_visible = w > 0.0
     pixel_centers = np.zeros((int(is_visible.sum()), 1, 3))
@@ -168,7 +168,7 @@ def draw_dots(region: bpy.types.Region, view: bpy.types.RegionView3D, dots: Sequ
     corners = pixel_centers + radii[is_visible, None, None] * np.array(DOT)
     content = {
         "pos": corners.reshape(-1, 3).astype(np.float32),
-        "color": np.repeat(colours[is_visible], len(DOT), axis=0).astype(np.float32),
+        "color": np.repeat(colors[is_visible], len(DOT), axis=0).astype(np.float32),
     }
     _draw(gpu.shader.from_builtin("FLAT_COLOR"), "TRIS", content)
 
@@ -206,12 +206,12 @@ def start_texts(context: bpy.types.Context) -> float:
     return blf.dimensions(0, "X")[1]
 
 
-def write(text: str, x: float, y: float, colour: Colour) -> None:
+def write(text: str, x: float, y: float, color: Color) -> None:
     """Draw text with a shadow, at a position in pixels of the region."""
     blf.enable(0, blf.SHADOW)
     blf.shadow(0, 0, 0.0, 0.0, 0.0, 0.8)
     blf.shadow_offset(0, 1, -1)
-    blf.color(0, *colour)
+    blf.color(0, *color)
     blf.position(0, x, y, 0.0)
     blf.draw(0, text)
     blf.disable(0, blf.SHADOW)

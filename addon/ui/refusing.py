@@ -1,4 +1,4 @@
-"""Base classes of operators: explain why a button is grey, report results and errors."""
+"""Base classes of operators: explain why a button is gray, report results and errors."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ GONE = msg("Cancelled: the data was removed while in use")
 
 
 class Refusing:
-    """An operator whose button is grey while it can't run, with the reason in its tooltip.
+    """An operator whose button is gray while it can't run, with the reason in its tooltip.
 
     Attributes:
         asks: The requirements in order: functions that return why the operator can't run, or an

@@ -18,9 +18,9 @@ def named(names: Sequence[str]) -> Message:
     return listed(names[:MOST_NAMES], max(len(names) - MOST_NAMES, 0))
 
 
-def length_text(scene: bpy.types.Scene, metres: float) -> str:
-    """Format a length in metres in the units of a scene."""
+def length_text(scene: bpy.types.Scene, meters: float) -> str:
+    """Format a length in meters in the units of a scene."""
     units = scene.unit_settings
     return bpy.utils.units.to_string(
-        units.system, "LENGTH", metres * units.scale_length, precision=4
+        units.system, "LENGTH", meters * units.scale_length, precision=4
     ).strip()

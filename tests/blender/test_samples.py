@@ -442,7 +442,7 @@ def test_nothing_pops(loop: str) -> None:
 
 
 def changes_of_speed(played: list[int]) -> dict[tuple[str, int], float]:
-    """Return by how much the end of each bone changes its speed at each frame, in metres."""
+    """Return by how much the end of each bone changes its speed at each frame, in meters."""
     ends: dict[str, list[Vector]] = {}
     for frame in played:
         bpy.context.scene.frame_set(frame)

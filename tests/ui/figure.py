@@ -1,7 +1,7 @@
 """What the tests know of the window, and of the figure that stage.py puts into it."""
 
 NEAR = 1e-3
-"""How far a tip may be from its target, in metres."""
+"""How far a tip may be from its target, in meters."""
 
 CHANGED = 2000
 """How many pixels differ at least where a limb or a panel has changed."""

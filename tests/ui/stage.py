@@ -666,7 +666,7 @@ def prepare_cup(hand: str) -> None:
     hips = "mixamorig:Hips"
     arm, body = (rig.pose.bones[name] for name in (hand.replace("Hand", "Arm"), hips))
     arm.rotation_mode = "XYZ"
-    # The body goes towards its stretched arm, so that the hand can stay behind.
+    # The body goes toward its stretched arm, so that the hand can stay behind.
     way = 0.1 * (rig.pose.bones[hand].head - body.head)
     way.y = way.z = 0.0
     for frame, share in ((1, 0.0), (25, 1.0)):
@@ -888,15 +888,15 @@ def plain() -> None:
 
 
 def red() -> list[int]:
-    """Return the theme's colour of what is at its limit, as it is on the screen."""
-    colour = bpy.context.preferences.themes[0].view_3d.bone_locked_weight
-    return [round(255 * part) for part in colour[:3]]
+    """Return the theme's color of what is at its limit, as it is on the screen."""
+    color = bpy.context.preferences.themes[0].view_3d.bone_locked_weight
+    return [round(255 * part) for part in color[:3]]
 
 
-def target_colour() -> list[int]:
-    """Return the theme's colour of targets in the overlay, as it is on the screen."""
-    colour = bpy.context.preferences.themes[0].user_interface.gizmo_primary
-    return [round(255 * part) for part in colour]
+def target_color() -> list[int]:
+    """Return the theme's color of targets in the overlay, as it is on the screen."""
+    color = bpy.context.preferences.themes[0].user_interface.gizmo_primary
+    return [round(255 * part) for part in color]
 
 
 def add_head() -> None:

@@ -17,7 +17,7 @@ F12 = "96"
 """The key itself: by its name, Alt comes with it."""
 
 FLOOR = 1e-3
-"""How far a foot may be in the floor, in metres."""
+"""How far a foot may be in the floor, in meters."""
 
 
 def have_legs(window: Window, *, is_walking: bool = False) -> None:

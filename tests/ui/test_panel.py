@@ -122,7 +122,7 @@ class TestTheTop:
         drawn(window)
         stay(window, across, top)
 
-    def test_a_linked_armature_is_grey_and_stays_as_it_is(self, window):
+    def test_a_linked_armature_is_gray_and_stays_as_it_is(self, window):
         have(window)
         across, _ = lines(window)
         top = named(all_rows(window, across), *TOP)
@@ -246,10 +246,10 @@ class TestTheOverlay:
         window.ask("close('OUTLINER', 'PROPERTIES', 'DOPESHEET_EDITOR'); plain(); go(40)")
         window.ask("look_at((0, 1, 0), 6.0, 30, 40)")
         assert window.ask(f"{walker}.fabrik.simulation.state") == "FRESH"
-        colour = window.ask("target_colour()")
+        color = window.ask("target_color()")
         for is_walking in (True, False):
             window.ask(f"{walker}.fabrik.gaits[0].enabled = {is_walking}; go(40)")
-            count = drawn(window).like(colour, window.ask("box()"))
+            count = drawn(window).like(color, window.ask("box()"))
             assert count == 0 if is_walking else count > 20
 
 
@@ -266,5 +266,5 @@ class TestControls:
         assert window.ask(f"{RIG}.show_in_front")
         control = f"{RIG}.data.bones[{ITEM}.subtarget].color.custom.normal"
         # Bones that are not selected are drawn darker.
-        colour = window.ask(f"[max(0, round(255 * part) - 50) for part in {control}]")
-        assert drawn(window).like(colour, window.ask("box()"), 25) > 300
+        color = window.ask(f"[max(0, round(255 * part) - 50) for part in {control}]")
+        assert drawn(window).like(color, window.ask("box()"), 25) > 300

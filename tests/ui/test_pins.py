@@ -84,7 +84,7 @@ class TestPins:
         window.until("modal() == ''")
 
         for foot, before in zip(FEET, feet, strict=True):
-            # In the centimetres of the skeleton: a tenth of a millimetre.
+            # In the centimeters of the skeleton: a tenth of a millimeter.
             assert max(abs(a - b) for a, b in zip(place(window, foot), before, strict=True)) < 1e-2
         window.drawn(dots, window.ask("box()"), 0.001)
         window.key("ctrl+z")

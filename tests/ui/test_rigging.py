@@ -16,7 +16,7 @@ BONES = f"len({RIG}.pose.bones)"
 JOINT = "bpy.data.objects['Figure'].pose.bones['Forearm'].fabrik_joint"
 
 STILL = 1e-4
-"""The largest change of a bone's matrix that is not seen, in centimetres, of a limb of 54."""
+"""The largest change of a bone's matrix that is not seen, in centimeters, of a limb of 54."""
 
 
 @dataclass

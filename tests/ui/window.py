@@ -63,16 +63,16 @@ class Picture:
 
     pixels: bytes
 
-    def colour(self, place: Place) -> tuple[int, ...]:
+    def color(self, place: Place) -> tuple[int, ...]:
         """Return red, green and blue of a pixel."""
         start = 3 * (round(place[1]) * WIDTH + round(place[0]))
         return tuple(self.pixels[start : start + 3])
 
-    def like(self, colour: Sequence[int], box: Box, off: int = 40) -> int:
-        """Return how many pixels of a part of the screen have nearly a colour."""
+    def like(self, color: Sequence[int], box: Box, off: int = 40) -> int:
+        """Return how many pixels of a part of the screen have nearly a color."""
         left, top, width, height = map(int, box)
         return sum(
-            all(abs(a - b) <= off for a, b in zip(self.colour((x, y)), colour, strict=True))
+            all(abs(a - b) <= off for a, b in zip(self.color((x, y)), color, strict=True))
             for y in range(top, top + height)
             for x in range(left, left + width)
         )
@@ -287,7 +287,7 @@ class Window:
         return now
 
     def save(self, picture: Picture, path: Path) -> None:
-        """Write a picture as PNG; 256 colours do for an interface and make the file small."""
+        """Write a picture as PNG; 256 colors do for an interface and make the file small."""
         raw = ("-size", f"{WIDTH}x{HEIGHT}", "-depth", "8", "rgb:-")
         path.write_bytes(
             self.program("convert", *raw, "-colors", "256", "png8:-", given=picture.pixels)

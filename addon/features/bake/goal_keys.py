@@ -182,8 +182,8 @@ class TargetBakeResult(NamedTuple):
         feet: Number of baked constraints.
         keys: Number of keys in all array elements.
         most: Number of keys with a key at every frame.
-        foot: Largest distance of a tip from its live location, in metres.
-        distance: Largest distance of any joint of the chains from its live location, in metres.
+        foot: Largest distance of a tip from its live location, in meters.
+        distance: Largest distance of any joint of the chains from its live location, in meters.
         frame: The frame of that distance.
     """
 
@@ -219,7 +219,7 @@ class TargetBake(Bake["list[Numbers]", tuple[float, float, int], TargetBakeResul
             armature: The armature.
             feet: By index of the constraint, its `target_channels`.
             bones: Channels of bones to key as evaluated.
-            error: Maximum distance of a joint of the chains from its live location, in metres.
+            error: Maximum distance of a joint of the chains from its live location, in meters.
             switch: Called with False to disable what changes the goals, and True to enable it.
             lifted: Targets and poles that follow the bodies.
 

@@ -16,7 +16,7 @@ EVEN = 1e-4
 """Deviation of squared axes from a uniform scale; below it, shear is at most half of it."""
 
 Loss = tuple[float, int]
-"""A distance in metres, and the index of the bone farthest from its pose; -1 if none is off."""
+"""A distance in meters, and the index of the bone farthest from its pose; -1 if none is off."""
 
 
 class Storing:

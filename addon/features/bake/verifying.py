@@ -28,13 +28,13 @@ class Verification:
     """Differences between a live and a baked range.
 
     Attributes:
-        distance: Largest distance of a head or tail from its live location, in metres.
+        distance: Largest distance of a head or tail from its live location, in meters.
         angle: Largest rotation of a bone from its live rotation, in radians.
         bone: Name of the bone with the largest error relative to its chain length.
         frame: The frame of that error.
         holds: Whether all errors are within the tolerance.
         tolerance: The tolerance, for the report.
-        loss: Distance from the baked pose in files that can't store shear, in metres; 0 within
+        loss: Distance from the baked pose in files that can't store shear, in meters; 0 within
             `EXACT`.
         lost_bone: Name of the bone with that distance.
         lost_frame: The frame of that distance.

@@ -103,7 +103,7 @@ def _draw_active(layout: Layout, context: bpy.types.Context, armature: bpy.types
     # The most used settings come first: nothing above them changes its height.
     main = layout.column()
     main.use_property_split = True
-    # For linked data Blender greys out values, but not pointers.
+    # For linked data Blender grays out values, but not pointers.
     main.enabled = armature.is_editable
     draw_main(main, armature, item)
     report = layout.box().column()

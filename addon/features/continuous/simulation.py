@@ -178,7 +178,7 @@ def _instant(solved: SolvedScene, unit: ShotUnit) -> Instant | None:
 
 
 def shots(armature: bpy.types.Object) -> list[ShotSimulation]:
-    """Return the simulations of the shots of an armature, a single one for each body."""
+    """Return the simulations of an armature's shots, one for each body."""
     items = settings(armature).constraints
     continuous = [
         i for i, item in enumerate(items) if is_continuous(item) and kind_of(item.solver).reaches

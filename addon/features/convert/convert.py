@@ -50,7 +50,7 @@ class Conversion(NamedTuple):
     Attributes:
         names: Names of the new constraints.
         notes: Notes on settings without an equivalent, and on changes.
-        moved: Largest movement of a head or tail, in metres in world space.
+        moved: Largest movement of a head or tail, in meters in world space.
         turned: Largest rotation of a bone, in radians.
         off: Names of the constraints that don't reproduce the pose.
     """

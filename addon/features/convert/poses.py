@@ -26,7 +26,7 @@ class Change(NamedTuple):
     """The largest difference between two poses.
 
     Attributes:
-        moved: Largest movement of a head or tail, in metres in world space.
+        moved: Largest movement of a head or tail, in meters in world space.
         turned: Largest rotation of a bone including twist, in radians.
     """
 

@@ -186,7 +186,7 @@ class ChainDrag:
         return vector(armature.matrix_world @ pose_bones(armature)[self.bones[-1]].tail)
 
     def moved(self) -> float:
-        """Return how far the tail has moved, in metres."""
+        """Return how far the tail has moved, in meters."""
         return dist(self.tip_start, self.tip())
 
     def cancel(self) -> None:

@@ -40,7 +40,7 @@ WHY_SHORT = {
 
 
 def shortfall(dragged: Drag) -> tuple[float, str]:
-    """Return how far the tip has moved, in metres, and why it moved less than it was dragged.
+    """Return how far the tip has moved, in meters, and why it moved less than it was dragged.
 
     The reason is empty if the tip followed.
     """

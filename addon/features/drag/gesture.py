@@ -221,7 +221,7 @@ class AxisLines:
         shader.uniform_float("lineWidth", WIDTH * context.preferences.system.ui_scale)
         for axis, direction in self.axes:
             reach = Vector(direction) * context.space_data.clip_end
-            colour = (theme.axis_x, theme.axis_y, theme.axis_z)[axis]
-            shader.uniform_float("color", (*colour[:3], 1.0))
+            color = (theme.axis_x, theme.axis_y, theme.axis_z)[axis]
+            shader.uniform_float("color", (*color[:3], 1.0))
             ends = (self._place - reach, self._place + reach)
             batch_for_shader(shader, "LINES", {"pos": ends}).draw(shader)

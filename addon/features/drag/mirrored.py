@@ -175,7 +175,7 @@ class MirroredDrag:
         return self._first.tip()
 
     def moved(self) -> float:
-        """Return how far the first drag has moved, in metres."""
+        """Return how far the first drag has moved, in meters."""
         return self._first.moved()
 
     def cancel(self) -> None:

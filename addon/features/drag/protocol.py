@@ -40,7 +40,7 @@ class Drag(Protocol):
         ...
 
     def moved(self) -> float:
-        """Return how far the dragged bone or object has really moved, in metres."""
+        """Return how far the dragged bone or object has really moved, in meters."""
         ...
 
     def cancel(self) -> None:

@@ -16,7 +16,7 @@ LAYERS = 32
 """Maximum number of surfaces to skip."""
 
 STEP = 1e-4
-"""Distance behind a skipped surface at which the next ray starts, in metres."""
+"""Distance behind a skipped surface at which the next ray starts, in meters."""
 
 
 def seen_point(

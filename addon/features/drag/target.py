@@ -164,7 +164,7 @@ class TargetDrag:
         return vector(armature.matrix_world @ self._chain.posed_tip(pose_bones(armature)))
 
     def moved(self) -> float:
-        """Return how far the target has moved, in metres."""
+        """Return how far the target has moved, in meters."""
         depsgraph = bpy.context.evaluated_depsgraph_get()
         return dist(self._frame[1], place_of(depsgraph, self._target)[1])
 

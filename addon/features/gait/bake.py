@@ -48,7 +48,7 @@ def bake_gait(
         The completed share.
 
     Returns:
-        The result, and the length of the shortest leg in metres.
+        The result, and the length of the shortest leg in meters.
 
     Raises:
         ProblemError: If nothing can be baked, or a target cannot be keyed.

@@ -52,7 +52,7 @@ class WalkSample(NamedTuple):
         influence: The influence of the walk.
         grounds: The frames of the grounds, in world space.
         legs: The legs, at their size in the world.
-        bob: The largest height of the body's bob, in metres.
+        bob: The largest height of the body's bob, in meters.
         note: A message for the user.
     """
 
@@ -191,7 +191,7 @@ class WalkGoal:
             raise ProblemError("The steps are being simulated")
         walked = self.sampler.sample(snapshot)
         if isinstance(walked, str):
-            # The body may leave a target far behind, and the leg would stretch towards it.
+            # The body may leave a target far behind, and the leg would stretch toward it.
             return _carried(snapshot, chain, aim)._replace(note=walked) if walked else aim
         foot, swing = foot_at(walked.record.falls[self.leg], walked.time, walked.grounds)
         plan = self.sampler.plan

@@ -48,7 +48,7 @@ def bake(
         layer: The view layer to evaluate.
         armature: The armature object.
         frames: The range.
-        error: The maximum error of a foot, in metres.
+        error: The maximum error of a foot, in meters.
 
     Yields:
         The progress, from 0 to 1.

@@ -206,7 +206,7 @@ class ContactTrack:
 
         Args:
             standing: The heights of flat feet, with the sole as thick.
-            sole: The height of the lowest joint of the foot at rest, in metres.
+            sole: The height of the lowest joint of the foot at rest, in meters.
         """
         if not standing:
             return False

@@ -176,7 +176,7 @@ class GroundGoal:
             snapshot: The moment.
             chain: The constraint.
             ground: Its settings.
-            leg: The length of the leg, in metres; 0 to measure it.
+            leg: The length of the leg, in meters; 0 to measure it.
 
         Raises:
             ProblemError: As `probe_of`.
@@ -255,7 +255,7 @@ def _contact_track(chain: ChainPlan, ground: FabrikGround, blob: bytes) -> Conta
 
 
 def _inner(chain: ChainPlan, stances: Stances) -> float:
-    """Return the least distance from hip to ankle that the bones of a leg allow, in metres."""
+    """Return the least distance from hip to ankle that the bones of a leg allow, in meters."""
     sizes = _sizes(chain)
     fraction = 2.0 * max(sizes, default=0.0) / (sum(sizes) or 1.0) - 1.0
     return max(0.0, fraction) * stances.clip.contact_track.track.leg

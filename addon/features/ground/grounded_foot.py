@@ -30,7 +30,7 @@ class Foothold(NamedTuple):
     Attributes:
         aim: The goal.
         base: Its location without obstacles, in world space.
-        rise: How much higher the ground is than the floor of the animation, in metres.
+        rise: How much higher the ground is than the floor of the animation, in meters.
         root: The animated hip joint if the leg keeps its pose, as before a cut, else None.
     """
 

@@ -65,7 +65,7 @@ class Knees:
             stances: Its foot.
             key: As above.
             shift_at: Returns how far the hip joint is moved at a frame.
-            inner: The least distance from hip to ankle that its bones allow, in metres.
+            inner: The least distance from hip to ankle that its bones allow, in meters.
         """
         self.stances = stances
         self.key = key

@@ -25,7 +25,7 @@ class Under(NamedTuple):
     """The ground below a point.
 
     Attributes:
-        height: Its height along the axis, in metres from the origin of the world.
+        height: Its height along the axis, in meters from the origin of the world.
         normal: Its unit normal in world space.
         ob: The object.
     """
@@ -43,8 +43,8 @@ class Probe(NamedTuple):
         up: The unit vector up, in world space; rays are cast against it.
         floor: The height of the animation's own floor.
         rest: The height of that floor above the armature's origin.
-        leg: The length of the leg, in metres.
-        above: How far above the floor to search, in metres; 0 for automatic.
+        leg: The length of the leg, in meters.
+        above: How far above the floor to search, in meters; 0 for automatic.
         below: How far below, likewise.
         most: The maximum angle by which a foot rotates, in radians.
         turns: Whether it rotates at all.
@@ -110,7 +110,7 @@ def probe_of(
         options: Its settings.
         ground: What counts as ground.
         floor: The detected height of the animation's floor above the armature's origin.
-        leg: The length of the leg, in metres.
+        leg: The length of the leg, in meters.
 
     Raises:
         ProblemError: If a setting is not a number, or the armature has zero scale along its axis.

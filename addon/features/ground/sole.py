@@ -25,7 +25,7 @@ class SoleContact(NamedTuple):
 
     Attributes:
         tilt: Its rotation vector (see `tilt_of`).
-        height: The height of its goal along the axis, in metres from the origin of the world.
+        height: The height of its goal along the axis, in meters from the origin of the world.
         rise: How much higher the ground is than the floor of the animation.
     """
 

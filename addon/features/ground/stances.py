@@ -31,7 +31,7 @@ from fabrik_solver.motion import ground as shape
 from fabrik_solver.motion import knee
 from fabrik_solver.motion.contacts import BALL, BALL_HEIGHT, FLAT, WINDOW, Contact
 from fabrik_solver.motion.easing import smooth
-from fabrik_solver.motion.planted import Blend, Planted, Pose, blend_of, neighbours
+from fabrik_solver.motion.planted import Blend, Planted, Pose, blend_of, neighbors
 from fabrik_solver.motion.smoothest import Wish, cubic, exactly, smoothest
 
 from ...plan.chain_plan import Snapshot
@@ -529,7 +529,7 @@ class Stances:
         """Return a swing by the number of the contact before it, -1 before the first one."""
         clip, rate = self.clip, self.clip.contact_track.track.rate
         spans = [(contact.first, contact.last) for contact in clip.contact_track.contacts]
-        before, after = neighbours(spans, number)
+        before, after = neighbors(spans, number)
         # A swing of which the clip has little still takes its time.
         far = max(1, round(SWING * rate))
         first, last = before[1] if before else clip.first, after[0] if after else clip.last

@@ -47,15 +47,15 @@ class Sample(NamedTuple):
     Attributes:
         under: Number of the object that was below it, or `IN_WORLD`.
         place: The location of its goal, in the space of that object.
-        step: Its displacement since the frame before, relative to the ground, in metres.
-        height: Its height above the origin of the armature, in metres.
+        step: Its displacement since the frame before, relative to the ground, in meters.
+        height: Its height above the origin of the armature, in meters.
         root: The hip joint relative to the goal, in the same space.
         turn: The orientation of the foot in that space; the identity if it doesn't copy the
             target's.
         end_step: The displacement of the other end of the foot, as ``step``.
         up: The unit vector up, in the axes of the foot.
         flexion: The axis about which its knee flexes, in the same space; 0 if unknown. Its length
-            is the knee's distance from the line from hip to ankle, in metres.
+            is the knee's distance from the line from hip to ankle, in meters.
     """
 
     under: int
@@ -75,7 +75,7 @@ class Track(NamedTuple):
     Attributes:
         start: The first frame.
         rate: Frames per second.
-        leg: The length of the leg in metres.
+        leg: The length of the leg in meters.
         foot: The joints above its heel and its ball, in the rest pose.
         grounds: The names of the objects that counted as ground, and of others below it.
         samples: One for each frame.
@@ -111,8 +111,8 @@ def moving(samples: Sequence[Sample], margin: int, least: float, most: float) ->
     Args:
         samples: The samples.
         margin: The number of samples before the range, and after it.
-        least: How far a held foot seems to move in a frame, due to rounding, in metres.
-        most: How far a foot may move in a frame, in metres; farther is a cut.
+        least: How far a held foot seems to move in a frame, due to rounding, in meters.
+        most: How far a foot may move in a frame, in meters; farther is a cut.
     """
     first, last = margin, len(samples) - 1 - margin
     steps = [max(length(sample.step), length(sample.end_step)) for sample in samples]

@@ -28,7 +28,7 @@ NAME = "Props"
 """The name of a new armature."""
 
 LENGTH = 0.1
-"""The length of a carrying bone if the object has no size, in metres of the object."""
+"""The length of a carrying bone if the object has no size, in meters of the object."""
 
 
 def carrier_of(ob: bpy.types.Object) -> tuple[bpy.types.Object, int] | None:

@@ -245,7 +245,7 @@ class HeldBone(PrePassBone):
     def record(
         self, snapshot: Snapshot, local: Local, event: Event, previous: int, blend: float
     ) -> Recorded:
-        """Return its record from a frame on, so that nothing jumps there.
+        """Return the record of an event, chosen so that nothing jumps at its frame.
 
         Args:
             snapshot: The frame, solved without the event.

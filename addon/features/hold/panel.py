@@ -13,7 +13,7 @@ from ...ui.following import shown_armature
 from ...ui.layout import Layout, SidebarPanel, draw_sentence, wrapped
 from ...ui.paint import (
     BESIDE,
-    Colour,
+    Color,
     Strokes,
     faint,
     in_region,
@@ -163,10 +163,10 @@ def _draw_lines() -> None:
         scene: Any = context.scene
         if not space.overlay.show_overlays or not scene.fabrik.show_overlay:
             return
-        colour = faint(palette(context).target, ALPHA)
+        color = faint(palette(context).target, ALPHA)
         strokes = Strokes()
         for held, by in lines_of(context):
-            strokes.path((held.to_tuple(), by.to_tuple()), colour)
+            strokes.path((held.to_tuple(), by.to_tuple()), color)
         strokes.lines(LINE * pixel(context))
     except Exception:
         report_once("could not draw what is held")
@@ -179,27 +179,27 @@ def _draw_notes() -> None:
         space: Any = context.space_data
         if not space.overlay.show_overlays or not is_dragging():
             return
-        colour = palette(context).text
+        color = palette(context).text
         leading = 1.6 * start_texts(context)
         for position, note in [note for ask in BESIDE for note in ask(context)]:
             pixels = in_region(context, position)
             if pixels is None:
                 continue
             for i, line in enumerate(wrapped(shown(note), context, NOTE)):
-                write(line, pixels[0] + leading, pixels[1] - i * leading, colour)
+                write(line, pixels[0] + leading, pixels[1] - i * leading, color)
     except Exception:
         report_once("could not draw what is held")
 
 
-def bars_of(context: bpy.types.Context) -> list[tuple[float, float, Colour]]:
+def bars_of(context: bpy.types.Context) -> list[tuple[float, float, Color]]:
     """Return the first and last frame of each hold of the shown armature, with a color."""
     armature = shown_armature(context)
     if armature is None:
         return []
     scene = cast(bpy.types.Scene, context.scene)
-    colour = faint(palette(context).target, ALPHA)
+    color = faint(palette(context).target, ALPHA)
     last = float(scene.frame_end + 1)
-    return [(event.start, event.end or last, colour) for event in shown_holds(armature)]
+    return [(event.start, event.end or last, color) for event in shown_holds(armature)]
 
 
 def _draw_bars() -> None:
@@ -208,13 +208,13 @@ def _draw_bars() -> None:
         view: Any = context.region.view2d  # type: ignore[union-attr]
         scale = pixel(context)
         strokes = Strokes()
-        for i, (start, end, colour) in enumerate(bars_of(context)):
+        for i, (start, end, color) in enumerate(bars_of(context)):
             left = view.view_to_region(start, 0.0, clip=False)[0]
             right = view.view_to_region(end, 0.0, clip=False)[0]
             low = scale * (FOOT + (i % 4) * (BAR + 1.0))
             high = low + scale * BAR
             corners = ((left, low), (right, low), (right, high), (left, high))
-            strokes.fan([(x, y, 0.0) for x, y in corners], colour)
+            strokes.fan([(x, y, 0.0) for x, y in corners], color)
         strokes.triangles()
     except Exception:
         report_once("could not draw what is held")

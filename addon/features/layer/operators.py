@@ -60,9 +60,7 @@ class LayerOperator(Working):
 
     asks = (armature_refusal, _layer_refusal)
 
-    only_selected: bool = defined(
-        "Only Selected", "Add the layer only to selected objects", default=False
-    )
+    only_selected: bool = defined("Only Selected", "Only affect selected objects", default=False)
 
     def chosen(
         self, context: bpy.types.Context, objects: list[bpy.types.Object]

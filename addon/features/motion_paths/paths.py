@@ -78,7 +78,7 @@ class Path(NamedTuple):
         return projected.to_3d() / (projected.w or 1.0)  # Points in the lens plane have w = 0.
 
     def miss(self, scene: bpy.types.Scene, depsgraph: bpy.types.Depsgraph) -> float:
-        """Return the path's distance from its owner at the current frame, in metres.
+        """Return the path's distance from its owner at the current frame, in meters.
 
         0 within rounding, where the path has no point, and always for a path in camera space.
         """

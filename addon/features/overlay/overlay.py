@@ -25,7 +25,7 @@ from ...settings.properties import STATE_ITEMS, scene_settings
 from ...ui.layout import Layout
 from ...ui.paint import (
     MARGIN,
-    Colour,
+    Color,
     Dot,
     Strokes,
     draw_dots,
@@ -86,46 +86,46 @@ def overlay_data(context: bpy.types.Context) -> OverlayData | None:
 
 def draw_world(context: bpy.types.Context, data: OverlayData) -> None:
     """Draw chains with their reach, targets and poles, and the active joint's limit."""
-    colours = palette(context)
+    colors = palette(context)
     thin, thick, areas = Strokes(), Strokes(), Strokes()
     eye, is_far = _eye(cast(bpy.types.RegionView3D, context.region_data))
     for chain in data.chains:
-        colour = colours.active if chain.is_active else colours.chain
-        thick.path(chain.joints, colour)
+        color = colors.active if chain.is_active else colors.chain
+        thick.path(chain.joints, color)
         if chain.tip != chain.joints[-1]:
-            thin.path((chain.joints[-2], chain.tip), colour)
+            thin.path((chain.joints[-2], chain.tip), color)
         if chain.target is not None and chain.missed:
-            thick.path((chain.tip, chain.target), colours.target)
+            thick.path((chain.tip, chain.target), colors.target)
         elif chain.target is not None:
-            thin.path((chain.tip, chain.target), faint(colours.target, 0.6))
+            thin.path((chain.tip, chain.target), faint(colors.target, 0.6))
         if chain.pole is not None and chain.elbow is not None:
-            thin.path((chain.elbow, chain.pole), faint(colours.pole, 0.8))
+            thin.path((chain.elbow, chain.pole), faint(colors.pole, 0.8))
         if chain.shell is not None:
-            outline = faint(colour, 0.6)
+            outline = faint(color, 0.6)
             thin.path(chain.shell.outline(chain.shell.outer, eye, is_far), outline)
             thin.path(chain.shell.outline(chain.shell.inner, eye, is_far), outline)
             for circle in chain.shell.great_circles():
-                thin.path(circle, faint(colour, 0.15))
+                thin.path(circle, faint(color, 0.15))
     if data.joint is not None:
-        colour = colours.end if data.joint.is_at_end else colours.chain
-        _add_joint(data.joint, colour, thin, areas)
+        color = colors.end if data.joint.is_at_end else colors.chain
+        _add_joint(data.joint, color, thin, areas)
     areas.triangles()
     thin.lines(THIN * pixel(context))
     thick.lines(THICK * pixel(context))
 
 
-def _add_joint(joint: ShownJoint, colour: Colour, thin: Strokes, areas: Strokes) -> None:
+def _add_joint(joint: ShownJoint, color: Color, thin: Strokes, areas: Strokes) -> None:
     edge = joint.edge
     if edge:
-        areas.fan((joint.head, *edge), faint(colour, 0.12))
-        thin.path(edge, colour)
+        areas.fan((joint.head, *edge), faint(color, 0.12))
+        thin.path(edge, color)
         for end in (*edge[:: len(edge) // 4], edge[-1]):
-            thin.path((joint.head, end), faint(colour, 0.5))
+            thin.path((joint.head, end), faint(color, 0.5))
     if joint.twist:
         middle, current = joint.twisted
-        areas.fan((middle, *joint.twist), faint(colour, 0.2))
-        thin.path(joint.twist, colour)
-        thin.path((middle, current), colour)
+        areas.fan((middle, *joint.twist), faint(color, 0.2))
+        thin.path(joint.twist, color)
+        thin.path((middle, current), color)
 
 
 def _eye(view: bpy.types.RegionView3D) -> tuple[Vec, bool]:
@@ -140,20 +140,20 @@ def _eye(view: bpy.types.RegionView3D) -> tuple[Vec, bool]:
 
 def draw_pixels(context: bpy.types.Context, data: OverlayData) -> None:
     """Draw joints, targets, distances, and the text in the corner."""
-    colours = palette(context)
+    colors = palette(context)
     size = DOT * pixel(context)
     dots: list[Dot] = []
     for chain in data.chains:
-        colour = colours.active if chain.is_active else colours.chain
+        color = colors.active if chain.is_active else colors.chain
         for index, joint in enumerate(chain.joints):
             is_at_end = index in chain.at_end
             dots.append(
-                Dot(joint, 1.8 * size, colours.end) if is_at_end else Dot(joint, size, colour)
+                Dot(joint, 1.8 * size, colors.end) if is_at_end else Dot(joint, size, color)
             )
         if chain.target is not None:
-            dots.append(Dot(chain.target, size, colours.target))
+            dots.append(Dot(chain.target, size, colors.target))
         if chain.pole is not None:
-            dots.append(Dot(chain.pole, size, colours.pole))
+            dots.append(Dot(chain.pole, size, colors.pole))
     region, view = cast(Any, context.region), cast(Any, context.region_data)
     draw_dots(region, view, dots)
     height = start_texts(context)
@@ -163,9 +163,9 @@ def draw_pixels(context: bpy.types.Context, data: OverlayData) -> None:
         middle = in_region(context, mix(chain.tip, chain.target, 0.5))
         if middle is not None:
             text = length_text(cast(bpy.types.Scene, context.scene), chain.missed)
-            write(text, middle[0], middle[1] + 3.0 * size, colours.target)
+            write(text, middle[0], middle[1] + 3.0 * size, colors.target)
     if _has_corner(context):
-        _write_report(context, report(context, data.chains), 1.6 * height, colours.text)
+        _write_report(context, report(context, data.chains), 1.6 * height, colors.text)
 
 
 def report(context: bpy.types.Context, chains: Sequence[ShownChain]) -> list[str]:
@@ -206,7 +206,7 @@ def _has_corner(context: bpy.types.Context) -> bool:
 
 
 def _write_report(
-    context: bpy.types.Context, lines: Sequence[str], leading: float, colour: Colour
+    context: bpy.types.Context, lines: Sequence[str], leading: float, color: Color
 ) -> None:
     """Draw the text at the lower right, next to the sidebar and above the asset shelf."""
     region = cast(bpy.types.Region, context.region)
@@ -220,7 +220,7 @@ def _write_report(
     y = bottom - region.y + margin
     for line in map(shown, reversed(lines)):
         width = blf.dimensions(0, line)[0]
-        write(line, right - region.x - margin - width, y, colour)
+        write(line, right - region.x - margin - width, y, color)
         y += leading
 
 
@@ -243,7 +243,7 @@ def on_world() -> None:
 
 
 def on_pixels() -> None:
-    """Draw the pixels of the region whose lines were just drawn."""
+    """Draw the texts and dots of the region whose lines were just drawn."""
     global _waiting
     data, _waiting = _waiting, None
     if data is not None:

@@ -296,7 +296,7 @@ def draw_simulation(layout: Layout, context: bpy.types.Context) -> None:
 
 
 def _draw_note(layout: Layout, armature: bpy.types.Object) -> None:
-    """Draw the Simulate button, greyed out while the simulation is up to date."""
+    """Draw the Simulate button, grayed out while the simulation is up to date."""
     if history.owners(armature):
         row = layout.row()
         row.enabled = history.is_due(armature)

@@ -17,7 +17,7 @@ from ...blender.refusals import rest_problem
 from ...editing.playing import finish
 from ...frame import handlers
 from ...plan import planner
-from ...ui.paint import MARGIN, Colour, palette, pixel, start_texts, write
+from ...ui.paint import MARGIN, Color, palette, pixel, start_texts, write
 from ...ui.registering import registering
 from ...ui.wording import named
 from . import history
@@ -94,11 +94,11 @@ def _draw() -> None:
         report_once("could not draw what is outdated")
 
 
-def _write(context: bpy.types.Context, lines: list[str], colour: Colour) -> None:
+def _write(context: bpy.types.Context, lines: list[str], color: Color) -> None:
     leading = 1.8 * start_texts(context)
     margin = MARGIN * pixel(context)
     for i, line in enumerate(reversed(lines)):
-        write(shown(line), margin, margin + i * leading, colour)
+        write(shown(line), margin, margin + i * leading, color)
 
 
 HANDLERS = (("render_init", before_render), ("load_pre", forget))

@@ -8,7 +8,7 @@ import bpy
 
 from ...blender.access import shown_areas
 from ...blender.errors import report_once
-from ...ui.paint import Colour, Strokes, faint, pixel
+from ...ui.paint import Color, Strokes, faint, pixel
 from ...ui.registering import registering
 from . import history
 
@@ -33,17 +33,17 @@ def _draw_bars(context: bpy.types.Context) -> None:
     view: Any = context.region.view2d
     scale = pixel(context)
     strokes = Strokes()
-    for i, (start, end, colour) in enumerate(bars):
+    for i, (start, end, color) in enumerate(bars):
         left = view.view_to_region(start, 0.0, clip=False)[0]
         right = view.view_to_region(end + 1, 0.0, clip=False)[0]
         low = scale * (FOOT + i * (HEIGHT + GAP))
         high = low + scale * HEIGHT
         corners = [(x, y, 0.0) for x, y in ((left, low), (right, low), (right, high), (left, high))]
-        strokes.fan(corners, colour)
+        strokes.fan(corners, color)
     strokes.triangles()
 
 
-def bars_of(context: bpy.types.Context) -> list[tuple[int, int, Colour]]:
+def bars_of(context: bpy.types.Context) -> list[tuple[int, int, Color]]:
     """Return the first frame, last frame and color of each bar to draw.
 
     There is a bar for the active armature, or if it isn't simulated, for each simulated armature.
@@ -56,15 +56,15 @@ def bars_of(context: bpy.types.Context) -> list[tuple[int, int, Colour]]:
     return shown
 
 
-def _bars(context: bpy.types.Context, ob: bpy.types.Object) -> list[tuple[int, int, Colour]]:
+def _bars(context: bpy.types.Context, ob: bpy.types.Object) -> list[tuple[int, int, Color]]:
     frames = history.shown_range(ob) if ob.type == "ARMATURE" else None
     if frames is None:
         return []
     themes = cast(bpy.types.Preferences, context.preferences).themes
     states: Any = themes[0].user_interface.wcol_state
     is_fresh = history.state(ob) == history.FRESH
-    colour = states.inner_anim if is_fresh else states.inner_changed
-    return [(*frames, faint(tuple(colour), ALPHA))]
+    color = states.inner_anim if is_fresh else states.inner_changed
+    return [(*frames, faint(tuple(color), ALPHA))]
 
 
 def redraw() -> None:

@@ -83,9 +83,9 @@ def _draw() -> None:
         scene = cast(bpy.types.Scene, context.scene)
         if not space.overlay.show_overlays or not scene_settings(scene).show_overlay:
             return
-        strokes, colour = Strokes(), faint(palette(context).pole, ALPHA)
+        strokes, color = Strokes(), faint(palette(context).pole, ALPHA)
         for line in outlines(context):
-            strokes.path([(point.x, point.y, point.z) for point in line], colour)
+            strokes.path([(point.x, point.y, point.z) for point in line], color)
         strokes.lines(LINE * pixel(context))
     except ReferenceError:
         pass  # Something was removed; the next update makes a new plan.

@@ -82,8 +82,8 @@ class StoredStrand(NamedTuple):
         bones: Its number of bones.
         cuts: The indices of the frames at which it started again.
         deepest: The index of the frame at which it penetrates colliders most.
-        penetration: How deep, in metres.
-        size: Its length in metres.
+        penetration: How deep, in meters.
+        size: Its length in meters.
         gap: The distance of the ends of a loop, as a fraction of the strand's length.
         numbers: The local rotations, four numbers a bone, frame by frame.
     """

@@ -344,7 +344,7 @@ class Body:
             follows=self._index.get(facts.follows, -1),
             share=self._clavicle * (facts.follows in self._index),
             mass=load[0],
-            centre=load[1],
+            center=load[1],
         )
 
     def _resistances(self, bone: int) -> list[Resistance]:
@@ -395,7 +395,7 @@ class Body:
         Args:
             solver: The body in the form of the solver.
             wanted: The goals.
-            support: The support below the centre of mass; None if that may be anywhere.
+            support: The support below the center of mass; None if that may be anywhere.
             shown: Returns the frames that bones have in a pose; None if they follow from the
                 channels of these bones alone.
             rounds: The most solutions.
@@ -506,7 +506,7 @@ def bones_between(carriers: Carriers, root: int, ends: Iterable[int]) -> list[in
 
 
 def root_of(carriers: Carriers, roles: Roles, pulled: Iterable[int]) -> int:
-    """Return the bone that moves a body with everything being pulled.
+    """Return the bone that moves the whole body, with every bone that is pulled.
 
     That is the lowest bone carrying all of it, or the topmost one in a skeleton without hips. If it
     is connected to its parent, it is the first one above that isn't.

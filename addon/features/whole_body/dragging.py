@@ -601,7 +601,7 @@ class WholeBodyDrag:
         return point_in(frame, self._end)
 
     def moved(self) -> float:
-        """Return how far the point has moved, in metres."""
+        """Return how far the point has moved, in meters."""
         return dist(self.tip_start, self.tip())
 
     def next_pin(self) -> None:

@@ -185,7 +185,7 @@ def bake(scene: bpy.types.Scene, layer: bpy.types.ViewLayer, armature: bpy.types
     """
     body = kept_body(skeleton_of(armature))
     if body is None:
-        raise ProblemError("No bone is pinned At Its Place: nothing to bake")
+        raise ProblemError("No bone is pinned In World Space: nothing to bake")
     if body.refusal:
         raise ProblemError(body.refusal)
     frames = [*range(scene.frame_start, scene.frame_end + 1)]

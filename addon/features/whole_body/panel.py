@@ -141,11 +141,11 @@ def shown_balance(context: bpy.types.Context) -> tuple[Vec, Vec, list[Vec]] | No
         return None
     pinned = [roles.named(pinned_bone(armature, pin)) for pin in pins_of(armature)]
     support = support_of(bones, pinned, roles)
-    mass, centre = added(loads_of(armature, shown, roles).values())
+    mass, center = added(loads_of(armature, shown, roles).values())
     area = support.area()
     if mass == 0.0 or not area:
         return None
-    places = [point_in(world, point) for point in (centre, support.below(centre), *area)]
+    places = [point_in(world, point) for point in (center, support.below(center), *area)]
     return places[0], places[1], places[2:]
 
 
@@ -167,14 +167,14 @@ def _draw_balance() -> None:
         balance = shown_balance(context) if _is_shown(context) else None
         if balance is None:
             return
-        centre, below, area = balance
-        colour = palette(context).target
+        center, below, area = balance
+        color = palette(context).target
         strokes = Strokes()
-        strokes.fan(area, faint(colour, AREA))
+        strokes.fan(area, faint(color, AREA))
         strokes.triangles()
         strokes = Strokes()
-        strokes.path((centre, below), colour)
-        strokes.path((*area, area[0]), colour)
+        strokes.path((center, below), color)
+        strokes.path((*area, area[0]), color)
         strokes.lines(LINE * pixel(context))
     except Exception:
         report_once("could not draw the balance")
@@ -185,15 +185,15 @@ def _draw_dots() -> None:
     try:
         if not _is_shown(context):
             return
-        colours, size = palette(context), RADIUS * pixel(context)
+        colors, size = palette(context), RADIUS * pixel(context)
         dots = [
             # Twice the area if the rotation is pinned as well.
-            Dot(point, size * (sqrt(2.0) if is_oriented else 1.0), colours.pin)
+            Dot(point, size * (sqrt(2.0) if is_oriented else 1.0), colors.pin)
             for point, is_oriented in shown_pins(context)
         ]
         balance = shown_balance(context)
         if balance is not None:
-            dots.append(Dot(balance[0], size, colours.target))
+            dots.append(Dot(balance[0], size, colors.target))
         region, view = cast(Any, context.region), cast(Any, context.region_data)
         draw_dots(region, view, dots)
     except Exception:

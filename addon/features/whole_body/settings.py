@@ -37,8 +37,8 @@ FRAMES_ITEMS = (
     (POSING, "While Posing", "It stays while others are dragged", 0),
     (
         PLACE,
-        "At Its Place",
-        "It is also pinned to its place during playback, and the body follows",
+        "In World Space",
+        "It is also pinned in world space during playback, and the body follows",
         1,
     ),
     (
@@ -104,7 +104,7 @@ class FabrikPin(bpy.types.PropertyGroup):
     )
     influence: float = animated(
         "Influence",
-        "Blend between the animation (0) and the pinned place (1). Key it to pin the bone for "
+        "Blend between the animation (0) and the pinned location (1). Key it to pin the bone for "
         "some frames",
         in_presets=False,
         default=1.0,
@@ -211,7 +211,7 @@ def set_pin(armature: bpy.types.Object, bone: str, kind: str) -> None:
 
 
 def kept_pins(settings: FabrikSettings) -> object:
-    """Return what the plan uses of an armature's pins that have an effect while it plays."""
+    """Return the pins of an armature that have an effect during playback, for the plan."""
     pins: ItemList[FabrikPin] = cast(Any, settings).pins
     kept = [(i, pin) for i, pin in enumerate(pins) if pin.frames != POSING]
     weights = [(*pin.location_weights, *pin.rotation_weights) for _, pin in kept]

@@ -41,17 +41,17 @@ def numbers_of(answer: object) -> list[float]:
     return [number for part in answer for number in numbers_of(part)]
 
 
-def place_about(rng: random.Random, centre: Vec, size: float) -> Vec:
+def place_about(rng: random.Random, center: Vec, size: float) -> Vec:
     """A point within reach, beyond it, at the root, or absurdly far away."""
     x, y, z = strategies.random_direction(rng)
     share = rng.choice((rng.uniform(0.0, 1.0), rng.uniform(0.0, 1.5), 1.0, 0.0, 1e-12, 1e5))
-    return tuple(c + d * share * size for c, d in zip(centre, (x, y, z), strict=True))
+    return tuple(c + d * share * size for c, d in zip(center, (x, y, z), strict=True))
 
 
-def any_goal(rng: random.Random, centre: Vec, size: float) -> fabrik_solver.Goal:
-    pole = place_about(rng, centre, size) if rng.random() < 0.3 else None
+def any_goal(rng: random.Random, center: Vec, size: float) -> fabrik_solver.Goal:
+    pole = place_about(rng, center, size) if rng.random() < 0.3 else None
     return fabrik_solver.Goal(
-        place_about(rng, centre, size),
+        place_about(rng, center, size),
         pole,
         rng.choice((0.0, rng.uniform(-7.0, 7.0))),
         rng.choice(WEIGHTS),
@@ -97,7 +97,7 @@ def assert_turns(rotations: Sequence[Quat]) -> None:
 def off(limit: fabrik_solver.Limit, rotation: Quat) -> float:
     """By how many radians a rotation is out of a limit, also of one that locks an axis.
 
-    Of a cone without width `broken` measures the way to the centre, however near the edge is.
+    Of a cone without width `broken` measures the way to the center, however near the edge is.
     """
     return min(broken(limit, rotation), quat_angle(limit.nearest(rotation), rotation))
 

@@ -39,7 +39,7 @@ def some_target(rng: random.Random, chain: fabrik_solver.ChainInput) -> tuple[fl
     return fabrik_solver.point_in(fabrik_solver.chain_frames(chain, turns)[-1], chain.links[-1].arm)
 
 
-def centre_of_turning(posture: fabrik_solver.Posture) -> float:
+def center_of_turning(posture: fabrik_solver.Posture) -> float:
     """Return where along the chain its bones turn on average: 0 at the root, 1 at the tip."""
     turns = [2.0 * math.acos(min(1.0, abs(turn[0]))) for turn in posture.rotations]
     return sum(turn * i for i, turn in enumerate(turns)) / sum(turns) / (len(turns) - 1)
@@ -47,7 +47,7 @@ def centre_of_turning(posture: fabrik_solver.Posture) -> float:
 
 @pytest.mark.parametrize("bones", [3, 5, 10, 30])
 def test_the_turning_moves_along_the_chain(bones: int, figure: Callable[[str, str], None]) -> None:
-    centres: list[float] = []
+    centers: list[float] = []
     for bias in (-1.0, -0.5, 0.0, 0.5, 1.0):
         rng = random.Random(bones)
         found: list[float] = []
@@ -55,14 +55,14 @@ def test_the_turning_moves_along_the_chain(bones: int, figure: Callable[[str, st
             chain = some_chain(rng, bones, bias)
             posture = fabrik_solver.pose_chain(chain, fabrik_solver.Goal(some_target(rng, chain)))
             assert posture.state == "REACHED"
-            found.append(centre_of_turning(posture))
-        centres.append(sum(found) / len(found))
-    assert centres[0] < centres[1] < centres[2]
-    assert centres[2] - centres[0] > 0.14
+            found.append(center_of_turning(posture))
+        centers.append(sum(found) / len(found))
+    assert centers[0] < centers[1] < centers[2]
+    assert centers[2] - centers[0] > 0.14
     # A short chain turns mostly at its tip as it is.
-    assert centres[4] - centres[2] > (0.05 if bones >= 10 else -0.02)
-    text = ", ".join(f"{centre:.2f}" for centre in centres)
-    figure(f"{bones} bones, bias -1 to 1: centre of turning", text)
+    assert centers[4] - centers[2] > (0.05 if bones >= 10 else -0.02)
+    text = ", ".join(f"{center:.2f}" for center in centers)
+    figure(f"{bones} bones, bias -1 to 1: center of turning", text)
 
 
 @pytest.mark.parametrize("bias", BIASES)

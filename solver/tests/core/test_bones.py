@@ -229,7 +229,7 @@ def test_an_unchanged_target_gives_unchanged_rotations(mode: str, inherit_rotati
             assert posture.solution.iterations_used == 0
 
 
-def test_straight_bones_bend_about_x_towards_z_unless_told_otherwise() -> None:
+def test_straight_bones_bend_about_x_toward_z_unless_told_otherwise() -> None:
     bones = [Bone(vectors.IDENTITY, (0.0, float(i), 0.0), 1.0) for i in range(2)]
     rig: Rig = (bones, [Local()] * 2)
     knee = posed_joints(rig, posed(rig, (0.0, 1.2, 0.0)))[1]

@@ -146,7 +146,7 @@ def test_a_knee_with_a_hint_passes_to_the_back_without_a_kink() -> None:
 def test_a_knee_that_passes_beside_its_line_turns_the_less_the_straighter_it_is(
     bend: float, least: float, most: float
 ) -> None:
-    """Millimetres beside the line are much of what a straight knee is off it."""
+    """Millimeters beside the line are much of what a straight knee is off it."""
     for side in (-90.0, 90.0):
         chain = leg(bend, radians(side))
         goal = Goal(chain.joints[-1], (0.0, -2.0, -1.0), 0.0, 1.0, is_hint=True)

@@ -179,7 +179,7 @@ def test_a_cone_is_drawn_along_its_edge() -> None:
     for _ in range(40):
         limit = limited.random_cone(rng)
         outline = limit.outline()
-        middle = direction(limit.centre)
+        middle = direction(limit.center)
         assert quat_angle(outline[0], outline[-1]) < 1e-9
         for rotation in outline:
             assert limited.broken(limit, rotation) < 1e-9

@@ -78,7 +78,7 @@ def test_a_target_on_the_root_stays_reached_when_the_pole_turns(solver: str) -> 
 
 
 @solvers
-def test_a_pole_on_the_axis_leaves_the_chain_as_it_turns_towards_the_target(solver: str) -> None:
+def test_a_pole_on_the_axis_leaves_the_chain_as_it_turns_toward_the_target(solver: str) -> None:
     rng = random.Random(3)
     for _ in range(50):
         joints = random_chain(rng, 2 if solver == "TWO_BONE" else rng.randint(2, 8))
@@ -100,7 +100,7 @@ def test_a_straight_chain_whose_pole_is_on_the_axis_bends_to_its_own_side(solver
 
 
 @solvers
-def test_a_straight_chain_bends_towards_its_pole_before_its_own_side(solver: str) -> None:
+def test_a_straight_chain_bends_toward_its_pole_before_its_own_side(solver: str) -> None:
     joints = straight([1.0, 1.0])
     solved = answer(joints, (1.2, 0.0, 0.0), solver, (1.0, -2.0, 0.0), bend=(0.0, 0.0, 1.0)).joints
     assert solved[1] == pytest.approx((0.6, -0.8, 0.0), abs=1e-4)

@@ -223,8 +223,8 @@ def test_at_most_it_is_stretched_as_far_as_it_may_be() -> None:
     assert posture.state == "OUT_OF_REACH"
     assert factor_of(rig, posture) == 2.0
     assert math.dist(posture.tip, chain.root) == pytest.approx(2.0 * chain.chain.scale)
-    towards = vectors.unit(tuple(a - b for a, b in zip(target, chain.root, strict=True)))
-    assert farthest([posture.tip], [moved(chain.root, towards, 2 * chain.chain.scale)]) < 1e-9
+    toward = vectors.unit(tuple(a - b for a, b in zip(target, chain.root, strict=True)))
+    assert farthest([posture.tip], [moved(chain.root, toward, 2 * chain.chain.scale)]) < 1e-9
 
 
 @pytest.mark.parametrize("limits", [(), [Hinge((1.0, 0.0, 0.0), (-1.0, 1.0))] * 3])

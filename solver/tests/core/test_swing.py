@@ -1,4 +1,4 @@
-"""Swing: the chain turns as a whole towards its target before it bends."""
+"""Swing: the chain turns as a whole toward its target before it bends."""
 
 import math
 from itertools import pairwise

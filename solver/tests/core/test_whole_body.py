@@ -56,7 +56,7 @@ TRUNK: list[tuple[str, Vec, Vec, str, float]] = [
     ("Chest", (0.0, 0.02, 1.28), (0.0, 0.0, 1.54), "Spine", 25.0),
     ("Head", (0.0, 0.0, 1.54), (0.0, -0.04, 1.83), "Chest", 45.0),
 ]
-"""Name, head, tail, parent, and how far it turns about each axis; 0: freely. In metres, degrees."""
+"""Name, head, tail, parent, and how far it turns about each axis; 0: freely. In meters, degrees."""
 
 LIMBS: list[tuple[str, str, Vec, Vec, Vec, str, tuple[float, float]]] = [
     (
@@ -114,7 +114,7 @@ of these tests.
 
 
 class Figurine:
-    """A human figure, in metres; it faces −Y."""
+    """A human figure, in meters; it faces −Y."""
 
     def __init__(self, with_feet: bool = False) -> None:
         self.joints: list[WholeBodyJoint] = []
@@ -144,7 +144,7 @@ class Figurine:
             is_free=at < 0,
             limit=limit,
             mass=length(sub(tail, head)),
-            centre=scaled(add(head, tail), 0.5),
+            center=scaled(add(head, tail), 0.5),
         )
         self.joints.append(joint)
         self.names.append(name)
@@ -329,7 +329,7 @@ def test_poses_go_with_the_mouse_within_reach(figure: Figure) -> None:
             if last is not None:
                 worst = max(worst, differences(pose, last)[1] / (length(way) / 40))
             last = pose
-    figure("largest change of a joint while a hand is dragged", f"{worst:.1f} rad a metre")
+    figure("largest change of a joint while a hand is dragged", f"{worst:.1f} rad a meter")
     assert worst < 5.0 / 0.9
 
 
@@ -592,7 +592,7 @@ def test_weights_about_the_axes_let_a_hand_turn_about_one() -> None:
     assert WholeBody(joints).solve(goals).effort < 0.8 * full.effort
 
 
-def test_the_centre_of_mass_stays_above_the_feet_if_that_is_asked(figure: Figure) -> None:
+def test_the_center_of_mass_stays_above_the_feet_if_that_is_asked(figure: Figure) -> None:
     body = Figurine()
     corners = [(x, y, 0.0) for x in (-0.26, 0.26) for y in (-0.15, 0.1)]
     support = Support(corners, UP)
@@ -600,17 +600,17 @@ def test_the_centre_of_mass_stays_above_the_feet_if_that_is_asked(figure: Figure
     for way in ((0.6, 0.0, 0.0), (0.0, -0.6, -0.2), (0.2, -0.4, -0.3)):
         goals = body.drag("Forearm.L", way)
         free, held = body.solve(goals), body.solve(goals, support)
-        assert free.centre is not None
-        assert held.centre is not None
-        assert length(support.outside(free.centre)) > 0.02
-        left.append(length(support.outside(held.centre)))
+        assert free.center is not None
+        assert held.center is not None
+        assert length(support.outside(free.center)) > 0.02
+        left.append(length(support.outside(held.center)))
         assert max(held.misses) < 1e-4
-    figure("centre of mass beside its support", f"{1e3 * max(left):.2f} mm")
+    figure("center of mass beside its support", f"{1e3 * max(left):.2f} mm")
     assert max(left) < 2e-3
 
 
 @pytest.mark.parametrize("way", [(0.0, -0.6, -0.2), (0.2, -0.4, -0.3)])
-def test_a_centre_of_mass_beside_a_corner_costs_few_steps(way: Vec) -> None:
+def test_a_center_of_mass_beside_a_corner_costs_few_steps(way: Vec) -> None:
     """There the support resists in both directions: without that it takes 52 and 75."""
     body = Figurine()
     pose = body.solve(body.drag("Forearm.L", way), Support([(0.0, -0.05, 0.0)], UP))
@@ -638,13 +638,13 @@ def test_a_support_may_be_one_point_or_a_line() -> None:
     assert Support([], UP).outside((1.0, 1.5, 0.0)) == ORIGIN
 
 
-def test_a_centre_of_mass_may_stay_as_far_out_of_balance_as_it_was() -> None:
+def test_a_center_of_mass_may_stay_as_far_out_of_balance_as_it_was() -> None:
     foot, lifted = [(0.0, -0.1, 0.0), (0.0, 0.1, 0.0)], [(1.0, -0.1, 0.0), (1.0, 0.1, 0.0)]
     balanced, falling = (0.5, 0.0, 1.0), (1.3, 0.0, 1.0)
-    for centre, most in ((balanced, 0.5), (falling, 1.3)):
-        assert Support(foot, UP).including(centre).outside(centre) == pytest.approx(ORIGIN)
-        area = Support(foot, UP, lifted=lifted).including(centre)
-        assert length(area.outside(centre)) == pytest.approx(min(most, 1.0))
+    for center, most in ((balanced, 0.5), (falling, 1.3)):
+        assert Support(foot, UP).including(center).outside(center) == pytest.approx(ORIGIN)
+        area = Support(foot, UP, lifted=lifted).including(center)
+        assert length(area.outside(center)) == pytest.approx(min(most, 1.0))
 
 
 def test_a_support_is_seen_on_its_lowest_level() -> None:
@@ -734,7 +734,7 @@ def finger(
             QUAT_IDENTITY,
             resistances=resistances if i == 0 else (),
             mass=1.0,
-            centre=(i + 0.5, 0.0, 0.0),
+            center=(i + 0.5, 0.0, 0.0),
         )
         for i in range(count)
     ]
@@ -794,10 +794,10 @@ def test_weight_moves_less_where_something_holds_it() -> None:
     support = Support([body.tails[f"Shin.{side}"] for side in "LR"], UP, 1e5)
     free, held = body.solve(goals), body.solve(goals, support)
     mass = sum(joint.mass for joint in body.joints)
-    start = sum(joint.mass * joint.centre[1] for joint in body.joints) / mass
-    assert free.centre is not None
-    assert held.centre is not None
-    assert abs(held.centre[1] - start) < 0.5 * abs(free.centre[1] - start)
+    start = sum(joint.mass * joint.center[1] for joint in body.joints) / mass
+    assert free.center is not None
+    assert held.center is not None
+    assert abs(held.center[1] - start) < 0.5 * abs(free.center[1] - start)
     assert max(held.misses) < 1e-4
 
 

@@ -250,7 +250,7 @@ def test_hip_is_smooth_in_time_on_hills_and_stairs(terrain: Terrain, follow: flo
         sizes.append(
             max(abs(a - 2 * b + c) for a, b, c in zip(shifts, shifts[1:], shifts[2:], strict=False))
         )
-    assert sizes[0] < 0.035  # Metres a frame, each frame.
+    assert sizes[0] < 0.035  # Meters a frame, each frame.
     assert sizes[1] < sizes[0] / 30
 
 

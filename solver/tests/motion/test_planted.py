@@ -54,7 +54,7 @@ def point(pose: Pose, at: Vec) -> Vec:
 
 
 def bends(places: list[Vec], rate: float) -> list[float]:
-    """The accelerations, in metres a second each second."""
+    """The accelerations, in meters a second each second."""
     return [
         length(add(sub(a, b), sub(c, b))) * rate * rate
         for a, b, c in zip(places, places[1:], places[2:], strict=False)
@@ -100,7 +100,7 @@ def test_toes_stay_where_they_are_as_the_foot_rolls_off(rate: float) -> None:
 
 @pytest.mark.parametrize("rate", [30.0, 60.0, 120.0])
 def test_it_comes_and_goes_without_a_jump(rate: float) -> None:
-    """What it takes besides the animation is that of a few centimetres in a tenth of a second.
+    """What it takes besides the animation is that of a few centimeters in a tenth of a second.
 
     A lock in a single frame would take some hundreds.
     """

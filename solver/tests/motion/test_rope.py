@@ -77,9 +77,9 @@ def moved(
     for i, (a, b) in enumerate(pairwise(joints)):
         way = sub(b, a)
         aside = (sin(angle + 2.4 * i), sin(2.0 * angle + 1.7 * i), sin(3.0 * angle + i))
-        towards = unit(add(way, scaled(aside, turn * lengths[i])))
-        assert towards is not None
-        places.append(add(places[-1], scaled(towards, lengths[i])))
+        toward = unit(add(way, scaled(aside, turn * lengths[i])))
+        assert toward is not None
+        places.append(add(places[-1], scaled(toward, lengths[i])))
     solution = solve(Chain(tuple(places)), Goal(target), "FABRIK", 60, 1e-12)
     return list(solution.joints) if solution.residual < 1e-12 else None
 

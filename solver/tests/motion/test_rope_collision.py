@@ -29,9 +29,9 @@ def wrong_by(joints: list[Vec], lengths: list[float]) -> float:
     )
 
 
-def sphere(centre: Vec, radius: float) -> Solid:
+def sphere(center: Vec, radius: float) -> Solid:
     def cast(origin: Vec, direction: Vec, distance: float) -> tuple[Vec, Vec] | None:
-        way = sub(origin, centre)
+        way = sub(origin, center)
         along = dot(way, direction)
         square = along * along - dot(way, way) + radius * radius
         if square < 0.0:
@@ -41,10 +41,10 @@ def sphere(centre: Vec, radius: float) -> Solid:
         if not 0.0 <= at <= distance:
             return None
         place = add(origin, scaled(direction, at))
-        return place, scaled(sub(place, centre), 1.0 / radius)
+        return place, scaled(sub(place, center), 1.0 / radius)
 
     size = (radius, radius, radius)
-    return Solid(cast, (sub(centre, size), add(centre, size)), WHOLE)
+    return Solid(cast, (sub(center, size), add(center, size)), WHOLE)
 
 
 @given(

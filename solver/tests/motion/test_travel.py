@@ -62,8 +62,8 @@ def steps_of(
         rate: Samples a second.
         cycle: Seconds from step to step of one foot.
         stance: The share of it in which the foot stands.
-        lift: How high a foot is lifted, in metres.
-        noise: How far measured places are off, in metres.
+        lift: How high a foot is lifted, in meters.
+        noise: How far measured places are off, in meters.
         size: Of all lengths.
     """
     chance = random.Random(1)

@@ -55,7 +55,7 @@ def test_ray_meets_the_ground_below() -> None:
 
 
 @pytest.mark.parametrize("scale", [(3, 3, 3), (0.1, 4, 20), (1, 1, -2), (2, 2, 0)])
-def test_distance_is_in_metres_of_the_world_whatever_the_scale(scale: Sequence[float]) -> None:
+def test_distance_is_in_meters_of_the_world_whatever_the_scale(scale: Sequence[float]) -> None:
     plane = make_plane()
     plane.scale = scale
     assert cast(of(plane), distance=5.01) is not None
@@ -65,7 +65,7 @@ def test_distance_is_in_metres_of_the_world_whatever_the_scale(scale: Sequence[f
 def test_normal_is_upright_on_the_face_under_uneven_scale() -> None:
     plane = make_plane()
     plane.data.transform(Matrix.Rotation(radians(45), 4, "Y"))
-    plane.scale = (1, 1, 3)  # The slope falls by 3 m on each metre along X.
+    plane.scale = (1, 1, 3)  # The slope falls by 3 m on each meter along X.
     hit = cast(of(plane))
     assert hit is not None
     assert near(hit.normal, Vector((3, 0, 1)) / sqrt(10))

@@ -588,10 +588,10 @@ def test_selected_bones_mean_the_constraints_that_pose_them_or_end_at_one(name: 
     assert operator(which=which) == {"FINISHED"}
 
 
-# Grey buttons
+# Gray buttons
 
 
-def test_buttons_say_why_they_are_grey() -> None:
+def test_buttons_say_why_they_are_gray() -> None:
     operators = bpy.ops.fabrik
     everything = (
         operators.constraint_add,
@@ -624,7 +624,7 @@ def link_from_library(folder: Path) -> bpy.types.Object:
     return bpy.data.objects["Linked"]
 
 
-def test_a_linked_armature_says_why_its_buttons_are_grey(tmp_path: Path) -> None:
+def test_a_linked_armature_says_why_its_buttons_are_gray(tmp_path: Path) -> None:
     rigs.activate(rigs.link(link_from_library(tmp_path)))
     for operator in (bpy.ops.fabrik.constraint_add, bpy.ops.fabrik.pole_add):
         refuses(operator, "is linked")

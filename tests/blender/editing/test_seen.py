@@ -78,7 +78,7 @@ def test_a_target_is_larger_than_the_mesh_around_the_hand(controls: str, scale: 
     assert around == pytest.approx(1.2 * 0.2 * size * scale, rel=0.01)
 
 
-def test_a_joint_that_moves_no_mesh_is_as_large_as_its_neighbour() -> None:
+def test_a_joint_that_moves_no_mesh_is_as_large_as_its_neighbor() -> None:
     rig = make_human(False)
     dress(rig, "forearm.L", 0.2 * limb_length(rig))
     around = half_size(rig, add(rig, "hand.L"))
@@ -160,9 +160,9 @@ def test_controls_stand_out_from_the_viewport(bone: str) -> None:
     darker = [max(0.0, part - SHADE) for part in shown.normal]
     kinds = [tuple(one) for one in (darker, shown.select, shown.active)]
     left_active = [max(0.0, part - ACTIVE_SHADE) for part in shown.active]
-    for colour in (*kinds, left_active):
-        assert contrast(colour, ground) >= SEEN
-    brightness = [luminance(colour) for colour in kinds]
+    for color in (*kinds, left_active):
+        assert contrast(color, ground) >= SEEN
+    brightness = [luminance(color) for color in kinds]
     assert brightness == sorted(brightness), "what is selected is brighter"
 
 
@@ -172,7 +172,7 @@ def contrast(a: Any, b: Any) -> float:
     return (high + 0.05) / (low + 0.05)
 
 
-def luminance(colour: Any) -> float:
+def luminance(color: Any) -> float:
     """Return the relative luminance of a color in sRGB."""
-    linear = [x / 12.92 if x <= 0.04045 else ((x + 0.055) / 1.055) ** 2.4 for x in colour[:3]]
+    linear = [x / 12.92 if x <= 0.04045 else ((x + 0.055) / 1.055) ** 2.4 for x in color[:3]]
     return 0.2126 * linear[0] + 0.7152 * linear[1] + 0.0722 * linear[2]

@@ -9,10 +9,10 @@ from typing import Any
 
 import bpy
 import pytest
-from captures import imported
+from grounded import Places, clip_of, heads
 from kept_files import open_kept
 from mathutils import Vector
-from rigs import activate, enable, evaluated, go, make_armature, update
+from rigs import activate, enable, go, make_armature, update
 
 pytestmark = pytest.mark.newest
 
@@ -48,19 +48,6 @@ def walking_leg(lowest: float) -> bpy.types.Object:
     return rig
 
 
-def joints(rig: bpy.types.Object, leg: tuple[str, ...]) -> list[Vector]:
-    shown = evaluated(rig)
-    return [shown.matrix_world @ shown.pose.bones[name].head for name in leg]
-
-
-def played(rig: bpy.types.Object, leg: tuple[str, ...], frames: range) -> list[list[Vector]]:
-    found = []
-    for frame in frames:
-        go(frame)
-        found.append(joints(rig, leg))
-    return found
-
-
 def steps(points: list[Vector]) -> list[float]:
     return [(b - a).length for a, b in pairwise(points)]
 
@@ -71,7 +58,7 @@ def assert_put_onto_targets(
     """Put FK onto a target and a pole, and see that both go smoothly, and so does the knee."""
     activate(rig, "POSE")
     rig.data.bones.active = rig.data.bones[leg[1]]
-    fk = played(rig, leg, frames)
+    fk = heads(rig, leg, frames)
     go(frames[0])
     assert bpy.ops.fabrik.constraint_add() == {"FINISHED"}
     item = rig.fabrik.constraints[-1]
@@ -79,19 +66,17 @@ def assert_put_onto_targets(
     update()
     assert bpy.ops.fabrik.pole_add() == {"FINISHED"}
     bpy.ops.fabrik.snap_to_fk(use_range=True, frame_start=frames[0], frame_end=frames[-1])
-    ik, poles = [], []
-    for frame in frames:
-        go(frame)
-        ik.append(joints(rig, leg))
+    poles = []
+    size = sum(steps([fk[bone][0] for bone in leg]))
+    for i, frame in enumerate(frames):
+        for bone, (joint,) in heads(rig, leg, [frame]).items():
+            assert (joint - fk[bone][i]).length <= near * size
         poles.append(item.pole_target.matrix_world.translation.copy())
-    size = sum(steps(fk[0]))
-    pairs = [pair for x, y in zip(fk, ik, strict=True) for pair in zip(x, y, strict=True)]
-    assert max((a - b).length for a, b in pairs) <= near * size
-    moved = [max(of) for of in zip(*(steps([x[i] for x in fk]) for i in range(3)), strict=True)]
+    moved = [max(of) for of in zip(*(steps(fk[bone]) for bone in leg), strict=True)]
     assert all(b <= 3 * a + 1e-4 * size for a, b in zip(moved, steps(poles), strict=True))
     rig.location.z -= 0.06 * size
-    lower = played(rig, leg, frames)
-    assert max(steps([x[1] for x in lower])) <= 1.5 * max(steps([x[1] for x in fk]))
+    lower = heads(rig, leg, frames)
+    assert max(steps(lower[leg[1]])) <= 1.5 * max(steps(fk[leg[1]]))
 
 
 @pytest.mark.parametrize("lowest", [10.0, 2.0, 0.0, -3.0, -7.0])
@@ -104,7 +89,7 @@ def test_a_walk_whose_knee_is_stretched_or_overstretched(lowest: float) -> None:
 @pytest.mark.parametrize("side", ["Left", "Right"])
 @pytest.mark.parametrize("name", ["02_03", "08_01", "16_22", "35_26"])
 def test_a_captured_walk(name: str, side: str) -> None:
-    rig = imported(f"cmu_{name}.bvh", global_scale=0.0564, update_scene_fps=True)
+    rig = clip_of(f"cmu_{name}.bvh")
     leg = (f"{side}UpLeg", f"{side}Leg", f"{side}Foot")
     # The first frame is a T-pose.
     assert_put_onto_targets(rig, leg, range(2, 200))
@@ -114,11 +99,7 @@ def open_with_targets(name: str) -> list[Any]:
     """Open a capture that was set up, and return its constraints with poles."""
 
     def make() -> None:
-        imported(
-            f"{name}.bvh",
-            global_scale=0.0564 if name.startswith("cmu") else 0.01,
-            update_scene_fps=True,
-        )
+        clip_of(f"{name}.bvh")
         bpy.ops.fabrik.character_set_up(animation=False, controls="ARMATURE")
 
     open_kept(("capture with targets", name), make)
@@ -127,12 +108,12 @@ def open_with_targets(name: str) -> list[Any]:
 
 
 @cache
-def as_captured(name: str, frames: tuple[int, int]) -> list[list[Vector]]:
+def as_captured(name: str, frames: tuple[int, int]) -> Places:
     """Where the ends of those limbs are in FK."""
     chains = open_with_targets(name)
     rig = chains[0].id_data
     enable(rig, False)
-    return played(rig, tuple(item.bone for item in chains), range(*frames))
+    return heads(rig, [item.bone for item in chains], range(*frames))
 
 
 @pytest.mark.parametrize("mode", ["QUATERNION", "AXIS_ANGLE", "XYZ", "ZYX", "YXZ"])
@@ -147,9 +128,8 @@ def test_targets_are_turned_in_any_rotation_mode(name: str, frames, mode: str) -
     rig = chains[0].id_data
     for item in chains:
         item.target.pose.bones[item.subtarget].rotation_mode = mode
-    hands = tuple(item.bone for item in chains)
     first, last = frames
     options = {"use_range": True, "frame_start": first, "frame_end": last - 1}
     assert bpy.ops.fabrik.snap_to_fk(which="ALL", **options) == {"FINISHED"}
-    pairs = zip(fk, played(rig, hands, range(*frames)), strict=True)
-    assert max((a - b).length for x, y in pairs for a, b in zip(x, y, strict=True)) < 2e-4
+    for bone, places in heads(rig, fk, range(*frames)).items():
+        assert max((a - b).length for a, b in zip(fk[bone], places, strict=True)) < 2e-4

@@ -578,7 +578,7 @@ def test_legs_without_feet_reach_with_the_tails_of_their_last_bones() -> None:
 
 
 def test_a_spine_whose_tail_is_guessed_reaches_with_the_joint_of_the_neck() -> None:
-    """As of a glTF file with small scale, whose last bones are given lengths of many metres."""
+    """As of a glTF file with small scale, whose last bones are given lengths of many meters."""
     rig = make_human(keyed=False)
     activate(rig, "EDIT")
     chest = rig.data.edit_bones["chest"]

@@ -10,9 +10,10 @@ import bpy
 import pytest
 from captures import imported
 from characters import FAMILIES, make_capture
+from grounded import heads, plane
 from mathutils import Matrix, Vector
 from operating import click_bones, refuses
-from rigs import activate, as_strip, curves, evaluated, go, link
+from rigs import activate, as_strip, curves, evaluated, go
 
 from addon.blender.clip import Clip
 from addon.body.body import Body
@@ -81,27 +82,18 @@ def test_up_is_told_by_the_animation(up: str) -> None:
     check("lafan", body_of(rig), front)
 
 
-def world_heads(rig: bpy.types.Object) -> list[dict[str, Vector]]:
-    found = []
-    for frame in range(1, 10):
-        go(frame)
-        posed = evaluated(rig)
-        found.append({bone.name: posed.matrix_world @ bone.head for bone in posed.pose.bones})
-    return found
-
-
 @pytest.mark.parametrize("name", ["genesis 8", "lafan", "mmd", "makehuman"])
 def test_captures_are_set_up_without_moving(name: str) -> None:
     rig = make_capture(name, YAW)
     activate(rig)
-    before = world_heads(rig)
+    before = heads(rig, rig.data.bones.keys(), range(1, 10))
     assert bpy.ops.fabrik.character_set_up() == {"FINISHED"}
     assert {item.bone for item in rig.fabrik.constraints} == {
         end for _, end, _ in FAMILIES[name].parts
     }
-    after = world_heads(rig)
-    moved = [(a[bone] - b[bone]).length for a, b in zip(before, after, strict=True) for bone in a]
-    assert max(moved) < 1e-3
+    after = heads(rig, before, range(1, 10))
+    pairs = [pair for bone in before for pair in zip(before[bone], after[bone], strict=True)]
+    assert max((a - b).length for a, b in pairs) < 1e-3
 
 
 @pytest.mark.parametrize("mode", ["QUATERNION", "AXIS_ANGLE", "XYZ", "ZYX"])
@@ -169,9 +161,7 @@ def test_captures_walk(name: str, nameless: bool, capfd: pytest.CaptureFixture[s
             ends[before] = bone.name
     slow_down(rig, 6)
     bpy.context.scene.frame_end = last = 49
-    floor = bpy.data.meshes.new("Floor")
-    floor.from_pydata([(-9, -9, 0), (9, -9, 0), (9, 9, 0), (-9, 9, 0)], [], [(0, 1, 2, 3)])
-    link(bpy.data.objects.new("Floor", floor))
+    plane()
     activate(rig)
     shown = []
     for walks in (False, True):
@@ -212,9 +202,7 @@ def test_captures_walk(name: str, nameless: bool, capfd: pytest.CaptureFixture[s
 
 def test_a_capture_that_walks_follows_its_bones_when_they_are_renamed() -> None:
     rig = make_capture("lafan", YAW)
-    floor = bpy.data.meshes.new("Floor")
-    floor.from_pydata([(-9, -9, 0), (9, -9, 0), (9, 9, 0), (-9, 9, 0)], [], [(0, 1, 2, 3)])
-    link(bpy.data.objects.new("Floor", floor))
+    plane()
     activate(rig)
     assert bpy.ops.fabrik.gait_add() == {"FINISHED"}
     feet = []

@@ -47,7 +47,7 @@ def shown(rig: bpy.types.Object) -> list[dict[str, Matrix]]:
 
 
 def apart(before: list[dict[str, Matrix]], after: list[dict[str, Matrix]]) -> tuple[float, float]:
-    """Return how far heads are apart in metres, and axes of length 1."""
+    """Return how far heads are apart in meters, and axes of length 1."""
     pairs = [(a[name], b[name]) for a, b in zip(before, after, strict=True) for name in a]
     turned = [(a.to_3x3().normalized(), b.to_3x3().normalized()) for a, b in pairs]
     return (
@@ -123,7 +123,7 @@ def test_the_pose_stays_and_all_is_given_back(name: str, keyed: bool) -> None:
         there = everything(rig)
         assert bpy.ops.fabrik.character_set_up(controls=controls) == {"FINISHED"}
         place, axes = apart(before, shown(rig))
-        # Metres, of a figure of 1.7 m: what single precision leaves of straight limbs.
+        # Meters, of a figure of 1.7 m: what single precision leaves of straight limbs.
         # Elbows and knees bend to both sides here, which is nowhere as sensitive.
         assert place < 2e-4 and axes < 2e-3
         assert {item.state for item in rig.fabrik.constraints} == {"REACHED"}
@@ -286,7 +286,7 @@ def test_a_joint_that_is_bent_a_little_and_rather_sideways_bends_as_a_body(
     rig = make_character("unreal 4")
     bpy.ops.object.mode_set(mode="EDIT")
     bone = rig.data.edit_bones[lower]
-    across = (sideways, 0.0) if end == "foot_l" else (0.0, sideways)  # Metres.
+    across = (sideways, 0.0) if end == "foot_l" else (0.0, sideways)  # Meters.
     aside = Vector((across[0], 0.01 * way, across[1]))
     shift = rig.matrix_world.to_3x3().inverted() @ aside
     bone.head, bone.tail = bone.head + shift, bone.tail + shift

@@ -731,7 +731,7 @@ def test_the_operators_report_how_far_the_pose_went_and_can_be_undone(
     assert native(rig, "B1").pole_angle == pytest.approx(settings["pole_angle"], abs=1e-3)
 
 
-def test_the_buttons_say_why_they_are_grey() -> None:
+def test_the_buttons_say_why_they_are_gray() -> None:
     rig = rigs.make_chain(2)
     refuses(bpy.ops.fabrik.convert_from_blender, "no Inverse Kinematics constraint")
     refuses(bpy.ops.fabrik.convert_to_blender, "No constraint")
@@ -812,7 +812,7 @@ def test_a_rig_of_rigifys_keeps_its_pose_and_its_switches(rigify: bpy.types.Obje
 
 
 STEPS = ((0.03, 0.0, 0.0), (0.0, 0.03, 0.02), (-0.02, -0.02, 0.03))
-"""By how much hands and feet are moved, in metres."""
+"""By how much hands and feet are moved, in meters."""
 
 
 @pytest.mark.parametrize("kind", ("human", "cat", "wolf", "horse", "basic_quadruped"))

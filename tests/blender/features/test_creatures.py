@@ -25,7 +25,7 @@ def on_floor(*bones: int, **settings: float) -> bpy.types.Object:
 
 
 def walk(rig: bpy.types.Object, speed: float, frames: int = 60) -> bpy.types.PropertyGroup:
-    """Let it walk straight ahead, by so many metres a frame, with one click on Add Walk."""
+    """Let it walk straight ahead, by so many meters a frame, with one click on Add Walk."""
     bpy.context.scene.frame_start, bpy.context.scene.frame_end = 1, frames
     key_body(rig, {1: (0, 0, 0), frames: (0, -speed * (frames - 1), 0)})
     rigs.make_linear(rig)
@@ -446,7 +446,7 @@ def test_hips_and_chest_pitch_with_their_own_ground_and_the_spine_bends_between(
     simulate()
     rigs.go(1)
     pitched = pitches(rig)
-    # The feet are half a metre before and behind the middle, and the front is at −Y.
+    # The feet are half a meter before and behind the middle, and the front is at −Y.
     for name, y in (("Hips", 0.5), ("Chest", -0.5)):
         ground = math.degrees(math.atan(slope - bend * y))
         assert pitched[name] == pytest.approx(ground, abs=5.0)

@@ -162,7 +162,7 @@ def shown(rig: Any, frames: Any = FRAMES) -> dict[tuple[int, str], Matrix]:
 
 
 def apart(before: Any, after: Any) -> float:
-    """Return how far the heads of the bones of the first are apart, in metres."""
+    """Return how far the heads of the bones of the first are apart, in meters."""
     return max((after[key].translation - one.translation).length for key, one in before.items())
 
 
@@ -375,7 +375,7 @@ def _stand_on(rig: Any, height: float) -> None:
 
 
 def _gaps(rig: Any, frames: Any = FRAMES) -> list[float]:
-    """Return how far each leg ends from its foot, in metres."""
+    """Return how far each leg ends from its foot, in meters."""
     places = shown(rig, frames)
     ends = {item.subtarget: item.bone for item in rig.fabrik.constraints if item.subtarget in LEGS}
     assert ends

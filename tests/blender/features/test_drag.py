@@ -966,12 +966,12 @@ def test_the_state_is_that_of_where_the_target_is_now() -> None:
 
 
 class View:
-    """A 3D Viewport of 1000 by 1000 pixels that looks along Y, whose size shows as many metres."""
+    """A 3D Viewport of 1000 by 1000 pixels that looks along Y, whose size shows as many meters."""
 
     width = height = 1000
 
-    def __init__(self, metres: float) -> None:
-        scale = 2.0 / metres
+    def __init__(self, meters: float) -> None:
+        scale = 2.0 / meters
         self.view_matrix = Matrix.Rotation(-pi / 2, 4, "X")
         self.perspective_matrix = Matrix.Diagonal((scale, scale, -0.01, 1.0)) @ self.view_matrix
 
@@ -997,7 +997,7 @@ def hand_of_fingers() -> bpy.types.Object:
 
 @pytest.mark.parametrize("scale", [1.0, 0.01])
 @pytest.mark.parametrize(
-    ("bone", "metres", "hand"),
+    ("bone", "meters", "hand"),
     [
         ("Thumb1", 4.0, "Hand"),  # It is 8 pixels long, the hand 25.
         ("Thumb2", 4.0, "Hand"),
@@ -1008,14 +1008,14 @@ def hand_of_fingers() -> bpy.types.Object:
     ],
 )
 def test_a_finger_that_is_too_small_to_be_aimed_at_is_its_hand(
-    bone: str, metres: float, hand: str, scale: float
+    bone: str, meters: float, hand: str, scale: float
 ) -> None:
     rig = hand_of_fingers()
     rig.data.transform(Matrix.Scale(1.0 / scale, 4))
     rig.data.update_tag()
     rig.scale = (scale, scale, scale)
     rigs.update()
-    view, posed = View(metres), rig.pose.bones[bone]
+    view, posed = View(meters), rig.pose.bones[bone]
     pixel = view.pixel(rig.matrix_world @ posed.head)
     assert hand_meant(view, view, rig, bone, pixel) == hand
     posed.custom_shape = rigs.make_empty()  # What is seen of it then may have any size.

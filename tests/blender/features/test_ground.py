@@ -22,45 +22,51 @@ from addon.features.ground import hips
 
 LEG = 0.8
 
+WALKS = {
+    "flat": (walkers.make_walker, walkers.flat),
+    "hills": (walkers.make_walker, walkers.hills),
+    "stairs": (walkers.make_walker, walkers.stairs),
+    "rolling flat": (walkers.rolling_walker, walkers.flat),
+    "rolling hills": (walkers.rolling_walker, walkers.hills),
+    "rolling stairs": (walkers.rolling_walker, walkers.stairs),
+    "rolling bowl": (walkers.rolling_walker, walkers.bowl),
+    "rolling slope": (walkers.rolling_walker, walkers.slope),
+}
 
-@pytest.fixture(
-    params=[walkers.flat, walkers.hills, walkers.stairs], ids=["flat", "hills", "stairs"]
-)
-def terrain(request: pytest.FixtureRequest, empty_file: None) -> walkers.Height:
-    return request.param
 
-
-def test_feet_do_not_slide_go_below_the_ground_or_miss_it(
-    terrain: walkers.Height, capsys: pytest.CaptureFixture[str]
-) -> None:
-    """Over each contact, at each frame; and the hip goes smoothly."""
-    rig = walkers.walker_on(terrain)
-    spans = {side: walkers.contacts(rig, side) for side in walkers.SIDES}
+@pytest.mark.parametrize("walk", WALKS)
+def test_feet_stand_still_on_the_ground_and_not_in_it(walk: str) -> None:
+    """Heel and toes are as high above the mesh as above the floor where the foot stands."""
+    make, terrain = WALKS[walk]
+    rig = make()
+    walkers.stand(rig, walkers.make_ground(terrain), ray_above=3.0, ray_below=3.0)
+    walkers.simulate(rig)
+    spans = {side: walkers.contacts(rig, f".{side}") for side in walkers.SIDES}
     assert [len(found) for found in spans.values()] == [3, 4]
-    places: dict[tuple[str, int], list[Vector]] = {}
-    slide, low, miss, hips = 0.0, 1.0, 0.0, []
+    starts: dict[tuple[str, int], Vector] = {}
+    slide, miss, heels, toes, hips = 0.0, 0.0, [], [], []
     for frame in range(1, walkers.LAST + 1):
         rigs.go(frame)
         hips.append(walkers.hip(rig).z)
         assert walkers.states(rig) == {"REACHED"} and walkers.messages(rig) == {""}
         miss = max(miss, *(item.error for item in rig.fabrik.constraints))
         for side in walkers.SIDES:
-            place = walkers.foot(rig, side)
-            low = min(low, place.z - walkers.ANKLE - terrain(place.x, place.y))
+            place, target = walkers.foot(rig, side), bpy.data.objects[f"Target.{side}"]
+            heels.append(walkers.above(place) - walkers.ANKLE)
+            # The animation itself has the toes this much lower now than where the foot stands.
+            lower = 0.15 * target.rotation_quaternion.to_matrix().col[1].z
+            floor = min(walkers.ANKLE, rigs.world_location(target).z + lower)
+            toes.append(walkers.above(rigs.tip_world(rig, f"Foot.{side}")) - floor)
             for first, last in spans[side]:
                 if first <= frame <= last:
-                    places.setdefault((side, first), []).append(place)
-    for found in places.values():
-        slide = max(slide, *((place - found[0]).length for place in found))
+                    start = starts.setdefault((side, first), place)
+                    slide = max(slide, (place - start).length)
     bends = [abs(a - 2 * b + c) for a, b, c in zip(hips, hips[1:], hips[2:], strict=False)]
-    with capsys.disabled():
-        print(
-            f"\n{terrain.__name__}: slide {slide:.1e} m, below {low:.1e} m, miss {miss:.1e} m, "
-            f"hip {max(bends) * 1000:.1f} mm a frame²"
-        )
-    assert slide < 1e-5
-    assert low > -2e-3  # The mesh has edges of 5 cm, and the hills are round.
+    # The ankle of a foot that rolls gives a little to spare the knee.
+    assert slide < (1.5e-3 if "rolling" in walk else 1e-5)
     assert miss < 1e-4 * LEG
+    assert min(heels) > -1e-3 and min(toes) > -3e-3
+    assert max(heels) > 0.8 * (walkers.ANKLE + 0.12) - walkers.ANKLE
     assert max(bends) < 0.015
 
 
@@ -73,16 +79,6 @@ def test_figure_rises_with_ground_that_is_moved_by_hand() -> None:
     rigs.update()
     after = walkers.hip(rig).z, walkers.foot(rig, "L").z
     assert after == pytest.approx([z + 0.3 for z in before], abs=1e-5)
-
-
-def test_foot_keeps_its_animated_height_above_the_ground_in_the_swing() -> None:
-    rig = walkers.walker_on(walkers.hills)
-    heights = []
-    for frame in range(1, walkers.LAST + 1):
-        rigs.go(frame)
-        place = walkers.foot(rig, "L")
-        heights.append(place.z - walkers.hills(place.x, place.y))
-    assert max(heights) > 0.8 * (walkers.ANKLE + 0.12)
 
 
 def test_foot_turns_with_the_slope_up_to_the_largest_angle() -> None:
@@ -99,26 +95,9 @@ def test_foot_turns_with_the_slope_up_to_the_largest_angle() -> None:
         axes = (
             rigs.evaluated(rig).matrix_world @ rigs.evaluated(rig).pose.bones["Foot.L"].matrix
         ).to_3x3()
-        assert abs(degrees(acos(axes.col[0].x)) - 0.0) < 91  # It has a direction at all.
         toe = axes.col[1]
         assert abs(degrees(acos(max(-1.0, min(1.0, toe.x)))) - wanted) < 0.05
         assert abs(toe.y) < 1e-4  # It keeps its heading.
-
-
-def test_lift_only_never_lowers_a_foot() -> None:
-    rig = walkers.walker_on(walkers.hills, lift_only=True)
-    lowered = False
-    for frame in range(1, walkers.LAST + 1):
-        rigs.go(frame)
-        for side in walkers.SIDES:
-            have, given = (
-                walkers.foot(rig, side).z,
-                rigs.world_location(bpy.data.objects[f"Target.{side}"]).z,
-            )
-            assert have >= given - 1e-5
-            place = walkers.foot(rig, side)
-            lowered |= walkers.hills(place.x, place.y) < -0.05
-    assert lowered  # There was reason to.
 
 
 def test_offset_lifts_and_blend_height_lets_go() -> None:

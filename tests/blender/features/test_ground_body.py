@@ -5,19 +5,17 @@ from __future__ import annotations
 from collections.abc import Callable
 from functools import cache
 from math import degrees
-from typing import Any
+from typing import Any, NamedTuple
 
 import bpy
 import pytest
 import rigs
-from captured_bodies import make_body, make_body_with_ik, put_on_ground, seen_from_hip, set_up
-from captures import imported
+from captured_bodies import SEEN, make_body, make_body_with_ik, put_on_ground, seen_from_hip, set_up
+from grounded import along, clip_of, heads
 from kept_files import open_kept
 from mathutils import Vector
 from shapes import make_terrain
 from walkers import LAST, Height, flat, hills, make_ground, messages, stairs, states
-
-from addon.blender.animation import use_action
 
 pytestmark = pytest.mark.newest
 
@@ -39,12 +37,86 @@ def item_of(rig: bpy.types.Object, bone: str) -> Any:
     return next(item for item in rig.fabrik.constraints if item.bone == bone)
 
 
-def off(
-    before: list[dict[str, tuple[Vector, Vector]]], after: list[dict[str, tuple[Vector, Vector]]]
-) -> dict[str, tuple[float, float]]:
-    """Return how far each bone is from where it was, in metres, and by how many degrees turned."""
+Seen = list[dict[str, tuple[Vector, Vector]]]
+"""Where bones are relative to the hip, and where they point, at each frame."""
+
+
+class Body(NamedTuple):
+    """A body whose walk is keyed on its bones.
+
+    Attributes:
+        open: Opens it without IK.
+        hip: The bone that is lifted.
+        seen: The bones that move with it.
+        feet: Its feet.
+        frames: The frames that are looked at.
+        crouch: How much lower the hip may be above the lower foot, in meters, and in the mean.
+        far: How far those bones may be from where they are animated, relative to the hip.
+        turned: By how many degrees they may be turned.
+    """
+
+    open: Callable[[], Any]
+    hip: str
+    seen: tuple[str, ...]
+    feet: tuple[str, ...]
+    frames: range
+    crouch: tuple[float, float]
+    far: float = 2e-3
+    turned: float = 0.5
+
+
+def capture() -> Any:
+    """A captured walk; its set-up is the recipe “From a captured walk to an edited one”."""
+    return clip_of("cmu_08_01.bvh")
+
+
+def knight() -> Any:
+    """A walk on the spot that travels and repeats: three of its cycles, of which one has keys."""
+
+    def make() -> None:
+        rig = clip_of("kaykit_knight.glb", "Walking_A")
+        first, last = (int(frame) for frame in rig.animation_data.action.frame_range)
+        scene = bpy.context.scene
+        scene.frame_start, scene.frame_end = first, first + 3 * (last - first)
+
+    open_kept("knight that travels", make)
+    return bpy.context.object
+
+
+BODIES: dict[str, Body] = {
+    "made": Body(make_body, "Hips", SEEN, ("Foot.L", "Foot.R"), FRAMES, (0.08, 0.03)),
+    "captured": Body(
+        capture,
+        "Hips",
+        ("Spine1", "Head", "LeftHand", "RightHand"),
+        ("LeftFoot", "RightFoot"),
+        range(3, 253, 5),
+        (0.16, 0.05),
+    ),
+    "a knight": Body(
+        knight,
+        "hips",
+        ("chest", "head", "hand.l", "hand.r"),
+        ("foot.l", "foot.r"),
+        range(1, 74, 4),
+        (0.16, 0.05),
+    ),
+}
+
+
+@cache
+def as_animated(body: str) -> tuple[Seen, list[Vector]]:
+    """What is seen of a body before it has IK, and where its hip is at each frame."""
+    of = BODIES[body]
+    rig = of.open()
+    seen = seen_from_hip(rig, of.frames, of.hip, of.seen + of.feet)
+    return seen, heads(rig, [of.hip], of.frames)[of.hip]
+
+
+def off(before: Seen, after: Seen) -> dict[str, tuple[float, float]]:
+    """Return how far each bone is from where it was, in meters, and by how many degrees turned."""
     found: dict[str, tuple[float, float]] = {}
-    for name in before[0]:
+    for name in after[0]:
         pairs = [(a[name], b[name]) for a, b in zip(before, after, strict=True)]
         found[name] = (
             max((a[0] - b[0]).length for a, b in pairs),
@@ -53,10 +125,41 @@ def off(
     return found
 
 
-@cache
-def as_animated() -> list[dict[str, tuple[Vector, Vector]]]:
-    """What is seen of the body before it has IK."""
-    return seen_from_hip(make_body(), FRAMES, "Hips")
+def crouches(seen: Seen, feet: tuple[str, ...]) -> list[float]:
+    """Return how high the hip is above the lower ankle at each frame."""
+    return [-min(places[foot][0].z for foot in feet) for places in seen]
+
+
+@pytest.mark.parametrize(
+    ("body", "terrain", "controls"),
+    [
+        *(("made", terrain, "BONE") for terrain in TERRAINS),
+        ("made", "stairs", "EMPTY"),
+        ("made", "stairs", "ARMATURE"),
+        *(("captured", terrain, "BONE") for terrain in TERRAINS),
+        ("a knight", "slope", "BONE"),
+        ("a knight", "stairs", "BONE"),
+    ],
+)
+def test_the_body_is_posed_as_animated_above_the_hip(
+    body: str, terrain: str, controls: str
+) -> None:
+    """The hip rises with the ground, and nobody squats: a capture climbs up to three steps."""
+    of, (before, path) = BODIES[body], as_animated(body)
+    open_kept(("with IK", body, controls), lambda: set_up(of.open(), controls=controls))
+    rig = bpy.context.object
+    put_on_ground(rig, along(path, TERRAINS[terrain]))
+    after = seen_from_hip(rig, of.frames, of.hip, of.seen + of.feet)
+    assert states(rig) == {"REACHED"} and messages(rig) == {""}
+    risen = heads(rig, [of.hip], of.frames[-1:])[of.hip][0].z - path[-1].z
+    assert (risen > 0.35) == (terrain in ("slope", "stairs"))
+    found = off(before, after)
+    for name in of.seen:
+        far, turned = found[name]
+        assert far < of.far and turned < of.turned, name
+    old, new = crouches(before, of.feet), crouches(after, of.feet)
+    assert min(new) > min(old) - of.crouch[0]
+    assert sum(new) / len(new) > sum(old) / len(old) - of.crouch[1]
 
 
 STANDING = LAST - 10
@@ -78,24 +181,6 @@ def standing(is_animated: bool = True) -> Any:
     return bpy.data.objects["Body"]
 
 
-@pytest.mark.parametrize(
-    ("terrain", "controls"),
-    [*((terrain, "BONE") for terrain in TERRAINS), ("stairs", "EMPTY"), ("stairs", "ARMATURE")],
-)
-def test_the_body_is_posed_as_animated_above_the_hip(terrain: str, controls: str) -> None:
-    before = as_animated()
-    rig = make_body_with_ik(controls)
-    rigs.go(LAST)
-    low = rigs.tip_world(rig, "Hips", use_tail=False).z
-    put_on_ground(rig, make_ground(TERRAINS[terrain]))
-    after = seen_from_hip(rig, FRAMES, "Hips")
-    assert states(rig) == {"REACHED"} and messages(rig) == {""}
-    if terrain in ("slope", "stairs"):
-        assert rigs.tip_world(rig, "Hips", use_tail=False).z > low + 0.4
-    for name, (far, turned) in off(before, after).items():
-        assert far < 2e-3 and turned < 0.5, name
-
-
 @pytest.mark.parametrize("controls", ["EMPTY", "BONE"])
 def test_baking_to_targets_keeps_the_body(controls: str) -> None:
     rig = make_body_with_ik(controls)
@@ -105,7 +190,7 @@ def test_baking_to_targets_keeps_the_body(controls: str) -> None:
     assert not any(item.ground.use for item in rig.fabrik.constraints)
     for name, (far, _) in off(before, seen_from_hip(rig, FRAMES, "Hips")).items():
         # A spine or arm that is nearly straight would bulge by many times what its target is off.
-        assert far < 2e-3, f"{name}, which like the hip may be off by a millimetre"
+        assert far < 2e-3, f"{name}, which like the hip may be off by a millimeter"
 
 
 @pytest.mark.parametrize("which", ["snap", "add"])
@@ -244,7 +329,7 @@ def a_control_that_is_placed(rig: bpy.types.Object, rail: bpy.types.Object) -> N
 @pytest.mark.parametrize("how", HELD)
 def test_what_is_held_stays(how: str) -> None:
     """The other hand moves with the body."""
-    before = as_animated()[19:39]
+    before = as_animated("made")[0][19:39]
     rig = make_body_with_ik()
     rail = rigs.make_empty("Rail", (0.9, 0.35, 1.3))
     HELD[how](rig, rail)
@@ -262,7 +347,7 @@ def test_what_is_held_stays(how: str) -> None:
 
 
 def test_a_hand_that_takes_hold_goes_along_as_far_as_it_is_free() -> None:
-    before = as_animated()[:19]
+    before = as_animated("made")[0][:19]
     rig = make_body_with_ik("BONE")
     rail = rigs.make_empty("Rail", (1.1, 0.25, 1.4))
     control = rig.pose.bones[item_of(rig, "Hand.L").subtarget]
@@ -280,30 +365,6 @@ def test_a_hand_that_takes_hold_goes_along_as_far_as_it_is_free() -> None:
     assert abs((hand - rail.location).length - item.error) < 1e-3
 
 
-def squats(rig: bpy.types.Object, frames: range, feet: tuple[str, ...]) -> list[float]:
-    """Return how high the hip is above the lower ankle at each frame."""
-    found: list[float] = []
-    for frame in frames:
-        rigs.go(frame)
-        places = [rigs.tip_world(rig, foot, use_tail=False).z for foot in feet]
-        found.append(rigs.tip_world(rig, "Hips", use_tail=False).z - min(places))
-    return found
-
-
-def test_the_hip_does_not_squat_on_stairs() -> None:
-    """Each foot climbs two steps at a time, of 15 cm."""
-    rig = make_body()
-    frames = range(10, LAST - 10)
-    feet = ("Foot.L", "Foot.R")
-    before = squats(rig, frames, feet)
-    rig = make_body_with_ik()
-    put_on_ground(rig, make_ground(stairs))
-    after = squats(rig, frames, feet)
-    # Half a step is lost while one foot lands and the other leaves.
-    assert min(after) > min(before) - 0.08
-    assert sum(after) / len(after) > sum(before) / len(before) - 0.03
-
-
 @pytest.mark.parametrize("shift", [0.0, 0.07, 0.14, 0.21, 0.28])
 def test_a_foot_whose_ball_is_over_a_riser_stands_on_the_step(shift: float) -> None:
     """Risers of 4 cm, as steep as walls, one of which is below each step of one foot."""
@@ -317,126 +378,3 @@ def test_a_foot_whose_ball_is_over_a_riser_stands_on_the_step(shift: float) -> N
     rigs.go(LAST)
     place = rigs.tip_world(rig, "Hips", use_tail=False)
     assert place.z - low > stairs(place.x + shift, 0.0) - 0.16
-
-
-CAPTURED = "Spine1", "Head", "LeftHand", "RightHand"
-STRIDES = range(3, 253, 5)
-
-
-def capture() -> Any:
-    """A walk as it was captured."""
-    return imported(
-        "cmu_08_01.bvh", global_scale=0.0564, update_scene_fps=True, update_scene_duration=True
-    )
-
-
-def capture_with_ik() -> Any:
-    """The captured walk after the steps of the recipe “From a captured walk to an edited one”."""
-
-    def make() -> None:
-        rigs.activate(capture())
-        bpy.ops.object.mode_set(mode="POSE")
-        assert bpy.ops.fabrik.character_recognize() == {"FINISHED"}
-        set_up(bpy.context.object)
-
-    open_kept("captured walk with IK", make)
-    return bpy.context.object
-
-
-@cache
-def as_captured() -> list[dict[str, tuple[Vector, Vector]]]:
-    """What is seen of the captured walk."""
-    return seen_from_hip(capture(), STRIDES, "Hips", CAPTURED)
-
-
-@pytest.mark.parametrize("terrain", TERRAINS)
-def test_the_recipe_on_a_full_capture(terrain: str) -> None:
-    """With chest and hands."""
-    before = as_captured()
-    rig = capture_with_ik()
-    rigs.go(3)
-    start = rigs.tip_world(rig, "Hips", use_tail=False)
-    rigs.go(252)
-    way = (rigs.tip_world(rig, "Hips", use_tail=False) - start).to_2d().normalized()
-
-    def height(x: float, y: float) -> float:
-        along = (Vector((x, y)) - start.xy) @ way
-        return TERRAINS[terrain](max(along, -1.5), 0.3)
-
-    xs = [start.x + 0.04 * i for i in range(-60, 140)]
-    ys = [start.y + 0.04 * i for i in range(-140, 60)]
-    put_on_ground(rig, make_terrain("Ground", xs, ys, height))
-    after = off(before, seen_from_hip(rig, STRIDES, "Hips", CAPTURED))
-    assert after["Spine1"][0] < 0.03 and after["Spine1"][1] < 5.0
-    assert max(far for far, _ in after.values()) < 0.05
-
-
-@pytest.mark.parametrize("terrain", ["slope", "stairs"])
-def test_a_walk_on_the_spot_that_travels_and_repeats(terrain: str) -> None:
-    """With root motion, set up over three of its cycles; one has keys."""
-    open_kept("knight that travels", make_knight)
-    rig, scene = bpy.context.object, bpy.context.scene
-    first = scene.frame_start
-    bones = ("chest", "head", "hand.l", "hand.r")
-    frames = range(first, scene.frame_end + 1, 4)
-    before = seen_from_hip(rig, frames, "hips", bones)
-    rigs.go(first)
-    start = rigs.tip_world(rig, "hips", use_tail=False)
-    rigs.go(frames[-1])
-    low = rigs.tip_world(rig, "hips", use_tail=False)
-    open_kept("knight that travels with IK", make_knight_with_ik)
-    rig = bpy.context.object
-    xs, ys = [0.04 * i - 2.0 for i in range(100)], [0.04 * i - 5.0 for i in range(160)]
-    put_on_ground(rig, make_terrain("G", xs, ys, lambda _, y: TERRAINS[terrain](max(-y, -1.5), 0)))
-    for name, (far, turned) in off(before, seen_from_hip(rig, frames, "hips", bones)).items():
-        assert far < 1e-3 and turned < 0.1, name
-    rigs.go(frames[-1])
-    assert rigs.tip_world(rig, "hips", use_tail=False).z > low.z + 0.5
-    assert start.y > low.y + 3.0, "it walks along −Y"
-
-
-def make_knight() -> None:
-    rig = imported("kaykit_knight.glb")
-    for track in rig.animation_data.nla_tracks:
-        track.mute = True
-    # Before 4.4 the importer appends the name of the armature.
-    action = next(a for a in bpy.data.actions if a.name.startswith("Walking_A"))
-    slots = getattr(action, "slots", None)
-    use_action(rig, action, slots[0].handle if slots else 0)
-    first, last = (int(frame) for frame in rig.animation_data.action.frame_range)
-    scene = bpy.context.scene
-    scene.frame_start, scene.frame_end = first, first + 3 * (last - first)
-    rigs.activate(rig)
-    assert bpy.ops.fabrik.root_motion_add() == {"FINISHED"}
-
-
-def make_knight_with_ik() -> None:
-    open_kept("knight that travels", make_knight)
-    bpy.ops.object.mode_set(mode="POSE")
-    assert bpy.ops.fabrik.character_recognize() == {"FINISHED"}
-    set_up(bpy.context.object)
-
-
-def test_the_hip_of_a_capture_is_lower_than_captured_by_a_step_at_most() -> None:
-    """Steps of 16 × 32 cm, of which its feet climb two or three at once."""
-    rig, feet = capture(), ("LeftFoot", "RightFoot")
-    frames = range(3, min(int(rig.animation_data.action.frame_range[1]), 253) + 1)
-    before = squats(rig, frames, feet)
-    places = [(rigs.go(f), rigs.tip_world(rig, "Hips", use_tail=False))[1] for f in frames]
-    start = places[0]
-    way = (places[-1] - start).to_2d().normalized()
-
-    def height(x: float, y: float) -> float:
-        return 0.16 * min(max(((Vector((x, y)) - start.xy) @ way - 0.5) // 0.32, 0), 5)
-
-    rig, scene = capture_with_ik(), bpy.context.scene
-    scene.frame_start, scene.frame_end = frames[0], frames[-1]
-    xs, ys = ([place[i] for place in places] for i in (0, 1))
-    grid = [
-        [min(v) - 2.0 + 0.04 * k for k in range(int((max(v) - min(v) + 4.0) / 0.04))]
-        for v in (xs, ys)
-    ]
-    put_on_ground(rig, make_terrain("Ground", *grid, height))
-    after = squats(rig, frames, feet)
-    assert min(after) > min(before) - 0.16
-    assert states(rig) == {"REACHED"}

@@ -226,7 +226,7 @@ def test_the_active_bone_is_enough(rig: bpy.types.Object) -> None:
     assert rig.pose.bones["B1"].fabrik_joint.limit_type == "HINGE"
 
 
-def test_it_is_grey_outside_of_pose_mode(rig: bpy.types.Object) -> None:
+def test_it_is_gray_outside_of_pose_mode(rig: bpy.types.Object) -> None:
     bpy.ops.object.mode_set(mode="OBJECT")
     refuses(bpy.ops.fabrik.joint_learn, "Enter Pose Mode")
 

@@ -379,7 +379,7 @@ def test_the_skin_of_a_face_means_the_head() -> None:
 def make_imported(
     turn: float, direction: tuple[float, float, float], roll: float
 ) -> bpy.types.Object:
-    """A figure in centimetres with Y up, as importers make it, turned about the vertical.
+    """A figure in centimeters with Y up, as importers make it, turned about the vertical.
 
     The bone of its head points anywhere.
     """

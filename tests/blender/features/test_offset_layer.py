@@ -100,7 +100,7 @@ def joints(rig: Any) -> dict[str, Vector]:
 
 
 def inward(rig: Any, control: Any, by: float = TENTH) -> Vector:
-    """Return a distance towards the shoulder in the space of a control's location."""
+    """Return a distance toward the shoulder in the space of a control's location."""
     posed = evaluated(rig)
     shoulder = posed.matrix_world @ posed.pose.bones["upper_arm.L"].head
     is_bone = isinstance(control, bpy.types.PoseBone)

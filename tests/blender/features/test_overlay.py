@@ -748,8 +748,8 @@ def test_dots_are_where_blender_projects_points_and_not_behind_the_viewer(
             assert z == 0.0
             off = Vector((float(x), float(y))) - middle
             assert off.length == pytest.approx(dot.radius, rel=1e-4)
-    colours = drawn[0]["color"][:: len(paint.DOT)]
-    assert colours[:, 0] == pytest.approx([dot.colour[0] for dot, _ in shown])
+    colors = drawn[0]["color"][:: len(paint.DOT)]
+    assert colors[:, 0] == pytest.approx([dot.color[0] for dot, _ in shown])
 
 
 def test_an_error_is_said_once_and_never_raised(

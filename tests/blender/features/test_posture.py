@@ -127,10 +127,10 @@ class Person:
             standing: The feet; all without any.
         """
         shown = self.rig.evaluated_get(bpy.context.evaluated_depsgraph_get())
-        _, centre = added(loads_of(self.rig, shown, self.roles).values())
+        _, center = added(loads_of(self.rig, shown, self.roles).values())
         bones = self.rig.pose.bones
         support = support_of(bones, standing, self.roles) if standing else self.support
-        out = Vector(support.outside(centre))
+        out = Vector(support.outside(center))
         return (self.rig.matrix_world.to_3x3() @ out).length / self.leg
 
     def slip(self) -> float:
@@ -151,10 +151,10 @@ class Person:
         ]
         place, kept = hips + way, [Vector() for _ in balls]
         for _ in range(300):
-            for i, (centre, radius) in enumerate(balls):
+            for i, (center, radius) in enumerate(balls):
                 moved = place + kept[i]
-                out = moved - centre
-                place = centre + out * min(1.0, radius / out.length)
+                out = moved - center
+                place = center + out * min(1.0, radius / out.length)
                 kept[i] = moved - place
         return (place - hips - way).length / self.leg
 

@@ -168,7 +168,7 @@ def test_a_preset_that_breaks_off_leaves_the_settings_as_they_were(scripts: Path
     assert (item.swing, item.iterations, item.softness) == (0.5, 7, 0.0)
 
 
-def test_a_broken_preset_is_said_and_what_is_grey_says_why(scripts: Path) -> None:
+def test_a_broken_preset_is_said_and_what_is_gray_says_why(scripts: Path) -> None:
     broken = scripts / "Broken.py"
     broken.write_text("1 / 0\n", encoding="utf-8")
     refuses(bpy.ops.fabrik.constraint_preset_apply, "Select an armature", filepath=str(broken))

@@ -26,7 +26,7 @@ FIRST, LAST = 1, 25
 CYCLE = LAST - FIRST
 STANCE = 0.6
 STRIDE = 0.9
-"""Metres that the body would go in one cycle."""
+"""Meters that the body would go in one cycle."""
 
 ANKLE = 0.09
 KNEE = (-0.02, 0.53)

@@ -19,7 +19,7 @@ pytestmark = pytest.mark.usefixtures("empty_file")
 
 END = 55
 MOST = 1e-5
-"""How far something of a human's size may move at an event, in metres."""
+"""How far something of a human's size may move at an event, in meters."""
 
 
 def with_arm(rig: Any, body: str = "Hip", at: tuple[float, float, float] = (0, 0, 1.04)) -> Any:

@@ -894,7 +894,7 @@ def test_a_pole_that_serves_others_stays_and_is_named(arm) -> None:
     assert pole.location == before
 
 
-def test_the_buttons_say_why_they_are_grey(arm) -> None:
+def test_the_buttons_say_why_they_are_gray(arm) -> None:
     from addon.features.fk_ik.operators import FABRIK_OT_snap_to_fk as operator
 
     assert operator.refusal(bpy.context) == ""

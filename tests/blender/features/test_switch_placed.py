@@ -15,7 +15,7 @@ from rigs import activate, curves, evaluated, go, update, world_location
 from spiders import END, key_body, make_floor, make_spider, terrain, walk
 
 NEAR = 1e-4
-"""How far a pose may move, in metres."""
+"""How far a pose may move, in meters."""
 
 Pose = dict[str, tuple[Vector, Vector]]
 

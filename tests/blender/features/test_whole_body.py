@@ -238,9 +238,9 @@ def test_balance_keeps_the_center_of_mass_above_the_feet(
 
     def off_balance() -> float:
         rigs.update()
-        _, centre = added(loads_of(sample, sample, roles).values())
+        _, center = added(loads_of(sample, sample, roles).values())
         support = support_of(sample.pose.bones, roles.feet, roles)
-        return Vector(support.outside(centre)).length
+        return Vector(support.outside(center)).length
 
     before = off_balance()
     sample.fabrik.whole_body.use_balance = False
@@ -533,9 +533,9 @@ def test_pins_and_balance_are_shown_where_they_are(sample: Any) -> None:
     bpy.ops.fabrik.pin(bone=roles.chest, kind="NONE")
     found = shown_balance(bpy.context)
     assert found is not None
-    centre, below, area = found
-    assert 0.4 * roles.size < centre[2] - below[2] < 0.8 * roles.size
-    assert (centre[0], centre[1]) == pytest.approx((below[0], below[1]))
+    center, below, area = found
+    assert 0.4 * roles.size < center[2] - below[2] < 0.8 * roles.size
+    assert (center[0], center[1]) == pytest.approx((below[0], below[1]))
     assert len(area) > 2 and all(corner[2] == pytest.approx(below[2]) for corner in area)
 
 

@@ -495,7 +495,7 @@ def is_turned_further(armature):
 
 
 def turned(bone, numbers=None):
-    """Turn a bone by numbers that are not normalised, as a script may leave them."""
+    """Turn a bone by numbers that are not normalized, as a script may leave them."""
     name = rotation(bone)
     setattr(bone, name, numbers or [0.7, 0.2, 0.4, -0.3][: len(getattr(bone, name))])
 

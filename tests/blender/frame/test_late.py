@@ -18,7 +18,7 @@ from mathutils import Vector
 from rendering import rendered
 
 EXACT = 1e-4
-"""What a pose may differ from that after all has settled, in metres."""
+"""What a pose may differ from that after all has settled, in meters."""
 
 FRAMES = (1, 2, 3, 4)
 JUMPS = (9, 3, 12)

@@ -118,7 +118,7 @@ def weapon_with_deltas(weapon: bpy.types.Object, rig: Rig) -> None:
     weapon.delta_rotation_euler = (0.2, 0.4, 1)
 
 
-def weapon_with_unnormalised_quaternion(weapon: bpy.types.Object, rig: Rig) -> None:
+def weapon_with_unnormalized_quaternion(weapon: bpy.types.Object, rig: Rig) -> None:
     weapon.rotation_mode, weapon.rotation_quaternion = "QUATERNION", (0.5, 0.2, 0.6, 0.1)
 
 
@@ -147,7 +147,7 @@ def weapon_of_scaled_bones(weapon: bpy.types.Object, rig: Rig) -> None:
     [
         weapon_with_parent_inverse,
         weapon_with_deltas,
-        weapon_with_unnormalised_quaternion,
+        weapon_with_unnormalized_quaternion,
         weapon_in_relative_parenting,
         weapon_hidden,
         weapon_on_bendy_bone,

@@ -376,7 +376,7 @@ def test_the_button_takes_the_present_pose_and_does_nothing_twice(rig, target):
     assert rigs.pose_bits(rig) == pose
 
 
-def test_the_button_says_why_it_is_grey_and_what_went_wrong(rig, target):
+def test_the_button_says_why_it_is_gray_and_what_went_wrong(rig, target):
     with pytest.raises(RuntimeError, match="No constraint"):
         set_offset(rig)
     item = rigs.add_constraint(rig, "", target)

@@ -10,7 +10,7 @@ import bpy
 from rigs import activate, make_armature, update
 
 HIGH = 1.0
-"""The height of the roots of the legs, in metres."""
+"""The height of the roots of the legs, in meters."""
 
 ANKLE = 0.06
 
@@ -83,7 +83,7 @@ def make_mech(
     Args:
         seed: Legs of different seeds differ.
         bones: The number of bones of a leg, without its foot: 2 or 3.
-        aside: How far its joints are out of a plane, in metres.
+        aside: How far its joints are out of a plane, in meters.
         tails: Where bones end: ``'JOINTS'``, ``'NEAR'`` them, or ``'ANYWHERE'``.
         posed: The largest angle about an axis by which the bones of the legs are turned.
         scale: That of the object.

@@ -1,4 +1,4 @@
-"""A character as downloaded ones are: names that Blender cannot flip, centimetres, no controls."""
+"""A character as downloaded ones are: names that Blender cannot flip, centimeters, no controls."""
 
 from __future__ import annotations
 

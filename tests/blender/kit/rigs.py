@@ -162,7 +162,7 @@ def tip_world(armature: bpy.types.Object, bone: str, use_tail: bool = True) -> V
 def tip_error(
     armature: bpy.types.Object, bone: str, target: bpy.types.Object, use_tail: bool = True
 ) -> float:
-    """Return the evaluated distance of a bone's tip from an object's origin, in metres."""
+    """Return the evaluated distance of a bone's tip from an object's origin, in meters."""
     return (tip_world(armature, bone, use_tail) - world_location(target)).length
 
 

@@ -7,8 +7,8 @@ from math import cos, pi, radians, sin
 
 import bpy
 from inside import walk_of
-from mathutils import Vector
-from rigs import activate, add_constraint, curves, make_armature, make_empty, tip_world
+from mathutils import Quaternion, Vector
+from rigs import activate, add_constraint, curves, evaluated, make_armature, make_empty, tip_world
 from shapes import make_terrain
 
 STAND, SWING = 14, 10
@@ -34,6 +34,15 @@ def hills(x: float, y: float) -> float:
 def stairs(x: float, _y: float) -> float:
     """Steps 15 cm high and 35 cm deep, which is half a stride: each foot climbs two at a time."""
     return 0.15 * ((x + 0.175) // 0.35)
+
+
+def bowl(x: float, _y: float) -> float:
+    """Ground that curves up and down within the length of a foot."""
+    return 0.04 * sin(6.0 * x)
+
+
+def slope(x: float, _y: float) -> float:
+    return 0.3 * x
 
 
 def make_ground(height: Height = hills, name: str = "Ground") -> bpy.types.Object:
@@ -160,3 +169,27 @@ def exclude(ground: bpy.types.Object) -> None:
     collection.objects.link(ground)
     bpy.context.scene.collection.objects.unlink(ground)
     bpy.context.view_layer.layer_collection.children["Aside"].exclude = True
+
+
+def rolling_walker() -> bpy.types.Object:
+    """A walker that rolls off its toes and lands on its heels; the ground is to be made."""
+    rig = make_walker()
+    for side, late in (("L", 0), ("R", CYCLE // 2)):
+        target = bpy.data.objects[f"Target.{side}"]
+        rest = target.rotation_quaternion.copy()
+        turns = []
+        for frame in range(1, 2 + CYCLE):
+            u = max(0.0, ((frame - 1 - late) % CYCLE - STAND) / SWING)
+            angle = radians(38) * sin(pi * u) ** 2 * (1.0 - 1.6 * u)
+            turns.append(Quaternion((0, 1, 0), angle) @ rest)
+        key(target, "rotation_quaternion", turns, range(1, 2 + CYCLE), True, "LINEAR")
+    for item in rig.fabrik.constraints:
+        item.solver = "TWO_BONE"
+    return rig
+
+
+def above(place: Vector) -> float | None:
+    """Return how high a place is above the mesh below it."""
+    ground = evaluated(bpy.data.objects["Ground"])
+    is_hit, hit, _, _ = ground.ray_cast(place + Vector((0, 0, 5)), Vector((0, 0, -1)))
+    return place.z - hit.z if is_hit else None

@@ -57,7 +57,7 @@ def undescribed(rna: Any) -> Iterator[str]:
                 yield f"{prop.identifier}.{item.identifier}"
 
 
-def test_every_operator_can_be_undone_and_says_why_it_is_grey(addon: ModuleType) -> None:
+def test_every_operator_can_be_undone_and_says_why_it_is_gray(addon: ModuleType) -> None:
     for name, cls in classes(addon).items():
         if issubclass(cls, bpy.types.Operator):
             # What changes files or preferences no undo brings back.
@@ -125,7 +125,7 @@ def test_the_search_for_menu_entries_finds_operators(
     assert all(any(one.startswith(word) for one in words[operator]) for word in searched.split())
 
 
-def test_the_pie_menu_has_eight_entries_and_says_why_they_are_grey(addon: ModuleType) -> None:
+def test_the_pie_menu_has_eight_entries_and_says_why_they_are_gray(addon: ModuleType) -> None:
     rig = make_chain(2)
     item = add_constraint(rig, "B1", make_empty())
     activate(rig)
@@ -498,7 +498,7 @@ def test_the_panel_always_offers_add_ik_limb_in_one_place(addon: ModuleType) -> 
         assert drawn(addon).index("fabrik.limb_add") == place
 
 
-def test_add_pole_keeps_its_place_and_is_grey_once_there_is_one(addon: ModuleType) -> None:
+def test_add_pole_keeps_its_place_and_is_gray_once_there_is_one(addon: ModuleType) -> None:
     rig = make_chain(2)
     item = add_constraint(rig, "B1", make_empty())
     update()
@@ -555,7 +555,7 @@ def test_of_a_linked_armature_the_panel_says_what_to_do(addon: ModuleType, tmp_p
     item = linked.fabrik.constraints[0]
     names = [prop.identifier for prop in item.bl_rna.properties if prop.is_runtime]
     assert {"influence", "bone", "target", "use_stretch"} <= set(names)
-    assert all(item.is_property_readonly(name) for name in names), "Blender greys them"
+    assert all(item.is_property_readonly(name) for name in names), "Blender grays them"
     assert not linked.fabrik.is_property_readonly("active_index"), "all can be looked at"
 
 

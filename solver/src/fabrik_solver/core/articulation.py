@@ -152,12 +152,12 @@ class WholeBodyJoint:
         follows: The descendant whose swing it shares; below 0 for none.
         share: Its share of their combined rotation, from 0 to below 1.
         mass: Its mass.
-        centre: Its centre of mass at the start.
+        center: Its center of mass at the start.
     """
 
     __slots__ = (
         "axes",
-        "centre",
+        "center",
         "follows",
         "head",
         "inherits",
@@ -184,7 +184,7 @@ class WholeBodyJoint:
     follows: int
     share: float
     mass: float
-    centre: Vec
+    center: Vec
 
     def __init__(
         self,
@@ -202,7 +202,7 @@ class WholeBodyJoint:
         follows: int = -1,
         share: float = 0.0,
         mass: float = 0.0,
-        centre: Vec = ORIGIN,
+        center: Vec = ORIGIN,
     ) -> None:
         """Store the bone as it is at the start."""
         self.parent = parent
@@ -218,7 +218,7 @@ class WholeBodyJoint:
         self.follows = follows
         self.share = share
         self.mass = mass
-        self.centre = centre
+        self.center = center
 
 
 @final
@@ -321,7 +321,7 @@ class Articulation:
 
     __slots__ = (
         "_backs",
-        "_centres",
+        "_centers",
         "_levers",
         "_placed",
         "follower",
@@ -342,7 +342,7 @@ class Articulation:
     origin: Vec
     size: float
     _backs: list[Quat]
-    _centres: list[Vec]
+    _centers: list[Vec]
     _levers: list[Vec]
     _placed: list[int]
 
@@ -361,7 +361,7 @@ class Articulation:
             ends: The bones with goals.
             origin: The point that becomes the origin.
             size: The length that becomes the unit.
-            is_balanced: Whether the search needs the centre of mass, and so all bones. Otherwise
+            is_balanced: Whether the search needs the center of mass, and so all bones. Otherwise
                 bones that no goal moves, such as most fingers, are left out.
         """
         self.joints = joints
@@ -379,7 +379,7 @@ class Articulation:
             for head, joint in zip(self.heads, joints, strict=True)
         ]
         self._backs = [quat_inverse(joint.axes) for joint in joints]
-        self._centres = [scaled(sub(joint.centre, joint.head), 1.0 / size) for joint in joints]
+        self._centers = [scaled(sub(joint.center, joint.head), 1.0 / size) for joint in joints]
         self.follower = [-1] * len(joints)
         for index in self.order:
             if self.is_sharing(index):
@@ -444,25 +444,25 @@ class Articulation:
             axes[index] = carried
             changes[index] = change
 
-    def centre(self, pose: Placement) -> Vec:
-        """Return the centre of mass."""
+    def center(self, pose: Placement) -> Vec:
+        """Return the center of mass."""
         x = y = z = 0.0
         for index, joint in enumerate(self.joints):
             if joint.mass > 0.0:
-                cx, cy, cz = self.centre_of(pose, index)
+                cx, cy, cz = self.center_of(pose, index)
                 x, y, z = x + joint.mass * cx, y + joint.mass * cy, z + joint.mass * cz
         return (x / self.mass, y / self.mass, z / self.mass)
 
-    def centre_at_press(self) -> Vec:
-        """Return the centre of mass at the start."""
+    def center_at_press(self) -> Vec:
+        """Return the center of mass at the start."""
         total = ORIGIN
         for joint in self.joints:
-            total = add(total, scaled(self.inward(joint.centre), joint.mass / self.mass))
+            total = add(total, scaled(self.inward(joint.center), joint.mass / self.mass))
         return total
 
-    def centre_of(self, pose: Placement, index: int) -> Vec:
-        """Return the centre of mass of one bone."""
-        return add(pose.heads[index], rotate(pose.changes[index], self._centres[index]))
+    def center_of(self, pose: Placement, index: int) -> Vec:
+        """Return the center of mass of one bone."""
+        return add(pose.heads[index], rotate(pose.changes[index], self._centers[index]))
 
     def start(self, points: dict[int, Vec]) -> Placement:
         """Return the pose at the start, within the limits and with bent limbs.

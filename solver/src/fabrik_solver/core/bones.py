@@ -190,18 +190,18 @@ def turned_axes(inherited: Mat3, rotation: Quat, scale: Vec, post_scale: Vec) ->
     return scale_columns(scale_columns(turned, scale), post_scale)
 
 
-def turned_to(axes: Mat3, aim: Vec, towards: Vec, normal: Vec, turn: Quat) -> Quat:
+def turned_to(axes: Mat3, aim: Vec, toward: Vec, normal: Vec, turn: Quat) -> Quat:
     """Return a rotation followed by the smallest rotation that points an aim in a direction.
 
     Args:
         axes: The axes of the aim and of the result.
         aim: The vector to point in the direction.
-        towards: The direction, in the space outside the axes.
+        toward: The direction, in the space outside the axes.
         normal: The rotation axis, in that space, if the direction is (nearly) opposite, where
             rounding would otherwise choose it.
         turn: The rotation to apply first, in that space.
     """
-    ahead = inverse_direction(axes, towards)
+    ahead = inverse_direction(axes, toward)
     # Constants are written out, as each bone of each solution is turned (see `vectors`).
     is_turned, first_turn = turn != (1.0, 0.0, 0.0, 0.0), turn
     if is_turned:

@@ -209,8 +209,8 @@ class Chain:
             side: The unit vector of its preferred bend direction (see `forward`).
         """
         pose_weight = clarity(posed_bend, spread, side, len(self.start) - 1)
-        towards = unit(mix(side, posed_bend, pose_weight)) or side
-        return scaled(towards, 1.0 + pose_weight * (length(posed_bend) - 1.0)), towards
+        toward = unit(mix(side, posed_bend, pose_weight)) or side
+        return scaled(toward, 1.0 + pose_weight * (length(posed_bend) - 1.0)), toward
 
     def bend_of_moved(self, joints: list[Joint], axis: Vec, turn: Quat) -> tuple[Vec, float]:
         """Return the bend direction of a moved chain, and the sum of its joints' distances.

@@ -23,7 +23,7 @@ JUMP: Final = 0.02
 """The step of a point above which it may be a jump, in chain lengths."""
 
 FASTER: Final = 6.0
-"""A step this many times as large as the neighbouring steps is a jump."""
+"""A step this many times as large as the neighboring steps is a jump."""
 
 ROUNDS: Final = 4
 """The most rounds of additional tracks."""

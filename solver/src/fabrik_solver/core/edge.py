@@ -72,7 +72,7 @@ def _unbend(joints: list[Joint], span: float) -> None:
         joint, next_joint = joints[i], joints[i + 1]
         start = unit(sub(next_joint.at(), joint.at())) or axis
         joint.ux, joint.uy, joint.uz = start
-    _turn_towards(joints, axis, longest, _share_of_turn(joints, axis, longest, span))
+    _turn_toward(joints, axis, longest, _share_of_turn(joints, axis, longest, span))
 
 
 def _share_of_turn(joints: list[Joint], axis: Vec, longest: int, span: float) -> float:
@@ -82,8 +82,8 @@ def _share_of_turn(joints: list[Joint], axis: Vec, longest: int, span: float) ->
     """
     sign = 1.0 if longest < 0 else -1.0
     low, high = 0.0, 1.0
-    above = sign * (span - _turn_towards(joints, axis, longest, low))
-    below = sign * (span - _turn_towards(joints, axis, longest, high))
+    above = sign * (span - _turn_toward(joints, axis, longest, low))
+    below = sign * (span - _turn_toward(joints, axis, longest, high))
     if above <= 0.0:
         return low
     if below >= 0.0:
@@ -91,7 +91,7 @@ def _share_of_turn(joints: list[Joint], axis: Vec, longest: int, span: float) ->
     middle = low
     for _ in range(60):
         middle = (low * below - high * above) / (below - above)
-        error = sign * (span - _turn_towards(joints, axis, longest, middle))
+        error = sign * (span - _turn_toward(joints, axis, longest, middle))
         if abs(error) < 1e-13:
             break
         if error > 0.0:
@@ -101,7 +101,7 @@ def _share_of_turn(joints: list[Joint], axis: Vec, longest: int, span: float) ->
     return middle
 
 
-def _turn_towards(joints: list[Joint], axis: Vec, longest: int, fraction: float) -> float:
+def _turn_toward(joints: list[Joint], axis: Vec, longest: int, fraction: float) -> float:
     """Place the joints with all bones rotated by the fraction, and return the span.
 
     Bones rotate from their stored directions to the axis. If ``longest`` isn't negative, all other

@@ -15,7 +15,7 @@ def fabrik(joints: list[Joint], target: Vec) -> None:
 
     Aristidou and Lasenby, “FABRIK: A fast, iterative solver for the Inverse Kinematics problem”,
     Graphical Models 73 (2011), Algorithm 1. The root is the first joint and stays. Each joint is
-    placed on the line between its old position and its neighbour's new position, so a planar chain
+    placed on the line between its old position and its neighbor's new position, so a planar chain
     stays in its plane.
 
     Coincident joints have no such line: they use the previous bone's direction.
@@ -39,12 +39,12 @@ def backward(joints: list[Joint], target: Vec) -> None:
         nx = joint.x - x
         ny = joint.y - y
         nz = joint.z - z
-        neighbour_distance = sqrt(nx * nx + ny * ny + nz * nz)
-        if neighbour_distance > COINCIDENT:
+        neighbor_distance = sqrt(nx * nx + ny * ny + nz * nz)
+        if neighbor_distance > COINCIDENT:
             dx = nx
             dy = ny
             dz = nz
-            distance = neighbour_distance
+            distance = neighbor_distance
         ratio = joint.size / distance
         x += dx * ratio
         y += dy * ratio
@@ -65,12 +65,12 @@ def _forward(joints: list[Joint], root: Vec) -> None:
         nx = joint.x - x
         ny = joint.y - y
         nz = joint.z - z
-        neighbour_distance = sqrt(nx * nx + ny * ny + nz * nz)
-        if neighbour_distance > COINCIDENT:
+        neighbor_distance = sqrt(nx * nx + ny * ny + nz * nz)
+        if neighbor_distance > COINCIDENT:
             dx = nx
             dy = ny
             dz = nz
-            distance = neighbour_distance
+            distance = neighbor_distance
         ratio = size / distance
         x += dx * ratio
         y += dy * ratio

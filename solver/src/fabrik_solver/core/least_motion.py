@@ -75,10 +75,10 @@ STEEP: Final = 0.75
 the system; the share is one half where they curve alike."""
 
 BALANCE: Final = 1e4
-"""The stiffness against a centre of mass outside of the body's support, in radians² per size
+"""The stiffness against a center of mass outside of the body's support, in radians² per size
 squared."""
 
-CENTRE: Final = 64.0
+CENTER: Final = 64.0
 """The same against moving it at all."""
 
 DONE: Final = 1e-6
@@ -131,7 +131,7 @@ class Tie:
     """A spring on a number that all joints change, in a step.
 
     Attributes:
-        link: The link with this sum; None for the centre of mass along a direction.
+        link: The link with this sum; None for the center of mass along a direction.
         along: That direction.
         value: The number at the pose.
         force: The force of the spring.
@@ -198,7 +198,7 @@ class Search:
     """
 
     __slots__ = (
-        "_centre",
+        "_center",
         "_damping",
         "_links",
         "_support",
@@ -211,7 +211,7 @@ class Search:
     body: Articulation
     springs: list[Spring]
     steps: int
-    _centre: Vec
+    _center: Vec
     _damping: float
     _links: Sequence[Link]
     _ties: list[Tie]
@@ -225,12 +225,12 @@ class Search:
         support: Support | None,
         links: Sequence[Link] = (),
     ) -> None:
-        """Take the bones, the springs, the support below the centre of mass, and the links."""
+        """Take the bones, the springs, the support below the center of mass, and the links."""
         self.body = body
         self.springs = springs
         self.steps = 0
         self._support = support
-        self._centre = ORIGIN if support is None else body.centre_at_press()
+        self._center = ORIGIN if support is None else body.center_at_press()
         self._damping = 0.0
         self._links = links
         self._ties = []
@@ -445,17 +445,17 @@ class Search:
         for spring in self.springs:
             total += spring.energy(pose)
         if self._support is not None:
-            centre = body.centre(pose)
-            total += huber(length(self._support.outside(centre)), BALANCE, self._support.force)
-            total += huber(length(self._moved_centre(centre)), CENTRE, self._support.force)
+            center = body.center(pose)
+            total += huber(length(self._support.outside(center)), BALANCE, self._support.force)
+            total += huber(length(self._moved_center(center)), CENTER, self._support.force)
         for link in self._links:
             over = link.excess(link.stretched(pose.turns))
             total += 0.5 * link.stiffness * over * over
         return total
 
-    def _moved_centre(self, centre: Vec) -> Vec:
-        """Return how far the centre of mass has moved along the ground since the start."""
-        return ORIGIN if self._support is None else self._support.level(sub(centre, self._centre))
+    def _moved_center(self, center: Vec) -> Vec:
+        """Return how far the center of mass has moved along the ground since the start."""
+        return ORIGIN if self._support is None else self._support.level(sub(center, self._center))
 
     def _linearize(self, pose: Placement) -> list[Vec]:
         """Find the system at a pose; return the gradient."""
@@ -519,7 +519,7 @@ class Search:
         right = self._gathered(pose, forces, torques)
         for tie in self._ties:
             if tie.link is None:
-                value = dot(self.body.centre(moved), tie.along)
+                value = dot(self.body.center(moved), tie.along)
             else:
                 value = tie.link.stretched(moved.turns)
             right = _all_added(right, tie.row, tie.rate * (value - tie.value - tie.foreseen))
@@ -748,21 +748,21 @@ class Search:
                 row.add_products(value, spread, spread)
 
     def _lean(self, pose: Placement) -> None:
-        """Find the springs that hold the centre of mass, in two directions along the ground."""
+        """Find the springs that hold the center of mass, in two directions along the ground."""
         support = self._support
         if support is None:
             return
         body, system = self.body, self._system
-        centre = body.centre(pose)
-        out, is_corner = support.beside(centre)
-        moved = self._moved_centre(centre)
+        center = body.center(pose)
+        out, is_corner = support.beside(center)
+        moved = self._moved_center(center)
         distance = length(out)
         outward = huber_rate(distance, BALANCE, support.force) if distance > 0.0 else 0.0
-        inward = huber_rate(length(moved), CENTRE, support.force)
+        inward = huber_rate(length(moved), CENTER, support.force)
         along = scaled(out, 1.0 / distance) if distance > 0.0 else any_perpendicular(support.up)
         joints = body.joints
         masses = [joint.mass / body.mass for joint in joints]
-        moments = [scaled(body.centre_of(pose, i), mass) for i, mass in enumerate(masses)]
+        moments = [scaled(body.center_of(pose, i), mass) for i, mass in enumerate(masses)]
         for index in range(len(joints) - 1, -1, -1):
             parent = joints[index].parent
             if parent >= 0:
@@ -785,7 +785,7 @@ class Search:
             if more + inward > 0.0:
                 force = more * dot(out, direction) + inward * dot(moved, direction)
                 self._ties.append(
-                    Tie(None, direction, dot(centre, direction), force, more + inward, row)
+                    Tie(None, direction, dot(center, direction), force, more + inward, row)
                 )
 
     def _link(self, pose: Placement, grown: list[Three]) -> None:

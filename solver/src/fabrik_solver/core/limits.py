@@ -158,26 +158,26 @@ class Cone(Limit):
     of π leave it free.
 
     Attributes:
-        centre: The rotation from which swing and twist are measured.
+        center: The rotation from which swing and twist are measured.
         swing_x: The allowed swing angles about X; they include 0.
         swing_z: The same about Z.
         twist: The allowed twist angles.
     """
 
-    __slots__ = ("back", "centre", "swing_x", "swing_z", "twist")
-    centre: Quat
+    __slots__ = ("back", "center", "swing_x", "swing_z", "twist")
+    center: Quat
     back: Quat
     swing_x: Range
     swing_z: Range
     twist: Range
 
     def __init__(
-        self, swing_x: Range, swing_z: Range, twist: Range, centre: Quat = QUAT_IDENTITY
+        self, swing_x: Range, swing_z: Range, twist: Range, center: Quat = QUAT_IDENTITY
     ) -> None:
         """Set the allowed angles.
 
         Raises:
-            ValueError: If a minimum angle exceeds the maximum, or swing excludes the centre.
+            ValueError: If a minimum angle exceeds the maximum, or swing excludes the center.
         """
         for angles in (swing_x, swing_z, twist):
             _refuse_empty(angles)
@@ -186,8 +186,8 @@ class Cone(Limit):
         self.swing_x = swing_x
         self.swing_z = swing_z
         self.twist = twist
-        self.centre = centre
-        self.back = quat_inverse(centre)
+        self.center = center
+        self.back = quat_inverse(center)
 
     def nearest(self, rotation: Quat) -> Quat:
         """Return the rotation with swing and twist clamped."""
@@ -220,7 +220,7 @@ class Cone(Limit):
             planes.append(
                 (along * x + aside * cosine * z, aside * sine, along * z - aside * cosine * x)
             )
-        return [scaled(rotate(self.centre, n), 1.0 / length(n)) for n in planes]
+        return [scaled(rotate(self.center, n), 1.0 / length(n)) for n in planes]
 
     def _parts(self, rotation: Quat) -> tuple[float, float, float, float]:
         """Return the swing axis as x and z, the swing angle from 0 to π, and the twist angle."""
@@ -282,7 +282,7 @@ class Cone(Limit):
             swing = quat_about((swing_x / size, 0.0, swing_z / size), size)
         half = 0.5 * twist
         turn = quat_product(swing, (cos(half), 0.0, sin(half), 0.0))
-        return quat_product(self.centre, turn)
+        return quat_product(self.center, turn)
 
 
 def _refuse_empty(angles: Range) -> None:

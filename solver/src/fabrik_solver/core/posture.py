@@ -408,7 +408,7 @@ class ChainInput:
         """Return the same chain with other rotations to start solving from.
 
         The solver finds the nearest pose to them, and tries no other start. Stiffness still pulls
-        towards the FK pose, and the hand's twist is measured from there.
+        toward the FK pose, and the hand's twist is measured from there.
 
         Args:
             rotations: Of each bone, root first, possibly with a hand that doesn't reach.
@@ -420,7 +420,7 @@ class ChainInput:
         return self._let_start(other)
 
     def _let_start(self, other: "ChainInput") -> "ChainInput":
-        """Mark another chain of these bones as started, with stiffness towards this FK pose."""
+        """Mark another chain of these bones as started, with stiffness toward this FK pose."""
         other.is_started = True
         for bone, source in zip(other.constrained, self.constrained, strict=True):
             bone.given = source.given

@@ -221,14 +221,14 @@ def swing_along(
 
 
 def _pointed(
-    link: ChainLink, parent: Mat3, towards: Vec, normal: Vec, turn: Quat = QUAT_IDENTITY
+    link: ChainLink, parent: Mat3, toward: Vec, normal: Vec, turn: Quat = QUAT_IDENTITY
 ) -> tuple[Quat, Mat3]:
     """Return a bone's local rotation, turned and then pointed in a direction, and its posed axes.
 
     Args:
         link: The bone.
         parent: The axes of its parent.
-        towards: The direction.
+        toward: The direction.
         normal: The rotation axis if the direction is opposite.
         turn: A rotation of the FK pose, applied before the smallest rotation to the direction.
     """
@@ -238,7 +238,7 @@ def _pointed(
     else:
         axes, stretch = link.unscaled(parent)
         aim = times(link.arm, stretch)
-    swing = turned_to(axes, aim, towards, normal, turn)
+    swing = turned_to(axes, aim, toward, normal, turn)
     rotation = quat_product(link.rotation, swing)
     return rotation, scale_columns(mat_product(axes, quat_matrix(swing)), stretch)
 

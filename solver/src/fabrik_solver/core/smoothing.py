@@ -61,12 +61,12 @@ def _blend(
     for i in range(first, at + 1):
         first_track[i] = path[i]
     for i in range(at + 1, last + 1):
-        neighbour = first_track[i - 1]
-        first_track[i] = instants[i].solved_from(neighbour.rotations, neighbour.location)
+        neighbor = first_track[i - 1]
+        first_track[i] = instants[i].solved_from(neighbor.rotations, neighbor.location)
         second_track[i] = path[i]
     for i in range(at, first - 1, -1):
-        neighbour = second_track[i + 1]
-        second_track[i] = instants[i].solved_from(neighbour.rotations, neighbour.location)
+        neighbor = second_track[i + 1]
+        second_track[i] = instants[i].solved_from(neighbor.rotations, neighbor.location)
     blended = [*path]
     for i in range(first, last + 1):
         factor = (i - first + 1) / (last - first + 2)
@@ -85,7 +85,7 @@ def smooth(instants: Sequence[Instant], path: list[Candidate]) -> None:
     """Reduce the largest second differences, as far as targets and limits allow.
 
     Each pose is solved again from the pose of least squared second differences, (−a + 4b + 4d − e)
-    / 6 of its neighbours. The result is accepted if the differences shrink.
+    / 6 of its neighbors. The result is accepted if the differences shrink.
     """
     count = len(path)
     least, idle = inf, 0

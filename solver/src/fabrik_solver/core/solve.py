@@ -58,7 +58,7 @@ FACED: Final = 0.3
 applies where the pose passes behind the line from root to tip, to turn there without a kink."""
 
 FACED_STRAIGHT: Final = 1.2
-"""`FACED` for a nearly straight limb, up to `CLEAR`. Its joints pass the line by millimetres, which
+"""`FACED` for a nearly straight limb, up to `CLEAR`. Its joints pass the line by millimeters, which
 would otherwise turn the limb from side to side."""
 
 NEARLY: Final = 1e-9

@@ -1,4 +1,4 @@
-"""The support area of a body, and how far its centre of mass is outside."""
+"""The support area of a body, and how far its center of mass is outside."""
 
 from collections.abc import Sequence
 from typing import final
@@ -15,7 +15,7 @@ class Support:
     Attributes:
         corners: The input corners, in any order.
         up: The unit direction along which everything is projected.
-        force: The largest force that holds the centre of mass, in radians² per size.
+        force: The largest force that holds the center of mass, in radians² per size.
         lifted: Corners that the body also stood on at the start.
     """
 
@@ -76,15 +76,15 @@ class Support:
             return ORIGIN, False
         return self._across_and_along(x - nearest[0], y - nearest[1]), is_corner
 
-    def including(self, centre: Vec) -> "Support":
-        """Return the area in which a centre of mass may stay as far out of balance as it was.
+    def including(self, center: Vec) -> "Support":
+        """Return the area in which a center of mass may stay as far out of balance as it was.
 
         Args:
-            centre: The centre of mass at the start.
+            center: The center of mass at the start.
         """
         start_support = Support([*self.corners, *self.lifted], self.up)
-        nearest = sub(centre, self.outside(centre))
-        allowed = add(nearest, start_support.outside(centre))
+        nearest = sub(center, self.outside(center))
+        allowed = add(nearest, start_support.outside(center))
         return Support([*self.corners, allowed], self.up, self.force)
 
     def level(self, vector: Vec) -> Vec:

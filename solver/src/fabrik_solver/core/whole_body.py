@@ -79,7 +79,7 @@ class WholeBodyPose:
         offsets: For each goal, the offset of its point from the desired location; zero for any
             location.
         misses: The lengths of these.
-        centre: The centre of mass; None if nothing has a mass.
+        center: The center of mass; None if nothing has a mass.
         effort: The sum of stiffness · angle², in radians².
         steps: How many Newton steps were taken.
         aim: The pose of least motion it is moving toward; None if it has arrived.
@@ -88,7 +88,7 @@ class WholeBodyPose:
     __slots__ = (
         "aim",
         "axes",
-        "centre",
+        "center",
         "effort",
         "heads",
         "misses",
@@ -105,7 +105,7 @@ class WholeBodyPose:
     axes: list[Quat]
     offsets: list[Vec]
     misses: list[float]
-    centre: Vec | None
+    center: Vec | None
     effort: float
     steps: int
     aim: "WholeBodyPose | None"
@@ -118,7 +118,7 @@ class WholeBodyPose:
         heads: list[Vec],
         axes: list[Quat],
         offsets: list[Vec],
-        centre: Vec | None,
+        center: Vec | None,
         effort: float,
         steps: int,
         aim: "WholeBodyPose | None" = None,
@@ -131,7 +131,7 @@ class WholeBodyPose:
         self.axes = axes
         self.offsets = offsets
         self.misses = [length(offset) for offset in offsets]
-        self.centre = centre
+        self.center = center
         self.effort = effort
         self.steps = steps
         self.aim = aim
@@ -171,7 +171,7 @@ class WholeBody:
 
         Args:
             goals: The goals.
-            support: The support below the centre of mass, with the rank of a target; None if that
+            support: The support below the center of mass, with the rank of a target; None if that
                 may be anywhere.
 
         Raises:
@@ -192,7 +192,7 @@ class WholeBody:
             corners = [body.inward(corner) for corner in support.corners]
             lifted = [body.inward(corner) for corner in support.lifted]
             standing = Support(corners, support.up, support.force, lifted)
-            inward = standing.including(body.centre_at_press())
+            inward = standing.including(body.center_at_press())
         search = Search(body, springs, inward, self.links)
         pose = search.run(body.start(points_of))
         body.complete(pose)
@@ -349,7 +349,7 @@ def _posed(
         [body.outward(head) for head in pose.heads],
         pose.axes,
         offsets,
-        body.outward(body.centre(pose)) if body.mass > 0.0 else None,
+        body.outward(body.center(pose)) if body.mass > 0.0 else None,
         effort,
         steps,
         aim,

@@ -1,7 +1,7 @@
 """Contact detection: when a foot stands on the ground, and on which part of its sole.
 
 A point of the foot is in contact while it is slow and low. The thresholds are those by which
-captures are labelled and foot skating is measured. They are published in metres for a person; here
+captures are labeled and foot skating is measured. They are published in meters for a person; here
 they are fractions of the leg's length, and durations are in seconds. The size of a character, its
 units and the frame rate therefore make no difference. A contact has the phases of gait analysis.
 The heel stands from heel strike to foot flat, the whole sole until heel off, and the ball until toe
@@ -15,7 +15,7 @@ from typing import Final, NamedTuple
 from ..core.vectors import Quat, Vec, length, quat_angle, quat_compatible, quat_unit, scaled, sub
 
 PERSON: Final = 0.85
-"""The length of the leg for which the published thresholds hold, in metres."""
+"""The length of the leg for which the published thresholds hold, in meters."""
 
 HEEL_SPEED, HEEL_HEIGHT = 0.35 / PERSON, 0.05 / PERSON
 """The maximum speed of a heel in contact, in legs per second, and its maximum height above its
@@ -63,8 +63,8 @@ class Thresholds(NamedTuple):
     """The thresholds of a contact that the user may set.
 
     Attributes:
-        speed: In metres per second; 0 for the published ones.
-        height: Above the lowest position in the clip, in metres; 0 for the published ones.
+        speed: In meters per second; 0 for the published ones.
+        height: Above the lowest position in the clip, in meters; 0 for the published ones.
         shortest: The minimum number of frames from the first of a contact to its last.
     """
 
@@ -77,8 +77,8 @@ class Trajectory(NamedTuple):
     """The trajectory of a point of a foot.
 
     Attributes:
-        path: Its position at each frame, relative to the ground below it, in metres.
-        heights: Its height at each frame, in metres above any fixed level.
+        path: Its position at each frame, relative to the ground below it, in meters.
+        heights: Its height at each frame, in meters above any fixed level.
     """
 
     path: Sequence[Vec]
@@ -135,7 +135,7 @@ def contacts_of(
             known.
         turns: Its orientation at each frame.
         rate: Frames per second.
-        leg: Length of the leg in metres.
+        leg: Length of the leg in meters.
         thresholds: The thresholds of a contact.
     """
     if len(heel.path) < 2 or not rate > 0.0 or not leg > 0.0:
@@ -300,7 +300,7 @@ def floor_drifts(heel: Trajectory, ball: Trajectory, leg: float) -> list[float]:
     Args:
         heel: The trajectory of the heel.
         ball: The trajectory of the ball.
-        leg: Length of the leg in metres.
+        leg: Length of the leg in meters.
     """
     foot = _lower(heel, ball)
     return _drifts(foot, _valleys(foot, BALL_HEIGHT * leg), leg)

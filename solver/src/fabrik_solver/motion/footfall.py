@@ -2,7 +2,7 @@
 
 A foot is in stance between two footfalls and swings in an arc during one. Its foothold is stored in
 the space of the ground, so that it moves with the ground. Times are in frames, with fractions;
-lengths in metres.
+lengths in meters.
 """
 
 from bisect import bisect_right

@@ -1,7 +1,7 @@
 """Nearly straight knees: how far they are from the line between hip and ankle, smoothly.
 
 Such a knee moves many times as far as its ankle approaches the hip. In a leg of 0.85 m whose knee
-is 12 mm off the line, it moves 18 mm per millimetre. Smooth motion of the ankle can therefore jolt
+is 12 mm off the line, it moves 18 mm per millimeter. Smooth motion of the ankle can therefore jolt
 the knee. So the path of the knee is smoothed by least squares, and the ankle gives way. Each knee
 is weighted by the motion of its ankle.
 """

@@ -241,7 +241,7 @@ class Planted:
         blend = self._blends.get(key)
         if blend is None:
             far = self._blend * self._rate
-            blend = blend_of(offset, *neighbours(spans, key[0]), self._last, far, self._rate)
+            blend = blend_of(offset, *neighbors(spans, key[0]), self._last, far, self._rate)
             self._blends[key] = blend
         return blend
 
@@ -412,7 +412,7 @@ def pivoted(foot: Pose, root: Vec, sole: Sole, up: Vec, apart: float) -> Pose:
     return Pose(sub(add(ball, turned), rotate(turn, sole.ankle)), turn)
 
 
-def neighbours(spans: Sequence[Span], number: int) -> tuple[Span | None, Span | None]:
+def neighbors(spans: Sequence[Span], number: int) -> tuple[Span | None, Span | None]:
     """Return a lock by its number and the next one; None where there is none."""
     before, after = (spans[i] if 0 <= i < len(spans) else None for i in (number, number + 1))
     return before, after

@@ -241,7 +241,7 @@ def frame_at(around: list[Frame], t: float) -> Frame:
 
 
 def extended(near: Frame, far: Frame, farther: Frame, has_farther: bool) -> Frame:
-    """Return the frame before two or three: of a parabola through three, of a line through two."""
+    """Extrapolate two frames along a line, or three along a parabola, to the frame before."""
     if has_farther:
         return _combined([near, far, farther], [3.0, -3.0, 1.0])
     return _combined([near, far], [2.0, -1.0])

@@ -23,7 +23,7 @@ class Lean(NamedTuple):
     """The offset of a body from its animation.
 
     Attributes:
-        lift: Upwards, in metres.
+        lift: Upwards, in meters.
         right: The slope of the ground to the right.
         ahead: The slope of the ground ahead.
         twist: How much the slope to the right increases from the body to the far end of the spine.
@@ -126,7 +126,7 @@ def _held(slope: float) -> float:
 
 
 def eased_to(current: LeanState, target: Lean, frames: float, time: float) -> LeanState:
-    """Advance a lean towards a target.
+    """Advance a lean toward a target.
 
     The exact solution of a critically damped spring, for a time step of any length.
 

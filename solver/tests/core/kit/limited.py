@@ -54,12 +54,12 @@ def broken(limit: Limit, rotation: vectors.Quat) -> float:
         )
         return max(tilt, outside(angle, limit.turn))
     assert isinstance(limit, Cone)
-    inner = vectors.quat_product(undone(limit.centre), rotation)
+    inner = vectors.quat_product(undone(limit.center), rotation)
     swing = turn_from(Y, vectors.mat_apply(vectors.quat_matrix(inner), Y))
     x, _, z = swing
     a = limit.swing_x[x > 0.0] or 1e-12
     b = limit.swing_z[z > 0.0] or 1e-12
-    # How much farther from the centre than the ellipse's edge in that direction.
+    # How much farther from the center than the ellipse's edge in that direction.
     over = vectors.length(swing) * max(0.0, 1.0 - 1.0 / max(1.0, math.hypot(x / a, z / b)))
     twist = vectors.quat_matrix(vectors.quat_product(undone(vectors.quat_exp(swing)), inner))
     return max(over, outside(math.atan2(twist[2], twist[0]), limit.twist))

@@ -60,7 +60,7 @@ def straight(lengths: Sequence[float], direction: Point = (1.0, 0.0, 0.0)) -> tu
 
 
 def arched(lengths: Sequence[float], angle: float = 1.0) -> tuple[Point, ...]:
-    """A chain along +X that turns by ``angle`` on the whole, with its bend towards +Y."""
+    """A chain along +X that turns by ``angle`` on the whole, with its bend toward +Y."""
     joints: list[Point] = [(0.0, 0.0, 0.0)]
     turn = angle / max(1, len(lengths) - 1)
     for i, size in enumerate(lengths):

@@ -48,7 +48,7 @@ ARM = ("clavicle", "arm", "elbow", "hand", "thumb", "index", "middle", "ring", "
 
 WORDS = ("Left", "Right")
 FBX = (100.0, True)
-"""The armature is in centimetres with Y up; the object is scaled to 0.01 and rotated by 90° X."""
+"""The armature is in centimeters with Y up; the object is scaled to 0.01 and rotated by 90° X."""
 
 PLAIN = (1.0, False)
 
@@ -60,7 +60,7 @@ class Layout(NamedTuple):
         text: Its bones.
         sides: The names of left and right.
         arm: How far its arms hang down at rest, in degrees.
-        space: The armature's units per metre, and whether Y is up in it.
+        space: The armature's units per meter, and whether Y is up in it.
         parts: Kind, bone and the bones of the chain, root first, of each part to be recognized.
     """
 
@@ -94,7 +94,7 @@ LAYOUTS = {name: FAMILIES[name] for name, row in _ROWS.items() if row.get("in_bl
 """Those that tests in Blender take through everything for characters."""
 
 Joints = Callable[[str, int], Vec]
-"""Where a joint is, by its name and side, in metres with Z up; the figure faces −Y."""
+"""Where a joint is, by its name and side, in meters with Z up; the figure faces −Y."""
 
 
 class Joint(NamedTuple):
@@ -138,7 +138,7 @@ def joints_of(layout: Layout, joints: Joints) -> list[Joint]:
 
 
 def _beyond(found: list[Joint], parent: str) -> Vec:
-    """Return the way on for a finger or a toe: that of the bone before it, 2.5 centimetres long."""
+    """Return the way on for a finger or a toe: that of the bone before it, 2.5 centimeters long."""
     joints = {joint.name: joint for joint in found}
     way = sub(joints[parent].head, joints[joints[parent].parent].head)
     size = length(way)
