@@ -105,7 +105,7 @@ def _before(scene: bpy.types.Scene, is_frame_change: bool) -> None:
         # A join tags both types; hardly anything else does.
         if events.is_undone or kinds >= {"ARMATURE", "SCENE"}:
             _follow_joins(events, graphs)
-            plan = runs.planner.plan  # A join may have discarded it.
+            plan, kinds = runs.planner.plan, _kinds_in(graphs)  # A join may have changed both.
     if plan is not None and not plan.rigs:
         return
     try:
@@ -319,6 +319,8 @@ def _update(
         return
     _, post = EVENTS[is_frame_change]
     has_others = getattr(bpy.app.handlers, post) != OURS[post]
+    if has_others:
+        events.moved = None  # They may have edited constraints.
     has_edits_of_others &= has_others
     has_rigs = plan is not None and bool(plan.rigs)
     try:
