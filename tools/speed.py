@@ -122,8 +122,8 @@ def _table(lines: list[Line], rigs: tuple[str, ...]) -> Iterator[str]:
     interpreted = _count(line["run"] for line in lines if line["interpreted"])
     production = _count(line["run"] for line in lines if line["rig"] == PRODUCTION)
     yield (
-        f"Lowest and highest of {every} of `make bench`, {when} ({interpreted} interpreted, "
-        f"{production} with {PRODUCTION})."
+        f"Lowest and highest of {every} of `make bench`, {when}. The interpreted solver was "
+        f"measured in {interpreted}; {PRODUCTION}, in {production}."
     )
     yield ""
     headings = (FIRST, *RATIOS.values(), *ERRORS.values())

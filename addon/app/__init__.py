@@ -37,6 +37,7 @@ from ..ui import presets
 from . import keymap, languages, manual, menus, preferences
 
 FEATURES = (
+    character,
     constraint,
     look_at,
     rope,
@@ -52,7 +53,6 @@ FEATURES = (
     gait,
     hold,
     root_motion,
-    character,
     layer,
     joints,
     bake,

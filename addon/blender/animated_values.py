@@ -65,7 +65,7 @@ def values(ob: bpy.types.Object) -> Values:
 
 
 def restore(ob: bpy.types.Object, values: Values) -> None:
-    """Restore the values of an object's animated properties where they differ."""
+    """Restore those values of an object's animated properties that have changed."""
     for (path, index), value in values.items():
         try:
             _set(ob, path, index, value)

@@ -101,6 +101,7 @@ def put_keys(
     times: Sequence[float],
     values: Sequence[float],
     slopes: Sequence[float] | None = None,
+    left_slopes: Sequence[float] | None = None,
 ) -> None:
     """Insert keys, replacing those of the F-curve from the first to the last of the frames.
 
@@ -109,12 +110,13 @@ def put_keys(
         times: The frames of the keys, ascending; at least one.
         values: The values at the frames.
         slopes: The slopes at the frames, per frame, for a smooth curve; None for a linear curve.
+        left_slopes: The slopes on the left of the frames, if they differ.
     """
     _clear(curve, times[0], times[-1])
     start = len(curve.keyframe_points)
     _append(curve, times, values, slopes is None)
     if slopes is not None:
-        _set_handles(curve, start, times, values, slopes)
+        _set_handles(curve, start, times, values, left_slopes or slopes, slopes)
     curve.update()
 
 
@@ -123,14 +125,15 @@ def _set_handles(
     start: int,
     times: Sequence[float],
     values: Sequence[float],
-    slopes: Sequence[float],
+    left_slopes: Sequence[float],
+    right_slopes: Sequence[float],
 ) -> None:
     """Set the handles of the last keys at a third of the distance, so that time is linear."""
     points = curve.keyframe_points
     spans = [(b - a) / 3.0 for a, b in pairwise(times)] or [1.0]
-    for name, sign, lengths in (
-        ("left", -1.0, [spans[0], *spans]),
-        ("right", 1.0, [*spans, spans[-1]]),
+    for name, sign, lengths, slopes in (
+        ("left", -1.0, [spans[0], *spans], left_slopes),
+        ("right", 1.0, [*spans, spans[-1]], right_slopes),
     ):
         _set_column(points, f"handle_{name}_type", array("i", [FREE]) * len(times), start)
         steps = [sign * length for length in lengths][: len(times)]

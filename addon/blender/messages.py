@@ -39,7 +39,6 @@ OTHER_SENSE = frozenset(
         "Pole",
         "Steps",
         "Switch",
-        "Thickness",
         "Tilt",
         "Walk",
         "Wave",

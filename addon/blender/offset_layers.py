@@ -19,7 +19,7 @@ COMBINE: Final = "COMBINE"
 
 
 class OffsetLayer(NamedTuple):
-    """An offset layer, and what it is above.
+    """An offset layer, and the base below it.
 
     Attributes:
         base_track: The track of the base.
@@ -93,7 +93,7 @@ class NlaState(NamedTuple):
     """The parts of an object's NLA that change when offset layers are added or switched.
 
     Attributes:
-        is_edited: Whether it has an offset layer that takes its keys.
+        is_edited: Whether new keys go to an offset layer.
         mutes: Whether each track is muted.
     """
 

@@ -112,8 +112,8 @@ def walk_dependencies(
     starts: Iterable[AnyNode],
     relations: Callable[[AnyNode], Iterable[AnyNode]],
     skipped: Container[AnyNode] = (),
-) -> Iterator[AnyNode]:
-    """Yield the starts and their direct and indirect dependencies, each node once.
+) -> list[AnyNode]:
+    """Return the starts and their direct and indirect dependencies, each node once.
 
     This is a depth-first traversal in postorder: a node follows its dependencies, except in a
     cycle.
@@ -125,19 +125,22 @@ def walk_dependencies(
         skipped: Nodes to skip, together with their dependencies.
     """
     visited: set[AnyNode] = set()
+    walked: list[AnyNode] = []
     path: list[AnyNode] = []
     # Iterative, since a chain may have more bones than the recursion limit.
     pending: list[Iterator[AnyNode]] = [iter(starts)]
     while pending:
-        node = next(pending[-1], None)
-        if node is None:
+        for node in pending[-1]:
+            if node not in visited and node not in skipped:
+                visited.add(node)
+                path.append(node)
+                pending.append(iter(relations(node)))
+                break
+        else:
             pending.pop()
             if path:
-                yield path.pop()
-        elif node not in visited and node not in skipped:
-            visited.add(node)
-            path.append(node)
-            pending.append(iter(relations(node)))
+                walked.append(path.pop())
+    return walked
 
 
 def settle(
@@ -183,9 +186,9 @@ def components(needs: Mapping[AnyNode, Collection[AnyNode]]) -> list[list[AnyNod
             needing[other].append(node)
     done: set[AnyNode] = set()
     groups: list[list[AnyNode]] = []
-    for node in reversed([*walk_dependencies(needing, needing.__getitem__)]):
+    for node in reversed(walk_dependencies(needing, needing.__getitem__)):
         if node not in done:
-            groups.append([*walk_dependencies([node], needs.__getitem__, done)])
+            groups.append(walk_dependencies([node], needs.__getitem__, done))
             done.update(groups[-1])
     return groups
 

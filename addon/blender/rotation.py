@@ -94,7 +94,7 @@ def ranges_of(bones: Sequence[int]) -> list[IndexRange]:
 
 
 def gather(buffer: array[float], ranges: Sequence[IndexRange], size: int) -> bytes:
-    """Return the values of the ranges' bones, ``size`` per bone, as bytes."""
+    """Copy the values of some ranges of bones out of a buffer, ``size`` values per bone."""
     if len(ranges) == 1:
         first, last, _ = ranges[0]
         return buffer[first * size : last * size].tobytes()

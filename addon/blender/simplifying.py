@@ -54,6 +54,42 @@ def between(column: Numbers, slope: Numbers, first: int, last: int) -> Numbers:
     )
 
 
+def with_halves(column: Numbers) -> Numbers:
+    """Return a column, frames × components, with a smooth curve's values at half frames between."""
+    ends = 2.0 * column[[0, -1]] - column[[1, -2]]
+    padded = np.vstack([ends[:1], column, ends[1:]])
+    halves = (9.0 * (padded[1:-2] + padded[2:-1]) - padded[:-3] - padded[3:]) / 16.0
+    samples = np.empty((2 * len(column) - 1, column.shape[1]))
+    samples[::2], samples[1::2] = column, halves
+    return samples
+
+
+def fitted(samples: Numbers, tolerances: Numbers, first: int, last: int) -> tuple[Numbers, Numbers]:
+    """Return the cubic Hermite curve between two samples that is nearest to those in between.
+
+    It has their values at both ends. Its slopes are those of least squares, in which noise averages
+    out (Schneider 1990, "An Algorithm for Automatically Fitting Digitized Curves").
+
+    Args:
+        samples: Samples × components.
+        tolerances: The error of each sample that counts as much as that of others.
+        first: The first sample.
+        last: The last sample.
+
+    Returns:
+        The curve at the samples in between, and its slopes at both ends, per sample, both with
+        components along the last axis.
+    """
+    span, within = last - first, slice(first + 1, last)
+    t = (np.arange(1, span) / span)[:, None]
+    rise = samples[last] - samples[first]
+    line = samples[first] + t * rise
+    basis = span * np.hstack([t * (1.0 - t) ** 2, t * t * (t - 1.0)])
+    weights = 1.0 / tolerances[within, None]
+    more, *_ = np.linalg.lstsq(basis * weights, (samples[within] - line) * weights, rcond=None)
+    return line + basis @ more, rise / span + more
+
+
 def knots(
     key_frames: Sequence[int],
     errors_between: Callable[[int, int], Numbers],

@@ -123,7 +123,8 @@ class Skeleton:
     def rest(self, i: int) -> bpy.types.Bone:
         """Return the rest bone of a bone, and record its rest pose for `has_changed`."""
         bone = rest_bone(self.object, self.names[i])
-        if self._recorded.get(i) is None:
+        # Once they aren't sparse, all are compared.
+        if self._recorded.setdefault(i, None) is None and self._is_sparse:
             self._recorded[i] = _rest_state(bone)
         return bone
 

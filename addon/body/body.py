@@ -248,29 +248,23 @@ class Body:
         children: dict[int, list[int]] = {}
         for i, bone in enumerate(self.bones):
             children.setdefault(bone.parent, []).append(i)
-        pelvis = self.anatomy.hips
+        pelvis, rises = self.anatomy.hips, self._rises()
         while pelvis >= 0 and (above := self.bones[pelvis].parent) >= 0:
             others = [i for i in children[above] if i != pelvis]
-            lowest = min(map(self._rise, (above, *others)))
-            is_low = lowest < 0.5 * self._rise(self.anatomy.hips)
+            lowest = min([rises[i] for i in (above, *others)])
+            is_low = lowest < 0.5 * rises[self.anatomy.hips]
             if is_low or is_called_root(self.names[above]):
                 break
             pelvis = above
         return pelvis
 
-    @cached_property
-    def _lowest(self) -> float:
+    def _rises(self) -> list[float]:
+        """Return the heights of the bones' heads above the lowest head, in the examined pose."""
         rests = cast("bpy.types.Armature", self.armature.data).bones
         heads = [self.posed.get(name, rests[name].matrix_local) for name in self.names]
-        return min([head.translation.dot(self.up) for head in heads])
-
-    def rise(self, name: str) -> float:
-        """Return the height of a bone's head above the lowest head, in the examined pose."""
-        rest = cast("bpy.types.Armature", self.armature.data).bones[name]
-        return self.matrix(rest).translation.dot(self.up) - self._lowest
-
-    def _rise(self, bone: int) -> float:
-        return self.rise(self.names[bone])
+        heights = [head.translation.dot(self.up) for head in heads]
+        lowest = min(heights, default=0.0)
+        return [height - lowest for height in heights]
 
     def carriers_of(self, legs: Sequence[str]) -> list[str]:
         """Return the bones of the armature that move the body with some legs, topmost first.
@@ -292,13 +286,6 @@ class Body:
                 shared = {*trunk[0]}.intersection(*trunk, *lines)
                 return [rig.names[bone] for bone in trunk[0] if bone in shared]
         return [rig.names[bone] for bone in rig.trunk_above([rig.index[leg] for leg in legs])]
-
-    @cached_property
-    def root(self) -> str:
-        """The topmost bone of the armature above what moves the body; empty without one."""
-        legs = [limb.bones[0] for _, limb in self.limbs if limb.kind == "LEG"]
-        carriers = self.carriers_of(legs)
-        return carriers[0] if len(carriers) > 1 else ""
 
     @property
     def up(self) -> Vector:

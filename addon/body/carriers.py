@@ -23,12 +23,7 @@ class Carriers:
     """
 
     def __init__(self, rig: Skeleton, shown: Any) -> None:
-        """Find nothing yet.
-
-        Args:
-            rig: The skeleton.
-            shown: The evaluated armature.
-        """
+        """Find nothing yet of a skeleton as the evaluated armature shows it."""
         self.rig = rig
         self._bones = pose_bones(shown)
         self._known: dict[int, int] = {}
@@ -36,28 +31,22 @@ class Carriers:
     def of(self, bone: int) -> int:
         """Return the bone that carries another one, -1 if none does."""
         if bone not in self._known:
-            copied = self._copied(bone, *CARRYING)
-            is_own = copied < 0 or self._is_circular(bone)
-            self._known[bone] = self.rig.parents[bone] if is_own else copied
+            line = self._copies(bone, *CARRYING)
+            # Its parent carries it as well if it copies one that copies it.
+            is_own = len(line) < 2 or self._copied(line[-1], *CARRYING) == bone
+            self._known[bone] = self.rig.parents[bone] if is_own else line[1]
         return self._known[bone]
-
-    def _is_circular(self, bone: int) -> bool:
-        """Return whether a bone and its source copy each other; then its parent carries it."""
-        seen: set[int] = set()
-        at = self._copied(bone, *CARRYING)
-        while at >= 0 and at not in seen:
-            seen.add(at)
-            at = self._copied(at, *CARRYING)
-        return bone in seen
 
     def source(self, bone: int) -> int:
         """Return the bone that a bone ultimately copies; itself if it copies none."""
-        copied = self._copied(bone, "COPY_TRANSFORMS")
-        seen = {bone}
-        while copied >= 0 and copied not in seen:
-            seen.add(copied)
-            bone, copied = copied, self._copied(copied, "COPY_TRANSFORMS")
-        return bone
+        return self._copies(bone, "COPY_TRANSFORMS")[-1]
+
+    def _copies(self, bone: int, *kinds: str) -> list[int]:
+        """Return a bone, the one that it copies, the one that this copies, and so on."""
+        line = [bone]
+        while (copied := self._copied(line[-1], *kinds)) >= 0 and copied not in line:
+            line.append(copied)
+        return line
 
     def _copied(self, bone: int, *kinds: str) -> int:
         """Return the bone that a constraint of some kinds copies as a whole; -1 if none does."""

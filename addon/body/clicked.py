@@ -122,12 +122,8 @@ def _has_mechanism(armature: bpy.types.Object, limb: Limb) -> bool:
 def _find_any(rig: Skeleton, bone: int, is_literal: bool, by_shape: bool) -> tuple[Limb, bool]:
     """Return the limb of a bone of any skeleton, and whether the bone is at or below its end.
 
-    Args:
-        rig: The skeleton.
-        bone: The bone.
-        is_literal: Whether the bone itself is meant, not the limb it is parented to.
-        by_shape: Whether a hand or foot may also be identified by shape, where names don't identify
-            one.
+    A literal bone is meant itself, not the limb it is parented to. Where names don't identify a
+    hand or foot, its shape may.
     """
     rows = zip(rig.names, rig.parents, rig.heads, rig.heads, strict=True)
     names = Names([RestBone(*row) for row in rows])

@@ -156,7 +156,7 @@ def sole_at_rest(limb: PosedLimb, world: Mat3, leg: float, up: Vec) -> Sole:
 
 
 def has_toes(limb: PosedLimb) -> bool:
-    """Return whether a foot carries bones that begin at the joint above its ball, as toes do."""
+    """Return whether the limb ends in a foot with child bones, as toes are."""
     return limb.is_oriented and bool(limb.rig.children[limb.end])
 
 

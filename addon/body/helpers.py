@@ -23,7 +23,8 @@ def is_helper(armature: bpy.types.Object, bone: str) -> bool:
     Without a mesh, helpers are non-deforming bones, bones with a control's name, and bones without
     parent and children.
     """
-    below = _below(armature, bone)
+    rig = skeleton_of(armature)
+    below = {rig.names[i] for i in rig.below({rig.index[bone]})}
     if any(ob.parent == armature and ob.parent_bone in below for ob in _by_bone()):
         return False
     deforming = _deforming(armature)
@@ -60,22 +61,11 @@ def _has_weight(ob: bpy.types.Object, bones: Collection[str]) -> bool:
     )
 
 
-def _below(armature: bpy.types.Object, bone: str) -> set[str]:
-    """Return the names of a bone and its descendants."""
-    rig = skeleton_of(armature)
-    return {rig.names[i] for i in rig.below({rig.index[bone]})}
-
-
 class Controls:
     """Which bones of an armature follow others by constraints (Blender's and ours) or drivers."""
 
     def __init__(self, armature: bpy.types.Object, is_active: bool = False) -> None:
-        """Read the relations.
-
-        Args:
-            armature: The armature.
-            is_active: Whether to ignore constraints that currently have no effect.
-        """
+        """Read the relations, only those with an effect at present if ``is_active``."""
         self._rig = skeleton_of(armature)
         self._followers: dict[str, set[str]] = {}
         for bone, ob, name in follows(armature, is_active):

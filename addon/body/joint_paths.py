@@ -22,12 +22,7 @@ class JointPaths:
     def __init__(
         self, bones: Sequence[bpy.types.Bone], poses: Sequence[Mapping[str, Matrix]]
     ) -> None:
-        """Collect the heads.
-
-        Args:
-            bones: All bones.
-            poses: The matrices of the bones at frames of the clip, by bone name.
-        """
+        """Collect the heads, from the matrices of all bones at frames of the clip by name."""
         self._index = {bone.name: i for i, bone in enumerate(bones)}
         self._poses = poses
         self._rest = np.array([bone.head_local for bone in bones]).reshape(-1, 3)
@@ -105,9 +100,8 @@ class JointPaths:
 def _short_of(positions: np.ndarray, joints: np.ndarray) -> np.ndarray:
     """Return the distances of positions from the end of a bone, or from its line beyond the end.
 
-    Args:
-        positions: The heads of other bones at each frame, in the space of the bone.
-        joints: For each other bone, the assumed end of the bone.
+    The positions are those of other bones at each frame, in the space of the bone; the joints, its
+    assumed end for each of them.
     """
     sizes = np.maximum((joints**2).sum(axis=1), np.finfo(float).tiny)
     along = np.maximum(1.0, (positions * joints).sum(axis=2) / sizes)

@@ -94,13 +94,9 @@ def _remembered(
     look: Callable[[Rig, Clip], Any],
     clip: Clip | None = None,
 ) -> Any:
-    """Return the result for an armature with its current bones and clip.
+    """Return the result of a request for an armature with its current bones and clip.
 
-    Args:
-        armature: The armature.
-        asked: The request.
-        look: Recognizes it.
-        clip: The clip of the caller, which then depends on the examined frames as well.
+    The clip of a caller then depends on the examined frames as well.
     """
     looked = _looked(armature)
     remembered = looked.results.get(asked)
@@ -222,12 +218,8 @@ def _looked_at(
 def _look(armature: bpy.types.Object, axes: Sequence[str], top: str, rig: Rig, clip: Clip) -> Body:
     """Recognize a body; if it lacks hands or feet, include those not parented to its limbs.
 
-    Args:
-        armature: The armature object.
-        axes: The axes that may point up; the first is preferred.
-        top: The topmost bone of the body; empty for the only body.
-        rig: What kind of rig it is.
-        clip: The animation of the armature.
+    Of the axes that may point up, the first is preferred. ``top`` is the topmost bone of the body;
+    empty for the only body.
     """
     rows = _below(rig.rows(armature), top) if top else rig.rows(armature)
     look = partial(_recognize, armature, rig)
@@ -285,12 +277,7 @@ def _recognize(
 ) -> Body:
     """Return the body of an armature for an axis that points up.
 
-    Args:
-        armature: The armature object.
-        rig: What kind of rig it is.
-        up: The axis.
-        rows: The bones that count, parents first.
-        clip: Its animation, examined if the rest pose isn't enough.
+    Its animation, if any, is examined where the rest pose isn't enough.
     """
     turn = Vector(UP).rotation_difference(Vector(AXES[up]))
     back: Any = turn.inverted()

@@ -114,11 +114,8 @@ def _folded_side(
 ) -> tuple[Vector, tuple[int, ...]] | None:
     """Return a limb's bend direction and its folds; None if all its joints flex one way.
 
-    When bent as at rest, it bends to the side of its joints.
-
-    Args:
-        joints: From the root to the tip, at rest.
-        stored: The stored axis about which each joint between them flexes; None without one.
+    When bent as at rest, it bends to the side of its joints. For each joint between root and tip
+    there is the stored axis about which it flexes, if any.
     """
     bones = [cast(Vector, second - at) for at, second in pairwise(joints)]
     axes = [_axis_of(*pair, axis) for pair, axis in zip(pairwise(bones), stored, strict=True)]
@@ -140,10 +137,7 @@ def _folded_side(
 def _folds(axes: Sequence[Vector | None]) -> list[int]:
     """Return how joints flex relative to the first one that flexes, as 1, -1 or 0 if unknown.
 
-    Empty if all flex the same way, or not about the same axis.
-
-    Args:
-        axes: The unit axes about which they flex, None where unknown.
+    Empty if all flex the same way, or not about the same axis, by their unit axes.
     """
     first = next((axis for axis in axes if axis is not None), Vector())
     cosines = [0.0 if axis is None else axis.dot(first) for axis in axes]
@@ -164,11 +158,7 @@ def _axis_of(first: Vector, second: Vector, stored: Vector | None) -> Vector | N
 def _rest_bend(heads_and_tip: Sequence[Vector], axes: Matrix) -> Vec | None:
     """Return the direction in which a chain is bent at rest, None if it is straight.
 
-    It is a unit vector in the space of the first bone.
-
-    Args:
-        heads_and_tip: The joints from the root to the tip, at rest in armature space.
-        axes: The axes of the first bone at rest, in armature space.
+    It is a unit vector in the space of the first bone, whose axes are in armature space.
     """
     root = heads_and_tip[0]
     joints = [vector(joint - root) for joint in heads_and_tip]

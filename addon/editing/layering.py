@@ -147,10 +147,11 @@ def _mute(layer: OffsetLayer, is_muted: bool) -> None:
 def remove_layer(ob: bpy.types.Object) -> None:
     """Remove an offset layer, and its action unless something else uses it."""
     turn_off(ob, cast(OffsetLayer, layer_of(ob)))
-    at_the_end(lambda: _remove_tracks(ob))
+    at_the_end(lambda: remove_tracks(ob))
 
 
-def _remove_tracks(ob: bpy.types.Object) -> None:
+def remove_tracks(ob: bpy.types.Object) -> None:
+    """Remove the tracks of an offset layer that is off, and its action like `remove_layer`."""
     layer, data = cast(OffsetLayer, layer_of(ob)), cast(Any, ob.animation_data)
     action = layer.strip.action
     data.nla_tracks.remove(layer.track)

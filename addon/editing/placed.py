@@ -10,6 +10,7 @@ from fabrik_solver import point_in
 from fabrik_solver.core.vectors import mat_columns
 
 from ..blender.errors import ProblemError
+from ..blender.messages import msg
 from ..frame.chain import aim_of, placed
 from ..frame.solving import solve_armatures
 from ..plan.chain_plan import Aim, ChainPlan
@@ -65,3 +66,14 @@ def placed_among(chains: Iterable[ChainPlan]) -> list[Placed]:
         joints = [point_in(world, solved.frame(rig, bone)[1]) for bone in chain.bones]
         placed_chains.append(Placed(chain, aim, goal, size_of([*joints, goal.place])))
     return placed_chains
+
+
+def walk_problem(chain: ChainPlan) -> str:
+    """Return why the target of a chain doesn't move it, if it walks; else an empty string."""
+    if chain.goal_source is None or not chain.goal_source.replaces_target:
+        return ""
+    return msg(
+        "“{constraint}” steps in a walk, so its target doesn't move it: disable the walk, or "
+        "choose Bake Steps",
+        constraint=chain.name,
+    )

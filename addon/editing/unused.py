@@ -22,6 +22,9 @@ from .uses import Control, named_controls, used_controls
 AFTER_REMOVAL: list[Callable[[bpy.types.Object], None]] = []
 """Functions that clean up after removed constraints, given the armature."""
 
+BEFORE_BONES: list[Callable[[bpy.types.Object, Collection[str]], None]] = []
+"""Functions that remove settings of control bones before these, given the armature and names."""
+
 
 def remove_constraints(places: Iterable[tuple[bpy.types.Object, int]], keep_controls: bool) -> None:
     """Remove constraints with their animation, and the controls that were added with them.
@@ -100,6 +103,8 @@ def _remove_bones(holder: bpy.types.Object, names: Collection[str]) -> None:
     if is_control(holder) and len(names) == len(pose_bones(holder)):
         remove_object(holder)
     else:
+        for remove_settings in BEFORE_BONES:
+            remove_settings(holder, names)
         remove_bones(holder, names)
         remove_empty_action(holder)
     for shape in filter(None, shapes):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator
-from typing import Any
+from typing import Any, cast
 
 import bpy
 
@@ -19,6 +19,9 @@ PLACES = (bpy.types.Collection, bpy.types.Scene, bpy.types.Screen, bpy.types.Win
 
 NO_BONES = ("name", "message", "constraint")
 """String settings of ours that don't contain a bone name."""
+
+OF_BONES: list[type[bpy.types.PropertyGroup]] = []
+"""Settings that are a bone's own data, such as its hold. Their `bone` names it."""
 
 POINTERS = ("custom_shape_transform", "bbone_custom_handle_start", "bbone_custom_handle_end")
 """Bone properties that point to other bones of the armature."""
@@ -76,7 +79,7 @@ def _named_by(user: Any, holder: bpy.types.Object, names: Collection[str]) -> se
         bones |= _named(struct, holder, names)
         for target in getattr(struct, "targets", ()):
             bones |= _named(target, holder, names)
-    for group in _groups(settings(user)) if user.is_property_set("fabrik") else ():
+    for group in _settings_of(user, names if user == holder else ()):
         bones |= _named(group, holder, names)
         if user == holder:
             bones |= _posed_by(group, names)
@@ -141,8 +144,20 @@ def named_controls(armature: bpy.types.Object, item: Any) -> Iterator[str]:
                 yield name
 
 
-def _groups(group: bpy.types.PropertyGroup) -> Iterator[bpy.types.PropertyGroup]:
-    """Yield one of our property groups, and the groups in it."""
+def _settings_of(
+    user: bpy.types.Object, without: Collection[str]
+) -> Iterator[bpy.types.PropertyGroup]:
+    """Yield an object's groups of our settings, without some bones' own ones."""
+    if user.is_property_set("fabrik"):
+        yield from _groups(settings(user), without)
+
+
+def _groups(
+    group: bpy.types.PropertyGroup, without: Collection[str] = ()
+) -> Iterator[bpy.types.PropertyGroup]:
+    """Yield one of our property groups, and the groups in it, without some bones' own settings."""
+    if isinstance(group, tuple(OF_BONES)) and cast(Any, group).bone in without:
+        return
     yield group
     for prop in group.bl_rna.properties:
         is_group = prop.identifier != "rna_type" and prop.type in ("POINTER", "COLLECTION")
@@ -152,4 +167,4 @@ def _groups(group: bpy.types.PropertyGroup) -> Iterator[bpy.types.PropertyGroup]
         inner = value if prop.type == "COLLECTION" else [value]
         for item in inner:
             if isinstance(item, bpy.types.PropertyGroup):
-                yield from _groups(item)
+                yield from _groups(item, without)

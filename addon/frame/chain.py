@@ -121,6 +121,7 @@ class ChainUnit(Unit):
         """
         super().__init__(plan)
         self._is_member = is_member
+        self._is_stored = False
         self._start_source = None if is_member else plan.start_source
         self._checked: AnimatedSettings | None = None
         self._fk_state: FkState | None = None
@@ -146,7 +147,6 @@ class ChainUnit(Unit):
         if settings is not self._checked:
             self.check(settings)
             self._checked = settings
-        parent = WHOLE if chain.root_parent < 0 else scene.frame(rig, chain.root_parent)
         fk_state = self._fk_state
         if (
             fk_state is None
@@ -155,10 +155,12 @@ class ChainUnit(Unit):
             or pose.fk.stamp != self._stamp
         ):
             fk_state = self._read_fk_state(pose, settings.chain_bias)
+        if self._is_stored and settings.influence == 1.0:  # It doesn't matter where it is.
+            motion = self.read_motion(scene)
+            return SolveInput(WHOLE, fk_state, settings, WHOLE, ORIGIN, None, None, "", motion)
+        parent = WHOLE if chain.root_parent < 0 else scene.frame(rig, chain.root_parent)
         world = scene.world(rig.object, rig.uid)
-        pole = None if chain.pole is None else scene.point(chain.pole)
-        if pole is not None and chain.pole_tie is not None:
-            pole = add(pole, scene.lift(chain, chain.pole_tie, pole))
+        pole = None if chain.pole is None else _pole(scene, chain, chain.pole)
         aim = aim_of(scene, chain)
         if chain.target_tie is not None:
             aim = aim._replace(place=add(aim.place, scene.lift(chain, chain.target_tie, aim.place)))
@@ -298,10 +300,13 @@ class ChainUnit(Unit):
 
     def constraint(self, scene: SolvedScene, item: int) -> tuple[ChainInput, Posture, Frame]:
         """Solve the constraint; see `solving.solve_constraint`."""
-        inputs = self.read(scene)
+        inputs, chain = self.read(scene), self.plan
         if inputs is None:
             raise ProblemError(OFF)
-        pose = scene.poses[self.plan.rig.uid]
+        parent = WHOLE if chain.root_parent < 0 else scene.frame(chain.rig, chain.root_parent)
+        world = scene.world(chain.rig.object, chain.rig.uid)
+        inputs = inputs._replace(parent=parent, world=world)
+        pose = scene.poses[chain.rig.uid]
         return self.given(pose, inputs), self.posed(pose, inputs).posture, inputs.world
 
     def given(self, pose: SolvedPose, inputs: SolveInput) -> ChainInput:
@@ -431,6 +436,7 @@ class MovedChain(ChainUnit):
         """Start without a result."""
         super().__init__(plan)
         self._motion = cast(Motion, plan.kind)
+        self._is_stored = self._motion.rotations is not None
 
     def beneath(
         self, scene: SolvedScene, reports: tuple[Report, ...], layer: Unit
@@ -454,6 +460,16 @@ class MovedChain(ChainUnit):
             inputs.motion,
         )
         return (_moved(reports[0], inputs, error, is_on, moved_note(layer)),)
+
+    def solve(self, scene: SolvedScene, inputs: SolveInput) -> SolveResult:
+        """Return the solution; where the bones aren't needed for it, they aren't read."""
+        plan, rotations = self.plan, self._motion.rotations
+        if rotations is None or inputs.settings.influence != 1.0:
+            return super().solve(scene, inputs)
+        numbers, report = rotations(inputs.motion)
+        if plan.note:
+            report = report._replace(message=plan.note)
+        return SolveResult(inputs, plan.bones, numbers, (report,), NOTHING, NOTHING)
 
     def read_motion(self, scene: SolvedScene) -> object:
         """Return the inputs of the motion."""
@@ -549,6 +565,13 @@ def aim_of(scene: Snapshot, chain: ChainPlan) -> Aim:
     return Aim(scene.point(chain.target), None)
 
 
+def _pole(scene: Snapshot, chain: ChainPlan, pole: Point) -> Vec:
+    """Return the location of a chain's pole in world space."""
+    location = scene.point(pole)
+    tie = chain.pole_tie
+    return location if tie is None else add(location, scene.lift(chain, tie, location))
+
+
 def _animated_foot(scene: Snapshot, chain: ChainPlan) -> Frame:
     """Return the animated frame of a foot that is its leg's target, in world space."""
     rig, foot = chain.rig, chain.limb.foot
@@ -558,7 +581,7 @@ def _animated_foot(scene: Snapshot, chain: ChainPlan) -> Frame:
 
 
 def offset_of(scene: Snapshot, chain: ChainPlan) -> Frame | None:
-    """Return the frame of a chain's tip in the space of its target; None if it is the target's."""
+    """Return the frame of a chain's tip in its target's space; None if the two frames coincide."""
     return chain.offset if chain.roll is None else chain.roll.offset(scene, chain)
 
 

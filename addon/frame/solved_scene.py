@@ -177,15 +177,17 @@ class SolvedScene:
         plan: The plan.
         rigs: The evaluated armatures that are being solved.
         time: The frame of the scene.
+        is_edit: Whether this is the viewport after an edit, not after a change of the frame.
         poses: The armatures, as posed so far.
         worlds: Cached frames of objects in world space.
         frames: Cached frames of bones in armature space, by armature.
         failed: Armatures and chains with unexpected errors.
     """
 
-    def __init__(self, snapshot: SceneSnapshot) -> None:
+    def __init__(self, snapshot: SceneSnapshot, is_edit: bool = False) -> None:
         """Start from the FK pose of all armatures."""
         self.snapshot = snapshot
+        self.is_edit = is_edit
         self.plan: Plan = snapshot.plan
         self.rigs: Mapping[int, bpy.types.Object] = snapshot.rigs
         self.time = snapshot.time

@@ -173,7 +173,9 @@ class Runs:
             unit = self._units[plan] = _unit_of(plan)
         return unit
 
-    def solve(self, snapshot: SceneSnapshot, frame: float | None) -> SolvedScene:
+    def solve(
+        self, snapshot: SceneSnapshot, frame: float | None, is_edit: bool = False
+    ) -> SolvedScene:
         """Solve all units of a snapshot's armatures, in the order of the plan.
 
         Each unit is read from the snapshot with the results of those before it.
@@ -181,8 +183,9 @@ class Runs:
         Args:
             snapshot: The snapshot, which isn't changed.
             frame: The new frame; None if the frame did not change.
+            is_edit: Whether this is the viewport after an edit.
         """
-        solved = SolvedScene(snapshot)
+        solved = SolvedScene(snapshot, is_edit)
         units = [unit for unit in self.units_at(solved.time) if unit.plan.rig.uid in snapshot.rigs]
         for unit in units:
             self.solve_next(solved, unit, frame)

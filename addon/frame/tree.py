@@ -179,7 +179,7 @@ class TreeUnit(Unit):
             displaced = inputs.locks.displaced(frames[0], self._spaces(body, inputs))
         reports: list[Report] = []
         for i, member in enumerate(body.members):
-            joints = [add(joint, displaced) for joint in body.joints(member, frames)]
+            joints = [add(joint, displaced) for joint in member.joints(frames)]
             reports.append(_report(tree, i, inputs, posture.outcomes[i], joints, rounding))
         return tuple(reports)
 

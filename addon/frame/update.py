@@ -33,14 +33,20 @@ from .write import SavedPose, on_report, write_reports
 
 
 def update(
-    runs: Runs, scene: SceneSnapshot, frame: float | None
+    runs: Runs, scene: SceneSnapshot, frame: float | None, is_edit: bool
 ) -> tuple[SolvedScene, dict[int, bool]]:
     """Solve the armatures of a snapshot, and compose their channel values.
+
+    Args:
+        runs: The session's runs.
+        scene: The snapshot.
+        frame: The new frame; None if the frame did not change.
+        is_edit: Whether this is the viewport after an edit.
 
     Returns:
         The solved scene, and by armature whether its channel values changed.
     """
-    solved = runs.solve(scene, frame)
+    solved = runs.solve(scene, frame, is_edit)
     composed: dict[int, bool] = {}
     for uid in solved.rigs:
         writer = runs.writers[uid]
@@ -82,7 +88,7 @@ def before_evaluation(runs: Runs, early: Early, coming: Coming) -> None:
         early.plan = plan
     if choice.snapshot is not None:
         early.asked = choice.snapshot.rigs.keys()
-        early.solved, composed = update(runs, choice.snapshot, frame)
+        early.solved, composed = update(runs, choice.snapshot, frame, frame is None)
     if frame is not None and choice.unknown:
         composed |= compose_cached(runs, choice.unknown, frame, bool(coming.tagged))
     # All others still show what is composed.
@@ -252,15 +258,17 @@ def _read_and_solve(affected: Affected, rigs: set[int]) -> dict[int, bool]:
     touched = affected.touched()
     from_channels = rigs & plan.lookahead.known
     composed: dict[int, bool] = {}
+    is_edit = done.frame is None and not done.is_foreign
     if from_channels:
         scene = _channels(affected, from_channels, touched)
-        solved, composed = update(runs, scene, done.frame)
+        solved, composed = update(runs, scene, done.frame, is_edit)
         if not scene.came_true(done.depsgraph, solved.worlds, solved.frames):
             from_channels = set()
     from_evaluated = rigs - from_channels
     if from_evaluated:
         touched |= plan.lookahead.known
-        _, again = update(runs, _evaluated(affected, from_evaluated, touched), done.frame)
+        scene = _evaluated(affected, from_evaluated, touched)
+        _, again = update(runs, scene, done.frame, is_edit)
         composed |= {uid: is_new or composed.get(uid, False) for uid, is_new in again.items()}
     return composed
 

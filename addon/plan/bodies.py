@@ -47,8 +47,11 @@ def draw_where_they_act(chains: Iterable[ChainPlan]) -> None:
     They could hardly be found and clicked where they are, far below a foot on a stair.
     """
     for chain in chains:
-        target, tip = chain.target, _shown_tip(chain)
-        if target is None or target.skeleton is not chain.rig or tip < 0:
+        target = chain.target
+        if target is None or target.skeleton is not chain.rig:
+            continue
+        tip = _shown_tip(chain)
+        if tip < 0:
             continue
         name = chain.rig.names[target.bone]
         posed: Any = pose_bones(chain.rig.object)[name]

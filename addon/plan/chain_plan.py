@@ -113,6 +113,11 @@ class Snapshot(Protocol):
         ...
 
     @property
+    def is_edit(self) -> bool:
+        """Whether this is the viewport after an edit, not after a change of the frame."""
+        ...
+
+    @property
     def scene(self) -> bpy.types.Scene:
         """The scene."""
         ...
@@ -253,6 +258,8 @@ class Motion(ChainKind):
             are compared with ``==``.
         pose: Takes the chain's input, the context and what `read` returned; returns the posed
             chain.
+        rotations: Takes what `read` returned; returns the local rotations at full influence, four
+            numbers a bone, and the report. None for a motion that needs the bones for this.
     """
 
     reaches: ClassVar[bool] = False
@@ -260,6 +267,7 @@ class Motion(ChainKind):
     solver: Item
     read: Callable[[Snapshot, ChainPlan], object]
     pose: Callable[[ChainInput, MotionContext, object], ChainPose]
+    rotations: Callable[[Any], tuple[Sequence[float], Report]] | None = None
 
 
 class Aim(NamedTuple):

@@ -137,6 +137,8 @@ def _make_names_unique(armature: bpy.types.Object) -> bool:
     for collection in ("constraints", *LISTS):
         items = getattr(fabrik, collection)
         names = [item.name for item in items]
+        if not names:
+            continue
         for item, name, free in zip(items, names, made_unique(names), strict=True):
             if free != name or not item.is_property_set("name"):
                 item.name = free

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from functools import cache
 from typing import Any, cast
 
@@ -92,7 +92,7 @@ class PendingDeclarations:
 
 @notifications.structure
 def note(block: bpy.types.ID) -> None:
-    """Declare the dependencies of an armature whose structure changed before the next update."""
+    """Before the next update, declare the dependencies of an armature whose structure changed."""
     if isinstance(block, bpy.types.Object):
         part(PendingDeclarations).add(block)
 
@@ -149,7 +149,7 @@ def _sources_by_armature(
     return by_armature
 
 
-def _dependents(armatures: Iterable[bpy.types.Object]) -> Iterator[bpy.types.Object]:
+def _dependents(armatures: Iterable[bpy.types.Object]) -> list[bpy.types.Object]:
     """Return some armatures, and all that depend on any of them."""
     using: dict[bpy.types.Object, list[bpy.types.Object]] = {}
     for ob in bpy.data.objects:

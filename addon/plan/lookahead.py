@@ -239,8 +239,7 @@ class _DependencyWalk:
                 return ()
             return [*parents(node), *self._followed.get(node, ())]
 
-        for _ in walk_dependencies(starts, relations):
-            pass
+        walk_dependencies(starts, relations)
         return names[0] if names else ""
 
     def inputs(self) -> dict[Skeleton, list[int]]:
@@ -402,14 +401,12 @@ class _DependencyWalk:
 
     def _posed_by_animation(self, ob: bpy.types.Object) -> set[str]:
         """Return the bones that drivers pose, or F-curves of other than transform channels."""
-        bones = pose_bones(ob).keys()
         if any(map(_moves_rest, animation.all_curves(cast(Any, ob.data)))):
-            return set(bones)
+            return {*pose_bones(ob).keys()}
         curves = self.curves.get(ob.session_uid)
         paths = [curve.data_path for curve in _drivers(ob) if not _sets_constraint(curve)]
         paths += [path for path in (curves.places if curves else ()) if not _is_channel(path)]
-        parts = map(split_bone_path, paths)
-        return {name for name, path in parts if not STILL.match(path)} & set(bones)
+        return {name for name, path in map(split_bone_path, paths) if not STILL.match(path)}
 
 
 def _parents_of(ob: bpy.types.Object) -> list[bpy.types.Object]:

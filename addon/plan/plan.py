@@ -390,11 +390,11 @@ class Plan:
         """Return what a unit moves, and cache it in `moves`."""
         rig = unit.rig
         nodes = [node for bone in unit.bones for node in self.following.get((rig.uid, bone), ())]
-        tops = {rig.object: {*unit.bones}}
+        tops = {rig: {*unit.bones}}
         for ob, bone in nodes:
             if bone >= 0:
-                tops.setdefault(ob, set()).add(bone)
-        bones = {ob.session_uid: skeleton_of(ob).below(top) for ob, top in tops.items()}
+                tops.setdefault(skeleton_of(ob), set()).add(bone)
+        bones = {skeleton.uid: skeleton.below(top) for skeleton, top in tops.items()}
         moved = Moved(bones, [ob.session_uid for ob, bone in nodes if bone < 0])
         self.moves[unit] = moved
         return moved

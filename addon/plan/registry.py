@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 
 import bpy
 
-from ..blender.errors import contained
+from ..blender.errors import report_once
 from ..blender.skeleton import Skeleton
 from ..blender.updates import Updates
 from ..settings import properties
@@ -123,6 +123,10 @@ def pre_pass_of(rig: Skeleton, chains: Sequence[ChainPlan]) -> list[PrePassBone]
     bones: list[PrePassBone] = []
     for feature in _installed:
         if feature.pre_pass is not None:
-            with contained(f"could not plan the pre-pass bones of “{rig.object.name}”"):
+            try:
                 bones += feature.pre_pass(rig, chains)
+            except ReferenceError:
+                raise
+            except Exception:
+                report_once(f"could not plan the pre-pass bones of “{rig.object.name}”")
     return bones

@@ -132,7 +132,7 @@ def _resolve_joints(chain: ChainPlan) -> None:
     for problem in map(joint_problem, bones):
         if problem:
             raise ProblemError(problem)
-    if chain.kind.reaches:
+    if chain.kind.reaches and animation.is_animated(chain.rig.object):
         # Drivers override the solution, so the other bones must do the rest.
         chain.driven = [
             index

@@ -141,8 +141,8 @@ class FabrikConstraint(bpy.types.PropertyGroup):
     )
     use_tail: bool = fixed(
         "Use Tail",
-        "Reach the target with the tip bone's tail. When disabled, its head reaches, and the "
-        "chain begins at its parent",
+        "Reach the target with the tip bone's tail. When disabled, its head reaches the target, "
+        "and Chain Length counts from its parent",
         default=True,
         update=_ends_changed,
         in_presets=False,

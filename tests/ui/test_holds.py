@@ -161,4 +161,4 @@ class TestHolding:
         window.until(f"len({EVENTS}) == 2")
         assert near(window.ask(PLACE), there)
         assert near(window.ask(f"(go(38), {PLACE})[1]"), free)
-        assert listed(window) == [f"Cup: {HAND}", "1–20", "Cup: Own Place", "20–26"]
+        assert listed(window) == [f"Cup: {HAND}", "1–20", "Cup: Returned", "20–26"]

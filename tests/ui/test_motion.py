@@ -175,3 +175,25 @@ def test_a_strand_answers_while_its_slider_is_dragged(window):
     )
     window.drawn(before, window.ask("box()"), 100)
     window.release()
+
+
+def test_a_strand_swings_while_its_bone_is_dragged(window):
+    window.ask("prepare_face(); select(bpy.data.objects['Face'], None, 'Tail')")
+    window.ask("bpy.ops.fabrik.spring_add(gravity=9.81)")
+    window.ask("bpy.ops.fabrik.simulate()")
+    window.until(f"{FACE}.fabrik.simulation.state == 'FRESH'")
+    window.ask(
+        "go(20); select(bpy.data.objects['Face'], None, 'Head'); look_at((0, 0, 1), 4, 10, 10)"
+    )
+    turn = f"list(evaluated({FACE}).pose.bones['Tail'].rotation_quaternion)"
+    before, pose = window.ask(turn), window.ask("pose('Face')")
+    window.move(window.ask("seen(middle('Face', 'Head'))"))
+    window.settled()
+    window.key("r")
+    window.slide(150, 100)
+    window.until(f"modal() and {turn} != {before}")
+    shown = window.ask(turn)
+    window.slide(-60, -20)
+    window.until(f"modal() and {turn} not in ({before}, {shown})")
+    window.key("Escape")
+    window.until(f"not modal() and pose('Face') == {pose}")

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 import pytest
 from character import CONTROL, COUNT, HAND, POLE, RIG, SELECTED, hand_at, have_character
 from figure import CHANGED, NEAR, POSE_MENU
-from window import SCREEN, Picture, Place, Window
+from window import FOLDER, SCREEN, Picture, Place, Window
 
 FINGER = "mixamorig:LeftHandIndex2"
 BONES = f"len({RIG}.pose.bones)"
@@ -268,6 +268,27 @@ True""")
         window.until("modal() == 'TRANSFORM_OT_rotate'")
         window.key("Escape")
         window.until("modal() == ''")
+
+    def test_a_head_moves_by_its_control_and_r_that_would_turn_nothing_leaves_it(self, window):
+        have_character(window)
+        window.ask("bpy.ops.fabrik.character_set_up()")
+        window.until(f"{COUNT} > 4")
+        window.ask(f"""
+for bone in {RIG}.pose.bones:
+    bone.select = bone.name == "mixamorig:Head"
+{RIG}.data.bones.active = {RIG}.data.bones["mixamorig:Head"]
+True""")
+        window.until(f"{SELECTED} == ['mixamorig:Head']")
+        window.settled()
+        window.move(hand_at(window))
+        for key, operator in (("r", "TRANSFORM_OT_rotate"), ("g", "FABRIK_OT_control_move")):
+            window.key(key)
+            window.until(f"modal() == {operator!r}")
+            window.slide(-60, -60)
+            window.save(window.settled(), FOLDER / f"head-{key}.png")
+            window.key("Escape")
+            window.until("modal() == ''")
+            window.until(f"{SELECTED} == ['mixamorig:Head']")
 
     def test_the_preferences_turn_it_off(self, window):
         have_arms(window)

@@ -11,7 +11,7 @@ import bpy
 from ...blender import animation
 from ...blender.access import is_there
 from ...blender.offset_layers import edited_layer, layer_of
-from ...editing.layering import merges_of, turn_off, turn_on
+from ...editing.layering import merges_of, remove_tracks, turn_off, turn_on
 from ...editing.playing import returning, staged
 
 RECORDED_PROGRESS = 0.5
@@ -175,8 +175,11 @@ class Draft:
         """Keep the copy, and protect the previous action with a fake user, or remove it.
 
         Args:
-            has_old: Whether the previous action is kept, even if nothing else uses it.
+            has_old: Whether the previous action is kept, even if nothing else uses it. Otherwise,
+                an offset layer is also removed.
         """
+        if not has_old and layer_of(self.armature) is not None:
+            remove_tracks(self.armature)
         if self._old is not None and self._old.users == 0:
             if has_old:
                 self._old.use_fake_user = True

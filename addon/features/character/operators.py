@@ -29,7 +29,13 @@ from ...ui.wording import length_text
 from .recognizing import fill, inner_joints, recognize_parts
 from .removing import forget_removed, remove
 from .setting_up import Options, SetUpResult, set_up
-from .settings import FabrikPart, add_part, character_settings, is_set_up
+from .settings import (
+    FabrikCharacter,
+    FabrikPart,
+    add_part,
+    character_settings,
+    is_set_up,
+)
 
 HOW_TO = msg("Recognize the parts of the character, correct them, then set it up")
 
@@ -45,7 +51,7 @@ CONTROL_ITEMS = (
 def _set_up_refusal(context: bpy.types.Context) -> str:
     """Ask for a character that is not set up yet."""
     if is_set_up(character_settings(active_armature(context))):
-        return msg("The character is already set up: remove its set-up first")
+        return msg("The character is already set up: remove its setup first")
     return ""
 
 
@@ -142,7 +148,7 @@ class FABRIK_OT_character_set_up(CharacterOperator, Parenting, Asking, bpy.types
         default=True,
     )
     error: float = defined(
-        "Key Error",
+        "Simplify",
         "Remove keys while each joint stays within this distance of its animated path, relative "
         "to the character's size. At 0, every frame is keyed",
         default=0.0,
@@ -218,7 +224,7 @@ class FABRIK_OT_character_remove(Removing, bpy.types.Operator):
     """Remove everything that setting up added."""
 
     bl_idname = "fabrik.character_remove"
-    bl_label = "Remove Set-Up"
+    bl_label = "Remove Setup"
     bl_description = (
         "Remove the constraints, targets, poles and limits that Set Up Character added. The "
         "bones' animation doesn't change"
@@ -323,6 +329,26 @@ class FABRIK_UL_character_parts(bpy.types.UIList):
         layout.prop(item, "use", text="")
 
 
+def _draw_parts(layout: Layout, context: bpy.types.Context, character: FabrikCharacter) -> None:
+    layout.operator("fabrik.character_recognize")
+    row = layout.row()
+    row.template_list(
+        "FABRIK_UL_character_parts", "", character, "parts", character, "active_part", rows=4
+    )
+    buttons = row.column(align=True)
+    buttons.operator("fabrik.character_part_add", text="", icon="ADD")
+    buttons.operator("fabrik.character_part_remove", text="", icon="REMOVE")
+    if 0 <= character.active_part < len(character.parts):
+        part = character.parts[character.active_part]
+        column = layout.column()
+        column.use_property_split = True
+        column.prop(part, "kind")
+        column.prop_search(part, "bone", active_armature(context).pose, "bones")
+        column.prop(part, "chain_count")
+    else:
+        draw_sentence(layout, context, HOW_TO)
+
+
 class FABRIK_PT_character(SidebarPanel, bpy.types.Panel):
     """Setting up a character."""
 
@@ -331,32 +357,14 @@ class FABRIK_PT_character(SidebarPanel, bpy.types.Panel):
     def draw(self, context: bpy.types.Context) -> None:
         """Draw the parts and the buttons."""
         layout: Layout = self.layout
-        armature = active_armature(context)
-        character = character_settings(armature)
-        is_editable = not is_set_up(character)
-        layout.operator("fabrik.character_recognize")
-        row = layout.row()
-        row.active = is_editable
-        row.template_list(
-            "FABRIK_UL_character_parts", "", character, "parts", character, "active_part", rows=4
-        )
-        buttons = row.column(align=True)
-        buttons.operator("fabrik.character_part_add", text="", icon="ADD")
-        buttons.operator("fabrik.character_part_remove", text="", icon="REMOVE")
-        if 0 <= character.active_part < len(character.parts):
-            part = character.parts[character.active_part]
-            column = layout.column()
-            column.enabled = is_editable
-            column.use_property_split = True
-            column.prop(part, "kind")
-            column.prop_search(part, "bone", armature.pose, "bones")
-            column.prop(part, "chain_count")
-        else:
-            draw_sentence(layout, context, HOW_TO)
-        buttons = layout.column(align=True)
-        buttons.operator("fabrik.character_set_up")
-        if not is_editable:
+        character = character_settings(active_armature(context))
+        if is_set_up(character):
+            buttons = layout.column(align=True)
             buttons.operator("fabrik.ground_add")
+        else:
+            _draw_parts(layout, context, character)
+            buttons = layout.column(align=True)
+            buttons.operator("fabrik.character_set_up")
         buttons.operator("fabrik.character_remove", text="Remove")
 
 

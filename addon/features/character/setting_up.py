@@ -141,6 +141,7 @@ def _measured(
         (dist(a[k : k + 3], b[k : k + 3]), frame, k)
         for frame, a, b in zip(span.frames, points, _points_at(armature, span, names), strict=True)
         for k in range(0, len(a), 3)
+        if k % 9 < 6 or not options.error  # An error is allowed for joints, not for twist.
     )
     if farthest <= max(SEEN, options.error) * size:
         return result

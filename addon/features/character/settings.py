@@ -53,7 +53,7 @@ class FabrikCharacter(bpy.types.PropertyGroup):
         override={"LIBRARY_OVERRIDABLE", "USE_INSERTION"},
     )
     active_part: int = defined("Active Part", "Selected part", **{**OPTIONS, "options": BROWSING})
-    switches: str = defined("Switches", "FK switches before the set-up, one a line", **HIDDEN)
+    switches: str = defined("Switches", "FK switches before the setup, one per line", **HIDDEN)
     controls: bpy.types.Object | None = defined(
         "Controls", "Armature that was added for control bones", **HIDDEN
     )

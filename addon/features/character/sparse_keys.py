@@ -14,7 +14,7 @@ from ...blender import animation
 from ...blender.access import pose_bones
 from ...blender.keying import ActiveCurves, group_of, put_keys
 from ...blender.rotation import LOCATION, channel_of, floats, mode_of
-from ...blender.simplifying import between, errors, slopes
+from ...blender.simplifying import errors, fitted, with_halves
 from ...blender.skeleton import skeleton_of
 from ...blender.turns import Numbers
 from ...editing.playing import play
@@ -22,8 +22,8 @@ from ...plan.planner import chains_in
 from ...settings.properties import settings
 
 LEVER = 0.1
-"""How far a joint is expected to move with a pole or with the target of a gaze, as a fraction. It
-is also the lever arm of a rotation, in chains. Measurements replace it."""
+"""How far a joint is expected to move with a pole or with the target of a gaze, as a fraction.
+Measurements replace it."""
 
 MARGIN = 1.5
 """How much nearer than in proportion a curve gets where a joint is off: errors of controls add."""
@@ -52,12 +52,15 @@ class Controlled(NamedTuple):
     Attributes:
         controls: Its target, its pole, and the controls of a foot.
         bones: The indices of its bones and their descendants: an elbow depends on the chest.
-        length: The length of its chain, in armature space.
+        turned: Those that rotations of its controls move.
+        arm: How far they are from the end of the chain at rest, in armature space: the lever arm
+            of a rotation.
     """
 
     controls: list[Control]
     bones: list[int]
-    length: float
+    turned: list[int]
+    arm: float
 
 
 def controlled_parts(armature: bpy.types.Object, indices: Sequence[int]) -> list[Controlled]:
@@ -72,14 +75,16 @@ def controlled_parts(armature: bpy.types.Object, indices: Sequence[int]) -> list
             (item.target, item.subtarget, leverage),
             (item.pole_target, item.pole_subtarget, LEVER),
         )
-        heads = [rig.rest(bone).head_local for bone in bones]
-        length = sum([(b - a).length for a, b in pairwise(heads)]) or rig.rest(bones[0]).length
         controls = [Control(ob, bone, lever) for ob, bone, lever in ends if ob is not None]
         controls += [
             Control(point.object, skeleton_of(point.object).names[point.bone], leverage)
             for point in chains[i].controls
         ]
-        parts.append(Controlled(controls, sorted(rig.below({*bones})), length))
+        end, moved, turned = bones[-1], sorted(rig.below({*bones})), sorted(rig.below({bones[-1]}))
+        joints = [rig.rest(bone).tail_local - rig.rest(end).head_local for bone in turned]
+        if chains[i].controls:  # They also turn the foot about its toes, and bend the knee.
+            turned = moved
+        parts.append(Controlled(controls, moved, turned, max([v.length for v in joints])))
     return parts
 
 
@@ -100,29 +105,33 @@ class _Channel:
 
     Attributes:
         rows: Its values at each frame, frames × components.
-        tolerances: The largest error of the curve at each frame, in its unit or in radians.
+        tolerances: The largest error of the curve at each frame and halfway to the next, in its
+            unit or in radians.
         required: The frames that always have keys, counted from the first.
         knots: The frames that have keys.
     """
 
     def __init__(self, owner: Any, mode: int, rows: Numbers, tolerance: float) -> None:
         """Take the values, without keys yet."""
-        self.rows, self.tolerances = rows, np.full(len(rows), tolerance)
+        self.rows, self._samples = rows, with_halves(rows)
+        self.tolerances = np.full(len(self._samples), tolerance)
         self.required, self.knots = {len(rows) - 1}, [0]
-        self._owner, self._mode, self._slopes = owner, mode, slopes(rows)
+        self._owner, self.mode = owner, mode
 
     def write(self, frames: range) -> None:
         """Choose the frames that need keys, and key them."""
         self.knots = [0]
         while self.knots[-1] < len(self.rows) - 1:
             self.knots.append(self._next(self.knots[-1]))
-        owner, name = self._owner, channel_of(self._mode)[0]
+        owner, name = self._owner, channel_of(self.mode)[0]
         curves, path = ActiveCurves(owner.id_data), owner.path_from_id(name)
         group = group_of(owner)
         times = [float(frames[knot]) for knot in self.knots]
-        for i in range(self.rows.shape[1]):
-            values, slope = self.rows[self.knots, i], self._slopes[self.knots, i]
-            put_keys(curves.at(path, i, group), times, values.tolist(), slope.tolist())
+        ends = 2.0 * np.array([self._fitted(*span)[1] for span in pairwise(self.knots)])
+        right, left = np.vstack([ends[:, 0], ends[-1:, 1]]), np.vstack([ends[:1, 0], ends[:, 1]])
+        for i, column in enumerate(self.rows[self.knots].T):
+            slopes = right[:, i].tolist(), left[:, i].tolist()
+            put_keys(curves.at(path, i, group), times, column.tolist(), *slopes)
 
     def _next(self, first: int) -> int:
         """Return the last frame up to which a single span from a key is near enough."""
@@ -140,16 +149,18 @@ class _Channel:
         return good
 
     def _is_near(self, first: int, last: int) -> bool:
-        within = slice(first + 1, last)
-        curve = between(self.rows, self._slopes, first, last)
-        off = errors(self._mode, self.rows[within], curve, 1.0)
+        within = slice(2 * first + 1, 2 * last)
+        off = errors(self.mode, self._samples[within], self._fitted(first, last)[0], 1.0)
         return bool((off <= self.tolerances[within]).all())
+
+    def _fitted(self, first: int, last: int) -> tuple[Numbers, Numbers]:
+        return fitted(self._samples, self.tolerances, 2 * first, 2 * last)
 
     def tighten(self, excess: Numbers, is_last: bool) -> bool:
         """Bring the curve nearer to its values where joints are off; return whether that helps.
 
-        Each span between keys gets as much nearer as joints are farther off within it. In the last
-        rounds it gets keys where they are off, and is exact there.
+        At each frame it gets as much nearer as joints are farther off there. In the last rounds it
+        gets keys where they are off, and is exact there.
 
         Args:
             excess: The error of the joints at each frame, as a multiple of the allowed one.
@@ -160,10 +171,7 @@ class _Channel:
             is_new = not off <= self.required
             self.required |= off
             return is_new
-        for first, last in pairwise(self.knots):
-            largest = excess[first : last + 1].max()
-            if largest > 1.0:
-                self.tolerances[first : last + 1] /= MARGIN * largest
+        self.tolerances[::2] /= np.where(excess > 1.0, MARGIN * excess, 1.0)
         return bool(off)
 
 
@@ -188,7 +196,7 @@ def thin_keys(
     scene = cast(bpy.types.Scene, bpy.context.scene)
     live = _played(armature, scene, whole)
     channels = [
-        (channel, part.bones)
+        (channel, part.bones if channel.mode == LOCATION else part.turned)
         for part in parts
         for channel in _channels(armature, part, whole, error)
     ]
@@ -218,7 +226,7 @@ def _channels(
         scale = 1.0 if bone else armature.matrix_world.median_scale
         tolerances = {
             LOCATION: error * scale / leverage,
-            mode_of(owner): error / (LEVER * part.length),
+            mode_of(owner): error / part.arm,
         }
         for mode, tolerance in tolerances.items():
             name, size = channel_of(mode)

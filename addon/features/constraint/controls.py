@@ -10,6 +10,7 @@ import bpy
 from ...blender.access import pose_bones
 from ...blender.errors import ProblemError
 from ...blender.messages import counted, msg
+from ...editing.placed import walk_problem
 from ...editing.playing import updated
 from ...editing.uses import named_controls
 from ...settings.properties import settings
@@ -18,7 +19,7 @@ from ...ui.paint import is_dragging
 from ...ui.refusing import Refusing, Working, active_armature, active_refusal
 from ...ui.registering import registering
 from ...ui.selecting import Handle, is_clickable, select_alone
-from .sentences import controls_instead
+from .sentences import control_of, posed_alone
 
 
 def _controls(armature: bpy.types.Object, indices: list[int]) -> list[Handle]:
@@ -41,8 +42,8 @@ class FABRIK_OT_controls_select(Working, bpy.types.Operator):
     bl_idname = "fabrik.controls_select"
     bl_label = "Select Controls"
     bl_description = (
-        "Select the targets and poles of the selected bones, or of all constraints if no bone of "
-        "them is selected"
+        "Select the targets and poles of the selected bones, or of all constraints if none of "
+        "their bones is selected"
     )
     asks = (active_refusal,)
 
@@ -90,13 +91,20 @@ def _is_hidden(ob: bpy.types.Object, bone: str) -> bool:
     return _hiding(ob, bone).hide if bone else ob.hide_get()
 
 
-def _taken(context: bpy.types.Context) -> dict[Handle, Handle]:
-    """Return the controls in Pose Mode of selected bones that constraints pose, by these bones."""
-    return {
-        bone: (ob, name)
-        for bone, (ob, name) in controls_instead(context).items()
-        if name and ob in context.objects_in_mode and is_clickable(ob, name)
-    }
+def _taken(context: bpy.types.Context, turns: bool) -> dict[Handle, Handle]:
+    """Return the controls in Pose Mode of selected bones that constraints pose, by these bones.
+
+    Args:
+        context: The context.
+        turns: Whether they are rotated. If they would then move nothing, they are left out.
+    """
+    taken: dict[Handle, Handle] = {}
+    for bone, chain in posed_alone(context, turns).items():
+        ob, name = control_of(chain, bone[1])
+        is_moving = not walk_problem(chain) and (chain.has_hand or not turns)
+        if is_moving and ob in context.objects_in_mode and name and is_clickable(ob, name):
+            taken[bone] = ob, name
+    return taken
 
 
 def _moves_by_key(context: bpy.types.Context) -> bool:
@@ -111,32 +119,37 @@ def _moves_by_key(context: bpy.types.Context) -> bool:
     )
 
 
-def _take_refusal(context: bpy.types.Context) -> str:
-    """Leave the key to Blender unless IK poses a selected bone.
+def _take_refusal(context: bpy.types.Context, turns: bool = False) -> str:
+    """Leave the key to Blender unless IK poses a selected bone whose control it would move.
 
     What was just moved can be adjusted in the redo panel, although its control is selected by then.
     """
     last = cast(bpy.types.WindowManager, context.window_manager).operators[-1:]
     if context.mode == "POSE" and any(op.bl_idname.startswith(MOVING) for op in last):
         return ""
-    if context.mode == "POSE" and _moves_by_key(context) and _taken(context):
+    if context.mode == "POSE" and _moves_by_key(context) and _taken(context, turns):
         return ""
     return msg("No selected bone has an IK control: select a hand or foot with IK")
 
 
-class FABRIK_OT_controls_take(Refusing, bpy.types.Operator):
-    """Select the controls of the selected bones posed by IK, so that Blender moves these."""
+def _turn_refusal(context: bpy.types.Context) -> str:
+    """Leave the key to Blender unless it would rotate a control."""
+    return _take_refusal(context, turns=True)
 
-    bl_idname = "fabrik.controls_take"
-    bl_label = "Select Controls of Solved Bones"
-    bl_description = "Replace the selection with the controls of the selected bones that IK poses"
-    bl_options = {"REGISTER", "UNDO", "INTERNAL"}
-    asks = (_take_refusal,)
+
+class TakingControls(Refusing):
+    """Selects the controls of the selected bones posed by IK, so that Blender moves these.
+
+    Attributes:
+        turns: Whether Blender then rotates them.
+    """
+
+    turns = False
 
     def execute(self, context: bpy.types.Context) -> set[Any]:
         """Select them."""
         updated()  # The redo panel undoes before, and Blender's own step needs matrices then.
-        taken = _taken(context)
+        taken = _taken(context, self.turns)
         select_alone(context, [taken.get(handle, handle) for handle in _selected(context)])
         return {"FINISHED"}
 
@@ -160,6 +173,29 @@ class FABRIK_OT_controls_take(Refusing, bpy.types.Operator):
 
         bpy.app.timers.register(end)
         return done
+
+
+class FABRIK_OT_controls_take(TakingControls, bpy.types.Operator):
+    """Select the controls of the selected bones that IK poses."""
+
+    bl_idname = "fabrik.controls_take"
+    bl_label = "Select Controls of Solved Bones"
+    bl_description = "Replace the selection with the controls of the selected bones that IK poses"
+    bl_options = {"REGISTER", "UNDO", "INTERNAL"}
+    asks = (_take_refusal,)
+
+
+class FABRIK_OT_controls_turn(TakingControls, bpy.types.Operator):
+    """Select the controls of the selected bones that copy their rotation."""
+
+    bl_idname = "fabrik.controls_turn"
+    bl_label = "Select Controls to Rotate"
+    bl_description = (
+        "Replace the selection with the controls of the selected bones that copy their rotation"
+    )
+    bl_options = {"REGISTER", "UNDO", "INTERNAL"}
+    asks = (_turn_refusal,)
+    turns = True
 
 
 def _selected(context: bpy.types.Context) -> list[Handle]:
@@ -192,8 +228,8 @@ class FABRIK_OT_control_rotate(bpy.types.Macro):
 
 
 MACROS = (
-    (FABRIK_OT_control_move, "TRANSFORM_OT_translate"),
-    (FABRIK_OT_control_rotate, "TRANSFORM_OT_rotate"),
+    (FABRIK_OT_control_move, FABRIK_OT_controls_take, "TRANSFORM_OT_translate"),
+    (FABRIK_OT_control_rotate, FABRIK_OT_controls_turn, "TRANSFORM_OT_rotate"),
 )
 """Macros of selecting the controls and of one of Blender's operators."""
 
@@ -203,8 +239,8 @@ _register, _unregister = registering(__name__)
 def register() -> None:
     """Register the operators, and add the steps of the macros."""
     _register()
-    for macro, transform in MACROS:
-        macro.define(FABRIK_OT_controls_take.__name__)
+    for macro, select, transform in MACROS:
+        macro.define(select.__name__)
         macro.define(transform)
 
 

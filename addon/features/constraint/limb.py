@@ -100,7 +100,7 @@ class FABRIK_OT_limb_add(Parenting, Asking, bpy.types.Operator):
             (
                 "AUTO",
                 "Automatic",
-                "Use their hinges, the animation, the rest pose or the body",
+                "Infer it from the hinges, the animation, the rest pose or the body's shape",
             ),
             ("FLIPPED", "Flipped", "Bend in the opposite direction"),
         ),

@@ -16,13 +16,14 @@ from ...blender.moving import place_of
 from ...blender.refusals import linked_problem, rest_problem
 from ...blender.skeleton import skeleton_of, vector
 from ...editing.constraints import is_on
+from ...editing.placed import walk_problem
 from ...plan.chain_plan import ChainPlan
 from ...plan.planner import chains_in, known, partners
 from ...settings.properties import FabrikConstraint, settings
 from ...ui.following import controls_of, is_below_end
 from ...ui.paint import BESIDE, MOVES, is_dragging
 from ...ui.registering import registering
-from ...ui.sections import reaches
+from ...ui.sections import has_target
 from ...ui.selecting import Handle
 
 ON_AXIS = msg("The pole is on the line from root to target and has little effect: move it aside")
@@ -108,59 +109,88 @@ def _is_control(armature: bpy.types.Object, chain: ChainPlan, bone: str) -> bool
     return (armature, bone) in controls_of(chain)
 
 
-def notes_of(context: bpy.types.Context) -> list[tuple[Any, str]]:
-    """Return notes on selected bones posed by constraints, each with the control to move.
+def notes_of(context: bpy.types.Context, turns: bool = False) -> list[tuple[Any, str]]:
+    """Return notes on selected bones posed by constraints, each with what to move.
 
     Each has its position in world space.
+
+    Args:
+        context: The context.
+        turns: Whether the bones are rotated, not moved.
     """
-    plan, layer = known(), cast(bpy.types.ViewLayer, context.view_layer)
-    if plan is None or layer.depsgraph is None:
+    layer = cast(bpy.types.ViewLayer, context.view_layer)
+    if known() is None or layer.depsgraph is None:
         return []
     notes: list[tuple[Any, str]] = []
-    for (armature, bone), (ob, name) in controls_instead(context).items():
-        posed = armature.evaluated_get(layer.depsgraph)
-        position = posed.matrix_world @ pose_bones(posed)[bone].head
-        note = msg(
-            "“{bone}” is posed by IK: move its control “{control}”",
-            bone=bone,
-            control=name or ob.name,
-        )
-        notes.append((position, note))
+    posing = posed_alone(context, turns)
+    for armature, bone in _selected(context):
+        chain = posing.get((armature, bone))
+        note = _moving(chain, bone) if chain else _ignored(armature, bone)
+        if note:
+            posed = armature.evaluated_get(layer.depsgraph)
+            notes.append((posed.matrix_world @ pose_bones(posed)[bone].head, note))
     return notes
 
 
-def controls_instead(context: bpy.types.Context) -> dict[Handle, Handle]:
-    """Return the controls of selected bones that a constraint poses alone, by these bones."""
+def _moving(chain: ChainPlan, bone: str) -> str:
+    """Return a sentence that says what moves a bone of a chain."""
+    ob, name = control_of(chain, bone)
+    return walk_problem(chain) or msg(
+        "“{bone}” is posed by IK: move its control “{control}”",
+        bone=bone,
+        control=name or (ob.name if ob else ""),
+    )
+
+
+def _ignored(armature: bpy.types.Object, bone: str) -> str:
+    """Return a sentence if a bone is the target of a leg that walks; else an empty string."""
+    plan, index = known(), skeleton_of(armature).index.get(bone, -1)
+    for chain in plan.chains if plan else ():
+        target = chain.target
+        if target is not None and (target.object, target.bone) == (armature, index):
+            return walk_problem(chain)
+    return ""
+
+
+def _selected(context: bpy.types.Context) -> list[Handle]:
+    bones: list[Any] = list(context.selected_pose_bones or ())
+    return [(bone.id_data, bone.name) for bone in bones]
+
+
+def posed_alone(context: bpy.types.Context, turns: bool) -> dict[Handle, ChainPlan]:
+    """Return the constraints that alone place or, if ``turns``, rotate selected bones, by these."""
     if known() is None:
         return {}
-    selected: list[Any] = list(context.selected_pose_bones or ())
-    bones: list[Handle] = [(bone.id_data, bone.name) for bone in selected]
-    pairs = [(handle, control) for handle in bones for control in _controls_of(*handle)]
+    pairs = [(bone, chain) for bone in _selected(context) for chain in _posing_alone(*bone, turns)]
     return dict(pairs)
 
 
-def _controls_of(armature: bpy.types.Object, bone: str) -> list[Handle]:
-    """Return the control of the constraint that poses a bone alone, if the bone isn't a control."""
+def _posing_alone(armature: bpy.types.Object, bone: str, turns: bool) -> list[ChainPlan]:
+    """Return the constraint that poses a bone alone, if the bone isn't its control."""
     index = skeleton_of(armature).index.get(bone, -1)
     chains = [chain for chain in chains_in(armature) if index in (*chain.posed, chain.tip_bone)]
-    ends = [_control_of(c, index) for c in chains if _poses_alone(c, index)]
-    return [(ob, name) for ob, name in ends if ob and (ob, name) != (armature, bone)][:1]
+    posing = [chain for chain in chains if _poses_alone(chain, index, turns)]
+    controls = [(chain, control_of(chain, bone)) for chain in posing]
+    return [chain for chain, (ob, name) in controls if ob and (ob, name) != (armature, bone)][:1]
 
 
-def _control_of(chain: ChainPlan, bone: int) -> tuple[bpy.types.Object | None, str]:
+def control_of(chain: ChainPlan, bone: str) -> tuple[bpy.types.Object | None, str]:
     """Return the control that moves a bone of a chain: its target, or the control of its toes."""
-    if chain.roll is not None and bone == chain.roll.toe:
+    if chain.roll is not None and chain.rig.index[bone] == chain.roll.toe:
         return chain.rig.object, chain.rig.names[chain.controls[-1].bone]
     item = settings(chain.rig.object).constraints[chain.item]
     return item.target, item.subtarget
 
 
-def _poses_alone(chain: ChainPlan, bone: int) -> bool:
-    """Return whether a chain that reaches for a target poses a bone, whatever its FK pose is."""
+def _poses_alone(chain: ChainPlan, bone: int, turns: bool) -> bool:
+    """Return whether a chain that follows a target poses a bone, whatever its FK pose is.
+
+    A hand at the tip that doesn't copy the target's rotation is only placed by it.
+    """
     item = settings(chain.rig.object).constraints[chain.item]
-    if not reaches(item.solver) or not is_on(chain) or item.influence < 1.0:
+    if not has_target(item.solver) or not is_on(chain) or item.influence < 1.0:
         return False
-    return bone != chain.tip_bone or item.use_rotation
+    return not turns or bone != chain.tip_bone or item.use_rotation
 
 
 def posed_by(armature: bpy.types.Object, bone: str) -> str:
@@ -178,9 +208,15 @@ def posed_by(armature: bpy.types.Object, bone: str) -> str:
     )
 
 
+TURNS = ("TRANSFORM_OT_rotate", "TRANSFORM_OT_trackball", "FABRIK_OT_control_rotate")
+"""Operators that rotate bones with the mouse."""
+
+
 def _notes_while_moving(context: bpy.types.Context) -> list[tuple[Any, str]]:
-    """Return the notes for Blender's own Move and Rotate: the Drag tool moves the control."""
-    return notes_of(context) if is_dragging(MOVES) else []
+    """Return the notes for Move and Rotate: the Drag tool moves the control."""
+    if not is_dragging((*MOVES, "FABRIK_OT_control_")):
+        return []
+    return notes_of(context, turns=is_dragging(TURNS))
 
 
 register, unregister = registering(__name__, (BESIDE, _notes_while_moving))

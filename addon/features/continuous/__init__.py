@@ -12,7 +12,7 @@ FEATURE = Feature(
             bool,
             fixed(
                 "Continuous",
-                "Solve all frames together in Simulate, so that limits and other targets don't "
+                "Solve all frames together when simulating, so that limits and other targets don't "
                 "make joints jump between frames",
                 default=False,
             ),

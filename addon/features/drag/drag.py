@@ -17,6 +17,7 @@ from ...blender.refusals import linked_problem, rest_problem
 from ...blender.skeleton import Point, Skeleton, skeleton_of
 from ...body.looking import body_of
 from ...editing.constraints import is_on
+from ...editing.placed import walk_problem
 from ...plan import planner
 from ...plan.chain_plan import ChainPlan
 from ...plan.planner import chains_in
@@ -131,6 +132,9 @@ class _Dragged:
         follower = self._follower = controls.get(index)
         is_of_body = follower is not None and follower.rig.uid == rig.uid
         self.has_body = not as_fk and (is_of_body or not self._is_control)
+        moved = chain or follower
+        if moved is not None and (problem := walk_problem(moved)):
+            raise ProblemError(problem)
         # It is the tip of the chain, or its hand or foot.
         if chain is not None and chain.target is not None and index not in chain.bones[:-1]:
             refuse_held(chain.target)

@@ -164,10 +164,11 @@ def _add_bones(
             names[index] = roll.name, controls[-1].name if sole.toe else ""
     mark_controls(armature, [name for pair in names.values() for name in pair if name])
     circle = new_shape(armature, "CIRCLE")
-    for index, (roll, toe) in names.items():
-        _show_roll(pose_bones(armature)[roll], circle, soles[index].length)
+    for index, foot, _, _, sole in wanted:
+        roll, toe = names[index]
+        _show_roll(armature, roll, foot, sole, circle)
         if toe:
-            _show_toes(armature, toe, soles[index].toe, circle)
+            _show_toes(armature, toe, sole.toe, circle)
     return names
 
 
@@ -178,13 +179,19 @@ def _offset(item: Any) -> Matrix:
     return Matrix.LocRotScale(item.offset_location, Quaternion(item.offset_rotation), None)
 
 
-def _show_roll(bone: Any, circle: bpy.types.Object, length: float) -> None:
-    """Show the control of a roll as a wheel behind the heel."""
+def _show_roll(
+    armature: bpy.types.Object, name: str, foot: str, sole: RestSole, circle: bpy.types.Object
+) -> None:
+    """Show the control of a roll as a wheel behind the heel, also of a foot on a stair."""
+    bone: Any = pose_bones(armature)[name]
     show_as_control(bone, circle)
     bone.rotation_mode = "XYZ"
     bone.lock_location = bone.lock_scale = (True, True, True)
-    bone.custom_shape_rotation_euler = (0.0, 0.0, 0.5 * pi)
-    bone.custom_shape_translation = (0.0, -0.35 * length, -0.1 * length)
+    center = Matrix.Translation((0.0, -0.35 * sole.length, -0.1 * sole.length))
+    in_foot = sole.matrix @ center @ Matrix.Rotation(0.5 * pi, 4, "Z")
+    bone.custom_shape_transform = pose_bones(armature)[foot]
+    bone.custom_shape_translation = in_foot.translation
+    bone.custom_shape_rotation_euler = in_foot.to_euler()
 
 
 def _show_toes(armature: bpy.types.Object, name: str, toe: str, circle: bpy.types.Object) -> None:

@@ -165,7 +165,7 @@ class FabrikGait(bpy.types.PropertyGroup):
     )
     duration: float = animated(
         "Duration",
-        "Duration of a step in frames. Steps are shorter if the body moves too fast",
+        "Duration of a step in frames. Steps are quicker if the body moves too fast for it",
         default=6.0,
         min=0.1,
         soft_max=48.0,
@@ -209,7 +209,7 @@ class FabrikGait(bpy.types.PropertyGroup):
     collection: bpy.types.Collection | None = fixed(
         "Collection", "Collection of the meshes that the feet stand on"
     )
-    climbs: bool = fixed("Climb", "Climb walls ahead and wrap the feet around edges", default=False)
+    climbs: bool = fixed("Climb", "Step onto walls ahead and around edges", default=False)
     history: bytes = stored("History", "Simulated steps")
 
 

@@ -220,7 +220,7 @@ class ContactTrack:
         return abs(dot(sole, up) - (foot.ball_rest - foot.heel_rest)) <= LEVEL * length(sole)
 
     def sole(self, floor: float) -> Sole:
-        """Return the points that touch a floor of a height above the armature's origin."""
+        """Return the sole on a floor at a height above the armature's origin."""
         return self._sole.of(floor, lambda: self._sole_on(floor))
 
     def _sole_on(self, floor: float) -> Sole:

@@ -72,7 +72,7 @@ class FabrikGround(bpy.types.PropertyGroup):
     )
     blend: float = animated(
         "Blend Height",
-        "Height of the animated foot above which the ground's influence fades, to none at twice "
+        "Height of the animated foot above which the ground's influence fades, to zero at twice "
         "this height. 0 always uses the ground",
         default=0.0,
         min=0.0,
@@ -84,7 +84,8 @@ class FabrikGround(bpy.types.PropertyGroup):
     )
     max_angle: float = animated(
         "Max Angle",
-        "Maximum rotation of the foot to the slope, if it copies the target's rotation",
+        "Maximum angle by which the foot tilts to match the slope, if it copies the target's "
+        "rotation",
         default=0.7853981633974483,
         min=0.0,
         max=1.0471975511965976,
@@ -119,7 +120,8 @@ class FabrikGround(bpy.types.PropertyGroup):
     )
     speed: float = fixed(
         "Max Speed",
-        "Maximum speed of a standing foot, in meters per second. 0: derived from the leg's length",
+        "Speed up to which a foot counts as standing, in meters per second. 0 derives it from the "
+        "leg's length",
         default=0.0,
         min=0.0,
         soft_max=1.0,
@@ -127,8 +129,8 @@ class FabrikGround(bpy.types.PropertyGroup):
     )
     height: float = fixed(
         "Max Height",
-        "Maximum height of a standing foot above its lowest point. 0: derived from the leg's "
-        "length",
+        "Height above its lowest point up to which a foot counts as standing. 0 derives it from "
+        "the leg's length",
         default=0.0,
         min=0.0,
         soft_max=0.5,
@@ -148,7 +150,8 @@ class FabrikGround(bpy.types.PropertyGroup):
     )
     hip: str = fixed(
         "Hip",
-        "Bone above the legs to move. Empty: the bone that carries all legs on the ground",
+        "Bone to raise and lower, above the legs. Empty: the bone that carries all legs on the "
+        "ground",
     )
     hip_follow: float = animated(
         "Follow Ground",

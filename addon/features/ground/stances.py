@@ -493,7 +493,7 @@ class Stances:
         )
 
     def between(self, frames: range) -> tuple[object, ...]:
-        """Return all inputs of its path: how it lies in contacts, and how far it is lifted."""
+        """Return all inputs of the foot's path in a range of frames: its contacts and its lift."""
         first, last = frames[0], frames[-1]
         around, contacts = self.clip.planted.around, self.clip.contact_track.contacts
         low, high = around(first - self._start)[0], around(last - self._start)[0] + 1

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from math import inf
 from typing import Any, NamedTuple, cast
 
@@ -283,6 +283,13 @@ def remove(armature: bpy.types.Object, index: int) -> None:
     planner.discard()
     if not last:  # The others are recorded by index.
         _simulate([armature])
+
+
+def remove_of(armature: bpy.types.Object, bones: Collection[str]) -> None:
+    """Remove the holds of bones."""
+    for index in reversed(range(len(holds_of(armature)))):
+        if holds_of(armature)[index].bone in bones:
+            remove(armature, index)
 
 
 def remove_event_at(armature: bpy.types.Object, index: int, frame: float) -> None:

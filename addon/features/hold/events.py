@@ -18,11 +18,11 @@ CHANNEL = "holder"
 
 
 class Event(NamedTuple):
-    """A change of the holder of a bone.
+    """A change of a bone's holder.
 
     Attributes:
         frame: Its frame.
-        holder: The number of the bone's holder from there on: 0 for its own parent, 1 for its first
+        holder: The number of the bone's holder from then on: 0 for its own parent, 1 for its first
             holder.
     """
 

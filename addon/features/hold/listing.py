@@ -86,5 +86,5 @@ def name_of(holder: FabrikHolder) -> str:
     if holder.kind == WORLD:
         return shown(msg("World"))
     if holder.kind == OWN:
-        return shown(msg("Own Place"))
+        return shown(msg("Returned"))
     return holder.bone or (holder.object.name if holder.object is not None else "?")

@@ -15,6 +15,8 @@ from ...body.clicked import find_limbs
 from ...editing.constraints import that_pose
 from ...editing.controls import uneditable_problem
 from ...editing.limb_adding import AddingOptions, add_limbs
+from ...editing.unused import BEFORE_BONES
+from ...editing.uses import OF_BONES
 from ...plan import planner
 from ...settings.definitions import defined
 from ...settings.properties import settings
@@ -27,7 +29,7 @@ from .baking import bake
 from .editing import Held, Holder
 from .events import refuse_unkeyable
 from .listing import holds_with
-from .settings import holds_of
+from .settings import FabrikHold, holds_of
 from .simulation import holds
 
 
@@ -78,9 +80,7 @@ def held_by_click(bone: bpy.types.PoseBone) -> Held:
     armature = cast(bpy.types.Object, bone.id_data)
     bone_hold = editing.find_hold(Held(armature, bone.name))
     items = settings(armature).constraints
-    is_goal = any((con.target, con.subtarget) == (armature, bone.name) for con in items)
-    is_goal |= any((con.pole_target, con.pole_subtarget) == (armature, bone.name) for con in items)
-    if bone_hold is not None or is_goal:
+    if bone_hold is not None or bone.name in _goals(armature):
         return Held(armature, bone.name)
     posing = that_pose(armature, [bone.name])
     if posing:
@@ -97,6 +97,21 @@ def held_by_click(bone: bpy.types.PoseBone) -> Held:
     if has_bones:
         select_alone(bpy.context, [(armature, items[index].subtarget)])
     return editing.goal_of(armature, items[index].name)
+
+
+def _goals(armature: bpy.types.Object) -> set[str]:
+    """Return the bones of an armature that are targets or poles of its constraints."""
+    items = settings(armature).constraints
+    ends = [(con.target, con.subtarget) for con in items]
+    ends += [(con.pole_target, con.pole_subtarget) for con in items]
+    return {bone for ob, bone in ends if ob == armature and bone}
+
+
+def selected_goals(context: bpy.types.Context) -> list[Held]:
+    """Return the selected bones that are targets or poles of their armature's constraints."""
+    selected: list[Any] = list(context.selected_pose_bones or ())
+    goals = {ob: _goals(ob) for ob in {bone.id_data for bone in selected}}
+    return [Held(bone.id_data, bone.name) for bone in selected if bone.name in goals[bone.id_data]]
 
 
 class Taking(Holding):
@@ -122,7 +137,7 @@ class Taking(Holding):
             "“{holder}” holds “{bone}” from frame {frame:g} on and ignores its own keys: to use "
             "them, enable Own Animation",
             holder=holder_name(holder),
-            bone=_names(held),
+            bone=names_of(held),
             frame=frame,
         )
 
@@ -132,7 +147,8 @@ def holder_name(holder: Holder) -> str:
     return holder.bone or (shown(msg("World")) if holder.object is None else holder.object.name)
 
 
-def _names(held: list[Held]) -> str:
+def names_of(held: list[Held]) -> str:
+    """Return the names of bones or objects, as messages have them."""
     return ", ".join(item.name for item in held)
 
 
@@ -177,12 +193,12 @@ class FABRIK_OT_hold(Taking, bpy.types.Operator):
             return note
         if holder.object is None:
             return msg(
-                "“{bone}” stays in place from frame {frame:g} on", bone=_names(held), frame=frame
+                "“{bone}” stays in place from frame {frame:g} on", bone=names_of(held), frame=frame
             )
         return msg(
             "“{holder}” holds “{bone}” from frame {frame:g} on",
             holder=holder_name(holder),
-            bone=_names(held),
+            bone=names_of(held),
             frame=frame,
         )
 
@@ -240,7 +256,7 @@ class FABRIK_OT_pick_up(Taking, bpy.types.Operator):
     bl_label = "Pick Up"
     bl_description = (
         "From this frame on, attach the selected object to the active bone. It doesn't jump, and "
-        "can still be keyed within the hand"
+        "its own keys can still move it in the hand"
     )
 
     def work(self, context: bpy.types.Context) -> str:
@@ -254,7 +270,7 @@ class FABRIK_OT_pick_up(Taking, bpy.types.Operator):
         return self.take(held, holder, frame) or msg(
             "“{holder}” holds “{bone}” from frame {frame:g} on",
             holder=active.name,
-            bone=_names(held),
+            bone=names_of(held),
             frame=frame,
         )
 
@@ -293,11 +309,11 @@ class FABRIK_OT_release(Holding, bpy.types.Operator):
         if self.frames > 0:
             return msg(
                 "“{bone}” returns to its own animation from frame {frame:g} to {end:g}",
-                bone=_names(held),
+                bone=names_of(held),
                 frame=frame,
                 end=frame + self.frames,
             )
-        return msg("“{bone}” is released at frame {frame:g}", bone=_names(held), frame=frame)
+        return msg("“{bone}” is released at frame {frame:g}", bone=names_of(held), frame=frame)
 
 
 class OfHold(Working):
@@ -360,8 +376,8 @@ class FABRIK_OT_hold_bake(Working, bpy.types.Operator):
     bl_idname = "fabrik.hold_bake"
     bl_label = "Bake Holds"
     bl_description = (
-        "Key everything that is held by this armature or belongs to it, at every frame of its "
-        "holds, and remove the holds"
+        "Key all held bones that this armature holds or owns, at every frame of their holds, and "
+        "remove the holds"
     )
     asks = (armature_refusal, rest_refusal)
 
@@ -381,4 +397,6 @@ register, unregister = registering(
     __name__,
     (history.PROVIDERS, holds),
     (moving.HOLDING, editing.holding),
+    (OF_BONES, FabrikHold),
+    (BEFORE_BONES, editing.remove_of),
 )

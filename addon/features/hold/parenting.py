@@ -22,7 +22,7 @@ from . import editing
 from .editing import Held, Holder
 from .events import events_of, holder_at
 from .listing import name_of
-from .operators import Taking, holder_name
+from .operators import Taking, holder_name, names_of, selected_goals
 from .settings import holds_of
 
 SWITCH_ITEMS = (
@@ -38,9 +38,9 @@ class FABRIK_OT_hold_parent(Taking, bpy.types.Operator):
     """Switch the parent of a constraint's target or pole from this frame on."""
 
     bl_idname = "fabrik.hold_parent"
-    bl_label = "Hold by Parent"
+    bl_label = "Switch Parent"
     bl_description = (
-        "From this frame on, attach the control to another parent, as a hold. Nothing jumps"
+        "From this frame on, attach the control to another parent. Adds a hold. Nothing jumps"
     )
 
     parent: str = defined(
@@ -56,19 +56,26 @@ class FABRIK_OT_hold_parent(Taking, bpy.types.Operator):
             return [editing.pole_of(active_armature(context), self.constraint)]
         return super().held(context)
 
+    def selected(self, context: bpy.types.Context, armature: bpy.types.Object) -> list[Held]:
+        """Return all selected targets and poles, without a new parent."""
+        active = context.active_pose_bone if self.parent == "ACTIVE" else None
+        parent = None if active is None else Held(cast(Any, active.id_data), active.name)
+        held = [one for one in selected_goals(context) if one != parent]
+        return held or super().selected(context, armature)
+
     def work(self, context: bpy.types.Context) -> str:
         """Add the event."""
         armature, held = active_armature(context), self.held(context)
         frame = context.scene.frame_current_final
         if self.parent == "RELEASE":
             editing.release(held, frame)
-            return msg("“{bone}” is released at frame {frame:g}", bone=held[0].name, frame=frame)
+            return msg("“{bone}” is released at frame {frame:g}", bone=names_of(held), frame=frame)
         holder = self._holder(context, armature, held[0])
         if note := self.take(held, holder, frame):
             return note
         return msg(
             "The parent of “{bone}” is “{parent}” from frame {frame:g} on",
-            bone=held[0].name,
+            bone=names_of(held),
             parent=holder_name(holder),
             frame=frame,
         )
@@ -141,7 +148,10 @@ def _draw(layout: Layout, item: FabrikConstraint, use_pole: bool) -> None:
         translate=False,
         icon="PINNED",
     )
-    switch.constraint, switch.use_pole = item.name, use_pole
+    # Selected with others, all are switched.
+    others = selected_goals(bpy.context)
+    switch.constraint = "" if len(others) > 1 and held in others else item.name
+    switch.use_pole = use_pole
     if entry := editing.find_hold(held):
         layout.prop(holds_of(entry[0])[entry[1]], "blend")
 

@@ -28,7 +28,7 @@ class FabrikHolder(bpy.types.PropertyGroup):
         items=(
             (WORLD, "World", "Keep it in place", 0),
             (BONE, "Object or Bone", "Attach it to an object or one of its bones", 1),
-            (OWN, "Own Place", "Blend back to its own animation", 2),
+            (OWN, "Returned", "Blend back to its own animation", 2),
         ),
         in_presets=False,
     )
@@ -62,14 +62,14 @@ class FabrikHold(bpy.types.PropertyGroup):
     holder: int = animated(
         "Holder",
         "Holder of the bone from this key on: 0 is its own parent, 1 the first holder. Drag a "
-        "key to retime the event, delete it to undo",
+        "key to retime the event, or delete it to remove the event",
         in_presets=False,
         default=0,
         min=0,
     )
     blend: float = fixed(
         "Blend",
-        "Frames to blend from the previous holder to the new one, from each event on",
+        "Frames to blend from the previous holder to the new one, starting at each event",
         in_presets=False,
         default=0.0,
         min=0.0,
@@ -77,7 +77,9 @@ class FabrikHold(bpy.types.PropertyGroup):
         precision=1,
         step=100,
     )
-    prop: bpy.types.Object | None = fixed("Prop", "Object that the bone carries", in_presets=False)
+    prop: bpy.types.Object | None = fixed(
+        "Prop", "Object that moves with the bone", in_presets=False
+    )
     history: bytes = stored("History", "Where bones are held, for each event; in the first hold")
     message: str = defined(
         "Message", "Description of the problem and its solution (read only)", get=message_of

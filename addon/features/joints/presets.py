@@ -69,8 +69,8 @@ class FABRIK_OT_joint_preset_apply(_JointPreset, Asking, ApplyPresetOperator, bp
             (
                 "AUTO",
                 "Automatic",
-                "Use the bend of the rest pose, otherwise bend away from the pole target. "
-                "Presets that you saved keep their axis",
+                "Bend as in the rest pose. If straight, point the elbow or knee at the pole "
+                "target. Presets that you saved keep their axis",
             ),
             ("X", "X", "The bone's X axis"),
             ("-X", "−X", "The opposite of the bone's X axis"),

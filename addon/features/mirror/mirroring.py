@@ -250,8 +250,21 @@ def mirror_constraint(armature: bpy.types.Object, index: int) -> Mirrored:
             remove_bones(armature, new_bones)
         raise
     if has_more and not uneditable_problem(armature):
-        foot_controls(armature, [settings(armature).constraints.find(mirrored.name)])()
+        _add_foot_controls(armature, index, settings(armature).constraints.find(mirrored.name))
     return mirrored
+
+
+def _add_foot_controls(armature: bpy.types.Object, index: int, other: int) -> None:
+    """Add the further controls of a mirrored constraint that are missing, in mirrored poses."""
+    items: Any = settings(armature).constraints
+    existing = {*named_controls(armature, items[other])}
+    foot_controls(armature, [other])()
+    items, bones = settings(armature).constraints, pose_bones(armature)
+    names = (named_controls(armature, items[i]) for i in (index, other))
+    for bone, mirrored in zip(*names, strict=False):
+        if mirrored not in existing:
+            axes = mirrored_axes(armature, bone, mirrored).to_4x4()
+            bones[mirrored].matrix_basis = axes @ bones[bone].matrix_basis @ axes.inverted()
 
 
 def _add_controls(armature: bpy.types.Object, item: Any, tip: str) -> list[str]:

@@ -106,7 +106,7 @@ class FABRIK_OT_paths_calculate(_Calculating, bpy.types.Operator):
     )
     bake_location: str = defined(
         "Bake Location",
-        "Point of bones to calculate the paths of",
+        "Point on each bone whose path to calculate",
         items=_items("bake_location"),
         default="HEADS",
     )

@@ -76,12 +76,15 @@ class FABRIK_OT_root_motion_add(RootMotionOperator, bpy.types.Operator):
     bl_idname = "fabrik.root_motion_add"
     bl_label = "Root Motion from Feet"
     bl_description = (
-        "Make a walk or run in place travel, so that its feet don't slide. The legs are "
+        "Make an in-place walk or run travel, so that its feet don't slide. The legs are "
         "recognized automatically"
     )
 
     onto: str = defined(
-        "Onto", "Where to key the travel", items=(ONTO_ROOT, ONTO_OBJECT), default="ROOT"
+        "Destination",
+        "Where to key the travel",
+        items=(ONTO_ROOT, ONTO_OBJECT),
+        default="ROOT",
     )
 
     def work(self, context: bpy.types.Context) -> str:
@@ -119,7 +122,7 @@ class FABRIK_OT_root_motion_extract(RootMotionOperator, bpy.types.Operator):
     )
 
     onto: str = defined(
-        "Onto",
+        "Destination",
         "Where to key the travel",
         items=(ONTO_ROOT, ONTO_OBJECT, IN_PLACE),
         default="ROOT",

@@ -65,8 +65,8 @@ class FabrikRope(bpy.types.PropertyGroup):
         "Object", "Object whose XY plane or mesh the rope rests on"
     )
     thickness: float = animated(
-        "Thickness",
-        "Radius of the rope, the distance of its joints from the collision surface",
+        "Radius",
+        "Radius of the rope: the distance of its joints from the collision surface",
         default=0.0,
         min=0.0,
         soft_max=1.0,

@@ -74,8 +74,7 @@ class Digest:
             starts.append(_node_at(source) if isinstance(source, Point) else _whole(source))
             if isinstance(source, Point) and source.skeleton is not None:
                 bone_sources.append((source.object, source.skeleton.names[source.bone]))
-        for _ in walk_dependencies(starts, self._relations):
-            pass
+        walk_dependencies(starts, self._relations)
         self._ranks = {ob: _ranks(_all_bones(ob), bones) for ob, bones in self._bones.items()}
         self._hash.update(repr([self._rank(*bone_source) for bone_source in bone_sources]).encode())
         for ob in self._bones:  # In the order of discovery.

@@ -38,10 +38,10 @@ def outlines(context: bpy.types.Context) -> list[list[Vector]]:
         collider = colliders_of(armature)[i]
         if collider.kind == "MESH":
             continue
-        carrier = (collider.object or armature).evaluated_get(depsgraph)
-        matrix = carrier.matrix_world.copy()
-        if collider.bone and carrier.pose is not None:
-            bone = pose_bones(carrier).get(collider.bone)
+        mover = (collider.object or armature).evaluated_get(depsgraph)
+        matrix = mover.matrix_world.copy()
+        if collider.bone and mover.pose is not None:
+            bone = pose_bones(mover).get(collider.bone)
             if bone is None:
                 continue
             matrix = matrix @ bone.matrix

@@ -25,12 +25,12 @@ SHARE = 0.5
 INNER = 0.9
 """The share of vertices within the radius: a nose or a fold doesn't count."""
 
-CARRIER = msg("the bone that moves the collider")
+COLLIDER_BONE = msg("the bone that moves the collider")
 """The name of the active bone in messages."""
 
 
 def _bone_refusal(context: bpy.types.Context) -> str:
-    return tip_refusal(context, CARRIER)
+    return tip_refusal(context, COLLIDER_BONE)
 
 
 def _selected_meshes(

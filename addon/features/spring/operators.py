@@ -77,7 +77,7 @@ class FABRIK_OT_spring_add(AlongStrand, Working, bpy.types.Operator):
     bl_idname = "fabrik.spring_add"
     bl_label = "Add Spring"
     bl_description = (
-        "Let each selected bone swing with all bones below it, such as hair, ears or a tail. "
+        "Let hair, ears or a tail swing: each selected bone, with all bones below it. "
         "Select the first bone of each strand"
     )
     asks = (_root_refusal,)

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from array import array
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from functools import cached_property
 from itertools import pairwise
 from math import dist
+from time import perf_counter
 from typing import Any, NamedTuple, cast
 
 import bpy
@@ -23,7 +24,7 @@ from fabrik_solver.core.vectors import (
 from fabrik_solver.motion import codec
 from fabrik_solver.motion.easing import biased
 from fabrik_solver.motion.force_field import ForceField
-from fabrik_solver.motion.spring import REFERENCE, Spring
+from fabrik_solver.motion.spring import REFERENCE, Spring, Tail
 from fabrik_solver.motion.spring_collision import Collider, Ground
 from fabrik_solver.motion.spring_inputs import Instant
 from fabrik_solver.motion.spring_strand import Mode, Strand, simulate
@@ -38,7 +39,7 @@ from ...blender.surface import surface_of
 from ...frame.chain import tip_of
 from ...frame.solved_scene import SolvedScene
 from ...frame.solving import posed_before
-from ...plan.chain_plan import ChainPlan
+from ...plan.chain_plan import ChainPlan, Snapshot
 from ...settings.properties import settings
 from ...settings.values import now, values_of
 from ..simulation import history
@@ -72,7 +73,7 @@ CONFLICT = 1e-5
 """The penetration to report, as a fraction of the strand's length: more than rounding."""
 
 LOOPED = 1e-4
-"""The distance of the ends of a loop to report, as a fraction of the strand's length."""
+"""The distance between the ends of a loop to report, as a fraction of the strand's length."""
 
 
 class StoredStrand(NamedTuple):
@@ -84,7 +85,7 @@ class StoredStrand(NamedTuple):
         deepest: The index of the frame at which it penetrates colliders most.
         penetration: How deep, in meters.
         size: Its length in meters.
-        gap: The distance of the ends of a loop, as a fraction of the strand's length.
+        gap: The distance between the ends of a loop, as a fraction of the strand's length.
         numbers: The local rotations, four numbers a bone, frame by frame.
     """
 
@@ -121,8 +122,8 @@ def packed(strand: Strand) -> bytes:
     return FORM.packed(integers, (), [strand.penetration, strand.size, strand.gap, *numbers])
 
 
-class Carrier(NamedTuple):
-    """What moves a collider at a frame, whatever its settings.
+class Placement(NamedTuple):
+    """Where a collider is at a frame, whatever its settings.
 
     Attributes:
         frame: The transform from its space to that of the simulation.
@@ -153,7 +154,7 @@ class Recorded(NamedTuple):
         world: See `Instant`.
         chain: See `Instant`.
         parent: See `Instant`.
-        carriers: What moves its colliders.
+        placements: Where its colliders are.
         fields: The force fields, at their whole strength.
     """
 
@@ -162,22 +163,40 @@ class Recorded(NamedTuple):
     world: Frame
     chain: ChainInput
     parent: Frame
-    carriers: list[Carrier]
+    placements: list[Placement]
     fields: list[ForceField]
 
 
+class Result(NamedTuple):
+    """A simulated strand.
+
+    Attributes:
+        blob: As it is stored.
+        cuts: The indices of the frames at which it started again.
+        states: The state of its bones at each frame.
+        pace: The seconds that a frame took to simulate.
+    """
+
+    blob: bytes
+    cuts: list[int]
+    states: list[list[Tail]]
+    pace: float
+
+
 class Recording(NamedTuple):
-    """What moved a strand when it was simulated last.
+    """What moved a strand when it was simulated last, and what came of it.
 
     Attributes:
         frames: The first and the last frame.
         key: The digest of all inputs but the settings of its spring and colliders.
         frame_by_frame: What moved it.
+        result: What came of it.
     """
 
     frames: tuple[int, int]
     key: bytes
     frame_by_frame: list[Recorded]
+    result: Result
 
 
 _recordings: dict[tuple[int, str], Recording] = {}
@@ -188,6 +207,12 @@ _recordings: dict[tuple[int, str], Recording] = {}
 def _forget_recordings() -> None:
     """Forget the previous file. Undo invalidates no recording: it refers to no data of Blender."""
     _recordings.clear()
+
+
+def recordings_of(armature: bpy.types.Object) -> dict[str, Recording]:
+    """Return what moved the strands of an armature when they were simulated last, by owner."""
+    uid = session_uid(armature)
+    return {owner: recording for (of, owner), recording in _recordings.items() if of == uid}
 
 
 class SpringSimulation:
@@ -203,6 +228,7 @@ class SpringSimulation:
         self._armature = armature
         self._index = index
         self._recorded: list[Recorded] = []
+        self._result = Result(b"", [], [], 0.0)
         self._input: ChainInput | None = None
         self._bits: object = None
 
@@ -231,7 +257,7 @@ class SpringSimulation:
         item = settings(self._armature).constraints[self._index]
         chain = history.chain_of(self._armature, self._index)
         return (
-            frame_rate(cast(bpy.types.Scene, bpy.context.scene)),
+            self.rate,
             [getattr(item, name) for name in SIMULATED_SETTINGS],
             colliders,
             [] if chain is None else chain.joints.drawn,
@@ -243,17 +269,20 @@ class SpringSimulation:
         """Keep what was recorded, so that other settings can be tried without playing."""
         owner = session_uid(self._armature), self.owner
         key = self._moving_key(frames)
-        _recordings[owner] = Recording(frames, key, self._recorded)
+        _recordings[owner] = Recording(frames, key, self._recorded, self._result)
 
     def again(self, frames: tuple[int, int]) -> bytes | None:
         """Return the result of what was recorded; None if the frames have to be played."""
-        recording = _recordings.get((session_uid(self._armature), self.owner))
+        owner = session_uid(self._armature), self.owner
+        recording = _recordings.get(owner)
         if recording is None or recording.frames != frames:
             return None
         if recording.key != self._moving_key(frames):
             return None
         self._recorded = recording.frame_by_frame
-        return self.result()
+        blob = self.result()
+        _recordings[owner] = recording._replace(result=self._result)
+        return blob
 
     def _moving_key(self, frames: tuple[int, int]) -> bytes:
         """Return the digest of all inputs but the settings of the spring and its colliders."""
@@ -289,7 +318,7 @@ class SpringSimulation:
         """Record the inputs at a frame."""
         chain = cast(ChainPlan, history.chain_of(self._armature, self._index))
         rig, item, spring = chain.rig, snapshot.item(chain), self._spring
-        to_space = _to_space(snapshot, center_of(spring))
+        to_space = to_space_of(snapshot, center_of(spring))
         world = frame_in(to_space, snapshot.world(rig.object, rig.uid))
         strand = self._chain_input(snapshot, chain)
         self._recorded.append(
@@ -299,19 +328,20 @@ class SpringSimulation:
                 world,
                 strand,
                 WHOLE if chain.root_parent < 0 else snapshot.frame(rig, chain.root_parent),
-                _carriers(snapshot, chain, spring, to_space, strand, world),
+                _placements(snapshot, chain, spring, to_space, strand, world),
                 [field_at(snapshot, ob, to_space) for ob in self.fields],
             )
         )
 
     def result(self) -> bytes:
         """Simulate the strand, and return it as bytes."""
-        spring = self._spring
-        mode = Mode(spring.mode != "VRM", spring.use_settle, spring.use_loop, spring.use_cuts)
-        rate = frame_rate(cast(bpy.types.Scene, bpy.context.scene))
+        start = perf_counter()
         try:
-            blob = packed(simulate(self._instants(), rate, mode))
+            strand = simulate(self.instants(self._recorded), self.rate, self.mode)
+            blob = packed(strand)
             StoredStrand.unpacked(blob)  # Refuses numbers that aren't finite.
+            pace = (perf_counter() - start) / len(self._recorded)
+            self._result = Result(blob, strand.cuts, strand.states, pace)
             return blob
         except (ValueError, ArithmeticError):
             raise ProblemError(
@@ -320,8 +350,19 @@ class SpringSimulation:
                 name=settings(self._armature).constraints[self._index].name,
             ) from None
 
-    def _instants(self) -> list[Instant]:
-        """Return the inputs at all frames: as recorded, with the settings of now."""
+    @property
+    def rate(self) -> float:
+        """The frame rate."""
+        return frame_rate(cast(bpy.types.Scene, bpy.context.scene))
+
+    @property
+    def mode(self) -> Mode:
+        """How the strand is simulated."""
+        spring = self._spring
+        return Mode(spring.mode != "VRM", spring.use_settle, spring.use_loop, spring.use_cuts)
+
+    def instants(self, frames: Iterable[Recorded]) -> list[Instant]:
+        """Return the inputs at some frames: as recorded, with the settings of now."""
         spring, paths = self._spring, _animated_paths(self._armature)
         owner = spring.path_from_id()
         current: Any = now(spring)
@@ -334,7 +375,7 @@ class SpringSimulation:
         instants: list[Instant] = []
         last: object = None
         springs: list[Spring] = []
-        for recorded in self._recorded:
+        for recorded in frames:
             values = recorded.values._replace(**still)
             direction = unit(cast(Vec, tuple(values.gravity_direction))) or (0.0, 0.0, -1.0)
             share = 1.0 if values.mode == "VRM" else 1.0 / REFERENCE
@@ -345,7 +386,7 @@ class SpringSimulation:
                 last = shared
                 springs = _along(_positions(chain), values, gravity)
             fields = [field.weighted(values.field_weight) for field in recorded.fields]
-            colliders = [_collider(*both) for both in zip(shapes, recorded.carriers, strict=True)]
+            colliders = [_collider(*both) for both in zip(shapes, recorded.placements, strict=True)]
             world, parent = recorded.world, recorded.parent
             instants.append(Instant(world, chain, parent, springs, colliders, values.reset, fields))
         return instants
@@ -389,11 +430,11 @@ class _Moving(SpringSimulation):
         armature = self._armature
         paths, colliders = _animated_paths(armature), colliders_of(armature)
         chosen = chosen_colliders(armature, self._spring)
-        carriers = [(colliders[i].object, colliders[i].bone) for i in chosen]
+        parents = [(colliders[i].object, colliders[i].bone) for i in chosen]
         return self.moving(
             [
-                (carriers.index(carrier), i if _radius_path(i) in paths else -1, is_mesh)
-                for i, carrier in zip(chosen, carriers, strict=True)
+                (parents.index(parent), i if _radius_path(i) in paths else -1, is_mesh)
+                for i, parent in zip(chosen, parents, strict=True)
                 for is_mesh in (colliders[i].kind == "MESH",)
             ]
         )
@@ -496,7 +537,7 @@ def is_on(point: Point | None, chain: ChainPlan) -> bool:
     return chain.bones[0] in chain.rig.chain_up(point.bone)
 
 
-def _to_space(snapshot: SolvedScene, center: Point | None) -> Frame:
+def to_space_of(snapshot: Snapshot, center: Point | None) -> Frame:
     """Return the transform from world space to that of a center without scale.
 
     Raises:
@@ -519,15 +560,15 @@ def _length(chain: ChainInput, world: Frame) -> float:
     return sum([dist(a, b) for a, b in pairwise([point_in(world, j) for j in chain.joints])])
 
 
-def _carriers(
+def _placements(
     snapshot: SolvedScene,
     chain: ChainPlan,
     spring: FabrikSpring,
     to_space: Frame,
     strand: ChainInput,
     world: Frame,
-) -> list[Carrier]:
-    """Return what moves the colliders of a spring at a frame.
+) -> list[Placement]:
+    """Return where the colliders of a spring are at a frame.
 
     Args:
         snapshot: The solved scene at the frame.
@@ -540,7 +581,7 @@ def _carriers(
     copy = cast(bpy.types.ID, snapshot.item(chain).id_data)
     radii = [collider.radius for collider in colliders_of(copy)]
     chosen = chosen_colliders(chain.rig.object, spring)
-    carriers: list[Carrier] = []
+    placements: list[Placement] = []
     for i, (shape, point) in zip(chosen, collider_points(chain, spring), strict=True):
         place = snapshot.place(point)
         ground = None
@@ -548,13 +589,13 @@ def _carriers(
             surface = surface_of(snapshot.depsgraph, point.object, place)
             solid, up = surface.seen_from(inverse(to_space)), mat_apply(to_space[0], UP)
             ground = Ground(solid, up, _length(strand, world))
-        carriers.append(Carrier(frame_in(to_space, place), radii[i], ground))
-    return carriers
+        placements.append(Placement(frame_in(to_space, place), radii[i], ground))
+    return placements
 
 
-def _collider(shape: Shape, carrier: Carrier) -> Collider:
+def _collider(shape: Shape, placement: Placement) -> Collider:
     """Return a collider at a frame."""
-    frame, radius, ground = carrier
+    frame, radius, ground = placement
     if ground is not None:
         return ground
     if shape.radius is not None:

@@ -94,13 +94,13 @@ class FabrikSpring(AlongStrand, bpy.types.PropertyGroup):
     )
     field_weight: float = animated(
         "Force Fields",
-        "How strongly force fields of the scene move the bones, such as wind",
+        "How strongly the scene's force fields, such as wind, move the bones",
         default=1.0,
         min=0.0,
         soft_max=2.0,
     )
     center: bpy.types.Object | None = fixed(
-        "Center", "Object whose motion doesn't swing the bones, such as a vehicle"
+        "Center", "Object, such as a vehicle, whose motion doesn't swing the bones"
     )
     center_bone: str = fixed(
         "Bone", "Bone of the center whose motion doesn't swing the bones", in_presets=False
@@ -117,7 +117,7 @@ class FabrikSpring(AlongStrand, bpy.types.PropertyGroup):
         "Loop", "End in the pose that the strand starts in, for looping animation", default=False
     )
     use_cuts: bool = fixed(
-        "Find Cuts",
+        "Detect Cuts",
         "Start again after a jump, such as a cut to another place",
         default=True,
     )

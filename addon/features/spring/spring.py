@@ -10,7 +10,6 @@ from fabrik_solver import ChainInput
 from fabrik_solver.core.vectors import slerp
 from fabrik_solver.motion.joint_fitting import with_rotations
 
-from ...blender.access import session_uid
 from ...blender.errors import ProblemError
 from ...blender.messages import msg
 from ...blender.relations import moves_with
@@ -21,6 +20,7 @@ from ...settings.properties import FabrikConstraint
 from ...settings.values import check_choices
 from ..simulation import history
 from ..simulation.history import History
+from .live import live_rotations
 from .recording import SOLVER, StoredStrand, center_of, collider_points, is_on, problem_of
 from .settings import FabrikCollider, chosen_colliders, colliders_of, spring_of
 
@@ -28,6 +28,8 @@ MISMATCH = msg("The simulation doesn't match the chain: press Simulate")
 
 
 CUT = msg("The strand starts again at this cut")
+
+LIVE = msg("Preview: this pose isn't simulated")
 
 
 class SpringInput(NamedTuple):
@@ -95,33 +97,38 @@ def _read(snapshot: Snapshot, chain: ChainPlan) -> SpringInput:
     record = history.data(armature, owner)
     if record is None:
         raise ProblemError(history.lack(armature, owner))
-    strand = _strand(armature, chain, record)
+    strand = _strand(chain, record)
     time = min(max(snapshot.time - record.start, 0.0), float(record.end - record.start))
-    numbers = _rotations(strand, time)
+    numbers, live = _rotations(strand, time), None
+    if snapshot.is_edit:
+        live = live_rotations(snapshot, chain, record)
+    if live is not None:
+        return SpringInput(live, history.note(record, snapshot.time) or LIVE)
     note = history.note(record, snapshot.time) or problem_of(record, strand)
     if not note and time in strand.cuts:
         note = CUT
     return SpringInput(numbers, note)
 
 
-def _strand(armature: bpy.types.Object, chain: ChainPlan, record: History) -> StoredStrand:
+def _strand(chain: ChainPlan, record: History) -> StoredStrand:
     """Return the stored strand, unpacked once.
 
     Raises:
         ProblemError: If it doesn't match the chain or the frames.
     """
-    key = session_uid(armature), chain.item
+    key = chain.rig.uid, chain.item
     cached = _strands.get(key)
     if cached is None or cached[0] is not record.blob:
         try:
-            cached = _strands[key] = record.blob, StoredStrand.unpacked(record.blob)
+            strand = StoredStrand.unpacked(record.blob)
         except ValueError:
             raise ProblemError(MISMATCH) from None
-    strand = cached[1]
-    count = len(chain.bones)
-    if strand.bones != count or len(strand.numbers) != 4 * count * len(record.frames):
+        if len(strand.numbers) != 4 * strand.bones * len(record.frames):
+            raise ProblemError(MISMATCH)
+        cached = _strands[key] = record.blob, strand
+    if cached[1].bones != len(chain.bones):
         raise ProblemError(MISMATCH)
-    return strand
+    return cached[1]
 
 
 def _rotations(strand: StoredStrand, time: float) -> tuple[float, ...]:
@@ -142,9 +149,13 @@ def _rotations(strand: StoredStrand, time: float) -> tuple[float, ...]:
 
 
 def _pose(chain: ChainInput, context: MotionContext, read: object) -> ChainPose:
-    numbers, note = cast(SpringInput, read)
-    posture = with_rotations(chain, [*numbers], context.influence)
-    return ChainPose(posture, Report(posture.state, message=note))
+    numbers, report = _stored(cast(SpringInput, read))
+    return ChainPose(with_rotations(chain, [*numbers], context.influence), report)
+
+
+def _stored(read: SpringInput) -> tuple[tuple[float, ...], Report]:
+    """Return the rotations and the report at full influence."""
+    return read.numbers, Report("REACHED", message=read.note)
 
 
 MOTION = Motion(
@@ -153,6 +164,7 @@ MOTION = Motion(
     resolve=_resolve,
     read=_read,
     pose=_pose,
+    rotations=_stored,
     places_tip=False,
     measure=None,
     doing=msg("Swinging"),

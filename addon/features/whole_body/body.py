@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from math import atan2, copysign, inf, radians
-from typing import Final
+from typing import Final, NamedTuple
 
 from fabrik_solver import (
     Frame,
@@ -84,7 +84,7 @@ EXACT: Final = 1e-5
 """The largest miss that is not corrected, as a fraction of the size of the body."""
 
 
-class Wanted:
+class Wanted(NamedTuple):
     """A goal for a point on a bone.
 
     Attributes:
@@ -92,8 +92,8 @@ class Wanted:
         goal: The goal of the solver, in the space of the armature.
     """
 
-    def __init__(self, bone: int, goal: WholeBodyGoal) -> None:
-        self.bone, self.goal = bone, goal
+    bone: int
+    goal: WholeBodyGoal
 
 
 @dataclass(frozen=True)
@@ -131,6 +131,11 @@ class BoneFacts:
     axes: tuple[Vec, ...] = ()
     standing: Quat = QUAT_IDENTITY
 
+    @property
+    def kind(self) -> str:
+        """The kind of that part; empty for any other bone."""
+        return self.part.kind if self.part else ""
+
 
 class Body:
     """The bones between the root of a body and everything being pulled, in one pose.
@@ -153,16 +158,10 @@ class Body:
         can_move: bool,
         clavicle: float,
     ) -> None:
-        """Take a pose.
+        """Take a pose: the bones, parents first, their frames, and their channels.
 
-        Args:
-            rig: The skeleton.
-            bones: The bones, parents first.
-            frames: Their frames, in the space of the armature.
-            locals_: Their channels.
-            above: The frame of the parent of the first one.
-            can_move: Whether the first one can change its location.
-            clavicle: The share of clavicles in the rotation of arms.
+        ``above`` is the frame of the parent of the first one; all frames are in the space of the
+        armature. ``clavicle`` is the share of clavicles in the rotation of arms.
         """
         self.rig = rig
         self.bones = [*bones]
@@ -234,15 +233,11 @@ class Body:
     def _hamstrings(self) -> list[Link]:
         """Return the muscles that pass the hips and knees of a person."""
         links: list[Link] = []
-        for i, bone in enumerate(self.joints):
-            facts = self._facts[bone]
-            if facts.part is None or facts.part.kind != "SHIN" or facts.flexion is None:
-                continue
-            above = self.joint_of(facts.carrier)
+        for i, hinge, angle in self._knees(self._index):
+            above = self.joint_of(self._facts[self.joints[i]].carrier)
             thigh = self._facts[self.joints[above]]
-            if thigh.part is None or thigh.part.kind != "THIGH":
+            if thigh.kind != "THIGH":
                 continue
-            hinge, angle = self._hinge(bone, facts.flexion)
             rotation = self._since_standing(self.joints[above])
             flexing = scaled(thigh.axes[1], -1.0)
             stretched = dot(quat_log(rotation), flexing) - KNEE * angle
@@ -251,20 +246,20 @@ class Body:
             links.append(Link([above, i], [axis, scaled(hinge.axis, -KNEE)], -inf, room, HAMSTRING))
         return links
 
-    def leaning(self, standing: Collection[int], pelvis: float = TOGETHER) -> list[Link]:
+    def leaning(self, standing: Collection[int], pelvis: float) -> list[Link]:
         """Return how the trunk of a person leans forward as the knees bend on which it stands.
 
         Args:
             standing: The feet that stand.
             pelvis: The weight of that for the pelvis.
         """
-        knees = self._knees(standing)
+        knees = [(i, hinge.axis) for i, hinge, _ in self._knees(self._borne_by(standing))]
         trunk: dict[str, list[tuple[int, Vec]]] = {kind: [] for kind in LEANING}
         for i, bone in enumerate(self.joints):
-            part = self._facts[bone].part
-            if part is not None and part.kind in LEANING:
-                axis = rotate(quat_inverse(self._since_standing(bone)), self._facts[bone].axes[1])
-                trunk[part.kind].append((i, axis))
+            facts = self._facts[bone]
+            if facts.kind in LEANING:
+                axis = rotate(quat_inverse(self._since_standing(bone)), facts.axes[1])
+                trunk[facts.kind].append((i, axis))
         links: list[Link] = []
         for kind, bending in trunk.items():
             share = -LEANING[kind] / max(len(knees), 1)
@@ -275,24 +270,21 @@ class Body:
                 links.append(Link(joints, axes, 0.0, 0.0, weight))
         return links
 
-    def _knees(self, standing: Collection[int]) -> list[tuple[int, Vec]]:
-        """Return the knees of a person above feet, and the axes about which they flex."""
-        borne = {bone for foot in standing for bone in self._line(foot)}
-        knees: list[tuple[int, Vec]] = []
+    def _knees(self, shins: Collection[int]) -> Iterator[tuple[int, Hinge, float]]:
+        """Yield the knees of a person among some bones: the joint, and what `_hinge` returns."""
         for i, bone in enumerate(self.joints):
             facts = self._facts[bone]
-            is_shin = facts.part is not None and facts.part.kind == "SHIN"
-            if is_shin and facts.flexion is not None and bone in borne:
-                knees.append((i, self._hinge(bone, facts.flexion)[0].axis))
-        return knees
+            if facts.kind == "SHIN" and facts.flexion is not None and bone in shins:
+                yield i, *self._hinge(bone, facts.flexion)
 
-    def _line(self, bone: int) -> list[int]:
-        """Return a bone and those of the body that carry it."""
-        line: list[int] = []
-        while bone in self._facts:
-            line.append(bone)
-            bone = self._facts[bone].carrier
-        return line
+    def _borne_by(self, feet: Iterable[int]) -> set[int]:
+        """Return feet and the bones of the body that carry them."""
+        borne: set[int] = set()
+        for bone in feet:
+            while bone in self._facts:
+                borne.add(bone)
+                bone = self._facts[bone].carrier
+        return borne
 
     def _is_carried(self, bone: int) -> bool:
         """Return whether a bone follows its parent by its channel, as it doesn't inherit rotation.
@@ -305,11 +297,9 @@ class Body:
         return is_limited and not self.rig.bone(bone).inherit_rotation
 
     def _carried(self, bone: int, turned: Quat = QUAT_IDENTITY) -> Quat:
-        """Return the local rotation with which a bone follows its parent.
+        """Return the local rotation with which a bone that `_is_carried` follows its parent.
 
-        Args:
-            bone: A bone for which `_is_carried`.
-            turned: A further rotation of its parent since the pose.
+        That may have turned since the pose.
         """
         parent, _ = self._frames.get(self.rig.parents[bone], self._above)
         return carried_turn(self.rig.bone(bone), mat_product(quat_matrix(turned), parent))
@@ -413,7 +403,7 @@ class Body:
             asked = response.asked(places)
             goals = [item.goal for item in wanted]
             for i, there in zip(exact, asked, strict=True):
-                goals[i] = _moved(goals[i], there)
+                goals[i] = goals[i]._replace(location=there)
             pose = solver.solve(goals, support)
             if turning is not None:
                 pose = solver.toward(pose, *turning, goals)
@@ -560,16 +550,3 @@ def response_of(wanted: Iterable[Wanted]) -> Response:
 
 def _location(goal: WholeBodyGoal) -> Vec:
     return goal.point if goal.location is None else goal.location
-
-
-def _moved(goal: WholeBodyGoal, location: Vec) -> WholeBodyGoal:
-    return WholeBodyGoal(
-        goal.joint,
-        goal.point,
-        goal.rank,
-        location=location,
-        location_weights=goal.location_weights,
-        rotation=goal.rotation,
-        rotation_weights=goal.rotation_weights,
-        weight=goal.weight,
-    )

@@ -54,11 +54,12 @@ from .posed import PosedBody
 from .posture import (
     BALANCED,
     CARRIED,
+    CARRIED_TOGETHER,
     CARRY,
     FREE_GAZE,
     GAZE,
     HANGING,
-    PELVIS,
+    PERSON_UPRIGHT,
     REACH,
     STANDING,
     TARGETED,
@@ -119,13 +120,7 @@ class WholeBodyDrag:
         bone: str,
         side: OtherSide | None = None,
     ) -> None:
-        """Start dragging a bone.
-
-        Args:
-            depsgraph: The evaluated depsgraph.
-            armature: The armature object.
-            bone: The bone.
-            side: The bone on the other side that is dragged as well, mirrored.
+        """Start dragging a bone, and one on the other side as well, mirrored, if there is one.
 
         Raises:
             ProblemError: If it cannot be dragged.
@@ -169,9 +164,8 @@ class WholeBodyDrag:
         self._is_balanced = bool(roles.masses) and body_settings(armature).use_balance
         loads = self._loads(evaluated) if self._is_balanced else {}
         standing = [pin.bone for pin in self._pins if pin.bone not in self._bones]
-        leaning = self._posed.leaning(
-            standing, PELVIS[1] if self._is_dragged(roles.hips) else TOGETHER
-        )
+        pelvis = CARRIED_TOGETHER if self._is_dragged(roles.hips) else TOGETHER
+        leaning = self._posed.leaning(standing, pelvis)
         self._body = self._posed.solver(is_free, loads, leaning)
         self._shown = evaluated
 
@@ -266,6 +260,7 @@ class WholeBodyDrag:
         self._response = response_of([*self._dragged_to(self._starts), *self._held])
 
     def _dragged_to(self, places: Sequence[Vec]) -> list[Wanted]:
+        hips = self._posed.rig.index.get(self._roles.hips, -1)
         return [
             Wanted(
                 bone,
@@ -274,7 +269,7 @@ class WholeBodyDrag:
                     start,
                     DRAGGED,
                     location=there,
-                    weight=self._priced(CARRY if self._is_hips(bone) else REACH),
+                    weight=self._priced(CARRY if bone == hips else REACH),
                 ),
             )
             for bone, start, there in zip(self._bones, self._starts, places, strict=True)
@@ -285,15 +280,12 @@ class WholeBodyDrag:
         return weight * self._stature if self._roles.posture else 1.0
 
     def _size_in_legs(self) -> float:
-        """Return the size of the body in leg lengths, the unit of forces."""
+        """Return the size of the body in leg lengths, the unit of forces, however it is posed."""
         posed, roles = self._posed, self._roles
-        hips, *feet = (posed.rig.index.get(name, -1) for name in (roles.hips, *roles.feet))
-        if hips not in posed.bones or not feet or feet[0] not in posed.bones:
+        if roles.hips not in posed.rig.index or not roles.feet:
             return 1.0
-        return posed.size / max(dist(posed.head(hips), posed.head(feet[0])), EXACT * posed.size)
-
-    def _is_hips(self, bone: int) -> bool:
-        return self._posed.rig.names[bone] == self._roles.hips
+        hips, foot = (posed.rig.head(posed.rig.index[name]) for name in (roles.hips, roles.feet[0]))
+        return posed.size / max(dist(hips, foot), EXACT * posed.size)
 
     def _is_dragged(self, *names: str) -> bool:
         """Return whether any of the bones is dragged."""
@@ -380,12 +372,12 @@ class WholeBodyDrag:
     def _orientations(self) -> Iterator[tuple[str, Vec]]:
         """Yield the bones that keep their orientation as well as possible, with weights."""
         roles, is_dragged = self._roles, self._is_dragged
+        upright = PERSON_UPRIGHT if roles.posture else UPRIGHT
         yield roles.head, FREE_GAZE if is_dragged(roles.head) else GAZE
-        pitch = 0.0 if roles.posture else 1.0  # How far a person's trunk leans is up to the knees.
         if is_dragged(roles.hips, *roles.feet):
-            yield roles.chest, (UPRIGHT[0], pitch * UPRIGHT[1], UPRIGHT[2])
+            yield roles.chest, upright.chest
         if is_dragged(roles.hips):
-            yield roles.hips, (PELVIS[0], pitch * PELVIS[1], PELVIS[2])
+            yield roles.hips, upright.pelvis
         used = {bone for dragged in self._bones for bone in self._carriers.up(dragged)}
         for arm in roles.arms:
             if self._posed.rig.index[arm] not in used:
@@ -484,12 +476,9 @@ class WholeBodyDrag:
         return length(change) / self._posed.size
 
     def _move_by(self, displacement: Vec, near: float, moved: float) -> None:
-        """Drag the bone.
+        """Drag the bone in world space, as after a move of the mouse by ``moved``.
 
-        Args:
-            displacement: The displacement in world space.
-            near: The miss that needn't be corrected, as a fraction of the body.
-            moved: The length of the mouse move for which this counts, as a fraction of the body.
+        A miss up to ``near`` needn't be corrected. Both are fractions of the body.
         """
         self._displacement = displacement
         self._is_lagging = near > EXACT and displacement != ORIGIN and not self._posed.is_exact

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from math import isfinite
 from typing import Any, Final, NamedTuple
 
@@ -94,7 +94,7 @@ class Place(NamedTuple):
     rotation: Quat
 
 
-@dataclass(eq=False)
+@dataclass(eq=False, kw_only=True)
 class KeptBody(PrePassBone):
     """A body with bones that are pinned while the animation plays.
 
@@ -108,14 +108,14 @@ class KeptBody(PrePassBone):
         clavicle: The share of clavicles in the rotation of arms.
     """
 
-    within: Sequence[int] = field(kw_only=True)
-    facts: Callable[[bpy.types.Object, int], BoneFacts] = field(kw_only=True)
-    pins: Sequence[KeptPin] = field(kw_only=True)
-    staying: Sequence[tuple[int, float]] = field(kw_only=True)
-    clavicle: float = field(kw_only=True)
-    refusal: str = field(kw_only=True)
-    problem: str = field(default="", kw_only=True)
-    _found: tuple[Locks, dict[int, BoneFacts]] | None = field(default=None, kw_only=True)
+    within: Sequence[int]
+    facts: Callable[[bpy.types.Object, int], BoneFacts]
+    pins: Sequence[KeptPin]
+    staying: Sequence[tuple[int, float]]
+    clavicle: float
+    refusal: str
+    problem: str = ""
+    _found: tuple[Locks, dict[int, BoneFacts]] | None = None
 
     def __post_init__(self) -> None:
         """Pose all of its joints, and the location of the first one if it may move."""

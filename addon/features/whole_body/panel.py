@@ -115,15 +115,15 @@ _handles: list[Any] = []
 def shown_pins(context: bpy.types.Context) -> list[tuple[Vec, bool]]:
     """Return the places of the shown armature's pins, and whether they pin rotations."""
     seen = _seen(context)
-    if seen is None:
+    if seen is None or not len(pins_of(seen[0])):
         return []
     armature, shown = seen
     world, bones = matrix_frame(shown.matrix_world), pose_bones(shown)
-    roles = known_roles(armature, shown) if len(pins_of(armature)) else None
+    roles = known_roles(armature, shown)
     places: list[tuple[Vec, bool]] = []
     for pin in pins_of(armature):
-        name = "" if roles is None else roles.named(pinned_bone(armature, pin))
-        if roles is not None and name in bones:
+        name = roles.named(pinned_bone(armature, pin))
+        if name in bones:
             end = vector(roles.pinned_end(bones[name]))
             places.append((point_in(world, end), pin.kind == BOTH))
     return places

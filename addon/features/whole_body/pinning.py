@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Final
+from typing import NamedTuple
 
 import bpy
 
@@ -17,10 +17,8 @@ from .roles import STANDING_HEIGHT, Roles
 from .settings import BOTH, pinned_bone, pins_of
 from .targets import PosedChain
 
-FULL: Final[Vec] = (1.0, 1.0, 1.0)
 
-
-class Pin:
+class Pin(NamedTuple):
     """A bone that is pinned during a drag.
 
     Attributes:
@@ -31,19 +29,11 @@ class Pin:
         foot: If it is toes, their foot, whose heel may rise; -1 for none.
     """
 
-    def __init__(
-        self,
-        bone: int,
-        is_oriented: bool,
-        location_weights: Vec = FULL,
-        rotation_weights: Vec = FULL,
-        foot: int = -1,
-    ) -> None:
-        self.bone = bone
-        self.is_oriented = is_oriented
-        self.location_weights = location_weights
-        self.rotation_weights = rotation_weights
-        self.foot = foot
+    bone: int
+    is_oriented: bool
+    location_weights: Vec = (1.0, 1.0, 1.0)
+    rotation_weights: Vec = (1.0, 1.0, 1.0)
+    foot: int = -1
 
 
 def meant_bone(

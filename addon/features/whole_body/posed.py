@@ -69,18 +69,10 @@ class PosedBody(Body):
         posed: Collection[int] = (),
         kept: Collection[int] = (),
     ) -> None:
-        """Read the pose.
+        """Read the pose of the bones from the root of the body to those that are pulled.
 
-        Args:
-            depsgraph: The evaluated depsgraph.
-            armature: The armature.
-            roles: The roles of its bones.
-            carriers: The carriers of the bones.
-            root: The bone that moves the body.
-            pulled: The bones that goals are for.
-            clavicle: The share of clavicles in the rotation of arms.
-            posed: The bones posed by constraints; their channels don't show their pose.
-            kept: Those that follow their parent, because their constraints pose them.
+        The channels of those that constraints pose don't show their pose (``posed``); some of them
+        follow their parent (``kept``).
 
         Raises:
             ProblemError: If it cannot be posed.

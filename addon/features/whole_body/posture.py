@@ -120,14 +120,10 @@ class Part(NamedTuple):
         return result
 
     def _onsets(self, common: float, weight: float, degrees: float, room: float) -> list[Onset]:
-        """Return the onsets of one direction.
+        """Return the onsets of one direction, from its weight and that common to both.
 
-        Args:
-            common: The weight of both directions.
-            weight: The weight of this one.
-            degrees: How far it goes from the standing pose.
-            room: How far the joint is from there at the start of the drag, in radians, on the other
-                side.
+        It goes that many degrees from the standing pose. At the start of the drag the joint is
+        there by ``room`` radians on the other side.
         """
         onsets: list[Onset] = []
         if common / self.share > self.stiffness:
@@ -168,13 +164,27 @@ GAZE: Final = (0.5, 0.5, 0.5)
 FREE_GAZE: Final = (0.05, 0.05, 0.05)
 """Of the head while it is dragged itself, which isn't about where it looks."""
 
-UPRIGHT: Final = (4.0, 4.0, 4.0)
-"""Of the chest while hips or feet are dragged: with more, it would not follow a head and hands that
-are dragged as well. A person's leans by `LEANING`."""
 
-PELVIS: Final = (40.0, 10.0, 40.0)
-"""Of the pelvis while it is dragged: a torso control stops where a leg is straight, and the pelvis
-gains no more by turning. A person's leans by `LEANING`, as strictly."""
+class Upright(NamedTuple):
+    """How strictly the trunk stays upright.
+
+    Attributes:
+        chest: The weights of the chest while hips or feet are dragged. With more, it would not
+            follow a head and hands that are dragged as well.
+        pelvis: Those of the pelvis while it is dragged. A torso control stops where a leg is
+            straight, and the pelvis gains no more by turning.
+    """
+
+    chest: Vec
+    pelvis: Vec
+
+
+UPRIGHT: Final = Upright((4.0, 4.0, 4.0), (40.0, 10.0, 40.0))
+PERSON_UPRIGHT: Final = Upright((4.0, 0.0, 4.0), (40.0, 0.0, 40.0))
+"""A person's trunk has no weight against pitching: it leans by `LEANING`."""
+
+CARRIED_TOGETHER: Final = UPRIGHT.pelvis[1]
+"""As `TOGETHER`, of a person's pelvis while it is dragged: as strict as any other body's pitch."""
 
 HANGING: Final = (0.1, 0.1, 0.1)
 """Of the arms that nothing drags: as much as their shoulders resist, by which they keep half of

@@ -22,11 +22,7 @@ class Response:
     """
 
     def __init__(self, points: Sequence[Vec]) -> None:
-        """Expect that all points go where they are asked to.
-
-        Args:
-            points: Their shown positions before any request.
-        """
+        """Expect that all points go where they are asked to, from where they are shown."""
         self._points = _numbers(points)
         self.forget()
 

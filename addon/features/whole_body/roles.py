@@ -22,8 +22,8 @@ from ...body.looking import body_of
 from .posture import Part
 
 ARM: Final = 0.1
-"""The stiffness of an elbow and a shoulder: who reaches for something moves the arm first. By the
-`MASSES`, a trunk carries twelve times what an arm does; one half as stiff as a spine would have the
+"""The stiffness of an elbow and a shoulder: who reaches for something moves the arm first. A trunk
+carries twelve times what an arm does (`LIMB_MASSES`); one half as stiff as a spine would have the
 body lean away from a hand that is raised."""
 
 CLAVICLE: Final = 2.0
@@ -33,12 +33,8 @@ STANDING_HEIGHT: Final = 0.05
 """How much higher than the lowest foot a standing foot may be, as a fraction of the character's
 size."""
 
-MASSES: Final = {
-    "TRUNK": 0.435,
-    "HEAD": 0.069,
-    "ARM": (0.027, 0.016, 0.006),
-    "LEG": (0.142, 0.043, 0.014),
-}
+TRUNK_MASS, HEAD_MASS = 0.435, 0.069
+LIMB_MASSES: Final = {"ARM": (0.027, 0.016, 0.006), "LEG": (0.142, 0.043, 0.014)}
 """The shares of the mass of a person: the trunk, the head, and the first half, second half and end
 of a limb. Source: P. de Leva, “Adjustments to Zatsiorsky-Seluyanov's segment inertia parameters”,
 1996."""
@@ -139,10 +135,8 @@ def roles_of(
     if not body.rig.is_keyed:
         roles.controls = {*posers.values()}
         roles.named = lambda name: body.meant(name) or name
-    for values in (roles.stiffness, roles.parts):
-        renamed = {posers[name]: value for name, value in values.items()}
-        values.clear()
-        values.update(renamed)  # type: ignore[arg-type]
+    roles.stiffness = {posers[name]: stiffness for name, stiffness in roles.stiffness.items()}
+    roles.parts = {posers[name]: part for name, part in roles.parts.items()}
     roles.posture = _joined(roles.posture, posers)
     roles.rigid = {posers[name] for name in roles.rigid}
     roles.hinges = {posers[name] for name in roles.hinges}
@@ -248,7 +242,7 @@ class _Finder:
         self._follow([*trunk, above[0]])
         for bone in trunk:
             roles.parts[names[bone]] = "TRUNK"
-            roles.masses[names[bone]] = MASSES["TRUNK"] / len(trunk)  # type: ignore[operator]
+            roles.masses[names[bone]] = TRUNK_MASS / len(trunk)
 
     def _follow(self, bones: Sequence[int]) -> None:
         for bone, following in pairwise([bone for bone in bones if bone >= 0]):
@@ -259,7 +253,7 @@ class _Finder:
             return
         self._share([*neck, head], -1, "NECK")
         self.roles.head = self.names[head]
-        self.roles.masses[self.roles.head] = MASSES["HEAD"]  # type: ignore[assignment]
+        self.roles.masses[self.roles.head] = HEAD_MASS
         for bone in (*neck, head):
             self.roles.parts[self.names[bone]] = "HEAD"
 
@@ -290,7 +284,7 @@ class _Finder:
 
     def _weigh(self, limb: Limb, joints: Sequence[int]) -> None:
         roles, names = self.roles, self.names
-        shares: tuple[float, ...] = MASSES[limb.kind]  # type: ignore[assignment]
+        shares = LIMB_MASSES[limb.kind]
         whole = dict(zip(joints[:2], shares, strict=False))
         if limb.end >= 0:
             whole[limb.end] = shares[2]

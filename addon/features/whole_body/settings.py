@@ -38,13 +38,13 @@ FRAMES_ITEMS = (
     (
         PLACE,
         "In World Space",
-        "It is also pinned in world space during playback, and the body follows",
+        "The bone is also pinned in world space during playback, and the body follows",
         1,
     ),
     (
         ANIMATION,
         "As Animated",
-        "It also stays where its animation puts it while the body follows other pins",
+        "The bone also stays where its animation puts it while the body follows other pins",
         2,
     ),
 )
@@ -87,13 +87,13 @@ class FabrikPin(bpy.types.PropertyGroup):
     bone: str = defined("Bone", "Bone that is pinned", **OPTIONS)
     kind: str = defined("Pin", "What is pinned", items=PIN_ITEMS, **OPTIONS)
     location_weights: Vec = defined(
-        "Location",
+        "Location Weight",
         "How strictly it stays in place along each armature axis. 0 lets it slide",
         subtype="XYZ",
         **WEIGHTS,
     )
     rotation_weights: Vec = defined(
-        "Rotation",
+        "Rotation Weight",
         "How strictly it keeps its orientation about each armature axis. 0 lets it turn",
         subtype="XYZ",
         **WEIGHTS,
@@ -111,7 +111,10 @@ class FabrikPin(bpy.types.PropertyGroup):
         **FACTOR,
     )
     location: Vec = animated(
-        "Place", "Where the bone is pinned, in world space", in_presets=False, subtype="TRANSLATION"
+        "Location",
+        "Where the bone is pinned, in world space",
+        in_presets=False,
+        subtype="TRANSLATION",
     )
     rotation: Quat = animated(
         "Rotation",
@@ -127,7 +130,7 @@ class FabrikWholeBody(bpy.types.PropertyGroup):
 
     up_axis: str = fixed(
         "Up",
-        "Up direction of the body in the rest pose, as it stood when a bone was pinned",
+        "Up direction of the body in the rest pose. Pinning a bone sets it",
         items=axis_items("the armature's"),
         default="Z",
         in_presets=False,
@@ -146,7 +149,7 @@ class FabrikWholeBody(bpy.types.PropertyGroup):
     )
     clavicle: float = defined(
         "Clavicle",
-        "How much of the arm's rotation the clavicle takes",
+        "How much of the arm's rotation the clavicle takes over",
         default=CLAVICLE_SHARE,
         **FACTOR,
         **OPTIONS,

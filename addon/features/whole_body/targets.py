@@ -138,12 +138,7 @@ class MovedControl:
     """
 
     def __init__(self, depsgraph: bpy.types.Depsgraph, point: Point, turns: bool) -> None:
-        """Read its place.
-
-        Args:
-            depsgraph: The evaluated depsgraph.
-            point: The object or bone.
-            turns: Whether it rotates as well.
+        """Read its place; ``turns`` says whether it rotates as well.
 
         Raises:
             ProblemError: If it cannot be moved.

@@ -308,8 +308,7 @@ def test_how_far_a_pinned_point_is_from_its_bone_does_not_matter_if_it_cannot_tu
     body = Figurine(with_feet=True)
     poses: list[WholeBodyPose] = []
     for far in (0.0, 60.0):
-        goals = [body.goal("Pelvis", DRAGGED, (0.0, 0.0, -0.2))]
-        goals[0].weight = 1e-3
+        goals = [body.goal("Pelvis", DRAGGED, (0.0, 0.0, -0.2))._replace(weight=1e-3)]
         for side in "LR":
             tail = add(body.tails[f"Foot.{side}"], (0.0, -far, 0.0))
             index = body.index(f"Foot.{side}")
@@ -565,8 +564,7 @@ def test_a_bone_that_does_not_inherit_rotation_keeps_its_own() -> None:
 
 def test_weights_along_the_axes_let_a_foot_slide_that_may_not_sink() -> None:
     body = Figurine()
-    pinned = body.goal("Shin.R", PINNED)
-    pinned.location_weights = (1.0, 0.0, 1.0)
+    pinned = body.goal("Shin.R", PINNED)._replace(location_weights=(1.0, 0.0, 1.0))
     pose = body.solve(
         [body.goal("Shin.L", PINNED), pinned, body.goal("Pelvis", DRAGGED, (0, 0.5, 0))]
     )
@@ -588,8 +586,8 @@ def test_weights_about_the_axes_let_a_hand_turn_about_one() -> None:
     goals = [WholeBodyGoal(1, joints[1].head, PINNED, rotation=wanted)]
     full = WholeBody(joints).solve(goals)
     assert quat_angle(full.axes[1], wanted) < 1e-5
-    goals[0].rotation_weights = (1.0, 0.0, 1.0)
-    assert WholeBody(joints).solve(goals).effort < 0.8 * full.effort
+    aside = [goal._replace(rotation_weights=(1.0, 0.0, 1.0)) for goal in goals]
+    assert WholeBody(joints).solve(aside).effort < 0.8 * full.effort
 
 
 def test_the_center_of_mass_stays_above_the_feet_if_that_is_asked(figure: Figure) -> None:
@@ -704,7 +702,7 @@ def test_turning_and_scaling_the_world_does_the_same_to_the_answer(
 def test_a_goal_that_is_no_place_is_refused(number: float) -> None:
     body = Figurine()
     goals = body.drag("Forearm.L", ORIGIN)
-    goals[-1].location = (0.0, number, 0.0)
+    goals[-1] = goals[-1]._replace(location=(0.0, number, 0.0))
     with pytest.raises(OverflowError, match="not finite"):
         body.solve(goals)
 

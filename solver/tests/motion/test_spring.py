@@ -28,13 +28,14 @@ from fabrik_solver.motion.solid import Solid
 from fabrik_solver.motion.spring import Spring
 from fabrik_solver.motion.spring_collision import Collider, Ground
 from fabrik_solver.motion.spring_inputs import Instant
-from fabrik_solver.motion.spring_strand import Mode, Strand, simulate
+from fabrik_solver.motion.spring_strand import Mode, Strand, simulate, simulate_on
 
 DOWN: Mat3 = (1.0, 0.0, 0.0, 0.0, 0.0, 1.0, 0.0, -1.0, 0.0)
 """Rest axes of a bone that hangs down, along −Z."""
 
 STEADY, VRM = Mode(), Mode(is_steady=False)
 EARTH: Vec = (0.0, 0.0, -9.81 / 60.0)
+BALL = Collider((0.0, 0.05, -0.3), (0.0, 0.05, -0.3), 0.1)
 number = st.floats(-1.0, 1.0)
 
 
@@ -377,6 +378,28 @@ def test_without_drag_a_loop_says_that_its_ends_differ() -> None:
         strand([0.1] * 2), Spring(0.0, 0.0, EARTH, 0.0), 24.0, 1.0, path, Mode(is_loop=True)
     )
     assert shown.gap > 1e-4
+
+
+@pytest.mark.parametrize("mode", [STEADY, VRM, Mode(is_loop=True)])
+@pytest.mark.parametrize("limit", [None, Cone((-0.2, 0.2), (-0.2, 0.2), (0.0, 0.0))])
+def test_it_is_simulated_on_from_any_frame(mode: Mode, limit: Limit | None) -> None:
+    """To the same rotations, also across a restart."""
+    chain = strand([0.1] * 4, limits=(limit,) * 4 if limit else ())
+    instants = [
+        Instant(WHOLE, chain, shaken(i / 24.0), [Spring(0.3, 0.1, EARTH, 0.02)] * 4, [BALL], i == 9)
+        for i in range(30)
+    ]
+    strand_shown = simulate(instants, 24.0, mode)
+    assert strand_shown.cuts == [9]
+    for start, end in ((3, 4), (2, 12), (9, 17), (14, 14), (20, 27)):
+        part = instants[start - 1 : end + 2]
+        last = end - start + 1
+        state = strand_shown.states[start]
+        rotations = simulate_on(part, 24.0, mode, state, (1, last), {10 - start})
+        assert rotations == pytest.approx(strand_shown.rotations[end], abs=1e-12), (start, end)
+        assert simulate_on(part, 24.0, mode, state, (1, last), {10 - start}) == rotations
+    rotations = simulate_on(instants[9:20], 24.0, mode, [], (0, 8), {0})
+    assert rotations == pytest.approx(strand_shown.rotations[17], abs=1e-12)
 
 
 def test_settled_strands_start_at_rest() -> None:

@@ -281,6 +281,29 @@ def test_controls_that_use_each_other_go_together() -> None:
     assert contents() == before
 
 
+def test_a_control_goes_with_its_holds_unless_it_holds_something() -> None:
+    rig = make_human(False)
+    before = contents()
+    add_limbs(rig, "hand.L", "foot.L")
+    foot = rig.fabrik.constraints["foot.L"].subtarget
+    switch = bpy.ops.fabrik.hold_parent
+    assert switch(constraint="hand.L", parent="HEAD") == {"FINISHED"}
+    assert switch(constraint="foot.L", parent="HIPS") == {"FINISHED"}
+    rig.data.bones.active = rig.data.bones[foot]
+    assert switch(constraint="hand.L", use_pole=True, parent="ACTIVE") == {"FINISHED"}
+    clear(rig, "foot.L")
+    assert foot in rig.data.bones, "the pole of the hand follows it"
+    assert [hold.bone for hold in rig.fabrik.holds] == ["hand IK.L", foot, "hand Pole.L"]
+    clear(rig, "hand.L")
+    assert [hold.bone for hold in rig.fabrik.holds] == [foot]
+    add_limbs(rig, "hand.R")
+    assert switch(constraint="hand.R", parent="HEAD") == {"FINISHED"}
+    clear(rig, "hand.R")
+    assert [hold.bone for hold in rig.fabrik.holds] == [foot]
+    bpy.ops.fabrik.hold_remove(index=0)
+    assert {*rig.data.bones.keys()} - {*before[1]} == {foot}
+
+
 def test_an_armature_of_the_same_names_keeps_none() -> None:
     other = make_human(False)
     add_limbs(other, "hand.L", controls="BONE")

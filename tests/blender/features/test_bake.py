@@ -581,6 +581,19 @@ def test_more_error_needs_fewer_keys():
     assert counts == sorted(counts, reverse=True) and counts[0] > 20 and counts[-1] < 12
 
 
+def test_noise_averages_out_of_fitted_slopes():
+    t = np.linspace(0.0, 1.0, 41)
+    smooth = np.stack((t**3, t - t**2), axis=1)
+    noise = 1e-3 * np.where(np.arange(41) % 2, 1.0, -1.0)[:, None]
+    noisy = smooth + noise * (np.minimum(np.arange(41), 40 - np.arange(41)) > 0)[:, None]
+    for column, error in ((smooth, 1e-9), (noisy, 3e-4)):
+        samples = simplifying.with_halves(column)
+        curve, ends = simplifying.fitted(samples, np.ones(81), 0, 80)
+        assert np.abs(curve[1::2] - smooth[1:-1]).max() < error + 1e-4  # Its ends are mirrored.
+        assert np.abs(80.0 * ends - [[0.0, 1.0], [3.0, -1.0]]).max() < 20.0 * error + 5e-3
+    assert np.abs(40.0 * simplifying.slopes(noisy)[1] - [0.0, 1.0]).max() > 0.03
+
+
 def test_a_still_channel_needs_two_keys():
     still = np.ones((50, 3), np.float32)
     assert simplifying.simplified(1, still, range(50), 1e-3, 1.0) == [0, 49]

@@ -154,8 +154,8 @@ def test_the_list_can_be_corrected() -> None:
     set_up(rig)
     found = [(item.bone, item.chain_count, item.solver) for item in rig.fabrik.constraints]
     assert found == [("toe.L", 3, "FABRIK"), ("foot.R", 2, "TWO_BONE")]
-    refuses(bpy.ops.fabrik.character_set_up, "remove its set-up first")
-    refuses(bpy.ops.fabrik.character_recognize, "remove its set-up first")
+    refuses(bpy.ops.fabrik.character_set_up, "remove its setup first")
+    refuses(bpy.ops.fabrik.character_recognize, "remove its setup first")
 
 
 def test_the_head_turns_as_far_as_that_of_an_added_look_at() -> None:
@@ -613,10 +613,12 @@ def walking_human(period: int, last: int) -> bpy.types.Object:
     return rig
 
 
-@pytest.mark.parametrize("controls", ["BONE", "EMPTY"])
-def test_few_keys_keep_each_joint_within_an_error(controls: str) -> None:
-    rig = walking_human(120, 120)
-    frames, size = range(1, 121), body_of(rig).size
+@pytest.mark.parametrize(
+    ("controls", "last", "most"), [("BONE", 120, 0.06), ("EMPTY", 120, 0.06), ("BONE", 30, 0.25)]
+)
+def test_few_keys_keep_each_joint_within_an_error(controls: str, last: int, most: float) -> None:
+    rig = walking_human(last, last)
+    frames, size = range(1, last + 1), body_of(rig).size
     before = ends(rig, frames)
     set_up(rig, controls=controls, error=0.001 / size)
     after = ends(rig, frames)
@@ -631,7 +633,7 @@ def test_few_keys_keep_each_joint_within_an_error(controls: str) -> None:
         if curve.data_path.partition('"]')[0].partition('["')[2] not in bones
     ]
     assert len(counts) > 30
-    assert sum(counts) < 0.1 * len(frames) * len(counts)
+    assert sum(counts) < most * len(frames) * len(counts)
     assert min(counts) >= 2
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from types import ModuleType
 from typing import Any
+from unittest.mock import MagicMock
 
 import bpy
 import pytest
@@ -17,6 +18,7 @@ from rigs import activate, evaluated, go, key, make_armature, make_chain, make_e
 from spiders import make_spider
 
 from addon.features.hold.listing import shown_holds
+from addon.features.hold.parenting import _draw
 
 pytestmark = pytest.mark.usefixtures("empty_file")
 
@@ -227,6 +229,45 @@ def test_the_parent_is_switched_without_a_pop(use_pole: bool, blend: float) -> N
     assert [event.by for event in shown_holds(rig)] == ["World", "hips"]
 
 
+def test_all_selected_controls_are_switched_at_once() -> None:
+    rig = make_human(False)
+    add_limbs(rig, "hand.L", "hand.R", "foot.L")
+    before, count = pose(rig, len(rig.pose.bones)), len(rig.pose.bones)
+    switched = ["hand IK.L", "hand IK.R", "hand Pole.R"]
+    switch = bpy.ops.fabrik.hold_parent
+
+    def holders() -> dict[str, list[str]]:
+        return {hold.bone: [one.bone for one in hold.holders] for hold in rig.fabrik.holds}
+
+    def drawn(constraint: str) -> str:
+        """The constraint whose control the menu of a panel switches; empty for the selection."""
+        layout = MagicMock()
+        _draw(layout, rig.fabrik.constraints[constraint], False)
+        return layout.row().split().operator_menu_enum().constraint
+
+    click_bones(rig, *switched)
+    assert (drawn("hand.L"), drawn("foot.L")) == ("", "foot.L")
+    assert switch(parent="HIPS") == {"FINISHED"}
+    assert holders() == {name: ["hips"] for name in switched}
+    assert apart(before, pose(rig, count)) < 1e-5
+    assert switch(constraint="foot.L", parent="CHEST") == {"FINISHED"}
+    assert holders() == {name: ["hips"] for name in switched} | {"foot IK.L": ["chest"]}
+    go(10)
+    click_bones(rig, "hand IK.R", "hand IK.L")
+    assert switch(parent="ACTIVE") == {"FINISHED"}
+    assert holders()["hand IK.L"] == ["hips", "hand IK.R"]
+    click_bones(rig, "hand IK.R")
+    assert drawn("hand.R") == "hand.R"
+    click_bones(rig, *switched[1:])
+    assert switch(parent="RELEASE") == {"FINISHED"}
+    assert apart(before, pose(rig, count)) < 1e-5
+    assert {event.what: event.end for event in shown_holds(rig) if event.by == "hips"} == {
+        "hand IK.L": 10,
+        "hand IK.R": 10,
+        "hand Pole.R": 10,
+    }
+
+
 def test_what_ik_poses_says_which_control_to_move() -> None:
     from addon.features.constraint.sentences import notes_of
 
@@ -296,7 +337,8 @@ def test_controls_are_drawn_and_picked_at_what_the_ground_lifts() -> None:
         update()
         update()  # Planning writes in the next update.
         shapes = [(bone.name, bone.custom_shape_transform) for bone in rig.pose.bones]
-        return {name: at.name for name, at in shapes if at and not name.startswith("toe")}
+        always = ("toe", "foot Roll")  # These show where the foot is in any case.
+        return {name: at.name for name, at in shapes if at and not name.startswith(always)}
 
     assert drawn() == {}
     bpy.ops.mesh.primitive_plane_add(size=20.0, location=(0.0, 0.0, 0.5))
@@ -535,3 +577,60 @@ def test_what_ik_poses_is_moved_by_its_control() -> None:
     rig.fabrik.constraints[0].influence = 0.5
     update()
     assert not take.poll()
+
+
+def notes(turns: bool = False) -> list[str]:
+    from addon.features.constraint.sentences import notes_of
+
+    return [str(note) for _, note in notes_of(bpy.context, turns)]
+
+
+def test_a_hand_that_is_only_placed_is_moved_by_its_control_and_rotated_in_fk() -> None:
+    rig = make_human(False)
+    add_limbs(rig, "hand.L", use_rotation=False)
+    control = rig.fabrik.constraints[0].subtarget
+    click_bones(rig, "hand.L")
+    assert notes() == [f"“hand.L” is posed by IK: move its control “{control}”"]
+    assert notes(turns=True) == []
+    assert not bpy.ops.fabrik.controls_turn.poll()
+    assert bpy.ops.fabrik.controls_take() == {"FINISHED"}
+    assert bpy.context.active_pose_bone.name == control
+
+
+def test_what_a_control_does_not_turn_says_so_and_stays_selected() -> None:
+    """A chest and a head follow their controls' locations, but don't copy their rotations."""
+    rig = make_human(False)
+    activate(rig)
+    assert bpy.ops.fabrik.character_set_up() == {"FINISHED"}
+    move, turn = bpy.ops.fabrik.controls_take, bpy.ops.fabrik.controls_turn
+    for bone in ("head", "chest"):
+        click_bones(rig, bone)
+        assert move.poll() and not turn.poll()
+        assert notes() == [f"“{bone}” is posed by IK: move its control “{bone} IK”"]
+    for bone in ("hand.L", "toe.L"):
+        click_bones(rig, bone)
+        assert move.poll() and turn.poll()
+    click_bones(rig, "hand.L", "head")
+    assert turn() == {"FINISHED"}
+    assert {bone.name for bone in bpy.context.selected_pose_bones} == {"hand IK.L", "head"}
+    assert notes(turns=True) == ["“head” is posed by IK: move its control “head IK”"]
+
+
+def test_what_a_walk_moves_says_so_and_is_not_dragged() -> None:
+    rig = make_human(False)
+    click_bones(rig, "root")
+    assert bpy.ops.fabrik.gait_add(controls="BONE") == {"FINISHED"}
+    go(10)
+    control = rig.pose.bones["foot IK.L"]
+    for bone in ("foot.L", "shin.L", "foot IK.L"):
+        click_bones(rig, bone)
+        assert len(notes()) == 1 and "steps in a walk" in notes()[0]
+        assert not bpy.ops.fabrik.controls_take.poll()
+        refuses(bpy.ops.fabrik.drag, "steps in a walk", bone=bone, value=(0.1, 0.0, 0.1))
+        assert not any(control.location)
+    rig.fabrik.gaits[0].enabled = False
+    update()
+    click_bones(rig, "foot.L")
+    assert bpy.ops.fabrik.drag(bone="foot.L", value=(0.1, 0.0, 0.1)) == {"FINISHED"}
+    assert bpy.ops.fabrik.controls_take() == {"FINISHED"}
+    assert bpy.context.active_pose_bone.name == "foot IK.L"

@@ -9,6 +9,7 @@ import bpy
 import pytest
 import rigs
 from humans import make_human
+from operating import click_bones
 
 from addon.features.bake import bake as baking
 from addon.features.bake import selecting
@@ -236,6 +237,24 @@ def test_a_file_has_only_what_was_baked(empty_file, tmp_path, afterwards):
     else:
         assert "Captured" in names and "Captured Baked" in names
         assert controls <= nodes
+
+
+def test_layers_and_switched_parents_leave_nothing_for_a_file(empty_file):
+    rig = make_human(True)
+    rigs.activate(rig)
+    assert bpy.ops.fabrik.character_set_up() == {"FINISHED"}
+    bpy.ops.object.mode_set(mode="POSE")
+    rigs.go(10)
+    assert bpy.ops.fabrik.hold_parent(constraint="hand.L IK", parent="HEAD") == {"FINISHED"}
+    click_bones(rig, "foot IK.L")
+    assert bpy.ops.fabrik.offset_layer_add() == {"FINISHED"}
+    assert bpy.ops.fabrik.bake(
+        which="ARMATURE", frame_start=1, frame_end=25, afterwards="EXPORT"
+    ) == {"FINISHED"}
+    assert [bone.name for bone in rig.data.bones if bone.fabrik_is_control] == []
+    assert [action.name for action in bpy.data.actions] == [rig.animation_data.action.name]
+    assert (len(rig.animation_data.nla_tracks), len(rig.fabrik.holds)) == (0, 0)
+    assert [*bpy.data.objects] == [rig]
 
 
 def stretched(inherited):

@@ -339,6 +339,28 @@ def test_controls_are_mirrored_selected_renamed_and_removed() -> None:
     assert (len(rig.pose.bones), len(bpy.data.objects)) == (bones, objects)
 
 
+@pytest.mark.parametrize("side", ["L", "R"])
+def test_a_rolled_foot_is_mirrored_as_it_is_posed(side: str) -> None:
+    rig = make_human(keyed=False)
+    add_limbs(rig, f"foot.{side}")
+    roll = rig.fabrik.constraints[0].roll
+    rig.pose.bones[roll.control].rotation_euler = (0.6, 0.1, -0.2)
+    rig.pose.bones[roll.toe_control].rotation_mode = "XYZ"
+    rig.pose.bones[roll.toe_control].rotation_euler = (-0.3, 0.0, 0.1)
+    update()
+    assert bpy.ops.fabrik.constraint_mirror() == {"FINISHED"}
+    update()
+    inside, mirror = rig.matrix_world.inverted(), Vector((-1, 1, 1))
+    for bone in ("shin", "foot", "toe"):
+        for ahead in (Vector(), Vector((0.0, 0.1, 0.0)), Vector((0.0, 0.0, 0.1))):
+            a, b = (
+                inside @ shown(rig, name) @ rest.inverted() @ (rest.translation + ahead)
+                for name in (f"{bone}.L", f"{bone}.R")
+                for rest in [rig.data.bones[name].matrix_local]
+            )
+            assert (a * mirror - b).length < 1e-4, bone
+
+
 def test_what_is_wrong_is_said() -> None:
     foot = human_foot()
     foot.item.roll.toe = "toe.R"
@@ -517,3 +539,17 @@ def test_moving_toes_names_their_control() -> None:
     click_bones(foot.rig, "toe.L")
     [(_, note)] = notes_of(bpy.context)
     assert shown_message(note) == "“toe.L” is posed by IK: move its control “toe IK.L”"
+
+
+def test_the_control_is_drawn_behind_the_heel_wherever_the_foot_is() -> None:
+    foot = human_foot()
+
+    def behind(points: Points) -> float:
+        at = shown(foot.rig, foot.control.custom_shape_transform.name)
+        center = at @ Vector(foot.control.custom_shape_translation)
+        along = points.ball - points.heel
+        return (points.heel - center).dot(along) / along.length
+
+    flat = behind(foot.points())
+    assert flat > 0.03
+    assert behind(foot.roll(30.0)) == pytest.approx(flat, abs=1e-4)  # The heel is lifted.

@@ -560,7 +560,7 @@ def test_a_control_goes_back_to_its_own_place(use_animation: bool) -> None:
         assert apart(own[frame], shown_bone(frame, rig, "IK")) < 1e-7
     assert [(one.by, one.start, one.end) for one in shown_holds(rig)] == [
         ("Cup", 20, 60),
-        ("Own Place", 60, 70),
+        ("Returned", 60, 70),
     ]
     assert holds_of(rig)[0].message == ""
     # Sooner, and taken again on the way.

@@ -201,6 +201,21 @@ def test_a_trunk_leans_forward_in_a_squat(person: Person) -> None:
     assert person.pitch(person.roles.hips) > -15.0
 
 
+def test_a_body_is_pulled_as_strongly_in_a_squat(person: Person) -> None:
+    """The price of a drag is that of a leg length, however far the legs are bent at its start."""
+
+    def force() -> float:
+        drag = WholeBodyDrag(bpy.context.evaluated_depsgraph_get(), person.rig, person.roles.head)
+        return drag._dragged_to(drag._starts)[0].goal.weight / drag._posed.size
+
+    standing = force()
+    person.drag(person.roles.hips, person.way(0.0, 0.0, -0.45))
+    assert person._drag is not None
+    person._drag.confirm()
+    update()
+    assert force() == pytest.approx(standing, rel=1e-5)
+
+
 @pytest.mark.parametrize("end", (470, 502))
 def test_hips_of_who_scoops_something_up_are_over_the_feet_below_a_trunk_that_leans(
     empty_file: None, end: int

@@ -1378,3 +1378,114 @@ def test_linked_and_overridden_strands_swing(tmp_path):
     assert (stored(override) == swung).all()
     rigs.go(20)
     assert apart(joints(override), shown) == 0.0
+
+
+def resting(rig, frame):
+    """The joints of what is stored at a frame, reached from another one."""
+    rigs.go(frame + 1)
+    rigs.go(frame)
+    return joints(rig)
+
+
+def posed(rig, **channels):
+    """The joints after an edit of the head's channels, without a change of the frame."""
+    head = rig.pose.bones["Head"]
+    for name, value in channels.items():
+        setattr(head, name, value)
+    rig.update_tag()
+    rigs.update()
+    return joints(rig)
+
+
+@pytest.mark.parametrize("kind", ["plain", "settle", "loop", "center", "layered", "VRM"])
+def test_a_strand_hangs_from_a_bone_that_is_dragged(kind):
+    """A pose that isn't simulated shows the strand as it will be; a frame shows what is stored."""
+    rig = make_tail()
+    rig.pose.bones["Head"].rotation_mode = "XYZ"
+    bpy.context.scene.frame_end = 60
+    if kind == "layered":
+        target = rigs.make_empty("Hand", (0.2, 0.1, -0.25))
+        rigs.add_constraint(rig, "T4", target, chain_count=5)
+    add_spring(rig, "T0", gravity=0.2 if kind == "VRM" else 9.81, drag=0.2)
+    collider = rig.fabrik.colliders.add()
+    collider.bone, collider.radius, collider.offset = "Head", 0.1, (0.0, -0.3, 0.1)
+    spring = rig.fabrik.constraints[-1].spring
+    spring.use_settle, spring.use_loop = kind == "settle", kind == "loop"
+    spring.mode = "VRM" if kind == "VRM" else "STEADY"
+    if kind == "center":
+        spring.center = rigs.make_empty("Train", (0, 0, 0))
+    simulate(rig)
+    stored_pose = resting(rig, 40)
+    assert posed(rig) == stored_pose  # Nothing is moved yet.
+    live = posed(rig, rotation_euler=(0.8, 0.0, 0.0))
+    assert rig.fabrik.simulation.state == "STALE"
+    assert apart(live, stored_pose) > 0.1
+    # However the mouse gets there, and back.
+    posed(rig, rotation_euler=(-0.8, 0.0, 2.0))
+    assert posed(rig, rotation_euler=(0.8, 0.0, 0.0)) == live
+    assert posed(rig, rotation_euler=(0.0, 0.0, 0.0)) == stored_pose
+    posed(rig, rotation_euler=(0.8, 0.0, 0.0))
+    rigid = resting(rig, 40)
+    simulate(rig)
+    simulated = resting(rig, 40)
+    assert apart(live, simulated) < 2e-3 < 5e-3 < apart(rigid, simulated), apart(live, simulated)
+
+
+@pytest.mark.parametrize(("frame", "most"), [(20, 0.4), (25, 0.3), (26, 1e-3), (40, 0.2)])
+def test_a_strand_swings_with_a_keyed_bone_that_is_dragged(frame, most):
+    """The pose comes in since the last key, as it will once it is keyed."""
+    rig = make_tail()
+    swing_head(rig)
+    add_spring(rig, "T0", gravity=9.81, drag=0.2)
+    simulate(rig)
+    stored_pose = resting(rig, frame)
+    assert posed(rig) == stored_pose
+    head = rig.pose.bones["Head"]
+    turn, at = Vector(head.rotation_euler), Vector(head.location)
+    x = Vector((1.0, 0.0, 0.0))
+    live = posed(rig, rotation_euler=turn + 0.5 * x, location=at + 0.1 * x)
+    constraint = rig.fabrik.constraints[0]
+    assert (constraint.message, rig.fabrik.simulation.state) == (
+        "Preview: this pose isn't simulated",
+        "FRESH",
+    )
+    assert resting(rig, frame) == stored_pose and not constraint.message
+    for path, value in (("rotation_euler", turn + 0.5 * x), ("location", at + 0.1 * x)):
+        setattr(head, path, value)
+        head.keyframe_insert(path, frame=frame)
+    rigid = resting(rig, frame)
+    simulate(rig)
+    simulated = resting(rig, frame)
+    assert apart(live, simulated) < most * apart(rigid, simulated)
+
+
+def test_a_render_of_another_scene_has_its_force_fields():
+    """Also its frame rate and range: what is outdated for that scene is simulated before."""
+    from importlib import import_module
+
+    rig = make_tail()
+    swing_head(rig)
+    add_spring(rig, "T0", stiffness=0.3)
+    first, window = bpy.context.scene, bpy.context.window
+    second = bpy.data.scenes.new("Second")
+    second.render.fps, second.frame_start, second.frame_end = 30, 1, 40
+    second.collection.objects.link(rig)
+    wind = add_wind(strength=5.0, turn=(np.pi / 2, 0.0, 0.0))
+    first.collection.objects.unlink(wind)
+    second.collection.objects.link(wind)
+    rigs.update()
+    simulate(rig)
+    calm = stored(rig)
+    root = type(rig.fabrik).__module__.split(".settings.")[0]
+    rendering = import_module(f"{root}.features.simulation.rendering")
+    rendering.before_render(first)
+    assert (stored(rig) == calm).all() and rig.fabrik.simulation.state == "FRESH"
+    rendering.before_render(second)
+    rendered = stored(rig)
+    assert bpy.context.scene == first and rig.fabrik.simulation.state == "STALE"
+    rendering.before_render(first)
+    assert (stored(rig) == calm).all() and rig.fabrik.simulation.state == "FRESH"
+    window.scene = second
+    rigs.update()
+    simulate(rig)
+    assert (stored(rig) == rendered).all() and np.abs(rendered[:40] - calm[:40]).max() > 0.01

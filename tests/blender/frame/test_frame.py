@@ -28,13 +28,16 @@ MOST_CALLS = {"first": 85, "again": 77, "beside": 115}
 """The calls of a played frame with one limb: first, again, and beside a handler of another add-on.
 Its edits may need to be evaluated, but needn't be looked for among everything that moves."""
 
+MOST_CALLS_OF_STRANDS = {"first": 655, "again": 563}
+"""The calls of a played frame with 20 simulated strands, however many bones they have."""
+
 MOST_FILES = {"first": 10, "again": 10, "beside": 10}
 """The modules of the plan and the frame that such a frame enters. They ask `blender` and core."""
 
 MOST_FILES_OF_BLENDER = {"first": 4, "again": 4, "beside": 5}
 """The modules of `blender` and others that it enters."""
 
-MOST_OF_EDIT = 110, 17
+MOST_OF_EDIT = 111, 17
 """The calls of moving the pole of a limb, and the modules of the extension that it enters."""
 
 INLINED = ("<listcomp>", "<setcomp>", "<dictcomp>")
@@ -155,6 +158,29 @@ def test_an_edit_takes_few_calls(limb: Any) -> None:
     calls, files = MOST_OF_EDIT
     assert found.total() / 20 <= calls, found
     assert len(found) <= files, sorted(found)
+
+
+def test_a_simulated_strand_takes_few_calls(empty_file: None) -> None:
+    """Neither its bones nor its joints are read: it is looked up."""
+    bones: dict[str, Any] = {"Head": ((0, 0, 0), (0, 0, 0.3), "")}
+    for i in range(20):
+        for j in range(10):
+            parent = f"S{i}.{j - 1}" if j else "Head"
+            bones[f"S{i}.{j}"] = ((0.1 * i, 0, -0.1 * j), (0.1 * i, 0, -0.1 * j - 0.1), parent)
+    rig = rigs.make_armature(bones)
+    rigs.key(rig.pose.bones["Head"], "location", {1: (0.0, 0.0, 0.0), 50: (0.5, 0.3, 0.0)})
+    for i in range(20):
+        rigs.add_constraint(rig, f"S{i}.9", chain_count=10, solver="SPRING")
+    bpy.context.scene.frame_end = 50
+    rigs.update()
+    rigs.activate(rig)
+    assert bpy.ops.fabrik.simulate() == {"FINISHED"}
+    frames = range(3, 43)
+    for way, most in MOST_CALLS_OF_STRANDS.items():
+        bpy.context.scene.frame_set(2)
+        found = calls_in(frames)
+        assert {item.state for item in rig.fabrik.constraints} == {"REACHED"}
+        assert found.total() / len(frames) <= most, way
 
 
 def test_what_moves_is_not_listed_for_a_handler_of_another_add_on(

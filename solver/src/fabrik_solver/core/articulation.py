@@ -6,7 +6,7 @@ lengths are in body sizes, relative to the first root. “At the start” is whe
 
 from collections.abc import Sequence
 from math import atan2, cos, sin
-from typing import Final, final
+from typing import Final, NamedTuple, final
 
 from .limits import Limit
 from .vectors import (
@@ -63,9 +63,6 @@ class Resistance:
     """
 
     __slots__ = ("axis", "negative", "positive")
-    axis: Vec
-    negative: Sequence[Onset]
-    positive: Sequence[Onset]
 
     def __init__(self, axis: Vec, negative: Sequence[Onset], positive: Sequence[Onset]) -> None:
         self.axis = axis
@@ -100,11 +97,6 @@ class Link:
     """
 
     __slots__ = ("axes", "high", "joints", "low", "stiffness")
-    joints: Sequence[int]
-    axes: Sequence[Vec]
-    low: float
-    high: float
-    stiffness: float
 
     def __init__(
         self,
@@ -171,20 +163,6 @@ class WholeBodyJoint:
         "share",
         "stiffness",
     )
-    parent: int
-    head: Vec
-    axes: Quat
-    is_free: bool
-    inherits: bool
-    stiffness: float
-    resistances: Sequence[Resistance]
-    limit: Limit | None
-    rotation: Quat
-    preferred: Vec
-    follows: int
-    share: float
-    mass: float
-    center: Vec
 
     def __init__(
         self,
@@ -221,8 +199,7 @@ class WholeBodyJoint:
         self.center = center
 
 
-@final
-class WholeBodyGoal:
+class WholeBodyGoal(NamedTuple):
     """A goal for a point on a bone.
 
     Attributes:
@@ -236,46 +213,14 @@ class WholeBodyGoal:
         weight: The weight of the goal within its rank.
     """
 
-    __slots__ = (
-        "joint",
-        "location",
-        "location_weights",
-        "point",
-        "rank",
-        "rotation",
-        "rotation_weights",
-        "weight",
-    )
     joint: int
     point: Vec
     rank: int
-    location: Vec | None
-    location_weights: Vec
-    rotation: Quat | None
-    rotation_weights: Vec
-    weight: float
-
-    def __init__(
-        self,
-        joint: int,
-        point: Vec,
-        rank: int,
-        *,
-        location: Vec | None = None,
-        location_weights: Vec = (1.0, 1.0, 1.0),
-        rotation: Quat | None = None,
-        rotation_weights: Vec = (1.0, 1.0, 1.0),
-        weight: float = 1.0,
-    ) -> None:
-        """Store the goal."""
-        self.joint = joint
-        self.point = point
-        self.rank = rank
-        self.location = location
-        self.location_weights = location_weights
-        self.rotation = rotation
-        self.rotation_weights = rotation_weights
-        self.weight = weight
+    location: Vec | None = None
+    location_weights: Vec = (1.0, 1.0, 1.0)
+    rotation: Quat | None = None
+    rotation_weights: Vec = (1.0, 1.0, 1.0)
+    weight: float = 1.0
 
 
 @final
@@ -291,19 +236,14 @@ class Placement:
     """
 
     __slots__ = ("axes", "changes", "heads", "moved", "turns")
-    moved: list[Vec]
-    turns: list[Quat]
-    heads: list[Vec]
-    axes: list[Quat]
-    changes: list[Quat]
 
     def __init__(self, moved: list[Vec], turns: list[Quat]) -> None:
         """Store the searched variables; `Articulation.place` computes the rest."""
         self.moved = moved
         self.turns = turns
-        self.heads = []
-        self.axes = []
-        self.changes = []
+        self.heads: list[Vec] = []
+        self.axes: list[Quat] = []
+        self.changes: list[Quat] = []
 
 
 @final
@@ -317,6 +257,7 @@ class Articulation:
         order: The indices of those bones.
         follower: For each joint, the joint that shares its swing; -1 for none.
         mass: The total mass of the bones.
+        stiffness: The stiffness of each joint against rotation that it doesn't share.
     """
 
     __slots__ = (
@@ -332,19 +273,8 @@ class Articulation:
         "order",
         "origin",
         "size",
+        "stiffness",
     )
-    joints: list[WholeBodyJoint]
-    heads: list[Vec]
-    moving: list[bool]
-    order: list[int]
-    follower: list[int]
-    mass: float
-    origin: Vec
-    size: float
-    _backs: list[Quat]
-    _centers: list[Vec]
-    _levers: list[Vec]
-    _placed: list[int]
 
     def __init__(
         self,
@@ -381,9 +311,11 @@ class Articulation:
         self._backs = [quat_inverse(joint.axes) for joint in joints]
         self._centers = [scaled(sub(joint.center, joint.head), 1.0 / size) for joint in joints]
         self.follower = [-1] * len(joints)
+        self.stiffness = [joint.stiffness for joint in joints]
         for index in self.order:
             if self.is_sharing(index):
                 self.follower[joints[index].follows] = index
+                self.stiffness[index] *= SHARED
         self.mass = sum([joint.mass for joint in joints])
 
     def inward(self, point: Vec) -> Vec:
@@ -520,18 +452,9 @@ class Articulation:
         allowed = joint.limit.nearest(wanted)
         return quat_unit(quat_product(quat_inverse(joint.rotation), allowed))
 
-    def stiffness_of(self, index: int) -> float:
-        """Return the stiffness of a joint against rotation that it doesn't share."""
-        joint = self.joints[index]
-        if joint.follows >= 0 and self.moving[joint.follows]:
-            return joint.stiffness * SHARED
-        return joint.stiffness
-
-    def strain_of(self, pose: Placement, index: int) -> Vec:
+    def strain_of(self, pose: Placement, index: int, turn: Vec) -> Vec:
         """Return the part of a joint's rotation vector that its stiffness resists."""
-        return self._strain_of(pose, self.joints[index], quat_log(pose.turns[index]))
-
-    def _strain_of(self, pose: Placement, joint: WholeBodyJoint, turn: Vec) -> Vec:
+        joint = self.joints[index]
         if joint.follows < 0 or not self.moving[joint.follows]:
             return turn
         x, _, z = quat_log(pose.turns[joint.follows])
@@ -541,8 +464,8 @@ class Articulation:
         """Return the energy of a joint."""
         joint = self.joints[index]
         turn = quat_log(pose.turns[index])
-        strain = self._strain_of(pose, joint, turn)
-        effort = 0.5 * self.stiffness_of(index) * dot(strain, strain)
+        strain = self.strain_of(pose, index, turn)
+        effort = 0.5 * self.stiffness[index] * dot(strain, strain)
         for resistance in joint.resistances:
             energy, _, _ = resistance.at(turn)
             effort += energy

@@ -54,11 +54,6 @@ class Member:
     """
 
     __slots__ = ("bones", "has_hand", "limb_bends", "rest_bends", "tip")
-    bones: list[int]
-    tip: Vec
-    rest_bends: Sequence[RestBend | None]
-    has_hand: bool
-    limb_bends: Sequence[RestBend | None]
 
     def __init__(
         self,
@@ -72,7 +67,19 @@ class Member:
         self.tip = tip
         self.rest_bends = rest_bends
         self.has_hand = has_hand
-        self.limb_bends = limb_bends or [None] * len(bones)
+        self.limb_bends: Sequence[RestBend | None] = limb_bends or [None] * len(bones)
+
+    def joints(self, frames: Sequence[Frame]) -> list[Vec]:
+        """Return the heads of its bones and its tip, from the frames of the body's bones."""
+        return [*[frames[i][1] for i in self.bones], self.tip_at(frames)]
+
+    def tip_at(self, frames: Sequence[Frame]) -> Vec:
+        """Return its tip, from the frames of the body's bones."""
+        return point_in(frames[self.bones[-1]], self.tip)
+
+    def length(self, frames: Sequence[Frame]) -> float:
+        """Return its length, from the frames of the body's bones."""
+        return sum([distance_to(a, b) for a, b in pairwise(self.joints(frames))])
 
 
 @final
@@ -104,16 +111,6 @@ class Pull:
         "tolerance",
         "weight",
     )
-    goal: Goal
-    solver: str
-    iterations: int
-    tolerance: float
-    influence: float
-    weight: float
-    root_weight: float
-    bias: float
-    tip: Tip | None
-    stretch: Stretch | None
 
     def __init__(
         self,
@@ -178,16 +175,11 @@ class MemberOutcome:
     """
 
     __slots__ = ("given", "iterations_used", "posture", "state", "tip")
-    state: State
-    iterations_used: int
-    tip: Vec
-    given: ChainInput | None
-    posture: Posture | None
 
     def __init__(
         self, state: State, iterations_used: int, chain: ChainInput | None, posture: Posture | None
     ) -> None:
-        self.state = state
+        self.state: State = state
         self.iterations_used = iterations_used
         self.tip = ORIGIN
         self.given = chain
@@ -206,10 +198,6 @@ class BodyPosture:
     """
 
     __slots__ = ("location", "outcomes", "rotations", "scales")
-    rotations: list[Quat]
-    scales: list[Vec]
-    location: Vec
-    outcomes: list[MemberOutcome | None]
 
     def __init__(
         self,
@@ -253,15 +241,6 @@ class BodyInput:
         "start",
         "stiffness",
     )
-    bones: Sequence[Bone]
-    locals: Sequence[Local]
-    parents: Sequence[int]
-    frame: Frame
-    members: Sequence[Member]
-    limits: Sequence[Limit | None]
-    stiffness: Sequence[float]
-    start: tuple[Sequence[Quat], Vec] | None
-    slabs: Sequence[Slab]
 
     def __init__(
         self,
@@ -280,9 +259,9 @@ class BodyInput:
         self.parents = parents
         self.frame = frame
         self.members = members
-        self.limits = limits or [None] * len(bones)
-        self.stiffness = stiffness or [0.0] * len(bones)
-        self.start = None
+        self.limits: Sequence[Limit | None] = limits or [None] * len(bones)
+        self.stiffness: Sequence[float] = stiffness or [0.0] * len(bones)
+        self.start: tuple[Sequence[Quat], Vec] | None = None
         self.slabs = slabs
 
     def carried(self, frame: Frame, slabs: Sequence[Slab] = ()) -> "BodyInput":
@@ -326,11 +305,6 @@ class BodyInput:
             frames.append((axes, point_in(parent, head)))
         return frames
 
-    def joints(self, member: Member, frames: Sequence[Frame]) -> list[Vec]:
-        """Return the heads of a chain's bones and its tip, from the frames of all bones."""
-        tip = point_in(frames[member.bones[-1]], member.tip)
-        return [*[frames[i][1] for i in member.bones], tip]
-
     def chain(
         self,
         member: Member,
@@ -367,13 +341,10 @@ class BodyInput:
     def part(self, indices: list[int], numbers: list[int], frame: Frame) -> "BodyInput":
         """Return the body of some chains with their bones; ``frame`` is their parent's frame."""
         new = {i: index for index, i in enumerate(indices)}
-        members: list[Member] = []
-        for number in numbers:
-            member = self.members[number]
-            bones = [new[i] for i in member.bones]
-            members.append(
-                Member(bones, member.tip, member.rest_bends, member.limb_bends, member.has_hand)
-            )
+        members = [
+            Member([new[i] for i in m.bones], m.tip, m.rest_bends, m.limb_bends, m.has_hand)
+            for m in [self.members[number] for number in numbers]
+        ]
         part = BodyInput(
             [self.bones[i] for i in indices],
             [self.locals[i] for i in indices],
@@ -426,24 +397,19 @@ def pose_body(body: BodyInput, pulls: Sequence[Pull | None]) -> BodyPosture:
     frames = body.frames(mixed)
     for member, outcome in zip(body.members, mixed.outcomes, strict=True):
         if outcome is not None:
-            outcome.tip = point_in(frames[member.bones[-1]], member.tip)
+            outcome.tip = member.tip_at(frames)
     return mixed
 
 
 def _layers(values: list[float]) -> list[tuple[float, float]]:
     """Return the distinct values, descending, each with its distance to the next value or 0."""
-    levels = sorted(set(values))
-    return [
-        (levels[i], levels[i] - (levels[i - 1] if i else 0.0))
-        for i in range(len(levels) - 1, -1, -1)
-    ]
+    levels = [0.0, *sorted(set(values))]
+    return [(upper, upper - lower) for lower, upper in pairwise(levels)][::-1]
 
 
 def _mixed(a: BodyPosture, b: BodyPosture, factor: float) -> BodyPosture:
     """Blend two postures; outcomes are the first posture's, or else the second's."""
-    outcomes: list[MemberOutcome | None] = []
-    for first, second in zip(a.outcomes, b.outcomes, strict=True):
-        outcomes.append(first or second)
+    outcomes = [first or second for first, second in zip(a.outcomes, b.outcomes, strict=True)]
     if factor == 1.0:
         return BodyPosture([*b.rotations], [*b.scales], b.location, outcomes)
     turns = zip(a.rotations, b.rotations, strict=True)
@@ -576,16 +542,9 @@ def _pose_own(
     frames: list[Frame],
     rotations: Sequence[Quat],
 ) -> MemberOutcome:
-    """Solve the bones that only one chain poses, from the index ``start`` on.
+    """Solve the bones that only one chain poses, from the index ``start`` on; update the posture.
 
-    Args:
-        posture: The body's posture, which is updated.
-        body: The body.
-        member: The chain.
-        pull: Its goal.
-        start: The index in the chain of the first of the bones.
-        frames: The frames of the bones that carry them.
-        rotations: The rotations to start from.
+    The frames are those of the bones that carry them; the solver starts from the rotations.
     """
     own_bones = member.bones[start:]
     if not own_bones:
@@ -723,8 +682,8 @@ def _shared_outcome(
 
 
 def _is_there(member: Member, pull: Pull, frames: list[Frame]) -> bool:
-    tip = point_in(frames[member.bones[-1]], member.tip)
-    return distance_to(tip, pull.goal.target) <= pull.tolerance * member_length(member, frames)
+    distance = distance_to(member.tip_at(frames), pull.goal.target)
+    return distance <= pull.tolerance * member.length(frames)
 
 
 def _judged(
@@ -734,11 +693,4 @@ def _judged(
     if state != "OUT_OF_REACH" or all([body.limits[i] is None for i in member.bones]):
         return state
     target_distance = distance_to(frames[member.bones[0]][1], pull.goal.target)
-    return "LIMITED" if target_distance <= member_length(member, frames) else state
-
-
-def member_length(member: Member, frames: list[Frame]) -> float:
-    """Return the length of a body's chain in these frames."""
-    joints = [frames[i][1] for i in member.bones]
-    joints.append(point_in(frames[member.bones[-1]], member.tip))
-    return sum([distance_to(a, b) for a, b in pairwise(joints)])
+    return "LIMITED" if target_distance <= member.length(frames) else state

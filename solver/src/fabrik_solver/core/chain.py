@@ -160,11 +160,11 @@ class Chain:
         sideways.
 
         Args:
-            otherwise: The side for a straight chain without a bend.
+            otherwise: The bend direction of a straight chain that has none of its own.
 
         Returns:
-            The side, shorter the less clear it is; the unit vector of the side to bend to when
-            leaving the input pose; and how much of the input pose to keep, from 0 to 1.
+            The bend direction: the less certain it is, the shorter the vector. The unit vector to
+            bend toward when leaving the input pose. How much of that pose to keep, from 0 to 1.
         """
         if self._bending is not None and (otherwise is None or self.bend is not None):
             return self._bending

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from math import inf, sqrt
 from typing import Final, final
 
-from .body import BodyInput, Pull, member_length, pose_body
+from .body import BodyInput, Pull, pose_body
 from .chain import Goal
 from .frames import Frame, point_in
 from .limit_solver import spread
@@ -198,7 +198,7 @@ class BodyInstant(Instant):
         for member in body.members:
             self._arms[member.bones[-1]] = member.tip
         frames = body.frames(body.fk())
-        lengths = [member_length(member, frames) for member in body.members]
+        lengths = [member.length(frames) for member in body.members]
         self._size = max(lengths, default=0.0) or 1.0
 
     def alone(self) -> Candidate:

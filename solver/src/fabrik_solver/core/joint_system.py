@@ -22,15 +22,6 @@ class Block:
     """
 
     __slots__ = ("a", "b", "c", "d", "e", "f", "g", "h", "i")
-    a: float
-    b: float
-    c: float
-    d: float
-    e: float
-    f: float
-    g: float
-    h: float
-    i: float
 
     def __init__(self) -> None:
         """Start with zeros."""
@@ -86,13 +77,6 @@ class Pivot:
     """
 
     __slots__ = ("_p", "_q", "_r", "_u", "_v", "_w", "is_positive")
-    is_positive: bool
-    _p: float
-    _q: float
-    _r: float
-    _u: float
-    _v: float
-    _w: float
 
     def __init__(self, block: Block) -> None:
         """Factorize a block."""
@@ -160,31 +144,20 @@ class JointSystem:
         "spins",
         "walls",
     )
-    owners: list[int]
-    axes: list[Three]
-    spins: list[Three]
-    slides: list[Three]
-    chains: list[list[int]]
-    rows: list[list[Block]]
-    walls: list[int]
-    kept: list[Vec]
-    _factors: list[list[Block]]
-    _pivots: list[Pivot]
-    _rotations: list[bool]
 
     def __init__(self) -> None:
         """Start without joints."""
-        self.owners = []
-        self.axes = []
-        self.spins = []
-        self.slides = []
-        self.chains = []
-        self.rows = []
-        self.walls = []
-        self.kept = []
-        self._factors = []
-        self._pivots = []
-        self._rotations = []
+        self.owners: list[int] = []
+        self.axes: list[Three] = []
+        self.spins: list[Three] = []
+        self.slides: list[Three] = []
+        self.chains: list[list[int]] = []
+        self.rows: list[list[Block]] = []
+        self.walls: list[int] = []
+        self.kept: list[Vec] = []
+        self._factors: list[list[Block]] = []
+        self._pivots: list[Pivot] = []
+        self._rotations: list[bool] = []
 
     def append(
         self,
@@ -305,9 +278,6 @@ class _Entry:
     """The entries of a vector for a joint, as attributes like those of `Block`."""
 
     __slots__ = ("x", "y", "z")
-    x: float
-    y: float
-    z: float
 
     def __init__(self, x: float, y: float, z: float) -> None:
         self.x = x

@@ -153,15 +153,6 @@ class Tie:
         "row",
         "value",
     )
-    link: Link | None
-    along: Vec
-    value: float
-    force: float
-    rate: float
-    row: list[Vec]
-    compliance: float
-    response: list[Vec]
-    foreseen: float
 
     def __init__(
         self,
@@ -179,7 +170,7 @@ class Tie:
         self.rate = rate
         self.row = row
         self.compliance = inf
-        self.response = []
+        self.response: list[Vec] = []
         self.foreseen = 0.0
 
     def held(self, step: list[Vec]) -> list[Vec]:
@@ -208,15 +199,6 @@ class Search:
         "springs",
         "steps",
     )
-    body: Articulation
-    springs: list[Spring]
-    steps: int
-    _center: Vec
-    _damping: float
-    _links: Sequence[Link]
-    _ties: list[Tie]
-    _support: Support | None
-    _system: JointSystem
 
     def __init__(
         self,
@@ -233,7 +215,7 @@ class Search:
         self._center = ORIGIN if support is None else body.center_at_press()
         self._damping = 0.0
         self._links = links
-        self._ties = []
+        self._ties: list[Tie] = []
         self._system = JointSystem()
 
     def run(self, pose: Placement) -> Placement:
@@ -266,22 +248,15 @@ class Search:
             if max([spring.length(spring.miss_of(pose)) for spring in pins], default=0.0) < DONE:
                 break
             self._linearize(pose)
-            count = len(self.body.joints)
-            forces: list[Vec] = [ORIGIN] * count
-            torques: list[Vec] = [ORIGIN] * count
-            for spring in pins:
-                self._pull(spring, spring.pull(spring.miss), forces, torques)
-            pulled = self._gathered(pose, forces, torques)
+            pulled = self._gathered(pose, [(pin, pin.pull(pin.miss)) for pin in pins])
             pose = self._moved(pose, self._within(_all_scaled(pulled, -1.0), 0.0))
         return pose
 
     def _settle(self, pose: Placement, enough: float, seen: float) -> Placement:
         """Return the pose with the springs of a stage at rest.
 
-        Args:
-            pose: The pose to begin from.
-            enough: The least gain of a step, as a share of the energy, for another step to follow.
-            seen: The size of a step above which another follows, whatever it gains.
+        A step is the last one if it is smaller than ``seen``, and gains less than the share
+        ``enough`` of the energy.
         """
         lowest = self._energy(pose)
         damping = 0.0
@@ -337,11 +312,7 @@ class Search:
     ) -> tuple[Placement, float]:
         """Return a pose of less energy along a step, or else the first pose, and its energy.
 
-        Args:
-            pose: The pose.
-            step: The step.
-            start: The energy of the pose.
-            slope: The energy that the whole step would gain if it kept falling as at the pose.
+        The whole step would gain ``slope`` if the energy kept falling as at the pose.
         """
         best, lowest = pose, start
         self._foresee(pose, step, 1.0)
@@ -368,10 +339,7 @@ class Search:
     def _touching(self, pose: Placement, step: list[Vec], start: float) -> tuple[Placement, float]:
         """Return the pose where a useless step meets its first wall, and its energy.
 
-        Args:
-            pose: The pose.
-            step: The step.
-            start: The energy of the pose. Without a limit, both are returned.
+        If it meets none, they are those from which it starts.
         """
         fraction = _first_share(self._largest(step)) * 0.5 ** (HALVINGS - 1)
         if not self._leaves(pose, step, fraction):
@@ -407,12 +375,6 @@ class Search:
         """Return the pose at a share of a step, and its energy, corrected as long as that helps.
 
         Springs of pins are so stiff that along a curve, only tiny steps would reduce the energy.
-
-        Args:
-            pose: The pose.
-            step: The step.
-            fraction: The share.
-            start: The energy of the pose.
         """
         motion = _all_scaled(step, fraction)
         self._foresee(pose, step, fraction)
@@ -444,29 +406,25 @@ class Search:
                 total += 0.5 * SLIDE * dot(moved, moved)
         for spring in self.springs:
             total += spring.energy(pose)
-        if self._support is not None:
+        support = self._support
+        if support is not None:
             center = body.center(pose)
-            total += huber(length(self._support.outside(center)), BALANCE, self._support.force)
-            total += huber(length(self._moved_center(center)), CENTER, self._support.force)
+            moved = support.level(sub(center, self._center))
+            total += huber(length(support.outside(center)), BALANCE, support.force)
+            total += huber(length(moved), CENTER, support.force)
         for link in self._links:
             over = link.excess(link.stretched(pose.turns))
             total += 0.5 * link.stiffness * over * over
         return total
 
-    def _moved_center(self, center: Vec) -> Vec:
-        """Return how far the center of mass has moved along the ground since the start."""
-        return ORIGIN if self._support is None else self._support.level(sub(center, self._center))
-
     def _linearize(self, pose: Placement) -> list[Vec]:
         """Find the system at a pose; return the gradient."""
-        count = len(self.body.joints)
-        forces: list[Vec] = [ORIGIN] * count
-        torques: list[Vec] = [ORIGIN] * count
-        stiffness = [Stiffness() for _ in range(count)]
+        pulls: list[tuple[Spring, Vec]] = []
+        stiffness = [Stiffness() for _ in self.body.joints]
         for spring in self.springs:
             spring.look(pose)
+            pulls.append((spring, spring.pull(spring.miss)))
             at = spring.joint
-            self._pull(spring, spring.pull(spring.miss), forces, torques)
             if spring.is_rotation:
                 stiffness[at].add_turn(spring.pull((1.0, 1.0, 1.0)))
                 continue
@@ -474,7 +432,7 @@ class Search:
             if spring.rank != SOFT:
                 self._tense(pose, spring, stiffness)
         self._system = self._freedoms(pose)
-        gradient = self._gathered(pose, forces, torques)
+        gradient = self._gathered(pose, pulls)
         grown = self._strain(pose, gradient)
         self._compose(pose, stiffness)
         self._press(pose)
@@ -484,15 +442,6 @@ class Search:
         for tie in self._ties:
             gradient = _all_added(gradient, tie.row, tie.force)
         return _all_scaled(gradient, -1.0)
-
-    def _pull(self, spring: Spring, force: Vec, forces: list[Vec], torques: list[Vec]) -> None:
-        """Add a spring's effect on its bone: force, and torque about the origin."""
-        at = spring.joint
-        if spring.is_rotation:
-            torques[at] = add(torques[at], force)
-        else:
-            forces[at] = add(forces[at], force)
-            torques[at] = add(torques[at], cross(spring.place, force))
 
     def _tense(self, pose: Placement, spring: Spring, stiffness: list[Stiffness]) -> None:
         """Add the tension by which a spring straightens the bones along its path."""
@@ -504,19 +453,14 @@ class Search:
             following = head
 
     def _missed(self, pose: Placement, moved: Placement) -> list[Vec]:
-        """Return the forces on the system due to the curvature of a step.
+        """Return the forces on the system due to the curvature of a step between two poses.
 
-        Args:
-            pose: The pose before the step.
-            moved: The pose after the step. Its energy was the last to be requested.
+        The energy of the second one must be the last that was requested.
         """
-        count = len(self.body.joints)
-        forces: list[Vec] = [ORIGIN] * count
-        torques: list[Vec] = [ORIGIN] * count
-        for spring in self.springs:
-            missed = sub(spring.seen, spring.foreseen)
-            self._pull(spring, spring.pull(missed), forces, torques)
-        right = self._gathered(pose, forces, torques)
+        pulls = [
+            (spring, spring.pull(sub(spring.seen, spring.foreseen))) for spring in self.springs
+        ]
+        right = self._gathered(pose, pulls)
         for tie in self._ties:
             if tie.link is None:
                 value = dot(self.body.center(moved), tie.along)
@@ -525,9 +469,18 @@ class Search:
             right = _all_added(right, tie.row, tie.rate * (value - tie.value - tie.foreseen))
         return _all_scaled(right, -1.0)
 
-    def _gathered(self, pose: Placement, forces: list[Vec], torques: list[Vec]) -> list[Vec]:
-        """Return the forces on the bones as forces on the axes of the joints."""
+    def _gathered(self, pose: Placement, pulls: list[tuple[Spring, Vec]]) -> list[Vec]:
+        """Return the forces of springs on their bones as forces on the axes of the joints."""
         joints, system = self.body.joints, self._system
+        forces: list[Vec] = [ORIGIN] * len(joints)
+        torques: list[Vec] = [ORIGIN] * len(joints)  # About the origin.
+        for spring, force in pulls:
+            at = spring.joint
+            if spring.is_rotation:
+                torques[at] = add(torques[at], force)
+            else:
+                forces[at] = add(forces[at], force)
+                torques[at] = add(torques[at], cross(spring.place, force))
         for index in reversed(self.body.order):
             parent = joints[index].parent
             if parent >= 0:
@@ -628,9 +581,9 @@ class Search:
     ) -> None:
         """Add a joint's resistance to changes of its strain by the axes of another joint."""
         system, body = self._system, self.body
-        stiffness = body.stiffness_of(joint)
-        resistance = scaled(_along(changes, body.strain_of(pose, joint)), stiffness)
-        gradient[index] = add(gradient[index], resistance)
+        stiffness = body.stiffness[joint]
+        strain = body.strain_of(pose, joint, quat_log(pose.turns[joint]))
+        gradient[index] = add(gradient[index], scaled(_along(changes, strain), stiffness))
         row = system.rows[index]
         is_there = False
         for k, other in enumerate(system.chains[index]):
@@ -694,24 +647,15 @@ class Search:
                 curved.append(index)
         if not curved:
             return
-        count = len(self.body.joints)
-        forces: list[Vec] = [ORIGIN] * count
-        torques: list[Vec] = [ORIGIN] * count
-        for spring in self.springs:
-            self._pull(spring, spring.force, forces, torques)
-        pulled = self._gathered(pose, forces, torques)
+        pulled = self._gathered(pose, [(spring, spring.force) for spring in self.springs])
         for index in curved:
             self._bend(pose, index, pulled[index])
 
     def _bend(self, pose: Placement, index: int, pulled: Vec) -> None:
         """Add the curvature of a joint's walls, times the pressure against each.
 
-        Only its positive part is added, which bounds it from above.
-
-        Args:
-            pose: The pose.
-            index: The joint.
-            pulled: The resistance to rotation about its axes; the first ones lead to its walls.
+        Only its positive part is added, which bounds it from above. ``pulled`` is the resistance to
+        rotation about the joint's axes, the first of which lead to its walls.
         """
         system = self._system
         owner, axes, walls = system.owners[index], system.axes[index], system.walls[index]
@@ -755,7 +699,7 @@ class Search:
         body, system = self.body, self._system
         center = body.center(pose)
         out, is_corner = support.beside(center)
-        moved = self._moved_center(center)
+        moved = support.level(sub(center, self._center))  # Since the start, along the ground.
         distance = length(out)
         outward = huber_rate(distance, BALANCE, support.force) if distance > 0.0 else 0.0
         inward = huber_rate(length(moved), CENTER, support.force)
@@ -850,37 +794,17 @@ class Search:
         """Return the pose after a step, within the limits."""
         system, body = self._system, self.body
         moved, turns = list(pose.moved), list(pose.turns)
-        for index, turn in self._turns(step).items():
-            turned = quat_unit(quat_product(turns[index], quat_exp(turn)))
-            turns[index] = body.within(index, turned)
         for index, owner in enumerate(system.owners):
             if not system.is_rotation(index):
                 moved[owner] = add(moved[owner], step[index])
+                continue
+            axes, walls = system.axes[index], system.walls[index]
+            motion = _into_walls(step[index], walls, system.kept[index]) if walls else step[index]
+            turned = quat_unit(quat_product(turns[owner], quat_exp(_combined(axes, motion))))
+            turns[owner] = body.within(owner, turned)
         placement = Placement(moved, turns)
         body.place(placement)
         return placement
-
-    def _turns(self, step: list[Vec]) -> dict[int, Vec]:
-        """Return the rotation vector of each joint that a step rotates, in its own axes.
-
-        A joint held at a wall is rotated a little into it, so that its limit keeps it there. Walls
-        are curved: a joint that has left one would be stopped behind it by the next step.
-        """
-        system = self._system
-        turns: dict[int, Vec] = {}
-        for index, owner in enumerate(system.owners):
-            if system.is_rotation(index):
-                turn, walls = step[index], system.walls[index]
-                if walls > 0:
-                    inward = dot(turn, turn)
-                    x, y, z = turn
-                    u, v, w = system.kept[index]
-                    x += inward * (1.0 - u)
-                    y += inward * (1.0 - v) if walls > 1 else 0.0
-                    z += inward * (1.0 - w) if walls > 2 else 0.0
-                    turn = (x, y, z)
-                turns[owner] = _combined(system.axes[index], turn)
-        return turns
 
     def _largest(self, step: list[Vec]) -> float:
         """Return the largest rotation of a joint in a step, or motion of a root."""
@@ -891,6 +815,20 @@ class Search:
             motion = _combined(axes, step[index]) if is_rotation else step[index]
             squares.append(dot(motion, motion))
         return sqrt(max(squares))
+
+
+def _into_walls(turn: Vec, walls: int, kept: Vec) -> Vec:
+    """Return the turn of a joint held at walls, a little into these, so that its limit keeps it.
+
+    Walls are curved: a joint that has left one would be stopped behind it by the next step.
+    """
+    inward = dot(turn, turn)
+    x, y, z = turn
+    u, v, w = kept
+    x += inward * (1.0 - u)
+    y += inward * (1.0 - v) if walls > 1 else 0.0
+    z += inward * (1.0 - w) if walls > 2 else 0.0
+    return x, y, z
 
 
 def _first_share(size: float) -> float:

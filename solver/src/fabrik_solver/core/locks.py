@@ -186,7 +186,7 @@ class LimitedLock(Limit):
         self.lock = lock
 
     def nearest(self, rotation: Quat) -> Quat:
-        """Return a rotation that both allow, by alternating projections."""
+        """Return a rotation that the limit and the locks both allow, by alternating projections."""
         rotation = self.lock.nearest(rotation)
         for _ in range(ROUNDS):
             last = rotation

@@ -55,13 +55,6 @@ class Posture:
     """
 
     __slots__ = ("_solution", "goal", "numbers", "orientation_error", "scales", "state", "tip")
-    numbers: list[float]
-    tip: Vec
-    state: State
-    goal: Goal
-    _solution: "Solution | Placed"
-    scales: tuple[Vec, ...]
-    orientation_error: float
 
     def __init__(
         self,
@@ -75,7 +68,7 @@ class Posture:
     ) -> None:
         self.numbers = numbers
         self.tip = tip
-        self.state = state
+        self.state: State = state
         self.goal = goal
         self._solution = solution
         self.scales = scales
@@ -121,9 +114,6 @@ class Placed:
     """
 
     __slots__ = ("given", "joints", "residual")
-    given: "ChainInput"
-    joints: list[Vec]
-    residual: float
 
     def __init__(self, given: "ChainInput", joints: list[Vec], residual: float) -> None:
         """Take the joints.
@@ -166,13 +156,6 @@ class ChainLink:
     """
 
     __slots__ = ("aim", "arm", "bone", "is_plain", "rotation", "scale", "turn")
-    bone: Bone
-    rotation: Quat
-    scale: Vec
-    arm: Vec
-    aim: Vec
-    is_plain: bool
-    turn: Mat3
 
     def __init__(self, bone: Bone, local: Local, arm: Vec) -> None:
         self.bone = bone
@@ -232,22 +215,6 @@ class ChainInput:
         "root",
         "rotations",
     )
-    links: list[ChainLink]
-    parent: Frame
-    root: Vec
-    rotations: tuple[Quat, ...]
-    joints: tuple[Vec, ...]
-    constrained: list[ConstrainedBone]
-    bias: float
-    channels: Sequence[Local]
-    rest_bend: RestBend | None
-    hand: ConstrainedBone | None
-    limb: "ChainInput | None"
-    is_started: bool
-    _axes: list[Mat3]
-    _chain: Chain | None
-    _limits: Sequence[Limit | None]
-    _stiffness: Sequence[float]
 
     def __init__(
         self,
@@ -286,26 +253,21 @@ class ChainInput:
         Raises:
             ValueError: If the chain has no bones, or a number isn't finite.
         """
-        self.hand = self.limb = None
+        self.hand: ConstrainedBone | None = None
+        self.limb: ChainInput | None = None
         self.is_started = False
         if has_hand and bones and len(bones) == len(locals_):
             head = head_in_parent(bones[-1], locals_[-1])
             last = len(bones) - 1
             self.hand = _constrained(bones, locals_, head, tip_in_bone, limits, stiffness, last)
-            without_hand = bones[:-1], locals_[:-1], limits[:-1], stiffness[:-1]
+            limb, limb_locals = bones[:-1], locals_[:-1]
+            limb_limits, limb_stiff = limits[:-1], stiffness[:-1]
             if tip_in_bone == ORIGIN:
-                bones, locals_, limits, stiffness = without_hand
+                bones, locals_, limits, stiffness = limb, limb_locals, limb_limits, limb_stiff
                 tip_in_bone = head
             else:
                 self.limb = ChainInput(
-                    without_hand[0],
-                    without_hand[1],
-                    head,
-                    parent,
-                    limb_bend,
-                    without_hand[2],
-                    without_hand[3],
-                    bias=bias,
+                    limb, limb_locals, head, parent, limb_bend, limb_limits, limb_stiff, bias=bias
                 )
         if not bones or len(bones) != len(locals_):
             raise ValueError("a chain needs at least one bone, and the channels of each")
@@ -341,8 +303,8 @@ class ChainInput:
             _refuse_not_finite([rest_bend.side])
         self.joints = tuple(joints)
         self._axes = posed
-        self._chain = None
-        self.constrained = []
+        self._chain: Chain | None = None
+        self.constrained: list[ConstrainedBone] = []
         if bias != 0.0 or any(limits) or any(stiffness):
             for i, link in enumerate(links):
                 at = links[i - 1].arm if i else ORIGIN

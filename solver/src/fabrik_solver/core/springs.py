@@ -79,23 +79,6 @@ class Spring:
         "weight",
         "weights",
     )
-    _location: Vec
-    _point: Vec
-    _rotation: Quat
-    force: Vec
-    force_limit: float
-    foreseen: Vec
-    is_rotation: bool
-    joint: int
-    miss: Vec
-    path: list[int]
-    place: Vec
-    rank: int
-    rate: float
-    seen: Vec
-    stiffness: float
-    weight: float
-    weights: Vec
 
     def __init__(self, goal: WholeBodyGoal, body: Articulation, rotation: Quat | None) -> None:
         """Take one part of a goal: the location, or the rotation if it isn't None."""
@@ -221,9 +204,6 @@ class Stiffness:
     """
 
     __slots__ = ("couple", "slide", "spin")
-    slide: Vec
-    couple: list[float]
-    spin: list[float]
 
     def __init__(self) -> None:
         """Start with zeros."""

@@ -20,14 +20,6 @@ class Support:
     """
 
     __slots__ = ("_across", "_along", "_hull", "_level", "corners", "force", "lifted", "up")
-    corners: list[Vec]
-    up: Vec
-    force: float
-    lifted: Sequence[Vec]
-    _across: Vec
-    _along: Vec
-    _hull: list[Point]
-    _level: float
 
     def __init__(
         self, corners: Sequence[Vec], up: Vec, force: float = 20.0, lifted: Sequence[Vec] = ()
@@ -77,7 +69,7 @@ class Support:
         return self._across_and_along(x - nearest[0], y - nearest[1]), is_corner
 
     def including(self, center: Vec) -> "Support":
-        """Return the area in which a center of mass may stay as far out of balance as it was.
+        """Return the area, extended so that a center of mass may stay as far out as at the start.
 
         Args:
             center: The center of mass at the start.

@@ -98,17 +98,6 @@ class WholeBodyPose:
         "steps",
         "turns",
     )
-    moved: list[Vec]
-    turns: list[Quat]
-    rotations: list[Quat]
-    heads: list[Vec]
-    axes: list[Quat]
-    offsets: list[Vec]
-    misses: list[float]
-    center: Vec | None
-    effort: float
-    steps: int
-    aim: "WholeBodyPose | None"
 
     def __init__(
         self,
@@ -147,8 +136,6 @@ class WholeBody:
     """
 
     __slots__ = ("joints", "links")
-    joints: list[WholeBodyJoint]
-    links: Sequence[Link]
 
     def __init__(self, joints: Sequence[WholeBodyJoint], links: Sequence[Link] = ()) -> None:
         """Take the bones and the links between them.
@@ -274,14 +261,11 @@ class WholeBody:
             there = body.outward(mix(add(here, along), there, fraction))
             change = quat_product(end.changes[bone], quat_inverse(between.changes[bone]))
             wanted.append(
-                WholeBodyGoal(
-                    bone,
-                    body.outward(spring.point_of(between)),
-                    goal.rank,
+                goal._replace(
+                    point=body.outward(spring.point_of(between)),
                     location=None if goal.location is None else there,
-                    location_weights=goal.location_weights,
                     rotation=None if goal.rotation is None else change,
-                    rotation_weights=goal.rotation_weights,
+                    weight=1.0,
                 )
             )
         bent = WholeBody(body.bent(between)).solve(wanted)

@@ -193,7 +193,7 @@ def strikes_and_offs(
         ball: The trajectory of the ball.
         turns: The orientation of the foot at each frame.
         rate: Frames per second.
-        size: The distance of heel and ball.
+        size: The distance between heel and ball.
     """
     ends = _windows(len(turns), rate)
     spins = [quat_angle(turns[a], turns[b]) * rate / (b - a) for a, b in ends]

@@ -35,7 +35,8 @@ def rolled(sole: Sole, turn: Mat3, pivot: float, most_bend: float) -> Rolled:
 
     The foot rotates like its control; only the pivot differs. A negative roll is about the heel. A
     positive one is about the ball while the toes stay, up to an angle. Beyond that it is about the
-    tip of the toes. The bank is about either edge, and the turn about a point of the middle line.
+    tip of the toes. The bank is about either edge, and the turn about a point of the sole's center
+    line.
     Each angle moves the foot continuously, and never moves a point of the sole below the floor.
 
     Args:

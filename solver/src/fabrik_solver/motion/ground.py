@@ -170,9 +170,9 @@ class BodyMove(NamedTuple):
     """How a body is moved: turned about a point, and shifted.
 
     Attributes:
-        shift: How far that point is moved.
+        shift: How far the pivot is moved.
         turn: The rotation.
-        pivot: The point, before.
+        pivot: The point to rotate about, before it is moved.
     """
 
     shift: Vec = ORIGIN

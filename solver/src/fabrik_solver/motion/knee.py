@@ -57,8 +57,9 @@ def apart(aside: float, size: float) -> float:
 def folded(apart: float, animated: float, inner: float) -> float:
     """Return the distance from hip to ankle of a leg that swings over an obstacle.
 
-    At most, it folds farther than animated by three quarters of what its knee allows; usually by
-    half of that. A leg that the animation folds farther than a knee flexes folds no farther.
+    The leg folds freely up to halfway between its animated fold and what its knee allows. Beyond
+    that, it is eased toward three quarters of the way, which it never reaches. A leg that is
+    animated beyond what a knee allows folds no farther.
 
     Args:
         apart: The distance without a limit.

@@ -127,25 +127,9 @@ class PosedBone:
         "tail",
         "turned",
     )
-    given: Quat
-    scale: Vec
-    arm: Vec
-    inherited: Mat3
-    head: Vec
-    rotation: Quat
-    turned: Mat3
-    axes: Mat3
-    tail: Vec
 
     def __init__(self, chain: ChainInput, i: int, parent: Mat3, head: Vec) -> None:
-        """Take the FK pose's rotation. `turn` computes the remaining attributes.
-
-        Args:
-            chain: The chain.
-            i: The index of the bone in the chain.
-            parent: The axes of its posed parent.
-            head: Its head.
-        """
+        """Take the FK pose of bone ``i`` under the axes of its posed parent; then call `turn`."""
         link = chain.links[i]
         self.inherited, post_scale = inherited_axes(link.bone, parent)
         self.given = self.rotation = link.rotation
@@ -168,38 +152,24 @@ class Gaze:
     Attributes:
         ahead: The direction of the gaze.
         side: The component perpendicular to it of the up axis; without one, of another axis.
-        has_up: Whether the up axis has a goal direction; otherwise the rotation is the smallest.
-        up: The goal direction of the up axis.
+        up: The goal direction of the up axis; None takes the smallest rotation.
         local_axis: The look axis in the bone's local space.
         local_side: The axis of `side` in the bone's local space.
         reach: The distance below which a target is too close.
         shared_reach: The same distance for the bones that share the rotation.
-        limit: The largest angle from this gaze, in radians.
-        softness: The last fraction of the limit, over which the gaze eases out.
+        look: The settings, with its limit.
     """
 
     __slots__ = (
         "ahead",
-        "has_up",
-        "limit",
         "local_axis",
         "local_side",
+        "look",
         "reach",
         "shared_reach",
         "side",
-        "softness",
         "up",
     )
-    ahead: Vec
-    side: Vec
-    has_up: bool
-    up: Vec
-    local_axis: Vec
-    local_side: Vec
-    reach: float
-    shared_reach: float
-    limit: float
-    softness: float
 
     def __init__(
         self,
@@ -214,14 +184,12 @@ class Gaze:
     ) -> None:
         self.ahead = ahead
         self.side = side
-        self.has_up = up is not None
-        self.up = (0.0, 0.0, 0.0) if up is None else up
+        self.up = up
         self.local_axis = local_axis
         self.local_side = local_side
         self.reach = reach
         self.shared_reach = shared_reach
-        self.limit = look.limit
-        self.softness = look.softness
+        self.look = look
 
 
 @final
@@ -237,11 +205,6 @@ class Turn:
     """
 
     __slots__ = ("angle", "axis", "roll", "roll_share", "share")
-    axis: Vec
-    angle: float
-    roll: float
-    share: float
-    roll_share: float
 
     def __init__(
         self, axis: Vec, angle: float, roll: float, share: float, roll_share: float
@@ -291,10 +254,7 @@ def pose_look(
     for bone in bones:
         numbers.extend(quat_compatible(bone.rotation, bone.given))
     residual = length(sub(tip, target))
-    joints = [chain.root]
-    for bone in bones:
-        joints.append(bone.tail)
-    placed = Placed(chain, joints, residual)
+    placed = Placed(chain, [chain.root, *[bone.tail for bone in bones]], residual)
     return Posture(numbers, tip, state, goal, placed, orientation_error=missed)
 
 
@@ -401,15 +361,7 @@ def gaze_angle(angle: float, limit: float, softness: float) -> float:
 def _turned(
     chain: ChainInput, fk: list[PosedBone], gaze: Gaze, target: Vec, distribution: float
 ) -> list[PosedBone]:
-    """Return the bones of a chain whose last bone looks at a target.
-
-    Args:
-        chain: The bones.
-        fk: The bones in their FK pose.
-        gaze: The gaze in the FK pose.
-        target: The target, in armature space.
-        distribution: How the bones share the rotation; see `Look.share`.
-    """
+    """Return the bones of a chain whose last bone looks at a target; see `Look.share`."""
     last = len(fk) - 1
     parts: list[float] = []
     turn: Turn | None = None
@@ -438,7 +390,7 @@ def _turned(
             )
             _, y, z = mat_columns(fk_bone.turned)
             goal_axes = rotate(quat, y), rotate(quat, z)
-            rotation = facing(bone.inherited, ((0.0, 1.0, 0.0), (0.0, 0.0, 1.0)), goal_axes)
+            rotation = facing(bone.inherited, (Y_AXIS, Z_AXIS), goal_axes)
             if rotation is not None:
                 bone.rotation = rotation
         bone.turn(bone.rotation if constrained is None else constrained.held(bone.rotation, axes))
@@ -455,9 +407,9 @@ def _turn(gaze: Gaze, head: Vec, target: Vec) -> Turn:
     angle = angle_between(gaze.ahead, direction)
     # Straight behind, any axis is valid: turn the head instead of tilting it.
     axis = unit_or(across(cross(gaze.ahead, direction), gaze.ahead), gaze.side)
-    turned = gaze_angle(angle, gaze.limit, gaze.softness) * _ease_in(distance, gaze.reach)
+    turned = gaze_angle(angle, gaze.look.limit, gaze.look.softness) * _ease_in(distance, gaze.reach)
     shared_fraction = _ease_out(angle, BEHIND) * _ease_in(distance, gaze.shared_reach)
-    if not gaze.has_up:
+    if gaze.up is None:
         return Turn(axis, turned, 0.0, shared_fraction, 0.0)
     swing = quat_about(axis, turned)
     ahead, side = rotate(swing, gaze.ahead), rotate(swing, gaze.side)
@@ -478,13 +430,7 @@ def _quat(gaze: Gaze, turn: Turn, angle: float, roll: float) -> Quat:
 
 
 def _gaze(chain: ChainInput, fk_axes: Mat3, look: Look) -> Gaze | None:
-    """Return the gaze of the last bone in the FK pose; None if its axes are singular.
-
-    Args:
-        chain: The bones.
-        fk_axes: The axes of the last bone in the FK pose, without its scale.
-        look: The settings.
-    """
+    """Return the gaze of the last bone, from its unscaled FK axes; None if they are singular."""
     x, y, z = chain.links[-1].scale
     # Negative scales mirror the axes.
     signs = (-1.0 if x < 0.0 else 1.0, -1.0 if y < 0.0 else 1.0, -1.0 if z < 0.0 else 1.0)

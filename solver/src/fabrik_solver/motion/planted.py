@@ -212,7 +212,7 @@ class Planted:
         self._blends: dict[tuple[int, str], Blend] = {}
 
     def around(self, time: float) -> tuple[int, bool]:
-        """Return the number of the last contact that has begun at a time, and whether it lasts."""
+        """Return the index of the last contact begun by a time, and whether it still lasts then."""
         number = bisect_right(self._starts, time) - 1
         return number, number >= 0 and time <= self.places[number].contact.last
 

@@ -120,10 +120,10 @@ class Pull:
         self.radius = spring.radius
 
     def share(self, size: float) -> float:
-        """Return the share by which a step moves a bone toward where its forces point.
+        """Return how far a step moves a bone toward the direction of its forces, as a fraction.
 
         Args:
-            size: Their displacement in a step, in lengths of the bone.
+            size: The displacement by the forces in a step, in lengths of the bone.
         """
         angle = size * self.square - self.angle
         turn = cos(min(sqrt(angle), pi)) if angle >= 0.0 else cosh(sqrt(-angle))
@@ -229,6 +229,13 @@ class Tail:
         moved = vrm_step(head, (current, previous), rest, size, spring, dt, colliders)
         self.shift = sub(head, self.head)
         return unit_or(sub(moved, head), rest)
+
+    def copied(self) -> "Tail":
+        """Return a copy of the state."""
+        tail = Tail(self.head, self.arm)
+        tail.shift, tail.swing, tail.rest = self.shift, self.swing, self.rest
+        tail.turn, tail.stretch, tail.weight = self.turn, self.stretch, self.weight
+        return tail
 
     def move(self, head: Vec, arm: Vec) -> None:
         """Move to a new head and arm."""

@@ -191,7 +191,7 @@ def fk_joints(parent: Frame, form: Form) -> list[Vec]:
     """Return the joints in the FK pose, in the space of the simulation.
 
     Args:
-        parent: As from `parent_of`.
+        parent: The parent's frame, as returned by `parent_of`.
         form: The form of the chain.
     """
     axes, joint = parent
@@ -241,7 +241,7 @@ def frame_at(around: list[Frame], t: float) -> Frame:
 
 
 def extended(near: Frame, far: Frame, farther: Frame, has_farther: bool) -> Frame:
-    """Extrapolate two frames along a line, or three along a parabola, to the frame before."""
+    """Return the frame before: linear extrapolation of two frames, or quadratic of three."""
     if has_farther:
         return _combined([near, far, farther], [3.0, -3.0, 1.0])
     return _combined([near, far], [2.0, -1.0])

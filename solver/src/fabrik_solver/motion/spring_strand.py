@@ -47,7 +47,8 @@ RATE: Final = 120.0
 """The least number of steps a second; frames are at steps."""
 
 AGREED: Final = 1e-5
-"""The distance of the ends of a loop at which they agree, as a fraction of the strand's length."""
+"""The distance between the ends of a loop at which they agree, as a fraction of the strand's
+length."""
 
 CYCLES: Final = 200
 """The maximum number of cycles before a loop. Without drag, its ends never agree."""
@@ -78,8 +79,9 @@ class Strand(NamedTuple):
         cuts: The indices of the frames at which it started again.
         size: Its length at the first frame.
         penetration: How deep a tail is in colliders at most. As VRM specifies, this is ignored.
-        deepest: The index of the frame at which it is.
-        gap: The distance of the ends of a loop, as a fraction of the strand's length.
+        deepest: The index of the frame with the deepest penetration.
+        gap: The distance between the ends of a loop, as a fraction of the strand's length.
+        states: The state of its bones at each frame, from which it can be simulated on.
     """
 
     rotations: list[list[float]]
@@ -89,6 +91,7 @@ class Strand(NamedTuple):
     penetration: float
     deepest: int
     gap: float
+    states: list[list[Tail]]
 
 
 def simulate(instants: Sequence[Instant], rate: float, mode: Mode) -> Strand:
@@ -104,6 +107,34 @@ def simulate(instants: Sequence[Instant], rate: float, mode: Mode) -> Strand:
             is singular.
     """
     return _Simulation(instants, rate, mode).run()
+
+
+def simulate_on(
+    instants: Sequence[Instant],
+    rate: float,
+    mode: Mode,
+    state: Sequence[Tail],
+    frames: tuple[int, int],
+    starts: set[int],
+) -> list[float]:
+    """Return the local rotations at a frame, four numbers a bone, simulated on from a state.
+
+    With the inputs of the simulation that had the state, so is the result, but for rounding, and
+    for the frames beside the ends of a loop.
+
+    Args:
+        instants: The inputs of the frames before, at and after the simulated ones.
+        rate: The frame rate, in frames a second.
+        mode: How it is simulated.
+        state: The state at the first simulated frame; empty to start there.
+        frames: The indices of the first and last simulated frame.
+        starts: The indices of the frames at which the strand starts again.
+
+    Raises:
+        ValueError: As `simulate` does.
+    """
+    simulation = _Simulation(instants, rate, mode._replace(is_loop=False))
+    return simulation.run_on(state, *frames, starts)
 
 
 def _jumps(shown: Sequence[Sequence[Vec]]) -> list[int]:
@@ -168,17 +199,28 @@ class _Simulation:
         if self.mode.is_loop and len(self.instants) > 1:
             gap = self._run_in(starts)
         size = sum([length(tail.arm) for tail in self.tails])
-        strand = Strand([], [], cuts, size, 0.0, 0, gap)
+        strand = Strand([], [], cuts, size, 0.0, 0, gap, [])
         for i in range(len(self.instants)):
             if i > 0:
                 self._advance(i, starts)
             rotations, joints = self._posed(i)
             strand.rotations.append(rotations)
             strand.joints.append(joints)
+            strand.states.append([tail.copied() for tail in self.tails])
             depth = self._depth(i) if self.mode.is_steady else 0.0
             if depth > strand.penetration:
                 strand = strand._replace(penetration=depth, deepest=i)
         return strand
+
+    def run_on(self, state: Sequence[Tail], start: int, end: int, starts: set[int]) -> list[float]:
+        """Simulate some frames from a state; return the rotations at the last one."""
+        self.tails = [tail.copied() for tail in state]
+        self._chain = self.instants[start].chain
+        if not state:
+            self._start(start)
+        for i in range(start + 1, end + 1):
+            self._advance(i, starts)
+        return self._posed(end)[0]
 
     def _cuts(self) -> list[int]:
         """Return the frames at which the strand starts again."""

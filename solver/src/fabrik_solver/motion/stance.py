@@ -162,7 +162,7 @@ def lean_between(a: LeanState, b: LeanState, fraction: float) -> Lean:
 
 
 def leaned(body: Frame, lean: Lean, bob: float = 0.0, spine: float = 0.0) -> Frame:
-    """Return the frame of a leaning body, as it carries a leg at a position along its spine.
+    """Return the frame of a leaning body for a leg attached at a position along its spine.
 
     Args:
         body: Its animated frame in the world.

@@ -12,7 +12,18 @@ from statistics import median
 from typing import Final, NamedTuple
 
 from ...core.vectors import ORIGIN, Vec, add, cross, dot, length, scaled, sub, sum_of, unit
-from .naming import END, FRONT_OR_HIND, NOT_BODY, SIDES, TRUNK, only_twists, part_of, words_of
+from .naming import (
+    ARM_PARTS,
+    END,
+    FRONT_OR_HIND,
+    LEG_PARTS,
+    NOT_BODY,
+    SIDES,
+    TRUNK,
+    only_twists,
+    part_of,
+    words_of,
+)
 from .thresholds import (
     ASIDE,
     COMPARABLE,
@@ -36,28 +47,11 @@ LEFT: Vec = (1.0, 0.0, 0.0)
 ENDS: Final = {"FINGER", "FOOT", "HAND", "TOE"}
 """The parts at the ends of limbs."""
 
-LIMBS: Final = {
-    "THIGH": "LEG",
-    "SHIN": "LEG",
-    "LEG": "LEG",
-    "UPPER_ARM": "ARM",
-    "FOREARM": "ARM",
-    "ARM": "ARM",
-}
+LIMBS: Final = dict.fromkeys(LEG_PARTS - ENDS, "LEG") | dict.fromkeys(ARM_PARTS - ENDS, "ARM")
 """The limb of each bending bone."""
 
-WAY: Final = {
-    "THIGH": 1,
-    "LEG": 1,
-    "UPPER_ARM": 1,
-    "ARM": 1,
-    "SHIN": 2,
-    "FOREARM": 2,
-    "FOOT": 3,
-    "HAND": 3,
-    "TOE": 4,
-    "FINGER": 4,
-}
+_WAY = ("THIGH LEG UPPER_ARM ARM", "SHIN FOREARM", "FOOT HAND", "TOE FINGER")
+WAY: Final = {part: depth for depth, parts in enumerate(_WAY, 1) for part in parts.split()}
 """How far down a limb each part is."""
 
 

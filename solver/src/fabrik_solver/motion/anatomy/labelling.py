@@ -30,8 +30,8 @@ class _Labelling:
     """Labels of pairs, improved one by one as long as the evidence grows.
 
     Attributes:
-        kinds: The label of each pair.
-        support: The evidence of each pair for each kind, given the labels of the others.
+        single: The evidence of each pair for each kind.
+        double: The evidence of each two pairs for two kinds, as `_weights` returns it.
     """
 
     def __init__(self, pairs: Sequence[Pair]) -> None:
@@ -47,7 +47,11 @@ class _Labelling:
             self._change(kinds, support, i, kind)
         while True:
             gain, i, kind = max(
-                [(support[i][kind] - support[i][kinds[i]], -i, kind) for i, kind in self._all()],
+                [
+                    (support[i][kind] - support[i][kinds[i]], -i, kind)
+                    for i in range(len(self.single))
+                    for kind in KINDS
+                ],
                 default=(0.0, 0, ""),
             )
             if gain <= ENOUGH:
@@ -59,9 +63,6 @@ class _Labelling:
         return Labels(
             tuple(kinds), 0.5 * sum(support_of_labels)
         )  # Each two pairs support each other.
-
-    def _all(self) -> list[tuple[int, str]]:
-        return [(i, kind) for i in range(len(self.single)) for kind in KINDS]
 
     def _change(self, kinds: list[str], support: list[dict[str, float]], i: int, kind: str) -> None:
         """Change the label of a pair, and the evidence of the others."""

@@ -197,14 +197,7 @@ def _unlikeness(a: Sequence[Vec], b: Sequence[Vec]) -> float:
 
 
 def _limb(chain: Chain, kind: str, first: int, last: int) -> Limb:
-    """Return a limb.
-
-    Args:
-        chain: Its chain.
-        kind: The kind of limb.
-        first: The index of its first bone.
-        last: The index of its hand or foot, or the number of bones.
-    """
+    """Return a limb, from the indices that `_ends` returns."""
     path = chain.path
     end, beyond = (path[k] if k < len(path) else -1 for k in (last, last + 1))
     bones = tuple(path[first:last])
@@ -224,12 +217,8 @@ def _limb(chain: Chain, kind: str, first: int, last: int) -> Limb:
 def _ends(chain: Chain, kind: str, pair: Pair) -> tuple[int, int]:
     """Return the indices of the first bone of a limb and of its hand or foot.
 
-    Without a hand or foot, the second is the number of bones.
-
-    Args:
-        chain: Its chain.
-        kind: The kind of limb.
-        pair: The pair of the chain. The other chain has evidence too, if its names match.
+    Without a hand or foot, the second is the number of bones. The other chain of the pair has
+    evidence too, if its names match.
     """
     lower, count = chain.lower(), len(chain.path)
     if chain.stands and kind == "LEG":
@@ -331,14 +320,8 @@ def _ahead(heads: Sequence[Vec], kind: str) -> float:
 def _ankle(pair: Pair, chain: Chain, first: int, lower: int, otherwise: int) -> int:
     """Return the index of the ankle, in a standing pose.
 
-    One of two feet may be lifted: the one with more evidence decides, if their names match.
-
-    Args:
-        pair: Both chains.
-        chain: The chain of the leg.
-        first: The index of the hip.
-        lower: The index of the shin by name, or -1.
-        otherwise: The result if no joint qualifies.
+    One of two feet may be lifted: the one with more evidence decides, if their names match. The
+    leg begins at ``first``; ``lower`` is its shin by name, or -1.
     """
     joints = [
         k

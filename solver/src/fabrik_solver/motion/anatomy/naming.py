@@ -11,6 +11,11 @@ from collections.abc import Iterable
 from functools import cache
 from typing import Final
 
+
+def _words(text: str) -> frozenset[str]:
+    return frozenset(text.split())
+
+
 JAPANESE: Final = {
     "足首": "ankle",
     "足先": "toe",
@@ -77,18 +82,7 @@ COMPOUNDS: Final = {
 }
 """Words that are joined or abbreviated."""
 
-GIRDLE: Final = {
-    "buttock",
-    "clavicle",
-    "collar",
-    "collarbone",
-    "coxa",
-    "haunch",
-    "hip",
-    "pelvis",
-    "scapula",
-    "shoulder",
-}
+GIRDLE: Final = _words("buttock clavicle collar collarbone coxa haunch hip pelvis scapula shoulder")
 """Words in the names of bones between trunk and limb, if two bending bones follow."""
 
 FACE: Final = {"chin", "face", "jaw", "nose"}
@@ -100,32 +94,8 @@ JOINT_AXES: Final = {"pitch", "yaw"}
 """Words in the names of a robot's joints, each with one axis."""
 
 HAND: Final = {"hand", "wrist"}
-LEFTS: Final = {
-    "gauche",
-    "izq",
-    "izquierda",
-    "izquierdo",
-    "l",
-    "le",
-    "left",
-    "lf",
-    "lft",
-    "links",
-    "lt",
-}
-RIGHTS: Final = {
-    "der",
-    "derecha",
-    "derecho",
-    "droite",
-    "r",
-    "rechts",
-    "rf",
-    "rgt",
-    "ri",
-    "right",
-    "rt",
-}
+LEFTS: Final = _words("gauche izq izquierda izquierdo l le left lf lft links lt")
+RIGHTS: Final = _words("der derecha derecho droite r rechts rf rgt ri right rt")
 MIRRORED: Final = {"左": "右", "右": "左"}
 """The sides in Japanese names."""
 
@@ -133,100 +103,28 @@ SIDES: Final = dict.fromkeys(LEFTS, 1) | dict.fromkeys(RIGHTS, -1)
 NOT_BODY: Final = {"ik", "pole", "ctrl", "control", "target", "mch", "drv"}
 """Words in the names of bones that are controls or mechanisms."""
 
-TRUNK: Final = {
-    "abdomen",
-    "chest",
-    "head",
-    "hip",
-    "hips",
-    "neck",
-    "pelvis",
-    "spine",
-    "torso",
-    "waist",
-}
+TRUNK: Final = _words("abdomen chest head hip hips neck pelvis spine torso waist")
 """Words in the names of bones on the median plane, unless they have a side."""
 
 UPPER: Final = {"u", "up", "upper"}
 LOWER: Final = {"low", "lower"}
 """Words that distinguish the two bones of a limb, beside ``arm`` or ``leg``."""
 
-OTHER: Final = {
-    "accessory",
-    "antenna",
-    "antler",
-    "backpack",
-    "bag",
-    "bagpack",
-    "belt",
-    "braid",
-    "breast",
-    "brow",
-    "bust",
-    "cape",
-    "cheek",
-    "cloak",
-    "cloth",
-    "coat",
-    "dorsal",
-    "dress",
-    "ear",
-    "eye",
-    "eyebrow",
-    "eyelid",
-    "feather",
-    "fin",
-    "flipper",
-    "fluke",
-    "gun",
-    "hair",
-    "horn",
-    "item",
-    "jaw",
-    "lip",
-    "mouth",
-    "pectoral",
-    "pigtail",
-    "ponytail",
-    "rib",
-    "ribbon",
-    "ribs",
-    "rope",
-    "scarf",
-    "shield",
-    "skirt",
-    "sleeve",
-    "stinger",
-    "strap",
-    "sword",
-    "tail",
-    "teeth",
-    "tentacle",
-    "tongue",
-    "tool",
-    "weapon",
-    "whisker",
-    "wing",
-    "wire",
-}
+OTHER: Final = _words(
+    """
+    accessory antenna antler backpack bag bagpack belt braid breast brow bust cape cheek cloak
+    cloth coat dorsal dress ear eye eyebrow eyelid feather fin flipper fluke gun hair horn item
+    jaw lip mouth pectoral pigtail ponytail rib ribbon ribs rope scarf shield skirt sleeve
+    stinger strap sword tail teeth tentacle tongue tool weapon whisker wing wire
+    """
+)
 """Words in the names of bones that are neither trunk nor limb."""
 
 PARTS: Final = (
     ("TOE", {"ball", "claw", "metatarsal", "metatarsals", "toe"}),
     (
         "FINGER",
-        {
-            "carpal",
-            "digit",
-            "finger",
-            "index",
-            "little",
-            "metacarpal",
-            "middle",
-            "pinky",
-            "ring",
-            "thumb",
-        },
+        _words("carpal digit finger index little metacarpal middle pinky ring thumb"),
     ),
     ("FOOT", {"ankle", "foot", "hoof", "paw"}),
     ("HAND", {"fist", "palm", *HAND}),

@@ -282,12 +282,7 @@ def _ahead(figure: Figure, bone: int, first: int) -> list[int]:
     """Return the children of a bone that may be the head or lead to it.
 
     A tail leads backward. Hair and capes begin behind the bone that carries them, and end behind
-    and below it. A figure's only arm leads sideways.
-
-    Args:
-        figure: The figure.
-        bone: The bone.
-        first: The bone of the trunk at which the search for the head starts.
+    and below it. A figure's only arm leads sideways. The search for the head starts at ``first``.
     """
     heads, front, children = figure.heads, figure.front, _trunk_beyond(figure, bone)
     ends = {i: sub(heads[figure.line(i)[-1]], heads[bone]) for i in children}

@@ -1,0 +1,260 @@
+"""Strands in poses that aren't simulated, such as while a bone is dragged.
+
+A strand is shown as if the pose were stored. Of channels with keys, it comes in since the last key;
+of others, it has always been so. What moves the strand is carried along, and the last second is
+simulated again. So it hangs, swings and collides as it will, and depends only on the pose and the
+simulation, not on how the mouse got there. Nothing is stored, and a frame that is played, rendered
+or baked shows what is stored.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from math import ceil, inf, isfinite
+from typing import Any, NamedTuple, cast
+
+import bpy
+
+from fabrik_solver import WHOLE, ChainInput, Frame, frame_in, inverse
+from fabrik_solver.core.vectors import (
+    QUAT_IDENTITY,
+    Mat3,
+    length,
+    mat_inverse,
+    mat_product,
+    orthonormalize,
+    quat_matrix,
+    quat_of,
+    scaled,
+    slerp,
+)
+from fabrik_solver.motion.easing import smooth
+from fabrik_solver.motion.spring import Tail
+from fabrik_solver.motion.spring_inputs import Instant, carrying, parent_of
+from fabrik_solver.motion.spring_strand import simulate_on
+
+from ...blender import animation
+from ...blender.access import pose_bones
+from ...blender.errors import ProblemError
+from ...blender.rotation import TURNS
+from ...plan.chain_plan import ChainPlan, Snapshot
+from ...settings.properties import settings
+from ..simulation.history import History
+from ..simulation.operators import AT_ONCE
+from .recording import (
+    Recorded,
+    Recording,
+    SpringSimulation,
+    center_of,
+    collider_points,
+    recordings_of,
+    to_space_of,
+)
+from .settings import spring_of
+
+MEMORY = 1.0
+"""Seconds to simulate again at most: by then, a strand has forgotten what was before."""
+
+NEAR = 1e-5
+"""The relative difference of two poses that is only rounding, as one is read from channels and the
+other from Blender's evaluation, in single precision."""
+
+
+def live_rotations(
+    snapshot: Snapshot, chain: ChainPlan, record: History
+) -> tuple[float, ...] | None:
+    """Return the local rotations of a strand, four numbers a bone; None if its pose is simulated.
+
+    Args:
+        snapshot: The scene, solved so far.
+        chain: The strand.
+        record: What is stored of it.
+    """
+    simulation = SpringSimulation(chain.rig.object, chain.item)
+    recordings = recordings_of(chain.rig.object)
+    recording = recordings.get(simulation.owner)
+    if recording is None or recording.result.blob != record.blob:
+        return None
+    if snapshot.time not in record.frames:
+        return None
+    frame = int(snapshot.time) - record.start
+    try:
+        change = _change(snapshot, chain, recording.frame_by_frame[frame])
+        if change is None:
+            return None
+        pace = sum([other.result.pace for other in recordings.values()])
+        span = max(1, min(ceil(MEMORY * snapshot.frame_rate), int(AT_ONCE / pace)))
+        first = max(0, frame - span, *[cut for cut in recording.result.cuts if cut <= frame])
+        key = _last_key(chain, snapshot.time) - record.start
+        rotations = _simulated_on(simulation, recording, (first, frame), change, key)
+    except (ProblemError, ValueError, ArithmeticError):
+        return None  # Simulating will say what is wrong.
+    return tuple(rotations) if all(map(isfinite, rotations)) else None
+
+
+class _Change(NamedTuple):
+    """How the pose of a strand differs from the one recorded at a frame.
+
+    Attributes:
+        moves: The change of each transform that moves it, within that transform's space.
+        bones: The bones in their pose now; None if they are as recorded.
+    """
+
+    moves: list[Frame]
+    bones: ChainInput | None
+
+    def carried(self, recorded: Recorded, share: float) -> Recorded:
+        """Return what moves a strand at any frame, with a share of the change."""
+        moves = [_share(move, share) for move in self.moves]
+        center, world, parent, *places = map(frame_in, _frames_of(recorded), moves)
+        placements = [
+            placement._replace(frame=place)
+            for placement, place in zip(recorded.placements, places, strict=True)
+        ]
+        return Recorded(
+            recorded.values,
+            inverse(center),
+            world,
+            self.bones or recorded.chain,
+            parent,
+            placements,
+            recorded.fields,
+        )
+
+
+def _change(snapshot: Snapshot, chain: ChainPlan, recorded: Recorded) -> _Change | None:
+    """Return how the pose of a strand differs from the one recorded; None if it doesn't."""
+    were, are = _frames_of(recorded), _frames_now(snapshot, chain, recorded)
+    bones = _bones_now(snapshot, chain, recorded.chain)
+    if bones is None and _are_near(were, are):
+        return None
+    return _Change([frame_in(inverse(a), b) for a, b in zip(were, are, strict=True)], bones)
+
+
+def _simulated_on(
+    simulation: SpringSimulation,
+    recording: Recording,
+    frames: tuple[int, int],
+    change: _Change,
+    key: float,
+) -> list[float]:
+    """Return the rotations after some frames, as if the change had come in since a key.
+
+    Args:
+        simulation: The strand.
+        recording: What moved it.
+        frames: The indices of the first and last frame.
+        change: The change of its pose at the last frame.
+        key: The index of the frame of the key; -inf if there is none.
+    """
+    first, last = frames
+    begin = max(first - 1, 0)
+    at = first - begin
+    recorded = recording.frame_by_frame[begin : last + 2]
+    carried = [
+        change.carried(part, smooth((begin + i - key) / (last - key)) if isfinite(key) else 1.0)
+        for i, part in enumerate(recorded)
+    ]
+    starts = {start - begin for start in (0, *recording.result.cuts)}
+    tails: list[Tail] = []
+    if at not in starts or (first == 0 and simulation.mode.is_loop):
+        carry = carrying(_parent(recorded[at]), _parent(carried[at]))
+        tails = [tail.copied() for tail in recording.result.states[first]]
+        for tail in tails:
+            tail.carry(carry)
+    instants, mode = simulation.instants(carried), simulation.mode
+    return simulate_on(instants, simulation.rate, mode, tails, (at, last - begin), starts)
+
+
+def _last_key(chain: ChainPlan, frame: float) -> float:
+    """Return the last key before a frame of the channels that differ from their F-curves there.
+
+    -inf if no channel of the armature object, the strand or the bones above it does.
+    """
+    edited = [c for c in _curves_of(chain) if _is_edited(chain.rig.object, c, frame)]
+    keys = [key.co.x for curve in edited for key in curve.keyframe_points]
+    return max([key for key in keys if key < frame], default=-inf)
+
+
+def _curves_of(chain: ChainPlan) -> list[bpy.types.FCurve]:
+    """Return the F-curves that move the armature object, the strand and the bones above it."""
+    rig = chain.rig
+    above = [pose_bones(rig.object)[rig.names[i]] for i in rig.chain_up(chain.bones[-1])]
+    owners = ["", *[f"{bone.path_from_id()}." for bone in above]]
+    paths = {owner + name for owner in owners for name in (*TURNS, "location", "scale")}
+    curves = animation.all_active_curves(rig.object)
+    return [curve for curve in curves if curve.data_path in paths and animation.has_effect(curve)]
+
+
+def _is_edited(armature: bpy.types.Object, curve: bpy.types.FCurve, frame: float) -> bool:
+    """Return whether a channel has another value than its F-curve at a frame."""
+    shown = cast(Any, armature.path_resolve(curve.data_path))[curve.array_index]
+    return abs(shown - curve.evaluate(frame)) > NEAR * max(1.0, abs(shown))
+
+
+def _share(move: Frame, share: float) -> Frame:
+    """Return a part of a transform, from none at 0 to all at 1."""
+    axes, location = move
+    square = orthonormalize(axes)
+    if share == 1.0 or square is None:
+        return move
+    turn = slerp(QUAT_IDENTITY, quat_of(square), share)
+    left = mat_product(mat_inverse(square), axes)
+    sheared = [share * x + (1.0 - share) * one for x, one in zip(left, WHOLE[0], strict=True)]
+    return mat_product(quat_matrix(turn), cast(Mat3, tuple(sheared))), scaled(location, share)
+
+
+def _parent(recorded: Recorded) -> Frame:
+    return parent_of(Instant(recorded.world, recorded.chain, recorded.parent, [], []))
+
+
+def _frames_of(recorded: Recorded) -> list[Frame]:
+    """Return the transforms that moved a strand: center, armature, root's parent, colliders."""
+    places = [placement.frame for placement in recorded.placements]
+    return [inverse(recorded.to_space), recorded.world, recorded.parent, *places]
+
+
+def _frames_now(snapshot: Snapshot, chain: ChainPlan, recorded: Recorded) -> list[Frame]:
+    """Return the transforms that move a strand now. Meshes stay as recorded."""
+    rig = chain.rig
+    spring = spring_of(settings(rig.object).constraints[chain.item])
+    to_space = to_space_of(snapshot, center_of(spring))
+    world = frame_in(to_space, snapshot.world(rig.object, rig.uid))
+    parent = WHOLE if chain.root_parent < 0 else snapshot.frame(rig, chain.root_parent)
+    frames = [inverse(to_space), world, parent]
+    points = collider_points(chain, spring)
+    for placement, (_, point) in zip(recorded.placements, points, strict=True):
+        is_mesh = placement.ground is not None
+        frames.append(placement.frame if is_mesh else frame_in(to_space, snapshot.place(point)))
+    return frames
+
+
+def _bones_now(snapshot: Snapshot, chain: ChainPlan, recorded: ChainInput) -> ChainInput | None:
+    """Return the bones of a strand in their pose now; None if it is the one recorded."""
+    pose = snapshot.poses[chain.rig.uid]
+    channels = [pose.posed_local(bone) for bone in chain.bones]
+    for now, was, link in zip(channels, recorded.channels, recorded.links, strict=True):
+        pairs = (
+            (now.location, was.location, length(link.arm)),
+            (now.rotation, was.rotation, 1.0),
+            (now.scale, was.scale, 0.0),
+        )
+        if not all([_is_near(*pair) for pair in pairs]):
+            return recorded.under(channels)
+    return None
+
+
+def _are_near(were: list[Frame], are: list[Frame]) -> bool:
+    """Return whether transforms differ by no more than rounding."""
+    size = max([abs(x) for _, location in were for x in location])
+    return all(
+        [
+            _is_near(was[0], now[0], 0.0) and _is_near(was[1], now[1], size)
+            for was, now in zip(were, are, strict=True)
+        ]
+    )
+
+
+def _is_near(was: Sequence[float], now: Sequence[float], size: float) -> bool:
+    """Return whether numbers differ by no more than rounding, relative to a size or the largest."""
+    return max(map(abs, map(float.__sub__, was, now))) <= NEAR * max(size, *map(abs, was))
