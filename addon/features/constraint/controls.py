@@ -22,13 +22,16 @@ from ...ui.selecting import Handle, is_clickable, select_alone
 from .sentences import control_of, posed_alone
 
 
-def _controls(armature: bpy.types.Object, indices: list[int]) -> list[Handle]:
-    """Return the targets, then the poles and the other controls of constraints."""
+def _controls(
+    context: bpy.types.Context, armature: bpy.types.Object, indices: list[int]
+) -> list[Handle]:
+    """Return the targets in the view layer, then the poles and the other controls."""
+    present = {*cast(bpy.types.ViewLayer, context.view_layer).objects.values()}
     items = [settings(armature).constraints[index] for index in indices]
     ends = [(item.target, item.subtarget) for item in items]
     ends += [(item.pole_target, item.pole_subtarget) for item in items]
     ends += [(armature, name) for item in items for name in named_controls(armature, item)]
-    return [(ob, bone) for ob, bone in dict.fromkeys(ends) if ob is not None and _exists(ob, bone)]
+    return [(ob, bone) for ob, bone in dict.fromkeys(ends) if ob in present and _exists(ob, bone)]
 
 
 def _exists(ob: bpy.types.Object, bone: str) -> bool:
@@ -51,7 +54,9 @@ class FABRIK_OT_controls_select(Working, bpy.types.Operator):
         """Select them."""
         armature = active_armature(context)
         indices = selected_in(context, armature)
-        controls = _controls(armature, indices or [*range(len(settings(armature).constraints))])
+        controls = _controls(
+            context, armature, indices or [*range(len(settings(armature).constraints))]
+        )
         if not any(is_clickable(*handle) for handle in controls):
             raise ProblemError("No control can be selected: choose Hide Controls to show them")
         select_alone(context, controls)
@@ -69,7 +74,7 @@ class FABRIK_OT_controls_hide(Working, bpy.types.Operator):
     def work(self, context: bpy.types.Context) -> str:
         """Hide or show them."""
         armature = active_armature(context)
-        controls = _controls(armature, [*range(len(settings(armature).constraints))])
+        controls = _controls(context, armature, [*range(len(settings(armature).constraints))])
         is_shown = any(not _is_hidden(*handle) for handle in controls)
         for ob, bone in controls:
             if bone:

@@ -312,6 +312,17 @@ def test_controls_are_selected_and_hidden() -> None:
     assert shown() == every
 
 
+def test_a_control_outside_of_the_view_layer_is_left_out() -> None:
+    """Blender refuses to hide and to select it."""
+    rig = make_human(False)
+    add_limbs(rig, "hand.L")
+    target = bpy.data.objects.new("Elsewhere", None)
+    rig.fabrik.constraints[0].target, rig.fabrik.constraints[0].subtarget = target, ""
+    assert bpy.ops.fabrik.controls_select() == {"FINISHED"}
+    assert {bone.name for bone in bpy.context.selected_pose_bones} == {"hand Pole.L"}
+    assert bpy.ops.fabrik.controls_hide() == {"FINISHED"}
+
+
 def test_feet_are_put_on_the_ground_of_the_scene() -> None:
     rig = make_human(False)
     assert bpy.ops.fabrik.character_set_up() == {"FINISHED"}
