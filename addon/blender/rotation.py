@@ -287,13 +287,6 @@ class PoseChannels:
         """Return the values of any bone's rotation channel."""
         return self.numbers(bone, *channel_of(self.mode(bone)))
 
-    def local(self, bone: int) -> tuple[object, ...]:
-        """Return the local channels of a bone that is in the columns, in a comparable form."""
-        mode = self.modes[bone]
-        parts = ("location", 3), channel_of(mode), ("scale", 3)
-        columns = [(self.buffer(channel, size), size) for channel, size in parts]
-        return mode, *[column[bone * size : bone * size + size] for column, size in columns]
-
     def numbers(self, bone: int, channel: str, size: int) -> list[float]:
         """Return the values of a channel of any bone."""
         if self._rows is None or bone in self._rows.chosen:

@@ -195,10 +195,10 @@ class Skeleton:
             return self._names_and_rests != _names_and_rests(self.object)
         if not self.has_same_names():
             return True
-        rests = [(i, state) for i, state in self._recorded.items() if state is not None]
-        return any(
-            [_rest_state(rest_bone(self.object, self.names[i])) != state for i, state in rests]
-        )
+        bones, rests = pose_bones(self.object), cast(Any, self.object.data).bones
+        recorded = [(self.names[i], old) for i, old in self._recorded.items() if old is not None]
+        # As `rest_bone`, without a call for each.
+        return any([_rest_state(bones[name].bone or rests[name]) != old for name, old in recorded])
 
     def slot(self, kind: int, bone: int) -> int:
         """Return the slot of a bone's channel; see `KINDS`."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Set
 from functools import cached_property
 from itertools import compress, islice
 from typing import Any, Final, NamedTuple, cast
@@ -18,6 +18,9 @@ COLLECTIONS: Final[dict[str, str]] = {
     if prop.type == "COLLECTION"
 }
 """By type of data-block, its collection in `bpy.data`."""
+
+
+FLAGS = ("is_updated_geometry", "is_updated_transform", "is_updated_shading")
 
 
 class Updates:
@@ -44,8 +47,9 @@ class Updates:
     @cached_property
     def _rows(self) -> tuple[list[bpy.types.ID], list[bool], list[bool], list[bool]]:
         updates: Any = self.depsgraph.updates
-        names = ("is_updated_geometry", "is_updated_transform", "is_updated_shading")
-        columns = [_column(self.depsgraph, name) for name in names]
+        columns = [[False] * len(updates) for _ in FLAGS]
+        for name, column in zip(FLAGS, columns, strict=True):
+            updates.foreach_get(name, column)
         if self._has_removed:
             blocks = [present(update.id) for update in updates]
             columns = [[*compress(column, blocks)] for column in columns]
@@ -59,7 +63,7 @@ class Updates:
         """Return whether there are more than a number, without reading them."""
         return next(islice(self.depsgraph.updates, count, None), None) is not None
 
-    @property
+    @cached_property
     def blocks(self) -> list[bpy.types.ID]:
         """The originals of the data-blocks."""
         return self._rows[0]
@@ -78,11 +82,6 @@ class Updates:
     def shading(self) -> list[bool]:
         """Whether their shading was updated."""
         return self._rows[3]
-
-    @property
-    def has_armatures(self) -> bool:
-        """Whether the update includes armature data."""
-        return self.depsgraph.id_type_updated("ARMATURE")
 
 
 def is_foreign(depsgraph: bpy.types.Depsgraph) -> bool:
@@ -105,7 +104,12 @@ def has_new_relations(depsgraph: bpy.types.Depsgraph) -> bool:
     It then flags the scene, like a selection does, and the shading of all objects, unlike a
     selection.
     """
-    return depsgraph.id_type_updated("SCENE") and any(_column(depsgraph, "is_updated_shading"))
+    if not depsgraph.id_type_updated("SCENE"):
+        return False
+    updates: Any = depsgraph.updates
+    shading = [False] * len(updates)
+    updates.foreach_get("is_updated_shading", shading)
+    return any(shading)
 
 
 def changed_in(updates: Updates, is_rebuilt: bool) -> set[int]:
@@ -141,8 +145,8 @@ class Armatures(NamedTuple):
     Attributes:
         changed: The armature data flagged as changed, by Edit Mode or by posing.
         clicked: Other listed armature data, whose bones were selected or renamed.
-        moved: The `session_uid`s of objects flagged as moved. Editing a bone constraint sets this
-            flag, posing a bone doesn't.
+        moved: The `session_uid`s of objects tagged as moved. Editing a bone constraint does this,
+            posing a bone doesn't, but writing the pose ahead does.
     """
 
     changed: set[Armature]
@@ -150,16 +154,22 @@ class Armatures(NamedTuple):
     moved: set[int]
 
 
-def armatures_in(updates: Updates) -> Armatures:
-    """Return the armatures in an update."""
+def armatures_in(updates: Updates, tagged_moved: Set[str] | None) -> Armatures:
+    """Return the armatures in an update.
+
+    Args:
+        updates: The update.
+        tagged_moved: The names of the objects that were tagged as moved; None if they are unknown.
+    """
     armatures = Armatures(set(), set(), set())
-    if updates.has_armatures:
-        flags = zip(updates.geometry, updates.transform, strict=True)
-        for block, (geometry, transform) in zip(updates.blocks, flags, strict=True):
-            if isinstance(block, Armature):
-                (armatures.changed if geometry else armatures.clicked).add(block)
-            elif transform and isinstance(block, Object):
-                armatures.moved.add(block.session_uid)
+    flags = zip(updates.geometry, updates.transform, strict=True)
+    for block, (geometry, transform) in zip(updates.blocks, flags, strict=True):
+        if isinstance(block, Armature):
+            (armatures.changed if geometry else armatures.clicked).add(block)
+        elif not (transform and isinstance(block, Object)):
+            continue
+        elif tagged_moved is None or block.name in tagged_moved:
+            armatures.moved.add(block.session_uid)
     return armatures
 
 
@@ -169,14 +179,6 @@ def geometry_in(updates: Updates) -> set[int]:
         return set()
     pairs = zip(updates.blocks, updates.geometry, strict=True)
     return {block.session_uid for block, is_changed in pairs if is_changed}
-
-
-def _column(depsgraph: bpy.types.Depsgraph, name: str) -> list[bool]:
-    """Return a flag of all updates."""
-    updates = depsgraph.updates
-    flags = [False] * len(updates)
-    updates.foreach_get(name, flags)
-    return flags
 
 
 def graphs_of(*scenes: bpy.types.Scene) -> list[bpy.types.Depsgraph]:

@@ -569,8 +569,11 @@ class Unevaluated(Evaluated):
         """
         played = cast(Sampler, self._played)
         for name, size in self.channels.sizes().items():
+            values = [*played.bone_values(name, size)]
+            if not values:
+                continue  # Reading all bones of a large rig takes longer than comparing a few.
             numbers, first = evaluated.buffer(name, size), self._rig.slot(KIND_OF[name], 0)
-            for i, number in played.bone_values(name, size):
+            for i, number in values:
                 if numbers[i] != number and first + i // size not in posed:
                     return False
         return True

@@ -52,9 +52,9 @@ class Coming(NamedTuple):
     def copy_of(self, uid: int) -> bpy.types.Object | None:
         """Return the copy of an armature that Blender will evaluate without copying it again.
 
-        None if it is tagged, or if Blender might not evaluate its pose.
+        None if Blender might not evaluate its pose. To be asked only if nothing is tagged.
         """
-        if self.flushed is None or self.tagged or self.graphs != [self.flushed]:
+        if self.flushed is None or self.graphs != [self.flushed]:
             return None
         if uid not in self.plan.lookahead.moving:
             return None
@@ -70,6 +70,7 @@ class Early:
         solved: The result; None if nothing was solved.
         seen: By goal source, what it read of meshes ahead of the last frame.
         written: The armatures written ahead.
+        asked: The armatures whose lists were compared with the plan ahead.
         driving: By armature, the values of the properties that drove its settings when the channels
             last got them (see `Lookahead`).
         differing: By depsgraph, the armatures that have another pose in it than in the original
@@ -82,6 +83,7 @@ class Early:
         self.solved: SolvedScene | None = None
         self.seen: dict[GoalSource, object] = {}
         self.written: set[int] = set()
+        self.asked: Set[int] = set()
         self.driving: dict[int, list[object]] = {}
         self.differing: dict[bpy.types.Depsgraph, set[int]] = {}
 
@@ -166,8 +168,15 @@ class Choice(NamedTuple):
     unknown: set[int]
 
 
-def chosen(runs: Runs, early: Early, coming: Coming) -> Choice:
-    """Return what is worth solving ahead of a coming evaluation."""
+def chosen(runs: Runs, early: Early, coming: Coming, copied: set[int]) -> Choice:
+    """Return what is worth solving ahead of a coming evaluation.
+
+    Args:
+        runs: The session's runs.
+        early: What was solved ahead of the last one.
+        coming: The evaluation.
+        copied: The armatures that it copies.
+    """
     plan = runs.plan
     lookahead = plan.lookahead
     unknown = plan.rigs.keys() - lookahead.known
@@ -193,9 +202,7 @@ def chosen(runs: Runs, early: Early, coming: Coming) -> Choice:
         return Choice(None, True, unknown)
     if runs.planner.with_changed_lists(rigs):
         return Choice(None, False, unknown)
-    touched = rigs if coming.is_undone else plan.copied_with(coming.tagged)
-    if coming.tagged and coming.frame is not None:
-        touched |= plan.animated
+    touched = copied | plan.animated if coming.tagged and coming.frame is not None else copied
     played = None if coming.tagged else runs.played
     snapshot = ChannelSnapshot(
         plan,
@@ -283,7 +290,7 @@ def _cached_pose(
     return pose
 
 
-def write_early(runs: Runs, uid: int, is_foreseen: bool, is_new: bool, coming: Coming) -> None:
+def write_early(runs: Runs, uid: int, is_new: bool | None, coming: Coming) -> None:
     """Write the composed values of an armature that its animation doesn't overwrite.
 
     At a frame, F-curves of posed slots are muted; their values have been read. An edit rarely
@@ -292,14 +299,14 @@ def write_early(runs: Runs, uid: int, is_foreseen: bool, is_new: bool, coming: C
     Args:
         runs: The session's runs.
         uid: The armature.
-        is_foreseen: Whether the values were composed for this evaluation.
-        is_new: Whether they differ from those composed before.
+        is_new: Whether the values differ from those composed before; None if none were composed
+            for this evaluation.
         coming: The evaluation.
     """
     written, lookahead = runs.overwritten, runs.plan.lookahead
     writer, reader = runs.writers[uid], runs.readers[uid]
-    copy, animated = coming.copy_of(uid), lookahead.animated[uid]
-    curves = lookahead.replaced.get(uid) if is_foreseen else None
+    copy, animated = None if coming.tagged else coming.copy_of(uid), lookahead.animated[uid]
+    curves = None if is_new is None else lookahead.replaced.get(uid)
     muted = None
     if curves is not None:
         curves.restrict(reader.posed_channels)

@@ -27,7 +27,7 @@ from ..blender.native_constraints import (
     space_point,
 )
 from ..blender.relations import active_constraints
-from ..blender.rotation import KIND_OF, PoseChannels
+from ..blender.rotation import KIND_OF, PoseChannels, channel_of
 from ..blender.skeleton import Point, Skeleton
 
 MODE = "rotation_mode"
@@ -98,7 +98,7 @@ class Followers:
         self._rig = rig
         self._known: dict[int, Follower] = {}
         self._values: dict[int, list[object]] = {}
-        self._locals: dict[int, object] = {}
+        self._columns: dict[str, array[float]] = {}
         self._modes = array("i")
         self._has_modes = is_posed or any([MODE in paths for paths in animated.values()])
         self._moving: set[int] = set()
@@ -126,13 +126,29 @@ class Followers:
         if self._has_modes and channels.modes != self._modes:
             # Constraints may use the Euler orders of their owners and targets.
             self._modes = channels.modes
-            for cache in (self._known, self.bones, self._values, self._locals):
+            for cache in (self._known, self.bones, self._values):
                 cache.clear()
-        for bone in self._known if self._is_posed else ():
-            values = channels.local(bone)
-            if values == self._locals.get(bone):
-                continue
-            self._locals[bone] = values
+        if self._is_posed:
+            self._take_posed(local_of, channels)
+        for bone, old_values in [*self._values.items()]:
+            if self._values_of(bone, owner_of(bone)) != old_values:
+                del self._values[bone], self._known[bone]
+                self.bones.pop(bone, None)
+
+    def _take_posed(self, local_of: Callable[[int], Local], channels: PoseChannels) -> None:
+        """Read the known bones whose channels may have changed since the last call."""
+        posed: set[int] = set()
+        turns = {channel_of(mode) for mode in {*self._modes}}
+        for name, size in {("location", 3), ("scale", 3), *turns}:
+            column = channels.read(name, size)
+            last = self._columns.get(name, column[:0])
+            self._columns[name] = column
+            if column != last:
+                for bone in self._known:
+                    first = bone * size
+                    if column[first : first + size] != last[first : first + size]:
+                        posed.add(bone)
+        for bone in posed:
             follower, following = self._known[bone], self.bones.get(bone)
             local = local_of(bone)
             if follower.local is None or local.is_same(follower.local):
@@ -140,10 +156,6 @@ class Followers:
             self._known[bone] = follower._replace(local=local)
             if following is not None:
                 self.bones[bone] = FollowingBone(following.own, local, following.constraints)
-        for bone, old_values in [*self._values.items()]:
-            if self._values_of(bone, owner_of(bone)) != old_values:
-                del self._values[bone], self._known[bone]
-                self.bones.pop(bone, None)
 
     def find(
         self,

@@ -7,7 +7,7 @@ A handler must never raise.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Set
 from contextlib import suppress
 from functools import partial
 from threading import current_thread, main_thread
@@ -34,6 +34,7 @@ from ..blender.updates import (
     graphs_of,
     has_new_relations,
     is_foreign,
+    moved_in,
     tag_animation,
     tagged_in,
 )
@@ -41,7 +42,7 @@ from ..plan import dependencies, planner
 from ..plan.deferred import DeferredWrites
 from ..plan.dependencies import PendingDeclarations
 from ..plan.planner import Planner
-from ..plan.registry import note_update
+from ..plan.registry import SELECTED, UPDATED
 from ..settings import joining, notifications, shot_keys
 from ..settings.overriding import complete_references, point_to_overrides
 from .early import Coming, Early
@@ -72,6 +73,8 @@ class Events:
         replaced: The data-blocks that this replaced, by session UID; None if they are unknown.
         may_shots_differ: Whether keys of library overrides must be checked.
         tagged: Names of the data-blocks tagged for the current update; None until they are read.
+        moved: Names of the objects tagged as moved for it; None if they weren't read.
+        mode: Blender's mode at the last edit; None if the selection must be looked at again.
     """
 
     def __init__(self) -> None:
@@ -85,6 +88,8 @@ class Events:
         self.replaced: set[int] | None = None
         self.may_shots_differ = False
         self.tagged: set[str] | None = None
+        self.moved: set[str] | None = None
+        self.mode: str | None = None
 
 
 def _before(scene: bpy.types.Scene, is_frame_change: bool) -> None:
@@ -92,10 +97,15 @@ def _before(scene: bpy.types.Scene, is_frame_change: bool) -> None:
     runs, plan = events.runs, events.runs.planner.plan
     if events.is_inside:
         return
-    events.tagged = None
+    events.tagged = events.moved = None
+    graphs = graphs_of(scene)
+    kinds = _kinds_in(graphs)
     if not is_frame_change:
-        _before_edit(events, scene)
-        plan = runs.planner.plan  # The edit may have discarded it.
+        add_missing()
+        # A join tags both types; hardly anything else does.
+        if events.is_undone or kinds >= {"ARMATURE", "SCENE"}:
+            _follow_joins(events, graphs)
+            plan, kinds = runs.planner.plan, _kinds_in(graphs)  # A join may have changed both.
     if plan is not None and not plan.rigs:
         return
     try:
@@ -103,8 +113,10 @@ def _before(scene: bpy.types.Scene, is_frame_change: bool) -> None:
             runs.overwritten.restore(has_new_bones=True)
         pre, post = EVENTS[is_frame_change]
         _take_ends(post)
-        graphs = graphs_of(scene)
-        _keep_data(events, graphs, is_frame_change)
+        events.may_shots_differ |= bool(kinds & {"SCENE", "ACTION"})
+        if runs.planner.pending.armatures or events.may_shots_differ:
+            _keep_data(events, is_frame_change)
+            kinds = _kinds_in(graphs)
         if getattr(bpy.app.handlers, pre)[-1:] != [LAST[pre]]:
             return  # Handlers after ours may do anything, and also need the FK pose.
         events.tagged = tagged_in(graphs)
@@ -113,7 +125,7 @@ def _before(scene: bpy.types.Scene, is_frame_change: bool) -> None:
                 uncollected(runs.follow)()
             is_undone = events.replaced is not None and not is_frame_change
             foresee = _coming_after_undo if is_undone else _coming
-            coming = foresee(events, scene, graphs, is_frame_change, events.tagged)
+            coming = foresee(events, scene, graphs, is_frame_change, kinds)
             before_evaluation(runs, events.early, coming)
     except ReferenceError:
         _give_up()  # Something was removed without notice.
@@ -125,16 +137,20 @@ def _before(scene: bpy.types.Scene, is_frame_change: bool) -> None:
         _give_up()
 
 
-def _keep_data(events: Events, graphs: list[bpy.types.Depsgraph], is_frame_change: bool) -> None:
+def _kinds_in(graphs: Iterable[bpy.types.Depsgraph]) -> set[str]:
+    """Return which types of data-blocks are tagged, of those that may change more than a pose."""
+    kinds = "SCENE", "ACTION", "ARMATURE"
+    return {kind for kind in kinds if any([graph.id_type_updated(kind) for graph in graphs])}
+
+
+def _keep_data(events: Events, is_frame_change: bool) -> None:
     """Declare dependencies and keep keys of shots, before keys can end up on another item.
 
-    A render in another thread also calls this, while the window reads the data to write.
+    Reloading a library and adding a key tag the scene or actions. A render in another thread also
+    calls this, while the window reads the data to write.
     """
-    kinds = "SCENE", "ACTION"  # Tagged when a library is reloaded or a key is added.
-    if any([graph.id_type_updated(kind) for graph in graphs for kind in kinds]):
-        events.may_shots_differ = True
     pending = events.runs.planner.pending
-    if not (pending.armatures or events.may_shots_differ) or _is_rendering_beside():
+    if _is_rendering_beside():
         return
     if pending.armatures:
         pending.declare(is_frame_change)
@@ -148,26 +164,30 @@ def _coming(
     scene: bpy.types.Scene,
     graphs: list[bpy.types.Depsgraph],
     is_frame_change: bool,
-    tagged: set[str],
+    kinds: Set[str],
 ) -> Coming:
     """Return the evaluation that Blender is about to do."""
     runs = events.runs
     plan = runs.follow()
-    may_be_rebuilt = any([graph.id_type_updated("SCENE") for graph in graphs])
+    may_be_rebuilt = "SCENE" in kinds
     if may_be_rebuilt:  # Resetting an override recreates bones.
         forget_bones()
-    is_new = may_be_rebuilt or any([graph.id_type_updated("ACTION") for graph in graphs])
+    is_new = may_be_rebuilt or "ACTION" in kinds
     if is_new or plan.has_new_drivers():
         runs.planner.look_at_animation()
         plan = runs.follow()
-    if runs.posed:
-        runs.forget_constraints(None if is_frame_change or is_new else graphs)
+    if is_frame_change or is_new:
+        runs.posed.clear()
+    else:
+        events.moved = moved_in(graphs) if "ARMATURE" in kinds else set()
+        if events.moved:
+            runs.forget_constraints(events.moved)
     # An edited action is copied with its current F-curves.
     needs_graph = plan.lookahead.moving or plan.lookahead.meshes
     is_plain = is_frame_change and needs_graph and not is_new
     flushed = _flushed_of(events, graphs) if is_plain else None
     frame = scene.frame_current_final if is_frame_change else None
-    return Coming(plan, scene, graphs, frame, tagged, may_be_rebuilt, flushed)
+    return Coming(plan, scene, graphs, frame, events.tagged or set(), may_be_rebuilt, flushed)
 
 
 def _coming_after_undo(
@@ -175,11 +195,12 @@ def _coming_after_undo(
     scene: bpy.types.Scene,
     graphs: list[bpy.types.Depsgraph],
     _is_frame_change: bool,
-    tagged: set[str],
+    _kinds: Set[str],
 ) -> Coming:
     """Return the evaluation that follows undo or redo."""
     plan = events.runs.follow()
     forget_bones()
+    tagged = events.tagged or set()
     return Coming(plan, scene, graphs, None, tagged, False, None, is_undone=True)
 
 
@@ -298,6 +319,8 @@ def _update(
         return
     _, post = EVENTS[is_frame_change]
     has_others = getattr(bpy.app.handlers, post) != OURS[post]
+    if has_others:
+        events.moved = None  # They may have edited constraints.
     has_edits_of_others &= has_others
     has_rigs = plan is not None and bool(plan.rigs)
     try:
@@ -325,8 +348,7 @@ def _update(
         _give_up()
     finally:
         events.is_inside = events.is_undone = False
-        events.replaced = None
-        events.tagged = None
+        events.replaced = events.tagged = events.moved = None
 
 
 def _follow(events: Events, updates: Updates, is_frame_change: bool, has_others: bool) -> None:
@@ -366,7 +388,7 @@ def _follow(events: Events, updates: Updates, is_frame_change: bool, has_others:
         has_new_curves = depsgraph.id_type_updated("ACTION")
         if has_new_curves:
             plan_of.look_at_animation()
-        note_update(updates)
+        _notify(events, updates)
     timing = events.timing
     started = perf_counter() if timing.is_asked else 0.0
     done = Update(
@@ -386,6 +408,19 @@ def _follow(events: Events, updates: Updates, is_frame_change: bool, has_others:
         timing.note(started)
 
 
+def _notify(events: Events, updates: Updates) -> None:
+    """Notify the features of an edit that may concern them."""
+    for note_update, needed in UPDATED:
+        if needed:
+            note_update(updates)
+    mode = getattr(bpy.context, "mode", "")  # Renders lack it.
+    # Selecting an object tags the scene, and a bone the armature.
+    if mode != events.mode or any(map(updates.depsgraph.id_type_updated, ("SCENE", "ARMATURE"))):
+        events.mode = mode
+        for note_selection in SELECTED:
+            note_selection(updates)
+
+
 def _revise_plan(
     events: Events,
     depsgraph: bpy.types.Depsgraph,
@@ -394,21 +429,22 @@ def _revise_plan(
     is_frame_change: bool,
 ) -> set[bpy.types.Armature]:
     """Discard what edits made invalid of the plan; return the armature data that may be edited."""
-    plan_of = events.runs.planner
-    edited, clicked, moved = armatures_in(updates)
+    plan_of, armatures = events.runs.planner, None
+    if depsgraph.id_type_updated("ARMATURE"):
+        armatures = armatures_in(updates, events.moved)
     if is_rebuilt:
         forget_bones()
         # Edits may be tagged only in other scenes, as when this scene is rendered first.
         scene = cast("bpy.types.Scene", depsgraph.scene).original
         other_scenes = [other for other in bpy.data.scenes if other != scene]
-        tagged = (events.tagged or set()) | tagged_in(graphs_of(*other_scenes))
-        plan_of.revise(tagged, edited | clicked)
+        tagged = {*(events.tagged or ()), *tagged_in(graphs_of(*other_scenes))}
+        plan_of.revise(tagged, armatures.changed | armatures.clicked if armatures else ())
         forget_removed_layers()
-    elif plan_of.is_outdated(edited, clicked, moved):
+    elif armatures is not None and plan_of.is_outdated(*armatures):
         plan_of.discard(skeletons=True)
     if not is_frame_change and have_hidden_bones_changed(depsgraph):
         plan_of.discard(skeletons=True)
-    return edited
+    return set() if armatures is None else armatures.changed
 
 
 @persistent
@@ -522,7 +558,7 @@ def on_undo(_scene: bpy.types.Scene, _unused: object = None) -> None:
             on_invalidate.notify()
     rebuild_poses()
     events = part(Events)
-    events.is_undone, events.replaced = True, replaced
+    events.is_undone, events.replaced, events.mode = True, replaced, None
 
 
 def _has_others(name: str) -> bool:
@@ -537,13 +573,12 @@ OUTLIVING = (
 """The parts of the session that undo and redo leave, without what they replaced."""
 
 
-def _before_edit(events: Events, scene: bpy.types.Scene) -> None:
-    add_missing()
+def _follow_joins(events: Events, graphs: list[bpy.types.Depsgraph]) -> None:
     plan = events.runs.planner.plan
     if (plan is not None and not plan.rigs) or current_thread() is not main_thread():
         return  # A render beside a window: nothing can be joined, and the window reads the data.
     try:
-        joining.follow_joins(graphs_of(scene), events.is_undone)
+        joining.follow_joins(graphs, events.is_undone)
     except Exception:
         report_once("could not keep the constraints of joined armatures")
 

@@ -135,6 +135,9 @@ class SceneSnapshot(ABC):
     def _read(self, uid: int, reader: FkReader, is_touched: bool) -> tuple[Evaluated, FkPose]:
         """Read an armature."""
         current, played = self._opened(uid, reader), self.played
+        is_plain = self.posed is not None and not self.plan.lookahead.animated[uid]
+        if is_plain and not is_touched and reader.last is not None:
+            return current, reader.last  # Blender tags what else may set its channels.
         if played is not None and is_touched:
             played.varying.pop(uid, None)
             played.followers.pop(uid, None)
@@ -386,7 +389,8 @@ class ChannelSnapshot(SceneSnapshot):
             location = untyped.evaluated_get(self._seen_in).matrix_world.translation.to_tuple()
         else:
             self.objects[uid] = ob
-            played = self._curves(uid) if uid in self.plan.lookahead.placed else None
+            is_placed = self._frame_ahead is not None and uid in self.plan.lookahead.placed
+            played = self._curves(uid) if is_placed else None
             if played is None:
                 location = untyped.matrix_basis.translation.to_tuple()
             else:
@@ -434,11 +438,19 @@ class ChannelSnapshot(SceneSnapshot):
                 return False
         extents: dict[int, float] = {}
         for uid, ob in self.objects.items():
-            copy = ob.evaluated_get(depsgraph)
-            if copy.is_evaluated:
-                largest = _extent(ob, worlds, extents)
-                if not self._has_expected_transform(uid, copy, worlds, largest):
-                    return False
+            copy: Any = ob.evaluated_get(depsgraph)
+            if not copy.is_evaluated:
+                continue
+            world, matrix = worlds.get(uid), copy.matrix_world
+            if world is None:
+                is_exact = matrix.translation[:] == self.locations.get(uid)
+            else:
+                is_exact = matrix_frame(matrix) == world
+            if is_exact:  # The usual case.
+                continue
+            largest = _extent(ob, worlds, extents)
+            if not self._has_expected_transform(uid, copy, worlds, largest):
+                return False
         for uid, read in self.evaluated.items():
             if read.has_animated_bones:
                 copy = self.rigs[uid].evaluated_get(depsgraph)

@@ -15,7 +15,7 @@ from ..blender.errors import INTERNAL_ERROR, ProblemError, report_once
 from ..blender.meshes import Meshes
 from ..blender.rotation import ranges_of
 from ..blender.session import part
-from ..blender.updates import graphs_of, moved_in
+from ..blender.updates import graphs_of
 from ..plan.chain_plan import ChainPlan, Report, UnitPlan
 from ..plan.plan import ArmaturePlan, Plan
 from ..plan.planner import Planner
@@ -149,15 +149,11 @@ class Runs:
         solved = [(unit.plan, unit.design(), unit.last) for unit in self.units if unit.last]
         return {(p.rig.uid, p.items): (d, last) for p, d, last in solved if d is not None}
 
-    def forget_constraints(self, graphs: Iterable[bpy.types.Depsgraph] | None) -> None:
-        """Forget the constraints that may have been edited.
+    def forget_constraints(self, moved: Set[str]) -> None:
+        """Forget the constraints of armatures that are tagged as moved, by name (see `Armatures`).
 
-        Args:
-            graphs: The depsgraphs, where only bones may be posed; None if anything may change.
+        Elsewhere only bones may have been posed.
         """
-        if graphs is None:
-            self.posed.clear()
-        moved = moved_in(graphs or ())
         constrained = self.plan.lookahead.constrained
         for uid in [uid for uid in self.posed if constrained[uid][0].object.name in moved]:
             del self.posed[uid]

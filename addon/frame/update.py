@@ -32,26 +32,31 @@ from .solving import Runs, evaluated_copies
 from .write import SavedPose, on_report, write_reports
 
 
-def update(runs: Runs, scene: SceneSnapshot, frame: float | None) -> tuple[SolvedScene, set[int]]:
+def update(
+    runs: Runs, scene: SceneSnapshot, frame: float | None, is_edit: bool
+) -> tuple[SolvedScene, dict[int, bool]]:
     """Solve the armatures of a snapshot, and compose their channel values.
 
+    Args:
+        runs: The session's runs.
+        scene: The snapshot.
+        frame: The new frame; None if the frame did not change.
+        is_edit: Whether this is the viewport after an edit.
+
     Returns:
-        The solved scene, and the armatures whose channel values changed.
+        The solved scene, and by armature whether its channel values changed.
     """
-    depsgraph: Any = scene.depsgraph  # None ahead of the evaluation of an edit.
-    is_edit = frame is None and (depsgraph is None or not is_foreign(depsgraph))
     solved = runs.solve(scene, frame, is_edit)
-    changed: set[int] = set()
+    composed: dict[int, bool] = {}
     for uid in solved.rigs:
         writer = runs.writers[uid]
         try:
-            if writer.compose(solved.poses[uid]):
-                changed.add(uid)
+            composed[uid] = writer.compose(solved.poses[uid])
         except ReferenceError:
             raise
         except Exception:
             report_once(f"could not pose “{writer.rig.object.name}”")
-    return solved, changed
+    return solved, composed
 
 
 def before_evaluation(runs: Runs, early: Early, coming: Coming) -> None:
@@ -62,9 +67,9 @@ def before_evaluation(runs: Runs, early: Early, coming: Coming) -> None:
         early: Records the result, to be verified after the evaluation.
         coming: The evaluation.
     """
-    plan = coming.plan
+    plan, frame = coming.plan, coming.frame
     early.differing.clear()
-    early.written = set()
+    early.written, early.asked = set(), set()
     if not (coming.tagged or coming.may_be_rebuilt or plan.lookahead.is_early):
         early.plan = plan  # Nothing to try counts as tried.
         return
@@ -73,27 +78,26 @@ def before_evaluation(runs: Runs, early: Early, coming: Coming) -> None:
         copied = {*plan.rigs}
     elif coming.tagged:
         copied = plan.copied_with(coming.tagged)
-        early.note_differing(coming, copied)
-        if not plan.has_same_names(coming.tagged):
+        if copied:
+            early.note_differing(coming, copied)
+        if coming.tagged & plan.read.keys() and not plan.has_same_names(coming.tagged):
             return  # F-curves already use the new bone names, the plan still the old ones.
-    choice = chosen(runs, early, coming)
-    foreseen: set[int] = set()
-    changed: set[int] = set()
-    played: set[int] = set()
+    choice = chosen(runs, early, coming, copied)
+    composed: dict[int, bool] = {}
     if choice.is_tried:
         early.plan = plan
     if choice.snapshot is not None:
-        early.solved, changed = update(runs, choice.snapshot, coming.frame)
-        foreseen = {*early.solved.rigs}
-        played = set() if coming.frame is None else {*foreseen}
-    if coming.frame is not None and choice.unknown:
-        cached = compose_cached(runs, choice.unknown, coming.frame, bool(coming.tagged))
-        changed |= {uid for uid, is_new in cached.items() if is_new}
-        played |= cached.keys() & plan.lookahead.replaced.keys()
-        foreseen |= cached.keys()
-    early.written = changed | copied | played
+        early.asked = choice.snapshot.rigs.keys()
+        early.solved, composed = update(runs, choice.snapshot, frame, frame is None)
+    if frame is not None and choice.unknown:
+        composed |= compose_cached(runs, choice.unknown, frame, bool(coming.tagged))
+    # All others still show what is composed.
+    played = () if frame is None else plan.lookahead.replaced
+    early.written = copied.union(
+        [uid for uid, is_new in composed.items() if is_new or uid in played]
+    )
     for uid in early.written:
-        write_early(runs, uid, uid in foreseen, uid in changed, coming)
+        write_early(runs, uid, composed.get(uid), coming)
 
 
 def after_evaluation(runs: Runs, early: Early, done: Update) -> bool:
@@ -109,9 +113,9 @@ def after_evaluation(runs: Runs, early: Early, done: Update) -> bool:
     """
     if not done.is_played:
         runs.played = Played()
-    affected = affected_by(runs, done)
-    was_tried, solved = early.plan is runs.plan, early.solved
-    early.plan = early.solved = None
+    affected = affected_by(runs, early, done)
+    solved, was_tried = early.solved, early.plan is runs.plan and not done.has_others
+    early.plan, early.solved, early.asked = None, None, set()
     # They may now show the pose of another depsgraph.
     differing = early.differing.pop(done.depsgraph, set()) & affected.evaluated.keys()
     released, runs.planner.released = runs.planner.released, {}
@@ -124,20 +128,18 @@ def after_evaluation(runs: Runs, early: Early, done: Update) -> bool:
         # This cleared the list of updates.
         done = done._replace(updates=Updates(done.depsgraph))
         affected = affected._replace(update=done, new=set(affected.evaluated))
-    stale = _newly_driven(affected, early) if runs.plan.lookahead.driving else set()
-    confirmed: set[int] = set()
+    right = _verified(affected, solved) if was_tried else set()
     replayed: set[int] = set()
-    if was_tried and not done.has_others:
-        confirmed = _confirmed(affected, solved) - stale
-        if done.is_undo:  # It may also evaluate animation.
-            confirmed &= runs.plan.lookahead.still
-        replayed = _replayed(affected) - stale
-    wrong = _wrong(affected, confirmed | replayed, differing)
-    changed: set[int] = _read_and_solve(affected, wrong) if wrong else set()
-    # A changed pose isn't shown yet, unless it was written ahead.
-    sure = changed - early.written
-    again = sure | {uid for uid in wrong - sure if not affected.is_shown(uid)}
-    again |= (affected.evaluated.keys() & done.redeclared) | differing
+    if was_tried and done.frame in runs.played.shown:
+        replayed = _replayed(affected, done.frame)
+    stale = _newly_driven(affected, early) if runs.plan.lookahead.driving else set()
+    wrong = affected.evaluated.keys() - ((right | replayed) - stale)
+    if wrong and done.frame is None:
+        wrong -= affected.untouched() if done.is_undo else affected.unchanged()
+    wrong |= differing
+    again = (affected.evaluated.keys() & done.redeclared) | differing
+    if wrong:
+        again |= _solved_again(affected, wrong, early.written)
     # Blender evaluates armatures tagged for any view layer, and those sharing their data.
     unaffected = affected.evaluated.keys() - again if done.redeclared else set()
     if again or unaffected:
@@ -152,7 +154,7 @@ def after_evaluation(runs: Runs, early: Early, done: Update) -> bool:
     if done.is_played and done.frame is not None:
         runs.played.frames.add(done.frame)
         if runs.plan.lookahead.visited:
-            _note_shown(affected, done.frame, replayed)
+            _note_shown(affected, done.frame, replayed - stale)
     return True
 
 
@@ -172,44 +174,41 @@ def _newly_driven(affected: Affected, early: Early) -> set[int]:
     return stale
 
 
-def _wrong(affected: Affected, right: set[int], differing: set[int]) -> set[int]:
-    """Return the armatures that may show a wrong pose, and all solved with them.
-
-    Args:
-        affected: The affected armatures.
-        right: Those that certainly show the right pose.
-        differing: Those that may show the pose of another depsgraph.
-    """
-    done, groups = affected.update, affected.runs.plan.groups
-    if done.frame is None:
-        right = right | (affected.untouched() if done.is_undo else affected.unchanged())
-    wrong = (affected.evaluated.keys() - right) | differing
-    if len(wrong) == len(affected.evaluated):
-        return wrong
-    return {uid for rig in wrong for uid in groups[rig]} & affected.evaluated.keys()
-
-
-def _confirmed(affected: Affected, early: SolvedScene | None) -> set[int]:
+def _verified(affected: Affected, solved: SolvedScene | None) -> set[int]:
     """Return the armatures that show the pose solved ahead, from confirmed inputs."""
-    evaluated, lookahead = affected.evaluated.keys(), affected.runs.plan.lookahead
+    evaluated, update = affected.evaluated.keys(), affected.update
+    still = affected.runs.plan.lookahead.still
     right: set[int] = set()
     foreseen: set[int] = set()
-    if early is not None and not affected.update.has_new_curves:
-        foreseen = evaluated & early.rigs.keys()
-        scene, depsgraph = early.snapshot, affected.update.depsgraph
-        if scene.came_true(depsgraph, early.worlds, early.frames):
-            right |= foreseen
-    if affected.update.frame is not None:  # A frame change doesn't affect the inputs of these.
-        right |= evaluated & lookahead.still - foreseen
+    if solved is not None and not update.has_new_curves:
+        foreseen = evaluated & solved.rigs.keys()
+        if solved.snapshot.came_true(update.depsgraph, solved.worlds, solved.frames):
+            # Undo may also evaluate animation.
+            right = foreseen & still if update.is_undo else foreseen
+    if update.frame is not None:  # A frame change doesn't affect the inputs of these.
+        right = right | evaluated & still - foreseen
     return {uid for uid in right if affected.is_shown(uid)}
 
 
-def _replayed(affected: Affected) -> set[int]:
+def _solved_again(affected: Affected, wrong: set[int], written: Set[int]) -> set[int]:
+    """Solve armatures after an evaluation; return those that don't show the result.
+
+    Args:
+        affected: The affected armatures.
+        wrong: Those that may show a wrong pose. All that are solved with them are added.
+        written: Those whose result was written ahead, so that it may be shown although it is new.
+    """
+    if len(wrong) < len(affected.evaluated):
+        wrong = _solved_with(affected.runs.plan, wrong) & affected.evaluated.keys()
+    composed = _read_and_solve(affected, wrong)
+    sure = {uid for uid, is_new in composed.items() if is_new} - written
+    return sure | {uid for uid in wrong - sure if not affected.is_shown(uid)}
+
+
+def _replayed(affected: Affected, frame: float) -> set[int]:
     """Return the armatures that show what the same frame showed when it was played before."""
-    runs, frame = affected.runs, affected.update.frame
-    shown = None if frame is None else runs.played.shown.get(frame)
-    if frame is None or shown is None:
-        return set()
+    runs = affected.runs
+    shown = runs.played.shown[frame]
     same = {
         uid for uid in affected.evaluated if affected.is_shown(uid) and _has_same_pose(runs, uid)
     }
@@ -248,8 +247,8 @@ def _digests(affected: Affected, rigs: Set[int]) -> dict[int, bytes]:
     return digests
 
 
-def _read_and_solve(affected: Affected, rigs: set[int]) -> set[int]:
-    """Read and solve armatures; return those whose channel values changed.
+def _read_and_solve(affected: Affected, rigs: set[int]) -> dict[int, bool]:
+    """Read and solve armatures; return by armature whether its channel values changed.
 
     Those that channels determine are read from channels, as ahead of an evaluation, for the same
     result bit for bit. If the evaluation differs, they are read from it like the others.
@@ -258,18 +257,20 @@ def _read_and_solve(affected: Affected, rigs: set[int]) -> set[int]:
     runs.posed.clear()
     touched = affected.touched()
     from_channels = rigs & plan.lookahead.known
-    changed: set[int] = set()
+    composed: dict[int, bool] = {}
+    is_edit = done.frame is None and not done.is_foreign
     if from_channels:
         scene = _channels(affected, from_channels, touched)
-        solved, changed = update(runs, scene, done.frame)
+        solved, composed = update(runs, scene, done.frame, is_edit)
         if not scene.came_true(done.depsgraph, solved.worlds, solved.frames):
             from_channels = set()
     from_evaluated = rigs - from_channels
     if from_evaluated:
         touched |= plan.lookahead.known
-        _, more = update(runs, _evaluated(affected, from_evaluated, touched), done.frame)
-        changed |= more
-    return changed
+        scene = _evaluated(affected, from_evaluated, touched)
+        _, again = update(runs, scene, done.frame, is_edit)
+        composed |= {uid: is_new or composed.get(uid, False) for uid, is_new in again.items()}
+    return composed
 
 
 def _channels(affected: Affected, rigs: set[int], touched: set[int]) -> ChannelSnapshot:
@@ -496,7 +497,7 @@ class Affected(NamedTuple):
         writer = self.runs.writers[uid]
         if not writer.poses_any:
             return True
-        return writer.is_shown(Evaluated(self.evaluated[uid], writer.rows).channels)
+        return writer.is_shown(PoseChannels(pose_bones(self.evaluated[uid]), writer.rows))
 
     def touched(self) -> set[int]:
         """Return those whose channels or settings may have changed; see also `Varying`."""
@@ -569,7 +570,7 @@ def _has_bones(block: bpy.types.ID, is_moved: bool) -> bool:
     return isinstance(block, bpy.types.Armature)
 
 
-def affected_by(runs: Runs, update: Update) -> Affected:
+def affected_by(runs: Runs, early: Early, update: Update) -> Affected:
     """Return the armatures that an update affects.
 
     They are updated, depend on something updated or on the frame, or weren't shown by this view
@@ -584,23 +585,26 @@ def affected_by(runs: Runs, update: Update) -> Affected:
         return Affected(update, runs, runs.played_copies(depsgraph), set())
     is_shown = is_frame_change and depsgraph.mode != "RENDER"
     # Checking all armatures is cheaper than walking more updates than there are units.
-    updated = _updated(update, len(plan.units) if is_shown else None)
+    is_long = is_shown and update.updates.are_more_than(len(plan.units))
+    updated = None if is_long else {block.session_uid for block in update.updates.blocks}
     # Gravity and frame rate are settings of the scene.
-    is_timed = is_frame_change or session_uid(depsgraph.scene) in (updated or ())
+    is_timed = is_frame_change or cast(Any, depsgraph.scene).session_uid in (updated or ())
     every = set(plan.rigs)
     affected = every if updated is None else updated | _depending(plan, updated, is_timed)
-    unseen: set[int] = set() if is_frame_change else _take_unseen(depsgraph)
+    unseen = _take_unseen(plan, update)
     # Blender doesn't notify of lists changed by scripts, so all armatures to be solved are checked.
     is_all = is_frame_change or redeclared
     asked = plan.rigs.keys() if is_all else _solved_with(plan, affected | unseen)
-    new = runs.planner.with_changed_lists(asked)
+    if not update.has_others:
+        asked = asked - early.asked
+    new = runs.planner.with_changed_lists(asked) if asked else set()
     if new:
         runs.planner.discard()
         plan = runs.follow()
         # The new plan may have other armatures.
-        updated = _updated(update) or set()
+        updated = {block.session_uid for block in update.updates.blocks}
         affected = updated | _depending(plan, updated, is_timed)
-        unseen |= set() if is_frame_change else _take_unseen(depsgraph)
+        unseen |= _take_unseen(plan, update)
     new |= unseen
     affected |= new
     if redeclared:
@@ -609,18 +613,6 @@ def affected_by(runs: Runs, update: Update) -> Affected:
     is_every = affected >= plan.rigs.keys()
     rigs = set(plan.rigs) if is_every else _solved_with(plan, affected)
     return Affected(update, runs, evaluated_copies(plan, depsgraph, rigs), new)
-
-
-def _updated(update: Update, most: int | None = None) -> set[int] | None:
-    """Return the `session_uid`s of the updated data-blocks; None if there are too many.
-
-    Args:
-        update: The update.
-        most: The largest number to list; None for all.
-    """
-    if most is not None and update.updates.are_more_than(most):
-        return None
-    return {block.session_uid for block in update.updates.blocks}
 
 
 def _solved_with(plan: Plan, affected: Set[int]) -> set[int]:
@@ -656,7 +648,7 @@ def unseen(scene: bpy.types.Scene, layer: bpy.types.ViewLayer) -> set[int]:
     plan = planner.known()
     if plan is None:
         return set()
-    seen = part(SeenArmatures).setdefault((session_uid(scene), layer.name), set())
+    seen = part(SeenArmatures).setdefault((scene.session_uid, layer.name), set())
     new = plan.rigs.keys() - seen
     names = {*layer.objects.keys()} if new else ()  # Blender looks each name up among all.
     shown = {uid for uid in new if plan.rigs[uid].object.name in names}
@@ -664,11 +656,14 @@ def unseen(scene: bpy.types.Scene, layer: bpy.types.ViewLayer) -> set[int]:
     return shown
 
 
-def _take_unseen(depsgraph: bpy.types.Depsgraph) -> set[int]:
-    """Return the `unseen` armatures of a depsgraph's view layer, and mark them as seen."""
-    scene, layer = depsgraph.scene, depsgraph.view_layer
-    if depsgraph.mode == "RENDER" or scene is None or layer is None:
+def _take_unseen(plan: Plan, update: Update) -> set[int]:
+    """Return the `unseen` armatures of an edit's view layer, and mark them as seen."""
+    scene, layer = update.depsgraph.scene, update.depsgraph.view_layer
+    if update.frame is not None or update.depsgraph.mode == "RENDER" or not (scene and layer):
+        return set()
+    seen = part(SeenArmatures).setdefault((scene.session_uid, layer.name), set())
+    if plan.rigs.keys() <= seen:
         return set()
     uids = unseen(scene, layer)
-    part(SeenArmatures).setdefault((session_uid(scene), layer.name), set()).update(uids)
+    seen |= uids
     return uids

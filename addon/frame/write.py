@@ -198,6 +198,7 @@ class ChannelBuffer:
         self.rig, self.channel, self.size, self.bones = rig, group.channel, group.size, bones
         self.ranges = group.ranges if bones is group.bones else ranges_of(bones)
         self._few = rows if rows.are_few else None
+        self._column = rig.column(self.channel, self.size, self._few)
 
     def refresh(self) -> bool:
         """Look up the bones again; return whether they all exist, in the same order."""
@@ -205,7 +206,7 @@ class ChannelBuffer:
         if self._few is None:
             return self.rig.has_same_bones()
         try:
-            self.rig.column(self.channel, self.size, self._few)
+            self._column = self.rig.column(self.channel, self.size, self._few)
         except KeyError:
             return False
         return True
@@ -223,7 +224,7 @@ class ChannelBuffer:
     def read(self) -> array[float]:
         """Return the values of the channel."""
         size = self.size
-        values, readers, _ = self.rig.column(self.channel, size, self._few)
+        values, readers, _ = self._column
         if self._few is not None:
             for bone in self.bones:
                 readers[bone]()
@@ -243,7 +244,7 @@ class ChannelBuffer:
             is_quiet: Whether to avoid tagging the armature.
         """
         size = self.size
-        values, _, writers = self.rig.column(self.channel, size, self._few)
+        values, _, writers = self._column
         for first, end, start in self.ranges:
             values[first * size : end * size] = numbers[start * size : (start + end - first) * size]
         if not is_quiet and self._few is None and len(self.bones) > MOST_SINGLY:

@@ -181,8 +181,9 @@ def _follow_in_lists(armature: Any, old_names: Mapping[str, str]) -> None:
 def has_copied_names(armature: bpy.types.Object) -> bool:
     """Return whether bones stored names of other bones, as duplicated and pasted ones do."""
     bones = pose_bones(armature)
-    foreign = [bone.fabrik_name for bone in bones if bone.fabrik_name not in ("", bone.name)]
-    return bool(foreign) and not {*foreign}.isdisjoint(bones.keys())
+    # Few bones store any name, and this is asked whenever a bone is posed.
+    foreign = {name for bone in bones if (name := bone.fabrik_name) and name != bone.name}
+    return bool(foreign) and not foreign.isdisjoint(bones.keys())
 
 
 def _correct_copied_names(armature: bpy.types.Object) -> None:

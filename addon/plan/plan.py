@@ -365,12 +365,12 @@ class Plan:
 
         Args:
             constrained: Armatures whose bone constraints may have been edited.
-            posed: Armature data whose bones may have been posed, which may set rotation modes.
-                Elsewhere only animation can have switched anything.
+            posed: Armature data whose bones may have been posed, which may set rotation modes. If
+                both are empty, only animation can have switched anything.
         """
         if any([is_on(ob, path) != was_on for ob, path, was_on in self.switched]):
             return True
-        animated = self.lookahead.switched
+        animated = () if constrained or posed else self.lookahead.switched
         if not (constrained or posed or animated):
             return False
         for rig, disturbed in self.disturbed:
@@ -424,7 +424,10 @@ class Plan:
 
 def active_in(owner: bpy.types.Object | bpy.types.PoseBone) -> list[tuple[str, bool]]:
     """Return the active native constraints of an owner: name, and whether it `replaces_pose`."""
-    return [(con.name, replaces_pose(con)) for con in active_constraints(owner)]
+    return [
+        (con.name, con.type == "COPY_TRANSFORMS" and replaces_pose(con))
+        for con in active_constraints(owner)
+    ]
 
 
 def is_on(ob: bpy.types.Object, path: str) -> bool:

@@ -5,7 +5,7 @@ Neither plan nor frame imports a feature; they use what installed features regis
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 import bpy
@@ -34,7 +34,9 @@ class Feature:
         pre_pass: Takes all chains of an armature, which it may change; returns the pre-pass bones.
         lists: By name of a further list of an armature, a function returning a signature of the
             parts that the plan uses.
-        on_update: Called at each update, except for frame changes.
+        on_update: Called at each update, except for frame changes, while `needed` isn't empty.
+        needed: What there is to update; the same collection throughout.
+        on_selection: Called at each update that may follow another selection or mode.
     """
 
     groups: Sequence[type[bpy.types.PropertyGroup]] = ()
@@ -45,6 +47,8 @@ class Feature:
     pre_pass: Callable[[Skeleton, Sequence[ChainPlan]], Iterable[PrePassBone]] | None = None
     lists: Mapping[str, Callable[[FabrikSettings], object]] = field(default_factory=dict)
     on_update: Callable[[Updates], None] | None = None
+    needed: Collection[object] = (True,)
+    on_selection: Callable[[Updates], None] | None = None
 
 
 _motions: dict[str, Motion] = {}
@@ -52,6 +56,12 @@ _motions: dict[str, Motion] = {}
 
 SOLVER_NAMES: dict[int, str] = {}
 """The identifiers of all solvers, by number."""
+
+UPDATED: list[tuple[Callable[[Updates], None], Collection[object]]] = []
+"""`on_update` of all features that have it, each with `needed`."""
+
+SELECTED: list[Callable[[Updates], None]] = []
+"""`on_selection` of all features that have it."""
 
 _installed: list[Feature] = []
 
@@ -65,6 +75,10 @@ def install(features: Sequence[Feature]) -> None:
         constraint |= feature.constraint
         armature |= feature.armature
         LISTS.update(feature.lists)
+        if feature.on_update is not None:
+            UPDATED.append((feature.on_update, feature.needed))
+        if feature.on_selection is not None:
+            SELECTED.append(feature.on_selection)
         if feature.motion is not None:
             SOLVER_ITEMS.append(feature.motion.solver)
             _motions[feature.motion.solver[0]] = feature.motion
@@ -80,7 +94,8 @@ def uninstall() -> None:
     SOLVER_ITEMS[:] = [item for item in SOLVER_ITEMS if item[0] not in _motions]
     for table in (_motions, SOLVER_NAMES, LISTS):
         table.clear()
-    _installed.clear()
+    for hooks in (UPDATED, SELECTED, _installed):
+        hooks.clear()
 
 
 def _resolve_reach(chain: ChainPlan, item: FabrikConstraint) -> None:
@@ -115,10 +130,3 @@ def pre_pass_of(rig: Skeleton, chains: Sequence[ChainPlan]) -> list[PrePassBone]
             except Exception:
                 report_once(f"could not plan the pre-pass bones of “{rig.object.name}”")
     return bones
-
-
-def note_update(updates: Updates) -> None:
-    """Notify all features of an update."""
-    for feature in _installed:
-        if feature.on_update is not None:
-            feature.on_update(updates)

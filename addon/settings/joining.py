@@ -132,18 +132,15 @@ def _forget() -> None:
 
 
 def follow_joins(graphs: list[bpy.types.Depsgraph], is_undone: bool) -> None:
-    """Transfer the settings of armatures that were joined since the last evaluation.
+    """Transfer the settings of armatures that may have been joined since the last evaluation.
 
     Args:
         graphs: The dependency graphs of the scene, before they are updated.
         is_undone: Whether undo or redo has replaced the data of the file.
     """
-    kinds = "ARMATURE", "SCENE"  # A join tags both; hardly anything else does.
-    is_noted = any([all([*map(graph.id_type_updated, kinds)]) for graph in graphs])
-    if is_noted and not is_undone:
+    if not is_undone:
         _note(graphs)
-    if is_noted or is_undone:
-        _follow_all()
+    _follow_all()
 
 
 def _note(graphs: Iterable[bpy.types.Depsgraph]) -> None:

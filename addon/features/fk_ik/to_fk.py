@@ -8,7 +8,15 @@ from typing import Any
 
 import bpy
 
-from fabrik_solver.core.vectors import Vec, length, mat_apply, mat_columns, orthonormalize
+from fabrik_solver.core.vectors import (
+    ORIGIN,
+    Mat3,
+    Vec,
+    length,
+    mat_apply,
+    mat_columns,
+    orthonormalize,
+)
 
 from ...blender.access import pose_bones
 from ...blender.errors import ProblemError
@@ -370,16 +378,8 @@ class Snap:
         for control, wanted, axes in goals:
             if control is None or (wanted is None and axes is None):
                 continue
-            actual = place_of(depsgraph, control.point)
-            location = wanted or actual[1]
-            rounding = rounding_of(depsgraph, control.point)
-            tolerance = rounding.place
-            if control is target and chain.offset is not None:
-                tolerance += rounding.turn * length(mat_apply(actual[0], chain.offset[1]))
-            is_off = dist(actual[1], location) > tolerance
-            is_turned = axes is not None and _axes_distance(actual[0], axes) > rounding.turn
-            if is_first or is_off or is_turned:
-                move_to(depsgraph, control.point, location, axes)
+            arm = chain.offset[1] if control is target and chain.offset is not None else ORIGIN
+            if _is_moved(depsgraph, control, wanted, axes, arm, is_first):
                 control.is_moved = True
                 moved.append(control)
         return moved
@@ -552,3 +552,33 @@ def _axes_distance(axes: Any, expected: Any) -> float:
     if actual is None:
         return 0.0
     return max(dist(a, b) for a, b in zip(mat_columns(actual), mat_columns(expected), strict=True))
+
+
+def _is_moved(
+    depsgraph: bpy.types.Depsgraph,
+    control: SnapControl,
+    wanted: Vec | None,
+    axes: Mat3 | None,
+    arm: Vec,
+    in_any_case: bool,
+) -> bool:
+    """Move a control that isn't at its goal, and return whether it wasn't.
+
+    Args:
+        depsgraph: The depsgraph.
+        control: The control.
+        wanted: Its location in world space; None to rotate it in place.
+        axes: Its axes in world space; None to leave them.
+        arm: The point to place, in the space of the control.
+        in_any_case: Whether it is moved even if it is there.
+    """
+    actual = place_of(depsgraph, control.point)
+    location = wanted or actual[1]
+    rounding = rounding_of(depsgraph, control.point)
+    tolerance = rounding.place + rounding.turn * length(mat_apply(actual[0], arm))
+    is_off = dist(actual[1], location) > tolerance
+    is_turned = axes is not None and _axes_distance(actual[0], axes) > rounding.turn
+    if not (in_any_case or is_off or is_turned):
+        return False
+    move_to(depsgraph, control.point, location, axes)
+    return True

@@ -30,22 +30,29 @@ _is_loaded = True
 
 def note_update(updates: Updates) -> None:
     """Detect paths that Blender has recalculated, and schedule their correction."""
-    global _is_loaded
     if updates.depsgraph.mode != "VIEWPORT":
         return
     if _is_loaded:
-        _is_loaded = False
-        paths = [path for ob in bpy.data.objects for path in paths_of(ob)]
-        note_calculated({path.key: path.points() for path in paths})
+        _trust_all()
     for block in updates.blocks:
-        if isinstance(block, bpy.types.Object) and _is_outdated(block):
-            _correct_soon()
-            return
+        if isinstance(block, bpy.types.Object):
+            pose: Any = block.pose
+            # Asked at each edit, so paths are read only if there are any.
+            has_paths = pose and pose.animation_visualization.motion_path.has_motion_paths
+            if (has_paths or block.motion_path) and _is_outdated(block):
+                _correct_soon()
+                return
 
 
 def _is_outdated(ob: bpy.types.Object) -> bool:
-    paths = list(paths_of(ob))
-    return bool(paths) and is_affected(ob) and any(map(_outdated, paths))
+    return is_affected(ob) and any(map(_outdated, paths_of(ob)))
+
+
+def _trust_all() -> None:
+    global _is_loaded
+    _is_loaded = False
+    paths = [path for ob in bpy.data.objects for path in paths_of(ob)]
+    note_calculated({path.key: path.points() for path in paths})
 
 
 def note_calculated(points: dict[Key, Points]) -> None:

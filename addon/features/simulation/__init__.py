@@ -3,7 +3,7 @@
 from ...plan.registry import Feature
 from ...settings.definitions import group
 from . import operators, rendering, timeline
-from .history import note_updates
+from .history import note_updates, watched
 from .settings import FabrikSimulation
 
 FEATURE = Feature(
@@ -15,6 +15,7 @@ FEATURE = Feature(
         )
     },
     on_update=note_updates,
+    needed=watched,
 )
 
 PARTS = (operators, rendering, timeline)

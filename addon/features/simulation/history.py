@@ -161,7 +161,7 @@ _decoded_for: Plan | None = None
 _fresh: dict[int, dict[str, bool]] = {}
 """Whether histories are fresh, by armature and owner; dropped when an input is updated."""
 
-_inputs: dict[int, set[int]] = {}
+watched: dict[int, set[int]] = {}
 """Session UIDs of all inputs of an armature's histories, by armature."""
 
 _frames = (0, 0)
@@ -397,7 +397,7 @@ def digest_of(
     path = "" if simulated.counts_wholly else simulated.owner
     key = digest.Digest(simulated.sources(), inputs, (armature, path))
     uid = session_uid(armature)
-    _inputs.setdefault(uid, {uid}).update(key.seen)
+    watched.setdefault(uid, {uid}).update(key.seen)
     return key
 
 
@@ -469,8 +469,6 @@ def _freshness(armature: bpy.types.Object) -> dict[str, bool]:
 def note_updates(updates: Updates) -> None:
     """Recheck histories whose inputs were updated, and notify of a new frame range or rate."""
     global _frames, _pace
-    if not _inputs:
-        return
     scene = cast(bpy.types.Scene, updates.depsgraph.scene)
     pace = frame_rate(scene), frame_of(scene, 1.0)
     if pace != _pace:
@@ -483,7 +481,7 @@ def note_updates(updates: Updates) -> None:
         _notify()
     updated = {block.session_uid for block in updates.blocks}
     data_blocks.forget(updated)
-    changed = [uid for uid, input_uids in _inputs.items() if not input_uids.isdisjoint(updated)]
+    changed = [uid for uid, input_uids in watched.items() if not input_uids.isdisjoint(updated)]
     for uid in changed:
         _fresh.pop(uid, None)
     if changed:
@@ -499,7 +497,7 @@ def forget(armature: bpy.types.Object) -> None:
 def check_again() -> None:
     """Drop all digests, so that they are computed again."""
     _fresh.clear()
-    _inputs.clear()
+    watched.clear()
     data_blocks.forget_all()
 
 

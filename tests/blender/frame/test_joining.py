@@ -22,6 +22,7 @@ from rigs import (
 )
 
 from addon.blender.precision import rounding_of
+from addon.blender.session import part
 from addon.blender.skeleton import Point
 from addon.frame import handlers
 
@@ -267,6 +268,7 @@ def test_the_thread_of_a_render_writes_nothing(monkeypatch: pytest.MonkeyPatch) 
     update()
     asked: list[bool] = []
     monkeypatch.setattr(handlers.joining, "follow_joins", lambda *_: asked.append(True))
+    part(handlers.Events).is_undone = True
     thread = Thread(target=handlers.before_depsgraph_update, args=(bpy.context.scene,))
     thread.start()
     thread.join()

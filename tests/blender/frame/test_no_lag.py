@@ -352,6 +352,18 @@ def test_a_constraint_that_moves_a_bone_of_the_chain_itself_is_named() -> None:
     assert rig.fabrik.constraints[0].message == ""
 
 
+def test_a_constraint_that_a_handler_of_another_add_on_mutes_is_not_named() -> None:
+    rig, moved = lead()
+    constraint = rig.pose.bones["B1"].constraints.new("LIMIT_ROTATION")
+    constraint.use_limit_x = constraint.use_limit_y = constraint.use_limit_z = True
+    rigs.update()
+    assert "“Limit Rotation”" in rig.fabrik.constraints[0].message
+    bpy.app.handlers.depsgraph_update_post.append(lambda *_: setattr(constraint, "mute", True))
+    moved.location.x += 0.01
+    bpy.context.view_layer.update()
+    assert rig.fabrik.constraints[0].message == ""
+
+
 def test_a_bone_that_acts_in_world_space_in_a_carried_armature_is_named() -> None:
     rig, _moved = lead()
     glove = hang(rigs.make_armature({"Glove": ((0, 0, 0), (0, 0, 1), "")}, "Glove"), rig, "Hand")

@@ -76,7 +76,7 @@ def move(rig: Any) -> None:
 def test_a_snapshot_stays_as_it_was_read(rig: Any, way: str) -> None:
     snapshot = READ[way](rig)
     before = numbers_of(snapshot)
-    update_armatures(present_runs(), snapshot, None)
+    update_armatures(present_runs(), snapshot, None, is_edit=True)
     assert numbers_of(snapshot) == before
     move(rig)
     assert numbers_of(READ[way](rig)) != before
