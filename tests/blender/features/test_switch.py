@@ -200,7 +200,10 @@ def test_a_range_is_in_the_redo_panel(human: Any) -> None:
 
 def test_it_is_found_by_its_name_and_its_tooltip_is_its_own() -> None:
     kinds = [getattr(bpy.ops.fabrik, name).get_rna_type() for name in dir(bpy.ops.fabrik)]
-    assert [rna.name for rna in kinds if "switch" in rna.name.lower()] == ["Switch Parent", "Switch FK/IK"]
+    assert [rna.name for rna in kinds if "switch" in rna.name.lower()] == [
+        "Switch Parent",
+        "Switch FK/IK",
+    ]
     own = bpy.ops.fabrik.switch.get_rna_type().description
     assert own not in [rna.description for rna in kinds if rna.name != "Switch FK/IK"]
 
