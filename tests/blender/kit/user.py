@@ -639,6 +639,9 @@ def join(chance: Chance) -> str:
         activate(ob)
         guest.select_set(True)
         said.append(call(bpy.ops.object.join))
+    if any(ob.animation_data and ob.animation_data.action for ob in pair()):
+        # Keys of a deleted bone play on a guest's of its name, as soon as one of both is played.
+        go(bpy.context.scene.frame_current_final)
     return f"{place} {key} {said} {pair()[0].pose.bones.keys()}"
 
 
