@@ -220,7 +220,7 @@ def search(window: Window, command: str) -> None:
     window.settled()
 
 
-SPIDER = "bpy.data.objects['Armature']"
+SPIDER, RIG = "bpy.data.objects['Armature']", "bpy.data.objects['Rig']"
 
 
 def click_bones(window: Window, *bones: str) -> None:
@@ -328,14 +328,11 @@ def spider(window: Window) -> Path:
 IK_MENU = (440, 442)
 """Where Inverse Kinematics is in the menu Pose, with Rigify or without."""
 
-MAIN_HEADER = (1260, 123)
+MAIN_HEADER = (1260, 158)
 """Where the header of the panel FABRIK IK is in the sidebar."""
 
-HEADERS = {"Root Motion": (1300, 194), "Character": (1293, 228)}
+HEADERS = {"Root Motion": (1300, 264), "Character": (1293, 123)}
 """Where other panels are while that one is closed."""
-
-BUTTONS = {"fabrik.character_recognize": (1355, 267), "fabrik.character_set_up": (1317, 531)}
-"""Where the buttons of Character are then."""
 
 
 def toggle(window: Window, *headers: Place) -> None:
@@ -394,26 +391,25 @@ def character(window: Window) -> Path:
     window.settled()
     film = Film(window)
     film.take(2)
-    toggle(window, MAIN_HEADER, HEADERS["Character"])
+    toggle(window, HEADERS["Character"])
     film.take(3)
     for button, done in (
         ("fabrik.character_recognize", "len({}.fabrik.character.parts) > 2"),
         ("fabrik.character_set_up", "len({}.fabrik.constraints) > 2 and modal() == ''"),
     ):
-        film.glide(BUTTONS[button], steps=4)
-        window.until(f"{button!r} in hovered('UI')")
+        film.glide(window.find(button, is_wide=True), steps=4)
         window.click()
         window.until(done.format("bpy.data.objects['Rig']"))
         window.settled()
         film.take(4)
-    window.ask("take('Foot.L Target')")
-    x, y = seen(window, "bpy.data.objects['Foot.L Target'].matrix_world.translation")
+    window.ask(f"select({RIG}, None, 'Foot IK.L')")
+    x, y = seen(window, f"bone_middle({RIG}, 'Foot IK.L')")
     film.glide((x, y), steps=4)
     window.key("g")
     film.glide((x - 60, y - 120), (x + 60, y - 20))
     window.click()
     film.take(6)
-    toggle(window, HEADERS["Character"], MAIN_HEADER)
+    toggle(window, HEADERS["Character"])
     return film.save("character.gif", view_of(window))
 
 
@@ -684,6 +680,28 @@ def tips(window: Window) -> Path:
     return film.save("tips.gif", view_of(window))
 
 
+def foot_roll(window: Window) -> Path:
+    """Roll a foot from the heel to the tip of its toes, and bank it."""
+    stage(window, "prepare_film('roll')", sample="hills")
+    window.ask(f"look_at(bone_middle({RIG}, 'Foot.L'), 0.9, 10, 6)")
+    window.settled()
+    x, y = seen(window, f"bone_middle({RIG}, 'Foot.L')")
+    film = Film(window)
+    for axis, turn, ways in (
+        ("x", 10, ((0, -330), (0, 70), (0, 0))),
+        ("y", 80, ((0, 60), (0, -60), (0, 0))),
+    ):
+        window.ask(f"look_at(bone_middle({RIG}, 'Foot.L'), 0.9, {turn}, 6)")
+        window.move((x - 250, y))
+        window.settled()
+        film.take(3)
+        keys(window, "r", axis, axis)
+        film.glide(*((x - 250 + across, y + down) for across, down in ways))
+        keys(window, "Escape")
+    film.take(4)
+    return film.save("foot-roll.gif", view_of(window))
+
+
 # Once a sample was opened, Blender keeps its editors: those with the timeline come first.
 FILMS: dict[str, Callable[[Window], Path]] = {
     "spider": spider,  # Before Rigify adds to what a search finds.
@@ -704,6 +722,7 @@ FILMS: dict[str, Callable[[Window], Path]] = {
     "bodies": bodies,
     "whole-body": whole_body,
     "joints": joints,
+    "foot-roll": foot_roll,
     "overlay": overlay,
     "stretch": stretch,
     "tips": tips,

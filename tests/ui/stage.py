@@ -424,6 +424,7 @@ def prepare_film(scene: str) -> None:
         "joint": _film_joint,
         "metarig": _film_metarig,
         "mirror": _film_mirror,
+        "roll": _film_roll,
         "sample": _film_sample,
         "snake": _film_snake,
     }[scene]()
@@ -495,6 +496,20 @@ def _film_mirror() -> None:
     select(rig, None, "Forearm.L")
     rig.fabrik.active_index = 0
     go(1)
+
+
+def _film_roll() -> None:
+    """Leave a figure on hills the constraint of its left foot alone, with a control that rolls."""
+    rig: Any = bpy.data.objects["Rig"]
+    select(rig, None, "Foot.L")
+    bpy.ops.pose.select_all(action="SELECT")
+    bpy.ops.fabrik.ik_clear()
+    for ob in bpy.data.objects:
+        ob.hide_set(ob.name != "Rig" and ob.find_armature() is None and ob.parent != rig)
+    select(rig, None, "Foot.L")
+    bpy.ops.fabrik.limb_add()
+    select(rig, None, rig.fabrik.constraints[0].roll.control)
+    rig.pose.bones["Foot IK.L"].hide = True
 
 
 def _film_sample() -> None:
