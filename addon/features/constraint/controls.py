@@ -31,7 +31,9 @@ def _controls(
     ends = [(item.target, item.subtarget) for item in items]
     ends += [(item.pole_target, item.pole_subtarget) for item in items]
     ends += [(armature, name) for item in items for name in named_controls(armature, item)]
-    return [(ob, bone) for ob, bone in dict.fromkeys(ends) if ob in present and _exists(ob, bone)]
+    return [
+        (ob, bone) for ob, bone in dict.fromkeys(ends) if ob and ob in present and _exists(ob, bone)
+    ]
 
 
 def _exists(ob: bpy.types.Object, bone: str) -> bool:
