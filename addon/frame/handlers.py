@@ -42,7 +42,7 @@ from ..plan import dependencies, planner
 from ..plan.deferred import DeferredWrites
 from ..plan.dependencies import PendingDeclarations
 from ..plan.planner import Planner
-from ..plan.registry import SELECTED, UPDATED
+from ..plan.registry import UPDATED
 from ..settings import joining, notifications, shot_keys
 from ..settings.overriding import complete_references, point_to_overrides
 from .early import Coming, Early
@@ -74,7 +74,6 @@ class Events:
         may_shots_differ: Whether keys of library overrides must be checked.
         tagged: Names of the data-blocks tagged for the current update; None until they are read.
         moved: Names of the objects tagged as moved for it; None if they weren't read.
-        mode: Blender's mode at the last edit; None if the selection must be looked at again.
     """
 
     def __init__(self) -> None:
@@ -89,7 +88,6 @@ class Events:
         self.may_shots_differ = False
         self.tagged: set[str] | None = None
         self.moved: set[str] | None = None
-        self.mode: str | None = None
 
 
 def _before(scene: bpy.types.Scene, is_frame_change: bool) -> None:
@@ -388,7 +386,7 @@ def _follow(events: Events, updates: Updates, is_frame_change: bool, has_others:
         has_new_curves = depsgraph.id_type_updated("ACTION")
         if has_new_curves:
             plan_of.look_at_animation()
-        _notify(events, updates)
+        _notify(updates)
     timing = events.timing
     started = perf_counter() if timing.is_asked else 0.0
     done = Update(
@@ -408,17 +406,11 @@ def _follow(events: Events, updates: Updates, is_frame_change: bool, has_others:
         timing.note(started)
 
 
-def _notify(events: Events, updates: Updates) -> None:
+def _notify(updates: Updates) -> None:
     """Notify the features of an edit that may concern them."""
     for note_update, needed in UPDATED:
         if needed:
             note_update(updates)
-    mode = getattr(bpy.context, "mode", "")  # Renders lack it.
-    # Selecting an object tags the scene, and a bone the armature.
-    if mode != events.mode or any(map(updates.depsgraph.id_type_updated, ("SCENE", "ARMATURE"))):
-        events.mode = mode
-        for note_selection in SELECTED:
-            note_selection(updates)
 
 
 def _revise_plan(
@@ -558,7 +550,7 @@ def on_undo(_scene: bpy.types.Scene, _unused: object = None) -> None:
             on_invalidate.notify()
     rebuild_poses()
     events = part(Events)
-    events.is_undone, events.replaced, events.mode = True, replaced, None
+    events.is_undone, events.replaced = True, replaced
 
 
 def _has_others(name: str) -> bool:

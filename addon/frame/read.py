@@ -135,9 +135,6 @@ class SceneSnapshot(ABC):
     def _read(self, uid: int, reader: FkReader, is_touched: bool) -> tuple[Evaluated, FkPose]:
         """Read an armature."""
         current, played = self._opened(uid, reader), self.played
-        is_plain = self.posed is not None and not self.plan.lookahead.animated[uid]
-        if is_plain and not is_touched and reader.last is not None:
-            return current, reader.last  # Blender tags what else may set its channels.
         if played is not None and is_touched:
             played.varying.pop(uid, None)
             played.followers.pop(uid, None)

@@ -36,7 +36,6 @@ class Feature:
             parts that the plan uses.
         on_update: Called at each update, except for frame changes, while `needed` isn't empty.
         needed: What there is to update; the same collection throughout.
-        on_selection: Called at each update that may follow another selection or mode.
     """
 
     groups: Sequence[type[bpy.types.PropertyGroup]] = ()
@@ -48,7 +47,6 @@ class Feature:
     lists: Mapping[str, Callable[[FabrikSettings], object]] = field(default_factory=dict)
     on_update: Callable[[Updates], None] | None = None
     needed: Collection[object] = (True,)
-    on_selection: Callable[[Updates], None] | None = None
 
 
 _motions: dict[str, Motion] = {}
@@ -59,9 +57,6 @@ SOLVER_NAMES: dict[int, str] = {}
 
 UPDATED: list[tuple[Callable[[Updates], None], Collection[object]]] = []
 """`on_update` of all features that have it, each with `needed`."""
-
-SELECTED: list[Callable[[Updates], None]] = []
-"""`on_selection` of all features that have it."""
 
 _installed: list[Feature] = []
 
@@ -77,8 +72,6 @@ def install(features: Sequence[Feature]) -> None:
         LISTS.update(feature.lists)
         if feature.on_update is not None:
             UPDATED.append((feature.on_update, feature.needed))
-        if feature.on_selection is not None:
-            SELECTED.append(feature.on_selection)
         if feature.motion is not None:
             SOLVER_ITEMS.append(feature.motion.solver)
             _motions[feature.motion.solver[0]] = feature.motion
@@ -94,7 +87,7 @@ def uninstall() -> None:
     SOLVER_ITEMS[:] = [item for item in SOLVER_ITEMS if item[0] not in _motions]
     for table in (_motions, SOLVER_NAMES, LISTS):
         table.clear()
-    for hooks in (UPDATED, SELECTED, _installed):
+    for hooks in (UPDATED, _installed):
         hooks.clear()
 
 

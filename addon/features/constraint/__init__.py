@@ -4,6 +4,6 @@ from ...plan.registry import Feature
 from ...ui.following import follow
 from . import controls, draw, limb, operators, panels, presets, sentences
 
-FEATURE = Feature(on_selection=follow)
+FEATURE = Feature(on_update=follow)
 
 PARTS = (operators, controls, limb, draw, presets, panels, sentences)

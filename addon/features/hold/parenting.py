@@ -57,10 +57,11 @@ class FABRIK_OT_hold_parent(Taking, bpy.types.Operator):
         return super().held(context)
 
     def selected(self, context: bpy.types.Context, armature: bpy.types.Object) -> list[Held]:
-        """Return all selected targets and poles, without a new parent."""
+        """Return all selected targets and poles of the armature, without a new parent."""
         active = context.active_pose_bone if self.parent == "ACTIVE" else None
         parent = None if active is None else Held(cast(Any, active.id_data), active.name)
-        held = [one for one in selected_goals(context) if one != parent]
+        own = [one for con in settings(armature).constraints for one in _controls(con)]
+        held = [one for one in selected_goals(context) if one in own and one != parent]
         return held or super().selected(context, armature)
 
     def work(self, context: bpy.types.Context) -> str:

@@ -202,7 +202,10 @@ def _curves_of(ob: bpy.types.Object, bones: Iterable[str]) -> list[bpy.types.FCu
 
 def _is_edited(ob: bpy.types.Object, curve: bpy.types.FCurve, frame: float) -> bool:
     """Return whether a channel has another value than its F-curve at a frame."""
-    shown = cast(Any, ob.path_resolve(curve.data_path))[curve.array_index]
+    values = cast(Any, ob.path_resolve(curve.data_path))
+    if curve.array_index >= len(values):  # Damaged files have such.
+        return False
+    shown = values[curve.array_index]
     return abs(shown - curve.evaluate(frame)) > NEAR * max(1.0, abs(shown))
 
 

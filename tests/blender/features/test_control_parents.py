@@ -13,8 +13,26 @@ from downloaded import make_mixamo
 from generated import generated_rig, metarig
 from humans import make_human
 from mathutils import Euler, Matrix, Vector
-from operating import add_limbs, click_bone, click_bones, enter_pose_mode, refuses, select_bone
-from rigs import activate, evaluated, go, key, make_armature, make_chain, make_empty, update
+from operating import (
+    add_limbs,
+    click_bone,
+    click_bones,
+    enter_pose_mode,
+    refuses,
+    select_bone,
+    select_bones,
+)
+from rigs import (
+    activate,
+    add_constraint,
+    evaluated,
+    go,
+    key,
+    make_armature,
+    make_chain,
+    make_empty,
+    update,
+)
 from spiders import make_spider
 
 from addon.features.hold.listing import shown_holds
@@ -227,6 +245,27 @@ def test_the_parent_is_switched_without_a_pop(use_pole: bool, blend: float) -> N
     assert apart([place(20 + int(blend), "hips")], [place(39, "hips")]) < 1e-5
     assert apart([place(40 + int(blend), "root")], [place(55, "root")]) < 1e-5
     assert [event.by for event in shown_holds(rig)] == ["World", "hips"]
+
+
+def test_only_controls_of_the_active_character_are_switched(empty_file: None) -> None:
+    bones = {
+        "Root": ((0, 0, 0), (0, 0.3, 0), ""),
+        "Arm": ((0, 0, 1), (0.1, 0, 2), ""),
+        "Control": ((0, 1, 2), (0, 1.2, 2), "Root"),
+    }
+    pair = [make_armature(bones, name) for name in ("First", "Second")]
+    for armature in pair:
+        add_constraint(armature, "Arm", armature, chain_count=1).subtarget = "Control"
+    update()
+    for armature in pair:
+        armature.select_set(True)
+    bpy.context.view_layer.objects.active = pair[1]
+    bpy.ops.object.mode_set(mode="POSE")
+    for armature in pair:
+        select_bones(armature, "Control")
+    pair[1].data.bones.active = pair[1].data.bones["Control"]
+    assert bpy.ops.fabrik.hold_parent(parent="ROOT") == {"FINISHED"}
+    assert [[hold.bone for hold in one.fabrik.holds] for one in pair] == [[], ["Control"]]
 
 
 def test_all_selected_controls_are_switched_at_once() -> None:

@@ -506,3 +506,17 @@ class TestWhatCannotBeForeseen:
         rigs.update()
         assert "“Limit Rotation”" in item.message
         assert key not in editing.problems(with_lag=True)
+
+
+def test_a_pose_that_blender_does_not_tag_counts_when_a_target_moves(empty_file: None) -> None:
+    rig, target = rigs.make_chain(3), rigs.make_empty("Target", (1.0, 0.0, 1.5))
+    rigs.add_constraint(rig, "B2", target)
+    for _ in range(3):
+        rigs.update()
+        target.location.x += 0.1
+    rig.pose.bones["B0"].path_resolve("rotation_quaternion", False).foreach_set((1.0, 0.9, 0, 0))
+    rigs.update()
+    shown = rigs.pose_bits(rig)
+    rig.update_tag()
+    rigs.update()
+    assert rigs.pose_bits(rig) == shown

@@ -78,7 +78,7 @@ def test_what_is_chosen_in_the_list_stays_until_the_selection_changes(
     update()
     rig.fabrik.active_index = 1
     assert index(rig) == 1
-    rig.update_tag()  # As a click in the list does, unlike a script.
+    rig.location.x += 1.0
     assert index(rig) == 1
     click_bone(rig, "B0")
     assert index(rig) == 0
@@ -295,3 +295,14 @@ def drawn_operators(rig: bpy.types.Object) -> dict[str, dict[str, object]]:
 
     _draw(Recorder(), rig, rig.fabrik.constraints[rig.fabrik.active_index])
     return drawn
+
+
+def test_a_target_that_moved_since_a_row_was_clicked_is_followed(rig: bpy.types.Object) -> None:
+    hand = bpy.data.objects["Hand"]
+    activate(hand)
+    assert index(rig) == 0
+    rig.fabrik.active_index = 1
+    hand.location.x += 0.2
+    update()
+    activate(bpy.data.objects["Elbow"])
+    assert index(rig) == 0
