@@ -19,8 +19,8 @@ COLLECTIONS: Final[dict[str, str]] = {
 }
 """By type of data-block, its collection in `bpy.data`."""
 
-
-FLAGS = ("is_updated_geometry", "is_updated_transform", "is_updated_shading")
+FLAGS: Final = ("is_updated_geometry", "is_updated_transform", "is_updated_shading")
+"""The flags of an update."""
 
 
 class Updates:

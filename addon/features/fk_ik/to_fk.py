@@ -379,7 +379,7 @@ class Snap:
             if control is None or (wanted is None and axes is None):
                 continue
             arm = chain.offset[1] if control is target and chain.offset is not None else ORIGIN
-            if _is_moved(depsgraph, control, wanted, axes, arm, is_first):
+            if _move_to_goal(depsgraph, control, wanted, axes, arm, is_first):
                 control.is_moved = True
                 moved.append(control)
         return moved
@@ -554,7 +554,7 @@ def _axes_distance(axes: Any, expected: Any) -> float:
     return max(dist(a, b) for a, b in zip(mat_columns(actual), mat_columns(expected), strict=True))
 
 
-def _is_moved(
+def _move_to_goal(
     depsgraph: bpy.types.Depsgraph,
     control: SnapControl,
     wanted: Vec | None,
@@ -562,7 +562,7 @@ def _is_moved(
     arm: Vec,
     in_any_case: bool,
 ) -> bool:
-    """Move a control that isn't at its goal, and return whether it wasn't.
+    """Move a control unless it is at its goal; return whether it was moved.
 
     Args:
         depsgraph: The depsgraph.

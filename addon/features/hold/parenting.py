@@ -60,8 +60,8 @@ class FABRIK_OT_hold_parent(Taking, bpy.types.Operator):
         """Return all selected targets and poles of the armature, without a new parent."""
         active = context.active_pose_bone if self.parent == "ACTIVE" else None
         parent = None if active is None else Held(cast(Any, active.id_data), active.name)
-        own = [one for con in settings(armature).constraints for one in _controls(con)]
-        held = [one for one in selected_goals(context) if one in own and one != parent]
+        goals = selected_goals(context)
+        held = [one for one in goals if one.object == armature and one != parent]
         return held or super().selected(context, armature)
 
     def work(self, context: bpy.types.Context) -> str:

@@ -53,14 +53,16 @@ def simulate_outdated(scene: bpy.types.Scene) -> list[str]:
             return [reason for ob in armatures for reason in go([ob])]
 
     problems: list[str] = []
-    for layer in scene.view_layers:
-        if layer.depsgraph is None:
-            layer.update()  # Until then, its objects aren't listed in Blender 4.2.
-        # Frame range, frame rate and force fields are those of the rendered scene.
-        with bpy.context.temp_override(scene=scene, view_layer=layer):
-            simulatable = [ob for ob in outdated_armatures(layer) if not rest_problem(ob)]
-            problems += go(simulatable) if simulatable else []
-    history.check_again()  # Another scene may be active.
+    try:
+        for layer in scene.view_layers:
+            if layer.depsgraph is None:
+                layer.update()  # Until then, its objects aren't listed in Blender 4.2.
+            # Frame range, frame rate and force fields are those of the rendered scene.
+            with bpy.context.temp_override(scene=scene, view_layer=layer):
+                simulatable = [ob for ob in outdated_armatures(layer) if not rest_problem(ob)]
+                problems += go(simulatable) if simulatable else []
+    finally:
+        history.check_again()  # Another scene may be active.
     return problems
 
 

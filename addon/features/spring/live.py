@@ -15,19 +15,8 @@ from typing import Any, NamedTuple, cast
 
 import bpy
 
-from fabrik_solver import WHOLE, ChainInput, Frame, frame_in, inverse
-from fabrik_solver.core.vectors import (
-    QUAT_IDENTITY,
-    Mat3,
-    length,
-    mat_inverse,
-    mat_product,
-    orthonormalize,
-    quat_matrix,
-    quat_of,
-    scaled,
-    slerp,
-)
+from fabrik_solver import WHOLE, ChainInput, Frame, frame_in, inverse, mixed
+from fabrik_solver.core.vectors import length
 from fabrik_solver.motion.easing import smooth
 from fabrik_solver.motion.spring import Tail
 from fabrik_solver.motion.spring_inputs import Instant, carrying, parent_of
@@ -210,15 +199,8 @@ def _is_edited(ob: bpy.types.Object, curve: bpy.types.FCurve, frame: float) -> b
 
 
 def _share(move: Frame, share: float) -> Frame:
-    """Return a part of a transform, from none at 0 to all at 1."""
-    axes, location = move
-    square = orthonormalize(axes)
-    if share == 1.0 or square is None:
-        return move
-    turn = slerp(QUAT_IDENTITY, quat_of(square), share)
-    left = mat_product(mat_inverse(square), axes)
-    sheared = [share * x + (1.0 - share) * one for x, one in zip(left, WHOLE[0], strict=True)]
-    return mat_product(quat_matrix(turn), cast(Mat3, tuple(sheared))), scaled(location, share)
+    """Return a part of a transform, from none at 0 to exactly all at 1."""
+    return move if share == 1.0 else mixed(WHOLE, move, share)
 
 
 def _parent(recorded: Recorded) -> Frame:

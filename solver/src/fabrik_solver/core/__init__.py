@@ -21,7 +21,7 @@ from .bones import (
 from .chain import Chain, Goal, Solution, State
 from .continuous import solve_shot
 from .euler import euler_angles
-from .frames import WHOLE, Frame, frame_in, inverse, point_in
+from .frames import WHOLE, Frame, frame_in, inverse, mixed, point_in
 from .instants import BodyInstant, Candidate, ChainInstant, Instant
 from .limits import Cone, Hinge, Limit
 from .locks import LimitedLock, LockedAngles, LockedNumbers
@@ -87,6 +87,7 @@ __all__ = [
     "location_at",
     "location_axes",
     "measured_tip",
+    "mixed",
     "moved_location",
     "point_in",
     "pose_body",
