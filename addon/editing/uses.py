@@ -147,7 +147,7 @@ def named_controls(armature: bpy.types.Object, item: Any) -> Iterator[str]:
 def _settings_of(
     user: bpy.types.Object, without: Collection[str]
 ) -> Iterator[bpy.types.PropertyGroup]:
-    """Yield an object's groups of our settings, without some bones' own ones."""
+    """Yield an object's groups of our settings, without the own settings of some bones."""
     if user.is_property_set("fabrik"):
         yield from _groups(settings(user), without)
 

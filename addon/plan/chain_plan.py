@@ -176,7 +176,7 @@ class Snapshot(Protocol):
         ...
 
     def lift(self, chain: ChainPlan, tie: Tie, place: Vec) -> Vec:
-        """Return how far a target or pole at a place moves with a chain's body, in world space."""
+        """Return how far a target or pole at a point moves with a chain's body, in world space."""
         ...
 
 

@@ -152,10 +152,10 @@ def stored_names(armature: bpy.types.Object) -> dict[str, str]:
 
 
 def is_renamed(bone: str, stored: Mapping[str, str]) -> bool:
-    """Return whether a bone was renamed, and not given the stored name of another by a copy.
+    """Return whether a bone was renamed, instead of copied with another bone's stored name.
 
-    By now another bone may have its old name, if it was renamed as well. Where the old names go
-    around in a circle, they were swapped by pasting a pose flipped.
+    Another bone may have its old name by now, if that was renamed as well. If the old names form a
+    cycle, Paste Pose Flipped has swapped them.
 
     Args:
         bone: Its name.

@@ -140,7 +140,7 @@ def _take_refusal(context: bpy.types.Context, turns: bool = False) -> str:
 
 
 def _turn_refusal(context: bpy.types.Context) -> str:
-    """Leave the key to Blender unless it would rotate a control."""
+    """Pass the key to Blender unless a control would rotate."""
     return _take_refusal(context, turns=True)
 
 

@@ -41,8 +41,8 @@ would bend the back first, until the limits of the thighs keep the knees from be
 """
 
 BACK: Final = 0.3
-"""How far the bone above rotates the other way, as a share of that bend. With one half, limbs are
-compressed along their line, but thighs begin at limits that keep knees from bending."""
+"""How far the bone above rotates the other way, as a fraction of that bend. With one half, limbs
+are compressed along their line, but thighs begin at limits that keep knees from bending."""
 
 SHARED: Final = 3.0
 """The stiffness factor of a joint that deviates from its share of another joint's swing."""

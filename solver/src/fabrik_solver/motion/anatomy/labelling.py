@@ -91,7 +91,7 @@ def _weight(pair: Pair, kind: str) -> float:
 
 
 def _weights(pair: Pair, other: Pair) -> dict[str, float]:
-    """Return how much two pairs count for two kinds, which are written one after the other."""
+    """Return the joint evidence of two pairs for two kinds, by the kinds' joined names."""
     weights: dict[str, float] = {}
     for row in BESIDE:
         asked = row.asks(pair, other)
