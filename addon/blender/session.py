@@ -39,11 +39,11 @@ def renew() -> None:
 @contextmanager
 def keeping(*kinds: type) -> Iterator[None]:
     """Keep the instances of some classes within the block, even if a new session begins."""
-    kept = {kind: _parts[kind] for kind in kinds if kind in _parts}
+    instances = {kind: _parts[kind] for kind in kinds if kind in _parts}
     try:
         yield
     finally:
-        _parts.update(kept)
+        _parts.update(instances)
 
 
 def uncollected(fill: Callable[Parameters, Result]) -> Callable[Parameters, Result]:

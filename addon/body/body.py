@@ -48,8 +48,8 @@ class Limb(NamedTuple):
         hand: The hand or foot after them; empty without one.
         kind: ``'ARM'`` or ``'LEG'`` of a recognized body; empty for any other limb.
         switch: If the bones are FK controls, the bone with the IK/FK switch; empty without one.
-        loose: The hand or foot at the end of the bones, if it isn't parented to them: it isn't
-            reparented, and IK reaches for it. None for any other limb.
+        loose: The hand or foot at the end of the bones, if it isn't parented to them: it keeps its
+            parent, and IK reaches for it. None for any other limb.
     """
 
     bones: tuple[str, ...]
@@ -243,7 +243,7 @@ class Body:
 
         This is the hips, or the highest bone above them that is still part of the body. In 3ds Max
         Biped, for example, the spine carries the legs. A bone counts as a root instead if it is
-        named as one, lies on the floor, or carries something else on the floor, such as foot
+        named as a root, lies on the floor, or carries something else on the floor, such as foot
         controls.
         """
         children: dict[int, list[int]] = {}

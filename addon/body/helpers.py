@@ -1,4 +1,4 @@
-"""Tells the helper bones of a rig from bones that deform, control others, or are visible."""
+"""Distinguishes a rig's helper bones from bones that deform, control others, or are visible."""
 
 from __future__ import annotations
 

@@ -87,7 +87,7 @@ def _named_by(user: Any, holder: bpy.types.Object, names: Collection[str]) -> se
 
 
 def _posed_by(group: Any, names: Collection[str]) -> set[str]:
-    """Return the bones that a group of our settings names, of its own armature."""
+    """Return the bones of a group's armature that our settings in the group name."""
     return {
         text
         for name, text in _strings(group, names)

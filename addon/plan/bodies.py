@@ -78,8 +78,8 @@ def _tie(rig: Skeleton, hips: Mapping[int, set[int]], point: Point | None) -> Ti
     """Return how a target or pole belongs to a body; None if it doesn't, or is part of it.
 
     The search follows its parents and native constraint targets up to the armature, or to objects
-    added as controls. Controls belong to it only if animated as the body is; otherwise they were
-    placed in the world.
+    added as controls. Controls belong to it only if they are animated like the body. Otherwise they
+    were placed in the world.
 
     Args:
         rig: The armature.

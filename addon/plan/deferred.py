@@ -95,13 +95,13 @@ def write_later(owner: Any, name: str, value: object) -> None:
 
 
 def draw_at(armature: bpy.types.Object, control: str, bone: str, is_drawn: bool) -> None:
-    """Draw a control at another bone, or no longer, from the next update on.
+    """Start or stop drawing a control at another bone, from the next update on.
 
     Args:
         armature: The armature of both.
         control: The name of the control.
         bone: The name of the other bone.
-        is_drawn: Whether it is drawn there. If not, only what was drawn there changes.
+        is_drawn: Whether to draw it there. If False, only a control drawn at that bone changes.
     """
     posed: Any = pose_bones(armature)[control]
     at = posed.custom_shape_transform

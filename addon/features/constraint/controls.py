@@ -99,11 +99,12 @@ def _is_hidden(ob: bpy.types.Object, bone: str) -> bool:
 
 
 def _taken(context: bpy.types.Context, turns: bool) -> dict[Handle, Handle]:
-    """Return the controls in Pose Mode of selected bones that constraints pose, by these bones.
+    """Return the controls, in Pose Mode, of selected bones that constraints pose; by bone.
 
     Args:
         context: The context.
-        turns: Whether they are rotated. If they would then move nothing, they are left out.
+        turns: Whether the controls will be rotated. Controls that would have no effect are left
+            out.
     """
     taken: dict[Handle, Handle] = {}
     for bone, chain in posed_alone(context, turns).items():

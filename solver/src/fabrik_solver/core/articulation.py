@@ -120,7 +120,7 @@ class Link:
         return total
 
     def excess(self, value: float) -> float:
-        """Return how far a sum is outside of what it doesn't resist."""
+        """Return how far a sum is outside the range that the spring doesn't resist."""
         return value - min(max(value, self.low), self.high)
 
 
@@ -142,7 +142,7 @@ class WholeBodyJoint:
         rotation: Its rotation at the start, in the axes of the limit.
         preferred: The axis about which it bends when its limb is compressed, in its local axes.
         follows: The descendant whose swing it shares; below 0 for none.
-        share: Its share of their combined rotation, from 0 to below 1.
+        share: Its fraction of their combined rotation, from 0 to below 1.
         mass: Its mass.
         center: Its center of mass at the start.
     """

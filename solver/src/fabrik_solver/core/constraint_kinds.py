@@ -495,8 +495,8 @@ class LimitDistance(Constraint):
 
         Args:
             distance: The radius of the sphere.
-            is_kept_inside: Whether what is outside of the sphere moves to its surface.
-            is_kept_outside: Whether what is inside moves there.
+            is_kept_inside: Whether an owner outside the sphere moves to its surface.
+            is_kept_outside: Whether an owner inside moves there.
         """
         self.distance = distance
         self.is_kept_inside, self.is_kept_outside = is_kept_inside, is_kept_outside

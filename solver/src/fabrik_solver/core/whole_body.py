@@ -210,7 +210,7 @@ class WholeBody:
         fraction, part = most / turn, 1.0
         body = self._articulation(goals, is_balanced=True)
         between, steps = self._between(body, pose, last, fraction, goals)
-        is_reached = max(pose.misses) <= SLACK * body.size  # Otherwise nothing asks for more.
+        is_reached = max(pose.misses) <= SLACK * body.size  # Else no goal requires more.
         for _ in range(0 if is_reached else TRIES):
             turned = _turned(last, between)
             if turned <= NEARLY * most:

@@ -193,16 +193,16 @@ def _worst(changes: Sequence[Change]) -> list[Change]:
 
     Once the curve is held there, it soon meets the bound at the others.
     """
-    kept: list[Change] = []
+    worst: list[Change] = []
     last = -2
     for change in changes:
-        is_beside = change.frame == last + 1 and change.side == kept[-1].side != 0
+        is_beside = change.frame == last + 1 and change.side == worst[-1].side != 0
         last = change.frame
         if not is_beside:
-            kept.append(change)
-        elif change.excess > kept[-1].excess:
-            kept[-1] = change
-    return kept
+            worst.append(change)
+        elif change.excess > worst[-1].excess:
+            worst[-1] = change
+    return worst
 
 
 def _changes(

@@ -537,15 +537,15 @@ def body_bones(bones: Sequence[RestBone]) -> list[int]:
     They are the largest hierarchy with deforming bones, and others with limbs that it lacks by
     name: legs may not have a parent.
     """
-    kept: dict[int, list[int]] = {}
+    hierarchies: dict[int, list[int]] = {}
     root: dict[int, int] = {}
     for i in possible_body(bones):
         if bones[i].parent < 0 or bones[i].parent in root:
             root[i] = root.get(bones[i].parent, i)
-            kept.setdefault(root[i], []).append(i)
+            hierarchies.setdefault(root[i], []).append(i)
     body: list[int] = []
     named_limbs: set[tuple[str, int, tuple[str, ...]]] = set()
-    for hierarchy in sorted(kept.values(), key=len, reverse=True):
+    for hierarchy in sorted(hierarchies.values(), key=len, reverse=True):
         limbs = _limbs_named([bones[i].name for i in hierarchy])
         if not body or (limbs and not limbs & named_limbs):
             body += hierarchy

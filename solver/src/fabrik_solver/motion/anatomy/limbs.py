@@ -152,7 +152,7 @@ def standing_ends(figure: Figure, limbs: Sequence[Limb]) -> list[int]:
 
 
 def _stands_on(chain: Chain, ground: float) -> bool:
-    """Return whether a chain leads down to the ground from where a leg may begin."""
+    """Return whether a chain leads to the ground from a height at which legs may begin."""
     begins_high = chain.high >= LOW * chain.figure.height
     return begins_high and chain.low <= ground and chain.leads_down()
 

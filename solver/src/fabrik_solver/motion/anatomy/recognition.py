@@ -1,8 +1,8 @@
 """Recognizes the anatomy of a skeleton: its facing direction, trunk, head, arms and legs.
 
-It uses the rest pose, or a frame of an animation if the rest pose isn't a usable pose. Names in the
-words of many programs identify sides and parts, or else symmetry and shape do, so any hierarchy
-will do. Z is up.
+It uses the rest pose, or a frame of an animation if the rest pose isn't a usable pose. Names
+identify sides and parts, in the vocabulary of many programs; without names, symmetry and shape do.
+So any hierarchy will do. Z is up.
 """
 
 from __future__ import annotations
