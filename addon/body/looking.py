@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import partial
+from math import dist
 from typing import Any, Final, cast
 
 import bpy
@@ -300,7 +301,10 @@ def _recognize(
     frame = frames[anatomy.pose] if anatomy.pose >= 0 else None
     shown = [bone.head for bone in rest] if frame is None else heads_at(frame)
     extents = [max(values) - min(values) for values in zip(*shown, strict=True)]
-    size = anatomy.height if anatomy.hips >= 0 else max(extents, default=0.0)
+    limbs = [(*limb.bones, limb.end) for limb in anatomy.limbs if limb.end >= 0]
+    reaches = [dist(shown[bones[0]], shown[bones[-1]]) for bones in limbs]
+    is_standing = anatomy.hips >= 0
+    size = max([anatomy.height, *reaches] if is_standing else extents, default=0.0)
     posed = {} if frame is None else cast(Clip, clip).matrices(frame)
     bones = [bone._replace(name=row.name) for bone, row in zip(rest, rows, strict=True)]
     return Body(armature, rig, bones, anatomy, size, up, turn, frame, posed)
