@@ -31,7 +31,7 @@ class FABRIK_MT_motion(bpy.types.Menu):
 
 
 class FABRIK_MT_character(bpy.types.Menu):
-    """Setup and controls of whole characters."""
+    """What is set up for whole characters, and their controls."""
 
     bl_label = "Character and Controls"
     bl_description = "Set up a character, put its feet on the ground, and find its controls"
