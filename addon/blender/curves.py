@@ -36,7 +36,7 @@ def split_bone_path(path: str) -> tuple[str, str]:
 class Curves:
     """An index, by data path, of the effective F-curves in an object's active action.
 
-    With an offset layer, they are those of the action below it, then those of the layer.
+    With an offset layer, the F-curves of the action below it come first, then the layer's.
 
     It stores the indices of F-curves in their collections: references to F-curves become invalid
     when one is removed.

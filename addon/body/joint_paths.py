@@ -48,8 +48,8 @@ class JointPaths:
         Args:
             last: The last bone.
             beside: The candidates for its hand or foot.
-            named: Those that are named after the limb. Their rest positions count, wherever the
-                importer has put the tail.
+            named: The candidates named after the limb. Their rest positions count, even if an
+                importer put the tail elsewhere.
         """
         bone_above = cast("bpy.types.Bone", last.parent)
         indices = [self._index[bone.name] for bone in beside]

@@ -142,7 +142,7 @@ class Order:
         self._note_late_cycles()
 
     def _find_units(self) -> None:
-        """Find the units, and those that pose bones of others before these."""
+        """Find the units, and which units pose the same bones before others."""
         chains = [chain for chain in self.chains if not chain.problem]
         self._stack([*self.pre_pass, *self._merge_sharing(chains)])
         layers = [unit for unit in self.units if self.beneath[unit]]

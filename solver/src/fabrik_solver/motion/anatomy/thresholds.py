@@ -53,8 +53,8 @@ TIPS_MIN: Final = 4
 twins equal tails, but not all legs."""
 
 SPRAWLING: Final = 6
-"""The number of legs, as in insects, from which on they stand however far they sprawl. On one bone
-they make a row."""
+"""The number of legs, as in insects, from which legs may sprawl as far as they like and still count
+as standing. On one bone they form a row."""
 
 LOW: Final = 0.15
 """The largest height of a point that still reaches the floor, as a fraction of the figure's height.
