@@ -32,7 +32,7 @@ from fabrik_solver.motion import knee
 from fabrik_solver.motion.columns import FINE, LOOKED, Column, SmoothColumn
 from fabrik_solver.motion.contacts import BALL, BALL_HEIGHT, FLAT, WINDOW, Contact
 from fabrik_solver.motion.easing import smooth
-from fabrik_solver.motion.planted import Planted, Pose, neighbors
+from fabrik_solver.motion.planted import Blend, Planted, Pose, blend_of, neighbors
 from fabrik_solver.motion.smoothest import Wish, cubic, exactly, smoothest
 
 from ...plan.chain_plan import Aim, Snapshot
@@ -79,12 +79,15 @@ class Swing(NamedTuple):
         last: The first frame of the next one.
         previous: How it moves it there.
         following: How it does here.
+        roll: How far the foot goes on as it rolls in these contacts, and is moved along where the
+            ground is tilted; None on level ground.
     """
 
     first: int
     last: int
     previous: GroundOffset
     following: GroundOffset
+    roll: Blend | None
 
 
 class ClipInput(NamedTuple):
@@ -467,11 +470,12 @@ class Stances:
             return self._airborne(time)
         swing = self._swings[number]
         previous, following = swing.previous, swing.following
-        if previous == following:
+        if swing.roll is None and previous == following:
             return previous
         fraction = self.clip.gone(time, swing.first, swing.last)
+        shift = mix(previous.shift, following.shift, fraction)
         return GroundOffset(
-            mix(previous.shift, following.shift, fraction),
+            shift if swing.roll is None else add(shift, swing.roll.at(time)),
             mix(previous.tilt, following.tilt, fraction),
             previous.rise + (following.rise - previous.rise) * fraction,
             previous.share + (following.share - previous.share) * fraction,
@@ -488,8 +492,17 @@ class Stances:
         following = self._edge(last) if after else self._beyonds[last]
         previous = previous or following or GroundOffset()
         following = following or previous
+        roll = None
+        if not previous.tilt == following.tilt == ORIGIN:
+            edges, begin = (previous.shift, following.shift), first
+            lock = clip.inputs.lock_time * rate
+
+            def rolled(frame: int) -> Vec:
+                return sub(self._edge(frame).shift, edges[frame > begin])
+
+            roll = blend_of(rolled, before, after, clip.last, lock, rate)
         first = first if before else min(first, last - far)
-        return Swing(first, last if after else max(last, first + far), previous, following)
+        return Swing(first, last if after else max(last, first + far), previous, following, roll)
 
     def _edge(self, frame: int) -> GroundOffset:
         """Return how the ground moves the foot at a frame of a contact."""
