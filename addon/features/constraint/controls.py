@@ -93,11 +93,12 @@ def _is_hidden(ob: bpy.types.Object, bone: str) -> bool:
 
 
 def _taken(context: bpy.types.Context, turns: bool) -> dict[Handle, Handle]:
-    """Return the controls in Pose Mode of selected bones that constraints pose, by these bones.
+    """Return the controls, in Pose Mode, of selected bones that constraints pose; by bone.
 
     Args:
         context: The context.
-        turns: Whether they are rotated. If they would then move nothing, they are left out.
+        turns: Whether the controls will be rotated. Controls that would have no effect are left
+            out.
     """
     taken: dict[Handle, Handle] = {}
     for bone, chain in posed_alone(context, turns).items():
@@ -134,7 +135,7 @@ def _take_refusal(context: bpy.types.Context, turns: bool = False) -> str:
 
 
 def _turn_refusal(context: bpy.types.Context) -> str:
-    """Leave the key to Blender unless it would rotate a control."""
+    """Pass the key to Blender unless a control would rotate."""
     return _take_refusal(context, turns=True)
 
 
