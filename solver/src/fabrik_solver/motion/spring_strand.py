@@ -50,6 +50,10 @@ AGREED: Final = 1e-5
 """The distance between the ends of a loop at which they agree, as a fraction of the strand's
 length."""
 
+BEYOND: Final = 2
+"""The number of later frames that a frame depends on: the path to it bends toward the next one,
+unless that is a cut, which the frame after it decides."""
+
 CYCLES: Final = 200
 """The maximum number of cycles before a loop. Without drag, its ends never agree."""
 
@@ -94,19 +98,22 @@ class Strand(NamedTuple):
     states: list[list[Tail]]
 
 
-def simulate(instants: Sequence[Instant], rate: float, mode: Mode) -> Strand:
+def simulate(instants: Sequence[Instant], rate: float, mode: Mode, beyond: int = 0) -> Strand:
     """Return a strand simulated from its inputs at all frames.
 
     Args:
         instants: The inputs, frame by frame.
         rate: The frame rate, in frames a second.
         mode: How it is simulated.
+        beyond: The number of instants after the last frame. With `BEYOND`, each frame is as in any
+            longer range. A loop doesn't use them: its last frame continues at the first one.
 
     Raises:
         ValueError: If the frames are missing, their bones or colliders differ in number, or a space
             is singular.
     """
-    return _Simulation(instants, rate, mode).run()
+    count = len(instants) - beyond
+    return _Simulation(instants[:count] if mode.is_loop else instants, rate, mode).run(count)
 
 
 def simulate_on(
@@ -190,17 +197,18 @@ class _Simulation:
         self._forms = forms_of(instants)
         self._chain = instants[0].chain
 
-    def run(self) -> Strand:
-        """Simulate all frames."""
+    def run(self, count: int) -> Strand:
+        """Simulate the first frames: the others are only inputs."""
         cuts = self._cuts()
         starts = {0, *cuts}
+        cuts = [cut for cut in cuts if cut < count]
         gap = 0.0
         self._start(0)
         if self.mode.is_loop and len(self.instants) > 1:
             gap = self._run_in(starts)
         size = sum([length(tail.arm) for tail in self.tails])
         strand = Strand([], [], cuts, size, 0.0, 0, gap, [])
-        for i in range(len(self.instants)):
+        for i in range(count):
             if i > 0:
                 self._advance(i, starts)
             rotations, joints = self._posed(i)
