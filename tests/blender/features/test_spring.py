@@ -613,6 +613,41 @@ def test_joint_limits_hold():
     assert angles[:, 1].max() > 0.04
 
 
+INHERITED = ("FULL", "FIX_SHEAR", "ALIGNED", "AVERAGE", "NONE", "NONE_LEGACY")
+
+
+@pytest.mark.parametrize("turns", [True, False], ids=["turns", "stays"])
+@pytest.mark.parametrize("inherited", INHERITED)
+def test_joint_limits_hold_whatever_a_bone_inherits(inherited, turns):
+    """The limit is of the bone's own channels, as Blender shows them."""
+    rig = make_tail()
+    swing_head(rig)
+    rig.pose.bones["T1"].scale = (1.0, 1.3, 0.8)
+    bone = rig.data.bones["T2"]
+    bone.inherit_scale, bone.use_inherit_rotation = inherited, turns
+    joint = rig.pose.bones["T2"].fabrik_joint
+    joint.limit_type = "CONE"
+    joint.swing_x = joint.swing_z = 0.03
+    joint.twist_min = joint.twist_max = 0.0
+    add_spring(rig, "T0", gravity=20.0, gravity_direction=(1, 0, 0), stiffness=0.2)
+    simulate(rig)
+    rotations = stored(rig)
+    angles = 2.0 * np.arcsin(np.linalg.norm(rotations[:, :, 1:], axis=2))
+    assert angles[:, 1].max() > 0.04
+    assert angles[:, 2].max() == pytest.approx(0.03, abs=1e-5)
+    # A limit that is never reached makes no difference.
+    shown = []
+    for kind in ("CONE", "NONE"):
+        joint.limit_type = kind
+        joint.swing_x = joint.swing_z = joint.twist_max = np.pi
+        joint.twist_min = -np.pi
+        simulate(rig)
+        rigs.go(20)
+        shown.append(joints(rig))
+    is_sheared = not turns and inherited in ("FULL", "FIX_SHEAR")
+    assert apart(*shown) < (0.02 if is_sheared else 2e-3)  # Its length depends on its direction.
+
+
 def test_a_strand_that_is_grabbed_blends_by_influence():
     rig = make_tail()
     swing_head(rig)
