@@ -7,7 +7,6 @@ from collections.abc import Iterable, Sequence
 from functools import cached_property
 from itertools import combinations, pairwise
 from math import dist
-from time import perf_counter
 from typing import Any, NamedTuple, cast
 
 import bpy
@@ -183,13 +182,11 @@ class Result(NamedTuple):
         blob: As it is stored.
         cuts: The indices of the frames at which it started again.
         states: The state of its bones at each frame.
-        pace: The seconds that a frame took to simulate.
     """
 
     blob: bytes
     cuts: list[int]
     states: list[list[Tail]]
-    pace: float
 
 
 class Recording(NamedTuple):
@@ -238,7 +235,7 @@ class SpringSimulation:
         self._index = index
         self._first = 0.0
         self._recorded: list[Recorded] = []
-        self._result = Result(b"", [], [], 0.0)
+        self._result = Result(b"", [], [])
         self._input: ChainInput | None = None
         self._bits: object = None
 
@@ -348,13 +345,11 @@ class SpringSimulation:
 
     def result(self) -> bytes:
         """Simulate the strand, and return it as bytes."""
-        start = perf_counter()
         try:
             strand = simulate(self.instants(self._recorded), self.rate, self.mode, BEYOND)
             blob = packed(strand)
             StoredStrand.unpacked(blob)  # Refuses numbers that aren't finite.
-            pace = (perf_counter() - start) / len(self._recorded)
-            self._result = Result(blob, strand.cuts, strand.states, pace)
+            self._result = Result(blob, strand.cuts, strand.states)
             return blob
         except (ValueError, ArithmeticError):
             raise ProblemError(

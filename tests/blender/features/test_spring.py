@@ -1535,6 +1535,34 @@ def test_a_strand_hangs_from_a_bone_that_is_dragged(kind):
     assert apart(live, simulated) < 2e-3 < 5e-3 < apart(rigid, simulated), apart(live, simulated)
 
 
+def test_a_preview_does_not_depend_on_the_speed_of_the_machine(monkeypatch, addon):
+    """A second is simulated again, however many bones there are."""
+    from importlib import import_module
+
+    bones = {"Head": ((0, 0, 0), (0, 0, 0.3), "")}
+    for i in range(200):
+        above = f"S{i - 1}" if i % 10 else "Head"
+        bones[f"S{i}"] = ((i // 10, 0, -0.05 * (i % 10)), (i // 10, 0, -0.05 * (i % 10 + 1)), above)
+    rig = rigs.make_armature(bones, "Rig")
+    rig.pose.bones["Head"].rotation_mode = "XYZ"
+    bpy.context.scene.frame_end = 35
+    add_spring(rig, *[f"S{i}" for i in range(0, 200, 10)], gravity=9.81)
+    simulate(rig)
+    rigs.go(30)
+    live = import_module(f"{addon.__name__}.features.spring.live")
+    spans, original = [], live.simulate_on
+
+    def noted(instants, rate, mode, state, frames, starts):
+        spans.append(frames[1] - frames[0])
+        return original(instants, rate, mode, state, frames, starts)
+
+    monkeypatch.setattr(live, "simulate_on", noted)
+    rig.pose.bones["Head"].rotation_euler.x = 0.5
+    rig.update_tag()
+    rigs.update()
+    assert len(spans) >= 20 and {*spans} == {24}
+
+
 @pytest.mark.parametrize(("frame", "most"), [(20, 0.4), (25, 0.3), (26, 1e-3), (40, 0.2)])
 def test_a_strand_swings_with_a_keyed_bone_that_is_dragged(frame, most):
     """The pose comes in since the last key, as it will once it is keyed."""
