@@ -49,6 +49,16 @@ TURNS = (
     "shall",
     "who (?:gives|lifts|needs|waves)",
     "of then",
+    "such as are",
+    "(?:that|those) which",
+    "none such",
+    "whose place",
+    "put there",
+    "by those that",
+    "has (?:none|nothing) of its own",
+    "which (?:is|are) no",
+    "(?:has|have) it that",
+    "as such are",
 )
 """Turns of phrase that nobody who grew up with English writes; see the style guide."""
 TURN = re.compile(rf"\b(?:{'|'.join(TURNS)})\b".replace(" ", r"\s+"), re.IGNORECASE)

@@ -14,14 +14,14 @@ FOLDER = Path(__file__).resolve().parent.parent / "manual"
 """The pages written by tools/manual.py; missing in a checkout."""
 
 OWNERS = {name.lower(): name for name in ("Object", "Bone", "Scene", "WindowManager")}
-"""The types that have settings of the extension, by the first part of the page names."""
+"""The types that have settings of the extension, by the first part of their page's name."""
 
 ELSE = (
     ("bpy.ops.fabrik.*", "reference/operators.html"),
     ("bpy.types.*.fabrik*", "reference/properties.html"),
     ("bpy.types.fabrik*", "reference/properties.html"),
 )
-"""Pages for whatever has no page to itself: menus, panels, and hidden settings."""
+"""Pages for everything without its own page: menus, panels and hidden settings."""
 
 
 def url(page: str = "index.html") -> str:

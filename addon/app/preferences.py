@@ -22,7 +22,7 @@ WEBSITE = ""
 """The website in the manifest, with manual and samples; empty if there isn't one."""
 
 LINKS = ((msg("Manual"), "HELP", "index.html"), (msg("Sample Files"), "FILE_BLEND", "samples.html"))
-"""Labels, icons and pages of the manual, in the extension itself or on the website."""
+"""Labels, icons and pages of the links to the manual, bundled or on the website."""
 
 PLACES = (
     (msg("Pose ▸ Inverse Kinematics"), msg("Add, remove, snap, bake")),

@@ -54,7 +54,7 @@ class Clip:
 
     @cached_property
     def revision(self) -> bytes:
-        """A digest of everything that determines its matrices at the sampled frames."""
+        """A digest of everything that affects the bones' matrices at the sampled frames."""
         bones, rests = pose_bones(self.object), cast(Any, self.object.data).bones
         digest = blake2b(array("d", self._frames), digest_size=16)
         for frame in self._frames:
@@ -82,7 +82,7 @@ class Clip:
         for k in steps:
             at = first + k * step
             key = min(times, key=lambda time, at=at: abs(time - at))
-            # Between the keys of a capture a foot may leave its leg.
+            # In a capture, a foot may drift off its leg between keys.
             frame = key if abs(key - at) <= 0.5 * step else float(round(at))
             if frame not in frames:
                 frames.append(frame)
@@ -126,7 +126,7 @@ CHANNELS: Final = (
 """The channels of a pose bone, with their sizes."""
 
 INHERITING: Final = ("use_connect", "use_inherit_rotation", "use_local_location", "inherit_scale")
-"""What decides how a bone follows its parent."""
+"""The properties that decide how a bone inherits from its parent."""
 
 
 def _times(curve: Any) -> list[float]:
@@ -139,7 +139,7 @@ def _times(curve: Any) -> list[float]:
 def _strip(armature: bpy.types.Object) -> Any:
     """Return the NLA strip whose action to read, None if there is an active action or no strip.
 
-    An offset layer is above the action to read.
+    An offset layer lies above that action.
     """
     layer = edited_layer(armature)
     if layer is not None:

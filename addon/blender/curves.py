@@ -36,7 +36,7 @@ def split_bone_path(path: str) -> tuple[str, str]:
 class Curves:
     """An index, by data path, of the effective F-curves in an object's active action.
 
-    With an offset layer, they are those of the action below it, then those of the layer.
+    With an offset layer, the F-curves of the action below it come first, then the layer's.
 
     It stores the indices of F-curves in their collections: references to F-curves become invalid
     when one is removed.
@@ -106,7 +106,7 @@ class Curves:
         return lists
 
     def restrict(self, only: Collection[tuple[str, int]]) -> None:
-        """Index these channels of bones from now on, unless it is the same object as before."""
+        """Index these channels of bones from now on, unless they are restricted to them already."""
         if only is not self._only:
             self._only = only
             self.forget()
@@ -184,7 +184,7 @@ class Sampler:
                 values = lower if nr < self._curves.base else offset
                 values[i] = self._lists[nr][at].evaluate(self._frame)
         values = combined(path, lower, offset, neutral, influence_at(layer, self._frame))
-        # Blender composes all components of a quaternion.
+        # Blender combines all components of a quaternion together.
         is_whole = path.endswith(QUATERNIONS)
         keyed = range(len(neutral)) if is_whole else {i for i, *_ in self.places[path]}
         single = array("f", values)
@@ -222,7 +222,10 @@ class Sampler:
                 yield bone * size + index, value
 
     def _bone_values_above(self, channel: str, size: int) -> Iterator[tuple[int, float]]:
-        """Yield the same above an offset layer, which isn't cached, as its influence may change."""
+        """Yield the values like `bone_values`, above an offset layer.
+
+        These aren't cached, because the influence of the layer may change.
+        """
         names = pose_bones(self._curves.object).keys()
         for bone in dict.fromkeys(bone for bone, *_ in self._curves.bone_places[channel]):
             path = f'pose.bones["{bpy.utils.escape_identifier(names[bone])}"].{channel}'

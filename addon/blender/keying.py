@@ -21,7 +21,7 @@ FREE, VECTOR, AUTO_CLAMPED = 0, 2, 4
 """Handle types, as Blender stores them."""
 
 NEAR = 1e-3
-"""The largest distance, in frames, of keys that are treated as being at the same frame."""
+"""The largest distance in frames between keys that count as being at the same frame."""
 
 
 def set_keys(

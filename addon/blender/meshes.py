@@ -43,7 +43,7 @@ class Meshes:
         Args:
             depsgraph: The depsgraph.
             updates: Its updates.
-            is_played: Whether nothing was edited and no other extension was called.
+            is_played: Whether this is plain playback: nothing edited, no other extension called.
         """
         address = depsgraph.as_pointer()
         if not is_played:

@@ -1,6 +1,6 @@
 """Blender's own constraints: which of them can be computed, and how their settings are read.
 
-`READERS` is the table. What isn't in it moves its owner in a way that only Blender knows.
+`READERS` is the table. Only Blender knows how constraints outside the table move their owners.
 """
 
 from __future__ import annotations
@@ -54,7 +54,7 @@ LIMITS = ("LIMIT_LOCATION", "LIMIT_ROTATION", "LIMIT_SCALE")
 """The constraints that have no target."""
 
 COPY_ROTATION = "COPY_ROTATION"
-"""The constraint that leaves the head alone: if unpredictable, Blender's axes are used."""
+"""The type that doesn't move the head. If it is unpredictable, Blender's axes are used."""
 
 
 def constraint_point(con: Any) -> Point | None:
@@ -130,13 +130,13 @@ def _bends(target: Any) -> bool:
 
 
 def _names_vertices(con: Any) -> bool:
-    """Return whether the target of a constraint is a vertex group."""
+    """Return whether a constraint's target is a vertex group of a mesh."""
     target, name = getattr(con, "target", None), getattr(con, "subtarget", "")
     return bool(name) and target is not None and name in getattr(target, "vertex_groups", ())
 
 
 def limits_own_channels(con: Any) -> bool:
-    """Return whether a constraint limits a bone relative to its parent, wherever that is."""
+    """Return whether a constraint limits a bone's channels relative to its parent."""
     return con.type.startswith("LIMIT_") and con.owner_space in LOCAL_SPACES
 
 

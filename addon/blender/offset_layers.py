@@ -52,7 +52,7 @@ def layer_of(ob: bpy.types.Object) -> OffsetLayer | None:
 
 
 def edited_layer(ob: bpy.types.Object) -> OffsetLayer | None:
-    """Return the offset layer of an object's keys, so that it is above the active action.
+    """Return the offset layer of an object's keys, which lies above the action for whole values.
 
     Code that reads or writes whole values uses the action below it.
     """
@@ -78,7 +78,7 @@ def edit_layer(ob: bpy.types.Object) -> None:
 
 @contextmanager
 def unedited(ob: bpy.types.Object) -> Iterator[None]:
-    """Leave the offset layer of an object while in the block, as strips can't get actions in it."""
+    """Leave an object's tweak mode within the block: in it, strips can't be assigned actions."""
     is_edited = edited_layer(ob) is not None
     if is_edited:
         cast(Any, ob.animation_data).use_tweak_mode = False
@@ -108,7 +108,7 @@ def nla_state(ob: bpy.types.Object) -> NlaState:
 
 
 def restore_tracks(ob: bpy.types.Object, state: NlaState) -> None:
-    """Remove later tracks of an object, and mute the others as before; its layer isn't edited."""
+    """Remove tracks that were added later, restore the mutes of the others, and leave the layer."""
     data: Any = ob.animation_data
     data.use_tweak_mode = False
     for track in [*data.nla_tracks][len(state.mutes) :]:
@@ -150,8 +150,8 @@ def combined(
     Args:
         path: The data path of the property.
         lower: The components of the value below.
-        offset: Those in the layer.
-        neutral: Those that change nothing, the property's defaults.
+        offset: The components in the layer.
+        neutral: The components that change nothing: the property's defaults.
         influence: The influence of the layer.
     """
     if influence == 0.0:
@@ -167,7 +167,7 @@ def combined(
 def separated(
     path: str, value: list[float], offset: list[float], neutral: list[float], influence: float
 ) -> list[float]:
-    """Return the value below a layer that gives a value above it: the inverse of `combined`."""
+    """Return the value below a layer for a value above it: the inverse of `combined`."""
     if influence == 0.0:
         return value
     if path.endswith("rotation_quaternion"):

@@ -17,13 +17,13 @@ Columns = Sequence[Sequence[float]]
 def below_layer(
     ob: bpy.types.Object, path: str, frames: Sequence[float], columns: Columns
 ) -> Columns:
-    """Return the values to key below an object's offset layer so that a property gets some values.
+    """Return the values to key below an object's offset layer to get some values above it.
 
     Args:
         ob: The object.
         path: The data path of the property.
         frames: The frames.
-        columns: The values.
+        columns: The values above the layer.
     """
     layer = edited_layer(ob)
     curves = None if layer is None else _curves(layer.strip, path, len(columns))
@@ -49,7 +49,7 @@ def above_layer(
     upper: list[list[float]] = []
     for frame, row in zip(frames, lower, strict=True):
         offset = _at(over, frame, neutral)
-        # Composing quaternions rounds them, so that even no turn changes them.
+        # Composing quaternions rounds them, so even an identity offset changes them.
         is_neutral = offset == neutral
         influence = 0.0 if is_neutral else influence_at(layer, frame)
         upper.append(combined(path, row, offset, neutral, influence))
@@ -71,7 +71,7 @@ def _at(curves: Sequence[Any], frame: float, neutral: list[float]) -> list[float
 
 
 def neutral_of(ob: bpy.types.Object, path: str) -> list[float]:
-    """Return the default of a property, where Blender's NLA starts; empty without one."""
+    """Return the default of a property, from which Blender's NLA starts; empty if it has none."""
     if path.endswith("rotation_axis_angle"):
         return [0.0] * 4
     try:

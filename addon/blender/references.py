@@ -66,7 +66,7 @@ def driver_sources(driver: Any) -> Iterator[Node]:
 
 
 def shape_sources(ob: bpy.types.Object) -> Iterator[Node]:
-    """Yield the dependencies of an object's shape, besides its transform."""
+    """Yield what an object's shape depends on, besides the object's transform."""
     values = [getattr(ob, name) for name in SHAPING]
     blocks = [value for value in values if isinstance(value, bpy.types.ID)]
     parts = [part for value in values if value and value not in blocks for part in value]
@@ -130,7 +130,8 @@ def _driver_of(ob: bpy.types.Object, path: str) -> list[Any]:
 def _node(reference: Reference) -> Node:
     """Return the node of a reference to an object.
 
-    If a part could be named but isn't, only the transform matters; otherwise the shape does.
+    If the reference could name a part but doesn't, only the transform matters. Otherwise the shape
+    does.
     """
     ob: Any = reference.block.original
     if ob.pose is not None:
@@ -200,9 +201,9 @@ def _properties_of(rna: Any) -> Properties:
 
 @cache
 def _may_refer(identifier: str) -> bool:
-    """Return whether a type may point to data-blocks; derived types may.
+    """Return whether a type may point to data-blocks. Derived types may do so even if it doesn't.
 
-    The elements of a mesh, which are very many, don't.
+    Elements of a mesh don't; there are too many of them to follow.
     """
     pending, seen = [identifier], {identifier}
     while pending:

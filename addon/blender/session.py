@@ -38,12 +38,12 @@ def renew() -> None:
 
 @contextmanager
 def keeping(*kinds: type) -> Iterator[None]:
-    """Keep the instances of some classes, though a new session begins meanwhile."""
-    kept = {kind: _parts[kind] for kind in kinds if kind in _parts}
+    """Keep the instances of some classes within the block, even if a new session begins."""
+    instances = {kind: _parts[kind] for kind in kinds if kind in _parts}
     try:
         yield
     finally:
-        _parts.update(kept)
+        _parts.update(instances)
 
 
 def uncollected(fill: Callable[Parameters, Result]) -> Callable[Parameters, Result]:
@@ -80,8 +80,8 @@ def _promote() -> None:
 
 @cache
 def _are_others_frozen() -> bool:
-    """Return whether something else has frozen objects, the first time that it matters.
+    """Return whether something else has frozen objects; checked once, when it first matters.
 
-    Python counts them one by one, which takes 10 ms for a million.
+    Python counts frozen objects one by one, which takes 10 ms for a million.
     """
     return gc.get_freeze_count() > 0

@@ -55,7 +55,7 @@ def between(column: Numbers, slope: Numbers, first: int, last: int) -> Numbers:
 
 
 def with_halves(column: Numbers) -> Numbers:
-    """Return a column, frames × components, with a smooth curve's values at half frames between."""
+    """Return a column, frames × components, with values of a smooth curve added at half frames."""
     ends = 2.0 * column[[0, -1]] - column[[1, -2]]
     padded = np.vstack([ends[:1], column, ends[1:]])
     halves = (9.0 * (padded[1:-2] + padded[2:-1]) - padded[:-3] - padded[3:]) / 16.0

@@ -111,11 +111,7 @@ class Skeleton:
         return [self.head(i) for i in range(len(self.names))]
 
     def by_height(self, up: Vec) -> list[tuple[float, int]]:
-        """Return how high the heads of all bones are at rest, the lowest one first.
-
-        Args:
-            up: The unit vector up, in armature space.
-        """
+        """Return the heights of the heads of all bones at rest, relative to the lowest one."""
         if up != self._up_and_heights[0]:
             self._up_and_heights = up, sorted((dot(h, up), i) for i, h in enumerate(self.heads))
         return self._up_and_heights[1]
@@ -123,7 +119,7 @@ class Skeleton:
     def rest(self, i: int) -> bpy.types.Bone:
         """Return the rest bone of a bone, and record its rest pose for `has_changed`."""
         bone = rest_bone(self.object, self.names[i])
-        # Once they aren't sparse, all are compared.
+        # Once many bones are recorded, all are compared.
         if self._recorded.setdefault(i, None) is None and self._is_sparse:
             self._recorded[i] = _rest_state(bone)
         return bone
@@ -420,7 +416,7 @@ def have_bones_changed(armatures: Collection[bpy.types.ID] | None = None) -> boo
 def have_hidden_bones_changed(depsgraph: bpy.types.Depsgraph) -> bool:
     """Return whether names have changed in a cached armature that a depsgraph doesn't evaluate.
 
-    Blender doesn't notify about these.
+    Blender sends no notification about these.
     """
     hidden = [
         skeleton

@@ -1,8 +1,8 @@
-"""What undo and redo replace.
+"""Finds the data-blocks that undo and redo replace.
 
-Blender compares the data-blocks of two steps, reads those again that differ, and keeps all others.
-References to a kept data-block and to its parts stay valid, with all that was derived from it.
-References to a replaced data-block become invalid, which is how it is recognized.
+Blender compares the data-blocks of two undo steps, reads the changed ones again, and keeps all
+others. References to a kept data-block and its parts stay valid, and so does everything derived
+from it. References to a replaced data-block become invalid, which is how this module recognizes it.
 """
 
 from __future__ import annotations
@@ -22,14 +22,14 @@ class BeforeUndo:
     """The session's data-blocks before undo or redo."""
 
     def __init__(self) -> None:
-        """Start with none noted."""
+        """Start with nothing recorded."""
         self._blocks: dict[int, bpy.types.ID] = {}
         self._tagged: set[str] = set()
 
     def note(self) -> None:
-        """Note all data-blocks, and the tagged ones, which are yet to be updated.
+        """Record all data-blocks, and those that are tagged for an update.
 
-        With several depsgraphs nothing is noted, as each may show something else.
+        With several depsgraphs nothing is recorded, because each may show something different.
         """
         graphs = graphs_of(*bpy.data.scenes)
         kinds = KINDS if len(graphs) == 1 else ()
@@ -40,7 +40,7 @@ class BeforeUndo:
     def replaced(self) -> set[int] | None:
         """Return the data-blocks replaced by undo or redo, or tagged, by session UID.
 
-        An object counts as replaced if its armature data is. None if nothing was noted.
+        An object counts as replaced if its armature data was. None if nothing was recorded.
         """
         blocks, self._blocks = self._blocks, {}
         if not blocks:

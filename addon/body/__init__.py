@@ -1,1 +1,1 @@
-"""What a body is: its limbs, how their joints bend, where they end, and kinds of rigs."""
+"""Bodies: their limbs, how their joints bend, where they end, and the kinds of rigs."""

@@ -1,4 +1,4 @@
-"""What a body is: the parts that were recognized in an armature, and its limbs as IK poses them."""
+"""Bodies: the parts recognized in an armature, and the limbs in the form in which IK poses them."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from ..blender.skeleton import skeleton_of
 from .carriers import Carriers
 
 ROOTS: Final = {"root", "master"}
-"""Words in the names of roots."""
+"""Words that name a root bone."""
 
 
 class LooseEnd(NamedTuple):
@@ -47,9 +47,9 @@ class Limb(NamedTuple):
         bones: The names of the bones that bend, root first.
         hand: The hand or foot after them; empty without one.
         kind: ``'ARM'`` or ``'LEG'`` of a recognized body; empty for any other limb.
-        switch: The bone with the switch to the controls that these bones are; empty without one.
-        loose: The hand or foot at the end of the bones, if it isn't parented to them: it stays
-            unchanged, and IK reaches for it. None for any other limb.
+        switch: If the bones are FK controls, the bone with the IK/FK switch; empty without one.
+        loose: The hand or foot at the end of the bones, if it isn't parented to them: it keeps its
+            parent, and IK reaches for it. None for any other limb.
     """
 
     bones: tuple[str, ...]
@@ -60,21 +60,21 @@ class Limb(NamedTuple):
 
     @property
     def end(self) -> str:
-        """The hand or foot wherever it is, or else the last bone."""
+        """The hand or foot, parented or not; without one, the last bone."""
         return self.loose.name if self.loose else self.hand or self.bones[-1]
 
     @property
     def foot(self) -> str:
-        """The hand or foot after the bones, wherever it is; empty without one."""
+        """The hand or foot after the bones, parented or not; empty without one."""
         return "" if self.end == self.bones[-1] else self.end
 
     def tip(self, is_oriented: bool) -> str:
-        """Return the tip bone of a constraint that orients the hand, or does not."""
+        """Return the tip bone of a constraint, depending on whether it orients the hand."""
         return self.hand if is_oriented and self.hand else self.bones[-1]
 
 
 def is_called_root(bone: str) -> bool:
-    """Return whether a bone is named as the root of a character."""
+    """Return whether a bone's name says that it is the root of a character."""
     return not ROOTS.isdisjoint(words_of(bone))
 
 
@@ -83,11 +83,11 @@ class Row(NamedTuple):
 
     Attributes:
         name: Its name in the armature.
-        title: The name that identifies it.
+        title: The name by which it is recognized.
         bone: The bone.
-        parent: The index of its parent, less than its own; -1 for none.
+        parent: The index of its parent, which comes before it; -1 without a parent.
         deforms: Whether it deforms a mesh.
-        is_foot: Whether it is a loose hand or foot, as a child of its limb.
+        is_foot: Whether it is a loose hand or foot, added as a child of its limb.
     """
 
     name: str
@@ -99,17 +99,17 @@ class Row(NamedTuple):
 
 
 class Rig(Protocol):
-    """A kind of rig: the bones of its body, and the bones that pose those.
+    """A kind of rig: the bones of its body, and the controls that pose them.
 
     Attributes:
-        is_keyed: Whether keys of its bones pose the body, so that its clip shows the motion and IK
+        is_keyed: Whether keys on the body's bones pose it, so that its clip shows the motion and IK
             can pose any part. Otherwise controls may pose it.
     """
 
     is_keyed: bool
 
     def marks(self, armature: bpy.types.Object) -> object:
-        """Return what identifies an armature as such a rig besides its bones, for comparison."""
+        """Return what identifies an armature as this kind of rig, besides its bones."""
         ...
 
     def rows(self, armature: bpy.types.Object) -> list[Row]:
@@ -121,7 +121,7 @@ class Rig(Protocol):
         ...
 
     def part_of(self, armature: bpy.types.Object, limb: Limb) -> tuple[str, int]:
-        """Return the bone that ends a limb when a character is set up, and how many bend."""
+        """Return the bone that ends a limb when IK is added, and the number of bending bones."""
         ...
 
     def meant(self, body: Body, bone: str) -> str:
@@ -129,11 +129,11 @@ class Rig(Protocol):
         ...
 
     def control(self, armature: bpy.types.Object, bone: str) -> str:
-        """Return the bone that poses a bone of the body alone; empty if none does."""
+        """Return the control that poses only this bone of the body; empty without one."""
         ...
 
     def poser(self, carriers: Carriers, bone: str) -> str:
-        """Return the bone that is posed to move a bone of the body."""
+        """Return the bone that an animator poses to move a bone of the body."""
         ...
 
 
@@ -143,17 +143,18 @@ class Body:
 
     Attributes:
         armature: The armature.
-        rig: What kind of rig it is.
+        rig: Its kind of rig.
         bones: Its bones, by their index in `anatomy`, in the same space.
         anatomy: Its parts, in armature space rotated so that Z is up.
-        size: Its height in armature space, or its largest extent if it doesn't stand on legs.
+        size: Its height in armature space, or its longest reach of a limb if that is more; its
+            largest extent if it doesn't stand on legs.
         up_axis: The axis of the armature that points up, one of `AXES`.
         turn: The rotation from the space of `anatomy` to armature space.
         frame: The frame of its animation used for recognition; all directions refer to it. None for
             the rest pose.
         posed: The matrices of its bones at that frame, in armature space; empty for the rest pose.
         loose: The hands and feet that aren't parented to their limbs in the armature, by name; in
-            `bones` they are.
+            `bones` they are children of their limbs.
     """
 
     armature: bpy.types.Object
@@ -179,21 +180,21 @@ class Body:
 
     @cached_property
     def limbs(self) -> list[tuple[LimbAnatomy, Limb]]:
-        """Its arms and legs, as they were recognized and as IK poses them."""
+        """Its arms and legs, each as recognized and as IK poses it."""
         pairs = [(anatomical, self.rig.limb(self, anatomical)) for anatomical in self.anatomy.limbs]
         return [(anatomical, limb) for anatomical, limb in pairs if limb is not None]
 
     def limb_ending(self, bone: str) -> Limb | None:
-        """Return the limb with a bone as its hand or foot, or which stands on its last bone."""
+        """Return the limb that ends in a bone: its hand or foot, or the bone on which it stands."""
         return next((limb for limb in self.ended_limbs if limb.end == bone), None)
 
     @property
     def ended_limbs(self) -> list[Limb]:
-        """The limbs with a hand or foot, or with a tail to stand on."""
+        """The limbs with a hand or foot, or with a tail on which they stand."""
         return [limb for shape, limb in self.limbs if shape.end >= 0 or not shape.is_bare]
 
     def joint_after(self, bone: str) -> str:
-        """Return the joint of a limb after that of a bone, or its hand or foot; empty if none."""
+        """Return the next joint of a limb after a bone, or the hand or foot; empty without one."""
         index = self.index.get(self.meant(bone), -1)
         lines = [(*limb.bones, limb.end) for limb in self.anatomy.limbs]
         nexts = {a: b for line in lines for a, b in pairwise(line)}
@@ -203,7 +204,7 @@ class Body:
     def without_loose(self, limb: LimbAnatomy) -> tuple[LimbAnatomy, str]:
         """Return a limb without its loose hand or foot, and the name of that hand or foot.
 
-        The name is empty if it has none.
+        The name is empty if the limb has none.
         """
         end = self.names[limb.end] if limb.end >= 0 else ""
         loose = self.loose.get(end)
@@ -216,7 +217,7 @@ class Body:
         return self.posed.get(bone.name, bone.matrix_local)
 
     def part_of(self, limb: Limb) -> tuple[str, int]:
-        """Return the bone that ends a limb when it is set up, and how many bones bend."""
+        """Return the bone that ends a limb when IK is added, and the number of bending bones."""
         return self.rig.part_of(self.armature, limb)
 
     def meant(self, bone: str) -> str:
@@ -224,7 +225,7 @@ class Body:
         return self.rig.meant(self, bone)
 
     def joined(self, parent: str, child: str) -> bool:
-        """Return whether two bones of the trunk or a limb are parent and child in the armature."""
+        """Return whether two bones are parent and child in the armature, not only in the body."""
         anatomy = self.anatomy
         limbs = [i for limb in anatomy.limbs for i in (*limb.bones, limb.end)]
         parts = {self.names[i] for i in (*anatomy.spine, anatomy.head, *limbs) if i >= 0}
@@ -232,18 +233,19 @@ class Body:
 
     @cached_property
     def chest(self) -> int:
-        """The position in the spine of the last bone that carries a limb; -1 if none does."""
+        """The index in the spine of the last bone that carries a limb; -1 without one."""
         spine = self.anatomy.spine
         trunks = [limb.trunk for limb in self.anatomy.limbs if limb.trunk in spine]
         return max(map(spine.index, trunks), default=-1)
 
     @cached_property
     def pelvis(self) -> int:
-        """The bone that moves the whole body, of its bones; -1 without one.
+        """The index of the bone that moves the whole body; -1 without one.
 
-        These are the hips, or the highest bone above them that is also part of the body. In 3ds Max
-        Biped, for example, the spine carries the legs. A root is named so, is on the floor, or also
-        carries something on the floor, such as controls of feet.
+        This is the hips, or the highest bone above them that is still part of the body. In 3ds Max
+        Biped, for example, the spine carries the legs. A bone counts as a root instead if it is
+        named as a root, lies on the floor, or carries something else on the floor, such as foot
+        controls.
         """
         children: dict[int, list[int]] = {}
         for i, bone in enumerate(self.bones):
@@ -259,7 +261,7 @@ class Body:
         return pelvis
 
     def _rises(self) -> list[float]:
-        """Return the heights of the bones' heads above the lowest head, in the examined pose."""
+        """Return the height of each bone's head above the lowest head, in the examined pose."""
         rests = cast("bpy.types.Armature", self.armature.data).bones
         heads = [self.posed.get(name, rests[name].matrix_local) for name in self.names]
         heights = [head.translation.dot(self.up) for head in heads]
@@ -267,10 +269,10 @@ class Body:
         return [height - lowest for height in heights]
 
     def carriers_of(self, legs: Sequence[str]) -> list[str]:
-        """Return the bones of the armature that move the body with some legs, topmost first.
+        """Return the bones that move the body with some legs, topmost first.
 
-        The last is its pelvis or the bone that poses it; the first is its root. If no trunk that
-        carries the legs is recognized, the longest line of bones beside them serves as one.
+        The first is the root. The last is the pelvis, or the bone that poses it. If no recognized
+        trunk carries the legs, the longest line of bones beside them is used.
 
         Args:
             legs: The first bone of each leg.
@@ -299,10 +301,10 @@ class Body:
 
     @property
     def has_rest_pose(self) -> bool:
-        """Whether it stands in the rest pose, and not only at a frame of its animation."""
+        """Whether it stands in the rest pose, not only at a frame of its animation."""
         return self.frame is None
 
     @property
     def front_axis(self) -> str:
-        """The horizontal axis of the armature nearest to its front, as `AXES` names it."""
+        """The name in `AXES` of the armature's horizontal axis nearest to its front."""
         return nearest_axis(self.front, [name for name in AXES if name[-1] != self.up_axis[-1]])

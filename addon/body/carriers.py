@@ -1,4 +1,4 @@
-"""Which bone carries which: its parent, or the control whose transforms it copies."""
+"""The carriers of bones: a bone's parent, or the control whose transforms it copies."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from ..blender.skeleton import Skeleton
 LOCAL: Final = {"LOCAL", "LOCAL_WITH_PARENT"}
 
 CARRYING: Final = ("COPY_TRANSFORMS", "COPY_LOCATION")
-"""The constraints by which a bone other than its parent carries a bone."""
+"""The constraints through which a bone other than the parent carries a bone."""
 
 
 class Carriers:
@@ -23,33 +23,33 @@ class Carriers:
     """
 
     def __init__(self, rig: Skeleton, shown: Any) -> None:
-        """Find nothing yet of a skeleton as the evaluated armature shows it."""
+        """Take the skeleton of an evaluated armature; carriers are looked up on demand."""
         self.rig = rig
         self._bones = pose_bones(shown)
         self._known: dict[int, int] = {}
 
     def of(self, bone: int) -> int:
-        """Return the bone that carries another one, -1 if none does."""
+        """Return the bone that carries a bone; -1 without one."""
         if bone not in self._known:
             line = self._copies(bone, *CARRYING)
-            # Its parent carries it as well if it copies one that copies it.
+            # The parent also carries it if both copy the same bone.
             is_own = len(line) < 2 or self._copied(line[-1], *CARRYING) == bone
             self._known[bone] = self.rig.parents[bone] if is_own else line[1]
         return self._known[bone]
 
     def source(self, bone: int) -> int:
-        """Return the bone that a bone ultimately copies; itself if it copies none."""
+        """Return the bone that a bone ultimately copies, or the bone itself."""
         return self._copies(bone, "COPY_TRANSFORMS")[-1]
 
     def _copies(self, bone: int, *kinds: str) -> list[int]:
-        """Return a bone, the one that it copies, the one that this copies, and so on."""
+        """Return a bone, the bone that it copies, the bone that this one copies, and so on."""
         line = [bone]
         while (copied := self._copied(line[-1], *kinds)) >= 0 and copied not in line:
             line.append(copied)
         return line
 
     def _copied(self, bone: int, *kinds: str) -> int:
-        """Return the bone that a constraint of some kinds copies as a whole; -1 if none does."""
+        """Return the bone that constraints of some kinds copy completely; -1 without one."""
         for con in reversed(active_constraints(self._bones[bone])):
             if con.type not in kinds or con.influence < 1.0:
                 continue
@@ -64,7 +64,7 @@ class Carriers:
         return bool(active_constraints(self._bones[bone]))
 
     def turns(self, bone: int) -> bool:
-        """Return whether a bone rotates with the one that carries it."""
+        """Return whether a bone rotates with its carrier."""
         if not self.rig.rest(bone).use_inherit_rotation:
             return False
         if self._copied(bone, "COPY_LOCATION") == self.of(bone):
@@ -75,16 +75,16 @@ class Carriers:
         )
 
     def up(self, bone: int) -> list[int]:
-        """Return a bone and those that carry it, topmost first."""
+        """Return a bone and its carriers, topmost first."""
         line = [bone]
         while self.of(line[-1]) >= 0 and self.of(line[-1]) not in line:
             line.append(self.of(line[-1]))
         return line[::-1]
 
     def carries(self, above: int, bone: int) -> bool:
-        """Return whether a bone is another one, or carries it."""
+        """Return whether a bone is the same as, or carries, another bone."""
         return above in self.up(bone)
 
     def sorted(self, bones: Iterable[int]) -> list[int]:
-        """Return bones, each after those that carry it."""
+        """Return bones in an order in which each comes after its carriers."""
         return sorted(bones, key=lambda bone: (len(self.up(bone)), bone))

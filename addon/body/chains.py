@@ -24,7 +24,7 @@ from ..blender.skeleton import Skeleton, vector
 MECHANICAL: Final = re.compile(
     r"^.+:|^(?:(?:org|def|mch|drv|ctrl)[-_.])+|[-_. ](?:fk|ik)(?=[-_. ]|$)", re.IGNORECASE
 )
-"""What rigs and importers add to the names of a body's bones."""
+"""Words that rigs and importers add to the names of a body's bones."""
 
 
 def common_name(bone: str) -> str:
@@ -35,9 +35,9 @@ def common_name(bone: str) -> str:
 def next_joint(rig: Skeleton, bone: int) -> int:
     """Return the child whose head is the end of a bone, or -1 if the bone ends at its tail.
 
-    This is the only child, or the only one with children, if its head is away from the tail.
-    Several children may have children, such as neck and clavicles on a spine. Then it's the
-    farthest, if the tail is beyond all joints of the skeleton, where an importer guessed it.
+    A child whose head isn't at the tail counts if it is the only child, or the only one with
+    children. If several have children, as neck and clavicles on a spine, the farthest one counts.
+    This applies if the tail lies beyond all joints of the skeleton, so an importer guessed it.
     """
     children = rig.children[bone]
     parents = [i for i in children if rig.children[i]]
@@ -81,15 +81,16 @@ def limb_length(rig: Skeleton, tip: int) -> int:
 
 
 def is_end_by_shape(rig: Skeleton, bone: int) -> bool:
-    """Return whether two long bones lead to a bone, and all that it carries is short.
+    """Return whether a bone is a hand or foot by its shape: short, and after two long bones.
 
-    Importers guess tails, so the tail of a last bone counts only for the bone itself.
+    Everything that it carries must be short too. Importers guess tails, so the tail of a last bone
+    counts only for the bone itself.
     """
     return _carried(rig, bone)[0] > 0.0 and is_end_of_limb(rig, bone)
 
 
 def is_end_of_limb(rig: Skeleton, bone: int) -> bool:
-    """Return the same for a bone that may carry only controls at its own joint."""
+    """Return whether a bone is an end by shape, or carries nothing but controls at its joint."""
     lower = rig.parents[bone]
     upper = rig.parents[lower] if lower >= 0 else -1
     if upper < 0:
@@ -101,12 +102,12 @@ def is_end_of_limb(rig: Skeleton, bone: int) -> bool:
     reach, longest = _carried(rig, bone)
     beside = [i for i in rig.children[lower] if i != bone and rig.children[i]]
     if any(_carried(rig, i)[0] > LONG_BONE * reach for i in beside):
-        return False  # What branches is a trunk.
+        return False  # A bone that branches is a trunk.
     return reach <= min(long) and longest <= LONG_BONE * min(long)
 
 
 def _carried(rig: Skeleton, bone: int) -> tuple[float, float]:
-    """Return the length of the longest chain below the head of a bone, and of its longest bone."""
+    """Return the length of the longest chain below a bone's head, and of the longest bone in it."""
     if not rig.children[bone]:
         size = dist(rig.head(bone), _tail(rig, bone))
         return size, size

@@ -33,7 +33,7 @@ from .helpers import Controls, controller_of, is_helper
 from .looking import body_of
 
 ENDS: Final = HAND | {"ankle", "foot", "hoof", "palm", "paw"}
-"""Words in the names of bones at the ends of limbs, which have rotations of their own."""
+"""Words that name the bones at the ends of limbs, whose rotation is set independently."""
 
 
 def find_limbs(
@@ -44,12 +44,13 @@ def find_limbs(
     Arms and legs of a character are recognized from any of their bones. These include fingers and
     toes, the clavicle, controls, and helpers beside the limb. Elsewhere a limb is two long bones
     followed by short ones. Any other chain runs from the bone to the tip, and up to where the
-    skeleton branches. A bone that only follows other bones stands for those.
+    skeleton branches. A bone that only follows other bones is replaced by those.
 
     Args:
         armature: The armature.
         bones: The names of the bones.
-        is_literal: Whether a finger or other chain itself is meant, not its limb.
+        is_literal: Whether a finger or other chain is meant literally, and not the limb that
+            carries it.
 
     Raises:
         ProblemError: If a bone is not part of a limb.
@@ -79,7 +80,7 @@ def _find_beyond(clicks: Clicks, bone: str, is_literal: bool) -> tuple[Limb, boo
             bone=stiff,
         )
     is_literal = is_literal or is_finger
-    # A trunk may have the shape of a limb, and a finger has it.
+    # A trunk can have the shape of a limb, and so does a finger.
     by_shape = not body.limbs and not is_finger
     meant = bone if body.limbs else clicks.posed_by_ik(bone) or bone
     limb, is_hand = _find_any(rig, rig.index[meant], is_literal, by_shape)
@@ -94,7 +95,7 @@ def _find_beyond(clicks: Clicks, bone: str, is_literal: bool) -> tuple[Limb, boo
 
 
 def _is_none(clicks: Clicks, bone: str, limb: Limb) -> bool:
-    """Return whether the result for a bone isn't a limb."""
+    """Return whether a lookup found no limb for a bone."""
     body = clicks.body
     carrying = {body.names[i] for i in (body.anatomy.hips, body.pelvis) if i >= 0}
     is_posed = not body.rig.is_keyed and _has_mechanism(clicks.armature, limb)
@@ -102,7 +103,7 @@ def _is_none(clicks: Clicks, bone: str, limb: Limb) -> bool:
 
 
 def _controlling(armature: bpy.types.Object, limb: Limb) -> Limb:
-    """Return the limb whose bones a limb copies, if they are a chain; otherwise the limb itself."""
+    """Return the limb that a limb's bones copy, if those are a chain; otherwise the limb itself."""
     rig = skeleton_of(armature)
     sources = [controller_of(armature, name) for name in limb.bones]
     path = [rig.names[i] for i in rig.chain_up(rig.index[sources[-1]])] if all(sources) else []
@@ -114,7 +115,7 @@ def _controlling(armature: bpy.types.Object, limb: Limb) -> Limb:
 
 
 def _has_mechanism(armature: bpy.types.Object, limb: Limb) -> bool:
-    """Return whether constraints pose bones of a limb, such as those between controls of a face."""
+    """Return whether constraints pose bones of a limb, as between the controls of a face."""
     bones = [pose_bones(armature)[name] for name in limb.bones]
     return any(any(active_constraints(bone)) for bone in bones)
 
@@ -122,8 +123,8 @@ def _has_mechanism(armature: bpy.types.Object, limb: Limb) -> bool:
 def _find_any(rig: Skeleton, bone: int, is_literal: bool, by_shape: bool) -> tuple[Limb, bool]:
     """Return the limb of a bone of any skeleton, and whether the bone is at or below its end.
 
-    A literal bone is meant itself, not the limb it is parented to. Where names don't identify a
-    hand or foot, its shape may.
+    With ``is_literal`` the bone's own chain is meant, not the limb that carries it. If names don't
+    identify a hand or foot, its shape may.
     """
     rows = zip(rig.names, rig.parents, rig.heads, rig.heads, strict=True)
     names = Names([RestBone(*row) for row in rows])
@@ -198,12 +199,12 @@ def other_limb(armature: bpy.types.Object, limb: Limb) -> Limb | None:
 
 
 class Clicks:
-    """The limbs that clicked bones of an armature stand for.
+    """The limbs that the user means by clicking bones of an armature.
 
     Attributes:
         armature: The armature.
         skeleton: Its bones.
-        body: The body of one of these bones.
+        body: The body to which one of these bones belongs.
     """
 
     def __init__(self, armature: bpy.types.Object, bone: str) -> None:
@@ -218,8 +219,8 @@ class Clicks:
         """Return the limb that a bone means, and whether the bone is at or below its end.
 
         This is the limb that contains the bone, or carries it below the wrist or ankle. A helper
-        bone, which deforms nothing, stands for the only limb it controls. If it controls nothing,
-        it stands for the limb beside it.
+        bone, which deforms nothing, means the only limb that it controls, or else the limb beside
+        it.
         """
         limb_here = self._at(self._index(bone))
         if limb_here is not None or not self.body.rig.is_keyed or not self.body.limbs:
@@ -239,13 +240,13 @@ class Clicks:
         return next(iter(candidates.items())) if len(candidates) == 1 else None
 
     def stiff_at(self, bone: str) -> str:
-        """Return the only bone of the limb that a bone means; empty for any other."""
+        """Return the single bone of the stiff limb that a bone means; empty for any other limb."""
         index = self._index(bone)
         stiff = (limb.bones[0] for limb in self.body.anatomy.stiff)
         return next((self.body.names[i] for i in stiff if i in self._up(index)), "")
 
     def posed_by_ik(self, bone: str) -> str:
-        """Return the bone with Blender's IK whose target or pole is a helper or near it."""
+        """Return the bone with Blender's IK whose target or pole is this helper, or near it."""
         if not is_helper(self.armature, bone):
             return ""
         rig, index = self.skeleton, self.skeleton.index[bone]
@@ -257,12 +258,12 @@ class Clicks:
         return ""
 
     def is_finger(self, bone: str) -> bool:
-        """Return whether a bone belongs to a finger that is a separate limb, without an arm."""
+        """Return whether a bone is in a finger that counts as a limb: the arm is missing."""
         above = [*self._up(self._index(bone))][1:]
         return not set(self.body.anatomy.hands).isdisjoint(above)
 
     def _controlled_line(self, index: int, ends: Collection[int]) -> list[int]:
-        """Return a bone with those above and below it that have controls, down to a branch."""
+        """Return a bone with the bones above and below it that have controls, down to a branch."""
         line = [index]
         while (above := self._parent(line[0])) not in ends and self._control(above):
             line.insert(0, above)
@@ -271,7 +272,10 @@ class Clicks:
         return line
 
     def finger_at(self, bone: str) -> Limb | None:
-        """Return the finger or toe of a recognized hand or foot, if only controls pose it."""
+        """Return the finger or toe that a bone belongs to, if only controls pose it.
+
+        The hand or foot must be recognized.
+        """
         index = self._index(bone)
         clicked = None if self.body.rig.is_keyed else self._at(index)
         if clicked is None or not clicked[1]:
@@ -290,9 +294,9 @@ class Clicks:
         return self.body.rig.control(self.armature, self.body.names[index]) if index >= 0 else ""
 
     def _index(self, bone: str) -> int:
-        """Return the index of the bone of the body that a bone is for; -1 without one.
+        """Return the index of the body's bone that a bone belongs to; -1 without one.
 
-        A control without such a bone stands for that of its parents.
+        For a control without such a bone, its parents are tried.
         """
         posed = pose_bones(self.armature)[bone]
         line = (
@@ -348,7 +352,8 @@ class Clicks:
     def _beside(self, index: int) -> int:
         """Return the bone of the body next to a helper; -1 without one.
 
-        A helper on the trunk belongs to the trunk. One farther away than poles lies beside nothing.
+        A helper on the trunk belongs to the trunk. A helper farther away than poles usually are has
+        no neighbor.
         """
         anatomy, bones = self.body.anatomy, self.body.bones
         trunk = {*anatomy.spine, anatomy.head}

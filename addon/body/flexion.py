@@ -1,12 +1,12 @@
 """How a joint flexes: the axis and sign of an elbow or knee, decided from all evidence.
 
-A frame alone isn't conclusive: at heel strike many captured knees are straight, or bent a little
-backward. Evidence is checked in this order, and the first that is clear decides:
+A single frame isn't conclusive: at heel strike, many captured knees are straight or slightly bent
+backward. Evidence is checked in this order, and the first clear evidence decides:
 
 1. ``SET``: an earlier decision, or a correction by the user (`Bone.fabrik_flexion`);
 2. ``LIMIT``: a hinge that rotates more to one side;
 3. ``CLIP``: the joint's rotations in all frames of the armature's actions;
-4. ``REST``: the rest pose, unless it is bent a little and otherwise than the body bends;
+4. ``REST``: the rest pose, unless it is bent only slightly, and against the body's bend direction;
 5. ``POLE``: the pole of its chain;
 6. ``BODY``: knees of a recognized character flex to the back, elbows to the front.
 
@@ -59,7 +59,7 @@ class _Clip(NamedTuple):
 
     @property
     def tells(self) -> bool:
-        """Whether it shows how the joint flexes."""
+        """Whether the clip shows how the joint flexes."""
         return self.is_bent and self.is_hinge
 
 
@@ -81,7 +81,7 @@ class Uses(NamedTuple):
     """How chains use the joints of an armature; the bone below a joint identifies it.
 
     Attributes:
-        used: The joints at which a chain bends, or another body posed by the plan.
+        used: The joints at which a chain bends, or a body that the plan poses.
         pole_axis: Returns the axis about which a joint flexes toward the pole of its chain, in the
             bone's rest space; None without a pole.
     """
@@ -99,8 +99,8 @@ def flexion_of(
         armature: The armature.
         name: The bone below the joint.
         uses: How chains use its joints.
-        end: The end of the bone at rest, in armature space. None: the next joint of its limb, or
-            else its tail or its child's head.
+        end: The end of the bone at rest, in armature space. If None, it is the next joint of the
+            limb, or else the tail or the child's head.
     """
     joint = _joint(armature, name, uses, end)
     if joint is None:
@@ -116,8 +116,8 @@ def flexion_of(
 def limb_flexion_of(armature: bpy.types.Object, name: str, uses: Uses) -> Flexion | None:
     """Return how the joint after a bone flexes, in the rest space of that bone.
 
-    If the bone begins a limb, that is the plane in which the limb bends. At the end of a limb it is
-    that of the bone's own joint.
+    At the start of a limb, this is the plane in which the limb bends. At its end, it is that of the
+    bone's own joint.
     """
     rig = skeleton_of(armature)
     bone = rig.index[name]
@@ -141,10 +141,10 @@ def next_in_limb(rig: Skeleton, bone: int) -> int:
 
 
 UNSEEN: Final = ("LIMIT", "CLIP", "BODY")
-"""The evidence that the plan of a chain can't find on its own."""
+"""The evidence that a chain's plan can't find by itself."""
 
 SOURCES: Final = ("LIMIT", "CLIP", "REST", "POLE", "BODY")
-"""All evidence except what is already stored."""
+"""All kinds of evidence except the stored axis."""
 
 
 def store_found(
@@ -153,7 +153,7 @@ def store_found(
     uses: Uses,
     sources: Collection[str] = UNSEEN,
 ) -> None:
-    """Store how joints flex that something new bends, where the plan can't find it.
+    """Store how newly bent joints flex, where the plan can't find it.
 
     Stored directions stay, unless they were detected for a constraint that no longer exists. The
     clip or the rest pose may have changed since then.
@@ -174,7 +174,7 @@ def store_found(
 
 
 def _store(armature: bpy.types.Object, name: str, axis: Vec) -> None:
-    """Store how a joint flexes: with the pose, which isn't linked, if the bone is linked."""
+    """Store how a joint flexes; for a linked bone, in its pose bone, which isn't linked."""
     if is_linked(armature):
         cast(Any, pose_bones(armature)[name]).fabrik_found_flexion = axis
     else:
@@ -218,7 +218,7 @@ def stored_flexion(rig: Skeleton, bone: int) -> Vector | None:
 
 
 def stored_axis(bone: Any, posed: Any) -> Vector | None:
-    """Return what is stored of a rest bone or, if that is linked, of its pose bone."""
+    """Return the axis stored in a rest bone or, if that is linked, in its pose bone."""
     axis = Vector() if bone.id_data.is_editable else Vector(posed.fabrik_found_flexion)
     if axis.length == 0.0:
         axis = Vector(bone.fabrik_flexion)
@@ -270,8 +270,8 @@ class _Joint:
         rig: Its skeleton.
         bone: The bone below the joint.
         uses: How chains use the joints of the armature.
-        before: The vector to the joint from that of its parent at rest, in armature space.
-        after: The vector from it to the end of its bone.
+        before: The vector from the parent's joint to this joint at rest, in armature space.
+        after: The vector from this joint to the end of its bone.
         end_bone: The child that begins at that end; None without one.
     """
 
@@ -285,10 +285,10 @@ class _Joint:
 
     @cached_property
     def clip(self) -> _Clip | None:
-        """How its pair moves over all frames of the armature's actions; None if it isn't animated.
+        """How both joints of its pair move in all actions; None if they aren't animated.
 
-        The joints of a pair bend as mirror images, so both get the same answer, from the joints
-        whose clips show it. If they contradict each other, neither counts.
+        The joints of a pair bend as mirror images, so both get the same result. It comes from the
+        joints whose clips show how they flex. If they contradict each other, neither counts.
         """
         pair = self._clips_of_pair() if _has_clips(self.armature) else []
         telling = [clip for clip in pair if clip.tells]
@@ -333,11 +333,11 @@ class _Joint:
         return _joint(self.armature, names[twins[0]], self.uses, None)
 
     def _axes_now(self) -> Any:
-        """The axes of the bone in the pose that was examined."""
+        """The axes of the bone in the examined pose."""
         return self._body.matrix(self.rig.rest(self.bone)).to_3x3().normalized()
 
     def _mirrored(self, axis: Vector) -> Vector:
-        """Return an axis of armature space as that of its mirror image."""
+        """Return the mirror image of a rotation axis in armature space."""
         across = self._body.turn @ Vector(self._body.anatomy.left)
         return 2.0 * axis.dot(across) * across - axis  # A rotation is mirrored the other way.
 
@@ -393,7 +393,7 @@ def _joint(armature: bpy.types.Object, name: str, uses: Uses, end: Vector | None
 
 def _set(joint: _Joint) -> Vector | None:
     if is_found(joint.armature, joint.posed.name) and joint.bone not in joint.uses.used:
-        return None  # It was found for a constraint that is gone.
+        return None  # It was detected for a constraint that no longer exists.
     return stored_flexion(joint.rig, joint.bone)
 
 
@@ -403,7 +403,7 @@ def _limit(joint: _Joint) -> Vector | None:
         return None
     middle = limit.turn[0] + limit.turn[1]
     along = abs(Vector(limit.axis).normalized().dot(joint.to_bone(joint.after).normalized()))
-    # One along the bone only twists it.
+    # An axis along the bone only twists it.
     return Vector(limit.axis) * middle if abs(middle) > 1e-3 and along < SAME_WAY else None
 
 
@@ -434,7 +434,7 @@ def _clip_of(joint: _Joint) -> _Clip | None:
             lower += joint.to_bone(end.bone.matrix_local.to_3x3() @ ends[0])
         turned = (Quaternion(quaternion(mode_of(posed), turn)) @ lower).normalized()
         normal = cast(Vector, upper.cross(turned))
-        # A rotation by more than a quarter is flexed no less.
+        # Beyond a quarter turn, the joint is still flexed.
         flexed = normal.length if upper.dot(turned) > 0.0 else 1.0
         total += normal * flexed
         weight += normal.length * flexed
@@ -452,7 +452,7 @@ class _Channel(NamedTuple):
     size: int
 
     def at(self, curves: Mapping[int, Any], frame: float) -> Any:
-        """Return the channel's values at a frame, where F-curves set some of its components."""
+        """Return the channel's values at a frame, with the components that F-curves set."""
         still = getattr(self.owner, self.name)
         values = [curves[i].evaluate(frame) if i in curves else still[i] for i in range(self.size)]
         if self.name != "location":
@@ -498,7 +498,7 @@ def _pole(joint: _Joint) -> Vector | None:
 
 def _body(joint: _Joint) -> Vector | None:
     if joint.clip is not None and joint.clip.is_bent:
-        return None  # It moves otherwise.
+        return None  # It isn't a hinge: it moves in another way.
     rig = joint.rig
     name = rig.names[joint.bone]
     body = body_of(joint.armature, name)
@@ -529,7 +529,7 @@ EVIDENCE: Final = (
 def planned_flexion(rig: Skeleton, name: str) -> Vector | None:
     """Return the axis about which a joint flexes as the plan sees it, in the bone's rest space.
 
-    This is the stored side, or else that of the rest pose; None if neither is clear.
+    This is the stored axis, or else that of the rest pose; None if neither is clear.
     """
     stored = stored_flexion(rig, rig.index[name])
     joint = _joint(rig.object, name, Uses((), lambda _: None), None) if stored is None else None

@@ -1,6 +1,6 @@
 """Feet: the heel, the ball and the tip of the toes of a standing foot, and its floor.
 
-The tails of imported bones may be anywhere, so joints are preferred wherever they are known.
+The tails of imported bones may be anywhere, so joints are preferred if they are known.
 """
 
 from __future__ import annotations
@@ -118,8 +118,8 @@ def sole_at_rest(limb: PosedLimb, world: Mat3, leg: float, up: Vec) -> Sole:
     """Return the joints above the heel and the ball of a foot, in the rest pose.
 
     A foot that copies its target's rotation has both; the ball is the joint of its toes, or where
-    its bone ends without toes. For any other foot only the goal is known. The same goes for a foot
-    that ends above itself at rest, as importers guess.
+    its bone ends without toes. For any other foot only the goal is known. This also applies to a
+    foot whose guessed tail is above its head at rest.
 
     Args:
         limb: The leg.
@@ -161,10 +161,10 @@ def has_toes(limb: PosedLimb) -> bool:
 
 
 def _rest_floor(rig: Skeleton, foot: int, up: Vec, leg: float) -> float:
-    """Return the height of the floor of the rest pose, in the armature's own space.
+    """Return the height of the floor of the rest pose, in armature space.
 
-    If the leg ends in the air, it is the origin as well. What stands there then isn't part of the
-    leg, such as feet that follow controls.
+    If the leg ends in the air, it is the origin as well. Feet that aren't part of the leg, because
+    they follow controls, then stand there.
     """
     joints: list[float] = []
     ends: list[float] = []

@@ -1,4 +1,4 @@
-"""Rig bones that aren't part of the body: those that deform, control others, or are visible."""
+"""Distinguishes a rig's helper bones from bones that deform, control others, or are visible."""
 
 from __future__ import annotations
 
@@ -20,8 +20,8 @@ from ..settings.properties import settings
 def is_helper(armature: bpy.types.Object, bone: str) -> bool:
     """Return whether neither a bone nor its descendants deform a mesh or have a child object.
 
-    Without a mesh, helpers are non-deforming bones, bones with a control's name, and bones without
-    parent and children.
+    If there is no mesh, a helper is a bone that doesn't deform, is named as a control, or has
+    neither parent nor children.
     """
     rig = skeleton_of(armature)
     below = {rig.names[i] for i in rig.below({rig.index[bone]})}
@@ -39,7 +39,7 @@ def is_helper(armature: bpy.types.Object, bone: str) -> bool:
 
 
 def _by_bone() -> list[bpy.types.Object]:
-    """Return the objects that are parented to bones."""
+    """Return the objects parented to each bone, by the bone's name."""
     return [ob for ob in bpy.data.objects if ob.parent_type == "BONE"]
 
 
@@ -50,7 +50,7 @@ def _deforming(armature: bpy.types.Object) -> set[str]:
 
 
 def _has_weight(ob: bpy.types.Object, bones: Collection[str]) -> bool:
-    """Return whether an object has weights for any of the bones."""
+    """Return whether an object has vertex weights for any of the bones."""
     groups = {group.index for group in ob.vertex_groups if group.name in bones}
     if not groups or not isinstance(ob.data, bpy.types.Mesh):
         return bool(groups)
@@ -65,7 +65,7 @@ class Controls:
     """Which bones of an armature follow others by constraints (Blender's and ours) or drivers."""
 
     def __init__(self, armature: bpy.types.Object, is_active: bool = False) -> None:
-        """Read the relations, only those with an effect at present if ``is_active``."""
+        """Read the relations; with ``is_active``, only those that currently have an effect."""
         self._rig = skeleton_of(armature)
         self._followers: dict[str, set[str]] = {}
         for bone, ob, name in follows(armature, is_active):

@@ -48,8 +48,8 @@ class JointPaths:
         Args:
             last: The last bone.
             beside: The candidates for its hand or foot.
-            named: Those that are named after the limb. Their rest positions count, wherever the
-                importer has put the tail.
+            named: The candidates named after the limb. Their rest positions count, even if an
+                importer put the tail elsewhere.
         """
         bone_above = cast("bpy.types.Bone", last.parent)
         indices = [self._index[bone.name] for bone in beside]
@@ -90,7 +90,7 @@ class JointPaths:
             yield beside[k], float(offs[k]), Vector(joints[k].tolist())
 
     def _places(self, bone: bpy.types.Bone, indices: Sequence[int]) -> np.ndarray:
-        """Return the heads of bones at each frame, in the posed space of a bone."""
+        """Return the heads of bones at each frame, in the space of a posed bone."""
         spaces = [pose[bone.name].inverted_safe() for pose in self._poses]
         matrices = np.array([[*m[0], *m[1], *m[2]] for m in spaces]).reshape(-1, 3, 4)
         heads = self._heads[:, indices]
@@ -100,8 +100,8 @@ class JointPaths:
 def _short_of(positions: np.ndarray, joints: np.ndarray) -> np.ndarray:
     """Return the distances of positions from the end of a bone, or from its line beyond the end.
 
-    The positions are those of other bones at each frame, in the space of the bone; the joints, its
-    assumed end for each of them.
+    ``positions`` are heads of other bones at each frame, in the space of the bone. ``joints`` are
+    the assumed ends of the bone for each of them.
     """
     sizes = np.maximum((joints**2).sum(axis=1), np.finfo(float).tiny)
     along = np.maximum(1.0, (positions * joints).sum(axis=2) / sizes)

@@ -1,4 +1,4 @@
-"""Sentences on parts that a body lacks."""
+"""Messages about missing parts of a body."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def missing_parts(body: Body) -> str:
 
 
 def _left_out(body: Body) -> str:
-    """Return a sentence on what to do about limbs left out because no bone ends them."""
+    """Return a sentence on limbs left out because no bone ends them, with the solution."""
     ends = [limb.bones[-1] for limb in body.anatomy.limbs if limb.end < 0 and limb.is_bare]
     if not ends:
         return ""

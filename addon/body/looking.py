@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import partial
+from math import dist
 from typing import Any, Final, cast
 
 import bpy
@@ -50,9 +51,8 @@ def body_of(armature: bpy.types.Object, bone: str = "", up_axis: str = "") -> Bo
 
     Args:
         armature: The armature.
-        bone: A bone of the body, where there may be several in the armature: bones of others are
-            left out.
-        up_axis: Its axis that points up. Empty: the one that does at present.
+        bone: A bone of the body, if the armature has several; bones of the others are left out.
+        up_axis: Its axis that points up. If empty, the axis that points up at present.
     """
     top = figure_among(armature, figures(armature), bone) if bone else ""
     return _looked_at(armature, (up_axis or _up_axis(armature), *LYING), top)
@@ -67,13 +67,13 @@ class _Looked:
 
     Attributes:
         bones: The bones, as `_revision` returns them.
-        rig: What kind of rig it is.
+        rig: Its kind of rig.
         results: The result of each request, with the revision of the examined clip; None if no clip
             was examined.
     """
 
     def __init__(self, armature: bpy.types.Object, bones: object) -> None:
-        """Find its kind."""
+        """Find the kind of rig."""
         self.bones = bones
         self.rig = next((rig for rig in KINDS if rig.rows(armature)), KINDS[-1])
         self.results: dict[object, tuple[Any, object]] = {}
@@ -96,7 +96,7 @@ def _remembered(
 ) -> Any:
     """Return the result of a request for an armature with its current bones and clip.
 
-    The clip of a caller then depends on the examined frames as well.
+    If the result depends on the armature's clip, ``clip`` is marked as read.
     """
     looked = _looked(armature)
     remembered = looked.results.get(asked)
@@ -111,7 +111,7 @@ def _remembered(
 
 
 def _revision(armature: bpy.types.Object) -> tuple[object, ...]:
-    """Return everything that recognition uses of an armature's bones, in a comparable form."""
+    """Return everything about an armature's bones that recognition uses, in a comparable form."""
     bones = cast("bpy.types.Armature", armature.data).bones
     parents = [above.name if (above := bone.parent) else "" for bone in bones]
     deforms = [False] * len(bones)
@@ -127,8 +127,7 @@ RESTS: Final = (("head_local", 3), ("tail_local", 3), ("matrix_local", 16))
 def figures(armature: bpy.types.Object) -> list[str]:
     """Return the topmost bone of each body, if there are several in an armature.
 
-    This is the case if two sibling bones each carry a whole figure; their parents belong to
-    neither.
+    There are several if sibling bones each carry a whole figure. Their parents belong to neither.
     """
     up = _up_axis(armature)
     tops: list[str] = _remembered(armature, ("FIGURES", up), partial(_figures, armature, up))
@@ -144,7 +143,7 @@ def _figures(armature: bpy.types.Object, up: str, rig: Rig, clip: Clip) -> list[
     trunk = {whole.names[i] for i in (whole.anatomy.hips, *whole.anatomy.spine) if i >= 0}
     above = [rows[row.parent].name for row in branches if row.parent >= 0]
     if whole.anatomy.sureness >= SURE and not trunk.isdisjoint(above):
-        return []  # They are its arms and its head.
+        return []  # These are its arms and its head.
     tops: dict[str, Body] = {}
     for top in [row.name for row in branches] if len(branches) > 1 else ():
         figure = _looked_at(armature, (up,), top, clip)
@@ -155,7 +154,7 @@ def _figures(armature: bpy.types.Object, up: str, rig: Rig, clip: Clip) -> list[
 
 
 def _branches(rows: Sequence[Row]) -> list[Row]:
-    """Return the large branches side by side that may each be a figure; what is above has all."""
+    """Return the large sibling branches that may each be a figure."""
     counts = [1] * len(rows)
     for i, row in reversed([*enumerate(rows)]):
         if row.parent >= 0:
@@ -171,14 +170,14 @@ def _branches(rows: Sequence[Row]) -> list[Row]:
 
 
 def _hips_between(armature: bpy.types.Object, *pair: Body) -> float:
-    """Return how far the hips of two bodies are apart, in heights of the larger one."""
+    """Return the distance between the hips of two bodies, in heights of the larger one."""
     bones = cast("bpy.types.Armature", armature.data).bones
     a, b = (body.matrix(bones[body.names[body.anatomy.hips]]).translation for body in pair)
     return (a - b).length / max([body.size for body in pair])
 
 
 def figure_among(armature: bpy.types.Object, tops: Sequence[str], bone: str) -> str:
-    """Return the figure, among their topmost bones, that contains a bone; empty if none does."""
+    """Return which of some figures contains a bone, as its topmost bone; empty if none does."""
     bones = cast("bpy.types.Armature", armature.data).bones
     above = (
         {bone, *(parent.name for parent in bones[bone].parent_recursive)} if bone in bones else ()
@@ -189,7 +188,7 @@ def figure_among(armature: bpy.types.Object, tops: Sequence[str], bone: str) -> 
 def meant_figure(armature: bpy.types.Object) -> str:
     """Return the topmost bone of the figure that the user means, if there are several.
 
-    That is the figure of the active bone, or else the first one.
+    This is the figure of the active bone, or else the first figure.
     """
     tops = figures(armature)
     active = cast("bpy.types.Armature", armature.data).bones.active
@@ -218,8 +217,8 @@ def _looked_at(
 def _look(armature: bpy.types.Object, axes: Sequence[str], top: str, rig: Rig, clip: Clip) -> Body:
     """Recognize a body; if it lacks hands or feet, include those not parented to its limbs.
 
-    Of the axes that may point up, the first is preferred. ``top`` is the topmost bone of the body;
-    empty for the only body.
+    The first possible up axis is preferred. ``top`` is the topmost bone of the body; empty for the
+    only body.
     """
     rows = _below(rig.rows(armature), top) if top else rig.rows(armature)
     look = partial(_recognize, armature, rig)
@@ -240,7 +239,7 @@ def _look(armature: bpy.types.Object, axes: Sequence[str], top: str, rig: Rig, c
 
 
 def _in_turn(body: Body, ends: dict[str, LooseEnd]) -> list[dict[str, LooseEnd]]:
-    """Return the loose ends to try: first those of limbs that lack any, then all.
+    """Return the loose ends to try: first at limbs without a hand or foot, then at all.
 
     Other joints may coincide by chance, such as those of a short arm and a large head.
     """
@@ -302,14 +301,17 @@ def _recognize(
     frame = frames[anatomy.pose] if anatomy.pose >= 0 else None
     shown = [bone.head for bone in rest] if frame is None else heads_at(frame)
     extents = [max(values) - min(values) for values in zip(*shown, strict=True)]
-    size = anatomy.height if anatomy.hips >= 0 else max(extents, default=0.0)
+    limbs = [(*limb.bones, limb.end) for limb in anatomy.limbs if limb.end >= 0]
+    reaches = [dist(shown[bones[0]], shown[bones[-1]]) for bones in limbs]
+    is_standing = anatomy.hips >= 0
+    size = max([anatomy.height, *reaches] if is_standing else extents, default=0.0)
     posed = {} if frame is None else cast(Clip, clip).matrices(frame)
     bones = [bone._replace(name=row.name) for bone, row in zip(rest, rows, strict=True)]
     return Body(armature, rig, bones, anatomy, size, up, turn, frame, posed)
 
 
 def _below(rows: Sequence[Row], top: str) -> list[Row]:
-    """Return a bone and those below it."""
+    """Return a bone and its descendants."""
     index: dict[int, int] = {}
     for i, row in enumerate(rows):
         if row.name == top or row.parent in index:

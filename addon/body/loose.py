@@ -1,7 +1,7 @@
 """Feet and hands that aren't parented to their limbs, as in game rigs with baked IK.
 
-Such a foot is a child of the root, and its joint is where the leg ends, also in an animation.
-Nothing else connects them, because the tail of a last bone may be anywhere.
+Such a foot is a child of the root, and its joint is where the leg ends, also in an animation. Only
+these positions show that the two belong together: the tail of a last bone may be anywhere.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ from .body import LooseEnd, Row
 def loose_ends(
     armature: bpy.types.Object, clip: Clip, body: Collection[str], names: Collection[str]
 ) -> dict[str, LooseEnd]:
-    """Return the bones at the ends of limbs that aren't their children, by name.
+    """Return the bones at the ends of limbs that aren't parented to them, by name.
 
     The clip decides, if the limb bends in it; otherwise tails and joints at rest do.
 
@@ -39,7 +39,7 @@ def loose_ends(
         armature: The armature.
         clip: Its clip.
         body: The bones that may belong to the body and its limbs.
-        names: All candidates for hands and feet: they may have names of controls.
+        names: All candidates for hands and feet: some may be named as controls.
     """
     from .joint_paths import JointPaths  # Blender starts without numpy: it takes 50 ms to import.
 
@@ -60,16 +60,16 @@ def loose_ends(
             end = LooseEnd(candidate.name, last.name, vector(joint), tip)
             count = len(below[candidate.name])
             is_named = candidate.name in named
-            # What ends a limb by its name ends the last of its bones.
+            # A hand or foot named after the limb belongs to the limb's last bone.
             depth = -len(upper.parent_recursive) if is_named else 0
             candidates.append(((not is_named, depth, count == 0, round(off, 2), -count), end))
     ends: dict[str, LooseEnd] = {}
     limbs = {end.limb for _, end in candidates}
-    # Of several, the one named like its limb counts, or else the nearest one with toes: a control
-    # may be there as well.
+    # Among several, the one named after its limb is preferred, or else the nearest one with toes. A
+    # control may also be there.
     for _, end in sorted(candidates, key=lambda pair: pair[0]):
         is_taken = end.name in ends or end.limb in {other.limb for other in ends.values()}
-        if not is_taken and limbs.isdisjoint({end.name, *below[end.name]}):  # It carries none.
+        if not is_taken and limbs.isdisjoint({end.name, *below[end.name]}):  # It doesn't carry any.
             ends[end.name] = end
     return ends
 
@@ -80,7 +80,7 @@ def _may_end(
     children: Mapping[str, Sequence[bpy.types.Bone]],
     size: float,
 ) -> bool:
-    """Return whether a bone may be the last one of a limb, by those above and below it."""
+    """Return whether a bone may be a limb's last, judging by the bones above and below it."""
     if any(child.name in children for child in children.get(last.name, ())):
         return False
     is_small = (last.head_local - upper.head_local).length < SMALL_BONE * size
@@ -108,7 +108,7 @@ def _children_and_below(
     bones: Iterable[bpy.types.Bone],
 ) -> tuple[dict[str, list[bpy.types.Bone]], dict[str, set[str]]]:
     """Return the children of each bone, and the names of all bones below it."""
-    # Blender looks at all bones for the children of each.
+    # `Bone.children` searches all bones at each call.
     children: dict[str, list[bpy.types.Bone]] = {}
     below: dict[str, set[str]] = {}
     for bone in reversed([*bones]):  # Parents come first.
@@ -119,9 +119,9 @@ def _children_and_below(
 
 
 def _named_ends(last: bpy.types.Bone, ends: Iterable[bpy.types.Bone]) -> set[str]:
-    """Return the deforming bones that are named after the limb of a last bone, so may end it.
+    """Return the deforming bones that are named after the limb of a last bone, so they may end it.
 
-    Files may store no animation, and where a last bone ends is an importer's guess.
+    Files may store no animation, and importers guess where a last bone ends.
     """
     limb = _named_limb(last.name)
     if limb is None:
@@ -131,9 +131,9 @@ def _named_ends(last: bpy.types.Bone, ends: Iterable[bpy.types.Bone]) -> set[str
 
 @cache
 def _named_limb(name: str) -> tuple[bool, int, frozenset[str]] | None:
-    """Return the limb that a bone is named after: whether it is a leg, its side, and its row.
+    """Return whether the limb that a bone is named after is a leg, its side, and its row.
 
-    None if the name doesn't identify one.
+    None if the name doesn't identify a limb.
     """
     words = words_of(name)
     part, side = part_of(words), side_of(name)

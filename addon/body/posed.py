@@ -27,9 +27,10 @@ class PosedLimb(NamedTuple):
         bones: The bones that it poses, root first; the last one is the hand if there is one.
         tip_bone: The bone whose head is the tip; -1 if the tip is the last bone's tail.
         has_hand: Whether the last bone copies the target's rotation.
-        bend: How it bends when it is straight; None if undefined.
-        bend_to_hand: The same of the bones before the hand, if the tip is the hand's tail.
-        foot: The bone that is both its target and its foot, and follows its goal; -1 without one.
+        bend: Its bend direction when it is straight; None if undefined.
+        bend_to_hand: The bend direction of the bones before the hand, if the tip is the hand's
+            tail.
+        foot: The bone that is both its foot and its target, and follows the goal; -1 without one.
     """
 
     rig: Skeleton
@@ -42,7 +43,7 @@ class PosedLimb(NamedTuple):
 
     @property
     def is_oriented(self) -> bool:
-        """Whether its goal has an orientation: for its hand, or a foot that is its target."""
+        """Whether its goal has an orientation, for a hand or for a foot that is also its target."""
         return self.has_hand or self.foot >= 0
 
     @property
@@ -52,7 +53,7 @@ class PosedLimb(NamedTuple):
 
     @property
     def end(self) -> int:
-        """The bone at its end: its foot, the one whose head is its tip, or else the last one."""
+        """The bone at its end: the foot, the bone whose head is the tip, or else the last bone."""
         if self.foot >= 0:
             return self.foot
         return self.tip_bone if self.tip_bone >= 0 else self.bones[-1]
@@ -74,7 +75,7 @@ def posed_limb(rig: Skeleton, bones: Sequence[int], tip_bone: int, has_hand: boo
 
 
 def bend_side(rig: Skeleton, chain: Sequence[int], tip_bone: int) -> RestBend | None:
-    """Return how a chain bends; None if unknown.
+    """Return the bend direction of a chain; None if unknown.
 
     The stored flexion of its joints decides, or else its rest pose.
 
@@ -95,7 +96,7 @@ def bend_side(rig: Skeleton, chain: Sequence[int], tip_bone: int) -> RestBend | 
     ]
     side = _folded_side(joints, stored) if 3 <= len(chain) <= LIMB else None
     if side is None:
-        # A joint bulges to where its bone does not go.
+        # A joint moves to the side opposite to its bone.
         sides = [
             cast(Vector, (next_joint - at).normalized().cross(axis))
             for (at, next_joint), axis in zip(pairwise(joints[1:]), stored, strict=True)
@@ -114,8 +115,8 @@ def _folded_side(
 ) -> tuple[Vector, tuple[int, ...]] | None:
     """Return a limb's bend direction and its folds; None if all its joints flex one way.
 
-    When bent as at rest, it bends to the side of its joints. For each joint between root and tip
-    there is the stored axis about which it flexes, if any.
+    If it is bent at rest, its joints show the bend direction. ``axes`` holds the stored axis about
+    which each joint between root and tip flexes, if any.
     """
     bones = [cast(Vector, second - at) for at, second in pairwise(joints)]
     axes = [_axis_of(*pair, axis) for pair, axis in zip(pairwise(bones), stored, strict=True)]
@@ -137,7 +138,7 @@ def _folded_side(
 def _folds(axes: Sequence[Vector | None]) -> list[int]:
     """Return how joints flex relative to the first one that flexes, as 1, -1 or 0 if unknown.
 
-    Empty if all flex the same way, or not about the same axis, by their unit axes.
+    Empty if all flex the same way, or if their unit axes differ.
     """
     first = next((axis for axis in axes if axis is not None), Vector())
     cosines = [0.0 if axis is None else axis.dot(first) for axis in axes]
@@ -148,7 +149,7 @@ def _folds(axes: Sequence[Vector | None]) -> list[int]:
 
 
 def _axis_of(first: Vector, second: Vector, stored: Vector | None) -> Vector | None:
-    """Return the unit axis of the joint between two bones: as stored, or as it is bent at rest."""
+    """Return the unit axis of the joint between two bones: stored, or from its bend at rest."""
     if stored is not None:
         return stored.normalized()
     is_bent = first.dot(second) < cos(SLIGHT) * first.length * second.length

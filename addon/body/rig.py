@@ -1,4 +1,4 @@
-"""The plain kind of rig: its bones are the body, and keys pose them."""
+"""Plain rigs, whose bones are the body itself and are posed by keys."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ class PlainRig:
         return Limb(bones, "" if loose else hand, limb.kind, loose=loose)
 
     def part_of(self, armature: bpy.types.Object, limb: Limb) -> tuple[str, int]:
-        """Return the hand or foot, or else the last bone, and how many bones bend."""
+        """Return the hand or foot, or else the last bone, and the number of bending bones."""
         return limb.end, len(limb.bones)
 
     def meant(self, body: Body, bone: str) -> str:

@@ -31,22 +31,22 @@ SIDED: Final = re.compile(r"(.+?)(?:(\.[LR])(?:\.\d+)?)?", re.DOTALL)
 """Splits a name without prefixes into the rest and its side, without a number after that."""
 
 SWITCH: Final = "IK_FK"
-"""The property of a limb that is 0 for IK and 1 for FK."""
+"""The property that switches a limb: 0 for IK, 1 for FK."""
 
 
 TRUNK: Final = {"torso": "hips", "hips": "hips", "chest": "chest", "head": "head"}
-"""The controls of trunk and head that aren't named like bones of the metarig, by part."""
+"""The controls of trunk and head that aren't named after bones of the metarig, by part."""
 
 TWEAK: Final = "tweak"
 
 
 class RigifyRig:
-    """A generated Rigify rig: its body is the metarig, which its controls pose."""
+    """A generated Rigify rig: the metarig is its body, and its controls pose it."""
 
     is_keyed = False
 
     def marks(self, armature: bpy.types.Object) -> object:
-        """Return which bones switch limbs."""
+        """Return which bones have a limb's IK/FK switch."""
         return switched(armature)
 
     def rows(self, armature: bpy.types.Object) -> list[Row]:
@@ -56,7 +56,7 @@ class RigifyRig:
     def limb(self, body: Body, limb: LimbAnatomy) -> Limb | None:
         """Return a limb along its FK controls; None if it has none.
 
-        A paw without a separate control moves with the control above it, which ends there.
+        A paw without its own control moves with the control above it, where the limb then ends.
         """
         armature, rig = body.armature, skeleton_of(body.armature)
         first, last, end = (
@@ -71,12 +71,12 @@ class RigifyRig:
         return Limb(bones, hand, limb.kind, fk_switch(armature, first))
 
     def part_of(self, armature: bpy.types.Object, limb: Limb) -> tuple[str, int]:
-        """Return the hand or foot, or else the last control's carrier, and how many bones bend."""
+        """Return the end, or else the last control's carrier, and the number of bending bones."""
         end = limb.hand or fk_joint(armature, limb.bones[-1])
         return end, limb.bones.index(end) if end in limb.bones else len(limb.bones)
 
     def meant(self, body: Body, bone: str) -> str:
-        """Return the bone of the metarig that a control or mechanism is for, by their names."""
+        """Return the bone of the metarig to which a control or mechanism belongs by name."""
         anatomy = body.anatomy
         chest = anatomy.spine[body.chest] if anatomy.spine else -1
         parts = {"hips": anatomy.hips, "chest": chest, "head": anatomy.head}
@@ -84,7 +84,7 @@ class RigifyRig:
         return body.names[part] if part >= 0 else original_name(bone, body.names)
 
     def control(self, armature: bpy.types.Object, bone: str) -> str:
-        """Return the control that a bone of the metarig has for itself."""
+        """Return the control that poses a bone of the metarig alone."""
         return own_control(armature, bone)
 
     def poser(self, carriers: Carriers, bone: str) -> str:
@@ -99,12 +99,12 @@ class RigifyRig:
 
 
 def switched(armature: bpy.types.Object) -> list[bool]:
-    """Return for each bone of an armature whether it switches a limb between IK and FK."""
+    """Return, for each bone of an armature, whether it has a limb's IK/FK switch."""
     return [SWITCH in cast(Any, bone) for bone in pose_bones(armature)]
 
 
 def original_bones(armature: bpy.types.Object) -> list[Row]:
-    """Return the bones of the metarig of a generated rig, parents first; none of any other.
+    """Return the metarig's bones in a generated rig, parents first; empty for other armatures.
 
     Bones that mechanisms carry, such as those of a face, are left out.
     """
@@ -132,7 +132,7 @@ def original_bones(armature: bpy.types.Object) -> list[Row]:
 
 
 def _parent(bones: bpy.types.ArmatureBones, bone: bpy.types.Bone) -> str | None:
-    """Return the name of the original parent of an original bone, None if it has none."""
+    """Return the name of an original bone's original parent; None without a parent."""
     if bone.parent is not None and bone.parent.name.startswith(ORIGINAL):
         return bone.parent.name
     deforming = bones.get(DEFORMING + bone.name.removeprefix(ORIGINAL))
@@ -146,7 +146,7 @@ def _parent(bones: bpy.types.ArmatureBones, bone: bpy.types.Bone) -> str | None:
 def original_name(bone: str, names: Collection[str]) -> str:
     """Return the bone of the metarig that a bone of the rig belongs to by name.
 
-    Names of controls begin like that of the controlled bone. Empty without such a bone.
+    A control's name begins with that of its bone. Empty without such a bone.
     """
     stem, side = _split(PREFIXED.sub("", bone, count=1))
     original = ""
@@ -177,9 +177,9 @@ def fk_control(armature: bpy.types.Object, name: str) -> str:
 
 
 def own_control(armature: bpy.types.Object, name: str) -> str:
-    """Return the control that a bone of the metarig has for itself; empty without one.
+    """Return the control that poses a bone of the metarig alone; empty without one.
 
-    Limbs have one for FK, fingers one with the name of the bone.
+    In limbs this is the FK control, in fingers the control with the bone's name.
 
     Args:
         armature: The generated rig.
@@ -192,7 +192,7 @@ def own_control(armature: bpy.types.Object, name: str) -> str:
 def fk_joint(armature: bpy.types.Object, control: str) -> str:
     """Return the bone that carries an FK control at its joint, or the control itself.
 
-    The control may be posed on top of it.
+    The control may have its own pose on top.
     """
     above = pose_bones(armature)[control].parent
     return above.name if above is not None and above.name == MECHANISM + control else control
@@ -209,7 +209,7 @@ def fk_switch(armature: bpy.types.Object, control: str) -> str:
 
 
 def switched_below(armature: bpy.types.Object, switch: str, end: str) -> dict[str, str]:
-    """Return the controls of bones below the end of a limb that its switch moves as well.
+    """Return the controls below the end of a limb that its switch also switches.
 
     These are the controls of toes and hooves.
 
@@ -243,6 +243,11 @@ def switched_below(armature: bpy.types.Object, switch: str, end: str) -> dict[st
             if control and {name, above.name if above else ""} & switched:
                 names_by_control[control] = name
     return names_by_control
+
+
+def is_for_ik(control: str) -> bool:
+    """Return whether a control is for IK, by its name."""
+    return "_ik" in control and not control.startswith(MECHANISM)
 
 
 def use_fk(armature: bpy.types.Object, switches: Collection[str]) -> None:

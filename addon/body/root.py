@@ -17,8 +17,8 @@ from .looking import body_of
 def root_above(armature: bpy.types.Object, bone: str) -> str:
     """Return the root of the character that a bone belongs to, above the bone.
 
-    Controls are parented to it: they follow the character, but not its hips. It's the topmost bone,
-    unless that is part of the body or of a chain, as in characters without a root.
+    Controls are parented to it, so they follow the character but not its hips. It is the topmost
+    bone. If that belongs to the body or a chain, the character has no root.
 
     Args:
         armature: The armature.
@@ -47,7 +47,7 @@ def root_above(armature: bpy.types.Object, bone: str) -> str:
 def _topmost(armature: bpy.types.Object, carriers: Carriers, bone: int) -> int:
     """Return the topmost bone that carries a bone, by parents and Armature constraints.
 
-    Rigify switches the parents of controls by such constraints.
+    Rigify switches the parents of controls with such constraints.
     """
     line = carriers.up(bone)
     while (above := _carrier(armature, carriers.rig, line[0])) >= 0 and above not in line:
@@ -56,7 +56,7 @@ def _topmost(armature: bpy.types.Object, carriers: Carriers, bone: int) -> int:
 
 
 def _carrier(armature: bpy.types.Object, rig: Skeleton, bone: int) -> int:
-    """Return the bone that a bone follows most by an Armature constraint; -1 without one."""
+    """Return the bone with the most influence in an Armature constraint; -1 without one."""
     targets: list[Any] = [
         target
         for con in active_constraints(pose_bones(armature)[rig.names[bone]])
@@ -75,9 +75,9 @@ def trunk_of(body: Body) -> set[str]:
 
 
 def _is_beside(rig: Skeleton, top: int, bone: int) -> bool:
-    """Return whether the topmost bone above a chain isn't part of any skeleton.
+    """Return whether the topmost bone above a chain isn't part of a skeleton.
 
-    It deforms nothing, or the skeleton branches only below it.
+    It then deforms nothing, or the skeleton branches only below it.
     """
     count = len(rig.names)
     deforming = {i for i in range(count) if rig.rest(i).use_deform} or {*range(count)}

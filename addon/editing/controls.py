@@ -292,8 +292,8 @@ def mirror_bones(
 
     Args:
         armature: The armature.
-        names: The new names by those of the bones.
-        parents: The parents of the new bones by those of the bones; empty for none.
+        names: The new names, by the names of the bones.
+        parents: The new bones' parents, by the names of the bones; empty for none.
     """
     mirror = Matrix.Diagonal((-1.0, 1.0, 1.0))
     with edit_mode(armature) as bones:

@@ -98,7 +98,7 @@ def add_reaching(armature: bpy.types.Object, limb: Limb) -> FabrikConstraint | N
 
 
 def reaching(armature: bpy.types.Object, limb: Limb) -> str:
-    """Return the constraint that reaches for the loose end of a limb; empty for any other limb."""
+    """Return the constraint that reaches for a limb's loose end; empty for any other limb."""
     items = settings(armature).constraints if limb.loose is not None else ()
     ends = {item.subtarget: item.name for item in items if item.target == armature}
     return ends.get(limb.end, "")

@@ -1,4 +1,4 @@
-"""How far the meshes of a character reach around its bones, so that controls are seen outside."""
+"""How far a character's meshes reach around its bones, so that controls are visible outside."""
 
 from __future__ import annotations
 
@@ -19,10 +19,11 @@ ASIDE: Final = 1.2
 """The half size of a control, in girths of the bone that it is at."""
 
 LARGEST: Final = 4.0
-"""The largest half size of a control beside a mesh, in half sizes of one beside none."""
+"""The largest half size of a control beside a mesh, relative to that of a control without a
+mesh."""
 
 NEAREST: Final = 0.9
-"""The share of the vertices that are within the girth: spikes and sleeves are beyond it."""
+"""The fraction of the vertices within the girth: spikes and sleeves lie beyond it."""
 
 
 def skins_of(armature: bpy.types.Object) -> list[bpy.types.Object]:
@@ -33,7 +34,7 @@ def skins_of(armature: bpy.types.Object) -> list[bpy.types.Object]:
 
 
 def beside_mesh(armature: bpy.types.Object, bone: str, size: float) -> float:
-    """Return the half size of a control at a bone that is seen around the mesh there.
+    """Return a control's half size at a bone, so that it is visible around the mesh.
 
     Args:
         armature: The armature.
@@ -47,8 +48,8 @@ def beside_mesh(armature: bpy.types.Object, bone: str, size: float) -> float:
 def _girth(armature: bpy.types.Object, bone: str) -> float:
     """Return the distance of the mesh from the line of a bone, or 0 without a mesh.
 
-    No mesh moves with the wrists and ankles of some game characters. The bone below it is then
-    used, or else the bone above it.
+    No mesh moves with the wrists and ankles of some game characters. Then the bone below is used,
+    or else the bone above.
     """
     tip: Any = pose_bones(armature)[bone]
     skins = skins_of(armature)

@@ -1,4 +1,4 @@
-"""How chains use the joints of an armature, for the evidence of how these flex."""
+"""How chains use an armature's joints, as evidence of how the joints flex."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def uses_of(armature: bpy.types.Object, but: int = -1) -> Uses:
 
 
 def store_flexion(armature: bpy.types.Object, item: FabrikConstraint) -> None:
-    """Store how the joints of a new chain flex, where the plan can't find it in the rest pose."""
+    """Store how the joints of a new chain flex, if the plan can't detect it from the rest pose."""
     if kind_of(item.solver).reaches:
         bones = named_chain(item, pose_bones(armature)[item.bone]).bones[1:]
         items = settings(armature).constraints
@@ -71,7 +71,7 @@ def _toward_pole(chain: ChainPlan) -> Vector | None:
 
 
 def _at_rest(rig: Skeleton, bone: int, direction: Vector) -> Vector:
-    """Return a direction of a bone's posed parent, in armature space, in the bone's rest space."""
+    """Convert a direction from posed armature space to a bone's rest space, by its parent."""
     bones: Any = pose_bones(rig.object.evaluated_get(bpy.context.evaluated_depsgraph_get()))
     above = bones[bone].parent.matrix.to_3x3().inverted_safe()
     parent, rest = (rig.rest(i).matrix_local.to_3x3() for i in (rig.parents[bone], bone))

@@ -22,7 +22,7 @@ LAST: Final = 1_048_574
 
 
 def refuse_unlayered(ob: bpy.types.Object) -> None:
-    """Refuse an object above whose action no offset layer can be added.
+    """Refuse an object whose action can't get an offset layer above it.
 
     Raises:
         ProblemError: With the reason.
@@ -68,7 +68,7 @@ def add_layer(ob: bpy.types.Object) -> None:
     strip = _new_strip(data, layer_action, handle, "Offset Layer", first, LAST)
     strip.blend_type, strip.extrapolation = COMBINE, "HOLD"
     strip.use_animated_influence = True
-    for curve in strip.fcurves:  # Without keys, the influence can be set and keyed.
+    for curve in strip.fcurves:  # Without this key, the influence can be set.
         curve.keyframe_points.clear()
     strip.influence = 1.0
     edit_layer(ob)

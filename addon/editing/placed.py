@@ -1,4 +1,4 @@
-"""Chains that something other than their target places, such as the ground or a walk."""
+"""Chains that something other than their target positions, such as the ground or a walk."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from .playing import updated
 
 
 class Placed(NamedTuple):
-    """A chain that is placed by something other than its target.
+    """A chain that something other than its target positions.
 
     Attributes:
         chain: The chain.
@@ -48,7 +48,7 @@ class Placed(NamedTuple):
 
 
 def placed_among(chains: Iterable[ChainPlan]) -> list[Placed]:
-    """Return the chains that something other than their target places at this frame."""
+    """Return the chains that something other than their target positions at this frame."""
     sourced = [chain for chain in chains if chain.goal_source is not None and not chain.problem]
     if not sourced:
         return []
@@ -59,7 +59,7 @@ def placed_among(chains: Iterable[ChainPlan]) -> list[Placed]:
             aim = aim_of(solved, chain)
             goal = placed(solved, chain, aim)
         except ProblemError:
-            continue  # Nothing places it; the constraint reports that.
+            continue  # Nothing positions it; the constraint reports that.
         if goal is aim:
             continue
         rig, world = chain.rig, solved.world(chain.rig.object, chain.rig.uid)

@@ -73,7 +73,7 @@ def remove_unused(controls: Iterable[Control]) -> None:
     """Remove the controls that only each other use, with their animation.
 
     Controls that can't be removed are kept: linked ones, and bones of armature data with several
-    users. The same goes for armatures that can't be shown, or aren't in the view layer.
+    users. So are bones of armatures that can't be shown, or aren't in the view layer.
     """
     unused = {(ob, bone): None for ob, bone in controls if _is_removable(ob, bone)}
     while used := used_controls(unused):

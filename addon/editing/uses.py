@@ -87,7 +87,7 @@ def _named_by(user: Any, holder: bpy.types.Object, names: Collection[str]) -> se
 
 
 def _posed_by(group: Any, names: Collection[str]) -> set[str]:
-    """Return the bones that a group of our settings names, of its own armature."""
+    """Return the bones of a group's armature that our settings in the group name."""
     return {
         text
         for name, text in _strings(group, names)
@@ -147,7 +147,7 @@ def named_controls(armature: bpy.types.Object, item: Any) -> Iterator[str]:
 def _settings_of(
     user: bpy.types.Object, without: Collection[str]
 ) -> Iterator[bpy.types.PropertyGroup]:
-    """Yield an object's groups of our settings, without some bones' own ones."""
+    """Yield an object's groups of our settings, without the own settings of some bones."""
     if user.is_property_set("fabrik"):
         yield from _groups(settings(user), without)
 

@@ -36,15 +36,15 @@ def tie_to_bodies(units: Iterable[UnitPlan], chains: Iterable[ChainPlan]) -> Non
         if chain.rig not in hips or not chain.bones:
             continue
         above = {hip: below for hip, below in hips[chain.rig].items() if chain.bones[-1] in below}
-        target = chain.target if chain.goal_source is None else None  # Ground places the others.
+        target = chain.target if chain.goal_source is None else None  # Ground positions the others.
         chain.target_tie = _tie(chain.rig, above, target)
         chain.pole_tie = _tie(chain.rig, above, chain.pole)
 
 
 def draw_where_they_act(chains: Iterable[ChainPlan]) -> None:
-    """Draw control bones at the tips of their chains where a lifted body or the ground moves these.
+    """Draw controls at their chains' tips, if a lifted body or the ground moves the tips.
 
-    They could hardly be found and clicked where they are, far below a foot on a stair.
+    At their actual location, for example far below a foot on a stair, they would be hard to find.
     """
     for chain in chains:
         target = chain.target
@@ -78,8 +78,8 @@ def _tie(rig: Skeleton, hips: Mapping[int, set[int]], point: Point | None) -> Ti
     """Return how a target or pole belongs to a body; None if it doesn't, or is part of it.
 
     The search follows its parents and native constraint targets up to the armature, or to objects
-    added as controls. Controls belong to it only if animated as the body is; otherwise they were
-    placed in the world.
+    added as controls. Controls belong to it only if they are animated like the body. Otherwise they
+    were placed in the world.
 
     Args:
         rig: The armature.

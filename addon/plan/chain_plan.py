@@ -176,7 +176,7 @@ class Snapshot(Protocol):
         ...
 
     def lift(self, chain: ChainPlan, tie: Tie, place: Vec) -> Vec:
-        """Return how far a target or pole at a place moves with a chain's body, in world space."""
+        """Return how far a target or pole at a point moves with a chain's body, in world space."""
         ...
 
 
@@ -492,7 +492,7 @@ class UnitPart(UnitPlan):
         is_late: Whether the note says that it is one update late.
         is_timed: Whether its solution depends on the frame itself.
         watched: Further objects that it depends on, besides its needs.
-        keeps: Of a pre-pass bone, the bones that move what it keeps in place.
+        keeps: For a pre-pass bone, the bones that move the points it keeps in place.
     """
 
     __slots__ = ()
@@ -635,7 +635,7 @@ class ChainPlan(UnitPart):
         )
 
     def shown_offset(self, depsgraph: bpy.types.Depsgraph) -> Frame | None:
-        """Return the frame of the evaluated tip in the space of its target; None if that's it."""
+        """Return the frame of the evaluated tip in its target's space; None if they coincide."""
         return self.offset if self.roll is None else self.roll.shown(depsgraph, self)
 
     def aimed_at(self) -> Point | None:

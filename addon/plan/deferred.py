@@ -95,13 +95,13 @@ def write_later(owner: Any, name: str, value: object) -> None:
 
 
 def draw_at(armature: bpy.types.Object, control: str, bone: str, is_drawn: bool) -> None:
-    """Draw a control at another bone, or no longer, from the next update on.
+    """Start or stop drawing a control at another bone, from the next update on.
 
     Args:
         armature: The armature of both.
         control: The name of the control.
         bone: The name of the other bone.
-        is_drawn: Whether it is drawn there. If not, only what was drawn there changes.
+        is_drawn: Whether to draw it there. If False, only a control drawn at that bone changes.
     """
     posed: Any = pose_bones(armature)[control]
     at = posed.custom_shape_transform
@@ -152,10 +152,10 @@ def stored_names(armature: bpy.types.Object) -> dict[str, str]:
 
 
 def is_renamed(bone: str, stored: Mapping[str, str]) -> bool:
-    """Return whether a bone was renamed, and not given the stored name of another by a copy.
+    """Return whether a bone was renamed, instead of copied with another bone's stored name.
 
-    By now another bone may have its old name, if it was renamed as well. Where the old names go
-    around in a circle, they were swapped by pasting a pose flipped.
+    Another bone may have its old name by now, if that was renamed as well. If the old names form a
+    cycle, Paste Pose Flipped has swapped them.
 
     Args:
         bone: Its name.

@@ -104,7 +104,7 @@ def _look_at_group(
 ) -> None:
     """Find whether armatures that are evaluated together can be solved ahead."""
     walk = _DependencyWalk(lookahead)
-    unknown = plan.rigs[min(group)].object.name  # Unless nothing is found.
+    unknown = plan.rigs[min(group)].object.name  # The result if the walk fails.
     with contained("could not look ahead"):
         unknown = walk.unknown(units)
     lookahead.signatures += [(ob, animation.signature(ob)) for ob in walk.objects]
@@ -132,7 +132,7 @@ def _look_at_group(
 def _note_foreseen(
     lookahead: Lookahead, walk: _DependencyWalk, inputs: Mapping[Skeleton, list[int]], plan: Plan
 ) -> None:
-    """Note what is computed or expected, and has to be compared after an evaluation."""
+    """Record the computed and expected values to compare after an evaluation."""
     for rig, bones in inputs.items():
         _, present = lookahead.constrained.setdefault(rig.uid, (rig, set()))
         present |= {*bones} - plan.moved.get(rig.uid, set())
@@ -171,7 +171,7 @@ def _slots_of(rig: Skeleton, channels: Iterable[tuple[str, int]]) -> set[int]:
 
 
 def _replaced(ob: bpy.types.Object) -> Curves | None:
-    """Return an armature's F-curves; None with NLA strips or several strips of an action."""
+    """Return an armature's F-curves; None with NLA strips, or several strips in an action."""
     data = ob.animation_data
     if data is None or (data.nla_tracks and _has_strips(ob)):
         return None

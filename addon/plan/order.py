@@ -57,7 +57,7 @@ class Late(NamedTuple):
 
 
 class Trace(NamedTuple):
-    """What follows from a node's dependencies.
+    """The results of tracing a node's dependencies.
 
     Attributes:
         is_moving: Whether it follows a solved chain.
@@ -142,7 +142,7 @@ class Order:
         self._note_late_cycles()
 
     def _find_units(self) -> None:
-        """Find the units, and those that pose bones of others before these."""
+        """Find the units, and which units pose the same bones before others."""
         chains = [chain for chain in self.chains if not chain.problem]
         self._stack([*self.pre_pass, *self._merge_sharing(chains)])
         layers = [unit for unit in self.units if self.beneath[unit]]
@@ -168,7 +168,7 @@ class Order:
         }
 
     def _refuse_cycles(self) -> None:
-        """Let switched constraints count only while they are on; then refuse what's in a cycle."""
+        """Ignore switched constraints while they are off; then refuse any remaining cycles."""
         if self._is_any_off and not self.switched:
             every = [con for constraints in self._native.values() for con, _ in constraints]
             switched = filter(is_switched, dict.fromkeys(every))
@@ -206,11 +206,11 @@ class Order:
         that keeps this bone in place.
         """
         keeping = [bone for bone in self.pre_pass if bone.keeps]
-        kept = {(bone.rig.uid, index) for bone in keeping for index in bone.keeps}
+        movers = {(bone.rig.uid, index) for bone in keeping for index in bone.keeps}
         self.units = [unit for unit in units if unit not in keeping]
         self._find_beneath()
         if keeping:
-            moving = [unit for key in kept & self.posing.keys() for unit in self.posing[key]]
+            moving = [unit for key in movers & self.posing.keys() for unit in self.posing[key]]
             below = {*self.pre_pass, *moving}.union(*[self.beneath[unit] for unit in moving])
             above = [unit for unit in self.units if unit not in below]
             self.units = [*filter(below.__contains__, self.units), *keeping, *above]
@@ -358,7 +358,7 @@ class Order:
         return Trace(is_moving, self._united(node, units), tuple(late))
 
     def _counted(self, node: Node, sources: list[Node]) -> list[Node]:
-        """Return those sources of a node whose units it follows besides those that pose it.
+        """Return the sources of a node that add units to those that pose it.
 
         The parents of a whole unit are already among that unit's needs.
         """

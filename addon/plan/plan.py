@@ -211,7 +211,7 @@ class Disturbed(NamedTuple):
 
 
 class Moved(NamedTuple):
-    """What a unit moves.
+    """The bones and objects that a unit moves.
 
     Attributes:
         bones: By armature, bones.
@@ -298,7 +298,7 @@ class Plan:
     Armatures and objects are identified by their session UIDs.
 
     Attributes:
-        units: All units in solving order, where units with states count as being in none.
+        units: All units in solving order, ignoring the additional needs of their states.
         needs: By unit, the units that must be solved before it.
         by_state: By unit with states, its additional needs in each state.
         units_of: The units by armature, in solving order.
@@ -312,7 +312,8 @@ class Plan:
         carried: Objects that follow a moved bone.
         following: By armature and first bone of a unit, the objects and constrained bones that
             follow it. Followers of another unit that needs it are left out.
-        moves: By unit, what it moves, except for what another unit that needs it moves.
+        moves: By unit, the bones and objects that it moves. Those moved by another unit that needs
+            it are left out.
         groups: By armature, all armatures evaluated together with it.
         keys: By armature, the keys of its constraints, in list order.
         animated: Armatures whose channels and settings Blender may change at any frame.
@@ -387,7 +388,7 @@ class Plan:
         return False
 
     def moved_by(self, unit: UnitPlan) -> Moved:
-        """Return what a unit moves, and cache it in `moves`."""
+        """Return the bones and objects that a unit moves, and cache them in `moves`."""
         rig = unit.rig
         nodes = [node for bone in unit.bones for node in self.following.get((rig.uid, bone), ())]
         tops = {rig: {*unit.bones}}

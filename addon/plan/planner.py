@@ -95,8 +95,8 @@ class Planner:
         For updates of viewports only, not for renders and draw handlers.
 
         Args:
-            edited: Armature data whose bones may have stored names of others, as pasting a pose
-                copies these. Once a bone is renamed, this can't be detected.
+            edited: Armature data whose bones may store other bones' names, because pasting a pose
+                copies them. After a bone is renamed, this can't be detected.
         """
         deferred = self.deferred
         pending = {*deferred.new}
@@ -302,7 +302,7 @@ def chains_in(armature: bpy.types.Object) -> list[ChainPlan]:
 
 
 def bodies_in(armature: bpy.types.Object) -> Sequence[UnitPart]:
-    """Return what is posed before the chains of an armature: bones, and bodies of several."""
+    """Return what is posed before an armature's chains: single bones, and bodies."""
     current()
     plan = part(Planner).armatures.get(session_uid(armature))
     return () if plan is None else plan.pre_pass

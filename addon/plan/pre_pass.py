@@ -58,7 +58,7 @@ class PrePassBone(UnitPart, ABC):
         is_timed: Whether it depends on the frame itself.
         watched: Further objects that it depends on, besides those of its chains.
         states: Its needs, by state (see `needs_by_state`).
-        keeps: The bones that move what it keeps in place. Whatever poses them is below it.
+        keeps: The bones that move the points it keeps in place. Units that pose them are below it.
     """
 
     is_known_ahead: ClassVar[bool] = False

@@ -83,5 +83,5 @@ class TreePlan(UnitPlan):
 
 
 def splits(layer: ChainPlan, chain: ChainPlan) -> bool:
-    """Return whether a layer on a tree stands before one of the tree's chains in the list."""
+    """Return whether a layer on a tree comes before one of the tree's chains in the list."""
     return layer.item < chain.item and not set(layer.bones).isdisjoint(chain.bones)

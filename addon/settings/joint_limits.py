@@ -77,7 +77,7 @@ def joints_of(bones: Sequence[Any], indices: Sequence[int], rigid: Collection[in
     Args:
         bones: Its pose bones, which have no `joint_problem`.
         indices: The indices of the bones.
-        rigid: Those of the indices whose bones keep their FK pose.
+        rigid: The indices of bones that keep their FK pose.
     """
     joints: list[FabrikJoint | None] = [
         None if index in rigid else bone.fabrik_joint

@@ -501,7 +501,10 @@ CLASSES = (
 
 
 def _joint(bone: Any) -> FabrikJoint:
-    """Return the joint of a pose bone: its rest bone has it, so that no pasted pose replaces it."""
+    """Return the joint of a pose bone.
+
+    It is stored in the rest bone, so that pasting a pose doesn't replace it.
+    """
     return _rest_bone(bone).fabrik_joint
 
 

@@ -98,7 +98,7 @@ def selected_objects(
 
 
 def _is_control(bone: Any) -> bool:
-    """Return whether a pose bone looks like a control: not deforming, or unconnected to any."""
+    """Return whether a pose bone looks like a control: not deforming, or without relatives."""
     return not bone.bone.use_deform or (bone.parent is None and not bone.children)
 
 

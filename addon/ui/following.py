@@ -79,7 +79,7 @@ def selected_entry(context: bpy.types.Context) -> ListEntry | None:
 def entries_of(bones: Iterable[Any]) -> list[ListEntry]:
     """Return the constraints of pose bones, without duplicates.
 
-    A bone's constraints are all those with it as tip, or else that of `selected_entry`.
+    A bone's constraints are all constraints with it as tip, or else the one of `selected_entry`.
     """
     bone_entries: list[ListEntry] = []
     try:

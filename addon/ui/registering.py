@@ -27,8 +27,9 @@ def registering(
 ) -> tuple[Callable[[], None], Callable[[], None]]:
     """Return a module's functions `register` and `unregister`.
 
-    They are for all of Blender's classes that the module defines, in that order: each stands after
-    those that it needs. Running modal operators are cancelled before they are unregistered.
+    They register all Blender classes that the module defines, in the order of definition: each must
+    come after the classes that it needs. Running modal operators are cancelled before they are
+    unregistered.
 
     Args:
         module: Its name.

@@ -24,7 +24,7 @@ KEEP_CONTROLS = defined(
 
 
 class Removing(Working):
-    """An operator that keeps its redo panel after removing what it requires."""
+    """An operator that keeps its redo panel after removing the constraints that it requires."""
 
     @classmethod
     def poll(cls, context: bpy.types.Context) -> bool:

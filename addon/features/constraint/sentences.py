@@ -158,7 +158,7 @@ def _selected(context: bpy.types.Context) -> list[Handle]:
 
 
 def posed_alone(context: bpy.types.Context, turns: bool) -> dict[Handle, ChainPlan]:
-    """Return the constraints that alone place or, if ``turns``, rotate selected bones, by these."""
+    """Return, by selected bone, the constraint that alone moves or, if ``turns``, rotates it."""
     if known() is None:
         return {}
     pairs = [(bone, chain) for bone in _selected(context) for chain in _posing_alone(*bone, turns)]

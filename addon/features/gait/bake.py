@@ -45,7 +45,7 @@ def bake_gait(
         tolerance: The largest error of the curves, in lengths of the shortest leg or in radians.
 
     Yields:
-        The completed share.
+        The progress, from 0 to 1.
 
     Returns:
         The result, and the length of the shortest leg in meters.

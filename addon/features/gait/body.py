@@ -104,10 +104,10 @@ class WalkingBody(WalkingBone):
 
 @dataclass(eq=False)
 class WalkingSpine(WalkingBone):
-    """Rotates a bone between the girdles of a walk by its share of their twist and bend.
+    """Rotates a bone between the girdles of a walk by its fraction of their twist and bend.
 
     Attributes:
-        span: The shares of the spine's length up to the bone's head and tail.
+        span: The fractions of the spine's length up to the bone's head and tail.
     """
 
     span: tuple[float, float] = field(kw_only=True)

@@ -83,7 +83,7 @@ class GaitPlan:
         head: The rest position of the body, in armature space.
         rest: The body bone's rest axes; None without one.
         legs: Its legs.
-        spine: The bones after the body up to the last that carries legs, each with the share of
+        spine: The bones after the body up to the last that carries legs, each with the fraction of
             their length up to its tail.
         ground: The ground; empty until it is resolved.
         problem: Why it cannot work; empty if it can.
@@ -328,7 +328,7 @@ def _resolve_legs(plan: GaitPlan, gait: FabrikGait, chains: Sequence[ChainPlan])
 
 
 def _spine(plan: GaitPlan, chains: Sequence[ChainPlan]) -> dict[int, float]:
-    """Return the bones between the body and legs, each with the share of the spine up to its tail.
+    """Return the bones between body and legs, each with the fraction of the spine up to its tail.
 
     A bone that carries a single leg, such as a shoulder blade, is not part of the spine. The spine
     is empty if its bones branch, or all legs are at its end.

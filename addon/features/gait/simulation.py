@@ -150,7 +150,7 @@ class WalkSimulation:
 
     def _settled(self, fall: Footfall, ground_indices: Mapping[int, int]) -> Footfall:
         """Return a footfall in world space if its ground does not move, else on its ground."""
-        if fall.ground == STILL:  # It hangs, or is at its rest position.
+        if fall.ground == STILL:  # It hangs in the air, or is at its rest position.
             return fall._replace(has_ground=False)
         if fall.ground in ground_indices:
             return fall._replace(ground=ground_indices[fall.ground])

@@ -26,7 +26,7 @@ class Stand(NamedTuple):
 
     Attributes:
         matrices: The standing matrices of body and legs by bone name, in place of the rest pose.
-        shown: The animation's matrices of legs and feet, with all bones of these.
+        shown: The animation's matrices of legs and feet, including all bones of legs and feet.
         offsets: The horizontal offset from each foot to its average position on the ground. In a
             single frame it may be ahead of the hips or behind them.
     """

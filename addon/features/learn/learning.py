@@ -19,7 +19,7 @@ from ...blender.rotation import channel_of, mode_of, quaternion
 from ...blender.skeleton import skeleton_of
 
 HINGE_SHARE = 0.99
-"""Minimum share of the total rotation about an axis for a hinge joint."""
+"""Minimum fraction of the total rotation about one axis for a hinge joint."""
 
 MIN_GAP = radians(30.0)
 """Minimum gap in a hinge's range, in radians; with smaller gaps it rotates freely."""
@@ -117,7 +117,7 @@ def limit_of(rotations: Sequence[Quaternion], kind: str, margin: float) -> Learn
 
 
 def _axis(rotations: Sequence[Quaternion]) -> tuple[Vector, float]:
-    """Return the principal axis of rotations, and its share of the total rotation."""
+    """Return the principal axis of rotations, and its fraction of the total rotation."""
     total = Matrix.Diagonal((0.0, 0.0, 0.0))
     for rotation in rotations:
         x, y, z = rotation.x, rotation.y, rotation.z

@@ -285,7 +285,7 @@ def _add_controls(armature: bpy.types.Object, item: Any, tip: str) -> list[str]:
 
 
 def _missing_controls(armature: bpy.types.Object, item: Any, tip: str) -> dict[str, str]:
-    """Return the names of the mirror images that a constraint's control bones lack."""
+    """Return the names of the missing mirror images of a constraint's control bones."""
     bones = pose_bones(armature)
     ends = (item.target, item.subtarget), (item.pole_target, item.pole_subtarget)
     names = [bone for ob, bone in ends if ob == armature and bone in bones]

@@ -43,7 +43,7 @@ class Traveler(NamedTuple):
 
 
 def traveler_of(armature: bpy.types.Object) -> Traveler:
-    """Return what travels of an armature: the active bone's body if it has several.
+    """Return the body that travels: the active bone's, if the armature has several.
 
     Raises:
         ProblemError: If no legs are recognized.

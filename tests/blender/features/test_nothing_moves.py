@@ -14,7 +14,7 @@ from creatures import make_mech
 from kept_files import new_file
 from mathutils import Matrix, Vector
 from operating import enter_pose_mode
-from rigs import activate, evaluated, update
+from rigs import activate, evaluated, make_armature, update
 
 pytestmark = [pytest.mark.usefixtures("empty_file"), pytest.mark.newest]
 
@@ -92,6 +92,25 @@ def test_nothing_moves(build: str, tool: Callable[[bpy.types.Object], None]) -> 
                 for k in range(3):
                     one, two = a.col[k].to_3d(), b.col[k].to_3d()
                     assert (one - two).length <= radians(0.1) * one.length, (seed, name, k)
+
+
+def test_a_body_without_height_is_measured_by_its_legs(capfd) -> None:
+    bones = {"torso": ((0, 0, 0.522), (0, 0.5, 0.522), "")}
+    for front, y in (("front", 1.0), ("back", -1.0)):
+        for side, x in (("L", 1.0), ("R", -1.0)):
+            joints = [
+                (x * out, y * out, z)
+                for out, z in ((0, 0.522), (0.2, 0.522), (0.4, 0.522), (0.621, -0.005))
+            ]
+            names = [f"{front}_{part}.{side}" for part in ("leg", "shin", "foot")]
+            for name, parent, (head, tail) in zip(
+                names, ("torso", *names), pairwise(joints), strict=False
+            ):
+                bones[name] = (head, tail, parent)
+    rig = make_armature(bones)
+    set_up(rig)
+    assert len(legs(rig)) == 4
+    assert "moved" not in "".join(capfd.readouterr())
 
 
 @pytest.mark.parametrize("is_posed", [False, True])

@@ -41,8 +41,8 @@ would bend the back first, until the limits of the thighs keep the knees from be
 """
 
 BACK: Final = 0.3
-"""How far the bone above rotates the other way, as a share of that bend. With one half, limbs are
-compressed along their line, but thighs begin at limits that keep knees from bending."""
+"""How far the bone above rotates the other way, as a fraction of that bend. With one half, limbs
+are compressed along their line, but thighs begin at limits that keep knees from bending."""
 
 SHARED: Final = 3.0
 """The stiffness factor of a joint that deviates from its share of another joint's swing."""
@@ -120,7 +120,7 @@ class Link:
         return total
 
     def excess(self, value: float) -> float:
-        """Return how far a sum is outside of what it doesn't resist."""
+        """Return how far a sum is outside the range that the spring doesn't resist."""
         return value - min(max(value, self.low), self.high)
 
 
@@ -142,7 +142,7 @@ class WholeBodyJoint:
         rotation: Its rotation at the start, in the axes of the limit.
         preferred: The axis about which it bends when its limb is compressed, in its local axes.
         follows: The descendant whose swing it shares; below 0 for none.
-        share: Its share of their combined rotation, from 0 to below 1.
+        share: Its fraction of their combined rotation, from 0 to below 1.
         mass: Its mass.
         center: Its center of mass at the start.
     """

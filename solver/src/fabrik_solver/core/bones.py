@@ -48,7 +48,7 @@ Y_AXIS: Vec = (0.0, 1.0, 0.0)
 Z_AXIS: Vec = (0.0, 0.0, 1.0)
 
 FOLDED: Final = 0.1
-"""The cosine of half a swing's angle (168°) below which rounding would turn the swing's axis."""
+"""The cosine of half a swing's angle (168°) below which rounding would change the swing's axis."""
 
 IN_PLANE: Final = 1e-3
 """The sine of its directions' angles with a plane below which a swing is treated as in it."""

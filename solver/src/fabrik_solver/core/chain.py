@@ -160,7 +160,7 @@ class Chain:
         sideways.
 
         Args:
-            otherwise: The bend direction of a straight chain that has none of its own.
+            otherwise: The default bend direction for a straight chain without one.
 
         Returns:
             The bend direction: the less certain it is, the shorter the vector. The unit vector to

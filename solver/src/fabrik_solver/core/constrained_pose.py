@@ -176,7 +176,12 @@ def _constrained(bone: FollowingBone, sources: list[Frame]) -> Frame:
 
 
 def _seen(
-    con: BoneConstraint, target: BoneOf, frame: Frame, parent: Frame, world: Frame, own: Frame
+    con: BoneConstraint,
+    target: BoneOf,
+    frame: Frame,
+    parent: Frame,
+    world: Frame,
+    owner_rest: Frame,
 ) -> Frame:
     """Return the frame of a target bone converted to a constraint's target space.
 
@@ -187,5 +192,5 @@ def _seen(
         frame = along_bone(frame, target.bone.length * con.along)
     if con.target_space == "WORLD":
         return frame_in(world, frame)
-    spaces = ConstraintSpaces(target.bone, target.rest, parent, world, owner_rest=own)
+    spaces = ConstraintSpaces(target.bone, target.rest, parent, world, owner_rest=owner_rest)
     return spaces.seen(frame, con.target_space)

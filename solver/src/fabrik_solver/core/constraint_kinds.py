@@ -51,7 +51,7 @@ Order = tuple[int, int]
 """The axes of the first two rotations of Euler angles."""
 
 PLAIN: Vec = (1.0, 1.0, 1.0)
-"""The scale of what isn't scaled."""
+"""The scale of unscaled axes."""
 
 
 @final
@@ -115,7 +115,7 @@ class CopyRotation(Constraint):
         return scale_columns(turn, sizes), frame[1]
 
     def _offset(self, copied: Vec, angles: Vec) -> Vec:
-        """Return copied angles turned further by the owner's, one axis after the other."""
+        """Return copied angles with the owner's added one axis after the other."""
         first, second = self.order
         for axis in range(3):
             is_axis = axis == 0, axis == 1, axis == 2
@@ -309,7 +309,7 @@ class Pivot(Constraint):
 
 @final
 class ChannelRange:
-    """A range of a channel, that is mapped to one of another channel.
+    """A range of a channel that is mapped to a range of another channel.
 
     Attributes:
         least: The minimum of each axis.
@@ -321,7 +321,7 @@ class ChannelRange:
         self.least, self.most = least, most
 
     def shares(self, numbers: Vec, is_extrapolated: bool) -> list[float]:
-        """Return where numbers lie in the range, from 0 at its minimum to 1 at its maximum."""
+        """Return where numbers lie in the range: 0 at its minimum, 1 at its maximum."""
         shares: list[float] = []
         for axis in range(3):
             number, least, most = numbers[axis], self.least[axis], self.most[axis]
@@ -331,7 +331,7 @@ class ChannelRange:
         return shares
 
     def at(self, shares: list[float], sources: tuple[int, int, int]) -> Vec:
-        """Return the numbers at shares of the range, each from the share of its source axis."""
+        """Return the numbers at fractions of the range, each at the fraction of its source axis."""
         x, y, z = sources
         a, b, c = sub(self.most, self.least)
         return add(self.least, (a * shares[x], b * shares[y], c * shares[z]))
@@ -440,7 +440,7 @@ class LockedTrack(Constraint):
 
 @final
 class TrackTo(Constraint):
-    """Points an axis at its target, with another one up, and removes shear."""
+    """Points an axis at its target with another axis up, and removes shear."""
 
     def __init__(self, track: int, sign: float, up: int, uses_target: bool) -> None:
         """Set up the constraint.
@@ -495,8 +495,8 @@ class LimitDistance(Constraint):
 
         Args:
             distance: The radius of the sphere.
-            is_kept_inside: Whether what is outside of the sphere moves to its surface.
-            is_kept_outside: Whether what is inside moves there.
+            is_kept_inside: Whether an owner outside the sphere moves to its surface.
+            is_kept_outside: Whether an owner inside moves there.
         """
         self.distance = distance
         self.is_kept_inside, self.is_kept_outside = is_kept_inside, is_kept_outside
@@ -540,7 +540,7 @@ class Bulge:
 
 @final
 class StretchTo(Constraint):
-    """Points Y at its target and stretches as far as that, with the volume kept on the others."""
+    """Points Y at its target and stretches to it; the other axes scale to keep the volume."""
 
     def __init__(
         self, keep: str, rest_length: float, volume: str, bulge: float, limits: Bulge
@@ -549,7 +549,7 @@ class StretchTo(Constraint):
 
         Args:
             keep: Blender's ``keep_axis``: ``'PLANE_X'``, ``'PLANE_Z'`` or ``'SWING_Y'``.
-            rest_length: The distance at which the scale is 1; 0 for the one it has.
+            rest_length: The distance at which the scale is 1; 0 for the current distance.
             volume: Blender's ``volume``: ``'VOLUME_XZX'``, ``'VOLUME_X'``, ``'VOLUME_Z'`` or
                 ``'NO_VOLUME'``.
             bulge: The exponent of the change of volume.
@@ -737,7 +737,7 @@ def _split(axes: Mat3) -> tuple[Mat3, Vec]:
 
 
 def _axes_with(i: int, a: Vec, j: int, b: Vec) -> Mat3:
-    """Return right-handed axes, of which the ones with indices i and j are a and b."""
+    """Return right-handed axes in which the axes with indices i and j are a and b."""
     third = unit(cross(a, b) if (j - i) % 3 == 1 else cross(b, a)) or ORIGIN
     columns = [third, third, third]
     columns[i], columns[j] = a, b

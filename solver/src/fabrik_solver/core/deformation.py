@@ -1,4 +1,4 @@
-"""How bones move what they deform, as in Blender's Armature constraint.
+"""How bones move deformed points, as in Blender's Armature constraint.
 
 Adds up weighted matrices, or dual quaternions with a separate scale, which preserve volume.
 Sources: Kavan et al., "Geometric skinning with approximate dual quaternion blending" (2008), and
@@ -51,7 +51,7 @@ class Envelope:
         self.head, self.tail, self.radii, self.falloff = head, tail, radii, falloff
 
     def share(self, point: Vec) -> float:
-        """Return how much the bone acts at a point, from 0 to 1 (``distfactor_to_bone``)."""
+        """Return the bone's influence at a point, from 0 to 1 (``distfactor_to_bone``)."""
         along, out = sub(self.tail, self.head), sub(point, self.head)
         size = length(along)
         ahead = unit_or(along, ORIGIN)
@@ -101,7 +101,7 @@ class PosedBone:
 
 @final
 class Armature(Constraint):
-    """Moves its owner as bones move what they deform."""
+    """Moves its owner as bones move the points that they deform."""
 
     def __init__(self, bones: list[DeformBone], keeps_volume: bool, bound_at: Vec | None) -> None:
         """Set up the constraint.
@@ -168,7 +168,7 @@ class _Blend:
         self.dual: Quat = (0.0, 0.0, 0.0, 0.0)
 
     def add(self, motion: Frame, rest: Frame, weight: float) -> None:
-        """Add the transform of something with this rest frame, both in world space."""
+        """Add the transform of a bone with this rest frame, both in world space."""
         if not self.keeps_volume:
             self._add_matrix(motion, weight)
             return
@@ -221,7 +221,7 @@ def _split(motion: Frame, base: Frame) -> tuple[Frame, Frame]:
 
     Args:
         motion: The transform.
-        base: The rest frame of what it moves, whose axes are scaled.
+        base: The rest frame of the moved bone, whose axes are scaled.
     """
     if _is_rotation(motion[0]):
         return motion, WHOLE

@@ -54,8 +54,9 @@ LIFTS: Final = 4
 """The most steps from the plane of a flat chain onto a target slightly off it."""
 
 FACED: Final = 0.3
-"""How far a limb at least faces its pole, relative to its distance beside the pole's plane. It
-applies where the pose passes behind the line from root to tip, to turn there without a kink."""
+"""The least weight with which a limb faces its pole, relative to its distance from the pole's
+plane. It applies where the bend crosses the line from root to tip, so that the limb turns without a
+kink."""
 
 FACED_STRAIGHT: Final = 1.2
 """`FACED` for a nearly straight limb, up to `CLEAR`. Its joints pass the line by millimeters, which
@@ -232,11 +233,11 @@ def _bend_to_side(
 def _curl_to(
     joints: list[Joint], chain: Chain, axis: Vec, target: Vec, near_enough: float, curls: float
 ) -> None:
-    """Bring a chain's ends as far apart as root and target are, as far as the target is ahead.
+    """Move a chain's ends toward the distance from root to target, if the target is ahead.
 
-    Iterations alone would fold a shortening chain at only a few joints. If the target is aside,
-    they bend all joints. An arc leaving the root along the axis meets it where the angle to the
-    target is half that of the arc.
+    Iterations alone would fold a shortening chain at only a few joints. Iterations bend all joints
+    if the target is aside, so this then has less effect. An arc leaving the root along the axis
+    meets it where the angle to the target is half that of the arc.
 
     A straight chain is an arc of the right span already (see `bow`). It isn't compared with its
     posed span: it would become straight where its target passes from aside to ahead.
@@ -248,10 +249,10 @@ def _curl_to(
     if half <= 0.0:
         return
     ahead = 1.0 - eased(atan2(length(cross(axis, target)), dot(axis, target)) / (curls * half))
-    if span > reach:  # The less, the straighter the chain becomes: iterations straighten it evenly.
+    if span > reach:  # Less where the chain becomes straight: iterations do that evenly.
         ahead *= (1.0 - span) / (1.0 - reach)
     if ahead > 0.0:
-        # A part of the turn, not of the span: joints move as evenly as the target comes ahead.
+        # Blend the angle, not the span, so that joints move evenly as the target moves ahead.
         posed = half_turn(reach)
         turn = ahead * (half - posed)
         curl(joints, axis, turn, chain.folds)

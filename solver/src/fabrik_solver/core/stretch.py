@@ -1,9 +1,9 @@
 """Stretch: scales bones when the target is beyond the reach of their chain.
 
 A chain that has to stretch is straight, unless softness or limits bend it. The inherited scale is
-then along each bone's own Y axis and doesn't shear. A bone that inherits scale keeps its scale, any
-other bone needs its parent's. Where the chain is bent, a bone's scale compensates for its sheared
-axes.
+then along each bone's own Y axis and doesn't shear. A bone that inherits scale keeps its own scale;
+any other bone needs its parent's. Where the chain is bent, a bone's scale compensates for its
+sheared axes.
 
 File formats and engines store a bone as a location, a rotation R and a scale S relative to its
 parent with axes P. The bone's axes are then P R S, so a bone that inherits its parent's scale in

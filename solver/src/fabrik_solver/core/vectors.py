@@ -87,7 +87,7 @@ def unit(a: Vec) -> Vec | None:
     """Return a with length 1, or None if a has no direction."""
     x, y, z = a
     square = x * x + y * y + z * z
-    # Interpreted, half of what a call of `length` would cost is the call.
+    # When interpreted, half the cost of calling `length` would be the call itself.
     size = sqrt(square) if SMALL < square < LARGE else hypot(x, y, z)
     return (x / size, y / size, z / size) if size >= 1e-300 else None
 

@@ -1,12 +1,12 @@
 """Whole bodies: the pose of least motion since the start of a drag that meets all goals.
 
 Pinned points take priority over dragged ones, those over targets, and targets over soft goals. A
-rank costs a stricter one about a thousandth of the body at most. The pose depends only on the press
-and the goals. Many small mouse moves give the same pose as one large move, and moving back restores
-the starting pose.
+lower-priority rank shifts a higher one by at most about a thousandth of the body's size. The pose
+depends only on the start of the drag and the goals. Many small mouse moves give the same pose as
+one large move, and moving back restores the starting pose.
 
 Such a pose jumps where a minimum ends. `WholeBody.toward` moves the shown pose there step by step,
-with all goals where the new pose has them.
+with all goals met as in the new pose.
 """
 
 from collections.abc import Sequence
@@ -60,10 +60,10 @@ __all__ = [
 ]
 
 TRIES: Final = 4
-"""How often at most a share of a leap is made smaller, until bones rotate by what is allowed."""
+"""The most times that the fraction of a jump is reduced until bones rotate by an allowed angle."""
 
 NEARLY: Final = 1.05
-"""How many times as much as is allowed is near enough."""
+"""The multiple of the allowed rotation that is close enough."""
 
 
 @final
@@ -81,7 +81,7 @@ class WholeBodyPose:
         misses: The lengths of these.
         center: The center of mass; None if nothing has a mass.
         effort: The sum of stiffness · angle², in radians².
-        steps: How many Newton steps were taken.
+        steps: The number of Newton steps.
         aim: The pose of least motion it is moving toward; None if it has arrived.
     """
 
@@ -192,16 +192,17 @@ class WholeBody:
         most: float,
         goals: Sequence[WholeBodyGoal],
     ) -> WholeBodyPose:
-        """Return the pose between two in which no bone has rotated by more than allowed.
+        """Return a pose between two, in which no bone has rotated by more than allowed.
 
-        Its pins are met as in the later one, and what is dragged moves along with that, as far as
-        it reaches. If bones have to rotate by more for this, they do.
+        It meets the pins as the later pose does, and dragged points follow that pose as far as they
+        reach. Bones rotate by more if the goals require it.
 
         Args:
-            pose: The later pose, which is returned if it is near enough.
-            last: The earlier one.
-            most: How far the bones may rotate from there, in radians, except as the goals require.
-            goals: Those of the later one; the earlier one had the same for other locations.
+            pose: The later pose, returned if it is near enough.
+            last: The earlier pose.
+            most: The largest rotation from the earlier pose, in radians, unless the goals require
+                more.
+            goals: The goals of the later pose; the earlier pose had them at other locations.
         """
         turn = _turned(last, pose)
         if turn <= most:
@@ -209,7 +210,7 @@ class WholeBody:
         fraction, part = most / turn, 1.0
         body = self._articulation(goals, is_balanced=True)
         between, steps = self._between(body, pose, last, fraction, goals)
-        is_reached = max(pose.misses) <= SLACK * body.size  # Otherwise nothing asks for more.
+        is_reached = max(pose.misses) <= SLACK * body.size  # Else no goal requires more.
         for _ in range(0 if is_reached else TRIES):
             turned = _turned(last, between)
             if turned <= NEARLY * most:
@@ -228,15 +229,15 @@ class WholeBody:
         goals: Sequence[WholeBodyGoal],
         part: float = 1.0,
     ) -> tuple[Placement, int]:
-        """Return the pose at a fraction of the way between two, and how many steps it took.
+        """Return the pose at a fraction between two poses, and the number of steps.
 
         Args:
             body: The bones.
             pose: The later pose.
-            last: The earlier one.
+            last: The earlier pose.
             fraction: The fraction.
-            goals: Those of the later one.
-            part: How much of its motion is asked of what is out of reach.
+            goals: The goals of the later pose.
+            part: The fraction of its motion that a point out of reach makes.
         """
         aim = last.aim or last
         start, end = _placed(body, last.moved, last.turns), _placed(body, pose.moved, pose.turns)
@@ -252,7 +253,7 @@ class WholeBody:
                 continue
             spring, bone = Spring(goal, body, None), goal.joint
             there, here = spring.point_of(end), spring.point_of(start)
-            # The point moves with the one of least motion, but no farther than its goal has moved.
+            # The point moves with the pose of least motion, but no farther than its goal has moved.
             along = sub(there, spring.point_of(previous_aim))
             gone = sub(along, scaled(sub(pose.offsets[index], aim.offsets[index]), 1.0 / body.size))
             along = scaled(along, min(1.0, length(gone) / max(length(along), SLACK)))
@@ -285,7 +286,7 @@ class WholeBody:
         """
         origin = self.joints[0].head
         points = [joint.head for joint in self.joints]
-        for goal in goals:  # The points of a bone that must not turn all say the same.
+        for goal in goals:  # All points of a bone that must not rotate have the same effect.
             if goal.location is not None and goal.rotation is None:
                 points.append(goal.point)
         size = max(length(sub(point, origin)) for point in points)
@@ -304,7 +305,7 @@ def _turned(earlier: WholeBodyPose, later: WholeBodyPose | Placement) -> float:
 
 
 def _placed(body: Articulation, moved: Sequence[Vec], turns: Sequence[Quat]) -> Placement:
-    """Return a pose, from how far its joints have moved and rotated since the start of the drag."""
+    """Return a pose from its joints' displacements and rotations since the drag began."""
     placement = Placement([scaled(offset, 1.0 / body.size) for offset in moved], list(turns))
     body.place(placement)
     return placement

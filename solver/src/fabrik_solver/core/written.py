@@ -1,4 +1,4 @@
-"""What a pose reaches when written to channels, in single precision.
+"""The accuracy of a pose that is written to channels, in single precision.
 
 Nothing here relies on the solver's result: the frames follow from the channels by Blender's rules.
 """

@@ -14,7 +14,7 @@ def smoother(x: float) -> float:
 
 
 def biased(x: float, middle: float) -> float:
-    """Return a transition from 0 at 0 to 1 at 1 that has a value of its own at 0.5.
+    """Return a transition from 0 at 0 to 1 at 1 with a given value at 0.5.
 
     It is the bias of C. Schlick, "Fast alternatives to Perlin's bias and gain functions" (Graphics
     Gems IV, 1994): steep at one end only, never back and forth. 0.5 returns x, to the last bit.

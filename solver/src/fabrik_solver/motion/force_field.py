@@ -1,9 +1,9 @@
-"""Force fields: what wind, attractors, vortices and turbulence do to a point.
+"""Force fields: the effect of wind, attractors, vortices and turbulence on a point.
 
 The forces and their falloffs are those described by Blender's manual for particles of 1 kg (Physics
 > Force Fields). The tests compare them with Blender's particles. Two things differ, so that a
 motion depends neither on the frame rate nor on random numbers. `ForceField.noise` gusts smoothly,
-and turbulence has a pattern of its own, of the same size and strength. Both are improved Perlin
+and turbulence has a different pattern, of the same size and strength. Both are improved Perlin
 noise (K. Perlin, "Improving Noise", 2002) with an integer hash in place of its table.
 """
 
@@ -32,7 +32,7 @@ class Falloff(NamedTuple):
     most: float = inf
 
     def at(self, distance: float) -> float:
-        """Return the share of the strength at a distance."""
+        """Return the fraction of the strength that remains at a distance."""
         if distance > self.most:
             return 0.0
         return float((1.0 + max(0.0, distance - self.least)) ** -self.power)
@@ -122,7 +122,7 @@ class ForceField(NamedTuple):
         return along if self.shape == "PLANE" else sub(beside, along)
 
     def _share(self, beside: Vec, along: float, distance: float) -> float:
-        """Return the share of the strength at a point."""
+        """Return the fraction of the strength that acts at a point."""
         if self.side * along < 0.0:
             return 0.0
         if self.reach == "SPHERE":

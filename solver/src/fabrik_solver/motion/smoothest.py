@@ -12,22 +12,23 @@ from math import inf, isfinite
 from typing import NamedTuple
 
 CHANCES = 20
-"""How often frames that break a bound, or are held without need, may change together without
-getting fewer. Then only one changes at a time, which is sure to end."""
+"""How often frames that break a bound, or are held unnecessarily, may change together without
+getting fewer. Then only one changes at a time, which always terminates."""
 
 ROUNDING = 1e-9
 """How far rounding may put a value beyond a bound, as a fraction of the largest value."""
 
 
 class Wish(NamedTuple):
-    """What a frame asks of a curve.
+    """The requirements of a frame for a curve.
 
     Attributes:
-        target: The value that it is to have.
-        weight: How much that counts, at least 0, and more than 0 for two frames of a curve.
-        bend: The second difference that it is to have there; the first and last frames have none.
-        low: Its least value.
-        high: Its greatest value, not below that.
+        target: The desired value.
+        weight: The weight of the distance from the target, at least 0, and more than 0 for two
+            frames of a curve.
+        bend: The desired second difference; the first and last frames have none.
+        low: The minimum value.
+        high: The maximum value, not below that.
     """
 
     target: float = 0.0
@@ -38,21 +39,21 @@ class Wish(NamedTuple):
 
 
 def exactly(value: float) -> Wish:
-    """Return what a frame asks for that has to have a value."""
+    """Return the requirement of an exact value."""
     return Wish(value, low=value, high=value)
 
 
 def smoothest(wishes: Sequence[Wish], stiffness: float, tension: float = 0.0) -> list[float]:
-    """Return the curve that is nearest to what frames ask for, within their bounds, exactly.
+    """Return the curve nearest to the frames' desired values, exactly within their bounds.
 
-    The sum of the weighted squares of its distances from the targets, of its second differences
-    from those wanted times the stiffness, and of its differences times the tension, is least.
+    It minimizes a sum of squares: its weighted distances from the targets, its second differences
+    from the desired ones times the stiffness, and its differences times the tension.
 
     By block principal pivoting (Júdice and Pires, “A block principal pivoting algorithm for
     large-scale strictly monotone linear complementarity problems”, 1994).
 
     Args:
-        wishes: What each frame asks for.
+        wishes: The requirements of each frame.
         stiffness: How much the second differences count.
         tension: How much differences count: the root of the stiffness for hardly any overshoot.
     """
@@ -95,7 +96,7 @@ def cubic(values: Sequence[float], fraction: float) -> float:
 
 
 def _is_met_by_none(wish: Wish) -> bool:
-    """Return whether 0 is all that a frame asks for."""
+    """Return whether a curve of zeros meets all requirements of a frame."""
     return wish.target == wish.bend == 0.0 and wish.low <= 0.0 <= wish.high
 
 
@@ -188,20 +189,20 @@ class Change(NamedTuple):
 
 
 def _worst(changes: Sequence[Change]) -> list[Change]:
-    """Return the changes; of consecutive frames that break a bound, only the worst.
+    """Return the changes; of consecutive frames that break a bound, only the worst one.
 
-    Held there, the curve is soon within the bound at the others.
+    Once the curve is held there, it soon meets the bound at the others.
     """
-    kept: list[Change] = []
+    worst: list[Change] = []
     last = -2
     for change in changes:
-        is_beside = change.frame == last + 1 and change.side == kept[-1].side != 0
+        is_beside = change.frame == last + 1 and change.side == worst[-1].side != 0
         last = change.frame
         if not is_beside:
-            kept.append(change)
-        elif change.excess > kept[-1].excess:
-            kept[-1] = change
-    return kept
+            worst.append(change)
+        elif change.excess > worst[-1].excess:
+            worst[-1] = change
+    return worst
 
 
 def _changes(
@@ -212,7 +213,7 @@ def _changes(
     bounds: tuple[Sequence[float], Sequence[float]],
     rounding: float,
 ) -> list[Change]:
-    """Return the frames that break a bound or are held by one without need."""
+    """Return the frames that break a bound or are held by one unnecessarily."""
     middle, near, far = matrix
     lows, highs = bounds
     count = len(values)

@@ -85,7 +85,7 @@ class Solid:
         return Solid(self._cast, self._bounds, inverse(frame))
 
     def toward(self, other: "Solid", t: float) -> "Solid":
-        """Return the solid on its way to another one, whose surface it has."""
+        """Return a solid between this frame and another solid's, with the other's surface."""
         axes, origin = self._there
         other_axes, other_origin = other._there
         if t == 1.0 or self._there == other._there:

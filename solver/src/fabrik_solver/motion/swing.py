@@ -11,15 +11,15 @@ SAMPLES: Final = 16
 """The number of parts into which a foot's path is divided to sample the ground below."""
 
 WAITS: Final = (0.0, 0.12, 0.24, 0.36)
-"""The shares of a step's duration to try for only rising, or only coming down."""
+"""The fractions of a step's duration to try for only rising, or only coming down."""
 
 
 FLAT: Final = 1e-3
-"""The least height of an obstacle, as a share of the greatest arc height."""
+"""The least height of an obstacle, as a fraction of the greatest arc height."""
 
 
 def _time_at(fraction: float) -> float:
-    """Return the time from 0 to 1 at which a foot has covered a share of its path."""
+    """Return the time from 0 to 1 at which a foot has covered a fraction of its path."""
     low, high = 0.0, 1.0
     for _ in range(40):
         middle = 0.5 * (low + high)
@@ -28,7 +28,8 @@ def _time_at(fraction: float) -> float:
 
 
 TIMES: Final = tuple([_time_at(i / SAMPLES) for i in range(SAMPLES + 1)])
-"""The times at which a foot passes these positions, as shares of the time of its forward motion."""
+"""The times at which a foot passes these positions, as fractions of the time of its forward
+motion."""
 
 
 class Arc(NamedTuple):
@@ -81,7 +82,7 @@ def arc_over(
 
 
 def _free(cast: Cast, point: Vec, rise: Vec, most: float) -> float:
-    """Return the free height above a place: rays must not start above a roof."""
+    """Return the free height above a location: rays must not start above a roof."""
     off = 0.01 * most
     hit = cast(add(point, scaled(rise, off)), rise, most)
     return most if hit is None else 0.9 * dot(sub(hit.place, point), rise)

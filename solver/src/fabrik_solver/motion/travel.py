@@ -145,7 +145,7 @@ def travel_of(steps: Steps, is_loop: bool, use_turn: bool) -> list[Planar]:
 
 
 def _all_slides(steps: Steps, path: Sequence[Planar]) -> list[float]:
-    """Return the slides on a path of its stance phases, and of those of the clip in place.
+    """Return the slides on a path of its stance phases and of the in-place clip's.
 
     Otherwise a path would seem better because it mistakes feet that it makes slide for swinging.
     """

@@ -19,7 +19,7 @@ class Chain:
     Attributes:
         path: Its bones, root first.
         heads: Their heads, and the tail of the last bone if the chain stands on it.
-        parts: The parts of the body that their names stand for.
+        parts: The part of the body that each bone's name means.
         kind: ``'ARM'`` or ``'LEG'`` by names, ``'OTHER'`` for anything else that is named, else
             empty.
         halves: Whether each bone is the second half of a bone split for twisting.
@@ -32,14 +32,15 @@ class Chain:
     def __init__(self, figure: Figure, start: int) -> None:
         """Read names and shape."""
         self.figure, self.side = figure, figure.side[start]
-        # It ends where the trunk goes on from it, as one that chance put there does.
+        # It ends where the trunk continues below it, as below a trunk bone that is off the median
+        # plane by chance.
         beyond = figure.line(start)[1:]
-        # What a bone carries, those above it carry.
+        # If a bone carries the other side, so do the bones above it.
         mixed = bool(beyond) and figure.carries(beyond[0], -self.side)
         self.path = [start] if mixed else [start, *beyond]
         bones, names = figure.bones, figure.names
         while len(self.path) > 1 and names.is_twist(self.path[-1]):
-            self.path.pop()  # It ends nothing.
+            self.path.pop()  # Twist bones end no limb.
         del self.path[_held(names, self.path) :]
         self.trunk = bones[start].parent
         self.heads = [figure.heads[i] for i in self.path]
@@ -151,14 +152,14 @@ class Chain:
 
 
 def _held(names: Names, path: Sequence[int]) -> int:
-    """Return the index of what a hand or foot holds, by name, or the number of bones."""
+    """Return the index of the bone that a hand or foot holds, by name, or the number of bones."""
     parts = [names.parts[i] for i in path]
     end = next((k for k, part in enumerate(parts) if part in ENDS), len(parts))
     return next((k for k in range(end, len(parts)) if parts[k] == "OTHER"), len(parts))
 
 
 def _kind(parts: Sequence[str]) -> str:
-    """Return the limb that the names of a chain stand for."""
+    """Return the kind of limb that the names in a chain mean."""
     if "OTHER" in parts[:2]:
         return "OTHER"
     legs, arms = (
@@ -177,7 +178,7 @@ def is_hand(figure: Figure, bone: int) -> bool:
     It is named as a hand, or identified by its fingers. These don't branch, end in a row, and lead
     in the direction of the hand, unlike the legs of a table. A single thumb may lead elsewhere.
     """
-    # It is asked for each finger, and a face may have hundreds of joints that might be some.
+    # This is called for each finger, and a face may have hundreds of joints that might be fingers.
     cached = figure.hands.get(bone)
     if cached is None:
         cached = figure.hands[bone] = _is_hand(figure, bone)
@@ -200,7 +201,7 @@ def _is_hand_by_shape(figure: Figure, starts: Sequence[int]) -> bool:
     if any(path[-1] in figure.tips for path in paths):
         return False
     lines = [[figure.heads[i] for i in path] for path in paths]
-    # Any of them may be the thumb, or none.
+    # Any of them may be the thumb, or there may be none.
     hands = [lines, *([*lines[:k], *lines[k + 1 :]] for k in range(len(lines)))]
     return any(_are_fingers(fingers) for fingers in hands)
 

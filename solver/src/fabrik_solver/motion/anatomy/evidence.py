@@ -28,7 +28,7 @@ class Pair:
         kind: ``'ARM'`` or ``'LEG'`` by names; empty if they don't say.
         trunk: The bone that carries both.
         others: All other pairs.
-        animals: All combinations of two pairs that stand like the four legs of an animal.
+        animals: All combinations of two pairs that stand like an animal's four legs.
     """
 
     def __init__(self, left: Chain, right: Chain) -> None:
@@ -43,7 +43,7 @@ class Pair:
         self.animals: Sequence[tuple[Pair, Pair]] = ()
         self.has_fingers = left.fingers() > 0 and right.fingers() > 0
         self.is_flat = left.is_flat() or right.is_flat()
-        # Names of legs count as feet do.
+        # Names of feet count as names of legs.
         self.has_foot = left.kind == "LEG" or right.kind == "LEG" or self.is_flat
 
     @property
@@ -82,12 +82,12 @@ def always(_pair: Pair) -> float:
 
 
 def is_called_leg(pair: Pair) -> float:
-    """Names are what a rigger meant."""
+    """Bones are named as legs: names show the rigger's intent."""
     return float(pair.kind == "LEG")
 
 
 def is_called_arm(pair: Pair) -> float:
-    """Names are what a rigger meant."""
+    """Bones are named as arms: names show the rigger's intent."""
     return float(pair.kind == "ARM")
 
 
@@ -287,7 +287,7 @@ class Foot(NamedTuple):
 
 
 def is_called_foot(ankle: Ankle) -> float:
-    """Names are what a rigger meant, but hocks are called feet too."""
+    """Bones are named as feet: names show the rigger's intent, but hocks are called feet too."""
     return float(ankle.chain.parts[ankle.at] == "FOOT")
 
 
@@ -302,7 +302,7 @@ def is_near_ground(ankle: Ankle) -> float:
 
 
 def is_above_ankles(ankle: Ankle) -> float:
-    """Above that, the higher it is, the more likely it is a hock."""
+    """A joint higher than an ankle is more likely a hock, the higher it is."""
     return max(0.0, ankle.height - FOOT_MAX) / FOOT_MAX
 
 

@@ -39,7 +39,7 @@ from .thresholds import (
     UNLIKE,
 )
 
-# Not Final: mypyc would take such tuples for unset when they are used.
+# Not Final: mypyc would treat such tuples as unset when they are used.
 UP: Vec = (0.0, 0.0, 1.0)
 LEFT: Vec = (1.0, 0.0, 0.0)
 """The left side of a figure that faces −Y, as Blender's characters do."""
@@ -263,7 +263,7 @@ class Figure:
     def _on_ground(self, down: dict[int, Vec], ground: float, apart: float) -> dict[int, Vec]:
         """Return the tails on a common ground; empty if they are too few for legs."""
         tips = {i: tail for i, tail in down.items() if tail[2] - ground <= apart}
-        # Two pairs that sprawl may be anything, unless they are called legs; three are an insect's.
+        # Two sprawling pairs may be anything unless they are named as legs; three are an insect's.
         parts = self.names.parts
         sure = [i for i in tips if LIMBS.get(parts[i]) == "LEG" or self._is_upright(i)]
         least = TIPS_MIN if len(sure) == len(tips) else SPRAWLING
@@ -341,7 +341,7 @@ class Figure:
                 key = (depth[i], self.names.stems[i])
                 twins.setdefault(key, {1: [], -1: []})[side].append(i)
         twins_named = {key: twin for key, twin in twins.items() if len(twin[1]) == len(twin[-1])}
-        # Feet that aren't parented to their legs step.
+        # Feet that aren't parented to their legs may be a step apart.
         firm = {
             key for key, twin in twins_named.items() if self.names.parts[twin[1][0]] not in ENDS
         }
@@ -537,15 +537,15 @@ def body_bones(bones: Sequence[RestBone]) -> list[int]:
     They are the largest hierarchy with deforming bones, and others with limbs that it lacks by
     name: legs may not have a parent.
     """
-    kept: dict[int, list[int]] = {}
+    hierarchies: dict[int, list[int]] = {}
     root: dict[int, int] = {}
     for i in possible_body(bones):
         if bones[i].parent < 0 or bones[i].parent in root:
             root[i] = root.get(bones[i].parent, i)
-            kept.setdefault(root[i], []).append(i)
+            hierarchies.setdefault(root[i], []).append(i)
     body: list[int] = []
     named_limbs: set[tuple[str, int, tuple[str, ...]]] = set()
-    for hierarchy in sorted(kept.values(), key=len, reverse=True):
+    for hierarchy in sorted(hierarchies.values(), key=len, reverse=True):
         limbs = _limbs_named([bones[i].name for i in hierarchy])
         if not body or (limbs and not limbs & named_limbs):
             body += hierarchy

@@ -65,7 +65,7 @@ class _Labelling:
         )  # Each two pairs support each other.
 
     def _change(self, kinds: list[str], support: list[dict[str, float]], i: int, kind: str) -> None:
-        """Change the label of a pair, and the evidence of the others."""
+        """Change the label of a pair, and update the evidence for the other pairs."""
         for j, weights in enumerate(self.double[i]):
             for other in KINDS:
                 more = weights.get(kind + other, 0.0) - weights.get(kinds[i] + other, 0.0)
@@ -91,7 +91,7 @@ def _weight(pair: Pair, kind: str) -> float:
 
 
 def _weights(pair: Pair, other: Pair) -> dict[str, float]:
-    """Return how much two pairs count for two kinds, which are written one after the other."""
+    """Return the joint evidence of two pairs for two kinds, by the kinds' joined names."""
     weights: dict[str, float] = {}
     for row in BESIDE:
         asked = row.asks(pair, other)

@@ -152,7 +152,7 @@ def standing_ends(figure: Figure, limbs: Sequence[Limb]) -> list[int]:
 
 
 def _stands_on(chain: Chain, ground: float) -> bool:
-    """Return whether a chain leads down to the ground from where a leg may begin."""
+    """Return whether a chain leads to the ground from a height at which legs may begin."""
     begins_high = chain.high >= LOW * chain.figure.height
     return begins_high and chain.low <= ground and chain.leads_down()
 
@@ -179,8 +179,8 @@ def _twins(chains: Sequence[Chain]) -> list[Pair]:
 def _difference(a: Chain, b: Chain) -> float:
     """Return how different two chains are; negative if they have the same name.
 
-    Chains may only be alike up to the hand, if one hand carries something. Chains that are alike as
-    a whole come first.
+    If one hand carries something, chains may be alike only up to the hand. Chains that are alike as
+    a whole rank first.
     """
     stems = a.figure.names.stems
     whole = _unlikeness(a.heads, b.heads)
@@ -241,7 +241,7 @@ def _ends(chain: Chain, kind: str, pair: Pair) -> tuple[int, int]:
 
 
 def _standing(pair: Pair, chain: Chain, lower: int, last: int) -> int:
-    """Return the joint that a leg stands on, however short its femur is; or else the last one."""
+    """Return the joint on which a leg stands, however short its femur; or else the last joint."""
     ankle = _ankle(pair, chain, 0, lower, last)
     return ankle if is_near_ground(Ankle(chain, 0, ankle)) else last
 

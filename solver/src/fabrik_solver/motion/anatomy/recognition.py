@@ -1,8 +1,8 @@
 """Recognizes the anatomy of a skeleton: its facing direction, trunk, head, arms and legs.
 
-It uses the rest pose, or a frame of an animation if the rest pose isn't a usable pose. Names in the
-words of many programs identify sides and parts, or else symmetry and shape do, so any hierarchy
-will do. Z is up.
+It uses the rest pose, or a frame of an animation if the rest pose isn't a usable pose. Names
+identify sides and parts, in the vocabulary of many programs; without names, symmetry and shape do.
+So any hierarchy will do. Z is up.
 """
 
 from __future__ import annotations
@@ -112,7 +112,7 @@ def recognize(bones: Sequence[RestBone], poses: Iterable[Sequence[Vec]] = ()) ->
 
 
 def better_than(anatomy: Anatomy) -> float:
-    """Return the sureness of a pose that is preferred: more, by what a sure one may lack."""
+    """Return the confidence that a better pose exceeds: this one's, plus what a sure one lacks."""
     return anatomy.sureness + 1.0 - SURE
 
 
@@ -171,7 +171,7 @@ def _hands_beside(figure: Figure, limbs: Sequence[Limb]) -> list[int]:
 
 
 def facing(figure: Figure) -> Figure:
-    """Face a figure where its feet point, if names don't show left and right; return it."""
+    """Face a figure in the direction of its feet, if names don't show left and right; return it."""
     if figure.evidence in ("AXIS", "SHAPE"):
         figure.face(_toes(figure.heads, limbs_of(figure)))
     return figure
@@ -196,7 +196,7 @@ def _sureness(figure: Figure, anatomy: Anatomy) -> float:
 
 
 def _apart(figure: Figure, anatomy: Anatomy) -> float:
-    """Return the fraction of left limbs that begin to the left of their twins."""
+    """Return the fraction of left limbs that begin left of their twins."""
     heads = figure.heads
     rights = {limb[:1] + limb[2:3]: limb for limb in anatomy.limbs if limb.side < 0}
     separations = [
@@ -244,7 +244,7 @@ def _head(figure: Figure, limbs: Sequence[Limb]) -> int:
 
 
 def _called_head(figure: Figure) -> int:
-    """Return the first bone of the trunk named as a head, and rather not as more; -1 for none."""
+    """Return the first trunk bone named as a head, preferably as nothing else; -1 for none."""
     names = figure.names
     named = [i for i in figure.body if figure.side[i] == 0 and "head" in names.words[i]]
     beside = {i: (names.parts[i] == "OTHER", len(NECK & {*names.words[i]})) for i in named}
@@ -252,7 +252,7 @@ def _called_head(figure: Figure) -> int:
 
 
 def _bears_face(figure: Figure, bone: int, successor: int) -> bool:
-    """Return whether a bone carries a face: children that end there, are to a side, or near."""
+    """Return whether a bone carries a face: children that end at it, are aside, or near it."""
     beside = figure.children[bone]
     leaves = [i for i in beside if not figure.children[i]]
     near = ASIDE * figure.height
@@ -274,7 +274,7 @@ def _foremost(figure: Figure, trunk: Sequence[int]) -> int:
 
 
 def _rise(figure: Figure, bone: int) -> float:
-    """Return how far up and ahead a bone is."""
+    """Return how far up and forward a bone is."""
     return dot(figure.heads[bone], add(UP, figure.front))
 
 
@@ -292,7 +292,7 @@ def _ahead(figure: Figure, bone: int, first: int) -> list[int]:
     on = unit(sub(heads[bone], heads[first])) or ORIGIN
     children = _onward(ends, on, figure.left) or children
     behind = {i for i in children if _is_behind(steps[i], ends[i], front)}
-    # What bears hair is the head.
+    # A bone that carries hair is the head.
     return [] if _begins_high(steps, behind) else [i for i in children if i not in behind]
 
 

@@ -1,4 +1,4 @@
-"""The thresholds of recognition, in one table. The tests' corpus shows what each is worth."""
+"""The thresholds of recognition, in one table. Tests on the corpus show the effect of each."""
 
 from __future__ import annotations
 
@@ -22,52 +22,54 @@ NO_LENGTH: Final = 1e-3
 Solvers rely on it."""
 
 MOST: Final = 0.75
-"""The least share of what should agree. Of the joints off the median plane, as many have a twin in
-a symmetric pose. At as many of a clip's frames, joints are within twice `NEAR`, as keys may be
-missing. At half of the frames they must be within `NEAR`. The foot may be farther away in the
-bone's direction: where baked IK couldn't reach its target, the leg ended short of the foot."""
+"""The least fraction of items that must agree. In a symmetric pose, at least this fraction of the
+joints off the median plane have a twin. At this fraction of a clip's frames, joints are within
+twice `NEAR`, as keys may be missing. At half of the frames they must be within `NEAR`. The foot may
+be farther away in the bone's direction: where baked IK couldn't reach its target, the leg ended
+short of the foot."""
 
 FLAT: Final = 0.84
 """The least ratio of run to rise of a flat foot: 40 degrees off vertical."""
 
 FOOT_MAX: Final = 0.2
-"""The height, as a fraction of the hip's, below which an ankle is."""
+"""The height below which a joint may be an ankle, as a fraction of the hip's height."""
 
 SHORT: Final = 0.6
-"""The length of a bone as a fraction of another one's, below which it isn't of the same limb. Hips
-are shorter than thighs, and feet than shins."""
+"""The length below which a bone isn't in the same limb as another, as a fraction of the other's
+length. Hips are shorter than thighs, and feet than shins."""
 
 SHORT_ABOVE: Final = 0.8
-"""The same of arms and of other limbs. A clavicle has 0.58 to 0.75 of the length of the upper arm
-in skeletons of captures and games."""
+"""The same for arms, and for limbs other than legs. A clavicle has 0.58 to 0.75 of the length of
+the upper arm in skeletons of captures and games."""
 
 COMPARABLE: Final = 0.2
-"""The least length of what counts beside something of its kind, as a fraction of that. It is that
-of the second longest finger, of a last bone whose tail isn't guessed beside its parent, and of a
-limb that locates the trunk beside the longest one: eyelids and lips are shorter."""
+"""The least length of an item that counts, relative to the item it is compared with. It applies to
+the second longest finger and the longest. It applies to a last bone and its parent, if the tail
+isn't guessed. It also applies to a limb that locates the trunk and the longest limb: eyelids and
+lips are shorter."""
 
 TIPS_MIN: Final = 4
 """The least number of tails that show where legs without feet stand. Importers that guess give
 twins equal tails, but not all legs."""
 
 SPRAWLING: Final = 6
-"""The number of legs, as in insects, from which on they stand however far they sprawl. On one bone
-they make a row."""
+"""The number of legs, as in insects, from which legs may sprawl as far as they like and still count
+as standing. On one bone they form a row."""
 
 LOW: Final = 0.15
-"""The largest height above the floor of what reaches it, as a fraction of the figure's height. It
-is also the least length of a limb: ears and fingers are shorter."""
+"""The largest height of a point that still reaches the floor, as a fraction of the figure's height.
+It is also the least length of a limb: ears and fingers are shorter."""
 
 NEAR: Final = 0.05
-"""The largest distance of what is in one place, relative to the size of what it belongs to. It is
-the difference in height of what stands on one ground, and the distance of the hips of layers of a
-rig, both relative to the figure's height. Of coincident joints it is relative to the last bone."""
+"""The largest distance of points that count as coincident. For feet on common ground (in height),
+and for hips of a rig's layers, it is relative to the figure's height. For joints, it is relative to
+the last bone."""
 
 UNLIKE: Final = 0.3
 """The least difference in length, as a fraction, of two chains that aren't twins."""
 
 SURE: Final = 0.85
-"""The sureness of a pose above which no other pose is examined. The largest is 1."""
+"""The confidence in a pose above which no other pose is examined. The largest is 1."""
 
 THICKEST_SOLE: Final = 0.3
 """How high above the floor the lowest joint of a foot may be, in lengths of a leg. Ankles of people
@@ -110,11 +112,11 @@ FOOT_LENGTH: Final = 2.0
 """The length of a foot without a toe joint, as a multiple of the height of its ankle."""
 
 SMALL_BONE: Final = 0.04
-"""A shorter bone before the last one is of a finger or a face; as a fraction of the armature's
+"""A shorter bone before the last one belongs to a finger or a face. Relative to the armature's
 largest extent. Half a limb is longer."""
 
 STAYS_AT_END: Final = 0.25
-"""The largest distance of the joints, as a fraction of the motion of the limb's end. Where little
+"""The largest distance of the joints, as a fraction of the motion of the limb's end. If little
 moves, many joints stay near each other."""
 
 POLES: Final = 2.0
