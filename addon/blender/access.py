@@ -34,6 +34,12 @@ def pose_bones(armature: bpy.types.Object) -> bpy.types.bpy_prop_collection[Any]
     return untyped.pose.bones
 
 
+def hiding(armature: bpy.types.Object, bone: str) -> Any:
+    """Return what hides a bone in Pose Mode: the pose bone since 5.0, the bone earlier."""
+    posed = pose_bones(armature)[bone]
+    return posed if hasattr(posed, "hide") else posed.bone
+
+
 def is_edited(armature: bpy.types.Object) -> bool:
     """Return whether the bones of an armature object are in Edit Mode."""
     data: Any = armature.data

@@ -12,6 +12,10 @@ from .animation import animated
 CUSTOM_PROPERTY = re.compile(r'(.*)\["((?:[^"\\]|\\.)*)"\]', re.DOTALL)
 """Matches the data path of a custom property: its owner's path, and its escaped name."""
 
+UNREACHABLE = (ValueError, LookupError, AttributeError, TypeError)
+"""Errors for a property that is missing or read-only, and for an F-curve whose path or index leads
+nowhere, as damaged files have."""
+
 Values = dict[tuple[str, int], Any]
 """Values of animated properties, by data path and array index."""
 
@@ -37,8 +41,8 @@ def flush_to_original(evaluated: bpy.types.Object, original: bpy.types.Object) -
             if old_value != new_value:
                 _set(original, path, index, new_value)
                 flushed[path, index] = old_value, _get(original, path, index)
-        except (ValueError, KeyError, AttributeError):
-            continue  # The property is missing or read-only.
+        except UNREACHABLE:
+            continue
     return flushed
 
 
@@ -48,8 +52,8 @@ def take_back(ob: bpy.types.Object, flushed: Flushed) -> None:
         try:
             if _get(ob, path, index) == new_value:
                 _set(ob, path, index, old_value)
-        except (ValueError, KeyError, AttributeError, TypeError):
-            continue  # The property is missing or read-only.
+        except UNREACHABLE:
+            continue
 
 
 def values(ob: bpy.types.Object) -> Values:
@@ -59,8 +63,8 @@ def values(ob: bpy.types.Object) -> Values:
     for path, index in channels.keyed | channels.driven:
         try:
             result[path, index] = _get(ob, path, index)
-        except ValueError:
-            continue  # The property no longer exists.
+        except UNREACHABLE:
+            continue
     return result
 
 
@@ -69,15 +73,15 @@ def restore(ob: bpy.types.Object, values: Values) -> None:
     for (path, index), value in values.items():
         try:
             _set(ob, path, index, value)
-        except (ValueError, KeyError, AttributeError, TypeError):
-            continue  # The property is missing or read-only.
+        except UNREACHABLE:
+            continue
 
 
 def _get(ob: bpy.types.Object, path: str, index: int) -> Any:
     """Return the value of a property, or of one component of an array property.
 
     Raises:
-        ValueError: If the property doesn't exist.
+        UNREACHABLE: If there is none.
     """
     value: Any = ob.path_resolve(path)
     return value[index] if _is_array(value) else value
@@ -87,7 +91,7 @@ def _set(ob: bpy.types.Object, path: str, index: int, value: Any) -> None:
     """Set a property, or one component of an array property, if its value differs.
 
     Raises:
-        ValueError, KeyError, AttributeError: If the property doesn't exist, or is read-only.
+        UNREACHABLE: If there is none, or it is read-only.
     """
     current: Any = ob.path_resolve(path)
     if _is_array(current):

@@ -245,6 +245,11 @@ def switched_below(armature: bpy.types.Object, switch: str, end: str) -> dict[st
     return names_by_control
 
 
+def is_for_ik(control: str) -> bool:
+    """Return whether a control is for IK, by its name."""
+    return "_ik" in control and not control.startswith(MECHANISM)
+
+
 def use_fk(armature: bpy.types.Object, switches: Collection[str]) -> None:
     """Switch limbs to FK, by the names of the bones that have their switches."""
     for switch in switches:

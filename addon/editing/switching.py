@@ -11,7 +11,7 @@ import bpy
 from mathutils import Matrix
 
 from ..blender import animation
-from ..blender.access import pose_bones
+from ..blender.access import hiding, pose_bones
 from ..blender.curves import split_bone_path
 from ..blender.errors import ProblemError
 from ..blender.keying import set_keys
@@ -24,6 +24,7 @@ from ..body.looking import body_of
 from ..body.rigify import (
     MECHANISM,
     SWITCH,
+    is_for_ik,
     original_name,
     switched_below,
     use_fk,
@@ -47,11 +48,13 @@ class SwitchState(NamedTuple):
         switch: The bone with the switch.
         value: The switch's value.
         poses: The matrices of the FK controls relative to their rest pose, by name.
+        visible: The controls for IK that weren't hidden, by name.
     """
 
     switch: str
     value: float
     poses: dict[str, Matrix]
+    visible: list[str]
 
 
 def limbs_to_fk(
@@ -95,11 +98,25 @@ def restore_switch(armature: bpy.types.Object, state: SwitchState) -> None:
     for name, matrix in state.poses.items():
         if name in bones:
             bones[name].matrix_basis = matrix
+    _set_hidden(armature, state, False)
     armature.update_tag()
 
 
+def hide_switched(armature: bpy.types.Object, states: Iterable[SwitchState]) -> None:
+    """Hide the rig's own IK controls of switched limbs: they move nothing, beside ours that do."""
+    for state in states:
+        _set_hidden(armature, state, True)
+
+
+def _set_hidden(armature: bpy.types.Object, state: SwitchState, is_hidden: bool) -> None:
+    for name in state.visible:
+        if name in pose_bones(armature):
+            hiding(armature, name).hide = is_hidden
+
+
 def remember_switches(armature: bpy.types.Object, states: Sequence[SwitchState]) -> None:
-    """Store the states of limbs that get IK, for `restore_unposed`."""
+    """Store the states of limbs that get IK, for `restore_unposed`, and hide their controls."""
+    hide_switched(armature, states)
     fabrik = settings(armature)
     fabrik.switches = text_of([*states_in(fabrik.switches), *states])
 
@@ -120,22 +137,23 @@ def restore_unposed(armature: bpy.types.Object) -> None:
 
 
 def text_of(states: Iterable[SwitchState]) -> str:
-    """Return states as text, one a line: value and switch, then the poses of controls."""
-    return "\n".join(
-        f"{state.value!r} {state.switch}\t"
-        + json.dumps({name: [[*row] for row in matrix] for name, matrix in state.poses.items()})
-        for state in states
-    )
+    """Return states as text, one a line: value and switch, poses of controls, visible controls."""
+    lines: list[str] = []
+    for state in states:
+        poses = {name: [[*row] for row in matrix] for name, matrix in state.poses.items()}
+        start = f"{state.value!r} {state.switch}"
+        lines.append("\t".join((start, json.dumps(poses), json.dumps(state.visible))))
+    return "\n".join(lines)
 
 
 def states_in(text: str) -> list[SwitchState]:
-    """Return the states that `text_of` has written. Earlier versions wrote no poses."""
+    """Return the states that `text_of` has written. Earlier versions wrote only the first."""
     states: list[SwitchState] = []
     for line in filter(None, text.split("\n")):
-        start, _, rows = line.partition("\t")
+        start, rows, visible, *_ = [*line.split("\t"), "{}", "[]"]
         value, _, switch = start.partition(" ")
-        poses = {name: Matrix(matrix) for name, matrix in json.loads(rows or "{}").items()}
-        states.append(SwitchState(switch, float(value), poses))
+        poses = {name: Matrix(matrix) for name, matrix in json.loads(rows).items()}
+        states.append(SwitchState(switch, float(value), poses, [*json.loads(visible)]))
     return states
 
 
@@ -178,10 +196,23 @@ def _controls(armature: bpy.types.Object, limb: Limb) -> dict[str, str]:
     return originals_by_control
 
 
-def _state(armature: bpy.types.Object, limb: Limb, controls: Iterable[str]) -> SwitchState:
+def _state(armature: bpy.types.Object, limb: Limb, controls: Mapping[str, str]) -> SwitchState:
     bones: Any = pose_bones(armature)
     poses = {name: bones[name].matrix_basis.copy() for name in controls}
-    return SwitchState(limb.switch, float(bones[limb.switch][SWITCH]), poses)
+    visible = [name for name in _ik_controls(armature, controls) if not hiding(armature, name).hide]
+    return SwitchState(limb.switch, float(bones[limb.switch][SWITCH]), poses, visible)
+
+
+def _ik_controls(armature: bpy.types.Object, controls: Mapping[str, str]) -> list[str]:
+    """Return the rig's own controls for IK of the bones that a limb's FK controls move."""
+    originals, moved = body_of(armature).names, {*controls.values()}
+    return [
+        bone.name
+        for bone in pose_bones(armature)
+        if bone.custom_shape
+        and is_for_ik(bone.name)
+        and original_name(bone.name, originals) in moved
+    ]
 
 
 def _shown(armature: bpy.types.Object, controls: Mapping[str, str]) -> dict[str, Matrix]:

@@ -702,6 +702,29 @@ def foot_roll(window: Window) -> Path:
     return film.save("foot-roll.gif", view_of(window))
 
 
+def controls(window: Window) -> Path:
+    """Set up a character and move a foot by its bone, then the hips, then the root."""
+    stage(window, "prepare_film('controls')", sample="hills")
+    window.ask("look_at((0, 0, 0.85), 2.6, 60, 8)")
+    window.settled()
+    film = Film(window)
+    for bone, ways in (
+        ("Foot.L", ((80, -190), (150, -60), (70, -40))),
+        ("Pelvis", ((0, 60), (-40, 30), (0, 20))),
+        ("Root", ((-160, 0), (120, 10), (0, 0))),
+    ):
+        window.ask(f"select({RIG}, None, {bone!r})")
+        x, y = seen(window, f"bone_middle({RIG}, {bone!r})")
+        window.move((x, y))
+        window.settled()
+        film.take(4)
+        keys(window, "g")
+        film.glide(*((x + across, y + down) for across, down in ways))
+        window.click()
+        film.take(4)
+    return film.save("controls.gif", view_of(window))
+
+
 # Once a sample was opened, Blender keeps its editors: those with the timeline come first.
 FILMS: dict[str, Callable[[Window], Path]] = {
     "spider": spider,  # Before Rigify adds to what a search finds.
@@ -722,6 +745,7 @@ FILMS: dict[str, Callable[[Window], Path]] = {
     "bodies": bodies,
     "whole-body": whole_body,
     "joints": joints,
+    "controls": controls,
     "foot-roll": foot_roll,
     "overlay": overlay,
     "stretch": stretch,

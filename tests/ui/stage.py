@@ -420,6 +420,7 @@ def prepare_film(scene: str) -> None:
     {
         "body": _film_body,
         "captured": _film_captured,
+        "controls": _film_controls,
         "hand": _film_hand,
         "joint": _film_joint,
         "metarig": _film_metarig,
@@ -473,6 +474,20 @@ def _film_captured() -> None:
             ob.hide_set(True)
     rig.show_in_front = True
     go(30)
+
+
+def _film_controls() -> None:
+    """Leave a figure on hills alone, as its first frame poses it, and set it up."""
+    rig: Any = bpy.data.objects["Rig"]
+    select(rig, None, "Foot.L")
+    bpy.ops.pose.select_all(action="SELECT")
+    bpy.ops.fabrik.ik_clear()
+    for ob in bpy.data.objects:
+        ob.hide_set(ob.name != "Rig" and ob.find_armature() is None and ob.parent != rig)
+    rig.animation_data_clear()
+    bpy.ops.pose.transforms_clear()
+    select(rig, None, "Pelvis")
+    bpy.ops.fabrik.character_set_up()
 
 
 def _film_metarig() -> None:

@@ -17,6 +17,7 @@ from ...body.lacking import missing_parts, stiff_limbs
 from ...body.looking import body_of, figure_among, figures
 from ...editing.switching import (
     SwitchState,
+    hide_switched,
     limbs_to_fk,
     restore_switch,
     states_in,
@@ -174,6 +175,7 @@ def switch_to_fk(armature: bpy.types.Object, ends: Collection[str]) -> list[Swit
     body = body_of(armature)
     limbs = [limb for _, limb in body.limbs if limb.switch and body.part_of(limb)[0] in ends]
     states = limbs_to_fk(armature, limbs, keeps_animation=True)
+    hide_switched(armature, states)
     character_settings(armature).switches = text_of(states)
     return states
 

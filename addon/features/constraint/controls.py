@@ -7,7 +7,7 @@ from typing import Any, cast
 
 import bpy
 
-from ...blender.access import pose_bones
+from ...blender.access import hiding, pose_bones
 from ...blender.errors import ProblemError
 from ...blender.messages import counted, msg
 from ...editing.placed import walk_problem
@@ -80,7 +80,7 @@ class FABRIK_OT_controls_hide(Working, bpy.types.Operator):
         is_shown = any(not _is_hidden(*handle) for handle in controls)
         for ob, bone in controls:
             if bone:
-                _hiding(ob, bone).hide = is_shown
+                hiding(ob, bone).hide = is_shown
             else:
                 ob.hide_set(is_shown)
         if is_shown:
@@ -88,14 +88,8 @@ class FABRIK_OT_controls_hide(Working, bpy.types.Operator):
         return counted(len(controls), "Showing {count} control", "Showing {count} controls")
 
 
-def _hiding(ob: bpy.types.Object, bone: str) -> Any:
-    """Return what hides a bone in Pose Mode: the pose bone since 5.0, the bone earlier."""
-    posed = pose_bones(ob)[bone]
-    return posed if hasattr(posed, "hide") else cast(Any, ob.data).bones[bone]
-
-
 def _is_hidden(ob: bpy.types.Object, bone: str) -> bool:
-    return _hiding(ob, bone).hide if bone else ob.hide_get()
+    return hiding(ob, bone).hide if bone else ob.hide_get()
 
 
 def _taken(context: bpy.types.Context, turns: bool) -> dict[Handle, Handle]:

@@ -41,10 +41,11 @@ def bone_under(
 
 
 def hand_meant(region: Any, view: Any, armature: bpy.types.Object, name: str, pixel: Vector) -> str:
-    """Return the hand to drag instead of a picked bone that is too small to click; otherwise empty.
+    """Return the hand to drag instead of a picked bone; empty if that bone is meant.
 
-    The hand is the bone's closest ancestor with several children, if it is larger and under the
-    mouse too.
+    The hand is the bone's closest ancestor with several children. It is meant at its joint, where
+    Blender may pick a thumb nearby. It is also meant if it is under the mouse, and larger than a
+    bone that is too small to click.
 
     Args:
         region: The region of a 3D Viewport.
@@ -54,21 +55,28 @@ def hand_meant(region: Any, view: Any, armature: bpy.types.Object, name: str, pi
         pixel: The mouse location in the region.
     """
     bone = cast(Any, pose_bones(armature)[name])
-    size = _size(region, view, armature, bone)
-    if bone.custom_shape or len(bone.children) > 1 or size >= AROUND:
-        return ""
     hand = next((pb for pb in bone.parent_recursive if len(pb.children) > 1), None)
-    if hand is None or hand.custom_shape or _size(region, view, armature, hand) <= size:
+    if bone.custom_shape or len(bone.children) > 1 or hand is None or hand.custom_shape:
         return ""
     ends = [
         location_3d_to_region_2d(region, view, armature.matrix_world @ end, default=None)
-        for end in (hand.head, hand.tail)
+        for end in (hand.head, hand.tail, bone.head, bone.tail)
     ]
     if None in ends:
         return ""
-    nearest, fraction = intersect_point_line(pixel, *ends)
-    nearest = ends[0] if fraction < 0.0 else ends[1] if fraction > 1.0 else nearest.to_2d()
-    return hand.name if (nearest - pixel).length <= AROUND else ""
+    to_joint, to_bone = (pixel - ends[0]).length, _distance(pixel, *ends[2:])
+    if to_joint <= AROUND and to_joint < to_bone:
+        return hand.name
+    size = _size(region, view, armature, bone)
+    is_too_small = size < min(AROUND, _size(region, view, armature, hand))
+    return hand.name if is_too_small and _distance(pixel, *ends[:2]) <= AROUND else ""
+
+
+def _distance(pixel: Vector, head: Vector, tail: Vector) -> float:
+    """Return the distance of a pixel from a line between two others, in pixels."""
+    nearest, fraction = intersect_point_line(pixel, head, tail)
+    nearest = head if fraction < 0.0 else tail if fraction > 1.0 else nearest.to_2d()
+    return (nearest - pixel).length
 
 
 def _size(region: Any, view: Any, armature: bpy.types.Object, bone: Any) -> float:

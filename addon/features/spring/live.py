@@ -30,7 +30,6 @@ from ...blender.skeleton import Point
 from ...plan.chain_plan import ChainPlan, Snapshot
 from ...settings.properties import settings
 from ..simulation.history import History
-from ..simulation.operators import AT_ONCE
 from .recording import (
     Recorded,
     Recording,
@@ -43,7 +42,8 @@ from .recording import (
 from .settings import spring_of
 
 MEMORY = 1.0
-"""Seconds to simulate again at most: by then, a strand has forgotten what was before."""
+"""Seconds to simulate again: by then, a strand has forgotten what was before. How many steps these
+are depends neither on the machine nor, at the least number of steps a second, on the frame rate."""
 
 NEAR = 1e-5
 """The relative difference of two poses that is only rounding, as one is read from channels and the
@@ -61,8 +61,7 @@ def live_rotations(
         record: What is stored of it.
     """
     simulation = SpringSimulation(chain.rig.object, chain.item)
-    recordings = recordings_of(chain.rig.object)
-    recording = recordings.get(simulation.owner)
+    recording = recordings_of(chain.rig.object).get(simulation.owner)
     if recording is None or recording.result.blob != record.blob:
         return None
     if snapshot.time not in record.frames:
@@ -72,8 +71,7 @@ def live_rotations(
         change = _change(snapshot, chain, recording.frame_by_frame[frame])
         if change is None:
             return None
-        pace = sum([other.result.pace for other in recordings.values()])
-        span = max(1, min(ceil(MEMORY * snapshot.frame_rate), int(AT_ONCE / pace)))
+        span = ceil(MEMORY * snapshot.frame_rate)
         first = max(0, frame - span, *[cut for cut in recording.result.cuts if cut <= frame])
         key = _last_key(_movers(chain), snapshot.time) - record.start
         rotations = _simulated_on(simulation, recording, (first, frame), change, key)

@@ -7,7 +7,6 @@ from collections.abc import Iterable, Sequence
 from functools import cached_property
 from itertools import combinations, pairwise
 from math import dist
-from time import perf_counter
 from typing import Any, NamedTuple, cast
 
 import bpy
@@ -28,7 +27,7 @@ from fabrik_solver.motion.solid import Solid
 from fabrik_solver.motion.spring import REFERENCE, Spring, Tail
 from fabrik_solver.motion.spring_collision import Collider, Ground
 from fabrik_solver.motion.spring_inputs import Instant
-from fabrik_solver.motion.spring_strand import Mode, Strand, simulate
+from fabrik_solver.motion.spring_strand import BEYOND, Mode, Strand, simulate
 
 from ...blender import animation, data_blocks
 from ...blender.access import frame_rate, session_uid
@@ -183,13 +182,11 @@ class Result(NamedTuple):
         blob: As it is stored.
         cuts: The indices of the frames at which it started again.
         states: The state of its bones at each frame.
-        pace: The seconds that a frame took to simulate.
     """
 
     blob: bytes
     cuts: list[int]
     states: list[list[Tail]]
-    pace: float
 
 
 class Recording(NamedTuple):
@@ -198,7 +195,7 @@ class Recording(NamedTuple):
     Attributes:
         frames: The first and the last frame.
         key: The digest of all inputs but the settings of its spring and colliders.
-        frame_by_frame: What moved it.
+        frame_by_frame: What moved it, also at the `BEYOND` frames after the last.
         result: What came of it.
     """
 
@@ -229,15 +226,16 @@ class SpringSimulation:
 
     counts_wholly = False
     moments: Sequence[float] | None = None
-    margin = 0
+    margin = BEYOND
 
     def __init__(self, armature: bpy.types.Object, index: int) -> None:
         """Take an armature, and the index of its constraint."""
         self.owner = history.owner_path(index, "spring")
         self._armature = armature
         self._index = index
+        self._first = 0.0
         self._recorded: list[Recorded] = []
-        self._result = Result(b"", [], [], 0.0)
+        self._result = Result(b"", [], [])
         self._input: ChainInput | None = None
         self._bits: object = None
 
@@ -321,10 +319,13 @@ class SpringSimulation:
 
     def start(self, snapshot: SolvedScene) -> None:
         """Start without any frame."""
+        self._first = snapshot.time + self.margin
         self._recorded = []
 
     def step(self, snapshot: SolvedScene) -> None:
-        """Record the inputs at a frame."""
+        """Record the inputs at a frame; what was before the range doesn't count."""
+        if snapshot.time < self._first:
+            return
         chain = cast(ChainPlan, history.chain_of(self._armature, self._index))
         rig, item, spring = chain.rig, snapshot.item(chain), self._spring
         to_space = to_space_of(snapshot, center_of(spring))
@@ -344,13 +345,11 @@ class SpringSimulation:
 
     def result(self) -> bytes:
         """Simulate the strand, and return it as bytes."""
-        start = perf_counter()
         try:
-            strand = simulate(self.instants(self._recorded), self.rate, self.mode)
+            strand = simulate(self.instants(self._recorded), self.rate, self.mode, BEYOND)
             blob = packed(strand)
             StoredStrand.unpacked(blob)  # Refuses numbers that aren't finite.
-            pace = (perf_counter() - start) / len(self._recorded)
-            self._result = Result(blob, strand.cuts, strand.states, pace)
+            self._result = Result(blob, strand.cuts, strand.states)
             return blob
         except (ValueError, ArithmeticError):
             raise ProblemError(

@@ -186,9 +186,9 @@ PERSON_UPRIGHT: Final = Upright((4.0, 0.0, 4.0), (40.0, 0.0, 40.0))
 CARRIED_TOGETHER: Final = UPRIGHT.pelvis[1]
 """As `TOGETHER`, of a person's pelvis while it is dragged: as strict as any other body's pitch."""
 
-HANGING: Final = (0.1, 0.1, 0.1)
-"""Of the arms that nothing drags: as much as their shoulders resist, by which they keep half of
-their direction."""
+HANGING: Final = (1.0, 1.0, 1.0)
+"""Of the arms that nothing drags: ten times what their shoulders resist, so that they hang as
+before below a trunk that leans."""
 
 # What a drag may cost. A person reaches for something as long as that costs less effort than this
 # for the length of a leg. Beyond that, the pose stays, whatever the mouse does.
@@ -203,7 +203,7 @@ CARRY: Final = 2e-3
 BALANCED: Final = 20.0
 """The force that keeps the center of mass in balance: people don't fall over to reach something."""
 
-CARRIED: Final = 3.0
+CARRIED: Final = 2.0
 """The same while the hips are dragged, which moves the body's weight. With more, hips moving back
 throw the chest forward by more than a torso control would."""
 

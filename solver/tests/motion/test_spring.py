@@ -28,7 +28,7 @@ from fabrik_solver.motion.solid import Solid
 from fabrik_solver.motion.spring import Spring
 from fabrik_solver.motion.spring_collision import Collider, Ground
 from fabrik_solver.motion.spring_inputs import Instant
-from fabrik_solver.motion.spring_strand import Mode, Strand, simulate, simulate_on
+from fabrik_solver.motion.spring_strand import BEYOND, Mode, Strand, simulate, simulate_on
 
 DOWN: Mat3 = (1.0, 0.0, 0.0, 0.0, 0.0, 1.0, 0.0, -1.0, 0.0)
 """Rest axes of a bone that hangs down, along −Z."""
@@ -400,6 +400,30 @@ def test_it_is_simulated_on_from_any_frame(mode: Mode, limit: Limit | None) -> N
         assert simulate_on(part, 24.0, mode, state, (1, last), {10 - start}) == rotations
     rotations = simulate_on(instants[9:20], 24.0, mode, [], (0, 8), {0})
     assert rotations == pytest.approx(strand_shown.rotations[17], abs=1e-12)
+
+
+@pytest.mark.parametrize("mode", [STEADY, VRM, Mode(is_settled=True)])
+@pytest.mark.parametrize("rate", [24.0, 25.0, 60.0])
+def test_each_frame_is_as_in_any_longer_range(mode: Mode, rate: float) -> None:
+    """Also beside cuts, found or set."""
+    chain = strand([0.1] * 4)
+    instants = []
+    for i in range(30):
+        axes, place = shaken(i / rate)
+        shift = 2.0 if i >= 14 else 0.0
+        parent = axes, add(place, (shift, 0.0, 0.0))
+        springs = [Spring(0.3, 0.1, EARTH, 0.02)] * 4
+        instants.append(Instant(WHOLE, chain, parent, springs, [BALL], i == 9))
+    whole = simulate(instants, rate, mode)
+    assert whole.cuts == [9, 14]
+    for count in range(1, 29):
+        part = simulate(instants[: count + BEYOND], rate, mode, BEYOND)
+        assert part.rotations == whole.rotations[:count], count
+        assert part.cuts == [cut for cut in whole.cuts if cut < count]
+    # A loop uses none: it goes on at its start.
+    loop = mode._replace(is_loop=True)
+    part = simulate(instants[:9], rate, loop)
+    assert simulate(instants[: 9 + BEYOND], rate, loop, BEYOND).rotations == part.rotations
 
 
 def test_settled_strands_start_at_rest() -> None:

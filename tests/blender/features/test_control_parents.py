@@ -35,6 +35,7 @@ from rigs import (
 )
 from spiders import make_spider
 
+from addon.blender.access import hiding
 from addon.features.hold.listing import shown_holds
 from addon.features.hold.parenting import _draw
 
@@ -515,6 +516,35 @@ def test_a_limb_of_rigify_is_in_ik_again_once_ours_is_removed(tmp_path: Path) ->
     rig.pose.bones["hand_ik.L"].location.z += 0.1
     update()
     assert (heads(rig)["DEF-hand.L"] - before["DEF-hand.L"]).length > 0.05
+
+
+@pytest.mark.parametrize("whole", [True, False])
+def test_controls_of_rigify_that_move_nothing_are_hidden_until_ours_are_removed(
+    whole: bool, tmp_path: Path
+) -> None:
+    rig = generated_rig("basic_human", tmp_path)
+    hidden_before = rig.pose.bones["foot_heel_ik.L"]
+    hiding(rig, hidden_before.name).hide = True
+
+    def hidden() -> set[str]:
+        return {bone.name for bone in rig.pose.bones if hiding(rig, bone.name).hide}
+
+    before = hidden()
+    activate(rig)
+    if whole:
+        assert bpy.ops.fabrik.character_set_up() == {"FINISHED"}
+    else:
+        add_limbs(rig, "hand_fk.L", "foot_fk.L")
+    now = hidden()
+    assert {"hand_ik.L", "upper_arm_ik_target.L", "foot_ik.L", "thigh_ik.L", "toe_ik.L"} <= now
+    assert ("hand_ik.R" in now) == whole
+    assert not any("_fk" in name or "tweak" in name for name in now - before)
+    if whole:
+        assert bpy.ops.fabrik.character_remove() == {"FINISHED"}
+    else:
+        click_bones(rig, "hand_fk.L", "foot_fk.L")
+        assert bpy.ops.fabrik.ik_clear() == {"FINISHED"}
+    assert hidden() == before
 
 
 def moving_root(rig: Any) -> None:

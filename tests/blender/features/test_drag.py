@@ -1022,6 +1022,25 @@ def test_a_finger_that_is_too_small_to_be_aimed_at_is_its_hand(
     assert hand_meant(view, view, rig, bone, pixel) == ""
 
 
+@pytest.mark.parametrize(
+    ("bone", "along", "meant"),
+    [
+        ("Thumb1", 0.0, "Hand"),  # Blender picks bones around the mouse: the thumb is near.
+        ("Thumb1", 0.5, ""),
+        ("Index2", 0.0, "Hand"),
+        ("Twist", 0.0, ""),  # Beside the elbow, which has no bone to drag.
+    ],
+)
+def test_at_the_wrist_the_hand_is_meant_whatever_blender_picks(
+    bone: str, along: float, meant: str
+) -> None:
+    """Near enough that each finger could be aimed at."""
+    rig, view = hand_of_fingers(), View(0.8)
+    hand, picked = rig.pose.bones["Hand"], rig.pose.bones[bone]
+    place = hand.head.lerp(picked.head.lerp(picked.tail, 0.5), 2.0 * along)
+    assert hand_meant(view, view, rig, bone, view.pixel(place)) == meant
+
+
 def test_a_finger_that_points_at_the_viewer_is_no_smaller_for_that() -> None:
     rig = hand_of_fingers()
     thumb = rig.pose.bones["Thumb1"]

@@ -24,6 +24,7 @@ from ..core.vectors import (
     scale_columns,
     scaled,
     sub,
+    times,
     unit_or,
 )
 from .force_field import fields_at
@@ -49,6 +50,10 @@ RATE: Final = 120.0
 AGREED: Final = 1e-5
 """The distance between the ends of a loop at which they agree, as a fraction of the strand's
 length."""
+
+BEYOND: Final = 2
+"""The number of later frames that a frame depends on: the path to it bends toward the next one,
+unless that is a cut, which the frame after it decides."""
 
 CYCLES: Final = 200
 """The maximum number of cycles before a loop. Without drag, its ends never agree."""
@@ -94,19 +99,22 @@ class Strand(NamedTuple):
     states: list[list[Tail]]
 
 
-def simulate(instants: Sequence[Instant], rate: float, mode: Mode) -> Strand:
+def simulate(instants: Sequence[Instant], rate: float, mode: Mode, beyond: int = 0) -> Strand:
     """Return a strand simulated from its inputs at all frames.
 
     Args:
         instants: The inputs, frame by frame.
         rate: The frame rate, in frames a second.
         mode: How it is simulated.
+        beyond: The number of instants after the last frame. With `BEYOND`, each frame is as in any
+            longer range. A loop doesn't use them: its last frame continues at the first one.
 
     Raises:
         ValueError: If the frames are missing, their bones or colliders differ in number, or a space
             is singular.
     """
-    return _Simulation(instants, rate, mode).run()
+    count = len(instants) - beyond
+    return _Simulation(instants[:count] if mode.is_loop else instants, rate, mode).run(count)
 
 
 def simulate_on(
@@ -189,18 +197,19 @@ class _Simulation:
         self._parents = [parent_of(instant) for instant in instants]
         self._forms = forms_of(instants)
         self._chain = instants[0].chain
+        self._world = instants[0].world[0]
 
-    def run(self) -> Strand:
-        """Simulate all frames."""
-        cuts = self._cuts()
-        starts = {0, *cuts}
+    def run(self, count: int) -> Strand:
+        """Simulate the first frames: the others are only inputs."""
+        starts = {0, *self._cuts()}
+        cuts = sorted(starts & {*range(1, count)})
         gap = 0.0
         self._start(0)
         if self.mode.is_loop and len(self.instants) > 1:
             gap = self._run_in(starts)
         size = sum([length(tail.arm) for tail in self.tails])
         strand = Strand([], [], cuts, size, 0.0, 0, gap, [])
-        for i in range(len(self.instants)):
+        for i in range(count):
             if i > 0:
                 self._advance(i, starts)
             rotations, joints = self._posed(i)
@@ -216,6 +225,7 @@ class _Simulation:
         """Simulate some frames from a state; return the rotations at the last one."""
         self.tails = [tail.copied() for tail in state]
         self._chain = self.instants[start].chain
+        self._world = self.instants[start].world[0]
         if not state:
             self._start(start)
         for i in range(start + 1, end + 1):
@@ -266,6 +276,7 @@ class _Simulation:
             Tail(a, sub(b, a)) for a, b in pairwise(fk_joints(self._parents[i], self._forms[i]))
         ]
         self._chain = self.instants[i].chain
+        self._world = self.instants[i].world[0]
         self._step(self._moment(i), self.mode.is_settled, 0.0)
         for tail in self.tails:
             tail.shift = tail.swing = ORIGIN
@@ -284,6 +295,7 @@ class _Simulation:
             return
         instant = self.instants[i]
         self._chain = instant.chain
+        self._world = instant.world[0]
         if not self.mode.is_steady:
             self._step(self._moment(i), False, 1.0 / self.rate)
             return
@@ -360,8 +372,9 @@ class _Simulation:
         form = moment.form
         axes, head = moment.parent, moment.root
         for i, tail in enumerate(self.tails):
-            unscaled = mat_product(axes, form.turns[i])
-            aim = form.aims[i]
+            unscaled, aim, scale = mat_product(axes, form.turns[i]), form.aims[i], form.sizes[i]
+            if self._chain.constrained and not self._chain.links[i].is_plain:
+                unscaled, aim, scale = self._shown(i, axes)
             along = mat_apply(unscaled, aim)
             size = length(along)
             if size > 0.0:
@@ -373,8 +386,18 @@ class _Simulation:
                     length(mat_apply(moment.parent, form.rests[i])) or 1.0
                 )
             tail.move(head, along)
-            axes = scale_columns(unscaled, form.sizes[i])
+            axes = scale_columns(unscaled, scale)
             head = add(head, along)
+
+    def _shown(self, i: int, parent: Mat3) -> tuple[Mat3, Vec, Vec]:
+        """Return the unscaled axes, the arm in them and the scale that a posed parent leaves.
+
+        Limits are of a bone's own channels, which depend on what it inherits. Between frames, the
+        armature counts as at the later one.
+        """
+        link = self._chain.links[i]
+        unscaled, scale = link.unscaled(mat_product(mat_inverse(self._world), parent))
+        return mat_product(self._world, unscaled), times(link.arm, scale), scale
 
     def _direction(
         self,
@@ -431,7 +454,7 @@ class _Simulation:
         """Return the local rotations at a frame, four numbers a bone, and the joints."""
         instant = self.instants[i]
         joints = self._joints()
-        if not is_plain(instant.chain):
+        if not instant.chain.constrained and not is_plain(instant.chain):
             back, chain = inverse(instant.world), instant.chain.carried(instant.parent)
             return swing_along(chain, [point_in(back, joint) for joint in joints])[0], joints
         numbers: list[float] = []
