@@ -284,7 +284,8 @@ def _result(solved: SolvedScene, unit: Unit, frame: float | None) -> SolveResult
 def _measure_beneath(solved: SolvedScene, units: Sequence[Unit]) -> None:
     """Measure constraints again, after layers have posed their bones too.
 
-    All is solved, so that the first of these layers stands for those after it.
+    Everything is solved by then, so the first layer above a constraint shows what all later ones
+    do to it.
     """
     above: dict[tuple[int, int], tuple[int, Unit]] = {}
     for i, unit in reversed([*enumerate(units)]):

@@ -40,14 +40,14 @@ class ArmaturePlan:
         slots: The posed slots (see `KINDS`).
         posed: The posed bones.
         pulled: Bones that native IK poses together with posed ones.
-        moved: Posed and pulled bones, those that follow them, and all bones below these.
+        moved: Posed and pulled bones, their followers, and all descendants of both.
         names: The posed channels: bone names, each with an index in `KINDS`.
         is_animated: Whether Blender may change its channels and settings at any frame.
         native_joints: Bones of chains that use their native IK settings as joint limits.
-        driven: Bones of chains that keep their driven rotations.
+        driven: Bones of chains whose rotations stay driven.
         tips: Bones whose heads are the tips of chains.
         blocks: The names of the object and its data.
-        uids: Session UIDs of both, kept for after their removal.
+        uids: Session UIDs of the object and its data, still known after their removal.
         uses: The objects and bones that its constraints and walks use.
         sources: These objects, by session UID.
         collections: The collections that its constraints and walks use.
@@ -106,7 +106,7 @@ class ArmaturePlan:
     def outlives(self, replaced: Set[int]) -> bool:
         """Return whether it is still valid after undo or redo replaced some data-blocks.
 
-        What features resolved may refer to anything.
+        Results of features may refer to anything, so no plan with such results outlives it.
         """
         if self.lists or self.pre_pass or not all([chain.is_plain for chain in self.chains]):
             return False
@@ -128,8 +128,8 @@ class ArmaturePlan:
 def _pulled(rig: Skeleton, posed: set[int]) -> set[int]:
     """Return the bones that native IK poses together with posed ones.
 
-    Blender's pose of these depends on the solution. A chain solved from it would have a different
-    solution at each update.
+    Blender's pose of these bones depends on the solution. A chain that starts from their pose
+    would be solved differently at each update.
     """
     chains = [chain for _, chain in native_ik_chains(rig, ("IK",))]
     pulled, count = set(posed), -1
@@ -152,7 +152,7 @@ def native_ik_chains(rig: Skeleton, kinds: Collection[str]) -> list[tuple[Any, l
 
 
 def _moved(rig: Skeleton, posed: set[int]) -> set[int]:
-    """Return posed bones, those that follow them by predictable constraints, and all below."""
+    """Return posed bones, their followers by predictable constraints, and all descendants."""
     following: dict[int, set[int]] = {}
     for bone in pose_bones(rig.object):
         constraints = possible_constraints(bone) if bone.constraints else ()
@@ -184,7 +184,7 @@ def keys_of(fabrik: FabrikSettings) -> list[int]:
 
 
 def _lists_of(fabrik: FabrikSettings) -> dict[str, object]:
-    """Return the signatures of the lists besides constraints, if these are used."""
+    """Return the signatures of the used lists other than that of constraints."""
     lists = {name: signature(fabrik) for name, signature in LISTS.items() if getattr(fabrik, name)}
     return {name: used for name, used in lists.items() if used} if lists else lists
 
@@ -228,26 +228,26 @@ class Lookahead:
 
     Attributes:
         known: The armatures that can be solved ahead.
-        unknown: By other armature, the name of an input that can't be computed ahead.
-        timed: Those of the known armatures whose inputs may change with the frame.
-        worth: Those worth solving ahead of a frame. The inputs of the others are cheaper to read
-            after the evaluation.
+        unknown: For each of the others, the name of an input that can't be computed ahead.
+        timed: The known armatures whose inputs may change with the frame.
+        worth: The armatures that are worth solving ahead of a frame. Inputs of other armatures are
+            cheaper to read after the evaluation.
         sources: By name of a data-block, the armatures that depend on it or use it.
-        meshes: By armature, the goal sources solved with it that depend on evaluated meshes. Each
-            stands for all those watching the same objects.
+        meshes: By armature, the goal sources solved with it that depend on evaluated meshes: one
+            for each set of watched objects.
         curves: F-curves of animated objects on which the known armatures depend.
         replaced: By armature with animated posed slots, its F-curves, if they can be muted so that
             Blender evaluates the solution instead.
         moving: Armatures whose F-curves move them or bones, so that each frame evaluates the pose.
-        placed: Those of these objects whose transform F-curves set.
-        turned: Those of these objects whose rotation or scale F-curves set.
-        constrained_objects: Objects with constraints of Blender's that we compute.
+        placed: The objects in `curves` with F-curves on their transform.
+        turned: The objects in `curves` with F-curves on their rotation or scale.
+        constrained_objects: Objects with native constraints that are computed here.
         switched: Armature and name of bones whose native constraints animation switches.
         animated: By armature, the posed slots (see `KINDS`) that F-curves or drivers set.
         mode_animated: Armatures with an animated rotation mode.
         drivers: By armature, its number of drivers.
-        constrained: By armature, the bones that chains follow through constraints computed by us,
-            unless something solved moves them.
+        constrained: By armature, the bones that chains follow through native constraints computed
+            here, unless a solved bone moves them.
         visited: By armature whose chains follow such bones, all objects that may change its inputs.
         driving: By armature, the custom properties that drive settings, as session UID and path,
             each with its data-block.
@@ -312,8 +312,8 @@ class Plan:
         carried: Objects that follow a moved bone.
         following: By armature and first bone of a unit, the objects and constrained bones that
             follow it. Followers of another unit that needs it are left out.
-        moves: By unit, the bones and objects that it moves. Those moved by another unit that needs
-            it are left out.
+        moves: By unit, the bones and objects that it moves, except those that another unit moves
+            which needs it.
         groups: By armature, all armatures evaluated together with it.
         keys: By armature, the keys of its constraints, in list order.
         animated: Armatures whose channels and settings Blender may change at any frame.

@@ -30,7 +30,7 @@ class Column(dict[Key, Value]):
         self._find = find
 
     def __missing__(self, frame: Key) -> Value:
-        """Find a value."""
+        """Compute and store the value at a frame."""
         value = self[frame] = self._find(frame)
         return value
 

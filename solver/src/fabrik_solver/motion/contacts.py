@@ -316,7 +316,7 @@ def _lower(heel: Trajectory, ball: Trajectory) -> list[float]:
 def _drifts(
     heights: Sequence[float], valleys: Sequence[tuple[int, int]], leg: float
 ) -> list[float]:
-    """Return the drift of the floor below a point that is 0 high where that is lowest."""
+    """Return the drift of the floor below a point, whose lowest height is 0."""
     levels = [quantile(heights[first : last + 1], OUTLIERS) for first, last in valleys]
     base = min(range(len(levels)), key=lambda i: abs(levels[i]))
     for numbers in (range(base + 1, len(levels)), range(base - 1, -1, -1)):

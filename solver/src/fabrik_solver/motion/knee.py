@@ -54,9 +54,9 @@ def apart(aside: float, size: float) -> float:
 def folded(apart: float, animated: float, inner: float) -> float:
     """Return the distance from hip to ankle of a leg that swings over an obstacle.
 
-    The leg folds freely up to halfway between its animated fold and what its knee allows. Beyond
-    that, it is eased toward three quarters of the way, which it never reaches. A leg that is
-    animated beyond what a knee allows folds no farther.
+    The leg folds freely up to halfway from its animated fold to the limit of its knee. Beyond the
+    halfway point, the fold is eased toward three quarters of the way and never gets there. A leg
+    that is animated beyond what a knee allows folds no farther.
 
     Args:
         apart: The distance without a limit.

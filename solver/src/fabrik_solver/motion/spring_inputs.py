@@ -241,7 +241,7 @@ def frame_at(around: list[Frame], t: float) -> Frame:
 
 
 def extended(near: Frame, far: Frame, farther: Frame, has_farther: bool) -> Frame:
-    """Return the frame before: linear extrapolation of two frames, or quadratic of three."""
+    """Return the frame before the near one, extrapolated linearly or, from three, quadratically."""
     if has_farther:
         return _combined([near, far, farther], [3.0, -3.0, 1.0])
     return _combined([near, far], [2.0, -1.0])
