@@ -133,7 +133,7 @@ def _present(beside: Sequence[Below]) -> list[list[float]]:
 
 
 def _lack(probe: Probe, heights: Sequence[float], levels: Sequence[float | None]) -> float:
-    """Return the depth of the lowest point below the ground; walls beside the first point count less."""
+    """Return the lowest point's depth below ground; walls beside the first point count less."""
     pairs = zip(heights, levels, strict=True)
     lacks = [(level - height, level) for height, level in pairs if level is not None]
     far = CLIMB * probe.leg
