@@ -174,11 +174,11 @@ def load(clip: Clip, rate: float, variant: str = VARIANTS[0]) -> Any:
     render = context_of().scene.render
     slower = rate * render.fps_base / render.fps * (2.0 if variant == "slow" else 1.0)
     render.fps, render.fps_base = round(rate), 1.0
-    ends = data.action.frame_range
+    first, last = data.action.frame_range  # Which follows the keys as they change.
     for curve in curves_of(data.action):
         for key in curve.keyframe_points:
             for point in (key.co, key.handle_left, key.handle_right):
-                point.x = slower * (sum(ends) - point.x if variant == "reversed" else point.x)
+                point.x = slower * (first + last - point.x if variant == "reversed" else point.x)
         curve.update()
     if variant == "retargeted":
         rig = retargeted(rig, clip)

@@ -70,7 +70,6 @@ class Early:
         solved: The result; None if nothing was solved.
         seen: By goal source, what it read of meshes ahead of the last frame.
         written: The armatures written ahead.
-        asked: The armatures whose lists were compared with the plan ahead.
         driving: By armature, the values of the properties that drove its settings when the channels
             last got them (see `Lookahead`).
         differing: By depsgraph, the armatures that have another pose in it than in the original
@@ -83,7 +82,6 @@ class Early:
         self.solved: SolvedScene | None = None
         self.seen: dict[GoalSource, object] = {}
         self.written: set[int] = set()
-        self.asked: Set[int] = set()
         self.driving: dict[int, list[object]] = {}
         self.differing: dict[bpy.types.Depsgraph, set[int]] = {}
 

@@ -69,7 +69,7 @@ def before_evaluation(runs: Runs, early: Early, coming: Coming) -> None:
     """
     plan, frame = coming.plan, coming.frame
     early.differing.clear()
-    early.written, early.asked = set(), set()
+    early.written, early.solved = set(), None
     if not (coming.tagged or coming.may_be_rebuilt or plan.lookahead.is_early):
         early.plan = plan  # Nothing to try counts as tried.
         return
@@ -87,7 +87,6 @@ def before_evaluation(runs: Runs, early: Early, coming: Coming) -> None:
     if choice.is_tried:
         early.plan = plan
     if choice.snapshot is not None:
-        early.asked = choice.snapshot.rigs.keys()
         early.solved, composed = update(runs, choice.snapshot, frame, frame is None)
     if frame is not None and choice.unknown:
         composed |= compose_cached(runs, choice.unknown, frame, bool(coming.tagged))
@@ -115,7 +114,7 @@ def after_evaluation(runs: Runs, early: Early, done: Update) -> bool:
         runs.played = Played()
     affected = affected_by(runs, early, done)
     solved, was_tried = early.solved, early.plan is runs.plan and not done.has_others
-    early.plan, early.solved, early.asked = None, None, set()
+    early.plan, early.solved = None, None
     # They may now show the pose of another depsgraph.
     differing = early.differing.pop(done.depsgraph, set()) & affected.evaluated.keys()
     released, runs.planner.released = runs.planner.released, {}
@@ -595,8 +594,8 @@ def affected_by(runs: Runs, early: Early, update: Update) -> Affected:
     # Blender doesn't notify of lists changed by scripts, so all armatures to be solved are checked.
     is_all = is_frame_change or redeclared
     asked = plan.rigs.keys() if is_all else _solved_with(plan, affected | unseen)
-    if not update.has_others:
-        asked = asked - early.asked
+    if early.solved is not None and not update.has_others:
+        asked = asked - early.solved.rigs.keys()
     new = runs.planner.with_changed_lists(asked) if asked else set()
     if new:
         runs.planner.discard()

@@ -150,7 +150,7 @@ def _add_bones(
     with edit_mode(armature) as bones:
         for index, foot, target, offset, sole in wanted:
             above = bones[target]
-            roll = bones.new(control_name(foot, "Roll", False))
+            roll = bones.new(control_name(foot, "IK Roll", False))
             roll.tail = (0.0, sole.length, 0.0)
             roll.matrix = above.matrix @ offset @ sole.matrix
             controls = [roll]

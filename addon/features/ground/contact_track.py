@@ -21,6 +21,7 @@ from fabrik_solver.core.vectors import (
     unit,
 )
 from fabrik_solver.motion.anatomy import THICKEST_SOLE, floor_below
+from fabrik_solver.motion.columns import Latest
 from fabrik_solver.motion.contacts import (
     BALL,
     BALL_HEIGHT,
@@ -40,7 +41,6 @@ from fabrik_solver.motion.planted import sole_of
 from fabrik_solver.motion.sole import Sole
 
 from ...blender.rays import resolve_ground
-from .columns import Latest
 from .track import IN_WORLD, Sample, Track
 
 SAME = 1e-6
@@ -180,7 +180,7 @@ class ContactTrack:
         level: list[float] = []
         tilted: list[float] = []
         for contact, drift in zip(self.contacts, self.drifts, strict=True):
-            frames = _frames(contact, kind)
+            frames = frames_of(contact, kind)
             if frames:
                 height = quantile([heights[frame] for frame in frames], 0.5) - drift
                 is_level = 2 * sum(map(self._is_level, frames)) >= len(frames)
@@ -238,6 +238,7 @@ class ContactTrack:
         return first <= time <= first + len(self.track.samples) - 1
 
 
-def _frames(contact: Contact, kind: str) -> list[int]:
+def frames_of(contact: Contact, kind: str) -> list[int]:
+    """Return the frames of a contact in which a part of the sole stands."""
     parts = [part for part in contact.parts if part.kind == kind]
     return [frame for part in parts for frame in range(part.first, part.last + 1)]

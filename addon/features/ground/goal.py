@@ -12,6 +12,7 @@ import bpy
 
 from fabrik_solver import Frame, point_in
 from fabrik_solver.core.vectors import ORIGIN, Vec, add, length, sub
+from fabrik_solver.motion.columns import Latest
 from fabrik_solver.motion.contacts import BALL_HEIGHT, Thresholds, quantile
 
 from ...blender.messages import msg
@@ -25,9 +26,8 @@ from ...plan.chain_plan import Aim, ChainPlan, Snapshot
 from ...settings.properties import FabrikConstraint, ends_of, settings
 from ...settings.values import check_choices
 from ..simulation import history
-from .columns import Latest
 from .contact_track import ContactTrack
-from .grounded_foot import Foothold, locked, unlocked
+from .grounded_foot import Foothold, unlocked
 from .knees import Knees
 from .leg import joints_of, leg_length
 from .probe import Probe, probe_of
@@ -86,7 +86,6 @@ class GroundGoal:
     _clip: Latest[FootClip] = field(default_factory=Latest)
     _stances: Latest[Stances] = field(default_factory=Latest)
     _stances_now: Latest[Stances | None] = field(default_factory=Latest)
-    _footholds: Latest[dict[float, tuple[Aim, Foothold]]] = field(default_factory=Latest)
     _foothold_now: Latest[Foothold] = field(default_factory=Latest)
     _knees: Knees | None = None
 
@@ -132,11 +131,10 @@ class GroundGoal:
         knees = self._knees
         if knees is None or knees.stances is not stances or knees.key is not key:
             knees = self._knees = Knees(stances, key, shift_at, _inner(chain, stances))
-        aim, gate = knees.eased(snapshot.time, aim, root)
-        if gate == 0.0 or chain.pole is not None:
-            return aim
-        facing = knees.facing(snapshot.time, aim, root)
-        return aim if facing is None else aim._replace(facing=(facing, gate))
+        time = snapshot.time - stances.start
+        aim = knees.eased(time, aim, root)
+        facing = None if chain.pole is not None else knees.facing(time, aim, root)
+        return aim if facing is None else aim._replace(facing=(facing, 1.0))
 
     def foothold(self, snapshot: Snapshot, chain: ChainPlan, aim: Aim) -> Foothold:
         """Return the goal of a foot on the ground from its animated goal.
@@ -159,12 +157,7 @@ class GroundGoal:
             foot = sole_at_rest(chain.limb, world[0], probe.leg, probe.up)
             foothold = unlocked(probe, aim, ground.blend, (foot.heel, foot.ball))
         else:
-            footholds = self._footholds.of(stances, dict)
-            cached = footholds.get(snapshot.time)
-            if cached is None or cached[0] != aim:
-                cached = aim, locked(stances, snapshot.time, aim, ground.blend)
-                footholds[snapshot.time] = cached
-            foothold = cached[1]
+            foothold = stances.footholds[snapshot.time - stances.start, aim]
         return foothold._replace(aim=foothold.aim._replace(note=note))
 
     def probe(

@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
-from math import floor
 from typing import NamedTuple
 
 from fabrik_solver.core.vectors import (
     Vec,
     add,
     dot,
+    mix,
     quat_matrix,
     quat_of,
     quat_product,
+    rotate,
     scaled,
+    slerp,
     sub,
 )
 from fabrik_solver.motion import ground as shape
@@ -21,7 +23,6 @@ from fabrik_solver.motion.planted import Pose
 from ...plan.chain_plan import Aim
 from .probe import Probe
 from .sole import sole_contact
-from .stances import Stances, blended, level
 
 
 class Foothold(NamedTuple):
@@ -57,32 +58,10 @@ def unlocked(probe: Probe, aim: Aim, blend: float, points: tuple[Vec, Vec]) -> F
         return Foothold(aim, aim.place)
     base = add(aim.place, scaled(probe.up, share * (lying.height - probe.floor - height)))
     turn = quat_product(shape.turn_of(scaled(lying.tilt, share)), animated.turn)
-    return Foothold(_aim(probe, aim, Pose(base, turn)), base, share * lying.rise)
+    return Foothold(goal_of(probe, aim, Pose(base, turn)), base, share * lying.rise)
 
 
-def locked(stances: Stances, time: float, aim: Aim, blend: float) -> Foothold:
-    """Return a foot that is locked in stance, or swings from one foothold to the next.
-
-    Args:
-        stances: Its contacts.
-        time: The frame.
-        aim: Its animated goal.
-        blend: The height up to which the ground counts.
-    """
-    animated, probe = pose_of(aim), stances.probe
-    foot, moved = stances.locked(time, animated)
-    if stances.is_cut(time):
-        return Foothold(aim, aim.place, moved.rise, add(aim.place, stances.animated_root(time)))
-    share = shape.influence(dot(aim.place, probe.up) - probe.floor, blend)
-    base = blended(animated, foot, share)
-    rise = stances.raised(time)
-    if time != floor(time):  # Something may be in the way between two frames only.
-        rise = max(rise, share * stances.lack(time, animated, base))
-    raised = base._replace(place=add(base.place, scaled(probe.up, rise)))
-    return Foothold(_aim(probe, aim, raised), base.place, share * moved.rise)
-
-
-def _aim(probe: Probe, animated: Aim, foot: Pose) -> Aim:
+def goal_of(probe: Probe, animated: Aim, foot: Pose) -> Aim:
     """Return a pose as a goal, not lower than the animated one if it may only be lifted."""
     location, axes = foot.place, animated.axes
     rise = dot(sub(animated.place, location), probe.up)
@@ -96,3 +75,16 @@ def _aim(probe: Probe, animated: Aim, foot: Pose) -> Aim:
 def pose_of(aim: Aim) -> Pose:
     """Return a goal as a pose, without rotation if the goal has none."""
     return Pose(aim.place) if aim.axes is None else Pose(aim.place, quat_of(aim.axes))
+
+
+def level(foot: Pose, point: Vec, up: Vec, floor: float) -> Vec:
+    """Return the point on the floor below or above a point of a foot, relative to its goal."""
+    end = rotate(foot.turn, point)
+    return sub(end, scaled(up, dot(add(foot.place, end), up) - floor))
+
+
+def blended(animated: Pose, foot: Pose, weight: float) -> Pose:
+    """Return the blend of the animated pose and the pose on the ground."""
+    if weight >= 1.0 or weight <= 0.0:
+        return foot if weight >= 1.0 else animated
+    return Pose(mix(animated.place, foot.place, weight), slerp(animated.turn, foot.turn, weight))

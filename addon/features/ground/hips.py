@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
-from math import floor, isfinite
+from math import ceil, floor, isfinite
 from typing import ClassVar, NamedTuple, TypeVar
 
 from fabrik_solver import bone_frame, moved_location, point_in
@@ -27,8 +27,9 @@ from fabrik_solver.core.vectors import (
     sub,
 )
 from fabrik_solver.motion import ground as shape
+from fabrik_solver.motion.columns import LOOKED, Column, SmoothColumn
 from fabrik_solver.motion.contacts import mean
-from fabrik_solver.motion.ground import BodyMove, CarriedLeg, hip_drop, hip_lift, hip_rise, pitched
+from fabrik_solver.motion.ground import BodyMove, CarriedLeg, hip_lift, pitched
 from fabrik_solver.motion.smoothest import Wish
 
 from ...blender.errors import ProblemError
@@ -44,7 +45,6 @@ from ...plan.resolving import bone_index
 from ...plan.results import NOTHING, SolveResult
 from ...settings.properties import settings
 from ..simulation.history import owner_path
-from .columns import LOOKED, Column, SmoothColumn
 from .goal import GroundGoal
 from .leg import joints_of, leg_length
 from .settings import FabrikGround, ground_settings
@@ -128,9 +128,8 @@ class Hip(PrePassBone):
         legs = [self._leg(snapshot, leg, working[leg]) for leg in free]
         if not legs:
             return BodyMove()
-        rise = hip_rise(legs, options.hip_follow)
-        drop = hip_drop(legs, probe.up, options.hip_reach, rise)
-        return BodyMove(scaled(probe.up, rise - drop))
+        lift = min(hip_lift(legs, probe.up, options.hip_reach, options.hip_follow))
+        return BodyMove(scaled(probe.up, lift))
 
     def solve(self, snapshot: Snapshot, inputs: object) -> SolveResult:
         """Return its location, and its rotation.
@@ -252,7 +251,7 @@ class HipPath(Column[float, BodyMove]):
 
     def shift_of(self, foot: Stances, frame: int) -> Vec:
         """Return how far the hip joint of a leg is moved at a frame; it need not stand."""
-        return self[frame].of(foot.root_at(frame))
+        return self[frame].of(foot.carried[frame - foot.start].root)
 
     def _moved(self, time: float) -> BodyMove:
         """Return how it is moved at a time."""
@@ -267,7 +266,9 @@ class HipPath(Column[float, BodyMove]):
 
     def _middle(self, end: Sequence[ChainPlan], time: float) -> Vec:
         """Return the point between the animated hip joints of some legs."""
-        return mean([self._stances[chain].root_at(time) for chain in end])
+        return mean(
+            [foot.root_at(time - foot.start) for foot in map(self._stances.__getitem__, end)]
+        )
 
     def _ask(self, end: Sequence[ChainPlan], frame: int) -> Wish:
         """Return how far the legs at an end want to lift it at a frame, and how far they can.
@@ -278,23 +279,22 @@ class HipPath(Column[float, BodyMove]):
         free = _free(end, here, frame) or _free(self._chains, self._feet, frame)
         if not free:
             return Wish()
-        legs = [
-            leg._replace(goal=sub(leg.goal, follow)) for leg in [f.carried[frame] for f in free]
-        ]
+        legs = [foot.carried[frame - foot.start] for foot in free]
+        legs = [leg._replace(goal=sub(leg.goal, follow)) for leg in legs]
         limits = self._limits
         wanted, highest = hip_lift(legs, limits.up, limits.reach, limits.follow)
         return Wish(min(wanted, highest), high=highest)
 
     def _followed(self, time: float) -> Vec:
         """Return how far it moves along with its feet around a time."""
-        return shape.smoothed(self._follows, time, self._near, self._stride)
+        return shape.smoothed(self._follows.__getitem__, time, self._near, self._stride)
 
     def _follow(self, frame: int) -> Vec | None:
         """Return how far it would move along with feet that are locked; None at a cut."""
         if _is_cut(self._feet, frame):
             return None
         free = _free(self._chains, self._feet, frame)
-        return shape.follow_locks([foot.locked_leg(frame) for foot in free])
+        return shape.follow_locks([foot.carried[frame - foot.start] for foot in free])
 
 
 def hips_of(rig: Skeleton, chains: Sequence[ChainPlan]) -> Iterator[Hip]:
@@ -409,7 +409,7 @@ def _free(chains: Sequence[ChainPlan], feet: Sequence[Value], time: float) -> li
 
 
 def _is_cut(feet: Sequence[Stances], time: float) -> bool:
-    return any([foot.is_cut(time) for foot in feet])
+    return any([foot.is_cut(time - foot.start) for foot in feet])
 
 
 def _wider(frames: range, more: int) -> range:
@@ -424,10 +424,11 @@ def _jolt(feet: Sequence[Stances], time: float) -> Vec:
     if not feet or _is_cut(feet, time):
         return ORIGIN
     frame = floor(time)
-    here = shape.shared_jolt([foot.jumps(frame) for foot in feet])
-    if time == frame:
-        return here
-    return mix(here, shape.shared_jolt([foot.jumps(frame + 1) for foot in feet]), time - frame)
+    here, then = (
+        shape.shared_jolt([foot.jumps[at - foot.start] for foot in feet])
+        for at in (frame, ceil(time))
+    )
+    return mix(here, then, time - frame)
 
 
 def _ground_goal(chain: ChainPlan) -> GroundGoal:

@@ -19,19 +19,15 @@ from fabrik_solver.core.vectors import (
     sub,
     unit,
 )
-from fabrik_solver.motion import ground, knee
+from fabrik_solver.motion import knee
+from fabrik_solver.motion.columns import FINE, Column, SmoothColumn
 from fabrik_solver.motion.easing import smooth
 from fabrik_solver.motion.planted import pivoted
 from fabrik_solver.motion.smoothest import Wish, cubic
 
 from ...plan.chain_plan import Aim
-from .columns import FINE, Column, SmoothColumn
 from .grounded_foot import pose_of
 from .stances import Stances
-
-CHANGED = 5e-5
-"""The mean change of its extension, in legs, above which a leg isn't treated as animated. If it
-were partly so, a knee behind its line would be turned to its side instead of forward."""
 
 
 class Look(NamedTuple):
@@ -73,21 +69,15 @@ class Knees:
         track = stances.clip.contact_track.track
         self._size = track.leg
         self._flexed = max(inner, knee.FLEXED * track.leg)
-        self._start = track.start
         self._shift_at = shift_at
         self._looked = Column(self._look)
-        self._changes = Column(self._change)
         self._path = SmoothColumn(self._ask, track.rate, knee.CALM, FINE)
-        self._stride = stride = self._path.stride
-        self._window = stride * max(4, round(knee.WINDOW * track.rate / stride))
 
-    def eased(self, time: float, aim: Aim, root: Vec) -> tuple[Aim, float]:
+    def eased(self, time: float, aim: Aim, root: Vec) -> Aim:
         """Return the goal of a foot, giving way a little so that its knee moves smoothly.
 
-        Also returns how much the leg is changed around that time, from 0 to 1.
-
         Args:
-            time: The frame.
+            time: The frame of the track.
             aim: The goal.
             root: The hip joint.
         """
@@ -106,13 +96,11 @@ class Knees:
             if 0.0 < left < far:
                 away = scaled(sub(ankle, root), far / left - 1.0)
                 foot, ankle = foot._replace(place=add(foot.place, away)), add(ankle, away)
-        more, weight = self._around(time)
         off = knee.aside(far, size)
-        wanted = knee.apart(max(0.0, off + more), size) - far
-        weight *= self.stances.influence(time - self._start)
-        gives = weight * knee.given(wanted, size)
+        wanted = knee.apart(max(0.0, off + self._around(time)), size) - far
+        gives = self.stances.influence(time) * knee.given(wanted, size)
         if gives == 0.0 or far == 0.0:
-            return aim._replace(place=foot.place), weight
+            return aim._replace(place=foot.place)
         wanted = far + gives
         stands, up = self.stances.stands(time), self.stances.probe.up
         if stands > 0.0:
@@ -125,14 +113,14 @@ class Knees:
         if self.stances.probe.lift_only and rise < 0.0:
             location = sub(location, scaled(up, rise))
         axes = aim.axes if aim.axes is None else quat_matrix(foot.turn)
-        return aim._replace(place=location, axes=axes), weight
+        return aim._replace(place=location, axes=axes)
 
     def _unfolded(self, time: float, far: float, inner: float) -> float:
         """Return the distance of a swinging leg's ankle from its hip joint (see `folded`)."""
         swings = 1.0 - self.stances.stands(time)
         if swings == 0.0:
             return far
-        animated = self.stances.clip.reach(time - self._start)
+        animated = self.stances.reach(time)
         return far + swings * (knee.folded(far, animated, inner) - far)
 
     def _fall(self, time: float, leg: Vec) -> float:
@@ -150,7 +138,7 @@ class Knees:
         if high <= 0.0:
             far = self._unfolded(time, length(leg), self._flexed)
             return high + sqrt(max(0.0, far * far - aside * aside)) if far > length(leg) else 0.0
-        animated = self.stances.clip.reach(time - self._start)
+        animated = self.stances.reach(time)
         room = 0.5 * (animated - min(self._flexed, animated))
         near = smooth((animated - aside) / room) if room > 0.0 else float(aside < animated)
         far = self._unfolded(time, aside, self._flexed)
@@ -170,43 +158,36 @@ class Knees:
             aim: The goal of the foot.
             root: The hip joint.
         """
-        flexion = self.stances.clip.flexion(time - self._start)
+        flexion = self.stances.clip.flexion(time)
         foot = pose_of(aim)
         along = unit(sub(add(foot.place, rotate(foot.turn, self.stances.clip.sole.ankle)), root))
         side = None if along is None else unit(cross(flexion, along))
         return None if side is None else add(root, scaled(side, self._size))
 
-    def _around(self, time: float) -> tuple[float, float]:
-        """Return how much farther its knee is off its line than as animated, and how much of it."""
-        local, stride = time - self._start, self._stride
-        number = floor(local / stride)
+    def _around(self, time: float) -> float:
+        """Return how much farther its knee is off its line than without easing around a time."""
+        stride = self._path.stride
+        number = floor(time / stride)
         around = range(number - 1, number + 3)
         more = [self._path.nodes[node] - self._looked[node * stride].after for node in around]
-        change = ground.averaged(self._changes, local, self._window, stride)
-        return cubic(more, local / stride - number), smooth(change / CHANGED)
+        return cubic(more, time / stride - number)
 
     def _ask(self, frame: int) -> Wish:
         """Return the knee's position on the ground at a frame, and its desired bend there."""
-        before, here, then = (self._looked[frame + k * self._stride] for k in (-1, 0, 1))
+        before, here, then = (self._looked[frame + k * self._path.stride] for k in (-1, 0, 1))
         bend = before.before - 2.0 * here.before + then.before
         return Wish(here.after, here.weight, knee.clear(here.before, self._size) * bend, low=0.0)
-
-    def _change(self, frame: int) -> float:
-        """Return by how much the leg is changed at a frame."""
-        look = self._looked[frame]
-        return knee.change(look.before, look.after, self._size)
 
     def _look(self, frame: int) -> Look:
         """Return its knee at a frame of the clip."""
         stances, size = self.stances, self._size
-        frame = min(max(frame, stances.clip.first), stances.clip.last)
-        time = frame + self._start
-        leg = stances.carried[time]
-        aside_before = knee.aside(length(stances.clip.legs[frame].target), size)
-        far = length(sub(leg.goal, add(leg.root, self._shift_at(time))))
-        aside_after = knee.aside(self._unfolded(time, far, self._flexed), size)
+        frame = stances.clip.within(frame)
+        leg = stances.carried[frame]
+        aside_before = knee.aside(length(sub(leg.target, leg.root)), size)
+        far = length(sub(leg.goal, add(leg.root, self._shift_at(frame + stances.start))))
+        aside_after = knee.aside(self._unfolded(frame, far, self._flexed), size)
         return Look(
             aside_before,
             aside_after,
-            knee.weight(aside_before, aside_after, size, stances.lies(time)),
+            knee.weight(aside_before, aside_after, size, stances.lies(frame)),
         )

@@ -48,33 +48,27 @@ def sole_contact(probe: Probe, location: Vec, points: Sequence[Vec]) -> SoleCont
     if near is None:
         # Where one end is over a wall, as the riser of a step, the foot stands on the other one.
         return sole_contact(probe, location, points[1:]) if len(points) > 1 else None
-    if len(points) == 1:
-        tilt = tilt_of(near.normal, up, probe.most) if probe.turns else ORIGIN
-        turned = rotate(turn_of(tilt), points[0])
-        height = _level(probe, near, sub(turned, points[0])) - dot(turned, up)
-        return SoleContact(tilt, height, probe.level(near) - probe.floor)
-    far = probe.under(add(location, points[1]))
-    end = sub(points[1], points[0])
-    reach = length(across(end, up))
-    normal = near.normal
-    apart = 0.0 if far is None else far.height - near.height
-    if far is not None and not is_beside(apart, reach):
-        normal = resting_normal(normal, far.normal, end, apart, up)
-    tilt = tilt_of(normal, up, probe.most)
-    turn = turn_of(tilt)
-    first, second = rotate(turn, points[0]), rotate(turn, points[1])
-    height = _level(probe, near, sub(first, points[0])) - dot(first, up)
-    lift = 0.0
+    first, other = points[0], points[-1]
+    far = probe.under(add(location, other)) if len(points) > 1 else None
+    normal, apart = near.normal, 0.0
     if far is not None:
-        wanted = _level(probe, far, sub(second, points[1])) - dot(second, up)
+        end, apart = sub(other, first), far.height - near.height
+        if not is_beside(apart, length(across(end, up))):
+            normal = resting_normal(normal, far.normal, end, apart, up)
+    tilt = tilt_of(normal, up, probe.most) if probe.turns else ORIGIN
+    height, lift = _goal_height(probe, near, first, tilt), 0.0
+    if far is not None:
+        wanted = _goal_height(probe, far, other, tilt)
         lift = counted(wanted - height, apart, CLIMB * probe.leg)
     return SoleContact(tilt, height + lift, probe.level(near) - probe.floor + lift)
 
 
-def _level(probe: Probe, under: Under, beside: Vec) -> float:
-    """Return the height of a face's plane, a little beside the hit."""
-    aside = across(beside, probe.up)
-    return probe.level(under) - dot(aside, under.normal) / dot(under.normal, probe.up)
+def _goal_height(probe: Probe, under: Under, point: Vec, tilt: Vec) -> float:
+    """Return how high the goal of a tilted foot is whose point is on the plane of a face."""
+    turned = rotate(turn_of(tilt), point)
+    aside = across(sub(turned, point), probe.up)
+    level = probe.level(under) - dot(aside, under.normal) / dot(under.normal, probe.up)
+    return level - dot(turned, probe.up)
 
 
 class Below(NamedTuple):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections.abc import Iterator
+from collections.abc import Iterable
 from itertools import accumulate, pairwise
 from math import floor, pi
 from typing import NamedTuple
@@ -29,14 +29,15 @@ from fabrik_solver.core.vectors import (
 )
 from fabrik_solver.motion import ground as shape
 from fabrik_solver.motion import knee
+from fabrik_solver.motion.columns import FINE, LOOKED, Column, SmoothColumn
 from fabrik_solver.motion.contacts import BALL, BALL_HEIGHT, FLAT, WINDOW, Contact
 from fabrik_solver.motion.easing import smooth
 from fabrik_solver.motion.planted import Blend, Planted, Pose, blend_of, neighbors
 from fabrik_solver.motion.smoothest import Wish, cubic, exactly, smoothest
 
-from ...plan.chain_plan import Snapshot
-from .columns import FINE, LOOKED, Column, SmoothColumn
-from .contact_track import ContactTrack
+from ...plan.chain_plan import Aim, Snapshot
+from .contact_track import ContactTrack, frames_of
+from .grounded_foot import Foothold, blended, goal_of, level, pose_of
 from .probe import Probe
 from .sole import CLIMB, Below, SoleContact, lack_between, need, sole_contact
 from .track import turn_of_frame
@@ -121,6 +122,11 @@ class FootClip:
         inputs: The other inputs.
         first: The first frame of the clip, or the one after the last cut before all contacts.
         last: The last frame, or the one before the first cut after all contacts.
+        spans: The first and last frames of its contacts.
+        lying: Those of the phases in which it is flat.
+        firm: The frames in which it stands and does not roll.
+        carrying: The frames in which it is on the ground, locked or not.
+        flats: Its locked pose on the floor of its animation, at each frame.
     """
 
     def __init__(self, contact_track: ContactTrack, inputs: ClipInput) -> None:
@@ -133,12 +139,8 @@ class FootClip:
         self._turns = {under: turn_of_frame(frame) for under, frame in inputs.frames.items()}
         self._poses = Column(self._pose)
         self.flats = Column(self._flat)
-        self.legs = Column(self._leg)
         self._flexions = Column(self._flexion)
         self._bends = Column(self._bend)
-        self.jumps = Column(self._jump)
-        self._locks: Column[int, Vec] = Column(lambda frame: self.legs[frame].lock)
-        self._roots = Column(self.root_at)
         self._gone = Column(self._shares_gone)
         self._standing = Column(self._stands)
         samples = contact_track.track.samples
@@ -148,9 +150,11 @@ class FootClip:
             for frame in range(contact.first, contact.last + 1)
         }
         self.first, self.last = self._uncut()
-        self._firm = [
-            span for contact in contact_track.contacts for span in self._firm_frames(contact)
-        ]
+        self.spans = [(contact.first, contact.last) for contact in contact_track.contacts]
+        parts = [part for contact in contact_track.contacts for part in contact.parts]
+        self.lying = [(part.first, part.last) for part in parts if part.kind == FLAT]
+        self.firm = {frame for c in contact_track.contacts for frame in _firm_frames(c)}
+        self.carrying = {f for a, b in contact_track.extents for f in range(a, b + 1)}
         self.planted = Planted(
             contact_track.contacts,
             lambda frame: samples[frame].under == unders[frame],
@@ -208,7 +212,7 @@ class FootClip:
         rate = self.contact_track.track.rate
         stride = max(1, round(LOOKED * rate))
         ease = stride * max(2, round(strides * STRIDE * rate / stride))
-        return shape.smoothed(axes, time, ease, stride)
+        return shape.smoothed(axes.__getitem__, time, ease, stride)
 
     def _bend(self, frame: int) -> Vec | None:
         """Return the same at a frame, 0 if the knee is overextended, None beyond the clip.
@@ -252,60 +256,9 @@ class FootClip:
         ends = [exactly(0.0)] * 2, [exactly(1.0)] * 2
         return smoothest([*ends[0], *map(Wish, shares[2:-2]), *ends[1]], stiffness)
 
-    def _leg(self, frame: int) -> shape.CarriedLeg:
-        """Return the animated leg, from its hip joint, and how far the lock moves its ankle."""
-        frame = min(max(frame, self.first), self.last)
-        pose, flat = self.pose(frame), self.flats[frame]
-        ankle = rotate(pose.turn, self.sole.ankle)
-        lock = add(sub(flat.place, pose.place), sub(rotate(flat.turn, self.sole.ankle), ankle))
-        way = sub(ankle, self.root(frame))
-        size = self.contact_track.track.leg
-        return shape.CarriedLeg(ORIGIN, way, way, size, 0.0, lock=lock)
-
-    def reach(self, time: float) -> float:
-        """Return the animated distance of the ankle from the hip joint."""
-        frame = floor(time)
-        here, then = (length(self.legs[at].target) for at in (frame, frame + 1))
-        return here + (time - frame) * (then - here)
-
-    def _jump(self, frame: int) -> tuple[Vec, Vec]:
-        """Return how far the lock moves the ankle, and where the hip joint is, at a frame.
-
-        Both are relative to their means around it.
-        """
-        frame = min(max(frame, self.first), self.last)
-        return self._off_mean(self._locks, frame), self._off_mean(self._roots, frame)
-
-    def _off_mean(self, places: Column[int, Vec], frame: int) -> Vec:
-        """Return how far a place is from its mean around a frame."""
-        window = max(1, round(WINDOW * self.contact_track.track.rate))
-        window = min(window, frame - self.first, self.last - frame)
-        return sub(places[frame], shape.smoothed(places, frame, window + 1, 1))
-
-    def root_at(self, frame: int) -> Vec:
-        """Return the animated position of the hip joint, within the clip."""
-        frame = min(max(frame, self.first), self.last)
-        return add(self.pose(frame).place, self.root(frame))
-
-    def carries(self, frame: int) -> bool:
-        """Return whether the foot is on the ground at a frame, locked or not."""
-        extents = self.contact_track.extents
-        number = bisect_right(extents, frame, key=lambda span: span[0])
-        return number > 0 and frame <= extents[number - 1][1]
-
-    def is_firm(self, frame: int) -> bool:
-        """Return whether a foot stands and does not roll at a frame."""
-        number = bisect_right(self._firm, frame, key=lambda span: span[0])
-        return number > 0 and frame <= self._firm[number - 1][1]
-
-    def _firm_frames(self, contact: Contact) -> Iterator[tuple[int, int]]:
-        """Yield the first and last frames in which a foot doesn't roll in a contact."""
-        flats = [part for part in contact.parts if part.kind == FLAT]
-        for part in flats:
-            yield part.first, part.last
-        if not flats:
-            third = (contact.last - contact.first) // 3
-            yield contact.first + third, contact.last - third
+    def within(self, frame: int) -> int:
+        """Return the frame of the clip that is nearest to a frame."""
+        return min(max(frame, self.first), self.last)
 
     def ends(self, number: int) -> list[Vec]:
         """Return the points of the sole in a contact, relative to the goal, standing one first."""
@@ -334,7 +287,7 @@ class FootClip:
 
 
 class Stances:
-    """The contacts of a foot with the ground at one moment.
+    """The contacts of a foot with the ground at one moment, in frames of its track.
 
     They may be kept from frame to frame while the clip, the ground and the settings of the probe
     stay the same.
@@ -342,36 +295,49 @@ class Stances:
     Attributes:
         clip: The foot on the floor of its animation.
         probe: Finds the ground.
+        start: The frame of the scene in which the track begins.
+        carried: Its leg at each frame; beyond a cut or the end of the clip, the leg before it.
+        jumps: By how much the lock moves the ankle, and where the hip joint is, relative to their
+            means around a frame.
+        raises: How much higher the foot is for all that is below it, as far as the ground counts.
+        footholds: The goal of the foot at a time, from its animated goal.
     """
 
     def __init__(self, clip: FootClip, probe: Probe, blend: float) -> None:
         """Take the foot on the floor of its animation, and the current ground."""
         self.clip = clip
-        self._start = clip.contact_track.track.start
+        self.start = clip.contact_track.track.start
         self.probe = probe
         self._up = probe.up
         self._blend = blend
         self.carried = Column(self._carried)
-        self._raises: Column[float, float] = Column(self._raise)
-        self._shifts = Column(self._shift_below)
-        self._tilts = Column(self._tilt_below)
+        self.jumps = Column(self._jump)
+        self.raises: Column[float, float] = Column(self._raise)
+        self.footholds: Column[tuple[float, Aim], Foothold] = Column(self._foothold)
         self._lyings = Column(self._lying)
-        self._contacts_below = Column(self._contact_below)
+        self._beyonds = Column(self._beyond)
         self._swings = Column(self._swing)
         self._lifts = SmoothColumn(self._clear, clip.contact_track.track.rate, shape.CALM, FINE)
         self._needs = Column(self._needed)
 
-    def locked(self, time: float, pose: Pose) -> tuple[Pose, GroundOffset]:
-        """Return a foot on the ground, not lifted over obstacles, and how the ground moves it.
-
-        Args:
-            time: The frame.
-            pose: The animated pose of the foot.
-        """
-        local = time - self._start
-        return self._on_ground(local, pose, self.clip.planted.at(local, pose))
+    def _foothold(self, at: tuple[float, Aim]) -> Foothold:
+        """Return the goal of a foot that is locked in stance, or swings to the next foothold."""
+        time, aim = at
+        animated, probe, up = pose_of(aim), self.probe, self._up
+        flat = self.clip.planted.at(time, animated)
+        foot, moved = self._on_ground(time, animated, flat)
+        if self.is_cut(time):
+            return Foothold(aim, aim.place, moved.rise, add(aim.place, self.clip.root(floor(time))))
+        share = shape.influence(dot(aim.place, up) - probe.floor, self._blend)
+        base = blended(animated, foot, share)
+        rise = self.raises[time]
+        if time != floor(time):  # Something may be in the way between two frames only.
+            rise = max(rise, share * need(probe, self.clip.sole, flat, base).lack)
+        raised = base._replace(place=add(base.place, scaled(up, rise)))
+        return Foothold(goal_of(probe, aim, raised), base.place, share * moved.rise)
 
     def _on_ground(self, time: float, animated: Pose, flat: Pose) -> tuple[Pose, GroundOffset]:
+        """Return a foot on the ground, not lifted over obstacles, and how the ground moves it."""
         moved = self._moved(time, flat)
         foot = Pose(add(flat.place, moved.shift), flat.turn)
         if moved.tilt != ORIGIN:
@@ -379,30 +345,21 @@ class Stances:
             foot = foot._replace(turn=turn)
         return blended(animated, foot, moved.share), moved
 
-    def raised(self, time: float) -> float:
-        """Return how much higher it is for all that is below it, as far as the ground counts."""
-        return self._raises[time - self._start]
-
     def _raise(self, time: float) -> float:
         time = min(max(time, self.clip.first), self.clip.last)
         weight = self.influence(time)
         return weight * self._lifts.at(time) if weight > 0.0 else 0.0
 
-    def lack(self, time: float, pose: Pose, foot: Pose) -> float:
-        """Return by how much a foot is too low, from its animated and its grounded pose."""
-        flat = self.clip.planted.at(time - self._start, pose)
-        return need(self.probe, self.clip.sole, flat, foot).lack
-
     def clearance(self, frame: int) -> float:
         """Return how far it could be lower without being too low for what is below it."""
-        frame = min(max(frame, self.clip.first + self._start), self.clip.last + self._start)
-        return self.raised(frame) - self._needs[frame - self._start].lack
+        frame = self.clip.within(frame)
+        return self.raises[frame] - self._needs[frame].lack
 
     def _clear(self, frame: int) -> Wish:
         """Return how far a foot is to be lifted at least; where it is flat, no farther."""
-        frame = min(max(frame, self.clip.first), self.clip.last)
+        frame = self.clip.within(frame)
         stands = self.clip.planted.around(frame)[1]
-        return shape.lifted(self._lack(frame), self.clip.is_firm(frame), stands)
+        return shape.lifted(self._lack(frame), frame in self.clip.firm, stands)
 
     def _lack(self, frame: int) -> float:
         """Return the least lift of the foot."""
@@ -425,92 +382,91 @@ class Stances:
         foot, _ = self._on_ground(frame, self.clip.pose(frame), flat)
         return need(self.probe, self.clip.sole, flat, foot)
 
-    def influence(self, local: float) -> float:
+    def influence(self, time: float) -> float:
         """Return the influence of the ground at the animated height of the foot."""
-        height = dot(self.clip.pose(local).place, self._up) - self.probe.floor
+        height = dot(self.clip.pose(time).place, self._up) - self.probe.floor
         return shape.influence(height, self._blend)
 
     def is_cut(self, time: float) -> bool:
         """Return whether there is a cut between a time and the contacts."""
-        return not self.clip.first <= time - self._start <= self.clip.last
+        return not self.clip.first <= time <= self.clip.last
 
     def stands(self, time: float) -> float:
         """Return 1 in a contact, less beside it, and 0 while the lock has no influence."""
-        spans = [(contact.first, contact.last) for contact in self.clip.contact_track.contacts]
-        return self._near(time - self._start, spans)
+        return self._near(time, self.clip.spans)
 
     def lies(self, time: float) -> float:
         """Return the same for the phases in which the foot is flat."""
-        return self._near(time, self.clip.contact_track.flats)
+        return self._near(time, self.clip.lying)
 
-    def _near(self, local: float, spans: list[tuple[int, int]]) -> float:
+    def _near(self, time: float, spans: list[tuple[int, int]]) -> float:
         """Return 1 within a span of frames, less beside it, and 0 from the time of the lock on."""
         far = self.clip.inputs.lock_time * self.clip.contact_track.track.rate
-        number = bisect_right(spans, local, key=lambda span: span[0])
-        beside = [max(0.0, local - spans[number - 1][1])] if number > 0 else []
-        beside += [spans[number][0] - local] if number < len(spans) else []
+        number = bisect_right(spans, time, key=lambda span: span[0])
+        beside = [max(0.0, time - spans[number - 1][1])] if number > 0 else []
+        beside += [spans[number][0] - time] if number < len(spans) else []
         nearest = min(beside, default=far)
         return 1.0 if nearest == 0.0 else 1.0 - smooth(nearest / far) if far > 0.0 else 0.0
 
-    def animated_root(self, time: float) -> Vec:
-        """Return the animated hip joint, relative to the goal of the foot."""
-        return self.clip.root(floor(time) - self._start)
-
     def root_at(self, time: float) -> Vec:
         """Return the animated position of the hip joint, in world space."""
-        frame = floor(time) - self._start
-        here = self.clip.root_at(frame)
-        fraction = time - floor(time)
-        return here if fraction == 0.0 else mix(here, self.clip.root_at(frame + 1), fraction)
+        frame = floor(time)
+        here = self.carried[frame].root
+        return here if time == frame else mix(here, self.carried[frame + 1].root, time - frame)
 
-    def locked_leg(self, frame: int) -> shape.CarriedLeg:
-        """Return the animated leg at a frame, and how far the lock moves its ankle."""
-        local = frame - self._start
-        leg = self.clip.legs[local]
-        weight = self.influence(local) * self._moved(local, self.clip.flats[local]).share
-        return leg if weight >= 1.0 else leg._replace(lock=scaled(leg.lock, weight))
+    def reach(self, time: float) -> float:
+        """Return the animated distance of the ankle from the hip joint."""
+        here, then = (self.carried[floor(time) + k] for k in (0, 1))
+        far, next_far = (length(sub(leg.target, leg.root)) for leg in (here, then))
+        return far + (time - floor(time)) * (next_far - far)
 
-    def jumps(self, frame: int) -> tuple[Vec, Vec]:
-        """Return by how much ankle and hip joint jump at a frame (see `FootClip.jumps`)."""
-        return self.clip.jumps[frame - self._start]
+    def _jump(self, frame: int) -> tuple[Vec, Vec]:
+        clip, frame = self.clip, self.clip.within(frame)
+        window = max(1, round(WINDOW * clip.contact_track.track.rate))
+        window = min(window, frame - clip.first, clip.last - frame)
+        lock, root = (
+            sub(at(frame), shape.smoothed(at, frame, window + 1, 1))
+            for at in (lambda f: self.carried[f].lock, lambda f: self.carried[f].root)
+        )
+        return lock, root
 
     def _carried(self, frame: int) -> shape.CarriedLeg:
-        """Return the leg at a frame; beyond a cut or the end of the clip, the leg before it."""
-        clip = self.clip
-        local = min(max(frame - self._start, clip.first), clip.last)
-        pose, ankle = clip.pose(local), clip.sole.ankle
-        foot, moved = self._on_ground(local, pose, clip.flats[local])
-        weight = self.influence(local)
+        clip, ankle, frame = self.clip, self.clip.sole.ankle, self.clip.within(frame)
+        pose, flat = clip.pose(frame), clip.flats[frame]
+        foot, moved = self._on_ground(frame, pose, flat)
+        weight = self.influence(frame)
         target = add(pose.place, rotate(pose.turn, ankle))
         goal = mix(target, add(foot.place, rotate(foot.turn, ankle)), weight)
+        lock = sub(add(flat.place, rotate(flat.turn, ankle)), target)
         return shape.CarriedLeg(
-            add(pose.place, clip.root(local)),
+            add(pose.place, clip.root(frame)),
             target,
-            add(goal, scaled(self._up, self._raises[local])),
+            add(goal, scaled(self._up, self.raises[frame])),
             clip.contact_track.track.leg,
             weight * moved.rise,
-            clip.carries(local),
+            frame in clip.carrying,
+            scaled(lock, weight * moved.share),
         )
 
     def between(self, frames: range) -> tuple[object, ...]:
-        """Return all inputs of the foot's path in a range of frames: its contacts and its lift."""
-        first, last = frames[0], frames[-1]
-        around, contacts = self.clip.planted.around, self.clip.contact_track.contacts
-        low, high = around(first - self._start)[0], around(last - self._start)[0] + 1
-        state = [self._lyings[i] for i in range(max(0, low), min(high + 1, len(contacts)))]
-        state += [self._contacts_below[self.clip.first]] if low < 0 else []
-        state += [self._contacts_below[self.clip.last]] if high >= len(contacts) else []
-        if not contacts:
-            begin, end = (floor((frame - self._start) / self._stride) for frame in (first, last))
-            state += [self._shifts[self._stride * node] for node in range(begin - 2, end + 3)]
-        return (low, high, *state, *map(self.raised, frames))
+        """Return all inputs of the foot's path in frames of the scene: its contacts and lift."""
+        first, last = frames[0] - self.start, frames[-1] - self.start
+        around, count = self.clip.planted.around, len(self.clip.spans)
+        low, high = around(first)[0], around(last)[0] + 1
+        state: list[object] = [self._lyings[i] for i in range(max(0, low), min(high + 1, count))]
+        state += [self._beyonds[self.clip.first]] if low < 0 else []
+        state += [self._beyonds[self.clip.last]] if high >= count else []
+        if not count:
+            begin, end = (floor(frame / self._stride) for frame in (first, last))
+            state += [self._beyonds[self._stride * node] for node in range(begin - 2, end + 3)]
+        return (low, high, *state, *[self.raises[frame - self.start] for frame in frames])
 
     def _moved(self, time: float, flat: Pose) -> GroundOffset:
         """Return how the ground moves a foot locked on a flat floor."""
         number, stands = self.clip.planted.around(time)
         if stands:
             return self._in_contact(number, flat)
-        if not self.clip.contact_track.contacts:
+        if not self.clip.spans:
             return self._airborne(time)
         swing = self._swings[number]
         previous, following = swing.previous, swing.following
@@ -528,19 +484,18 @@ class Stances:
     def _swing(self, number: int) -> Swing:
         """Return a swing by the number of the contact before it, -1 before the first one."""
         clip, rate = self.clip, self.clip.contact_track.track.rate
-        spans = [(contact.first, contact.last) for contact in clip.contact_track.contacts]
-        before, after = neighbors(spans, number)
+        before, after = neighbors(clip.spans, number)
         # A swing of which the clip has little still takes its time.
         far = max(1, round(SWING * rate))
         first, last = before[1] if before else clip.first, after[0] if after else clip.last
-        previous = self._edge(first) if before else self._beyond(first)
-        following = self._edge(last) if after else self._beyond(last)
+        previous = self._edge(first) if before else self._beyonds[first]
+        following = self._edge(last) if after else self._beyonds[last]
         previous = previous or following or GroundOffset()
         following = following or previous
         roll = None
         if not previous.tilt == following.tilt == ORIGIN:
-            edges = previous.shift, following.shift
-            lock, begin = clip.inputs.lock_time * rate, first
+            edges, begin = (previous.shift, following.shift), first
+            lock = clip.inputs.lock_time * rate
 
             def rolled(frame: int) -> Vec:
                 return sub(self._edge(frame).shift, edges[frame > begin])
@@ -555,19 +510,10 @@ class Stances:
 
     def _airborne(self, time: float) -> GroundOffset:
         """Return how the ground below moves a foot that never stands, as a mean around a time."""
-        shift, tilt = (
-            shape.smoothed(column, time, 2 * self._stride, self._stride)
-            for column in (self._shifts, self._tilts)
-        )
+        ease, stride, at = 2 * self._stride, self._stride, self._beyonds
+        shift = shape.smoothed(lambda f: (here := at[f]) and here.shift, time, ease, stride)
+        tilt = shape.smoothed(lambda f: (here := at[f]) and here.tilt, time, ease, stride)
         return GroundOffset(shift, tilt, dot(shift, self._up))
-
-    def _shift_below(self, frame: int) -> Vec | None:
-        moved = self._beyond(min(max(frame, self.clip.first), self.clip.last))
-        return None if moved is None else moved.shift
-
-    def _tilt_below(self, frame: int) -> Vec | None:
-        moved = self._beyond(min(max(frame, self.clip.first), self.clip.last))
-        return None if moved is None else moved.tilt
 
     @property
     def _stride(self) -> int:
@@ -579,21 +525,17 @@ class Stances:
 
         None without ground below it. The floor has its height in the adjacent contact.
         """
-        lying = self._contacts_below[frame]
-        if lying is None:
-            return None
-        last = len(self.clip.contact_track.contacts) - 1
-        number = min(max(self.clip.planted.around(frame)[0], 0), last)
-        drift = self.clip.hover(number)[1] if number >= 0 else 0.0
-        height = lying.height - drift - dot(self.clip.flats[frame].place, self._up)
-        return GroundOffset(scaled(self._up, height), lying.tilt, lying.rise - drift)
-
-    def _contact_below(self, frame: int) -> SoleContact | None:
-        """Return how the foot would lie on the ground below it; None without ground."""
+        frame = self.clip.within(frame)
         flat = self.clip.flats[frame]
         ends = dict.fromkeys((self.clip.sole.heel, self.clip.sole.ball))
         points = [level(flat, end, self._up, self.probe.floor) for end in ends]
-        return sole_contact(self.probe, flat.place, points)
+        lying = sole_contact(self.probe, flat.place, points)
+        if lying is None:
+            return None
+        number = min(max(self.clip.planted.around(frame)[0], 0), len(self.clip.spans) - 1)
+        drift = self.clip.hover(number)[1] if number >= 0 else 0.0
+        height = lying.height - drift - dot(flat.place, self._up)
+        return GroundOffset(scaled(self._up, height), lying.tilt, lying.rise - drift)
 
     def _in_contact(self, number: int, flat: Pose) -> GroundOffset:
         lying = self._lyings[number]
@@ -614,17 +556,10 @@ class Stances:
         return sole_contact(self.probe, base, self.clip.ends(number))
 
 
-def level(foot: Pose, point: Vec, up: Vec, floor: float) -> Vec:
-    """Return the point on the floor below or above a point of a foot, relative to its goal."""
-    end = rotate(foot.turn, point)
-    return sub(end, scaled(up, dot(add(foot.place, end), up) - floor))
-
-
-def blended(animated: Pose, foot: Pose, weight: float) -> Pose:
-    """Return the blend of the animated pose and the pose on the ground."""
-    if weight >= 1.0 or weight <= 0.0:
-        return foot if weight >= 1.0 else animated
-    return Pose(mix(animated.place, foot.place, weight), slerp(animated.turn, foot.turn, weight))
+def _firm_frames(contact: Contact) -> Iterable[int]:
+    """Return the frames in which a foot doesn't roll in a contact."""
+    third = (contact.last - contact.first) // 3
+    return frames_of(contact, FLAT) or range(contact.first + third, contact.last - third + 1)
 
 
 def frame_of(snapshot: Snapshot, ob: bpy.types.Object | None) -> Frame:

@@ -140,8 +140,8 @@ from fabrik_solver.motion.follow import Trail
 from fabrik_solver.motion.foothold import GroundHit
 from fabrik_solver.motion.footfall import STILL, foot_at
 from fabrik_solver.motion.gait import WalkingLeg, WalkSettings, bob_at, lean_at
-from fabrik_solver.motion.ground import CarriedLeg as Carried, hip_drop, hip_rise
-from fabrik_solver.motion.ground import averaged, hip_lift, lifted, pitched
+from fabrik_solver.motion.ground import CarriedLeg as Carried
+from fabrik_solver.motion.ground import hip_lift, lifted, pitched, smoothed
 from fabrik_solver.motion.look import Look, pose_look
 from fabrik_solver.motion.packing import packed, unpacked
 from fabrik_solver.motion.pattern import groups_of
@@ -193,12 +193,12 @@ for i in range(60):
     print([planted.at(time / 3.0, poses[time // 3]) for time in range(57)])
     print(mean([(place(), weight) for _, weight in moments(rng.random())]))
     legs = [Carried(UP, place(), place(), rng.uniform(1.0, 2.0), rng.random()) for _ in range(4)]
-    print(hip_rise(legs, 1.0), hip_drop(legs, UP, 0.95, 0.1), hip_lift(legs, UP, 0.95, 1.0))
+    print(hip_lift(legs, UP, 0.95, 1.0))
     found = {frame: rng.random() for frame in range(10, 30)}
     wishes = [Wish(target, rng.random(), rng.random(), 0.2, 0.6) for target in found.values()]
     print(smoothest(wishes, 9.0), cubic([*found.values()][:4], rng.random()))
     lifts = [lifted(lack, frame % 7 < 2, frame % 7 < 2) for frame, lack in found.items()]
-    print(smoothest(lifts, 24.0), averaged(found, 20.3, 3, 1))
+    print(smoothest(lifts, 24.0), smoothed(lambda frame: (found[frame],) * 3, 20.3, 3, 1))
     print(pitched((place(), place()), (rng.random(), rng.random()), UP))
 def cast(origin, direction, distance):
     hit = hills(origin, direction, distance)

@@ -15,15 +15,13 @@ from fabrik_solver.motion.easing import smoother
 from fabrik_solver.motion.ground import (
     CALM,
     CarriedLeg,
-    averaged,
-    hip_drop,
     hip_lift,
-    hip_rise,
     influence,
     is_ground,
     lifted,
     pitched,
     shared_jolt,
+    smoothed,
     tilt_of,
     turn_of,
 )
@@ -114,8 +112,7 @@ def test_ground_fades_above_the_blend_height() -> None:
 
 
 def hip_shift(legs: list[CarriedLeg], up: Vec, share: float, follow: float) -> float:
-    rise = hip_rise(legs, follow)
-    return rise - hip_drop(legs, up, share, rise)
+    return min(hip_lift(legs, up, share, follow))
 
 
 def leg(goal: Vec, target: Vec | None = None, root: Vec = (0.0, 0.0, 0.9)) -> CarriedLeg:
@@ -143,9 +140,9 @@ def test_all_feet_reach_from_the_shifted_hip(
 
 
 def test_hip_only_lowers_if_it_does_not_follow() -> None:
-    rising = [leg((0.1, 0, 0.3), target=(0.1, 0, 0)), leg((-0.1, 0, 0.25), target=(-0.1, 0, 0))]
+    rising = [leg((0.1, 0, 0.2), target=(0.1, 0, 0)), leg((-0.1, 0, 0.15), target=(-0.1, 0, 0))]
     assert hip_shift(rising, UP, 0.98, 0.0) == 0.0
-    assert isclose(hip_shift(rising, UP, 0.98, 1.0), 0.275, abs_tol=1e-3)
+    assert isclose(hip_shift(rising, UP, 0.98, 1.0), 0.175, abs_tol=1e-3)
     falling = [leg((0.1, 0, -0.3), target=(0.1, 0, 0)), leg((-0.1, 0, 0.0))]
     assert hip_shift(falling, UP, 0.98, 0.0) < -0.2
 
@@ -201,8 +198,8 @@ Terrain = Callable[[float], float]
 
 def walk(
     terrain: Terrain, follow: float, rate: int = 24, stride: float = 0.6
-) -> list[tuple[float, list[Vec], float]]:
-    """The hip's rise, the feet, and how far it has to go down, of a biped on a terrain."""
+) -> list[tuple[list[Vec], float]]:
+    """The feet, and how far the hip is lifted, of a biped on a terrain."""
     stand, flight = 14 * rate // 24, 10 * rate // 24
     cycle = stand + flight
     moments = []
@@ -228,8 +225,7 @@ def walk(
             goal = (target[0], 0.0, target[2] + shift)
             hip = (stride * (frame - 0.5 * stand) / cycle, 0.0, 0.93)
             legs.append(CarriedLeg(hip, target, goal, 0.9, shift))
-        rise = hip_rise(legs, follow)
-        moments.append((rise, feet, hip_drop(legs, UP, 0.98, rise)))
+        moments.append((feet, hip_shift(legs, UP, 0.98, follow)))
     return moments
 
 
@@ -242,7 +238,7 @@ def test_hip_is_smooth_in_time_on_hills_and_stairs(terrain: Terrain, follow: flo
     sizes = []
     for rate in (24, 240):
         moments = walk(terrain, follow, rate)
-        heights, reach = [rise - drop for rise, _, drop in moments], round(0.5 * rate)
+        heights, reach = [height for _, height in moments], round(0.5 * rate)
         wishes = [Wish(height, high=height) for height in heights]
         shifts = smoothest(wishes, (0.08 * rate) ** 4)[reach:-reach]
         pairs = zip(shifts, heights[reach:-reach], strict=True)
@@ -256,14 +252,14 @@ def test_hip_is_smooth_in_time_on_hills_and_stairs(terrain: Terrain, follow: flo
 
 @pytest.mark.parametrize("terrain", [hills, stairs])
 def test_no_foot_goes_through_the_ground(terrain: Terrain) -> None:
-    for _, feet, _ in walk(terrain, 1.0):
+    for feet, _ in walk(terrain, 1.0):
         for foot in feet:
             assert foot[2] >= terrain(foot[0]) + 0.08 - 1e-6
 
 
 def test_walk_has_different_shifts() -> None:
     """Or the tests of smoothness could not fail."""
-    shifts = [rise - drop for rise, _, drop in walk(hills, 0.0)]
+    shifts = [shift for _, shift in walk(hills, 0.0)]
     assert max(shifts) - min(shifts) > 0.05
     assert any(abs(dot((0, 0, b - a), UP)) > 1e-3 for a, b in pairwise(shifts))
 
@@ -273,7 +269,7 @@ def test_a_foot_that_goes_aside_does_not_make_the_hip_fall() -> None:
 
     def drop(aside: float) -> float:
         # A step aside and up, from below the hip.
-        return hip_drop([leg((aside, 0.0, 0.5), target=(0.0, 0.0, 0.0))], UP, 0.98, 0.0)
+        return -hip_shift([leg((aside, 0.0, 0.5), target=(0.0, 0.0, 0.0))], UP, 0.98, 0.0)
 
     drops = [drop(i / 1000) for i in range(1200)]
     steepest = max(b - a for a, b in pairwise(drops)) * 1000
@@ -281,14 +277,18 @@ def test_a_foot_that_goes_aside_does_not_make_the_hip_fall() -> None:
     assert 2.0 < steepest < 6.0
 
 
-def test_the_mean_of_heights_is_smooth_in_time() -> None:
+def test_the_mean_of_places_is_smooth_in_time() -> None:
     """One frame that is higher by 10 cm, seen at a hundredth of a frame."""
-    heights = {frame: 0.1 * (frame == 0) for frame in range(-30, 31)}
-    found = [averaged(heights, i / 100, 5, 1) for i in range(-1500, 1501)]
+
+    def peak(frame: int) -> Vec:
+        return 0.0, 0.0, 0.1 * (frame == 0)
+
+    found = [smoothed(peak, i / 100, 5, 1)[2] for i in range(-1500, 1501)]
     assert found[0] == found[-1] == 0.0 and max(found) == pytest.approx(0.02)
     assert max(abs(b - a) for a, b in pairwise(found)) < 1e-4
-    flat = dict.fromkeys(range(-30, 31), 0.3)
-    assert averaged(flat, 0.37, 6, 2) == pytest.approx(0.3)
+    assert smoothed(lambda _: (0.3, 0.0, 0.0), 0.37, 6, 2)[0] == pytest.approx(0.3)
+    # A frame without a place doesn't count.
+    assert smoothed(lambda frame: None if frame else UP, 0.5, 3, 1) == pytest.approx(UP)
 
 
 def test_the_hip_follows_the_feet_that_stand() -> None:

@@ -338,7 +338,7 @@ def test_controls_are_selected_and_hidden() -> None:
         owners = rig.pose.bones if hasattr(rig.pose.bones[0], "hide") else rig.data.bones
         return {name for name in names if not owners[name].hide}
 
-    every = {"hand IK.L", "hand Pole.L", "foot IK.L", "foot Pole.L", "foot Roll.L", "toe IK.L"}
+    every = {"hand IK.L", "hand Pole.L", "foot IK.L", "foot Pole.L", "foot IK Roll.L", "toe IK.L"}
     click_bones(rig, "hand.L")
     assert bpy.ops.fabrik.controls_select() == {"FINISHED"}
     assert selected() == {"hand IK.L", "hand Pole.L"}
@@ -388,7 +388,7 @@ def test_controls_are_drawn_and_picked_at_what_the_ground_lifts() -> None:
         update()
         update()  # Planning writes in the next update.
         shapes = [(bone.name, bone.custom_shape_transform) for bone in rig.pose.bones]
-        always = ("toe", "foot Roll")  # These show where the foot is in any case.
+        always = ("toe", "foot IK Roll")  # These show where the foot is in any case.
         return {name: at.name for name, at in shapes if at and not name.startswith(always)}
 
     assert drawn() == {}

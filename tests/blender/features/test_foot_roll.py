@@ -307,7 +307,7 @@ def test_a_roll_is_added_to_legs_that_have_ik() -> None:
     update()
     assert apart(before, ends(rig)) < 1e-6
     names = [item.roll.control for item in rig.fabrik.constraints]
-    assert names == ["foot Roll.L", "foot Roll.R"]
+    assert names == ["foot IK Roll.L", "foot IK Roll.R"]
     assert all(rig.data.bones[name].collections["IK Controls"] for name in names)
 
 
@@ -317,7 +317,7 @@ def test_controls_are_mirrored_selected_renamed_and_removed() -> None:
     add_limbs(rig, "foot.L")
     assert bpy.ops.fabrik.constraint_mirror() == {"FINISHED"}
     left, right = rig.fabrik.constraints
-    assert (right.roll.control, right.roll.toe_control) == ("foot Roll.R", "toe IK.R")
+    assert (right.roll.control, right.roll.toe_control) == ("foot IK Roll.R", "toe IK.R")
     assert right.roll.toe == "toe.R"
     for item in (left, right):
         rig.pose.bones[item.roll.control].rotation_euler = (0.5, 0.0, 0.0)
@@ -329,8 +329,8 @@ def test_controls_are_mirrored_selected_renamed_and_removed() -> None:
     click_bones(rig, "foot.L", "foot.R")
     assert bpy.ops.fabrik.controls_select() == {"FINISHED"}
     selected = {bone.name for bone in bpy.context.selected_pose_bones}
-    assert {"foot Roll.L", "toe IK.R", "foot IK.L"} <= selected
-    rig.data.bones["foot Roll.L"].name = "Heel.L"
+    assert {"foot IK Roll.L", "toe IK.R", "foot IK.L"} <= selected
+    rig.data.bones["foot IK Roll.L"].name = "Heel.L"
     update()
     assert rig.fabrik.constraints[0].roll.control == "Heel.L"
     assert rig.fabrik.constraints[0].state == "REACHED"

@@ -6,7 +6,7 @@ smoothest curve. A body is pitched by what stands at each end of its trunk. All 
 of time, the contacts and the ground.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Sequence
 from math import acos, atan2, ceil, cos, floor, fsum, inf, pi, sqrt
 from typing import NamedTuple
 
@@ -115,18 +115,14 @@ class CarriedLeg(NamedTuple):
     lock: Vec = ORIGIN
 
 
-def hip_rise(legs: Sequence[CarriedLeg], follow: float) -> float:
-    """Return how far the hip rises with the ground below its feet.
+def hip_lift(
+    legs: Sequence[CarriedLeg], up: Vec, extension: float, follow: float
+) -> tuple[float, float]:
+    """Return how far the hip wants to be lifted, negative if lowered, and how far it can be.
 
-    Args:
-        legs: All its legs, at least one.
-        follow: The share of the mean rise that it takes: 1, or 0 to be lowered only.
-    """
-    return follow * fsum([leg.rise for leg in legs]) / len(legs)
-
-
-def hip_drop(legs: Sequence[CarriedLeg], up: Vec, extension: float, rise: float) -> float:
-    """Return how far the hip is lowered from there until all feet reach.
+    It rises with the ground below the feet that carry the body, or below all if none is known to.
+    It also rises for a leg that would swing over the ground folded farther than its knee allows
+    (see `knee.folded`). All of them must still reach.
 
     Legs are extended up to a share of their length, so that no knee snaps. A leg that the animation
     extends farther may use up half of the rest. One that doesn't reach in the animation doesn't
@@ -136,32 +132,11 @@ def hip_drop(legs: Sequence[CarriedLeg], up: Vec, extension: float, rise: float)
         legs: All its legs, at least one.
         up: The unit vector along which it moves.
         extension: The maximum extension of a leg, as a share of its length.
-        rise: How far it has risen with the ground.
+        follow: The share of the mean rise that it takes: 1, or 0 to be lowered only.
     """
-    return max([0.0, *[_lack(leg, up, extension, rise) for leg in legs if leg.length > 0.0]])
-
-
-def hip_lift(
-    legs: Sequence[CarriedLeg], up: Vec, extension: float, follow: float
-) -> tuple[float, float]:
-    """Return how far the hip wants to be lifted, negative if lowered, and how far it can be.
-
-    For legs that are known to stand or not.
-
-    It rises with the ground below the feet that carry the body. It also rises for a leg that would
-    swing over the ground folded farther than its knee allows (see `knee.folded`). All of them must
-    still reach.
-
-    Args:
-        legs: All its legs, at least one.
-        up: The unit vector along which it moves.
-        extension: As in `hip_drop`.
-        follow: As in `hip_rise`.
-    """
-    rise = hip_rise(legs, follow)
-    standing = [leg for leg in legs if leg.stands]
+    rise = _mean_rise(legs, follow)
     lacks = [_lack(leg, up, extension, rise) for leg in legs if leg.length > 0.0]
-    wanted = hip_rise(standing, follow) if standing else rise
+    wanted = _mean_rise([leg for leg in legs if leg.stands] or legs, follow)
     folds = [_crowded(leg, up, wanted) for leg in legs if leg.length > 0.0 and not leg.stands]
     return wanted + max(folds, default=0.0), rise - max(lacks, default=-inf)
 
@@ -257,42 +232,27 @@ def shared_jolt(jumps: Sequence[tuple[Vec, Vec]]) -> Vec:
     return scaled(total, 1.0 / len(jumps))
 
 
-def averaged(heights: Mapping[int, float], time: float, ease: int, stride: int) -> float:
-    """Return the mean of heights around a time, smooth in time.
+def smoothed(at: Callable[[int], Vec | None], time: float, ease: int, stride: int) -> Vec:
+    """Return the mean of places around a time, smooth in time.
 
     Args:
-        heights: The heights of all multiples of the stride in the window.
+        at: Returns the place at a frame, a multiple of the stride; None for a frame without one.
         time: The time in frames.
         ease: Half the width of the window in frames, a multiple of the stride.
         stride: The distance of the frames.
     """
-    total, weights = 0.0, 0.0
-    for number in range(ceil((time - ease) / stride), floor((time + ease) / stride) + 1):
-        weight = cos(0.5 * pi * (number * stride - time) / ease) ** 2
-        total += weight * heights[number * stride]
-        weights += weight
-    return total / weights
-
-
-def smoothed(
-    places: Mapping[int, Vec] | Mapping[int, Vec | None], time: float, ease: int, stride: int
-) -> Vec:
-    """Return the mean of places around a time, with the window of `averaged`.
-
-    Args:
-        places: The places by frame; None for a frame without one.
-        time: As there.
-        ease: As there.
-        stride: As there.
-    """
     total, weights = ORIGIN, 0.0
     for number in range(ceil((time - ease) / stride), floor((time + ease) / stride) + 1):
-        location = places[number * stride]
-        if location is not None:
+        place = at(number * stride)
+        if place is not None:
             weight = cos(0.5 * pi * (number * stride - time) / ease) ** 2
-            total = add(total, scaled(location, weight))
+            total = add(total, scaled(place, weight))
             weights += weight
     return scaled(total, 1.0 / weights) if weights > 0.0 else ORIGIN
+
+
+def _mean_rise(legs: Sequence[CarriedLeg], follow: float) -> float:
+    return follow * fsum([leg.rise for leg in legs]) / len(legs)
 
 
 def _lack(leg: CarriedLeg, up: Vec, extension: float, rise: float) -> float:

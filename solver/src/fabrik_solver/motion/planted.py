@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from collections.abc import Callable, Sequence
+from functools import partial
 from math import floor, sqrt
 from typing import NamedTuple
 
@@ -34,6 +35,7 @@ from ..core.vectors import (
     sub,
     unit,
 )
+from .columns import Column
 from .contacts import (
     BALL,
     FLAT,
@@ -209,7 +211,11 @@ class Planted:
             if anchor.part.kind == FLAT
         ]
         self._flat_starts = [anchor.part.first for anchor in self._flats]
-        self._blends: dict[tuple[int, str], Blend] = {}
+        spans = [(contact.first, contact.last) for contact in contacts]
+        flats = [(flat.part.first, flat.part.last) for flat in self._flats]
+        self._shifts = Column(partial(self._blend_after, spans, self._moved))
+        self._turns = Column(partial(self._blend_after, spans, self._rolled))
+        self._levels = Column(partial(self._blend_after, flats, self._levelled))
 
     def around(self, time: float) -> tuple[int, bool]:
         """Return the index of the last contact begun by a time, and whether it still lasts then."""
@@ -223,27 +229,15 @@ class Planted:
             return self._standing(number, time, pose)
         if not self.places:
             return pose
-        spans = [(planted.contact.first, planted.contact.last) for planted in self.places]
-        offset = self._blended((number, "place"), spans, self._moved).at(time)
-        turned = self._blended((number, "turn"), spans, self._rolled).at(time)
-        return Pose(add(pose.place, offset), _turned(pose.turn, turned))
+        turn = _turned(pose.turn, self._turns[number].at(time))
+        return Pose(add(pose.place, self._shifts[number].at(time)), turn)
 
-    def _blended(
-        self, key: tuple[int, str], spans: Sequence[Span], offset: Callable[[int], Vec]
+    def _blend_after(
+        self, spans: Sequence[Span], offset: Callable[[int], Vec], number: int
     ) -> Blend:
-        """Return an offset after a lock, up to the next one.
-
-        Args:
-            key: The number of the lock, -1 before the first one, and what the offset is of.
-            spans: The first and last frames of all locks.
-            offset: Returns the offset at a frame of a lock.
-        """
-        blend = self._blends.get(key)
-        if blend is None:
-            far = self._blend * self._rate
-            blend = blend_of(offset, *neighbors(spans, key[0]), self._last, far, self._rate)
-            self._blends[key] = blend
-        return blend
+        """Return an offset after a lock, up to the next one; -1 is before the first one."""
+        far = self._blend * self._rate
+        return blend_of(offset, *neighbors(spans, number), self._last, far, self._rate)
 
     def _moved(self, frame: int) -> Vec:
         """Return the distance of a standing foot from its animated place."""
@@ -329,8 +323,7 @@ class Planted:
             return previous.turn
         if not self._flats:
             return animated
-        spans = [(flat.part.first, flat.part.last) for flat in self._flats]
-        return _turned(animated, self._blended((number, "flat"), spans, self._levelled).at(time))
+        return _turned(animated, self._levels[number].at(time))
 
     def _place(self, contact: Contact, counted: Callable[[int], bool]) -> PlantedContact:
         """Return the foothold of a contact."""

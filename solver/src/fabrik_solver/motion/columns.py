@@ -6,8 +6,8 @@ from collections.abc import Callable
 from math import floor
 from typing import Generic, TypeVar, cast
 
-from fabrik_solver.motion.easing import smooth
-from fabrik_solver.motion.smoothest import Wish, cubic, smoothest
+from .easing import smooth
+from .smoothest import Wish, cubic, smoothest
 
 SEEN, SPAN = 6.0, 2.5
 """How long before and after a span of time a curve takes wishes into account, and half the length
@@ -17,24 +17,24 @@ LOOKED, FINE = 1.0 / 60.0, 1.0 / 240.0
 """The time between the frames that are looked at, in seconds: of usual rates, the latter are all.
 """
 
-Frame = TypeVar("Frame", int, float, range)
+Key = TypeVar("Key")
 Value = TypeVar("Value")
 
 
-class Column(dict[Frame, Value]):
+class Column(dict[Key, Value]):
     """The values of a function of frames, each computed on first use."""
 
-    def __init__(self, find: Callable[[Frame], Value]) -> None:
+    def __init__(self, find: Callable[[Key], Value]) -> None:
         """Take the function of a value, which depends only on the frame and earlier columns."""
         super().__init__()
         self._find = find
 
-    def __missing__(self, frame: Frame) -> Value:
+    def __missing__(self, frame: Key) -> Value:
         """Find a value."""
         value = self[frame] = self._find(frame)
         return value
 
-    def keep(self, column: Column[Frame, Value], frames: range) -> None:
+    def keep(self, column: Column[Key, Value], frames: range) -> None:
         """Take another column's values at frames where nothing has changed since."""
         self.update((frame, value) for frame, value in column.items() if frame in frames)
 
