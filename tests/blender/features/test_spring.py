@@ -151,6 +151,36 @@ def test_strands_that_miss_a_bone_or_collide_with_themselves_say_so():
     assert "The center is on the strand itself" in rig.fabrik.constraints[0].message
 
 
+def test_strands_collide_with_their_groups_only():
+    rig = make_tail()
+    swing_head(rig, seconds=1.0)
+    places = {"front": Vector((0, -0.15, -0.15)), "back": Vector((0, 0.15, -0.45))}
+    for group, place in places.items():
+        ball = rig.fabrik.colliders.add()
+        ball.object = rigs.make_empty(group, place)
+        ball.group, ball.radius = group, 0.2
+    add_spring(rig, "T0", stiffness=0.3)
+    spring = rig.fabrik.constraints[0].spring
+    depths = {}
+    for groups in ("front", "back", "front, back", "", "neither"):
+        spring.groups = groups
+        rigs.update()
+        simulate(rig)
+        frames = shown_at(rig, [i / 24 for i in range(1, 25)], 24)
+        shown = [joint for frame in frames for joint in frame]
+        depths[groups] = [
+            0.2 - min((joint - place).length for joint in shown) for place in places.values()
+        ]
+    is_free = {groups: [depth < 1e-5 for depth in found] for groups, found in depths.items()}
+    assert is_free == {
+        "front": [True, False],
+        "back": [False, True],
+        "front, back": [True, True],
+        "": [True, True],
+        "neither": [False, False],
+    }, depths
+
+
 def make_ball(rig, bone, radius=0.15):
     """A ball of mesh around the head of a bone, which it deforms."""
     bpy.ops.mesh.primitive_uv_sphere_add(radius=radius, location=rig.pose.bones[bone].head)
