@@ -98,7 +98,7 @@ class Followers:
         self._rig = rig
         self._known: dict[int, Follower] = {}
         self._values: dict[int, list[object]] = {}
-        self._columns: dict[str, array[float]] = {}
+        self._columns: dict[str, bytes] = {}
         self._modes = array("i")
         self._has_modes = is_posed or any([MODE in paths for paths in animated.values()])
         self._moving: set[int] = set()
@@ -140,13 +140,15 @@ class Followers:
         posed: set[int] = set()
         turns = {channel_of(mode) for mode in {*self._modes}}
         for name, size in {("location", 3), ("scale", 3), *turns}:
-            column = channels.read(name, size)
-            last = self._columns.get(name, column[:0])
+            # Python compares bytes at once, but makes two floats of each pair in arrays.
+            column = channels.read(name, size).tobytes()
+            last = self._columns.get(name, b"")
             self._columns[name] = column
             if column != last:
+                width = 4 * size
                 for bone in self._known:
-                    first = bone * size
-                    if column[first : first + size] != last[first : first + size]:
+                    first = bone * width
+                    if column[first : first + width] != last[first : first + width]:
                         posed.add(bone)
         for bone in posed:
             follower, following = self._known[bone], self.bones.get(bone)
