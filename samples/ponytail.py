@@ -20,7 +20,8 @@ READ_ME = """\
 With the FABRIK IK extension enabled, play: hair, ears and cape swing, and none of them has keys.
 Add Spring (menu Pose, Inverse Kinematics, Add Motion) made a constraint for each of the seven \
 strands. They stay out of the colliders of head, chest, hips, upper arms and thighs, which Add \
-Collider fitted to the mesh. The force field Wind blows from the left in the second half.
+Collider fitted to the mesh. The ears collide only with the group Trunk, so that no swinging arm \
+catches them. The force field Wind blows from the left in the second half.
 All was simulated once, and is in this file: jump to any frame. Drag Stiffness, Drag or Gravity of \
 a strand, and it answers at once.
 """
@@ -33,6 +34,9 @@ SPRINGS = {"Hair": (0.3, 0.07, 0.035), "Ear": (0.3, 0.09, 0.015), "Cape": (0.03,
 
 ACROSS = 4
 """The number of strands of the cape."""
+
+TRUNK = "Trunk"
+"""The group of the colliders that the ears collide with."""
 
 GUST = ((56, 0.0), (66, 9.0), (80, 5.0), (92, 9.0), (112, 0.0))
 """The strength of the wind in m/s², by frame."""
@@ -84,7 +88,7 @@ def _hair(t: float) -> Point:
 
 def _ear(t: float, sign: float) -> Point:
     """Return a point of an ear, which lops over a shoulder."""
-    return (-0.01 + 0.02 * t, sign * (0.085 + 0.085 * sin(1.6 * t)), 1.72 - 0.46 * t * t - 0.02 * t)
+    return (-0.01 + 0.02 * t, sign * (0.085 + 0.085 * sin(1.6 * t)), 1.72 - 0.34 * t * t - 0.02 * t)
 
 
 def _cape(t: float, n: float) -> Point:
@@ -165,6 +169,8 @@ def _collide(rig: Any) -> None:
     operators: Any = bpy.ops
     operators.fabrik.collider_add()
     bpy.ops.object.mode_set(mode="OBJECT")
+    for collider in rig.fabrik.colliders:
+        collider.group = "Arms" if collider.bone.startswith("Upper arm") else TRUNK
 
 
 def _swing(rig: Any) -> None:
@@ -179,6 +185,7 @@ def _swing(rig: Any) -> None:
         stiffness, drag, radius = SPRINGS[item.bone.partition(" ")[0]]
         spring.stiffness, spring.drag, spring.radius = stiffness, drag, radius
         spring.stiffness_tip, spring.gravity, spring.use_settle = 0.4, 9.81, True
+        spring.groups = TRUNK if item.bone.startswith("Ear") else ""
 
 
 def _wind() -> None:
