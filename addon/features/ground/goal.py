@@ -132,9 +132,8 @@ class GroundGoal:
         if knees is None or knees.stances is not stances or knees.key is not key:
             knees = self._knees = Knees(stances, key, shift_at, _inner(chain, stances))
         time = snapshot.time - stances.start
-        aim = knees.eased(time, aim, root)
-        facing = None if chain.pole is not None else knees.facing(time, aim, root)
-        return aim if facing is None else aim._replace(facing=(facing, 1.0))
+        aim, gate = knees.eased(time, aim, root)
+        return aim if chain.pole is not None else knees.faced(time, aim, root, gate)
 
     def foothold(self, snapshot: Snapshot, chain: ChainPlan, aim: Aim) -> Foothold:
         """Return the goal of a foot on the ground from its animated goal.

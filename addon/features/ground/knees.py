@@ -19,7 +19,7 @@ from fabrik_solver.core.vectors import (
     sub,
     unit,
 )
-from fabrik_solver.motion import knee
+from fabrik_solver.motion import ground, knee
 from fabrik_solver.motion.columns import FINE, Column, SmoothColumn
 from fabrik_solver.motion.easing import smooth
 from fabrik_solver.motion.planted import pivoted
@@ -28,6 +28,10 @@ from fabrik_solver.motion.smoothest import Wish, cubic
 from ...plan.chain_plan import Aim
 from .grounded_foot import pose_of
 from .stances import Stances
+
+CHANGED = 5e-5
+"""The mean change of its extension, in legs, above which a leg isn't treated as animated. If it
+were partly so, a knee behind its line would be turned to its side instead of forward."""
 
 
 class Look(NamedTuple):
@@ -71,10 +75,16 @@ class Knees:
         self._flexed = max(inner, knee.FLEXED * track.leg)
         self._shift_at = shift_at
         self._looked = Column(self._look)
+        self._changes = Column(self._change)
         self._path = SmoothColumn(self._ask, track.rate, knee.CALM, FINE)
+        self._window = self._path.stride * max(
+            4, round(knee.WINDOW * track.rate / self._path.stride)
+        )
 
-    def eased(self, time: float, aim: Aim, root: Vec) -> Aim:
+    def eased(self, time: float, aim: Aim, root: Vec) -> tuple[Aim, float]:
         """Return the goal of a foot, giving way a little so that its knee moves smoothly.
+
+        Also returns how much the leg is changed around that time, from 0 to 1.
 
         Args:
             time: The frame of the track.
@@ -98,9 +108,11 @@ class Knees:
                 foot, ankle = foot._replace(place=add(foot.place, away)), add(ankle, away)
         off = knee.aside(far, size)
         wanted = knee.apart(max(0.0, off + self._around(time)), size) - far
-        gives = self.stances.influence(time) * knee.given(wanted, size)
+        change = ground.averaged(self._changes, time, self._window, self._path.stride)
+        weight = smooth(change / CHANGED) * self.stances.influence(time)
+        gives = weight * knee.given(wanted, size)
         if gives == 0.0 or far == 0.0:
-            return aim._replace(place=foot.place)
+            return aim._replace(place=foot.place), weight
         wanted = far + gives
         stands, up = self.stances.stands(time), self.stances.probe.up
         if stands > 0.0:
@@ -113,7 +125,7 @@ class Knees:
         if self.stances.probe.lift_only and rise < 0.0:
             location = sub(location, scaled(up, rise))
         axes = aim.axes if aim.axes is None else quat_matrix(foot.turn)
-        return aim._replace(place=location, axes=axes)
+        return aim._replace(place=location, axes=axes), weight
 
     def _unfolded(self, time: float, far: float, inner: float) -> float:
         """Return the distance of a swinging leg's ankle from its hip joint (see `folded`)."""
@@ -150,19 +162,22 @@ class Knees:
         frames = floor(time), ceil(time)
         return min(self._size, *[self.stances.clearance(frame) for frame in frames])
 
-    def facing(self, time: float, aim: Aim, root: Vec) -> Vec | None:
-        """Return a point toward which the leg bends around a time, in world space, if known.
+    def faced(self, time: float, aim: Aim, root: Vec, gate: float) -> Aim:
+        """Return the goal of a foot with the point toward which its leg bends, if that is known.
 
         Args:
             time: The frame.
-            aim: The goal of the foot.
+            aim: The goal.
             root: The hip joint.
+            gate: How much the leg is changed, from 0 to 1.
         """
-        flexion = self.stances.clip.flexion(time)
         foot = pose_of(aim)
         along = unit(sub(add(foot.place, rotate(foot.turn, self.stances.clip.sole.ankle)), root))
-        side = None if along is None else unit(cross(flexion, along))
-        return None if side is None else add(root, scaled(side, self._size))
+        if gate == 0.0 or along is None:
+            return aim
+        side = unit(cross(self.stances.clip.flexion(time), along))
+        point = None if side is None else add(root, scaled(side, self._size))
+        return aim if point is None else aim._replace(facing=(point, gate))
 
     def _around(self, time: float) -> float:
         """Return how much farther its knee is off its line than without easing around a time."""
@@ -177,6 +192,11 @@ class Knees:
         before, here, then = (self._looked[frame + k * self._path.stride] for k in (-1, 0, 1))
         bend = before.before - 2.0 * here.before + then.before
         return Wish(here.after, here.weight, knee.clear(here.before, self._size) * bend, low=0.0)
+
+    def _change(self, frame: int) -> float:
+        """Return by how much the leg is changed at a frame."""
+        look = self._looked[frame]
+        return knee.change(look.before, look.after, self._size)
 
     def _look(self, frame: int) -> Look:
         """Return its knee at a frame of the clip."""

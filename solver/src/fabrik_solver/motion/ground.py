@@ -6,7 +6,7 @@ smoothest curve. A body is pitched by what stands at each end of its trunk. All 
 of time, the contacts and the ground.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from math import acos, atan2, ceil, cos, floor, fsum, inf, pi, sqrt
 from typing import NamedTuple
 
@@ -232,6 +232,19 @@ def shared_jolt(jumps: Sequence[tuple[Vec, Vec]]) -> Vec:
     return scaled(total, 1.0 / len(jumps))
 
 
+def averaged(at: Mapping[int, float], time: float, ease: int, stride: int) -> float:
+    """Return the mean of numbers around a time, smooth in time.
+
+    Args:
+        at: The numbers at all multiples of the stride.
+        time: As in `smoothed`.
+        ease: As there.
+        stride: As there.
+    """
+    weights = dict(_weights(time, ease, stride))
+    return fsum([weight * at[frame] for frame, weight in weights.items()]) / fsum(weights.values())
+
+
 def smoothed(at: Callable[[int], Vec | None], time: float, ease: int, stride: int) -> Vec:
     """Return the mean of places around a time, smooth in time.
 
@@ -242,13 +255,19 @@ def smoothed(at: Callable[[int], Vec | None], time: float, ease: int, stride: in
         stride: The distance of the frames.
     """
     total, weights = ORIGIN, 0.0
-    for number in range(ceil((time - ease) / stride), floor((time + ease) / stride) + 1):
-        place = at(number * stride)
+    for frame, weight in _weights(time, ease, stride):
+        place = at(frame)
         if place is not None:
-            weight = cos(0.5 * pi * (number * stride - time) / ease) ** 2
             total = add(total, scaled(place, weight))
             weights += weight
     return scaled(total, 1.0 / weights) if weights > 0.0 else ORIGIN
+
+
+def _weights(time: float, ease: int, stride: int) -> list[tuple[int, float]]:
+    """Return the frames in a window around a time, each with its weight."""
+    numbers = range(ceil((time - ease) / stride), floor((time + ease) / stride) + 1)
+    frames = [number * stride for number in numbers]
+    return [(frame, cos(0.5 * pi * (frame - time) / ease) ** 2) for frame in frames]
 
 
 def _mean_rise(legs: Sequence[CarriedLeg], follow: float) -> float:

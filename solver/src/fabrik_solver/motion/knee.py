@@ -35,6 +35,9 @@ is 140° (Norkin and White, “Measurement of Joint Motion”)."""
 CLEAR = 0.08
 """The distance of a knee from its line above which its side is clear, in leg lengths."""
 
+WINDOW = 0.25
+"""How long before and after a time the path of the knee is considered, in seconds."""
+
 
 def aside(apart: float, size: float) -> float:
     """Return how far a knee is off the line from hip to ankle, for bones of one length.
@@ -69,6 +72,11 @@ def folded(apart: float, animated: float, inner: float) -> float:
     if nearer <= 0.0:
         return apart
     return free - nearer / (1.0 + nearer / room) if room > 0.0 else free
+
+
+def change(animated: float, solved: float, size: float) -> float:
+    """Return by how much the distance from hip to ankle changes, in legs."""
+    return abs(apart(solved, size) - apart(animated, size)) / size if size > 0.0 else 0.0
 
 
 def weight(animated: float, solved: float, size: float, lies: float) -> float:
