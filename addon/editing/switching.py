@@ -92,14 +92,13 @@ def limbs_to_fk(
 def restore_switch(armature: bpy.types.Object, state: SwitchState) -> None:
     """Undo `limbs_to_fk` for a limb, except for keys. Bones that no longer exist are skipped."""
     bones: Any = pose_bones(armature)
-    if state.switch not in bones:
-        return
-    bones[state.switch][SWITCH] = state.value
-    for name, matrix in state.poses.items():
-        if name in bones:
-            bones[name].matrix_basis = matrix
     _set_hidden(armature, state, False)
-    armature.update_tag()
+    if state.switch in bones:
+        bones[state.switch][SWITCH] = state.value
+        for name, matrix in state.poses.items():
+            if name in bones:
+                bones[name].matrix_basis = matrix
+        armature.update_tag()
 
 
 def hide_switched(armature: bpy.types.Object, states: Iterable[SwitchState]) -> None:
