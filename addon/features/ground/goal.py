@@ -156,7 +156,7 @@ class GroundGoal:
             foot = sole_at_rest(chain.limb, world[0], probe.leg, probe.up)
             foothold = unlocked(probe, aim, ground.blend, (foot.heel, foot.ball))
         else:
-            foothold = stances.footholds[snapshot.time - stances.start, aim]
+            foothold = stances.foothold(snapshot.time - stances.start, aim)
         return foothold._replace(aim=foothold.aim._replace(note=note))
 
     def probe(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from collections.abc import Iterable
+from functools import lru_cache
 from itertools import accumulate, pairwise
 from math import floor, pi
 from typing import NamedTuple
@@ -77,10 +78,10 @@ class Swing(NamedTuple):
     Attributes:
         first: The last frame of the contact before.
         last: The first frame of the next one.
-        previous: How it moves it there.
-        following: How it does here.
-        roll: How far the foot goes on as it rolls in these contacts, and is moved along where the
-            ground is tilted; None on level ground.
+        previous: The offset of the foot at that frame.
+        following: The offset of the foot at its last frame.
+        roll: The offset that the foot's roll in these contacts adds on tilted ground; None on level
+            ground.
     """
 
     first: int
@@ -111,22 +112,22 @@ class ClipInput(NamedTuple):
 
 
 class FootClip:
-    """A foot in all frames, on the floor of its animation, with the ground in its current place.
+    """A foot at all frames, on the floor of its animation, with the ground where it is now.
 
-    It may be kept from frame to frame while its inputs stay the same.
+    It is reused from frame to frame while its inputs stay the same.
 
     Attributes:
-        walk: The track with its contacts.
+        contact_track: The track with its contacts.
         sole: The points of the foot that touch the floor.
         planted: The foot, locked during its contacts.
         inputs: The other inputs.
         first: The first frame of the clip, or the one after the last cut before all contacts.
         last: The last frame, or the one before the first cut after all contacts.
         spans: The first and last frames of its contacts.
-        lying: Those of the phases in which it is flat.
-        firm: The frames in which it stands and does not roll.
-        carrying: The frames in which it is on the ground, locked or not.
-        flats: Its locked pose on the floor of its animation, at each frame.
+        lying: The first and last frames of the phases in which the foot is flat.
+        firm: The frames in which the foot stands without rolling.
+        carrying: The frames in which the foot is on the ground, locked or not.
+        flats: The locked pose of the foot on the floor of its animation, at each frame.
     """
 
     def __init__(self, contact_track: ContactTrack, inputs: ClipInput) -> None:
@@ -215,10 +216,10 @@ class FootClip:
         return shape.smoothed(axes.__getitem__, time, ease, stride)
 
     def _bend(self, frame: int) -> Vec | None:
-        """Return the same at a frame, 0 if the knee is overextended, None beyond the clip.
+        """Return the knee's flexion axis at a frame: 0 if overextended, None beyond the clip.
 
-        It flexes much farther than a capture overextends it, so a stride shows which way it bends,
-        whatever the rest pose and single frames suggest.
+        A knee flexes much farther than a capture overextends it. So a whole stride shows which way
+        it bends, whatever the rest pose and single frames suggest.
         """
         axis = self._flexions[frame]
         if axis is None or dot(axis, self._smoothed(self._flexions, frame, 1.0)) > 0.0:
@@ -226,7 +227,7 @@ class FootClip:
         return ORIGIN
 
     def _flexion(self, frame: int) -> Vec | None:
-        """Return the axis of a frame, as long as the knee is off its line, None beyond the clip."""
+        """Return the bend axis at a frame, as long as the knee's offset; None beyond the clip."""
         if not self.first <= frame <= self.last:
             return None
         sample = self.contact_track.track.samples[frame]
@@ -300,7 +301,8 @@ class Stances:
         jumps: By how much the lock moves the ankle, and where the hip joint is, relative to their
             means around a frame.
         raises: How much higher the foot is for all that is below it, as far as the ground counts.
-        footholds: The goal of the foot at a time, from its animated goal.
+        foothold: Returns the goal of the foot at a time, from its animated goal. As many are cached
+            as the track has frames, so that a dragged goal fills no memory.
     """
 
     def __init__(self, clip: FootClip, probe: Probe, blend: float) -> None:
@@ -313,16 +315,15 @@ class Stances:
         self.carried = Column(self._carried)
         self.jumps = Column(self._jump)
         self.raises: Column[float, float] = Column(self._raise)
-        self.footholds: Column[tuple[float, Aim], Foothold] = Column(self._foothold)
+        self.foothold = lru_cache(len(clip.contact_track.track.samples))(self._foothold)
         self._lyings = Column(self._lying)
         self._beyonds = Column(self._beyond)
         self._swings = Column(self._swing)
         self._lifts = SmoothColumn(self._clear, clip.contact_track.track.rate, shape.CALM, FINE)
         self._needs = Column(self._needed)
 
-    def _foothold(self, at: tuple[float, Aim]) -> Foothold:
+    def _foothold(self, time: float, aim: Aim) -> Foothold:
         """Return the goal of a foot that is locked in stance, or swings to the next foothold."""
-        time, aim = at
         animated, probe, up = pose_of(aim), self.probe, self._up
         flat = self.clip.planted.at(time, animated)
         foot, moved = self._on_ground(time, animated, flat)
