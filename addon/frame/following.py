@@ -141,11 +141,11 @@ class Followers:
         turns = {channel_of(mode) for mode in {*self._modes}}
         for name, size in {("location", 3), ("scale", 3), *turns}:
             # Python compares bytes at once, but makes two floats of each pair in arrays.
-            column = channels.read(name, size).tobytes()
+            values = channels.read(name, size)
+            column, width = values.tobytes(), values.itemsize * size
             last = self._columns.get(name, b"")
             self._columns[name] = column
             if column != last:
-                width = 4 * size
                 for bone in self._known:
                     first = bone * width
                     if column[first : first + width] != last[first : first + width]:

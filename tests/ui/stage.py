@@ -476,14 +476,20 @@ def _film_captured() -> None:
     go(30)
 
 
-def _film_controls() -> None:
-    """Leave a figure on hills alone, as its first frame poses it, and set it up."""
+def _figure_alone() -> Any:
+    """Return the rig of a figure on hills without its constraints, and hide everything around it."""
     rig: Any = bpy.data.objects["Rig"]
     select(rig, None, "Foot.L")
     bpy.ops.pose.select_all(action="SELECT")
     bpy.ops.fabrik.ik_clear()
     for ob in bpy.data.objects:
         ob.hide_set(ob.name != "Rig" and ob.find_armature() is None and ob.parent != rig)
+    return rig
+
+
+def _film_controls() -> None:
+    """Leave a figure on hills alone, as its first frame poses it, and set it up."""
+    rig = _figure_alone()
     rig.animation_data_clear()
     bpy.ops.pose.transforms_clear()
     select(rig, None, "Pelvis")
@@ -515,12 +521,7 @@ def _film_mirror() -> None:
 
 def _film_roll() -> None:
     """Leave a figure on hills the constraint of its left foot alone, with a control that rolls."""
-    rig: Any = bpy.data.objects["Rig"]
-    select(rig, None, "Foot.L")
-    bpy.ops.pose.select_all(action="SELECT")
-    bpy.ops.fabrik.ik_clear()
-    for ob in bpy.data.objects:
-        ob.hide_set(ob.name != "Rig" and ob.find_armature() is None and ob.parent != rig)
+    rig = _figure_alone()
     select(rig, None, "Foot.L")
     bpy.ops.fabrik.limb_add()
     select(rig, None, rig.fabrik.constraints[0].roll.control)

@@ -239,6 +239,6 @@ class ContactTrack:
 
 
 def frames_of(contact: Contact, kind: str) -> list[int]:
-    """Return the frames of a contact in which a part of the sole stands."""
+    """Return the frames of a contact in which one kind of its parts stands."""
     parts = [part for part in contact.parts if part.kind == kind]
     return [frame for part in parts for frame in range(part.first, part.last + 1)]

@@ -196,8 +196,7 @@ class _Simulation:
         self.tails: list[Tail] = []
         self._parents = [parent_of(instant) for instant in instants]
         self._forms = forms_of(instants)
-        self._chain = instants[0].chain
-        self._world = instants[0].world[0]
+        self._instant = instants[0]
 
     def run(self, count: int) -> Strand:
         """Simulate the first frames: the others are only inputs."""
@@ -224,8 +223,7 @@ class _Simulation:
     def run_on(self, state: Sequence[Tail], start: int, end: int, starts: set[int]) -> list[float]:
         """Simulate some frames from a state; return the rotations at the last one."""
         self.tails = [tail.copied() for tail in state]
-        self._chain = self.instants[start].chain
-        self._world = self.instants[start].world[0]
+        self._instant = self.instants[start]
         if not state:
             self._start(start)
         for i in range(start + 1, end + 1):
@@ -275,8 +273,7 @@ class _Simulation:
         self.tails = [
             Tail(a, sub(b, a)) for a, b in pairwise(fk_joints(self._parents[i], self._forms[i]))
         ]
-        self._chain = self.instants[i].chain
-        self._world = self.instants[i].world[0]
+        self._instant = self.instants[i]
         self._step(self._moment(i), self.mode.is_settled, 0.0)
         for tail in self.tails:
             tail.shift = tail.swing = ORIGIN
@@ -293,9 +290,7 @@ class _Simulation:
         if i in starts:
             self._start(i)
             return
-        instant = self.instants[i]
-        self._chain = instant.chain
-        self._world = instant.world[0]
+        self._instant = instant = self.instants[i]
         if not self.mode.is_steady:
             self._step(self._moment(i), False, 1.0 / self.rate)
             return
@@ -373,7 +368,7 @@ class _Simulation:
         axes, head = moment.parent, moment.root
         for i, tail in enumerate(self.tails):
             unscaled, aim, scale = mat_product(axes, form.turns[i]), form.aims[i], form.sizes[i]
-            if self._chain.constrained and not self._chain.links[i].is_plain:
+            if self._instant.chain.constrained and not self._instant.chain.links[i].is_plain:
                 unscaled, aim, scale = self._shown(i, axes)
             along = mat_apply(unscaled, aim)
             size = length(along)
@@ -395,9 +390,9 @@ class _Simulation:
         Limits are of a bone's own channels, which depend on what it inherits. Between frames, the
         armature counts as at the later one.
         """
-        link = self._chain.links[i]
-        unscaled, scale = link.unscaled(mat_product(mat_inverse(self._world), parent))
-        return mat_product(self._world, unscaled), times(link.arm, scale), scale
+        link, world = self._instant.chain.links[i], self._instant.world[0]
+        unscaled, scale = link.unscaled(mat_product(mat_inverse(world), parent))
+        return mat_product(world, unscaled), times(link.arm, scale), scale
 
     def _direction(
         self,
@@ -443,9 +438,9 @@ class _Simulation:
     def _swing(self, i: int, unscaled: Mat3, aim: Vec, direction: Vec) -> Quat:
         """Return the local rotation, after the FK pose's, that points a bone somewhere."""
         swing = quat_between(aim, inverse_direction(unscaled, direction), (1.0, 0.0, 0.0))
-        constrained = self._chain.constrained
+        constrained = self._instant.chain.constrained
         if constrained and constrained[i].limit is not None:
-            rotation = self._chain.rotations[i]
+            rotation = self._instant.chain.rotations[i]
             allowed = constrained[i].allowed(quat_product(rotation, swing))
             swing = quat_product(quat_inverse(rotation), allowed)
         return swing
