@@ -477,7 +477,7 @@ def _film_captured() -> None:
 
 
 def _figure_alone() -> Any:
-    """Return the rig of a figure on hills without its constraints, and hide everything around it."""
+    """Return the rig of a figure on hills without its constraints; hide all that is around it."""
     rig: Any = bpy.data.objects["Rig"]
     select(rig, None, "Foot.L")
     bpy.ops.pose.select_all(action="SELECT")
