@@ -72,7 +72,7 @@ ROUNDS: Final = 8
 bones, each leaves about a third of the miss; elsewhere the first one is exact."""
 
 Turning = tuple[WholeBodyPose, float]
-"""The last pose, and the largest rotation of bones from it, in radians."""
+"""The last pose, and how far goals have moved since then, in the space of the armature."""
 
 Load = tuple[float, Vec]
 """A mass and its center, in the space of the armature."""
@@ -392,7 +392,7 @@ class Body:
             response: Learned from poses for other places of the same goals; None without any.
             near: The largest uncorrected miss of dragged points, as a fraction of the size of the
                 body.
-            turning: The largest rotation of the bones from the previous pose; None for any.
+            turning: The last pose, if bones rotate from there only as goals move; None for any.
         """
         shown = shown or self._composed_in
         exact = [i for i, item in enumerate(wanted) if is_exact(item.goal)]

@@ -87,10 +87,6 @@ LAG = 1e-3
 body. Where constraints carry the bones, exactness takes another evaluation of the rig. Meanwhile
 the bone would be shown where the mouse has been."""
 
-TURNING = 3.5
-"""How far bones rotate while the mouse moves by the size of the body, in radians, unless pins or
-dragged points require more. Where the pose of least motion jumps, the body follows at this rate."""
-
 RESTING = 0.1
 """The length of the move for which a tick of the resting mouse counts, as a fraction of the
 body."""
@@ -485,7 +481,7 @@ class WholeBodyDrag:
         if displacement == ORIGIN:
             self._restore()
             return
-        turning = None if self._last is None else (self._last, TURNING * moved)
+        turning = None if self._last is None else (self._last, moved * self._posed.size)
         posed = self._posed
         places = self._places(displacement)
         dragged = self._dragged_to(places)
