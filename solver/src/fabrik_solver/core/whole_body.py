@@ -82,6 +82,7 @@ class WholeBodyPose:
         axes: The axes of the joints.
         misses: For each goal, the distance of its point from the desired location; zero for any
             location.
+        missed: The joints whose goals are out of reach, or lag behind.
         center: The center of mass; None if nothing has a mass.
         effort: The sum of stiffness · angle², in radians².
         steps: The number of Newton steps.
@@ -94,6 +95,7 @@ class WholeBodyPose:
         "center",
         "effort",
         "heads",
+        "missed",
         "misses",
         "moved",
         "rotations",
@@ -109,6 +111,7 @@ class WholeBodyPose:
         heads: list[Vec],
         axes: list[Quat],
         misses: list[float],
+        missed: set[int],
         center: Vec | None,
         effort: float,
         steps: int,
@@ -121,6 +124,7 @@ class WholeBodyPose:
         self.heads = heads
         self.axes = axes
         self.misses = misses
+        self.missed = missed
         self.center = center
         self.effort = effort
         self.steps = steps
@@ -268,12 +272,12 @@ class Way:
         self._near: list[Vec | None] = []
         self._late: list[tuple[int, Spring, Vec]] = []
         step = moved + SLACK
+        missed = last.missed | pose.missed
         for index, goal in enumerate(goals):
             spring = Spring(goal, body, None)
             here, there = spring.point_of(self._start), spring.point_of(self._end)
-            distance = length(sub(there, here))
-            is_met = pose.misses[index] <= SLACK * body.size and distance <= step
-            if goal.rank in (DRAGGED, TARGET) and goal.location is not None and not is_met:
+            if goal.rank in (DRAGGED, TARGET) and goal.joint in missed:
+                distance = length(sub(there, here))
                 there = mix(here, there, min(1.0, self.fraction + step / max(distance, step)))
                 self._late.append((index, spring, there))
             self._near.append(there)
@@ -384,6 +388,7 @@ def _posed(
         [body.outward(head) for head in pose.heads],
         pose.axes,
         misses,
+        {g.joint for g, miss in zip(goals, misses, strict=True) if miss > SLACK * body.size},
         body.outward(body.center(pose)) if body.mass > 0.0 else None,
         effort,
         steps,
