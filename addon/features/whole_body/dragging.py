@@ -500,7 +500,7 @@ class WholeBodyDrag:
             raise ProblemError(
                 "Too far away (single precision overflows): drag a shorter distance"
             ) from None
-        self._last, self._is_turning = pose, pose.aim is not None
+        self._last, self._is_turning = pose, pose.is_turning
         missed = max(pose.misses[: len(dragged)])
         is_reached = missed <= max(near, REACHED) * posed.size  # Lagging isn't missing.
         self.state = "REACHED" if is_reached else "OUT_OF_REACH"

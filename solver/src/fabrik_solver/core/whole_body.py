@@ -10,7 +10,7 @@ Goals stay met; only those that are out of reach, or were, lag behind.
 """
 
 from collections.abc import Sequence
-from typing import Final, final
+from typing import Final, NamedTuple, final
 
 from .articulation import (
     DRAGGED,
@@ -70,8 +70,7 @@ NEARLY: Final = 1.05
 """The multiple of the allowed rotation that is close enough."""
 
 
-@final
-class WholeBodyPose:
+class WholeBodyPose(NamedTuple):
     """A pose of the body.
 
     Attributes:
@@ -86,49 +85,20 @@ class WholeBodyPose:
         center: The center of mass; None if nothing has a mass.
         effort: The sum of stiffness · angle², in radians².
         steps: The number of Newton steps.
-        aim: The pose of least motion it is moving toward; None if it has arrived.
+        is_turning: Whether it is on the way to the pose of least motion.
     """
 
-    __slots__ = (
-        "aim",
-        "axes",
-        "center",
-        "effort",
-        "heads",
-        "missed",
-        "misses",
-        "moved",
-        "rotations",
-        "steps",
-        "turns",
-    )
-
-    def __init__(
-        self,
-        moved: list[Vec],
-        turns: list[Quat],
-        rotations: list[Quat],
-        heads: list[Vec],
-        axes: list[Quat],
-        misses: list[float],
-        missed: set[int],
-        center: Vec | None,
-        effort: float,
-        steps: int,
-        aim: "WholeBodyPose | None" = None,
-    ) -> None:
-        """Take the parts."""
-        self.moved = moved
-        self.turns = turns
-        self.rotations = rotations
-        self.heads = heads
-        self.axes = axes
-        self.misses = misses
-        self.missed = missed
-        self.center = center
-        self.effort = effort
-        self.steps = steps
-        self.aim = aim
+    moved: list[Vec]
+    turns: list[Quat]
+    rotations: list[Quat]
+    heads: list[Vec]
+    axes: list[Quat]
+    misses: list[float]
+    missed: set[int]
+    center: Vec | None
+    effort: float
+    steps: int
+    is_turning: bool = False
 
 
 @final
@@ -214,7 +184,7 @@ class WholeBody:
         if way.fraction >= 1.0:
             return pose
         between = way.followed()
-        return _posed(body, goals, between, pose.steps + way.steps, pose)
+        return _posed(body, goals, between, pose.steps + way.steps, is_turning=True)
 
     def _articulation(self, goals: Sequence[WholeBodyGoal], is_balanced: bool) -> Articulation:
         """Return the bones that goals move.
@@ -370,7 +340,7 @@ def _posed(
     goals: Sequence[WholeBodyGoal],
     pose: Placement,
     steps: int,
-    aim: WholeBodyPose | None = None,
+    is_turning: bool = False,
 ) -> WholeBodyPose:
     """Return a pose in the space of the body."""
     effort = 0.0
@@ -392,5 +362,5 @@ def _posed(
         body.outward(body.center(pose)) if body.mass > 0.0 else None,
         effort,
         steps,
-        aim,
+        is_turning,
     )
