@@ -155,7 +155,7 @@ class HeldBones(UnitPlan):
                         bone, local, parent, to_armature, space, earlier, held.share, held.carried
                     )
                 except ValueError:
-                            continue  # The bone or its parent has zero scale.
+                    continue  # The bone or its parent has zero scale.
                 if is_far(location):
                     continue
             rotations += rotation
@@ -338,7 +338,7 @@ def held_bones(rig: Skeleton, chains: Sequence[ChainPlan]) -> Iterator[HeldBone]
             if bone in rig.connected and rig.parents[bone] >= 0:
                 raise connected(hold.bone)
         except ProblemError:
-                continue  # The list shows the reason (see `status`).
+            continue  # The list shows the reason (see `status`).
         holders: list[Point | None] = []
         lost: set[int] = set()
         for number, holder in enumerate(hold.holders, 1):
