@@ -158,10 +158,10 @@ class FkReader:
         rig: The armature.
         rows: The bones whose channels are read.
         slots: The slots (see `KINDS`) that chains pose, ascending.
-            last: The FK pose of the last reading; None before the first.
-            posed_channels: The channels that chains posed at that time: property names and bones.
-            cached: Values derived from constraint settings, until these are read again (see
-                `SceneSnapshot.cached`).
+        last: The FK pose of the last reading; None before the first.
+        posed_channels: The channels that chains posed at that time: property names and bones.
+        cached: Values derived from constraint settings, until these are read again (see
+            `SceneSnapshot.cached`).
     """
 
     def __init__(
@@ -544,7 +544,7 @@ class Unevaluated(Evaluated):
             rig: The armature.
             rows: The bones that are read at each update.
             played: Its F-curves at the frame; None if the channels already hold their values.
-                set_by: The evaluated copy that has the driven settings; None before an evaluation.
+            set_by: The evaluated copy that has the driven settings; None before an evaluation.
         """
         super().__init__(rig.object, rows)
         self.set_by = set_by or rig.object

@@ -63,7 +63,7 @@ class Follower(NamedTuple):
 
     Attributes:
         steps: Its constraints, in order.
-            is_shown: Whether they act on the pose that Blender shows instead of its channels.
+        is_shown: Whether they act on the pose that Blender shows instead of its channels.
         local: Its local channels; None if they may change between frames.
     """
 

@@ -82,11 +82,11 @@ class SceneSnapshot(ABC):
         time: Its frame.
         evaluated: By armature, its evaluated data.
         poses: By armature, its FK pose.
-            failed: Armatures that an unexpected error kept from being read.
-            locations: World locations of the objects read so far.
-            played: The playback cache, if nothing was edited; otherwise None.
-            posed: By armature, its bones that follow something solved, if nothing but bones may
-                have been posed; otherwise None.
+        failed: Armatures that an unexpected error kept from being read.
+        locations: World locations of the objects read so far.
+        played: The playback cache, if nothing was edited; otherwise None.
+        posed: By armature, its bones that follow something solved, if nothing but bones may have
+            been posed; otherwise None.
     """
 
     evaluated: Mapping[int, Evaluated]

@@ -193,7 +193,7 @@ class ChannelBuffer:
             rig: The armature.
             rows: The bones whose channels are read and written.
             group: The channel, and its bones.
-                bones: The bones of the group to access.
+            bones: The bones of the group to access.
         """
         self.rig, self.channel, self.size, self.bones = rig, group.channel, group.size, bones
         self.ranges = group.ranges if bones is group.bones else ranges_of(bones)
@@ -271,10 +271,10 @@ class Overwrite(NamedTuple):
 
     Attributes:
         buffer: The channel.
-            before: Its values before that.
-            played: Its values with the new frame's muted F-curves; `before` if there aren't any.
-            written: The values that were written.
-            curves: F-curves that replace them if the evaluation includes animation.
+        before: Its values before that.
+        played: Its values with the new frame's muted F-curves; `before` if there aren't any.
+        written: The values that were written.
+        curves: F-curves that replace them if the evaluation includes animation.
     """
 
     buffer: ChannelBuffer

@@ -61,8 +61,7 @@ class AddedGait(NamedTuple):
         gait: The walk.
         made: The number of new constraints.
         is_switched: Whether limbs were switched to FK.
-            notes: Sentences about recognized legs without feet, and about other bones on the
-                ground.
+        notes: Sentences about recognized legs without feet, and about other bones on the ground.
     """
 
     gait: FabrikGait
@@ -85,7 +84,7 @@ def add_gait(armature: bpy.types.Object, tips: Sequence[str]) -> AddedGait:
         ProblemError: If the legs can't walk; nothing has changed then.
     """
     planner.discard_if_outdated()
-    # Legs find constraints that a script added by their names.
+    # Legs find constraints by name, including those that a script added.
     part(planner.Planner).current_after_writes()
     rig = skeleton_of(armature)
     body, legs = _legs(rig, tips)
@@ -163,7 +162,7 @@ def _append_gait(armature: bpy.types.Object, body: Body, stand: Stand, bone: str
 
 
 def _not_walking(rig: Skeleton, body: Body, legs: Sequence[Limb]) -> str:
-    """Return a sentence about other bones on the ground; empty if there are none."""
+    """Return a sentence about other bones on the ground; else empty."""
     walking = {rig.names[i] for i in rig.below({rig.index[leg.bones[0]] for leg in legs})}
     ends = [body.names[i] for i in body.anatomy.standing]
     if not (standing := [name for name in ends if name not in walking]):

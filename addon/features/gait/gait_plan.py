@@ -56,7 +56,7 @@ class RestLeg(NamedTuple):
         chain: Its constraint.
         joints: The joints from the root to the foot.
         foot: The rest position of the foot.
-            height: How far that is above the ground.
+        height: How far that is above the ground.
         axes: The rest axes of the foot bone, if the constraint orients it.
         group: Its group.
         spine: Its position along the spine (see `WalkingLeg`).
@@ -83,11 +83,11 @@ class GaitPlan:
         head: The rest position of the body, in armature space.
         rest: The body bone's rest axes; None without one.
         legs: Its legs.
-            spine: The bones from the body to the last one that carries legs, each with the fraction
-                of their length up to its tail.
-            ground: The ground; empty until resolved.
-            problem: Why the walk can't work; empty if it can.
-            stand: The standing matrices of bones in armature space, if the rest pose doesn't stand.
+        spine: The bones from the body to the last one that carries legs, each with the fraction of
+            their length up to its tail.
+        ground: The ground; empty until resolved.
+        problem: Why the walk can't work; empty if it can.
+        stand: The standing matrices of bones in armature space, if the rest pose doesn't stand.
     """
 
     rig: Skeleton

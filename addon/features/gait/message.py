@@ -120,7 +120,7 @@ def _overstretched(armature: bpy.types.Object, index: int) -> str:
 
 
 def _out_of_reach(armature: bpy.types.Object, index: int) -> str:
-    """Return a message about feet out of reach at the current frame; empty if there are none."""
+    """Return a message about feet out of reach at the current frame, if any."""
     if gait_settings(armature).gaits[index].influence < 1.0:
         return ""
     names = [leg.chain.name for leg in plans_of(armature)[index].legs if _is_off(leg.chain)]

@@ -48,12 +48,12 @@ class WalkSample(NamedTuple):
 
     Attributes:
         record: The simulated walk.
-            time: The frame, which may be fractional.
-            influence: The influence of the walk.
-            grounds: The frames of the grounds, in world space.
-            legs: The legs, at world scale.
-            bob: The largest height of the body's bob, in meters.
-            note: A message to show.
+        time: The frame, which may be fractional.
+        influence: The influence of the walk.
+        grounds: The frames of the grounds, in world space.
+        legs: The legs, at world scale.
+        bob: The largest height of the body's bob, in meters.
+        note: A message to show.
     """
 
     record: RecordedWalk

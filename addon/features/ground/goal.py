@@ -277,8 +277,7 @@ def resolve_ground(chain: ChainPlan, item: FabrikConstraint) -> None:
         return
     check_choices(options)
     find_foot(chain)
-    # Until an object is chosen, the scene is the ground. A chosen object that was deleted is an
-    # error.
+    # The scene, until an object is chosen. A chosen object that was deleted is missing.
     is_chosen = options.source != "OBJECT" or options.is_property_set("object")
     source = cast(Source, options.source if is_chosen else "SCENE")
     ground = ground_of(

@@ -179,8 +179,7 @@ class Hip(PrePassBone):
         target, goal = animated_aim.place, foothold.base
         size = leg_length(joints, chain)
         if chain.limb.is_hand_at_tail:
-            # The foot copies the target's rotation, so it is the foot's head that has to be in
-            # reach.
+            # The foot copies the target's rotation, so the leg has to reach the foot's head.
             foot = length(sub(joints[-1], joints[-2]))
             target = _heel(target, animated_aim.axes, foot)
             goal = _heel(goal, foothold.aim.axes, foot)

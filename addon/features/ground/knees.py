@@ -97,9 +97,8 @@ class Knees:
         far = distance
         fall = self._fall(time, sub(ankle, root))
         if fall > 0.0:
-            # A foot that passes right below the hip would leave its path if it moved straight away
-            # from it. So lower it first, but not into the ground, then move it away as far as the
-            # bones need.
+            # Moving straight away from the hip, a foot right below it would leave its path. It is
+            # lowered first, but not into the ground; then it moves away as far as its bones need.
             lower = scaled(self.stances.probe.up, max(0.0, min(fall, self._room(time))))
             foot, ankle = foot._replace(place=sub(foot.place, lower)), sub(ankle, lower)
             left = length(sub(ankle, root))

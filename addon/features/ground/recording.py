@@ -128,7 +128,7 @@ class TrackRecorder:
         """Record a frame."""
         chain = self._chain(snapshot.plan)
         if chain is None:
-                return  # The constraint reports the reason.
+            return  # The constraint reports the reason.
         goal = cast(GroundGoal, chain.goal_source)
         probe = goal.probe(snapshot, chain, ground_settings(snapshot.item(chain)))
         pose = pose_of(aim_of(snapshot, chain))

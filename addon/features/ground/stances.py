@@ -280,7 +280,7 @@ class FootClip:
         planted = self.planted.places[number]
         points = (self.sole.heel, self.sole.ball)
         if all(anchor.part.kind == BALL for anchor in planted.anchors):
-                points = points[::-1]  # Keeps the heel out of the step behind the ball.
+            points = points[::-1]  # Keeps the heel out of the step behind the ball.
         ends = [rotate(planted.turn, point) for point in dict.fromkeys(points)]
         heights = [dot(add(planted.base, end), self.inputs.up) for end in ends]
         return ends, min(heights) - self.inputs.floor

@@ -26,8 +26,8 @@ class ShownHold(NamedTuple):
         by: The name of the holder.
         holder: The holder.
         start: The first frame.
-            end: The frame of the next event, or the end of the blend to its own animation; None if
-                there is neither.
+        end: The frame of the next event, or the end of the blend to its own animation; None if
+            there is neither.
     """
 
     armature: bpy.types.Object

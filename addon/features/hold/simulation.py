@@ -23,7 +23,7 @@ class HoldSimulation:
     """The simulation of an armature's holds.
 
     Attributes:
-            owner: Property path of the settings that store the result, from the armature object.
+        owner: Property path of the settings that store the result, from the armature object.
         moments: The frames to visit.
     """
 

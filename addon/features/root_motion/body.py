@@ -30,7 +30,7 @@ class Traveler(NamedTuple):
         feet: The points of the sole of each foot.
         leg: The mean leg length in armature space.
         up: The up direction in armature space.
-            others: The topmost bones of other characters in the armature, which don't travel.
+        others: The topmost bones of other characters in the armature, which don't travel.
     """
 
     armature: bpy.types.Object
@@ -75,12 +75,12 @@ class Recording(NamedTuple):
 
     Attributes:
         frames: The frames.
-            objects: The armature object's world matrix at each frame.
-            bases: The local matrix of the object's channels at each frame.
-            poses: The evaluated matrices of bones in armature space, by name, at each frame.
-            channels: The local matrices of bone channels, by name, at each frame.
-            level: The matrix from world space to a space with Z up and its origin near the body.
-            rate: Frames per second.
+        objects: The armature object's world matrix at each frame.
+        bases: The local matrix of the object's channels at each frame.
+        poses: The evaluated matrices of bones in armature space, by name, at each frame.
+        channels: The local matrices of bone channels, by name, at each frame.
+        level: The matrix from world space to a space with Z up and its origin near the body.
+        rate: Frames per second.
     """
 
     frames: list[float]

@@ -36,10 +36,10 @@ class Options(NamedTuple):
     """Options of both operators.
 
     Attributes:
-            onto: What to key the travel on.
+        onto: What to key the travel on.
         use_turn: Whether it includes rotation.
         use_cycles: Whether a loop repeats beyond the range.
-            frame_range: First and last frame; None for the action's range.
+        frame_range: First and last frame; None for the action's range.
     """
 
     onto: str
@@ -55,10 +55,10 @@ class TravelResult(NamedTuple):
         travel: The motion from the first to the last frame.
         frames: The number of frames.
         leg: The mean leg length in world space.
-            before: The largest slide of a foot in the original, in world space; 0 without a stance
-                phase.
-            after: The largest slide in the result when played.
-            loops: Whether the action repeats beyond the range.
+        before: The largest slide of a foot in the original, in world space; 0 without a stance
+            phase.
+        after: The largest slide in the result when played.
+        loops: Whether the action repeats beyond the range.
     """
 
     travel: Planar

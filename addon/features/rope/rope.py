@@ -85,10 +85,10 @@ class RopeInput(NamedTuple):
     Attributes:
         down: Unit vector of gravity.
         plane: A point and the unit normal of the collision plane, if any.
-            surface: The collision mesh, if any.
-            thickness: Distance from the joints to the collision surface.
-            stretch: The arguments of `Stretch`; None without stretch.
-            note: The message to show if the rope reaches its target.
+        surface: The collision mesh, if any.
+        thickness: Distance from the joints to the collision surface.
+        stretch: The arguments of `Stretch`; None without stretch.
+        note: The message to show if the rope reaches its target.
     """
 
     down: Vec

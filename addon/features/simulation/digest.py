@@ -39,10 +39,10 @@ class Digest:
     """The digest of some objects and their dependencies.
 
     Attributes:
-            seen: Session UIDs of all relevant data: unless some of it changes, the digest stays the
-                same.
-            items: The indices of the relevant constraints, by armature.
-            groups: The paths of other settings that pose relevant bones, by armature.
+        seen: Session UIDs of all relevant data: unless some of it changes, the digest stays the
+            same.
+        items: The indices of the relevant constraints, by armature.
+        groups: The paths of other settings that pose relevant bones, by armature.
     """
 
     def __init__(

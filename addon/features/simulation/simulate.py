@@ -26,10 +26,10 @@ class Simulation(NamedTuple):
     """The result of a simulation.
 
     Attributes:
-            armatures: How many armatures were simulated.
-            frames: How many frames were played.
-            refused: Why parts of them couldn't be simulated.
-            notes: Notes on the result.
+        armatures: How many armatures were simulated.
+        frames: How many frames were played.
+        refused: Why parts of them couldn't be simulated.
+        notes: Notes on the result.
     """
 
     armatures: int
