@@ -150,7 +150,7 @@ class ContactTrack:
         return [
             contact
             for contact, span in zip(contacts, spans, strict=True)
-            if not quantile(knees[span], 0.5) < quantile(soles[span], 0.5)  # An unknown knee passes.
+            if not quantile(knees[span], 0.5) < quantile(soles[span], 0.5)  # Unknown knees pass.
         ]
 
     def _standing(self, *points: tuple[Sequence[float], str]) -> tuple[list[float], list[float]]:

@@ -19,7 +19,7 @@ OCTAVES: Final = 3
 
 
 class Falloff(NamedTuple):
-    """How a field weakens with a distance.
+    """How a field weakens with distance.
 
     Attributes:
         power: The exponent.
@@ -77,7 +77,7 @@ class ForceField(NamedTuple):
     radial: Falloff = Falloff()
 
     def toward(self, other: "ForceField", t: float) -> "ForceField":
-        """Return the field between two frames, with the other settings of the later one."""
+        """Return the field between two frames, with the later one's other settings."""
         left = 1.0 - t
         return other._replace(
             location=mix(self.location, other.location, t),
@@ -88,7 +88,7 @@ class ForceField(NamedTuple):
         )
 
     def weighted(self, weight: float) -> "ForceField":
-        """Return the field with another strength."""
+        """Return the field with its strength multiplied by a weight."""
         if weight == 1.0:
             return self
         return self._replace(strength=weight * self.strength, noise=weight * self.noise)
@@ -116,7 +116,7 @@ class ForceField(NamedTuple):
         return scaled(unit_or(arm, ORIGIN), strength)
 
     def _arm(self, beside: Vec, along: Vec) -> Vec:
-        """Return the vector to a point from where the field starts."""
+        """Return the vector from where the field starts to a point."""
         if self.shape == "POINT" or self.kind == "VORTEX":
             return beside
         return along if self.shape == "PLANE" else sub(beside, along)
@@ -136,11 +136,11 @@ class ForceField(NamedTuple):
         return along_axis * self.radial.at(radius)
 
     def _gust(self) -> float:
-        """Return the contribution of noise to the strength: a gust takes about a second."""
+        """Return what noise adds to the strength; a gust takes about a second."""
         return self.noise * perlin((self.time, 0.5 * self.seed, 0.5)) if self.noise else 0.0
 
     def _turbulence(self, point: Vec) -> Vec:
-        """Return a turbulence at a point, about from -1 to 1 on each axis."""
+        """Return turbulence at a point, about from -1 to 1 on each axis."""
         x, y, z = scaled(point, 1.0 / self.size) if self.size > 0.0 else point
         return (
             _fractal((x, y, z), self.seed),
@@ -198,7 +198,7 @@ def _slope(bits: int, x: float, y: float, z: float) -> float:
 
 
 def _hashed(i: int, j: int, k: int, seed: int) -> int:
-    """Return four well mixed bits of a corner (as MurmurHash3 mixes them, by A. Appleby)."""
+    """Return four well-mixed bits of a corner (mixed as in MurmurHash3, by A. Appleby)."""
     bits = (i * 0x8DA6B343 + j * 0xD8163841 + k * 0xCB1AB31F + seed * 0x9E3779B1) & 0xFFFFFFFF
     bits = ((bits ^ (bits >> 16)) * 0x85EBCA6B) & 0xFFFFFFFF
     bits = ((bits ^ (bits >> 13)) * 0xC2B2AE35) & 0xFFFFFFFF

@@ -1,4 +1,4 @@
-"""Fitting bones to joints, and postures of rotations that a motion computed."""
+"""Fit bones to joints, and make postures of rotations that a motion computed."""
 
 from collections.abc import Sequence
 from math import dist
@@ -65,11 +65,11 @@ def fitted_to_joints(
 
 
 def with_rotations(chain: ChainInput, numbers: list[float], influence: float = 1.0) -> Posture:
-    """Return the posture with some local rotations, which has no target.
+    """Return the posture with these local rotations, which has no target.
 
     Args:
         chain: The bones and their FK pose.
-        numbers: The rotations, root first, four numbers a bone.
+        numbers: The rotations, root first, four numbers per bone.
         influence: See `pose_chain`.
 
     Raises:

@@ -1,8 +1,8 @@
-"""The smoothest curve through time near desired values and within bounds.
+"""The smoothest curve through time that stays near desired values and within bounds.
 
-Displacements of captured motion take this form: the squares of their second differences are least,
-within the bounds of each frame. Sources: Gleicher, “Retargetting motion to new characters”, 1998;
-Lee and Shin, “A hierarchical approach to interactive motion editing”, 1999.
+Displacements of captured motion take this form: the summed squares of their second differences are
+minimal, within the bounds of each frame. Sources: Gleicher, “Retargetting motion to new
+characters”, 1998; Lee and Shin, “A hierarchical approach to interactive motion editing”, 1999.
 """
 
 from __future__ import annotations
@@ -12,23 +12,23 @@ from math import inf, isfinite
 from typing import NamedTuple
 
 CHANCES = 20
-"""How often frames that break a bound, or are held unnecessarily, may change together without
-getting fewer. Then only one changes at a time, which always terminates."""
+"""How often frames that break a bound, or are held unnecessarily, may change together without their
+number shrinking. After that only one changes at a time, which always terminates."""
 
 ROUNDING = 1e-9
 """How far rounding may put a value beyond a bound, as a fraction of the largest value."""
 
 
 class Wish(NamedTuple):
-    """The requirements of a frame for a curve.
+    """A frame's requirements of a curve.
 
     Attributes:
         target: The desired value.
-        weight: The weight of the distance from the target, at least 0, and more than 0 for two
+        weight: The weight of the distance from the target: at least 0, and above 0 for at least two
             frames of a curve.
-        bend: The desired second difference; the first and last frames have none.
+        bend: The desired second difference; not used at the first and last frame.
         low: The minimum value.
-        high: The maximum value, not below that.
+        high: The maximum value, at least ``low``.
     """
 
     target: float = 0.0
@@ -46,16 +46,18 @@ def exactly(value: float) -> Wish:
 def smoothest(wishes: Sequence[Wish], stiffness: float, tension: float = 0.0) -> list[float]:
     """Return the curve nearest to the frames' desired values, exactly within their bounds.
 
-    It minimizes a sum of squares: its weighted distances from the targets, its second differences
-    from the desired ones times the stiffness, and its differences times the tension.
+    It minimizes a sum of squares with three parts. These are its weighted distances from the
+    targets; its second differences from the desired ones, times the stiffness; and its differences,
+    times the tension.
 
-    By block principal pivoting (Júdice and Pires, “A block principal pivoting algorithm for
-    large-scale strictly monotone linear complementarity problems”, 1994).
+    It is solved by block principal pivoting (Júdice and Pires, “A block principal pivoting
+    algorithm for large-scale strictly monotone linear complementarity problems”, 1994).
 
     Args:
         wishes: The requirements of each frame.
         stiffness: How much the second differences count.
-        tension: How much differences count: the root of the stiffness for hardly any overshoot.
+        tension: How much differences count; the square root of the stiffness nearly avoids
+            overshoot.
     """
     if all(map(_is_met_by_none, wishes)):
         return [0.0] * len(wishes)
@@ -82,11 +84,11 @@ def smoothest(wishes: Sequence[Wish], stiffness: float, tension: float = 0.0) ->
 
 
 def cubic(values: Sequence[float], fraction: float) -> float:
-    """Return a value between the second and the third of four (Catmull and Rom, 1974).
+    """Return a value between the second and third of four (Catmull and Rom, 1974).
 
     Args:
-        values: Those at four frames.
-        fraction: The place between the second and the third, from 0 to 1.
+        values: The values at four frames.
+        fraction: Where between the second and the third, from 0 to 1.
     """
     a, b, c, d = values
     third = 3.0 * (b - c) + d - a
@@ -96,7 +98,7 @@ def cubic(values: Sequence[float], fraction: float) -> float:
 
 
 def _is_met_by_none(wish: Wish) -> bool:
-    """Return whether a curve of zeros meets all requirements of a frame."""
+    """Return whether a curve of zeros meets a frame's requirements."""
     return wish.target == wish.bend == 0.0 and wish.low <= 0.0 <= wish.high
 
 
@@ -110,7 +112,7 @@ def _normal_equations(
     stiff: float,
     tension: float,
 ) -> tuple[Bands, list[float]]:
-    """Return the diagonal of the matrix and its two bands beside it, and the right side."""
+    """Return the matrix, as its diagonal and the two bands next to it, and the right-hand side."""
     count = len(targets)
     middle, near, far = list(weights), [0.0] * count, [0.0] * count
     values = [w * target for w, target in zip(weights, targets, strict=True)]
@@ -134,7 +136,7 @@ def _normal_equations(
 def _held(
     matrix: Bands, wanted: Sequence[float], sides: Sequence[int], fixed: Sequence[float]
 ) -> tuple[Bands, list[float]]:
-    """Return the equations in which some frames have fixed values."""
+    """Return the equations with the values of some frames fixed."""
     middle, near, far = [list(band) for band in matrix]
     values, count = list(wanted), len(wanted)
     for i in range(count):
@@ -152,7 +154,7 @@ def _held(
 
 
 def _solved(matrix: Bands, wanted: Sequence[float]) -> list[float]:
-    """Return the solution, by the factors L D Lᵀ of the matrix."""
+    """Return the solution, from the factors L D Lᵀ of the matrix."""
     middle, near, far = [list(band) for band in matrix]
     values, count = list(wanted), len(wanted)
     for i in range(count):
@@ -175,12 +177,12 @@ def _solved(matrix: Bands, wanted: Sequence[float]) -> list[float]:
 
 
 class Change(NamedTuple):
-    """A frame whose value will be held by a bound, or freed.
+    """A frame whose value a bound will hold, or free.
 
     Attributes:
         frame: The frame.
-        side: 1 for the greatest value, -1 for the least, 0 to free it.
-        excess: By how much it breaks the bound.
+        side: 1 for the upper bound, -1 for the lower bound, 0 to free it.
+        excess: How far it breaks the bound.
     """
 
     frame: int
@@ -191,7 +193,7 @@ class Change(NamedTuple):
 def _worst(changes: Sequence[Change]) -> list[Change]:
     """Return the changes; of consecutive frames that break a bound, only the worst one.
 
-    Once the curve is held there, it soon meets the bound at the others.
+    Once the curve is held there, it soon stays within the bound at the others.
     """
     worst: list[Change] = []
     last = -2

@@ -1,4 +1,4 @@
-"""A solid at which rays are cast from another space."""
+"""A solid that rays from another space are cast at."""
 
 from collections.abc import Callable
 from typing import Final, final
@@ -95,9 +95,9 @@ class Solid:
         return Solid(other._cast, other._bounds, space)
 
     def way_out(self, start: Vec, up: Vec, reach: float) -> tuple[Vec, Vec] | None:
-        """Return where a ray upward leaves the solid, and the outward unit normal there.
+        """Return where an upward ray leaves the solid, and the outward unit normal there.
 
-        None where it doesn't leave: the start is outside, or further below the surface.
+        None if it doesn't: the start is outside, or farther below the surface.
 
         Args:
             start: The origin of the ray.

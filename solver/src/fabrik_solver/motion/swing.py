@@ -97,6 +97,6 @@ def _arc(over: list[tuple[float, float]], late: float, early: float, least: floa
 
 
 def _effort(arc: Arc, far: float) -> float:
-    """Return the largest vertical plus the largest horizontal acceleration, for a step of 1 s."""
+    """Return the largest vertical plus the largest horizontal acceleration, at a step time of 1."""
     ahead = 1.0 - arc.late - arc.early
     return 24.0 * arc.height + 5.8 * far / (ahead * ahead)
