@@ -51,14 +51,14 @@ def unlocked(probe: Probe, aim: Aim, blend: float, points: tuple[Vec, Vec]) -> F
         points: The joints above heel and ball, relative to the goal, in the goal's axes.
     """
     animated, height = pose_of(aim), dot(aim.place, probe.up) - probe.floor
-    share = shape.influence(height, blend)
+    weight = shape.influence(height, blend)
     under = [level(animated, end, probe.up, probe.floor) for end in dict.fromkeys(points)]
     lying = sole_contact(probe, aim.place, under)
     if lying is None:
         return Foothold(aim, aim.place)
-    base = add(aim.place, scaled(probe.up, share * (lying.height - probe.floor - height)))
-    turn = quat_product(shape.turn_of(scaled(lying.tilt, share)), animated.turn)
-    return Foothold(goal_of(probe, aim, Pose(base, turn)), base, share * lying.rise)
+    base = add(aim.place, scaled(probe.up, weight * (lying.height - probe.floor - height)))
+    turn = quat_product(shape.turn_of(scaled(lying.tilt, weight)), animated.turn)
+    return Foothold(goal_of(probe, aim, Pose(base, turn)), base, weight * lying.rise)
 
 
 def goal_of(probe: Probe, animated: Aim, foot: Pose) -> Aim:

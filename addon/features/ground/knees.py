@@ -38,13 +38,13 @@ class Look(NamedTuple):
     """A knee at one frame.
 
     Attributes:
-        before: Its animated distance from the line from hip to ankle.
-        after: The same on the ground, before smoothing.
+        animated: Its animated distance from the line from hip to ankle.
+        grounded: The same on the ground, before smoothing.
         weight: How much the latter counts.
     """
 
-    before: float
-    after: float
+    animated: float
+    grounded: float
     weight: float
 
 
@@ -184,30 +184,27 @@ class Knees:
         stride = self._path.stride
         number = floor(time / stride)
         around = range(number - 1, number + 3)
-        more = [self._path.nodes[node] - self._looked[node * stride].after for node in around]
+        more = [self._path.nodes[node] - self._looked[node * stride].grounded for node in around]
         return cubic(more, time / stride - number)
 
     def _ask(self, frame: int) -> Wish:
         """Return the knee's position on the ground at a frame, and the bend it should have."""
-        before, here, then = (self._looked[frame + k * self._path.stride] for k in (-1, 0, 1))
-        bend = before.before - 2.0 * here.before + then.before
-        return Wish(here.after, here.weight, knee.clear(here.before, self._size) * bend, low=0.0)
+        stride, looks, look = self._path.stride, self._looked, self._looked[frame]
+        bend = looks[frame - stride].animated - 2.0 * look.animated + looks[frame + stride].animated
+        clear = knee.clear(look.animated, self._size)
+        return Wish(look.grounded, look.weight, clear * bend, low=0.0)
 
     def _change(self, frame: int) -> float:
         """Return how much the leg is changed at a frame."""
         look = self._looked[frame]
-        return knee.change(look.before, look.after, self._size)
+        return knee.change(look.animated, look.grounded, self._size)
 
     def _look(self, frame: int) -> Look:
         """Return the knee at a frame of the clip."""
         stances, size = self.stances, self._size
         frame = stances.clip.within(frame)
         leg = stances.carried[frame]
-        aside_before = knee.aside(length(sub(leg.target, leg.root)), size)
+        animated = knee.aside(length(sub(leg.target, leg.root)), size)
         far = length(sub(leg.goal, add(leg.root, self._shift_at(frame + stances.start))))
-        aside_after = knee.aside(self._unfolded(frame, far, self._flexed), size)
-        return Look(
-            aside_before,
-            aside_after,
-            knee.weight(aside_before, aside_after, size, stances.lies(frame)),
-        )
+        grounded = knee.aside(self._unfolded(frame, far, self._flexed), size)
+        return Look(animated, grounded, knee.weight(animated, grounded, size, stances.lies(frame)))

@@ -63,13 +63,13 @@ class GroundOffset(NamedTuple):
         shift: The translation.
         tilt: The rotation vector of the foot.
         rise: How far the ground is above the animation's floor.
-        share: The ground's influence: 0 in a contact without ground below.
+        influence: The ground's influence: 0 in a contact without ground below.
     """
 
     shift: Vec = ORIGIN
     tilt: Vec = ORIGIN
     rise: float = 0.0
-    share: float = 1.0
+    influence: float = 1.0
 
 
 class Swing(NamedTuple):
@@ -250,9 +250,9 @@ class FootClip:
         """Return the same at each frame of a swing, and at the frames on either side of it."""
         frames = [min(max(frame, self.first), self.last) for frame in swing[1:-1]]
         places = [across(self.flats[frame].place, self.inputs.up) for frame in frames]
-        way = [0.0, *accumulate(length(sub(b, a)) for a, b in pairwise(places))]
-        shares = [0.0, *[gone / (way[-1] or 1.0) for gone in way], 1.0]
-        stiffness = (len(way) / pi) ** 4  # Halves an oscillation with a period of two swings.
+        path = [0.0, *accumulate(length(sub(b, a)) for a, b in pairwise(places))]
+        shares = [0.0, *[gone / (path[-1] or 1.0) for gone in path], 1.0]
+        stiffness = (len(path) / pi) ** 4  # Halves an oscillation with a period of two swings.
         ends = [exactly(0.0)] * 2, [exactly(1.0)] * 2
         return smoothest([*ends[0], *map(Wish, shares[2:-2]), *ends[1]], stiffness)
 
@@ -328,13 +328,13 @@ class Stances:
         foot, moved = self._on_ground(time, animated, flat)
         if self.is_cut(time):
             return Foothold(aim, aim.place, moved.rise, add(aim.place, self.clip.root(floor(time))))
-        share = shape.influence(dot(aim.place, up) - probe.floor, self._blend)
-        base = blended(animated, foot, share)
+        weight = shape.influence(dot(aim.place, up) - probe.floor, self._blend)
+        base = blended(animated, foot, weight)
         rise = self.raises[time]
         if time != floor(time):  # An obstacle may only be hit between two frames.
-            rise = max(rise, share * need(probe, self.clip.sole, flat, base).lack)
+            rise = max(rise, weight * need(probe, self.clip.sole, flat, base).lack)
         raised = base._replace(place=add(base.place, scaled(up, rise)))
-        return Foothold(goal_of(probe, aim, raised), base.place, share * moved.rise)
+        return Foothold(goal_of(probe, aim, raised), base.place, weight * moved.rise)
 
     def _on_ground(self, time: float, animated: Pose, flat: Pose) -> tuple[Pose, GroundOffset]:
         """Return the foot on the ground before any lift over obstacles, and its ground offset."""
@@ -343,7 +343,7 @@ class Stances:
         if moved.tilt != ORIGIN:
             turn = quat_product(shape.turn_of(moved.tilt), flat.turn)
             foot = foot._replace(turn=turn)
-        return blended(animated, foot, moved.share), moved
+        return blended(animated, foot, moved.influence), moved
 
     def _raise(self, time: float) -> float:
         time = min(max(time, self.clip.first), self.clip.last)
@@ -445,7 +445,7 @@ class Stances:
             clip.contact_track.track.leg,
             weight * moved.rise,
             frame in clip.carrying,
-            scaled(lock, weight * moved.share),
+            scaled(lock, weight * moved.influence),
         )
 
     def between(self, frames: range) -> tuple[object, ...]:
@@ -478,31 +478,33 @@ class Stances:
             shift if swing.roll is None else add(shift, swing.roll.at(time)),
             mix(previous.tilt, following.tilt, fraction),
             previous.rise + (following.rise - previous.rise) * fraction,
-            previous.share + (following.share - previous.share) * fraction,
+            previous.influence + (following.influence - previous.influence) * fraction,
         )
 
     def _swing(self, number: int) -> Swing:
         """Return a swing by the index of the contact before it, -1 for the first swing."""
         clip, rate = self.clip, self.clip.contact_track.track.rate
-        before, after = neighbors(clip.spans, number)
+        lock, next_lock = neighbors(clip.spans, number)
         # A swing that the clip cuts short still takes its full time.
         far = max(1, round(SWING * rate))
-        first, last = before[1] if before else clip.first, after[0] if after else clip.last
-        previous = self._edge(first) if before else self._beyonds[first]
-        following = self._edge(last) if after else self._beyonds[last]
+        first = lock[1] if lock else clip.first
+        last = next_lock[0] if next_lock else clip.last
+        previous = self._edge(first) if lock else self._beyonds[first]
+        following = self._edge(last) if next_lock else self._beyonds[last]
         previous = previous or following or GroundOffset()
         following = following or previous
         roll = None
         if not previous.tilt == following.tilt == ORIGIN:
             edges, begin = (previous.shift, following.shift), first
-            lock = clip.inputs.lock_time * rate
+            fade = clip.inputs.lock_time * rate
 
             def rolled(frame: int) -> Vec:
                 return sub(self._edge(frame).shift, edges[frame > begin])
 
-            roll = blend_of(rolled, before, after, clip.last, lock, rate)
-        first = first if before else min(first, last - far)
-        return Swing(first, last if after else max(last, first + far), previous, following, roll)
+            roll = blend_of(rolled, lock, next_lock, clip.last, fade, rate)
+        first = first if lock else min(first, last - far)
+        last = last if next_lock else max(last, first + far)
+        return Swing(first, last, previous, following, roll)
 
     def _edge(self, frame: int) -> GroundOffset:
         """Return how the ground moves the foot at the first or last frame of a contact."""
@@ -540,7 +542,7 @@ class Stances:
     def _in_contact(self, number: int, flat: Pose) -> GroundOffset:
         lying = self._lyings[number]
         if lying is None:
-            return GroundOffset(share=0.0)
+            return GroundOffset(influence=0.0)
         base = self.clip.planted.places[number].base
         hover, drift = self.clip.hover(number)
         height = lying.height + hover - dot(base, self._up)

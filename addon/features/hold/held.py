@@ -59,16 +59,16 @@ class HeldInput(NamedTuple):
         record: Its last event.
         parent: Its parent's frame, in armature space.
         holder: Its holder's frame, in world space.
-        before: Its previous holder's frame, in world space, while the event blends.
-        share: The weight of the new holder's pose in the blend.
+        previous: Its previous holder's frame, in world space, while the event blends.
+        weight: The weight of the new holder's pose in the blend.
         carried: The frame of the carried object in its own space, if its channels are ignored.
     """
 
     record: Recorded
     parent: Frame = WHOLE
     holder: Frame = WHOLE
-    before: Frame = WHOLE
-    share: float = 1.0
+    previous: Frame = WHOLE
+    weight: float = 1.0
     carried: Frame = WHOLE
 
 
@@ -144,7 +144,7 @@ class HeldBones(UnitPlan):
             if held.record is not UNHELD:
                 record, bone, parent = held.record, self.rig.bone(hold.bone), held.parent
                 space = frame_in(held.holder, record.offset)
-                earlier = frame_in(held.before, record.left)
+                earlier = frame_in(held.previous, record.left)
                 try:
                     if record.is_fixed or record.was_fixed:
                         own_channels = frame_in(own_frame(bone, local, parent), held.carried)
@@ -152,7 +152,7 @@ class HeldBones(UnitPlan):
                         space = frame_in(space, undone) if record.is_fixed else space
                         earlier = frame_in(earlier, undone) if record.was_fixed else earlier
                     rotation, location = held_channels(
-                        bone, local, parent, to_armature, space, earlier, held.share, held.carried
+                        bone, local, parent, to_armature, space, earlier, held.weight, held.carried
                     )
                 except ValueError:
                     continue  # The bone or its parent has zero scale.
@@ -219,7 +219,7 @@ class HeldBone(PrePassBone):
         record = self._record_at(time)
         if not (self.is_blended and self._blends(record, time)):
             return record.holder
-        return record.holder + record.before * (len(self.holders) + 1)
+        return record.holder + record.previous * (len(self.holders) + 1)
 
     def held_in(self, snapshot: Snapshot, frames: dict[tuple[int, int], Frame]) -> HeldInput | None:
         """Return how the bone is held; None if nothing ever holds it.
@@ -237,7 +237,7 @@ class HeldBone(PrePassBone):
         carried = self._carried(snapshot) if record.is_fixed or record.was_fixed else WHOLE
         if not is_blending:
             return HeldInput(record, parent, holder, carried=carried)
-        previous = self._holder_frame(snapshot, record.before, frames)
+        previous = self._holder_frame(snapshot, record.previous, frames)
         weight = eased(max(0.0, time - record.frame) / record.blend)
         return HeldInput(record, parent, holder, previous, weight, carried)
 
@@ -321,7 +321,7 @@ class HeldBone(PrePassBone):
 
     def _blends(self, record: Recorded, time: float) -> bool:
         """Return whether an event is still blending at a frame."""
-        return time < record.frame + record.blend and record.before <= len(self.holders)
+        return time < record.frame + record.blend and record.previous <= len(self.holders)
 
     def _parent(self, snapshot: Snapshot) -> Frame:
         return WHOLE if self.root_parent < 0 else snapshot.frame(self.rig, self.root_parent)

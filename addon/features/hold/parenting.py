@@ -61,7 +61,7 @@ class FABRIK_OT_hold_parent(Taking, bpy.types.Operator):
         active = context.active_pose_bone if self.parent == "ACTIVE" else None
         parent = None if active is None else Held(cast(Any, active.id_data), active.name)
         goals = selected_goals(context)
-        held = [one for one in goals if one.object == armature and one != parent]
+        held = [goal for goal in goals if goal.object == armature and goal != parent]
         return held or super().selected(context, armature)
 
     def work(self, context: bpy.types.Context) -> str:

@@ -30,13 +30,13 @@ class FollowInput(NamedTuple):
         channels: Its FK pose, and earlier solved results for it.
         parent: Its parent's frame, in armature space.
         moved: The target's own motion, in armature space.
-        share: The fraction of that motion that it follows.
+        fraction: The fraction of that motion that it follows.
     """
 
     channels: tuple[object, ...]
     parent: Frame
     moved: Frame
-    share: float
+    fraction: float
 
 
 class FollowingPole(PrePassBone):
@@ -56,14 +56,14 @@ class FollowingPole(PrePassBone):
     def read(self, snapshot: Snapshot) -> FollowInput | None:
         """Return how the pole follows; None if it doesn't."""
         rig, pose, target = self.rig, snapshot.poses[self.rig.uid], self.needs()[0].bone
-        share = pose.settings[self.chains[0].item].pole_follow
-        if share == 0.0:
+        fraction = pose.settings[self.chains[0].item].pole_follow
+        if fraction == 0.0:
             return None
         beneath = pose.beneath(self.bones) if self.is_layered else None
         unmoved = bone_frame(rig.bone(target), Local(), _parent(snapshot, rig, target))
         moved = frame_in(rigid(snapshot.frame(rig, target)), inverse(rigid(unmoved)))
         channels = (*pose.fk_bits(self.ranges), beneath)
-        return FollowInput(channels, _parent(snapshot, rig, self.bone), moved, share)
+        return FollowInput(channels, _parent(snapshot, rig, self.bone), moved, fraction)
 
     def solve(self, snapshot: Snapshot, inputs: object) -> SolveResult:
         """Return its rotation and location.
@@ -78,7 +78,7 @@ class FollowingPole(PrePassBone):
         moved = frame_in(inputs.moved, space)
         try:
             rotation, location = held_channels(
-                bone, local, parent, WHOLE, moved, space, inputs.share
+                bone, local, parent, WHOLE, moved, space, inputs.fraction
             )
         except ValueError:
             raise self.zero_scale() from None

@@ -34,7 +34,7 @@ class Recorded(NamedTuple):
         offset: The frame of the bone's own channels in the holder's space (see `held`). If its
             channels are ignored, the frame of the bone itself.
         blend: How many frames the blend to that holder takes.
-        before: The number of the previous holder.
+        previous: The number of the previous holder.
         left: The offset in the previous holder's space, as if it still held the bone.
         is_fixed: Whether the bone's own channels are ignored from then on.
         was_fixed: Whether they were ignored until then.
@@ -44,7 +44,7 @@ class Recorded(NamedTuple):
     holder: int
     offset: Frame
     blend: float = 0.0
-    before: int = 0
+    previous: int = 0
     left: Frame = WHOLE
     is_fixed: bool = False
     was_fixed: bool = False
@@ -95,7 +95,7 @@ def packed(by_index: Kept) -> bytes:
         for event in records:
             # A negative number means that the bone's own channels are ignored with this holder.
             holder = -event.holder if event.is_fixed else event.holder
-            previous = -event.before if event.was_fixed else event.before
+            previous = -event.previous if event.was_fixed else event.previous
             integers += [index, holder, previous]
             numbers += [event.frame, event.blend, *_flat(event.offset), *_flat(event.left)]
     return FORM.packed(integers, (), numbers)

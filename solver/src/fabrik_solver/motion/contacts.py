@@ -327,7 +327,7 @@ def _drifts(
 
 
 def _valleys(heights: Sequence[float], least: float) -> list[tuple[int, int]]:
-    """Return the frames from each peak of a height to the next one, above a least rise."""
+    """Return the spans between peaks of a height that rise and fall by more than ``least``."""
     peaks: list[int] = []
     peak = valley = 0
     is_up = True

@@ -155,16 +155,16 @@ class BodyMove(NamedTuple):
     turn: Quat = QUAT_IDENTITY
     pivot: Vec = ORIGIN
 
-    def of(self, place: Vec) -> Vec:
+    def of(self, point: Vec) -> Vec:
         """Return how far a point of the body moves."""
         if self.turn == QUAT_IDENTITY:
             return self.shift
-        arm = sub(place, self.pivot)
+        arm = sub(point, self.pivot)
         return add(self.shift, sub(rotate(self.turn, arm), arm))
 
-    def before(self, place: Vec) -> Vec:
+    def before(self, point: Vec) -> Vec:
         """Return where a point of the body was before the move."""
-        arm = sub(sub(place, self.shift), self.pivot)
+        arm = sub(sub(point, self.shift), self.pivot)
         return add(self.pivot, rotate(quat_inverse(self.turn), arm))
 
 
@@ -179,12 +179,12 @@ def pitched(ends: tuple[Vec, Vec], lifts: tuple[float, float], up: Vec) -> BodyM
         up: The unit vector up.
     """
     hind, front = ends
-    way = sub(front, hind)
-    axis = unit(cross(way, up))
+    trunk = sub(front, hind)
+    axis = unit(cross(trunk, up))
     shift = scaled(up, 0.5 * (lifts[0] + lifts[1]))
     if axis is None or lifts[0] == lifts[1]:
         return BodyMove(shift)
-    level, high = length(across(way, up)), dot(way, up)
+    level, high = length(across(trunk, up)), dot(trunk, up)
     angle = atan2(high + lifts[1] - lifts[0], level) - atan2(high, level)
     return BodyMove(shift, quat_about(axis, angle), scaled(add(hind, front), 0.5))
 
@@ -257,9 +257,9 @@ def smoothed(at: Callable[[int], Vec | None], time: float, ease: int, stride: in
     """
     total, weights = ORIGIN, 0.0
     for frame, weight in _weights(time, ease, stride):
-        place = at(frame)
-        if place is not None:
-            total = add(total, scaled(place, weight))
+        location = at(frame)
+        if location is not None:
+            total = add(total, scaled(location, weight))
             weights += weight
     return scaled(total, 1.0 / weights) if weights > 0.0 else ORIGIN
 
