@@ -57,7 +57,7 @@ class ContactTrack:
         track: The track.
         contacts: Its contacts, counted from the track's first frame.
         kneels: Whether the leg kneels: the knee is on the ground and the foot doesn't stand.
-        spans: First and last frame of each contact, in which the foot is locked.
+        spans: First and last frame of each contact; the foot is locked in between.
         extents: Frames of heel strike and toe-off of each contact.
         flats: First and last frame of each foot-flat phase.
         unders: For each contact, the index in the track of the object below it.

@@ -58,7 +58,7 @@ LEFT_OUT = msg(
 
 
 class MovedHip(Protocol):
-    """A hip that moves so that feet reach the ground."""
+    """A hip that moves to let feet reach the ground."""
 
     def ahead(
         self, snapshot: Snapshot, foot: Stances

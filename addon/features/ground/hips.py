@@ -63,7 +63,7 @@ ALONE = msg(
 
 @dataclass(eq=False)
 class Hip(PrePassBone):
-    """A bone that moves so that all feet reach.
+    """A bone that moves to let all feet reach.
 
     Its path is kept until the footholds change.
     """

@@ -40,7 +40,7 @@ class Look(NamedTuple):
     Attributes:
         animated: Its animated distance from the line from hip to ankle.
         grounded: The same on the ground, before smoothing.
-        weight: How much the latter counts.
+        weight: How much ``grounded`` counts.
     """
 
     animated: float

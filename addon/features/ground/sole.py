@@ -65,7 +65,7 @@ def sole_contact(probe: Probe, location: Vec, points: Sequence[Vec]) -> SoleCont
 
 
 def _goal_height(probe: Probe, under: Under, point: Vec, tilt: Vec) -> float:
-    """Return the height of a tilted foot's goal that puts a point of it on the plane of a face."""
+    """Return how high a tilted foot's goal is if one of its points is on the plane of a face."""
     turned = rotate(turn_of(tilt), point)
     aside = across(sub(turned, point), probe.up)
     level = probe.level(under) - dot(aside, under.normal) / dot(under.normal, probe.up)

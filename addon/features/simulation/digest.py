@@ -87,7 +87,7 @@ class Digest:
         return self._hash.digest()
 
     def _relations(self, node: _Node) -> Iterator[_Node]:
-        """Include an object and these bones of it; yield their dependencies."""
+        """Include an object and some of its bones; yield their dependencies."""
         ob, bones = node
         is_new = ob not in self._bones
         included = self._bones.setdefault(ob, set())
@@ -323,7 +323,7 @@ def _ranks(order: Iterable[str], bones: Collection[str]) -> dict[str, int]:
 
 
 def _upward(ob: bpy.types.Object, names: Iterable[str]) -> set[str]:
-    """Return those of the named bones that exist, with all their ancestors."""
+    """Return the named bones that exist, with all their ancestors."""
     reached: set[str] = set()
     for name in names if ob.pose is not None else ():
         bone = pose_bones(ob).get(name)

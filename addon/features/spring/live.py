@@ -180,7 +180,7 @@ def _last_key(movers: dict[bpy.types.Object, set[str]], frame: float) -> float:
 
 
 def _curves_of(ob: bpy.types.Object, bones: Iterable[str]) -> list[bpy.types.FCurve]:
-    """Return the F-curves that move an object and these bones of it."""
+    """Return the F-curves that move an object and some of its bones."""
     owners = ["", *[f"{pose_bones(ob)[name].path_from_id()}." for name in bones]]
     paths = {owner + name for owner in owners for name in (*TURNS, "location", "scale")}
     curves = animation.all_active_curves(ob)

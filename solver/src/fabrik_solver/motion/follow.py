@@ -29,7 +29,7 @@ MAX_TANGENT = 3.0
 """The largest tangent, in distances to the nearer neighbor. A larger tangent would overshoot."""
 
 UPWARD: Vec = (0.0, 0.0, 1.0)
-"""The direction to use where none is defined."""
+"""The direction to use if none is defined."""
 
 MAX_CACHED = 200_000
 """The maximum number of joints that a trail caches, about 30 MB. Others are computed again."""

@@ -406,7 +406,7 @@ def pivoted(foot: Pose, root: Vec, sole: Sole, up: Vec, apart: float) -> Pose:
 
 
 def neighbors(spans: Sequence[Span], number: int) -> tuple[Span | None, Span | None]:
-    """Return a lock by its index, and the next one; None if there is no such lock."""
+    """Return a lock by its index, and the next one; None for a missing one."""
     before, after = (spans[i] if 0 <= i < len(spans) else None for i in (number, number + 1))
     return before, after
 

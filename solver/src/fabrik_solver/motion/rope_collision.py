@@ -201,7 +201,7 @@ class _Cover(Obstacle):
 
 
 def _beside(joints: Sequence[Vec], target: Vec, normal: Vec, side: Vec) -> Vec:
-    """Return the unit vector along the ground in the direction in which a rope bulges."""
+    """Return the direction along the ground to which a rope bulges, a unit vector."""
     ahead = unit(across(sub(target, joints[0]), normal))
     if ahead is None:
         return unit(across(side, normal)) or any_perpendicular(normal)

@@ -177,7 +177,7 @@ def _solved(matrix: Bands, wanted: Sequence[float]) -> list[float]:
 
 
 class Change(NamedTuple):
-    """A frame whose value a bound will hold, or free.
+    """A change at a frame: a bound starts to hold its value, or frees it.
 
     Attributes:
         frame: The frame.

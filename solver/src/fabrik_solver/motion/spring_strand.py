@@ -51,8 +51,8 @@ AGREED: Final = 1e-5
 """How far apart the ends of a loop may be to agree, as a fraction of the strand's length."""
 
 BEYOND: Final = 2
-"""How many later frames a frame depends on. The path to it bends toward the next frame, unless that
-is a cut, which takes one more frame to decide."""
+"""How many later frames a frame depends on. The path to it bends toward the next frame, if that
+isn't a cut. Deciding this takes another frame."""
 
 CYCLES: Final = 200
 """The maximum number of cycles before a loop. Without drag its ends never agree."""

@@ -137,5 +137,5 @@ def time_left(foothold: Vec, root: Vec, away: Vec, reach: float) -> float:
     room = reach * reach - dot(out, out)
     if room <= 0.0:
         return 0.0
-    # |out + t away| = reach; the speed is that of a body moving away for good.
+    # Solves |out + t away| = reach for t > 0.
     return inf if square < 1e-24 * room else (sqrt(along * along + square * room) - along) / square

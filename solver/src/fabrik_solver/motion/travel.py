@@ -3,14 +3,14 @@
 The input is the feet relative to a root that stays in place, as in an in-place cycle. In each step
 from sample to sample, the root translates and rotates over level ground. All steps are a single
 linear least-squares problem. It minimizes the squared velocities of the soles' points, weighted by
-contact, plus the squared changes of the root's velocity. While a foot is in contact, the latter are
-negligible. In a flight phase only they apply and interpolate the velocity. In a loop, the last step
-is adjacent to the first. Iterative reweighting refines the weights: a foot that swings low then has
-little weight.
+contact, plus the squared changes of the root's velocity. These changes hardly count while a foot is
+in contact. In a flight phase only they count, and interpolate the velocity. In a loop, the last
+step is adjacent to the first. Iterative reweighting refines the weights, so that a foot swinging
+low has little weight.
 
-This finds only a local minimum. The iteration starts from the contact weights and, if the feet
+This only finds a local minimum. The iteration starts from the contact weights and, if the feet
 mostly stand as animated, also from a root that stays in place. If both fit about equally well, the
-latter is nearer to the clip.
+second result is closer to the clip.
 """
 
 from __future__ import annotations
