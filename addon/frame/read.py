@@ -133,7 +133,6 @@ class SceneSnapshot(ABC):
         self.evaluated, self.poses, self.failed = evaluated, poses, failed
 
     def _read(self, uid: int, reader: FkReader, is_touched: bool) -> tuple[Evaluated, FkPose]:
-        """Read an armature."""
         current, played = self._opened(uid, reader), self.played
         if played is not None and is_touched:
             played.varying.pop(uid, None)

@@ -127,7 +127,6 @@ def _append_legs(
     names: Sequence[str],
     stand: Stand,
 ) -> None:
-    """Append legs, standing, and their constraints."""
     floor = _floor(rig, body, legs, stand)
     for leg, name in zip(legs, names, strict=True):
         _append(rig.object, gait, name)

@@ -106,9 +106,9 @@ class GroundGoal:
     def goal(self, snapshot: Snapshot, chain: ChainPlan, aim: Aim) -> Aim:
         """Return the goal on the ground.
 
-        On both sides of a cut a leg keeps its pose, as in the rest pose that starts many captures.
-        The hip has already moved and carries it. Elsewhere a nearly straight leg keeps its
-        extension if that takes little (see `Knees`).
+        On both sides of a cut, a leg keeps its pose: many captures start in the rest pose. The hip
+        carries the leg and has already moved. Elsewhere, a nearly straight leg keeps its extension
+        if that takes little (see `Knees`).
         """
         foothold = self.foothold(snapshot, chain, aim)
         stances = self.stances(snapshot, chain)

@@ -164,7 +164,7 @@ class Hip(PrePassBone):
         return path, partial(path.shift_of, foot)
 
     def _aim(self, snapshot: Snapshot, leg: ChainPlan) -> Aim | None:
-        """Return the goal of a leg; None if disabled or, as its chain reports, not finite.
+        """Return the goal of a leg; None if it is disabled or not finite, which its chain reports.
 
         The ground moves the body for legs in IK and in FK, so switching a leg makes nothing jump.
         """

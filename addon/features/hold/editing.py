@@ -371,7 +371,6 @@ def _number_of(item: FabrikHold, holder: Holder, is_moved: bool) -> int:
 
 
 def _is(item: FabrikHolder, holder: Holder) -> bool:
-    """Return whether a list item is this holder."""
     is_alike = (item.kind, item.object, item.bone) == (holder.kind, holder.object, holder.bone)
     return is_alike and (item.kind != OWN or item.frames == holder.frames)
 

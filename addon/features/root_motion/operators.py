@@ -137,7 +137,6 @@ class FABRIK_OT_root_motion_extract(RootMotionOperator, bpy.types.Operator):
 
 
 def _travel_text(scene: bpy.types.Scene, result: TravelResult) -> str:
-    """Describe the travel."""
     text = msg(
         "Travels {distance}", distance=length_text(scene, hypot(result.travel.x, result.travel.y))
     )

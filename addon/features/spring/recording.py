@@ -400,7 +400,6 @@ class SpringSimulation:
         return instants
 
     def _shapes(self, paths: set[str]) -> list[Shape]:
-        """Return the shapes of the colliders."""
         colliders = colliders_of(self._armature)
         return [
             Shape(
@@ -607,7 +606,6 @@ def ground_in(solid: Solid, to_space: Frame, reach: float) -> Ground:
 
 
 def _collider(shape: Shape, placement: Placement) -> Collider:
-    """Return a collider at a frame."""
     frame, radius, ground = placement
     if ground is not None:
         return ground

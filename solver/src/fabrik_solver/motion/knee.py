@@ -1,4 +1,4 @@
-"""Nearly straight knees: keep their distance from the line between hip and ankle smooth.
+"""Nearly straight knees: their distance from the line between hip and ankle, kept smooth.
 
 Such a knee moves many times as far as its ankle approaches the hip. In a leg of 0.85 m whose knee
 is 12 mm off the line, it moves 18 mm per millimeter. So smooth motion of the ankle can jolt the
