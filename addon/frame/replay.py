@@ -1,7 +1,7 @@
 """Recognizes a frame that is played again, without computing what its chains follow.
 
-While nothing is edited, equal transforms of everything that armatures depend on mean equal inputs.
-So an evaluation is compared with what the same frame showed before.
+While nothing is edited, armatures have the same inputs if everything they depend on has the same
+transforms. So an evaluation is compared with what the same frame showed before.
 """
 
 from __future__ import annotations

@@ -74,7 +74,7 @@ def add_gait(armature: bpy.types.Object, tips: Sequence[str]) -> AddedGait:
     """Add a walk, and constraints for legs without one.
 
     The body is the lowest movable bone that carries all legs and the trunk. A leg with FK controls
-    is switched to them, and made up of them.
+    is switched to them and consists of them.
 
     Args:
         armature: The armature object.

@@ -215,7 +215,7 @@ def strikes_and_offs(
 
 
 def _hurry(path: Sequence[Vec], rate: float, leg: float) -> float:
-    """Return how many times as fast as in a walk a foot swings, at least 1."""
+    """Return how much faster than in a walk a foot swings, as a factor of at least 1."""
     return max(1.0, HURRY * quantile(speeds(path, rate), SWIFT) / (BALL_SPEED * leg))
 
 

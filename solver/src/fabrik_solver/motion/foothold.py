@@ -1,6 +1,6 @@
 """Find a foothold by casting rays.
 
-The rays follow the shape of a leg: from its root out above the desired foothold, down, and back
+The rays follow the shape of a leg: out from its root to above the foothold, down, and back
 under the body. So a foot finds the floor, steps onto a wall ahead, or wraps around an edge.
 """
 

@@ -214,7 +214,7 @@ def _lifted_aside(
 ) -> list[Vec]:
     """Lift joints by their depths, and move them aside in proportion to their depths.
 
-    The factor is chosen so that the rope has its length; 0 if lifting alone makes it too long.
+    The factor makes the rope keep its length; it is 0 if lifting alone makes the rope too long.
     """
     lifted = [add(joint, scaled(up, d)) for joint, d in zip(joints, depths, strict=True)]
     factor = 1.0
