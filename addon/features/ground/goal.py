@@ -63,7 +63,7 @@ class MovedHip(Protocol):
     def ahead(
         self, snapshot: Snapshot, foot: Stances
     ) -> tuple[object, Callable[[int], Vec]] | None:
-        """Return the inputs of a leg's hip-joint displacement, and a function of it by frame."""
+        """Return the inputs of a leg's hip-joint shift, and the shift as a function of frame."""
 
 
 @dataclass(eq=False)

@@ -47,7 +47,7 @@ def unlocked(probe: Probe, aim: Aim, blend: float, points: tuple[Vec, Vec]) -> F
     Args:
         probe: Finds the ground.
         aim: Its animated goal.
-        blend: Height above which the ground has no influence.
+        blend: Height up to which the ground counts fully.
         points: The joints above heel and ball, relative to the goal, in the goal's axes.
     """
     animated, height = pose_of(aim), dot(aim.place, probe.up) - probe.floor

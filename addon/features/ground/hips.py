@@ -193,7 +193,7 @@ class HipLimits(NamedTuple):
         up: Unit vector along which it is lifted.
         follow: The fraction of the ground's rise that it follows.
         reach: The maximum extension of a leg, as a fraction of its length.
-        blend: Height above which the ground has no influence.
+        blend: Height up to which the ground counts fully.
     """
 
     up: Vec

@@ -63,7 +63,7 @@ class GroundOffset(NamedTuple):
         shift: The translation.
         tilt: The rotation vector of the foot.
         rise: How far the ground is above the animation's floor.
-        influence: The ground's influence: 0 in a contact without ground below.
+        influence: How much the ground counts: 0 in a contact without ground below.
     """
 
     shift: Vec = ORIGIN
@@ -507,7 +507,7 @@ class Stances:
         return Swing(first, last, previous, following, roll)
 
     def _edge(self, frame: int) -> GroundOffset:
-        """Return how the ground moves the foot at the first or last frame of a contact."""
+        """Return how the ground moves the foot at a frame of a contact."""
         return self._in_contact(self.clip.planted.around(frame)[0], self.clip.flats[frame])
 
     def _airborne(self, time: float) -> GroundOffset:

@@ -49,7 +49,7 @@ CALM = 0.08
 are halved."""
 
 FIRM = 16.0
-"""How much more a rolling foot's height above the ground counts: it returns in half the time."""
+"""How much more firmly a rolling foot keeps to the ground: it comes back in half the time."""
 
 
 def is_ground(normal: Vec, up: Vec) -> bool:
