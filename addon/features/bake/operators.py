@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from .bake import BakeOptions, BakeResult
     from .selecting import BakeSelection, ConstraintRef
 
-# Baking uses numpy, which takes a tenth of a second to load, so it is imported on demand.
+# Baking uses numpy, which takes a tenth of a second to load, so these are imported on demand.
 
 WHICH_ITEMS = (
     ("ACTIVE", *ACTIVE),

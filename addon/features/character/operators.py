@@ -71,7 +71,7 @@ def _part_refusal(context: bpy.types.Context) -> str:
 
 
 def _meant_bone(context: bpy.types.Context) -> str:
-    """Return the name of the bone of the character that the user means; empty without one."""
+    """Return the bone of the character that the user means; empty without one."""
     active = cast(bpy.types.Armature, active_armature(context).data).bones.active
     return "" if active is None else active.name
 
@@ -201,7 +201,7 @@ class FABRIK_OT_character_set_up(CharacterOperator, Parenting, Asking, bpy.types
         return joined(". ", [text, *filter(None, said)])
 
     def _prefer_empties(self, armature: bpy.types.Object) -> None:
-        """Use Empties by default where no bones can be added."""
+        """Use Empties by default if no bones can be added."""
         if not self.properties.is_property_set("controls") and uneditable_problem(armature):
             self.controls = "EMPTY"
 
@@ -234,7 +234,7 @@ class FABRIK_OT_character_remove(Removing, bpy.types.Operator):
     keep_controls: bool = KEEP_CONTROLS
 
     def work(self, context: bpy.types.Context) -> str:
-        """Remove it, and say how many constraints there were."""
+        """Remove it, and report how many constraints were removed."""
         count = remove(active_armature(context), self.keep_controls)
         if self.keep_controls:
             return counted(
@@ -283,7 +283,7 @@ class FABRIK_OT_character_part_remove(CharacterOperator, bpy.types.Operator):
 
 
 def _moved(context: bpy.types.Context, result: SetUpResult) -> str:
-    """Return the bone that moved farthest, if the move is visible; empty otherwise."""
+    """Return a message on the bone that moved farthest; empty if the move isn't visible."""
     if not result.moved:
         return ""
     return msg(
@@ -300,7 +300,7 @@ PARTS = {
     "SPINE": (msg("{count} spine"), msg("{count} spines")),
     "HEAD": (msg("{count} head"), msg("{count} heads")),
 }
-"""The templates of the numbers of parts, by kind."""
+"""Templates for the number of parts, by kind."""
 
 
 def _listed(kinds: list[str]) -> str:

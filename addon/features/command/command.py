@@ -33,7 +33,7 @@ INVALID, MISMATCH = 2, 1
 
 class _Parser(argparse.ArgumentParser):
     def error(self, message: str) -> NoReturn:
-        """Raise the message as a problem, so that it is printed like any other."""
+        """Raise the message as a problem, so that it is printed like all others."""
         raise ProblemError(f"{message}; use --help for a list of options")
 
 
@@ -191,7 +191,7 @@ def _simulate_outdated(file: Path, processes: int) -> bool:
 def _recorded(
     args: Any, digest: bytes, selections: list[BakeSelection], frames: range
 ) -> Recording | None:
-    """Return the recording of parts, or of a part; None where the bake itself records."""
+    """Return the recording of parts, or of a part; None if the bake itself records."""
     from ..bake import parts, recording
 
     if args.merge:

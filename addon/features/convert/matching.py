@@ -57,8 +57,7 @@ class Replacement:
         constraint: The new constraint.
         chain: Its chain.
         title: Its name in notes.
-        turn: Returns its pole angle from its first bone's matrix in the FK pose, and the chain in
-            that pose.
+        turn: Returns its pole angle, given its first bone's matrix and the chain in the FK pose.
         is_on: Whether to enable it.
         before: Pole angle of the old constraint.
         old: Data path prefix of the old constraint.

@@ -1,4 +1,4 @@
-"""Displacements of a drag: constrained to axes and planes, in increments, or typed.
+"""Displacements of a drag: constrained to axes and planes, snapped to increments, or typed.
 
 Pure functions of tuples. A displacement is a world-space vector from the start of the drag.
 """

@@ -25,7 +25,7 @@ SURFACES = {"FACE", "VERTEX"}
 """Supported snap elements."""
 
 TICK = 0.1
-"""Seconds between ticks. Users never pause the mouse for a shorter time."""
+"""Seconds between ticks. Users never pause the mouse for less."""
 
 FINE = 0.1
 """Fraction of the grid step while Shift is held."""

@@ -197,7 +197,7 @@ class FABRIK_OT_drag(Refusing, bpy.types.Operator):
         return {"RUNNING_MODAL"}
 
     def _show(self, context: bpy.types.Context) -> None:
-        """Show the displacement in the header, and why the tip doesn't follow it."""
+        """Show the displacement in the header, and why the tip doesn't follow."""
         text = self._gesture.text(context.scene)
         if text != self._shown:
             self._shown = text

@@ -100,7 +100,7 @@ def look_of(item: FabrikConstraint) -> FabrikLook:
 
 
 class LookInput(NamedTuple):
-    """A look-at's inputs besides the chain and its spaces.
+    """A look-at's inputs, apart from the chain and its spaces.
 
     Attributes:
         look: The settings, without an up direction.
@@ -172,7 +172,7 @@ def _damped(snapshot: Snapshot, chain: ChainPlan, damping: float) -> Vec | None:
     """Return the weighted mean of the target's past positions; None if it doesn't move.
 
     Raises:
-        UntraceableError: If they are unknown.
+        UntraceableError: If these positions are unknown.
     """
     samples, time = _samples(damping * snapshot.frame_rate), snapshot.time
     frames = [time - ago for ago, _ in samples]
