@@ -1,4 +1,4 @@
-"""The frames of bones that follow other bones of their armature by constraints."""
+"""The frames of bones whose constraints make them follow other bones of the armature."""
 
 from collections.abc import Callable, Sequence
 from typing import final
@@ -35,7 +35,7 @@ class BoneConstraint:
         target: Its target, or None.
         target_space: Its target space.
         influence: Its influence.
-        along: How far along its target it aims, from the head at 0 to the tail at 1.
+        along: The point of its target to follow, from the head at 0 to the tail at 1.
         moving: The indices of the target bones of an Armature constraint.
     """
 
@@ -57,7 +57,7 @@ class BoneConstraint:
 
 @final
 class FollowingBone:
-    """A bone, with everything its frame depends on except other bones. Immutable.
+    """A bone, and everything that determines its frame except other bones. Immutable.
 
     Attributes:
         own: The bone.
@@ -72,11 +72,11 @@ class FollowingBone:
 
 @final
 class ConstrainedFrame:
-    """The frame of a bone, with everything it was computed from. Immutable.
+    """The frame of a bone, and everything it was computed from. Immutable.
 
     Attributes:
         bone: The bone.
-        sources: The frames of its parent, of the armature, and of what its constraints follow.
+        sources: The frames of its parent, the armature, and the targets of its constraints.
         frame: Its frame in armature space.
     """
 
@@ -87,15 +87,15 @@ class ConstrainedFrame:
 
 @final
 class ConstrainedPose:
-    """The frames of an armature's bones, as far as they follow from other bones.
+    """The frames of an armature's bones, as far as they depend on other bones.
 
     Attributes:
         bones: The bones whose frames are computed, by index.
         frames: Known frames in armature space, by index; computed frames are added.
         world: The frame of the armature in world space.
         other: Returns the frame of any other bone.
-        last: By index, frames of bones with constraints computed before. They are taken where all
-            they were computed from is equal; others are added.
+        last: Previously computed frames of bones with constraints, by index. They are reused if
+            everything they were computed from is the same; others are added.
     """
 
     def __init__(
@@ -151,8 +151,8 @@ def _constrained(bone: FollowingBone, sources: list[Frame]) -> Frame:
 
     Args:
         bone: The bone.
-        sources: The frames of its parent and of the armature, and for each constraint in turn those
-            of its target and the target's parent, or of the bones of an Armature constraint.
+        sources: The frames of its parent and the armature. Then, for each constraint, the frames of
+            its target and the target's parent, or of the bones of an Armature constraint.
     """
     parent, world = sources[0], sources[1]
     frame = bone_frame(bone.own.bone, bone.local, parent)

@@ -1,12 +1,12 @@
-"""Solves a whole shot at once, so that joints only jump between frames where they must.
+"""Solves a whole shot at once, so that joints only jump between frames if they must.
 
-Solved frame by frame, a pose has to jump somewhere. Limits and conflicting targets of a body split
-the solutions into disconnected components, and the component nearest to the FK pose changes. Here
-each frame has several candidates: the pose solved from the FK pose, and poses of tracks. Tracks
-continue from frame to frame in both directions, each pose solved from the previous one. Dynamic
-programming finds the shortest path through the candidates (A. Viterbi, “Error bounds for
-convolutional codes and an asymptotically optimum decoding algorithm”, IEEE Trans. Information
-Theory 13, 1967). Where it still jumps, further tracks start on both sides.
+If each frame is solved alone, a pose has to jump somewhere. Limits and conflicting targets of a
+body split the solutions into disconnected components, and the component closest to the FK pose
+changes. Here each frame has several candidates: the pose solved from the FK pose, and poses of
+tracks. Tracks continue from frame to frame in both directions, each pose solved from the previous
+one. Dynamic programming finds the shortest path through the candidates (A. Viterbi, “Error bounds
+for convolutional codes and an asymptotically optimum decoding algorithm”, IEEE Trans. Information
+Theory 13, 1967). Where the path still jumps, further tracks start on both sides.
 """
 
 from collections.abc import Sequence
@@ -26,26 +26,26 @@ FASTER: Final = 6.0
 """A step this many times as large as the neighboring steps is a jump."""
 
 ROUNDS: Final = 4
-"""The most rounds of additional tracks."""
+"""Maximum number of rounds of additional tracks."""
 
 AT_ONCE: Final = 3
-"""The number of jumps, largest first, that a round treats before the path is chosen again."""
+"""Number of jumps, largest first, that a round handles before the path is chosen again."""
 
 MOST: Final = 48
-"""The number of candidates above which no further tracks start at a frame."""
+"""Number of candidates at a frame above which no further tracks start there."""
 
 SEEDS: Final = 6
-"""The number of tracks that start on each side of a jump, from poses spread over the limits."""
+"""Number of tracks that start on each side of a jump, from poses spread over the limits."""
 
 MISS_COSTS: Final = 1e6
 """The cost factor for missing a target that another candidate reaches, times the squared miss."""
 
 LOOSE_COSTS: Final = 0.1
-"""The same where no candidate reaches it: there continuity matters more."""
+"""The same if no candidate reaches it, because continuity then matters more."""
 
 CHANGE_COSTS: Final = 0.02
-"""The cost of changing tracks, besides the distance. It equals two points jumping by a tenth of the
-chain's length."""
+"""The cost of changing tracks, in addition to the distance. It equals two points jumping by a
+tenth of the chain's length."""
 
 MORE: Final = 4.0
 """A smoother path may have up to this many times the shortest path's squared distance."""
@@ -57,9 +57,9 @@ class _Layer:
 
     Attributes:
         instant: The solve input.
-        found: The candidates; the first is solved alone.
+        found: The candidates. The first one is solved alone.
         after: The index of each candidate's successor on its track in the next frame, or -1.
-        before: The same in the previous frame.
+        before: The index of its predecessor in the previous frame, or -1.
     """
 
     __slots__ = ("after", "before", "found", "instant")
@@ -76,7 +76,7 @@ class _Layer:
         self.place(instant.alone())
 
     def place(self, candidate: Candidate) -> int:
-        """Return the index of a candidate, adding it unless a similar candidate exists."""
+        """Return the index of a candidate, adding it unless a similar one exists."""
         for i, existing in enumerate(self.found):
             if largest_step(existing, candidate) < SAME:
                 if candidate.reaches and not existing.reaches:
@@ -144,7 +144,7 @@ def _is_linked(layers: list[_Layer], at: int, chosen: list[int]) -> bool:
 
 
 def _whole(layers: list[_Layer], direction: int) -> list[Candidate]:
-    """Return the track from the first or last frame if it spans the shot, else an empty list."""
+    """Return the track from the first or last frame if it spans the shot, otherwise empty."""
     at, candidate = (0, 0) if direction > 0 else (len(layers) - 1, 0)
     track = [layers[at].found[0]]
     while len(track) < len(layers):
@@ -157,7 +157,7 @@ def _whole(layers: list[_Layer], direction: int) -> list[Candidate]:
 
 
 def _is_better(track: list[Candidate], path: list[Candidate]) -> bool:
-    """Return whether a track is smoother than the path, and reaches and moves as well."""
+    """Return whether a track is smoother than the path, without missing or moving more."""
     if any([path[i].reaches and not candidate.reaches for i, candidate in enumerate(track)]):
         return False
     if _path_cost(track) > MORE * _path_cost(path):

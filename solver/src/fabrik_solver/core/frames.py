@@ -89,7 +89,7 @@ def _slerp(a: Quat, b: Quat, factor: float) -> Quat:
 
 
 NEARLY: Final = 1e-30
-"""The squared change in an iteration below which the next iteration wouldn't change anything."""
+"""The squared change per iteration below which another iteration wouldn't change anything."""
 
 
 def _polar(m: Mat3) -> tuple[Mat3, Mat3]:
