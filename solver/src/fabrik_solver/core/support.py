@@ -15,7 +15,7 @@ class Support:
     Attributes:
         corners: The input corners, in any order.
         up: The unit direction along which everything is projected.
-        force: The largest force that holds the center of mass, in radians² per size.
+        force: Maximum force that holds the center of mass, in radians² per body size.
         lifted: Corners that the body also stood on at the start.
     """
 
@@ -43,7 +43,7 @@ class Support:
         return self.beside(point)[0]
 
     def beside(self, point: Vec) -> tuple[Vec, bool]:
-        """Return the same, and whether it begins at a corner of the area, not between two."""
+        """Return the vector of `outside`, and whether it begins at a corner, not between two."""
         hull = self._hull
         if not hull:
             return ORIGIN, False
@@ -69,7 +69,7 @@ class Support:
         return self._across_and_along(x - nearest[0], y - nearest[1]), is_corner
 
     def including(self, center: Vec) -> "Support":
-        """Return the area, extended so that a center of mass may stay as far out as at the start.
+        """Return the area, extended so that the center of mass may stay as far out as at the start.
 
         Args:
             center: The center of mass at the start.
