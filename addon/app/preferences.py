@@ -75,7 +75,6 @@ def _draw_links(layout: Layout) -> None:
 
 
 def _draw_shortcuts(layout: Layout, context: bpy.types.Context) -> None:
-    """Draw the shortcuts as in Blender's keymap editor."""
     import rna_keymap_ui
 
     manager: Any = context.window_manager

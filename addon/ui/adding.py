@@ -308,7 +308,6 @@ class AddMotionOperator(Working):
         return joined(". ", [self._done(items), *native_limits_notes(armature, items)])
 
     def _done(self, items: Sequence[Any]) -> str:
-        """Return the report on the new constraints."""
         names = [item.subtarget or (item.target.name if item.target else "") for item in items]
         if len(items) == 1:
             return self.done(items[0].bone, names[0])

@@ -150,7 +150,6 @@ class Baking(ProgressOperator):
 
 
 def _constraint_refusal(context: bpy.types.Context) -> str:
-    """Refuse a view layer without constraints."""
     layer = context.view_layer
     if layer is None or not armatures_of(layer):
         return msg("No constraints: add one to the tip bone of a chain")

@@ -139,7 +139,6 @@ def _check_action(selection: BakeSelection, used_actions: set[tuple[int, int]]) 
 
 
 def _paths(selection: BakeSelection) -> set[str]:
-    """Return the data paths of all baked channels."""
     bones = pose_bones(selection.armature)
     return {
         bones[selection.names[bone]].path_from_id(channel_of(channel.mode)[0])

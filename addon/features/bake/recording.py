@@ -78,7 +78,6 @@ class _Recorder:
     """Records the bones of one armature."""
 
     def __init__(self, selection: BakeSelection, count: int) -> None:
-        """Allocate the recording for a number of frames."""
         self._armature = selection.armature
         self._storing = Storing(selection.armature, selection.bones)
         self._places = np.array(selection.bones)

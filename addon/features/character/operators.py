@@ -49,21 +49,18 @@ CONTROL_ITEMS = (
 
 
 def _set_up_refusal(context: bpy.types.Context) -> str:
-    """Ask for a character that is not set up yet."""
     if is_set_up(character_settings(active_armature(context))):
         return msg("The character is already set up: remove its setup first")
     return ""
 
 
 def _no_set_up_refusal(context: bpy.types.Context) -> str:
-    """Ask for a character that is set up."""
     if is_set_up(character_settings(active_armature(context))):
         return ""
     return msg("The character isn't set up")
 
 
 def _part_refusal(context: bpy.types.Context) -> str:
-    """Ask for a selected part."""
     character = character_settings(active_armature(context))
     if 0 <= character.active_part < len(character.parts):
         return ""

@@ -112,7 +112,6 @@ class _Channel:
     """
 
     def __init__(self, owner: Any, mode: int, rows: Numbers, tolerance: float) -> None:
-        """Take the values, without keys yet."""
         self.rows, self._samples = rows, with_halves(rows)
         self.tolerances = np.full(len(self._samples), tolerance)
         self.required, self.knots = {len(rows) - 1}, [0]

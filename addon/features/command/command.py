@@ -38,7 +38,6 @@ class _Parser(argparse.ArgumentParser):
 
 
 def _path(text: str) -> Path:
-    """Return the path of an argument."""
     if not text or "\0" in text:
         raise argparse.ArgumentTypeError("specify a file name")
     return Path(text)
@@ -218,7 +217,6 @@ def _recorded_elsewhere(
 
 
 def _open(path: Path) -> bytes:
-    """Open a file and return its digest."""
     from ..bake.parts import digest_of
 
     refuse_irregular(path, is_written=False)

@@ -35,12 +35,10 @@ def _added(items: Sequence[Any]) -> str:
 
 
 def _bone_refusal(context: bpy.types.Context) -> str:
-    """Ask for Pose Mode and an active bone."""
     return tip_refusal(context, "a hand, a foot or a bone of a limb")
 
 
 def _pose_refusal(context: bpy.types.Context) -> str:
-    """Ask for an armature that shows its pose."""
     bone: Any = context.active_pose_bone
     return rest_problem(bone.id_data)
 
@@ -254,7 +252,6 @@ class FABRIK_OT_limb_add(Parenting, Asking, bpy.types.Operator):
 
 
 def _names_in(armature: bpy.types.Object, bones: Iterable[Any]) -> list[str]:
-    """Return the names of the pose bones of an armature."""
     return [bone.name for bone in bones if bone.id_data == armature]
 
 

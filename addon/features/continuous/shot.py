@@ -80,7 +80,6 @@ class Shot:
     """
 
     def __init__(self, armature: bpy.types.Object, index: int) -> None:
-        """Take an armature, and the index of its constraint."""
         self.owner = history.owner_path(index, "shot")
         self._armature = armature
         self._blob = b""

@@ -226,7 +226,6 @@ def _step(remaining: float, remaining_before: float, step: float) -> float:
 
 
 def _fk_chain(armature: bpy.types.Object, chain: NamedChain, fk: PoseMatrices) -> Chain:
-    """Return a chain in its FK pose."""
     planner.discard_if_outdated()
     rig = skeleton_of(armature)
     tip = rig.index[chain.tip] if chain.tip else -1

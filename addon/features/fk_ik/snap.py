@@ -71,7 +71,6 @@ class UnsnappableError(ProblemError):
     """
 
     def __init__(self, item: int, problem: ProblemError) -> None:
-        """Take the message from the original problem."""
         super().__init__(str(problem))
         self.item = item
 

@@ -13,7 +13,6 @@ from .settings import has_roll, roll_settings
 
 
 def _draw(layout: Layout, armature: bpy.types.Object, item: FabrikConstraint) -> None:
-    """Draw the settings of a foot roll."""
     roll = roll_settings(item)
     layout.prop_search(roll, "control", armature.pose, "bones")
     layout.prop(roll, "break_angle")

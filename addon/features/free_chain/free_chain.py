@@ -222,7 +222,6 @@ class HeadSimulation:
     margin = 0
 
     def __init__(self, armature: bpy.types.Object, index: int) -> None:
-        """Take an armature, and the index of its constraint."""
         self.owner = history.owner_path(index, "follow")
         self._armature = armature
         self._index = index

@@ -49,7 +49,6 @@ def _layered(armature: bpy.types.Object) -> list[tuple[bpy.types.Object, OffsetL
 
 
 def _layer_refusal(context: bpy.types.Context) -> str:
-    """Ask for a character with an offset layer."""
     if _layered(active_armature(context)):
         return ""
     return msg("No offset layer: add one first")

@@ -213,7 +213,6 @@ class _Tracer:
         ]
 
     def _lists_of(self, ob: bpy.types.Object) -> list[Any]:
-        """Return an object's `active_lists`."""
         if ob not in self._lists:
             self._lists[ob] = active_lists(ob)
         return self._lists[ob]

@@ -74,7 +74,6 @@ class _Calculating(Refusing, DirectProgressOperator):
 
 
 def _mode_refusal(context: bpy.types.Context) -> str:
-    """Ask for a mode and an object that can have motion paths."""
     if context.mode not in ("OBJECT", "POSE"):
         return msg("Switch to Object Mode or Pose Mode")
     if context.object is None:
@@ -83,7 +82,6 @@ def _mode_refusal(context: bpy.types.Context) -> str:
 
 
 def _no_path_refusal(context: bpy.types.Context) -> str:
-    """Ask for motion paths."""
     layer = cast(bpy.types.ViewLayer, context.view_layer)
     if not any(next(paths_of(ob), None) for ob in layer.objects):
         return msg("No motion paths: calculate one first")

@@ -92,7 +92,6 @@ class ShownRig:
     """
 
     def __init__(self, evaluated: bpy.types.Object) -> None:
-        """Wrap an evaluated armature."""
         self.now = Evaluated(evaluated)
         self.world = matrix_frame(evaluated.matrix_world)
 

@@ -339,7 +339,6 @@ class Body:
         )
 
     def _resistances(self, bone: int) -> list[Resistance]:
-        """Return the resistances of a person's joint."""
         facts = self._facts[bone]
         if facts.part is None:
             return []

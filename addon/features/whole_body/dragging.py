@@ -196,7 +196,6 @@ class WholeBodyDrag:
         )
 
     def _start(self) -> None:
-        """Store the state at the start of the drag."""
         armature, rig, evaluated = self.object, skeleton_of(self.object), self._shown
         self._world = matrix_frame(evaluated.matrix_world)
         self._to_armature = rig.from_world(self._world)[0]
@@ -287,7 +286,6 @@ class WholeBodyDrag:
         return posed.size / max(dist(hips, foot), EXACT * posed.size)
 
     def _is_dragged(self, *names: str) -> bool:
-        """Return whether any of the bones is dragged."""
         return any(self._posed.rig.names[bone] in names for bone in self._bones)
 
     def _places(self, displacement: Vec) -> list[Vec]:
@@ -412,7 +410,6 @@ class WholeBodyDrag:
         return wanted
 
     def _is_foot(self, limb: DrivenChain) -> bool:
-        """Return whether a limb ends at a foot."""
         feet = {self._posed.rig.index[name] for name in self._roles.feet}
         return any(self._is_end(limb, bone) for bone in feet)
 
@@ -542,7 +539,6 @@ class WholeBodyDrag:
             limb.move_pole(point_in(world, origin), point_in(world, moved), self._in_world(change))
 
     def _in_world(self, change: Quat) -> Quat:
-        """Convert a rotation from armature space to world space."""
         return quat_product(quat_product(self._turn, change), quat_inverse(self._turn))
 
     def confirm(self) -> str:
@@ -566,7 +562,6 @@ class WholeBodyDrag:
         return SWITCHED if self._switched else ""
 
     def _keyed(self) -> set[int]:
-        """Return the bones that auto-keying keys."""
         posed, keying = self._posed, body_settings(self.object).keying
         dragged_joints = {posed.joints[posed.joint_of(bone)] for bone in self._bones}
         if keying == BONE:

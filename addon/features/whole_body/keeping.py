@@ -220,7 +220,6 @@ def bake(scene: bpy.types.Scene, layer: bpy.types.ViewLayer, armature: bpy.types
 
 
 def _key(bone: Any, frames: Sequence[int], rows: Sequence[tuple[Quat, Vec]], moves: bool) -> None:
-    """Key the channels of a bone."""
     mode = mode_of(bone)
     name, _ = channel_of(mode)
     turns = [channel_values(mode, turn, list(getattr(bone, name))) for turn, _ in rows]

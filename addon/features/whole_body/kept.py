@@ -145,7 +145,6 @@ class KeptBody(PrePassBone):
         return tuple(locks)
 
     def _facts_with(self, locks: Locks, armature: bpy.types.Object) -> dict[int, BoneFacts]:
-        """Return the properties of the bones with the current locks."""
         if self._found is None or self._found[0] != locks:
             self._found = locks, {bone: self.facts(armature, bone) for bone in self.bones}
         return self._found[1]

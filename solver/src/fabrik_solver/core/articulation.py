@@ -182,7 +182,6 @@ class WholeBodyJoint:
         mass: float = 0.0,
         center: Vec = ORIGIN,
     ) -> None:
-        """Store the bone as it is at the start."""
         self.parent = parent
         self.head = head
         self.axes = axes

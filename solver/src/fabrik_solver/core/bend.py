@@ -485,7 +485,6 @@ def swivel_to(pole: Vec, bend: Vec, axis: Vec, pole_angle: float, weight: float)
 
 
 def _swivelled(swivel: Swivel, angle: float) -> Swivel:
-    """Return a swivel rotated by a further angle."""
     if angle == 0.0:
         return swivel
     c, s = cos(angle), sin(angle)

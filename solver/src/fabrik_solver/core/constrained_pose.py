@@ -21,7 +21,6 @@ class BoneOf:
     """
 
     def __init__(self, index: int, bone: Bone, rest: Frame, parent: int) -> None:
-        """Set up the bone."""
         self.index, self.bone, self.rest, self.parent = index, bone, rest, parent
 
 
@@ -49,7 +48,6 @@ class BoneConstraint:
         along: float = 0.0,
         moving: Sequence[int] = (),
     ) -> None:
-        """Set up the constraint."""
         self.constraint, self.space, self.influence = constraint, space, influence
         self.target, self.target_space, self.along = target, target_space, along
         self.moving = moving
@@ -66,7 +64,6 @@ class FollowingBone:
     """
 
     def __init__(self, bone: BoneOf, local: Local, constraints: list[BoneConstraint]) -> None:
-        """Set up the bone."""
         self.own, self.local, self.constraints = bone, local, constraints
 
 
@@ -81,7 +78,6 @@ class ConstrainedFrame:
     """
 
     def __init__(self, bone: FollowingBone, sources: list[Frame], frame: Frame) -> None:
-        """Set up the frame."""
         self.bone, self.sources, self.frame = bone, sources, frame
 
 
@@ -106,7 +102,6 @@ class ConstrainedPose:
         other: Callable[[int], Frame],
         last: dict[int, ConstrainedFrame],
     ) -> None:
-        """Set up the pose."""
         self.bones, self.frames, self.world, self.other = bones, frames, world, other
         self.last = last
 

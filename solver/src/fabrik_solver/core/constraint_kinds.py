@@ -317,7 +317,6 @@ class ChannelRange:
     """
 
     def __init__(self, least: Vec, most: Vec) -> None:
-        """Set up the range."""
         self.least, self.most = least, most
 
     def shares(self, numbers: Vec, is_extrapolated: bool) -> list[float]:
@@ -597,7 +596,6 @@ class Range:
     """The minimum and maximum values on each axis; infinite if unlimited."""
 
     def __init__(self, least: Vec, most: Vec) -> None:
-        """Set up the range."""
         self.least, self.most = least, most
 
     def limited(self, numbers: Vec) -> Vec:
@@ -613,7 +611,6 @@ class LimitLocation(Constraint):
     """Keeps the location within a range."""
 
     def __init__(self, limits: Range) -> None:
-        """Set up the constraint."""
         self.limits = limits
 
     def apply(self, frame: Frame, source: Frame) -> Frame:
@@ -626,7 +623,6 @@ class LimitScale(Constraint):
     """Keeps the scale within a range."""
 
     def __init__(self, limits: Range) -> None:
-        """Set up the constraint."""
         self.limits = limits
 
     def apply(self, frame: Frame, source: Frame) -> Frame:

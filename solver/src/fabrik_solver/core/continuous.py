@@ -166,7 +166,6 @@ def _is_better(track: list[Candidate], path: list[Candidate]) -> bool:
 
 
 def _path_cost(path: list[Candidate]) -> float:
-    """Return the sum of the squared distances along a path."""
     return sum([squared_distance(path[i], path[i + 1]) for i in range(len(path) - 1)])
 
 

@@ -80,7 +80,6 @@ class DeformBone:
     """
 
     def __init__(self, weight: float, rest: Frame, envelope: Envelope | None) -> None:
-        """Set up the bone."""
         self.weight, self.rest, self.unrest = weight, rest, inverse(rest)
         self.envelope = envelope
 
@@ -95,7 +94,6 @@ class PosedBone:
     """
 
     def __init__(self, world: Frame, frame: Frame) -> None:
-        """Set up the bone."""
         self.world, self.frame = world, frame
 
 

@@ -23,7 +23,6 @@ class Block:
     __slots__ = ("a", "b", "c", "d", "e", "f", "g", "h", "i")
 
     def __init__(self) -> None:
-        """Start with zeros."""
         self.a = self.b = self.c = 0.0
         self.d = self.e = self.f = 0.0
         self.g = self.h = self.i = 0.0
@@ -78,7 +77,6 @@ class Pivot:
     __slots__ = ("_p", "_q", "_r", "_u", "_v", "_w", "is_positive")
 
     def __init__(self, block: Block) -> None:
-        """Factorize a block."""
         self._p = p = block.a
         self._q = self._r = self._u = self._v = self._w = 0.0
         self.is_positive = False
@@ -146,7 +144,6 @@ class JointSystem:
     )
 
     def __init__(self) -> None:
-        """Start without joints."""
         self.owners: list[int] = []
         self.axes: list[Three] = []
         self.spins: list[Three] = []

@@ -393,7 +393,6 @@ class Search:
     # Energy, gradient and stiffness
 
     def _energy(self, pose: Placement) -> float:
-        """Return the energy to minimize."""
         body = self.body
         total = 0.0
         for index in body.order:
@@ -749,7 +748,6 @@ class Search:
     # Steps
 
     def _solved(self, right: list[Vec]) -> list[Vec]:
-        """Return the step for a right-hand side."""
         step = self._system.solved(right)
         for index, tie in enumerate(self._ties):
             if not tie.response:

@@ -52,7 +52,6 @@ class LockedAngles(Limit):
     locked: list[bool]
 
     def __init__(self, angles: Vec, order: tuple[int, int], locked: list[bool]) -> None:
-        """Set the angles."""
         first, second = order
         self.angles = [*angles]
         self.order = [first, second, 3 - first - second]
@@ -130,7 +129,6 @@ class LockedNumbers(Limit):
     locked: list[bool]
 
     def __init__(self, rotation: Quat, locked: list[bool]) -> None:
-        """Set the rotation."""
         self.rotation = rotation
         self.locked = locked
 
@@ -182,7 +180,6 @@ class LimitedLock(Limit):
     lock: Limit
 
     def __init__(self, limit: Limit, lock: Limit) -> None:
-        """Set the limit and the locks."""
         self.limit = limit
         self.lock = lock
 

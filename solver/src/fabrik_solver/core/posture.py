@@ -398,7 +398,6 @@ def _constrained(
     stiffness: Sequence[float],
     i: int,
 ) -> ConstrainedBone:
-    """Return a bone with its limit and stiffness."""
     limit = limits[i] if limits else None
     stiff = stiffness[i] if stiffness else 0.0
     return ConstrainedBone(bones[i], locals_[i], i - 1, at, arm, limit, stiff)

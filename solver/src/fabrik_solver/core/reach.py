@@ -245,7 +245,6 @@ def _pointed(
 
 
 def _lengths(chain: ChainInput, numbers: list[float]) -> list[float]:
-    """Return the bone lengths at some rotations."""
     frames = chain_frames(chain, rotations_of(numbers))
     return [length(mat_apply(frames[i][0], link.arm)) for i, link in enumerate(chain.links)]
 

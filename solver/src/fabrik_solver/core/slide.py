@@ -46,7 +46,6 @@ class Slide:
     slabs: Sequence[Slab]
 
     def __init__(self, origin: Vec, slabs: Sequence[Slab]) -> None:
-        """Set the origin and the slabs."""
         self.origin = origin
         self.slabs = slabs
 

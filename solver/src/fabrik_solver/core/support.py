@@ -24,7 +24,6 @@ class Support:
     def __init__(
         self, corners: Sequence[Vec], up: Vec, force: float = 20.0, lifted: Sequence[Vec] = ()
     ) -> None:
-        """Set the corners, the up direction, the force, and the lifted corners."""
         self.force = force
         self.lifted = lifted
         self.corners = list(corners)

@@ -261,7 +261,6 @@ class Secant:
     undone: Mat3
 
     def __init__(self) -> None:
-        """Start with the identity."""
         self.undone = scale_columns(IDENTITY, (-1.0, -1.0, -1.0))
 
     def step(self, change: Vec, most: float) -> Vec:

@@ -30,7 +30,6 @@ class Column(dict[Key, Value]):
         self._find = find
 
     def __missing__(self, frame: Key) -> Value:
-        """Compute and store the value at a frame."""
         value = self[frame] = self._find(frame)
         return value
 
@@ -43,7 +42,6 @@ class Latest(Generic[Value]):
     """A value that is cached while its inputs stay the same."""
 
     def __init__(self) -> None:
-        """Begin without a value."""
         self._key: object = None
         self._value: Value | None = None
 
@@ -113,6 +111,5 @@ class SmoothColumn:
         return range(span * self._half - far, span * self._half + far + 1)
 
     def _span(self, span: int) -> list[float]:
-        """Return the curve at the nodes of a span."""
         asked = [self.asked[self.stride * node] for node in self._nodes(span)]
         return smoothest(asked, self._stiffness)

@@ -29,7 +29,6 @@ class Chain:
     """
 
     def __init__(self, figure: Figure, start: int) -> None:
-        """Read names and shape."""
         self.figure, self.side = figure, figure.side[start]
         # It ends where the trunk continues below it, as for a trunk bone that is slightly off the
         # median plane.

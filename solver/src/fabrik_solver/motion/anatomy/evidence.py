@@ -32,7 +32,6 @@ class Pair:
     """
 
     def __init__(self, left: Chain, right: Chain) -> None:
-        """Measure two chains."""
         self.figure: Figure = left.figure
         self.chains = (left, right)
         self.lower, higher = (left, right) if left.low <= right.low else (right, left)

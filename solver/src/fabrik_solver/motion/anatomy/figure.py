@@ -95,7 +95,6 @@ class Names:
     """
 
     def __init__(self, bones: Sequence[RestBone]) -> None:
-        """Read the names."""
         self.words = [words_of(bone.name) for bone in bones]
         self.stems = [tuple([w for w in words if w not in SIDES]) for words in self.words]
         self.parts = [part_of(words) for words in self.words]
@@ -180,7 +179,6 @@ class Figure:
     def __init__(
         self, bones: Sequence[RestBone], names: Names, body: Sequence[int], heads: Sequence[Vec]
     ) -> None:
-        """Find the sides."""
         self.bones, self.names, self.body, self.heads = bones, names, body, heads
         self.children: dict[int, list[int]] = {i: [] for i in (-1, *body)}
         for i in body:
@@ -449,7 +447,6 @@ class Figure:
         return pairs
 
     def _below(self, bone: int) -> list[int]:
-        """Return a bone and its descendants."""
         bones = [bone]
         for i in bones:
             bones += self.children[i]
@@ -467,7 +464,6 @@ class Figure:
         return not any(trunk_words & set(self.names.words[i]) for i in beside)
 
     def _assign_sides(self) -> None:
-        """Assign each bone to a side."""
         self.side = {}
         heads = [self.heads[i] for i in self.body]
         middle = median(dot(head, self.left) for head in heads) if heads else 0.0
@@ -497,7 +493,6 @@ class Figure:
 
 
 def _cell(point: Vec, size: float) -> tuple[int, ...]:
-    """Return the cell of a point in a grid."""
     return (floor(point[0] / size), floor(point[1] / size), floor(point[2] / size))
 
 

@@ -35,7 +35,6 @@ class _Labelling:
     """
 
     def __init__(self, pairs: Sequence[Pair]) -> None:
-        """Collect the evidence of each pair, and of every two pairs."""
         self.single = [{kind: _weight(pair, kind) for kind in KINDS} for pair in pairs]
         self.double = [[_weights(a, b) if a is not b else {} for b in pairs] for a in pairs]
 

@@ -133,7 +133,6 @@ def floor_below(joints: Iterable[float], ends: Iterable[float], leg: float) -> f
 
 
 def _recognize(figure: Figure) -> Anatomy:
-    """Recognize a figure in one pose."""
     bones, names = figure.bones, figure.names
     facing(figure)
     limbs = limbs_of(figure)
@@ -165,7 +164,6 @@ def _recognize(figure: Figure) -> Anatomy:
 
 
 def _hands_beside(figure: Figure, limbs: Sequence[Limb]) -> list[int]:
-    """Return the hands that aren't part of a limb."""
     several = [i for i in figure.body if len(figure.children[i]) > 1]  # A hand has fingers.
     return [i for i in several if is_hand(figure, i) and not _is_of_limb(figure, i, limbs)]
 
@@ -178,7 +176,6 @@ def facing(figure: Figure) -> Figure:
 
 
 def _is_of_limb(figure: Figure, bone: int, limbs: Sequence[Limb]) -> bool:
-    """Return whether a bone is part of a limb or below it."""
     above = {*figure.ancestry(bone)}
     return any(not above.isdisjoint((*limb.bones, limb.end)) for limb in limbs)
 
