@@ -143,12 +143,12 @@ class Dot(NamedTuple):
     """A filled circle.
 
     Attributes:
-        place: Center in world space.
+        center: Center in world space.
         radius: Radius in pixels.
         color: Color.
     """
 
-    place: Vec
+    center: Vec
     radius: float
     color: Color
 

@@ -194,8 +194,8 @@ class FABRIK_OT_character_set_up(CharacterOperator, Parenting, Asking, bpy.types
             )
         if result.most:
             text += msg(", {keys:,} keys instead of {most:,}", keys=result.keys, most=result.most)
-        said = [result.problem, _moved(context, result), *result.notes, missing]
-        return joined(". ", [text, *filter(None, said)])
+        sentences = [result.problem, _moved(context, result), *result.notes, missing]
+        return joined(". ", [text, *filter(None, sentences)])
 
     def _prefer_empties(self, armature: bpy.types.Object) -> None:
         """Use Empties by default if no bones can be added."""

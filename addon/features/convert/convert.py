@@ -301,7 +301,7 @@ def _move_animation(
             moves[new.old + name] = None
             lost.append(name)
             continue
-        shift = new.constraint.pole_angle - new.before if name == "pole_angle" else 0.0
+        shift = new.constraint.pole_angle - new.old_pole_angle if name == "pole_angle" else 0.0
         moves[new.old + name] = Move(prefix + counterpart, shift, is_opposite)
     if moves:
         lost += [path[len(new.old) :] for path in move_curves(armature, moves)]

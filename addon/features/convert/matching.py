@@ -59,7 +59,7 @@ class Replacement:
         title: Its name in notes.
         turn: Returns its pole angle, given its first bone's matrix and the chain in the FK pose.
         is_on: Whether to enable it.
-        before: Pole angle of the old constraint.
+        old_pole_angle: Pole angle of the old constraint.
         old: Data path prefix of the old constraint.
     """
 
@@ -68,7 +68,7 @@ class Replacement:
     title: str
     turn: Callable[[Any, Chain], float]
     is_on: bool
-    before: float
+    old_pole_angle: float
     old: str
 
     @property

@@ -64,14 +64,14 @@ class FkGoal(NamedTuple):
     """Goal locations of a chain's target and pole, in world space.
 
     Attributes:
-        place: Location of the target.
+        location: Location of the target.
         axes: Rotation of the target; None if it doesn't matter.
         pole: Location of the pole; None without a pole.
         offset: Location of the pole relative to the chain.
         turns: The other controls, with their axes in world space.
     """
 
-    place: Vec
+    location: Vec
     axes: Mat3 | None
     pole: Vec | None
     offset: PoleOffset | None

@@ -372,7 +372,7 @@ class Snap:
         goal = fk_goal(depsgraph, chain, self.starts[i], self.offsets[i])
         self.offsets[i] = goal.offset
         moved: list[SnapControl] = []
-        goals = [(target, goal.place, goal.axes), (pole, goal.pole, None)]
+        goals = [(target, goal.location, goal.axes), (pole, goal.pole, None)]
         if target is not None and not is_first:  # It carries the others, so it moves first.
             goals += self._turns(i, goal)
         for control, wanted, axes in goals:

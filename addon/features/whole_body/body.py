@@ -263,8 +263,8 @@ class Body:
                 trunk[facts.kind].append((i, axis))
         links: list[Link] = []
         for kind, bending in trunk.items():
-            share = -LEANING[kind] / max(len(knees), 1)
-            together = [*bending, *((i, scaled(axis, share)) for i, axis in knees)]
+            fraction = -LEANING[kind] / max(len(knees), 1)
+            together = [*bending, *((i, scaled(axis, fraction)) for i, axis in knees)]
             weight = pelvis if kind == "HIPS" else TOGETHER
             if bending:
                 joints, axes = zip(*together, strict=True)

@@ -311,9 +311,9 @@ class WholeBodyDrag:
         corners = [*support.corners]
         for start, there, stood in zip(self._starts, places, self._standing, strict=True):
             for corner in stood:
-                place = add(corner, sub(there, start))
-                nearest = sub(place, support.outside(place))
-                corners.append(mix(nearest, place, self._borne(start, there)))
+                moved = add(corner, sub(there, start))
+                nearest = sub(moved, support.outside(moved))
+                corners.append(mix(nearest, moved, self._borne(start, there)))
         lifted = [corner for stood in self._standing for corner in stood]
         return Support(corners, support.up, support.force, lifted)
 
@@ -322,15 +322,15 @@ class WholeBodyDrag:
         soles: list[Wanted] = []
         for i, bone in enumerate(self._bones):
             if self._roles.posture and self._standing[i]:
-                share = self._borne(self._starts[i], places[i])
+                fraction = self._borne(self._starts[i], places[i])
                 ball = self._standing[i][1]
-                soles += [self._flat(bone, ball, share)] if share > 0.0 else []
+                soles += [self._flat(bone, ball, fraction)] if fraction > 0.0 else []
         return soles
 
-    def _flat(self, foot: int, ball: Vec, share: float = 1.0) -> Wanted:
+    def _flat(self, foot: int, ball: Vec, fraction: float = 1.0) -> Wanted:
         """Return a goal that keeps a weight-bearing foot flat, unless its heel is dragged up."""
         joint, head = self._posed.joint_of(foot), self._posed.head(foot)
-        weight = share * self._priced(REACH) * dist(ball, head) / self._posed.size
+        weight = fraction * self._priced(REACH) * dist(ball, head) / self._posed.size
         return Wanted(
             foot, WholeBodyGoal(joint, head, DRAGGED, rotation=QUAT_IDENTITY, weight=weight)
         )

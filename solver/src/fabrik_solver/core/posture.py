@@ -108,27 +108,27 @@ class Placed:
     """The joints of a chain posed without the position solver, with a solution on demand.
 
     Attributes:
-        given: The chain.
+        chain: The chain.
         joints: The joints, root first.
         residual: The distance from the tip to the target.
     """
 
-    __slots__ = ("given", "joints", "residual")
+    __slots__ = ("chain", "joints", "residual")
 
-    def __init__(self, given: "ChainInput", joints: list[Vec], residual: float) -> None:
+    def __init__(self, chain: "ChainInput", joints: list[Vec], residual: float) -> None:
         """Take the joints.
 
         Raises:
             ValueError: If one isn't finite.
         """
         _refuse_not_finite(joints)
-        self.given = given
+        self.chain = chain
         self.joints = joints
         self.residual = residual
 
     def solution(self, state: State) -> Solution:
         """Return the solution with a state."""
-        chain, is_reached = self.given.chain, state == "REACHED"
+        chain, is_reached = self.chain.chain, state == "REACHED"
         moved = chain.moved_to(self.joints)
         return Solution(chain, moved, state, is_reached, self.residual, 0, (0.0, 0.0, 0.0))
 

@@ -66,17 +66,17 @@ class End:
         at: Its position.
         wanted: The goal for its position: the effector's target, or the head in the backward pass.
         weight: The weight of that goal.
-        share: The weight relative to the sum over the bone's ends.
+        fraction: The weight relative to the sum over the bone's ends.
     """
 
-    __slots__ = ("arm", "at", "share", "wanted", "weight", "weighted_arm", "weighted_offset")
+    __slots__ = ("arm", "at", "fraction", "wanted", "weight", "weighted_arm", "weighted_offset")
     arm: Vec
     weighted_arm: Vec
     weighted_offset: Vec
     at: Vec
     wanted: Vec
     weight: float
-    share: float
+    fraction: float
 
     def __init__(self, at: Vec, wanted: Vec, weight: float) -> None:
         self.arm = ORIGIN
@@ -85,7 +85,7 @@ class End:
         self.at = at
         self.wanted = wanted
         self.weight = weight
-        self.share = 1.0
+        self.fraction = 1.0
 
 
 @final
@@ -223,9 +223,9 @@ def _measure(node: Node, reach: float) -> None:
         head.weight += end.weight
     for end in ends:
         # Weights may be too far apart to be squared.
-        end.share = end.weight / head.weight if head.weight > 0.0 else 1.0 / len(ends)
+        end.fraction = end.weight / head.weight if head.weight > 0.0 else 1.0 / len(ends)
         end.arm = sub(end.at, head.at)
-        node.mean_arm = add(node.mean_arm, scaled(end.arm, end.share))
+        node.mean_arm = add(node.mean_arm, scaled(end.arm, end.fraction))
         node.is_rigid = node.is_rigid or length(sub(end.arm, ends[0].arm)) > STRAIGHT * reach
     for end in ends:
         end.weighted_arm = scaled(end.arm, end.weight)
@@ -274,7 +274,7 @@ def _backward(nodes: list[Node]) -> None:
         head = node.head
         x = y = z = 0.0
         for end in node.ends:
-            weight = end.share
+            weight = end.fraction
             ex, ey, ez = end.wanted
             x += weight * ex
             y += weight * ey
@@ -308,7 +308,7 @@ def _forward(nodes: list[Node]) -> None:
             continue
         x = y = z = 0.0
         for end in node.ends:
-            weight = end.share
+            weight = end.fraction
             ex, ey, ez = end.wanted
             x += weight * (ex - hx)
             y += weight * (ey - hy)

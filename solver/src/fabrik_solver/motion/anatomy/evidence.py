@@ -260,14 +260,14 @@ class Ankle(NamedTuple):
         chain: The chain of the leg.
         first: The index of its first bone.
         at: The index of the joint.
-        before: The number of joints before it that may be the ankle.
+        earlier: The number of joints before it that may be the ankle.
         is_below_shin: Whether it is at the end of the shin, by name.
     """
 
     chain: Chain
     first: int
     at: int
-    before: int = 0
+    earlier: int = 0
     is_below_shin: bool = False
 
     @property
@@ -327,7 +327,7 @@ def is_long_bone(ankle: Ankle) -> float:
 
 def bones_before(ankle: Ankle) -> float:
     """Of several joints near the ground, the first is the ankle."""
-    return float(ankle.before)
+    return float(ankle.earlier)
 
 
 def is_last(ankle: Ankle) -> float:
