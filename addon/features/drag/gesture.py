@@ -83,7 +83,7 @@ class Gesture:
         count = len(self._free())
         if event.type in AXES:
             self._lock = pressed(self._lock, AXES.index(event.type), event.shift)
-            self._typed.place = 0
+            self._typed.index = 0
             self._show_lines()
         elif event.type == "BACK_SPACE":
             self._typed.back(count)
