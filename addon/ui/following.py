@@ -79,7 +79,7 @@ def selected_entry(context: bpy.types.Context) -> ListEntry | None:
 def entries_of(bones: Iterable[Any]) -> list[ListEntry]:
     """Return the constraints of pose bones, without duplicates.
 
-    These are all constraints with the bone as tip, or else that of `selected_entry`.
+    These are all constraints with the bone as tip, otherwise the one from `selected_entry`.
     """
     bone_entries: list[ListEntry] = []
     try:

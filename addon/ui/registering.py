@@ -27,9 +27,8 @@ def registering(
 ) -> tuple[Callable[[], None], Callable[[], None]]:
     """Return a module's functions `register` and `unregister`.
 
-    They register all Blender classes that the module defines, in the order of definition, so that
-    each can use the earlier ones. Running modal operators are cancelled before they are
-    unregistered.
+    They register all Blender classes defined in the module, in order, so that each can use the
+    earlier ones. Running modal operators are cancelled before they are unregistered.
 
     Args:
         module: Its name.

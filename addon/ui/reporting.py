@@ -37,7 +37,7 @@ def say(operator: Any, kind: str, text: str) -> None:
 
 
 def fitting(text: str, fits: Callable[[str], bool]) -> str:
-    """Return a text, or as many whole sentences or else words of it as fit.
+    """Return a text, shortened if necessary to whole sentences or words that fit.
 
     Args:
         text: The text.

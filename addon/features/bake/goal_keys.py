@@ -220,7 +220,8 @@ class TargetBake(Bake["list[Numbers]", tuple[float, float, int], TargetBakeResul
             feet: By index of the constraint, its `target_channels`.
             bones: Channels of bones to key as evaluated.
             error: Maximum distance of a joint of the chains from its live location, in meters.
-            switch: Called with False to disable what changes the goals, and True to enable it.
+            switch: Called with False to disable whatever changes the goals, and with True to enable
+                it.
             lifted: Targets and poles that follow the bodies.
 
         Raises:

@@ -45,7 +45,7 @@ class FabrikPart(bpy.types.PropertyGroup):
 
 
 class FabrikCharacter(bpy.types.PropertyGroup):
-    """A character: its parts, and what setting up added beside them."""
+    """A character: its parts, and what else setting it up added."""
 
     parts: ItemList[FabrikPart] = defined(
         "Parts",

@@ -145,7 +145,7 @@ class FABRIK_OT_limb_add(Parenting, Asking, bpy.types.Operator):
         planner.discard_if_outdated()  # Bones may have been renamed.
         self._forget_other()
         target = self._target(context, active.id_data)
-        # The defaults are those of the active limb; other limbs may differ.
+        # The defaults suit the active limb; other limbs may differ.
         names = _names_in(active.id_data, selected)
         limb, is_hand = find_limbs(active.id_data, names, self.use_finger)[0]
         self._set_defaults(active.id_data, limb, is_hand and target is None)

@@ -62,7 +62,7 @@ PART_OF = {
     "offset_rotation": "use_offset",
     "root_weight": "use_free_root",
 }
-"""Our settings that belong to another setting, which gets the note."""
+"""Our settings that belong to another setting. The other setting gets the note."""
 
 NEEDS = {"stretch_max": "use_stretch", "use_volume": "use_stretch", "pole_weight": "pole_target"}
 """Our settings that have no effect without another setting."""

@@ -287,7 +287,7 @@ class Snap:
         The poses of `others` follow it.
 
         Raises:
-            ProblemError: If this does not converge.
+            ProblemError: If this doesn't converge.
         """
         self._placed = {placement.chain.item for placement in placed_among(self.chains)}
         if not self.layers:
@@ -484,7 +484,7 @@ def _why_soft(chain: ChainPlan, softness: float) -> str:
 
 
 def _switch(snap: Snap, indices: Sequence[int], span: Span) -> float:
-    """Key the influence of constraints; return the frame by which yielding ones are taken over."""
+    """Key the influence of constraints; return the frame at which yielding ones are taken over."""
     yielding, last = [chain.item for chain in snap.yielding], 0.0
     for index in indices:
         if index in yielding:

@@ -122,7 +122,7 @@ class WholeBodyDrag:
         """Start dragging a bone, and its mirrored counterpart if ``side`` has one.
 
         Raises:
-            ProblemError: If it cannot be dragged.
+            ProblemError: If it can't be dragged.
         """
         self.object, self.name, self._side = armature, bone, side
         names = self._names = [bone] if side is None else [bone, side.bone]
@@ -143,7 +143,7 @@ class WholeBodyDrag:
         """Read the pose and the pins.
 
         Raises:
-            ProblemError: If it cannot be posed.
+            ProblemError: If it can't be posed.
         """
         armature, rig = self.object, skeleton_of(self.object)
         evaluated = armature.evaluated_get(depsgraph)

@@ -141,7 +141,7 @@ class MovedControl:
         """Read where it is; ``turns`` is whether it also rotates.
 
         Raises:
-            ProblemError: If it cannot be moved.
+            ProblemError: If it can't be moved.
         """
         refuse_unmovable(point, turns)
         refuse_held(point)
@@ -204,7 +204,7 @@ class DrivenChain:
         """Read a chain.
 
         Raises:
-            ProblemError: If its target cannot be moved.
+            ProblemError: If its target can't be moved.
         """
         self.chain = chain
         self.target = MovedControl(depsgraph, target, chain.is_oriented)

@@ -74,7 +74,7 @@ FLAT: Final = 2e-5
 """Maximum distance of joints from a plane for a chain that is flat, but imprecisely posed."""
 
 IN_PLANE: Final = 1e-5
-"""Maximum distance from a flat chain's plane by which rounding may have moved a target."""
+"""Maximum distance of a target from a flat chain's plane that rounding may explain."""
 
 UNCLEAR: Final = 0.1
 """If less than this fraction of the joints' distances from the axis is left after cancelling,
@@ -508,7 +508,7 @@ def mean_swivel(a: Swivel, b: Swivel, factor: float) -> Swivel:
 def swivel_turn(axis: Vec, swivel: Swivel) -> Quat:
     """Return a swivel about a unit vector as a quaternion."""
     cosine, sine = swivel
-    # The half-angle formula with the larger square, which does not cancel.
+    # The half-angle formula with the larger square, which doesn't cancel.
     if cosine >= 0.0:
         half = sqrt(0.5 * (1.0 + cosine))
         return (half, *scaled(axis, 0.5 * sine / half))
@@ -561,7 +561,7 @@ def forward_turn(axis: Vec, bend: Vec, side: Vec, factor: float) -> Quat:
     """Return the swivel of a limb with an unclear pose to its preferred side.
 
     A limb that only extends bends as posed. The more of its bend is new, the more it turns to the
-    preferred side, so that a knee posed slightly backward or sideways flexes forward.
+    preferred side. A knee posed slightly backward or sideways thus flexes forward.
 
     Args:
         axis: The unit vector from the root to the tip.

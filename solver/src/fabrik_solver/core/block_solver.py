@@ -60,8 +60,8 @@ class Lever:
     Attributes:
         number: The index of the effector.
         effector: The effector.
-        last: The index of the highest bone between bone and effector that has a fixed orientation,
-            so that only its head moves. Below 0 without one.
+        last: The index of the highest bone between bone and effector with a fixed orientation. Only
+            its head moves. Below 0 without one.
         motion: The matrix from the bone's rotation vector to the effector's velocity, times the
             pull and the bone's compliance: three columns of J.
         motion_left: The same for the rotations that active constraints allow.

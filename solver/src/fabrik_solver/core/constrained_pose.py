@@ -58,7 +58,7 @@ class FollowingBone:
     """A bone, and everything that determines its frame except other bones. Immutable.
 
     Attributes:
-        own: The bone.
+        own: The bone itself.
         local: Its channels.
         constraints: Its constraints, in order.
     """

@@ -117,7 +117,7 @@ class Armature(Constraint):
         return frame_in(source, frame)
 
     def motion_of(self, posed: list[PosedBone], at: Vec, world: Frame) -> Frame:
-        """Return the transform, in world space, by which the bones move a bone.
+        """Return the world-space transform of a bone that is moved by the bones.
 
         Args:
             posed: The posed bones.
@@ -130,7 +130,7 @@ class Armature(Constraint):
         return self.motion(posed, at if self.bound_at is None else point_in(world, self.bound_at))
 
     def motion(self, posed: list[PosedBone], point: Vec) -> Frame:
-        """Return the transform, in world space, by which the bones move a point.
+        """Return the world-space transform of a point that is moved by the bones.
 
         Args:
             posed: The posed bones.

@@ -126,7 +126,7 @@ class JointSystem:
         rows: The blocks between it and each joint of its chain.
         walls: The number of axes, from the first, about which the joint is at a wall and can't
             rotate forward.
-        kept: 1 for each axis about which the joint rotates, else 0.
+        kept: 1 for each axis about which the joint rotates, otherwise 0.
     """
 
     __slots__ = (

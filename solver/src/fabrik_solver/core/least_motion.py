@@ -813,7 +813,7 @@ class Search:
 
 
 def _into_walls(turn: Vec, walls: int, kept: Vec) -> Vec:
-    """Return a turn moved slightly into the walls that hold its joint, so that the limit keeps it.
+    """Return a turn moved slightly into the walls that hold its joint, so that they keep it.
 
     Walls are curved. If a joint left one, the next step would stop behind it.
     """

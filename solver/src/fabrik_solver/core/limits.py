@@ -228,7 +228,7 @@ class Cone(Limit):
         turned = sqrt(w * w + y * y)
         # At a swing of π twist is undefined: use 0.
         tw, ty = (w / turned, y / turned) if turned > 1e-9 else (1.0, 0.0)
-        # Swing = rotation · twist⁻¹; its Y is 0 and its w is not below 0.
+        # Swing = rotation · twist⁻¹; its Y is 0 and its w isn't below 0.
         sx, sz = x * tw + z * ty, z * tw - x * ty
         size = sqrt(sx * sx + sz * sz)
         twist = 2.0 * atan2(ty, tw)

@@ -49,8 +49,7 @@ def _shaped_and_landed(
 ) -> int:
     """Shape the chain with FABRIK iterations, then land.
 
-    The number of iterations before landing is fixed, because the pose would jump wherever it
-    changed.
+    The number of iterations before landing is fixed, because the pose would jump if it changed.
     """
     near_enough, inner = min(tolerance, EXACT), chain.inner
     bones = len(joints) - 1
@@ -102,8 +101,7 @@ def _turned_and_landed(
 ) -> int:
     """Shape the chain with CCD iterations that draw the tip in even steps, then land.
 
-    It takes as many iterations as FABRIK, because the pose would jump wherever their number
-    changed.
+    It takes as many iterations as FABRIK, because the pose would jump if their number changed.
     """
     near_enough, start = min(tolerance, EXACT), joints[-1].at()
     used = min(SHORT_SHAPING, iterations)
@@ -152,9 +150,9 @@ class Method(NamedTuple):
         bones: The number of bones that it solves; 0 for any.
         is_exact: Whether it is a closed form, which iterations can't improve. It always swings the
             whole chain toward the target first.
-        curls: Distance from the axis up to which targets make the chain curl first, relative to
-            that of a target met by an arc along the axis. Farther out, iterations bend all joints
-            anyway. 0 never curls, infinity always.
+        curls: Targets within this distance of the axis make the chain curl first. It is relative to
+            the distance of a target met by an arc along the axis. Farther out, iterations bend all
+            joints anyway. 0 never curls, infinity always.
     """
 
     name: str

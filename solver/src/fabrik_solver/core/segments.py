@@ -1,7 +1,7 @@
 """Chains with joints that can't bend, for instance where a bone is split to twist.
 
 The bones between two bending joints form a rigid segment. An arm with upper arm, forearm and twist
-bone is solved as a limb of two bones, not as an arc to be corrected by limits.
+bone is solved as a limb of two bones. Otherwise it would be an arc that limits correct later.
 """
 
 from collections.abc import Sequence

@@ -66,7 +66,7 @@ NEARLY: Final = 1e-9
 """Maximum residual, in chain lengths, at which joints can be `landed`."""
 
 STEPS: Final = 60
-"""Maximum number of landing steps for such joints."""
+"""Maximum number of landing steps for joints that are `landed`."""
 
 STRAIGHT_ENOUGH: Final = 1e-15
 """Maximum distance from full reach, in chain lengths, at which a chain is solved as straight."""
@@ -192,7 +192,7 @@ def _in_plane(
 
 
 def _facing(chain: Chain, bend: Vec, normal: Vec) -> Vec:
-    """Return the side that defines the plane in which a chain swings to a target behind it.
+    """Return the side that defines the plane for swinging a chain to a target behind it.
 
     Bends to both sides may cancel out and define no plane; a flat chain still has one.
     """
@@ -238,7 +238,7 @@ def _curl_to(
 
     Iterations alone would fold a shortening chain at only a few joints. If the target is off to the
     side, they bend all joints, so curling then has less effect. An arc that leaves the root along
-    the axis meets the target if the angle to it is half that of the arc.
+    the axis meets the target if its angle is twice the angle to the target.
 
     A straight chain is already an arc with the right span (see `bow`). It isn't compared with its
     posed span, or it would become straight as its target passes from the side to the front.

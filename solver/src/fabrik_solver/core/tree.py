@@ -41,7 +41,7 @@ from .vectors import (
 )
 
 ITERATIONS: Final = 12
-"""Number of iterations that find the shape. It is fixed, because the pose would jump where it
+"""Number of iterations that find the shape. It is fixed, because the pose would jump if it
 changed; `solve_with_limits` closes the remaining gap."""
 
 FIT_ROUNDS: Final = 20

@@ -13,7 +13,7 @@ from typing import NamedTuple
 
 CHANCES = 20
 """How often frames that break a bound, or are held unnecessarily, may change together without
-becoming fewer. After that only one changes at a time, which always terminates."""
+becoming fewer. After that, only one changes at a time, and the search always terminates."""
 
 ROUNDING = 1e-9
 """How far rounding may move a value beyond a bound, as a fraction of the largest value."""

@@ -313,7 +313,7 @@ def _refined(
 ) -> list[Rate]:
     """Return the velocities from iterative reweighting of contacts, starting with some weights."""
     count = len(weights)
-    # A loop is extended by half of it at both ends.
+    # A loop is extended by half its length at both ends.
     around = count // 2 if is_loop else 0
     order = [i % count for i in range(-around, count + around)]
     rates: list[Rate] = []

@@ -22,8 +22,8 @@ def next_to_step(
 ) -> list[WalkingFoot]:
     """Return the feet to lift while all are in stance; empty if no step is due.
 
-    They belong to the next group in turn with a foot beyond its limit. A group that would leave its
-    reach during that step goes first.
+    They belong to the next group in turn with a foot beyond its limit. A group about to leave its
+    reach during that step takes precedence.
 
     Args:
         feet: All feet.

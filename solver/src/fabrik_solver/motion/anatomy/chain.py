@@ -30,8 +30,8 @@ class Chain:
 
     def __init__(self, figure: Figure, start: int) -> None:
         self.figure, self.side = figure, figure.side[start]
-        # It ends where the trunk continues below it, as for a trunk bone that is slightly off the
-        # median plane.
+        # The chain ends where the trunk continues, as below a trunk bone that is off the median
+        # plane by chance.
         beyond = figure.line(start)[1:]
         # If a bone carries the other side, so do the bones above it.
         mixed = bool(beyond) and figure.carries(beyond[0], -self.side)

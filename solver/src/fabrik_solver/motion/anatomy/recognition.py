@@ -294,7 +294,7 @@ def _ahead(figure: Figure, bone: int, first: int) -> list[int]:
 
 
 def _ahead_of_chest(steps: dict[int, Vec], ends: dict[int, Vec], front: Vec) -> list[int]:
-    """Return the bones that lead ahead, otherwise those that begin above or below the chest."""
+    """Return the bones that lead ahead, otherwise those beginning above or below the chest."""
     ahead = [i for i, end in ends.items() if dot(end, front) >= 0.0]
     return ahead or [i for i, step in steps.items() if _is_steep(step, front)]
 

@@ -84,8 +84,8 @@ STEEP: Final = 0.5
 """The sine of the pitch above which a chain leads down or up, not aside."""
 
 AT_TAIL: Final = 0.5
-"""Maximum gap between a bone's tail and its child's head for the bone to end at its tail, as a
-fraction of the distance between the heads. Intended gaps are smaller."""
+"""Maximum gap between a bone's tail and its child's head, as a fraction of the distance between
+the heads, for the bone to end at its tail. Intended gaps are smaller."""
 
 SAME_WAY: Final = cos(radians(30.0))
 """The cosine of the angle up to which directions count as the same. It applies to the axes of
@@ -94,10 +94,10 @@ applies to the axes about which a joint is bent and would bend. If several unit 
 their mean is at least this long."""
 
 LONG_BONE: Final = 0.5
-"""Minimum length of a limb's long bone, as a fraction of the other long bone. It is also the
-maximum length of any bone carried by the hand, as a fraction of the shorter long bone, and of a
-foot, in leg lengths. A leg that ends higher than other bones by more than this fraction ends in
-the air."""
+"""Minimum length of a limb's long bone, as a fraction of the other long bone. Also the maximum
+length of any bone carried by the hand, as a fraction of the shorter long bone. Also the maximum
+length of a foot, in leg lengths. A leg that ends higher than other bones by more than this
+fraction ends in the air."""
 
 CLIP_SAMPLES: Final = 64
 """Maximum number of frames of a clip to examine."""
