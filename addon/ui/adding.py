@@ -244,7 +244,7 @@ def known_objects() -> set[int]:
 
 @contextmanager
 def all_or_none(armature: bpy.types.Object, old_uids: Collection[int]) -> Iterator[None]:
-    """Within the block, remove the constraints and objects added so far if one fails.
+    """If the block fails, remove the constraints and objects that were added in it.
 
     Args:
         armature: The armature of the constraints.

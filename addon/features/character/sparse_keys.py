@@ -29,7 +29,7 @@ MARGIN = 1.5
 """Factor by which a curve gets closer than in proportion, because errors of controls add up."""
 
 ROUNDS = 6
-"""Number of plays after which keys are added where joints are still off."""
+"""Number of playbacks after which frames with joints that are still off get keys."""
 
 
 class Control(NamedTuple):
@@ -162,7 +162,7 @@ class _Channel:
         rounds, frames where they are off get keys, so that the curve is exact there.
 
         Args:
-            excess: The error of the joints at each frame, as a multiple of the allowed one.
+            excess: The error of the joints at each frame, as a multiple of the allowed error.
             is_last: Whether to add keys.
         """
         off = {*np.flatnonzero(excess > 1.0).tolist()} - {0}

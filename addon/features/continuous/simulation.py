@@ -42,7 +42,7 @@ class ShotSimulation:
     margin = 0
 
     def __init__(self, armature: bpy.types.Object, index: int) -> None:
-        """Take an armature, and the index of a constraint: the first continuous one of a body."""
+        """Set the armature, and the index of a constraint: the first continuous one of a body."""
         self.owner = history.owner_path(index, "shot")
         self._armature = armature
         self._index = index

@@ -186,7 +186,7 @@ def _beyond(depsgraph: bpy.types.Depsgraph, chain: ChainPlan, size: float) -> fl
 
 
 def _reach_offset(chain: Chain, softness: float, overreach: float) -> Vec:
-    """Return how far the target lies from the tip, for straight or soft chains."""
+    """Return the offset of the target from the tip, for straight or soft chains."""
     root_to_tip = chain.start[-1].at()
     distance = length(root_to_tip)
     if distance == 0.0:

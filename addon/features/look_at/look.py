@@ -215,7 +215,7 @@ def measure(
     tolerance: float,
     read: object,
 ) -> tuple[float, bool]:
-    """Return a written chain's gaze error from its target, and whether it is reached."""
+    """Return a written chain's gaze error, and whether the gaze reaches its target."""
     inputs = cast(LookInput, read)
     look, target = _look_in(inputs, spaces[1]), inputs.target or target
     return measured_gaze(chain, written, spaces, target, tolerance, look)

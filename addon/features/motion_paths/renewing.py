@@ -25,7 +25,7 @@ _calculated: dict[Key, Points] = {}
 """The correct points of all paths."""
 
 _is_loaded = True
-"""Whether nothing was updated since a file was loaded."""
+"""Whether nothing has been updated since a file was loaded."""
 
 
 def note_update(updates: Updates) -> None:

@@ -125,7 +125,7 @@ class ShownRig:
         return WHOLE if above is None else self.now.frame(self.now.bones.find(above.name))
 
     def carried(self, bone: int) -> Quat:
-        """Return the local rotation with which a bone just follows its parent."""
+        """Return the local rotation that makes a bone just follow its parent."""
         return carried_turn(rest_of(self.now.bones[bone].bone), self.parent(bone)[0])
 
     def joint(self, bone: int) -> Quat:
@@ -207,7 +207,7 @@ def _goal(depsgraph: bpy.types.Depsgraph, chain: ChainPlan) -> Vec | None:
 
 
 def _missed(chain: ChainPlan, item: Any, distance: float, tolerance: float) -> float:
-    """Return by how much a tip misses its goal; 0 within the tolerance.
+    """Return the distance by which a tip misses its goal; 0 within the tolerance.
 
     Motions and walks report their error. Errors reported by others may be older than the evaluated
     pose.

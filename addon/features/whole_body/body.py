@@ -68,9 +68,9 @@ MOST_SHARE: Final = 0.99
 """Maximum share of a clavicle; the arm does the rest."""
 
 ROUNDS: Final = 8
-"""Maximum number of solutions, each for goals corrected by how far the last pose missed them.
-Where scales shear the bones, each solution leaves about a third of that. Otherwise the first one
-is exact."""
+"""Maximum number of solutions, each for goals corrected by the misses of the last pose. Where
+scales shear the bones, each solution leaves about a third of that. Otherwise the first one is
+exact."""
 
 Turning = tuple[WholeBodyPose, float]
 """The last pose, and how far bones may rotate from it, in radians."""
@@ -159,7 +159,7 @@ class Body:
         can_move: bool,
         clavicle: float,
     ) -> None:
-        """Take a pose: the bones, parents first, with their frames and channels.
+        """Set the pose: the bones, parents first, with their frames and channels.
 
         ``above`` is the frame of the first bone's parent; all frames are in armature space.
         ``clavicle`` is the clavicles' share in the rotation of arms.
@@ -298,7 +298,7 @@ class Body:
         return is_limited and not self.rig.bone(bone).inherit_rotation
 
     def _carried(self, bone: int, turned: Quat = QUAT_IDENTITY) -> Quat:
-        """Return the local rotation with which an `_is_carried` bone follows its parent.
+        """Return the local rotation that makes an `_is_carried` bone follow its parent.
 
         The parent may have turned since the pose.
         """

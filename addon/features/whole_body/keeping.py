@@ -119,7 +119,7 @@ class DraggedPlace:
     """
 
     def __init__(self, armature: bpy.types.Object, bone: str) -> None:
-        """Take the bone; nothing happens unless its pin stores a location."""
+        """Set the bone; nothing happens unless its pin stores a location."""
         self._armature, self._bone = armature, bone
         pin = self._pin()
         self._start = ORIGIN if pin is None else vector(pin.location)

@@ -148,7 +148,8 @@ class PosedBody(Body):
     def _follows_channels(self) -> bool:
         """Return whether only channels pose the body, as in most skeletons.
 
-        Constraints that agree with the channels at the press may not do so in other poses.
+        Constraints that agree with the channels at the start of the drag may not do so in other
+        poses.
         """
         parents = self.rig.parents
         if any(active_constraints(self._bone(bone)) for bone in self.bones):
@@ -212,7 +213,7 @@ class PosedBody(Body):
             self._bone(self.root).location = self.moved(pose)
 
     def restore(self) -> None:
-        """Restore the pose from the press."""
+        """Restore the pose from the start of the drag."""
         for bone in self.joints:
             self._rotations[bone].restore()
         if self.can_move:

@@ -71,7 +71,7 @@ PERSON: Final = {
 
 
 class Part(NamedTuple):
-    """A bone in a part of a person.
+    """A bone in one of a person's parts.
 
     Attributes:
         kind: The part, a key of `PERSON`.

@@ -133,8 +133,8 @@ class MovedControl:
 
     Attributes:
         point: The object or bone.
-        place: Its origin at the press, in world space.
-        axes: Its axes at the press, in world space.
+        place: Its origin at the start of the drag, in world space.
+        axes: Its axes at the start of the drag, in world space.
     """
 
     def __init__(self, depsgraph: bpy.types.Depsgraph, point: Point, turns: bool) -> None:
@@ -160,7 +160,7 @@ class MovedControl:
         self._rotation = PosedRotation(self._owner)
 
     def move(self, offset: Vec, change: Quat = QUAT_IDENTITY) -> None:
-        """Move it in world space, relative to the press, and rotate it if allowed."""
+        """Move it in world space, relative to the start of the drag, and rotate it if allowed."""
         there = add(self._location, mat_apply(self._to_location, offset))
         locks = self._owner.lock_location
         values = zip(self._location, there, locks, strict=True)
@@ -189,7 +189,7 @@ class DrivenChain:
         pole: Its pole; None if it has none that moves.
         goal: The tip's goal from its target, in world space.
         aim: The same goal in armature space.
-        tip: Its tip as shown at the press, in armature space.
+        tip: Its tip as shown at the start of the drag, in armature space.
         is_settled: Whether target and pole alone determine the pose of its bones.
     """
 
@@ -227,7 +227,7 @@ class DrivenChain:
 
         Args:
             tip: The point.
-            change: The rotation of the target since the press, in world space.
+            change: The rotation of the target since the start of the drag, in world space.
         """
         turned = change if self.chain.is_oriented else QUAT_IDENTITY
         lever = sub(self.target.place, self.goal)
@@ -238,9 +238,9 @@ class DrivenChain:
         """Move the pole with the limb's first bone.
 
         Args:
-            origin: The head of the bone at the press, in world space.
+            origin: The head of the bone at the start of the drag, in world space.
             moved: Its current location, in world space.
-            change: The rotation of the bone since the press, in world space.
+            change: The rotation of the bone since the start of the drag, in world space.
         """
         if self.pole is not None:
             there = add(moved, rotate(change, sub(self.pole.place, origin)))

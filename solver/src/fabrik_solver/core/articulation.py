@@ -283,7 +283,7 @@ class Articulation:
         size: float,
         is_balanced: bool,
     ) -> None:
-        """Take the bones.
+        """Set up the bones.
 
         Args:
             joints: The bones, parents first.
@@ -443,7 +443,7 @@ class Articulation:
         ]
 
     def within(self, index: int, turn: Quat) -> Quat:
-        """Return the allowed rotation nearest to a rotation, both since the start."""
+        """Return the allowed rotation nearest to a rotation. Both are relative to the start."""
         joint = self.joints[index]
         if joint.limit is None:
             return turn

@@ -308,7 +308,7 @@ def inherited_axes(bone: Bone, parent: Mat3) -> tuple[Mat3, Vec]:
 
 
 def carried_turn(bone: Bone, parent: Mat3) -> Quat:
-    """Return the local rotation with which a bone follows its posed parent.
+    """Return the local rotation that makes a bone follow its posed parent.
 
     Followed by the joint's rotation, to which limits apply, it gives the rotation channel. It is
     the identity for a bone that inherits rotation, or whose parent has zero scale. Blender's IK

@@ -56,7 +56,7 @@ PLAIN: Vec = (1.0, 1.0, 1.0)
 
 @final
 class CopyLocation(Constraint):
-    """Copies the location of its target on some axes."""
+    """Copies the location of its target on certain axes."""
 
     def __init__(self, used: Flags, signs: Vec, use_offset: bool) -> None:
         """Set up the constraint.

@@ -8,7 +8,8 @@ from .joint import Joint, sizes_of
 from .vectors import Vec, length, mix, quat_between, rotate, sub, unit
 
 EDGE: Final = 0.05
-"""How close to the edge of its reach a chain is completed in closed form, in chain lengths."""
+"""Distance from the edge of reach below which a chain is completed in closed form, in chain
+lengths."""
 
 
 def complete(

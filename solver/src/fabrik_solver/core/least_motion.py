@@ -207,7 +207,7 @@ class Search:
         support: Support | None,
         links: Sequence[Link] = (),
     ) -> None:
-        """Take the bones, the springs, the support below the center of mass, and the links."""
+        """Set up the search with bones, springs, the center of mass's support, and links."""
         self.body = body
         self.springs = springs
         self.steps = 0
@@ -414,7 +414,7 @@ class Search:
         return total
 
     def _linearize(self, pose: Placement) -> list[Vec]:
-        """Determine the system at a pose; return the gradient."""
+        """Set up the system at a pose; return the gradient."""
         pulls: list[tuple[Spring, Vec]] = []
         stiffness = [Stiffness() for _ in self.body.joints]
         for spring in self.springs:

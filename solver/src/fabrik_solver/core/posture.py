@@ -440,7 +440,7 @@ def _hinged_bend(
 
 
 def chain_frames(chain: ChainInput, rotations: Sequence[Quat]) -> list[Frame]:
-    """Return the frames of a chain's bones at some rotations, in armature space."""
+    """Return the frames of a chain's bones with local rotations, in armature space."""
     axes, head = chain.parent[0], chain.root
     frames: list[Frame] = []
     for i, link in enumerate(chain.links):

@@ -42,7 +42,7 @@ class Support:
         return self.beside(point)[0]
 
     def beside(self, point: Vec) -> tuple[Vec, bool]:
-        """Return the vector of `outside`, and whether it begins at a corner, not between two."""
+        """Return the result of `outside`, and whether it starts at a corner instead of an edge."""
         hull = self._hull
         if not hull:
             return ORIGIN, False

@@ -10,8 +10,8 @@ from .easing import smooth
 from .smoothest import Wish, cubic, smoothest
 
 SEEN, SPAN = 6.0, 2.5
-"""How far before and after a span a curve considers wishes, and half the length of a span. The
-unit is the time that the curve takes to follow. Spans overlap by half."""
+"""A curve considers wishes this far before and after a span; the second value is half the length
+of a span. The unit is the time that the curve takes to follow. Spans overlap by half."""
 
 LOOKED, FINE = 1.0 / 60.0, 1.0 / 240.0
 """The time between examined frames, in seconds. At usual frame rates, the second value examines
@@ -25,7 +25,7 @@ class Column(dict[Key, Value]):
     """A function's values at frames, each computed on first use."""
 
     def __init__(self, find: Callable[[Key], Value]) -> None:
-        """Take the function, which depends only on the frame and previous columns."""
+        """Set the function, which may depend only on the frame and previous columns."""
         super().__init__()
         self._find = find
 
@@ -61,10 +61,10 @@ class SmoothColumn:
     """
 
     def __init__(self, ask: Callable[[int], Wish], rate: float, calm: float, looked: float) -> None:
-        """Take a function that returns what a frame requests.
+        """Set up the curve.
 
         Args:
-            ask: The function.
+            ask: Returns what a frame requests.
             rate: Frames per second.
             calm: How long the curve takes to follow requests, in seconds.
             looked: The time between the curve's nodes, in seconds; at least a frame.

@@ -116,7 +116,7 @@ class ForceField(NamedTuple):
         return scaled(unit_or(arm, ORIGIN), strength)
 
     def _arm(self, beside: Vec, along: Vec) -> Vec:
-        """Return the vector to a point from where the field starts."""
+        """Return the vector from the start of the field to a point."""
         if self.shape == "POINT" or self.kind == "VORTEX":
             return beside
         return along if self.shape == "PLANE" else sub(beside, along)

@@ -129,7 +129,7 @@ class PosedBone:
     )
 
     def __init__(self, chain: ChainInput, i: int, parent: Mat3, head: Vec) -> None:
-        """Take the FK pose of bone ``i`` under the axes of its posed parent; then call `turn`."""
+        """Set up bone ``i`` in the FK pose, with the axes of its posed parent; then call `turn`."""
         link = chain.links[i]
         self.inherited, post_scale = inherited_axes(link.bone, parent)
         self.given = self.rotation = link.rotation
@@ -151,8 +151,7 @@ class Gaze:
 
     Attributes:
         ahead: The direction of the gaze.
-        side: The component of the up axis, or without one of another axis, that is perpendicular to
-            ``ahead``.
+        side: The up axis perpendicular to ``ahead``; another axis if there is no up axis.
         up: The goal direction of the up axis; None uses the smallest rotation.
         local_axis: The look axis in the bone's local space.
         local_side: The axis of `side` in the bone's local space.

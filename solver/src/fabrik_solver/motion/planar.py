@@ -28,7 +28,7 @@ class Planar(NamedTuple):
         return (c * x - s * y + self.x, s * x + c * y + self.y, z)
 
     def after(self, other: Planar) -> Planar:
-        """Return the composition of another motion followed by this one."""
+        """Return the other motion followed by this one."""
         x, y, _ = self.moved((other.x, other.y, 0.0))
         return Planar(x, y, self.angle + other.angle)
 

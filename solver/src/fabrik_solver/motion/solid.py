@@ -53,7 +53,7 @@ class Solid:
     _columns: tuple[Vec, Vec, Vec]
 
     def __init__(self, cast: Cast, bounds: tuple[Vec, Vec], space: Frame) -> None:
-        """Take a solid.
+        """Set up the solid.
 
         Args:
             cast: Casts rays at the solid, in its local space.

@@ -192,7 +192,7 @@ def is_beyond_two(pair: Pair) -> float:
 
 
 def is_beside_four_legs(pair: Pair) -> float:
-    """A four-legged animal has no arms, but wings, plates and antlers that look like arms."""
+    """A four-legged animal doesn't have arms; what looks like them is wings, plates or antlers."""
     return float(any([pair is not a and pair is not b for a, b in pair.animals]))
 
 
@@ -219,7 +219,7 @@ def are_on_one_bone(a: Pair, b: Pair) -> float:
 
 
 def are_upright(a: Pair, b: Pair) -> float:
-    """An upright trunk has no second pair of arms, but wings that look like arms."""
+    """An upright trunk doesn't have two pairs of arms; one of them is wings."""
     return float(not stand(a.lower, b.lower))
 
 

@@ -172,8 +172,8 @@ class Figure:
         reach: The length of the longest chain below each bone of the body.
         side: The side of each bone of the body: 1 for left, -1 for right, 0 for the trunk.
         hands: Cached results of `is_hand`.
-        tips: The tails of last bones that stand on the ground, for legs without feet, as of an
-            insect or robot. Only in the rest pose, because other poses don't have tails.
+        tips: The tails of last bones that stand on the ground, in legs without feet (insects,
+            robots). Only for the rest pose, because other poses lack tails.
     """
 
     def __init__(

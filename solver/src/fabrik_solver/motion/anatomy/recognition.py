@@ -300,7 +300,7 @@ def _ahead_of_chest(steps: dict[int, Vec], ends: dict[int, Vec], front: Vec) -> 
 
 
 def _begins_high(steps: dict[int, Vec], bones: set[int]) -> bool:
-    """Return whether any of some bones begins above its parent."""
+    """Return whether any of the bones begins above its parent."""
     return any(steps[i][2] > 0.0 for i in bones)
 
 
