@@ -14,7 +14,7 @@ class Drag(Protocol):
         place: Location of the dragged point at the start of the drag, in world space.
         axes: Unit axes of the dragged bone or object in world space, in columns.
         name: Name of the dragged bone or object.
-        tip_start: Location of the following tip at the start of the drag, in world space.
+        tip_start: Start location of the tip that follows, in world space.
     """
 
     place: Vec
@@ -36,7 +36,7 @@ class Drag(Protocol):
         ...
 
     def tip(self) -> Vec:
-        """Return the evaluated location of the following tip, in world space."""
+        """Return the evaluated location of the tip that follows, in world space."""
         ...
 
     def moved(self) -> float:

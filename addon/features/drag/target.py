@@ -44,7 +44,7 @@ class TargetDrag:
             constraint follows it.
         axes: The target's unit axes in world space, in columns.
         name: Name of the target.
-        tip_start: The following tip at the start of the drag, in world space.
+        tip_start: Start location of the tip that follows, in world space.
     """
 
     def __init__(

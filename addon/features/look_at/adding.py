@@ -26,8 +26,8 @@ from ...settings.properties import FabrikConstraint
 from .look import look_of
 
 ALIGNED = 0.7
-"""Minimum cosine of the angle between a bone and the up or front direction to count as aligned. It
-also applies between the gazes of bones looking in the same direction."""
+"""Minimum cosine of the angle between a bone and the up or front direction for the bone to count
+as aligned. It also applies between the gazes of bones looking in the same direction."""
 
 EYE_TURN: Final = radians(30.0)
 """How far an eye turns in the head before people also turn the head, in radians."""

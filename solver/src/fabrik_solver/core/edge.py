@@ -77,7 +77,7 @@ def _unbend(joints: list[Joint], span: float) -> None:
 
 
 def _share_of_turn(joints: list[Joint], axis: Vec, longest: int, span: float) -> float:
-    """Return the fraction of the rotation, from 0 to 1, with the span or the closest one.
+    """Return the fraction of the rotation, from 0 to 1, that gives the span or comes closest.
 
     False position (Illinois) on the remaining gap, which shrinks as the fraction grows.
     """
