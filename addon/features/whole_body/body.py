@@ -85,7 +85,7 @@ EXACT: Final = 1e-5
 """Maximum miss that isn't corrected, as a fraction of the body's size."""
 
 
-class Wanted(NamedTuple):
+class BoneGoal(NamedTuple):
     """A goal for a point on a bone.
 
     Attributes:
@@ -369,7 +369,7 @@ class Body:
     def solve(
         self,
         solver: WholeBody,
-        wanted: Sequence[Wanted],
+        wanted: Sequence[BoneGoal],
         support: Support | None = None,
         shown: Callable[[WholeBodyPose], Callable[[int], Frame]] | None = None,
         rounds: int = ROUNDS,
@@ -427,7 +427,7 @@ class Body:
         self,
         frame: Callable[[int], Frame],
         pose: WholeBodyPose,
-        exact: Sequence[Wanted],
+        exact: Sequence[BoneGoal],
         asked: Sequence[Vec],
     ) -> list[Vec]:
         """Return requested positions of points, plus their shown offset from the solver's pose.
@@ -544,7 +544,7 @@ def is_exact(goal: WholeBodyGoal) -> bool:
     return goal.location is not None and goal.rank <= DRAGGED
 
 
-def response_of(wanted: Iterable[Wanted]) -> Response:
+def response_of(wanted: Iterable[BoneGoal]) -> Response:
     """Return an untrained response for the points of goals."""
     return Response([item.goal.point for item in wanted if is_exact(item.goal)])
 

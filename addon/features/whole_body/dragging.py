@@ -47,7 +47,7 @@ from ...editing.playing import updated
 from ...editing.switching import limbs_to_fk, restore_switch
 from ..drag.mirrored import OtherSide
 from .balancing import added, corners_of, loads_of, support_of
-from .body import EXACT, Load, Wanted, response_of, root_of
+from .body import EXACT, BoneGoal, Load, response_of, root_of
 from .keeping import DraggedPlace, planned_body
 from .pinning import Pin, meant_bone, pins_in, standing_feet
 from .posed import PosedBody
@@ -257,10 +257,10 @@ class WholeBodyDrag:
         self._held = self._goals()
         self._response = response_of([*self._dragged_to(self._starts), *self._held])
 
-    def _dragged_to(self, places: Sequence[Vec]) -> list[Wanted]:
+    def _dragged_to(self, places: Sequence[Vec]) -> list[BoneGoal]:
         hips = self._posed.rig.index.get(self._roles.hips, -1)
         return [
-            Wanted(
+            BoneGoal(
                 bone,
                 WholeBodyGoal(
                     self._posed.joint_of(bone),
@@ -317,9 +317,9 @@ class WholeBodyDrag:
         lifted = [corner for stood in self._standing for corner in stood]
         return Support(corners, support.up, support.force, lifted)
 
-    def _soles(self, places: Sequence[Vec]) -> list[Wanted]:
+    def _soles(self, places: Sequence[Vec]) -> list[BoneGoal]:
         """Return goals that keep the soles of a person's sliding feet flat."""
-        soles: list[Wanted] = []
+        soles: list[BoneGoal] = []
         for i, bone in enumerate(self._bones):
             if self._roles.posture and self._standing[i]:
                 fraction = self._borne(self._starts[i], places[i])
@@ -327,18 +327,18 @@ class WholeBodyDrag:
                 soles += [self._flat(bone, ball, fraction)] if fraction > 0.0 else []
         return soles
 
-    def _flat(self, foot: int, ball: Vec, fraction: float = 1.0) -> Wanted:
+    def _flat(self, foot: int, ball: Vec, fraction: float = 1.0) -> BoneGoal:
         """Return a goal that keeps a weight-bearing foot flat, unless its heel is dragged up."""
         joint, head = self._posed.joint_of(foot), self._posed.head(foot)
         weight = fraction * self._priced(REACH) * dist(ball, head) / self._posed.size
-        return Wanted(
+        return BoneGoal(
             foot, WholeBodyGoal(joint, head, DRAGGED, rotation=QUAT_IDENTITY, weight=weight)
         )
 
-    def _goals(self) -> list[Wanted]:
+    def _goals(self) -> list[BoneGoal]:
         """Return all goals except the dragged ones; they don't change during the drag."""
         posed = self._posed
-        wanted: list[Wanted] = []
+        wanted: list[BoneGoal] = []
         for pin in self._pins:
             is_dragged = pin.bone in self._bones
             if is_dragged and not pin.is_oriented:
@@ -354,7 +354,7 @@ class WholeBodyDrag:
                 rotation=QUAT_IDENTITY if pin.is_oriented else None,
                 rotation_weights=pin.rotation_weights,
             )
-            wanted.append(Wanted(pin.bone, goal))
+            wanted.append(BoneGoal(pin.bone, goal))
         for pin in self._pins:
             if pin.foot >= 0:
                 wanted.append(self._flat(pin.foot, posed.head(pin.bone)))
@@ -390,10 +390,10 @@ class WholeBodyDrag:
         )
         return (a, b, c)
 
-    def _targets(self, pinned: set[int]) -> list[Wanted]:
+    def _targets(self, pinned: set[int]) -> list[BoneGoal]:
         """Return the goals of limbs posed by constraints, unless pinned or dragged."""
         posed, taken = self._posed, {*pinned, *self._bones}
-        wanted: list[Wanted] = []
+        wanted: list[BoneGoal] = []
         for limb in self._limbs:
             chain = limb.chain
             if any(self._is_end(limb, bone) for bone in taken):
@@ -406,7 +406,7 @@ class WholeBodyDrag:
                 rotation=QUAT_IDENTITY if chain.is_oriented else None,
                 weight=chain.weight * self._priced(STANDING if self._is_foot(limb) else TARGETED),
             )
-            wanted.append(Wanted(chain.bones[-1], goal))
+            wanted.append(BoneGoal(chain.bones[-1], goal))
         return wanted
 
     def _is_foot(self, limb: DrivenChain) -> bool:
@@ -435,7 +435,7 @@ class WholeBodyDrag:
                 staying.append(limb)
         return staying
 
-    def _soft(self, bone: int, weights: Vec) -> Wanted:
+    def _soft(self, bone: int, weights: Vec) -> BoneGoal:
         goal = WholeBodyGoal(
             self._posed.joint_of(bone),
             self._posed.head(bone),
@@ -443,7 +443,7 @@ class WholeBodyDrag:
             rotation=QUAT_IDENTITY,
             rotation_weights=weights,
         )
-        return Wanted(bone, goal)
+        return BoneGoal(bone, goal)
 
     def move_by(self, displacement: Vec) -> None:
         """Drag the bone in world space, relative to the start of the drag.

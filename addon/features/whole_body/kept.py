@@ -47,7 +47,7 @@ from ...plan.pre_pass import BoneInput, PrePassBone
 from ...plan.resolving import bone_index
 from ...plan.results import NOTHING, SolveResult
 from ...settings.joint_limits import native_values
-from .body import Body, BoneFacts, Wanted, bones_between, root_of
+from .body import Body, BoneFacts, BoneGoal, bones_between, root_of
 from .facts import facts_of
 from .roles import Roles, roles_of
 from .settings import BOTH, PLACE, POSING, FabrikPin, body_settings, pins_of
@@ -227,9 +227,9 @@ class KeptBody(PrePassBone):
         locations = {self.bone: moved} if self.more else NOTHING
         return SolveResult(inputs, self.bones, rotations, (), NOTHING, locations)
 
-    def _wanted(self, body: Body, to_armature: Frame, places: Sequence[Place]) -> list[Wanted]:
+    def _wanted(self, body: Body, to_armature: Frame, places: Sequence[Place]) -> list[BoneGoal]:
         """Return the goals, in armature space."""
-        wanted: list[Wanted] = []
+        wanted: list[BoneGoal] = []
         left = iter(places)
         turn = quat_of(orthonormalize(to_armature[0]) or quat_matrix(QUAT_IDENTITY))
         for pin in self.pins:
@@ -253,13 +253,13 @@ class KeptBody(PrePassBone):
                 rotation=rotation if pin.is_oriented else None,
                 rotation_weights=pin.rotation_weights,
             )
-            wanted.append(Wanted(pin.bone, goal))
+            wanted.append(BoneGoal(pin.bone, goal))
         for bone, weight in self.staying:
             pin_place, joint = body.head(bone), body.joint_of(bone)
             goal = WholeBodyGoal(
                 joint, pin_place, SOFT, location=pin_place, rotation=QUAT_IDENTITY, weight=weight
             )
-            wanted.append(Wanted(bone, goal))
+            wanted.append(BoneGoal(bone, goal))
         return wanted
 
 

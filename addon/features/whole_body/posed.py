@@ -29,7 +29,7 @@ from ...body.carriers import Carriers
 from ...editing.playing import updated
 from ...editing.posing import PosedRotation
 from ...frame.armature import Evaluated
-from .body import Body, Turning, Wanted, bones_between, rotation_of
+from .body import Body, BoneGoal, Turning, bones_between, rotation_of
 from .facts import facts_of
 from .response import Response
 from .roles import Roles
@@ -167,7 +167,7 @@ class PosedBody(Body):
     def pose(
         self,
         solver: WholeBody,
-        wanted: Sequence[Wanted],
+        wanted: Sequence[BoneGoal],
         support: Support | None,
         write: Callable[[WholeBodyPose], None],
         response: Response,
