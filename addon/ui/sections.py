@@ -21,7 +21,7 @@ def reaches(solver: str) -> bool:
 
 
 def is_known(solver: str) -> bool:
-    """Return whether a solver exists, as an enum may have an unknown number."""
+    """Return whether a solver exists; the enum property may hold an unknown number."""
     return solver in SOLVER_NAMES.values()
 
 

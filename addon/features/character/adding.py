@@ -48,7 +48,7 @@ def refuse_part(armature: bpy.types.Object, part: FabrikPart) -> None:
 
 
 def add_constraint(armature: bpy.types.Object, part: FabrikPart) -> None:
-    """Add a part's constraint, with an Empty as its target that keeps the current pose."""
+    """Add a part's constraint; its target is an Empty, placed to keep the current pose."""
     if part.kind == "HEAD":
         item = add_look(armature, part.bone, chain_count=part.chain_count)
     else:

@@ -197,7 +197,7 @@ def _points_at(
 
 
 def _points(shown: bpy.types.Object, names: Sequence[str]) -> list[float]:
-    """Return each bone's head, tail, and a point as far to the side, which shows twist."""
+    """Return each bone's head, tail, and a point a bone length to the side, which shows twist."""
     bones = pose_bones(shown)
     heads, tails, matrices = (
         floats(bones, name, size) for name, size in (("head", 3), ("tail", 3), ("matrix", 16))

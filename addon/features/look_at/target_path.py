@@ -89,7 +89,7 @@ class _Tracer:
         self._lists: dict[bpy.types.Object, list[Any]] = {}
 
     def places(self, point: Point) -> Places:
-        """Return a function for a point's positions in world space."""
+        """Return a function that gives a point's positions in world space."""
         ob = point.object
         if point.skeleton is None and ob != self.rig.object and parent_of(ob) is None:
             # Most targets need no axes. The refusal is the same for them.

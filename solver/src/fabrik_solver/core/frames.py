@@ -77,7 +77,7 @@ def mixed(a: Frame, b: Frame, factor: float) -> Frame:
 
 
 def _slerp(a: Quat, b: Quat, factor: float) -> Quat:
-    """Interpolate as Blender's ``interp_qt_qtqt``: near-equal rotations linearly, unnormalized."""
+    """Interpolate like Blender's ``interp_qt_qtqt``: linearly if nearly equal, unnormalized."""
     w, x, y, z = quat_compatible(a, b)
     p, q, r, s = b
     cosine = w * p + x * q + y * r + z * s

@@ -103,9 +103,9 @@ CLIP_SAMPLES: Final = 64
 """Maximum number of frames of a clip to examine."""
 
 SLIGHT: Final = radians(15.0)
-"""Maximum angle at which a joint counts as straight, as flexion in a clip may be noise. Beyond
-it, a rest pose shows how a limb folds, even if no body bends like that: backward, or mostly
-sideways as in knock-knees. Bones that lead backward by more than this count as leading backward."""
+"""Maximum angle at which a joint counts as straight, as flexion in a clip may be noise. Above
+it, a rest pose shows how a limb folds, even if no body folds that way: backward, or mostly
+sideways as in knock-knees. It is also the angle above which bones lead backward."""
 
 TOE_LENGTH: Final = 0.5
 """The distance from the ball to the tip of the toes, relative to the distance from heel to ball."""
