@@ -1,8 +1,8 @@
-"""The smoothest curve through time that stays near desired values and within bounds.
+"""The smoothest curve through time near desired values and within bounds.
 
-Displacements of captured motion take this form: the summed squares of their second differences are
-minimal, within the bounds of each frame. Sources: Gleicher, “Retargetting motion to new
-characters”, 1998; Lee and Shin, “A hierarchical approach to interactive motion editing”, 1999.
+Displacements of captured motion take this form. The sum of their squared second differences is
+least, within the bounds of each frame. Sources: Gleicher, “Retargetting motion to new characters”,
+1998; Lee and Shin, “A hierarchical approach to interactive motion editing”, 1999.
 """
 
 from __future__ import annotations
@@ -12,23 +12,23 @@ from math import inf, isfinite
 from typing import NamedTuple
 
 CHANCES = 20
-"""How often frames that break a bound, or are held unnecessarily, may change together without their
-number shrinking. After that only one changes at a time, which always terminates."""
+"""How often frames that break a bound, or are held unnecessarily, may change together without
+becoming fewer. After that, only one changes at a time, and the search always terminates."""
 
 ROUNDING = 1e-9
-"""How far rounding may put a value beyond a bound, as a fraction of the largest value."""
+"""How far rounding may move a value beyond a bound, as a fraction of the largest value."""
 
 
 class Wish(NamedTuple):
-    """A frame's requirements of a curve.
+    """The requirements for a curve at a frame.
 
     Attributes:
         target: The desired value.
-        weight: The weight of the distance from the target: at least 0, and above 0 for at least two
-            frames of a curve.
-        bend: The desired second difference; not used at the first and last frame.
+        weight: The weight of the distance from the target, at least 0. Two frames of a curve must
+            have more than 0.
+        bend: The desired second difference; the first and last frames have none.
         low: The minimum value.
-        high: The maximum value, at least ``low``.
+        high: The maximum value, not below ``low``.
     """
 
     target: float = 0.0
@@ -39,24 +39,23 @@ class Wish(NamedTuple):
 
 
 def exactly(value: float) -> Wish:
-    """Return the requirement of an exact value."""
+    """Return the requirement for an exact value."""
     return Wish(value, low=value, high=value)
 
 
 def smoothest(wishes: Sequence[Wish], stiffness: float, tension: float = 0.0) -> list[float]:
-    """Return the curve nearest to the frames' desired values, exactly within their bounds.
+    """Return the curve closest to the frames' desired values, exactly within their bounds.
 
-    It minimizes a sum of squares with three parts. These are its weighted distances from the
-    targets; its second differences from the desired ones, times the stiffness; and its differences,
-    times the tension.
+    It minimizes a sum of squares: weighted distances from the targets, deviations from the desired
+    second differences times the stiffness, and differences times the tension.
 
-    It is solved by block principal pivoting (Júdice and Pires, “A block principal pivoting
-    algorithm for large-scale strictly monotone linear complementarity problems”, 1994).
+    It uses block principal pivoting (Júdice and Pires, “A block principal pivoting algorithm for
+    large-scale strictly monotone linear complementarity problems”, 1994).
 
     Args:
         wishes: The requirements of each frame.
-        stiffness: How much the second differences count.
-        tension: How much differences count; the square root of the stiffness nearly avoids
+        stiffness: The weight of the second differences.
+        tension: The weight of the differences; the square root of the stiffness gives hardly any
             overshoot.
     """
     if all(map(_is_met_by_none, wishes)):
@@ -84,11 +83,11 @@ def smoothest(wishes: Sequence[Wish], stiffness: float, tension: float = 0.0) ->
 
 
 def cubic(values: Sequence[float], fraction: float) -> float:
-    """Return a value between the second and third of four (Catmull and Rom, 1974).
+    """Return a value between the second and the third of four (Catmull and Rom, 1974).
 
     Args:
         values: The values at four frames.
-        fraction: Where between the second and the third, from 0 to 1.
+        fraction: The position between the second and the third, from 0 to 1.
     """
     a, b, c, d = values
     third = 3.0 * (b - c) + d - a
@@ -98,7 +97,7 @@ def cubic(values: Sequence[float], fraction: float) -> float:
 
 
 def _is_met_by_none(wish: Wish) -> bool:
-    """Return whether a curve of zeros meets a frame's requirements."""
+    """Return whether a curve of zeros meets all requirements of a frame."""
     return wish.target == wish.bend == 0.0 and wish.low <= 0.0 <= wish.high
 
 
@@ -112,7 +111,7 @@ def _normal_equations(
     stiff: float,
     tension: float,
 ) -> tuple[Bands, list[float]]:
-    """Return the matrix, as its diagonal and the two bands next to it, and the right-hand side."""
+    """Return the diagonal of the matrix, the two bands next to it, and the right-hand side."""
     count = len(targets)
     middle, near, far = list(weights), [0.0] * count, [0.0] * count
     values = [w * target for w, target in zip(weights, targets, strict=True)]
@@ -136,7 +135,7 @@ def _normal_equations(
 def _held(
     matrix: Bands, wanted: Sequence[float], sides: Sequence[int], fixed: Sequence[float]
 ) -> tuple[Bands, list[float]]:
-    """Return the equations with the values of some frames fixed."""
+    """Return the equations with fixed values at some frames."""
     middle, near, far = [list(band) for band in matrix]
     values, count = list(wanted), len(wanted)
     for i in range(count):
@@ -154,7 +153,7 @@ def _held(
 
 
 def _solved(matrix: Bands, wanted: Sequence[float]) -> list[float]:
-    """Return the solution, from the factors L D Lᵀ of the matrix."""
+    """Return the solution, using the factors L D Lᵀ of the matrix."""
     middle, near, far = [list(band) for band in matrix]
     values, count = list(wanted), len(wanted)
     for i in range(count):
@@ -177,12 +176,12 @@ def _solved(matrix: Bands, wanted: Sequence[float]) -> list[float]:
 
 
 class Change(NamedTuple):
-    """A change at a frame: a bound starts to hold its value, or frees it.
+    """A frame whose value will be held by a bound, or freed.
 
     Attributes:
         frame: The frame.
-        side: 1 for the upper bound, -1 for the lower bound, 0 to free it.
-        excess: How far it breaks the bound.
+        side: 1 for the maximum, -1 for the minimum, 0 to free it.
+        excess: How far it exceeds the bound.
     """
 
     frame: int
@@ -193,7 +192,7 @@ class Change(NamedTuple):
 def _worst(changes: Sequence[Change]) -> list[Change]:
     """Return the changes; of consecutive frames that break a bound, only the worst one.
 
-    Once the curve is held there, it soon stays within the bound at the others.
+    Once the curve is held there, it soon meets the bound at the other frames.
     """
     worst: list[Change] = []
     last = -2

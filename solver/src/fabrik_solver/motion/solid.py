@@ -1,4 +1,4 @@
-"""A solid that rays from another space are cast at."""
+"""A solid at which rays are cast from another space."""
 
 from collections.abc import Callable
 from typing import Final, final
@@ -25,7 +25,8 @@ It returns the first hit and the outward normal there, or None.
 """
 
 MARGIN: Final = 1e-4
-"""The margin of the bounds, as a fraction of their size: they may be in single precision."""
+"""The margin of the bounds, as a fraction of their size, because they may be in single
+precision."""
 
 SINGLE: Final = 2.0**-22
 """The error of a hit in single precision, as a fraction of its coordinates."""
@@ -52,7 +53,7 @@ class Solid:
     _columns: tuple[Vec, Vec, Vec]
 
     def __init__(self, cast: Cast, bounds: tuple[Vec, Vec], space: Frame) -> None:
-        """Take a solid.
+        """Set up the solid.
 
         Args:
             cast: Casts rays at the solid, in its local space.
@@ -97,7 +98,7 @@ class Solid:
     def way_out(self, start: Vec, up: Vec, reach: float) -> tuple[Vec, Vec] | None:
         """Return where an upward ray leaves the solid, and the outward unit normal there.
 
-        None if it doesn't: the start is outside, or farther below the surface.
+        None if it doesn't leave, because the start is outside or farther below the surface.
 
         Args:
             start: The origin of the ray.

@@ -9,7 +9,7 @@ from .gait import WalkSettings
 from .walking_foot import Substep, WalkingFoot
 
 ALONG: Final = 0.3
-"""The fraction of its limit beyond which a foot steps together with its group."""
+"""The fraction of its limit above which a foot steps together with others of its group."""
 
 
 def of_group(feet: Sequence[WalkingFoot], group: int) -> list[WalkingFoot]:
@@ -22,8 +22,8 @@ def next_to_step(
 ) -> list[WalkingFoot]:
     """Return the feet to lift while all are in stance; empty if no step is due.
 
-    They are from the next group in turn that has a foot beyond its limit. A group that would leave
-    its reach during that step goes first.
+    They belong to the next group in turn with a foot beyond its limit. A group about to leave its
+    reach during that step takes precedence.
 
     Args:
         feet: All feet.
@@ -52,7 +52,7 @@ def next_to_step(
 def stepping_along(
     members: Sequence[WalkingFoot], substep: Substep, settings: WalkSettings
 ) -> list[WalkingFoot]:
-    """Return a group's feet that take part in its step."""
+    """Return the feet of a group that take part in its step."""
     return [
         foot
         for foot in members
@@ -77,7 +77,7 @@ def step_duration(
     frames = max(frames, 1e-3)
     left = sorted(_least(of_group(feet, other), substep, settings) for other in groups - {group})
     soon = min([time / (turn + 1) for turn, time in enumerate(left)], default=inf)
-    # A foot almost out of reach doesn't hurry the others: it lands early.
+    # A foot almost out of reach doesn't hurry the others, because it lands early.
     return max(min(frames, soon), min(frames, 1.0))
 
 
