@@ -479,10 +479,10 @@ def angle_between(a: Vec, b: Vec) -> float:
 
 
 def _ease_in(value: float, end: float) -> float:
-    """Return a smoothstep from 0 at a value of 0 to 1 at the end."""
+    """Return a smoothstep that rises from 0 at value 0 to 1 at the end."""
     return smooth(value / end) if end > 0.0 else 1.0
 
 
 def _ease_out(angle: float, start: float) -> float:
-    """Return a smoothstep from 1 at the start to 0 at π."""
+    """Return a smoothstep that falls from 1 at the start to 0 at π."""
     return 1.0 - _ease_in(max(0.0, angle - start), pi - start)
