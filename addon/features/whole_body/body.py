@@ -73,7 +73,7 @@ scales shear the bones, each solution leaves about a third of that. Otherwise th
 exact."""
 
 Turning = tuple[WholeBodyPose, float]
-"""The last pose, and how far goals have moved since then, in armature space."""
+"""The last pose, and how far goals have moved since then, as a fraction of the body."""
 
 Load = tuple[float, Vec]
 """A mass and its center, in armature space."""

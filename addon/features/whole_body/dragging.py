@@ -477,7 +477,7 @@ class WholeBodyDrag:
         if displacement == ORIGIN:
             self._restore()
             return
-        turning = None if self._last is None else (self._last, moved * self._posed.size)
+        turning = None if self._last is None else (self._last, moved)
         posed = self._posed
         places = self._places(displacement)
         dragged = self._dragged_to(places)

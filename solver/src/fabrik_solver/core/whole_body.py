@@ -176,13 +176,13 @@ class WholeBody:
         Args:
             pose: The later pose, returned if it is near enough.
             last: The earlier pose.
-            moved: How far the goals have moved since then.
+            moved: How far the goals have moved since then, as a fraction of the body.
             goals: The goals of the later pose.
         """
-        body = self._articulation(goals, is_balanced=True)
-        way = Way(body, last, pose, moved / body.size, goals)
-        if way.fraction >= 1.0:
+        if _turned(last, pose) <= TURNING * moved:
             return pose
+        body = self._articulation(goals, is_balanced=True)
+        way = Way(body, last, pose, moved, goals)
         between = way.followed()
         return _posed(body, goals, between, pose.steps + way.steps, is_turning=True)
 
@@ -219,6 +219,7 @@ class Way:
         "_late",
         "_most",
         "_near",
+        "_springs",
         "_start",
         "fraction",
         "steps",
@@ -233,23 +234,23 @@ class Way:
         goals: Sequence[WholeBodyGoal],
     ) -> None:
         """Take the poses, how far the goals have moved between them, and the later goals."""
-        self._body, self._goals = body, goals
+        self._body = body
+        self._goals = [goal for goal in goals if goal.rank != SOFT]
+        self._springs = [Spring(goal, body, None) for goal in self._goals]
         self._start, self._end = _placed(body, last), _placed(body, pose)
         self._most = TURNING * moved
-        turn = self._turned(self._end)
-        self.fraction = 1.0 if turn <= self._most else self._most / turn
+        self.fraction = self._most / _turned(last, pose)
         self.steps = 0
         self._near: list[Vec | None] = []
-        self._late: list[tuple[int, Spring, Vec]] = []
+        self._late: list[tuple[int, Vec]] = []
         step = moved + SLACK
         missed = last.missed | pose.missed
-        for index, goal in enumerate(goals):
-            spring = Spring(goal, body, None)
+        for index, spring in enumerate(self._springs):
             here, there = spring.point_of(self._start), spring.point_of(self._end)
-            if goal.rank in (DRAGGED, TARGET) and goal.joint in missed:
+            if spring.rank != PINNED and spring.joint in missed:
                 distance = length(sub(there, here))
                 there = mix(here, there, min(1.0, self.fraction + step / max(distance, step)))
-                self._late.append((index, spring, there))
+                self._late.append((index, there))
             self._near.append(there)
 
     def followed(self) -> Placement:
@@ -264,19 +265,19 @@ class Way:
         take them by themselves, toward their places.
         """
         near = [*self._near]
-        for index, _, _ in self._late:
+        for index, _ in self._late:
             near[index] = None
         pose = self._bent(near)
         for _ in range(TRIES):
             if self._is_slow(pose):
                 break
-            self.fraction *= self._most / self._turned(pose)
+            self.fraction *= self._most / _turned(self._start, pose)
             pose = self._bent(near)
-        alone = [spring.point_of(pose) for _, spring, _ in self._late]
+        alone = [self._springs[index].point_of(pose) for index, _ in self._late]
         share = 0.0
         for attempt in range(1, 1 + TRIES):
             farther = share + 0.5**attempt
-            for (index, _, there), here in zip(self._late, alone, strict=True):
+            for (index, there), here in zip(self._late, alone, strict=True):
                 near[index] = mix(here, there, farther)
             bent = self._bent(near)
             if self._is_slow(bent):
@@ -284,15 +285,7 @@ class Way:
         return pose
 
     def _is_slow(self, pose: Placement) -> bool:
-        return self._turned(pose) <= NEARLY * self._most
-
-    def _turned(self, pose: Placement) -> float:
-        """Return the largest rotation of a bone or joint since the earlier pose."""
-        start = self._start
-        turns = zip(start.turns, pose.turns, strict=True)
-        return max(
-            [quat_angle(a, b) for a, b in (*turns, *zip(start.axes, pose.axes, strict=True))]
-        )
+        return _turned(self._start, pose) <= NEARLY * self._most
 
     def _bent(self, places: Sequence[Vec | None]) -> Placement:
         """Return a pose on the way, bent until points are at their places; None for any."""
@@ -303,15 +296,13 @@ class Way:
         )
         body.place(between)
         wanted: list[WholeBodyGoal] = []
-        for goal, place in zip(self._goals, places, strict=True):
-            if goal.rank == SOFT:
-                continue
+        for goal, spring, place in zip(self._goals, self._springs, places, strict=True):
             bone = goal.joint
             change = quat_product(end.changes[bone], quat_inverse(between.changes[bone]))
             location = None if place is None else body.outward(place)
             wanted.append(
                 goal._replace(
-                    point=body.outward(Spring(goal, body, None).point_of(between)),
+                    point=body.outward(spring.point_of(between)),
                     location=None if goal.location is None else location,
                     rotation=None if goal.rotation is None else change,
                     weight=1.0,
@@ -326,6 +317,15 @@ class Way:
         )
         body.place(final)
         return final
+
+
+def _turned(earlier: WholeBodyPose | Placement, later: WholeBodyPose | Placement) -> float:
+    """Return the largest rotation of a bone or joint between two poses."""
+    pairs = [
+        *zip(earlier.turns, later.turns, strict=True),
+        *zip(earlier.axes, later.axes, strict=True),
+    ]
+    return max([quat_angle(a, b) for a, b in pairs])
 
 
 def _placed(body: Articulation, pose: WholeBodyPose) -> Placement:
