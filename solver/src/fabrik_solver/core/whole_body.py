@@ -76,7 +76,6 @@ class WholeBodyPose(NamedTuple):
     Attributes:
         moved: How far each free joint has moved since the start of the drag; zero for the others.
         turns: The rotation of each joint since then, in its own axes at that time.
-        rotations: The rotation of each joint in the axes of its limit.
         heads: The pivots.
         axes: The axes of the joints.
         misses: For each goal, the distance of its point from the desired location; zero for any
@@ -90,7 +89,6 @@ class WholeBodyPose(NamedTuple):
 
     moved: list[Vec]
     turns: list[Quat]
-    rotations: list[Quat]
     heads: list[Vec]
     axes: list[Quat]
     misses: list[float]
@@ -354,7 +352,6 @@ def _posed(
     return WholeBodyPose(
         [scaled(moved, body.size) for moved in pose.moved],
         pose.turns,
-        [quat_product(j.rotation, turn) for j, turn in zip(body.joints, pose.turns, strict=True)],
         [body.outward(head) for head in pose.heads],
         pose.axes,
         misses,
