@@ -407,7 +407,7 @@ class SolvedScene:
         return self.snapshot.basis(ob, uid)
 
     def lift(self, chain: ChainPlan, tie: Tie, place: Vec) -> Vec:
-        """Return how far a target or pole here moves with a chain's body, in world space."""
+        """Return how far a chain's body moves a target or pole at ``place``, in world space."""
         lifts = self.poses[chain.rig.uid].lifts
         lift = sum_of([lifts[bone].of(place) for bone in tie.bones if bone in lifts])
         for hold in tie.holds if lift != ORIGIN else ():
