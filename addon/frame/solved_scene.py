@@ -299,7 +299,7 @@ class SolvedScene:
         """Compute a bone's frame, and cache it."""
         rig, evaluated = pose.fk.rig, pose.now
         moved = self.snapshot.moved(rig)
-        # A chain may have more bones than Python allows recursions.
+        # A chain may have more bones than Python's recursion limit.
         path: list[int] = []
         while bone in moved and bone not in frames:
             path.append(bone)

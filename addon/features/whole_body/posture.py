@@ -1,4 +1,4 @@
-"""How readily a person's joints bend: in which direction, how far, and how much per drag.
+"""How readily a person's joints bend: in which direction, how far, and what a drag may cost.
 
 The weights are for squared angles in radians², about the axes of the standing body. They apply to a
 whole part: the entire spine, the entire neck, or one joint of a limb. They are fitted so that
