@@ -12,6 +12,8 @@ from math import cos, radians, sin
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from outline import bones_of
+
 from fabrik_solver.core.vectors import Vec, add, length, mix, scaled, sub
 
 TRUNK: dict[str, Vec] = {
@@ -116,15 +118,13 @@ class Joint(NamedTuple):
 def joints_of(layout: Layout, joints: Joints) -> list[Joint]:
     """Return the bones of a family, parents first, for a figure."""
     found: list[Joint] = []
-    above: list[list[tuple[str, Vec]]] = []  # Of each level, for left and right.
-    for line in layout.text.strip("\n").split("\n"):
-        name, _, where = line.strip().partition(" @")
-        depth = len(line) - len(line.lstrip())
-        del above[depth:]
+    pairs: list[list[tuple[str, Vec]]] = []  # Of each bone, for left and right.
+    for bone, above in bones_of(layout.text):
+        name, _, where = bone.partition(" @")
         pair: list[tuple[str, Vec]] = []
         for i, sign in enumerate((1, -1)):
             side_name = name.replace("*", layout.sides[i]).replace("$", WORDS[i])
-            parent, place = above[-1][i] if above else ("", (0.0, 0.0, 0.0))
+            parent, place = pairs[above][i] if above >= 0 else ("", (0.0, 0.0, 0.0))
             side = sign if side_name != name else 0
             if where:
                 place = _place(where, side or 1, joints)
@@ -133,7 +133,7 @@ def joints_of(layout: Layout, joints: Joints) -> list[Joint]:
             pair.append((side_name, place))
             if i == 0 or side:
                 found.append(Joint(side_name, parent, side, place))
-        above.append(pair)
+        pairs.append(pair)
     return found
 
 
