@@ -4,8 +4,6 @@ If a new version of Blender fails one of them, check what relies on that fact, e
 tests pass.
 """
 
-from __future__ import annotations
-
 import os
 import random
 import subprocess

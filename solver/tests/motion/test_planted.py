@@ -1,7 +1,5 @@
 """A foot that stands does not slide, and comes and goes without a jump, at any frame rate."""
 
-from __future__ import annotations
-
 from itertools import pairwise
 from math import cos, sin
 

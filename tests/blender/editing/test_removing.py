@@ -1,7 +1,5 @@
 """Removing a constraint removes the controls added with it, if nothing else uses them."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -14,8 +12,6 @@ from rigs import activate, add_constraint, curves, evaluated, go, make_chain, ma
 
 from addon.editing import constraints
 from addon.editing.unused import remove_constraints
-
-pytestmark = pytest.mark.usefixtures("empty_file")
 
 
 def clear(rig: Any, *names: str, **options: object) -> None:

@@ -1,7 +1,5 @@
 """A character is recognized, set up in one step without a change of its pose, and given back."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Sequence
 from math import radians
@@ -33,8 +31,6 @@ from addon.blender.errors import ProblemError
 from addon.body.looking import body_of
 from addon.features.character import setting_up
 from addon.features.character.settings import character_settings
-
-pytestmark = pytest.mark.usefixtures("empty_file")
 
 
 def shown(rig: bpy.types.Object, frames: Sequence[int] = (1, 9, 14, 25)) -> list[Any]:

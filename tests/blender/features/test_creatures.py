@@ -1,7 +1,5 @@
 """Walks of ordinary creatures: legs found by themselves, however straight they rest."""
 
-from __future__ import annotations
-
 import math
 from itertools import pairwise
 

@@ -1,7 +1,5 @@
 """Feet parented to the root at the ends of legs, as in games with baked IK."""
 
-from __future__ import annotations
-
 import math
 from typing import Any
 
@@ -16,8 +14,6 @@ from addon.blender.clip import Clip
 from addon.body.looking import body_of
 from addon.body.loose import loose_ends
 from addon.features.character.settings import character_settings
-
-pytestmark = pytest.mark.usefixtures("empty_file")
 
 FRAMES = range(1, 26, 4)
 

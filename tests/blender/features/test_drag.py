@@ -1,7 +1,5 @@
 """Dragging bones: the target of a chain follows, a chain without one is posed in FK."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from math import pi, radians
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Feet that roll on their soles by one control, on rigs of all kinds."""
 
-from __future__ import annotations
-
 from itertools import pairwise
 from math import radians
 from pathlib import Path
@@ -25,8 +23,6 @@ from addon.features.drag import drag
 from addon.features.fk_ik.span import Span
 from addon.features.fk_ik.to_fk import snap_to_fk
 from addon.plan import planner
-
-pytestmark = pytest.mark.usefixtures("empty_file")
 
 BREAK = 45
 """The default of Break Angle, in degrees."""

@@ -1,7 +1,5 @@
 """Feet on the ground: no slide, nothing below the ground, a smooth hip, all from a flat walk."""
 
-from __future__ import annotations
-
 from array import array
 from collections.abc import Callable, Sequence
 from itertools import pairwise

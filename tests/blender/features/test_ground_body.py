@@ -1,7 +1,5 @@
 """A body over feet on the ground: chest, head and hands move with the hip that it lifts."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from functools import cache
 from math import degrees

@@ -1,7 +1,5 @@
 """What was simulated of feet goes on being good while what counts for it is as it was."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any

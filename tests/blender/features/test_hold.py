@@ -1,7 +1,5 @@
 """Holds: nothing moves at an event, and in between, held things move with their holder."""
 
-from __future__ import annotations
-
 import random
 from collections.abc import Callable
 from math import atan2, sin
@@ -42,8 +40,6 @@ from addon.features.hold.settings import holds_of
 from addon.plan import planner
 from addon.plan.chain_plan import wholly
 from fabrik_solver.core.holding import rigid
-
-pytestmark = pytest.mark.usefixtures("empty_file")
 
 LAST = 100
 

@@ -1,7 +1,5 @@
 """Limits of joints: kept after every solve, whatever they are set by."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from math import inf, nan, radians, sqrt
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Looking at a target: exact, limited, damped, in the list with other solvers, and given back."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable
 
@@ -11,8 +9,6 @@ import rigs
 from inside import forget
 from mathutils import Euler, Matrix, Vector
 from operating import click_bone, click_bones, refuses
-
-pytestmark = pytest.mark.usefixtures("empty_file")
 
 AXES = {"X": 0, "Y": 1, "Z": 2}
 

@@ -1,7 +1,5 @@
 """Captured motion is touched up by offsets above it, and nothing else changes."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Sequence
 from itertools import pairwise

@@ -1,7 +1,5 @@
 """What is shown over the 3D views: the numbers, when they are shown, and that showing is all."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Iterator
 from math import dist, radians

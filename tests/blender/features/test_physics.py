@@ -3,8 +3,6 @@
 Blender's physics take their step in the first evaluation of a frame, and never again.
 """
 
-from __future__ import annotations
-
 from array import array
 from typing import Any
 

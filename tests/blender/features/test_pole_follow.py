@@ -1,7 +1,5 @@
 """Poles follow the hand or foot, in part."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import bpy
@@ -10,8 +8,6 @@ from humans import make_human
 from mathutils import Matrix, Quaternion, Vector
 from operating import add_limbs, click_bones
 from rigs import evaluated, go, make_empty, update
-
-pytestmark = pytest.mark.usefixtures("empty_file")
 
 TURN = Quaternion((0.2, 0.9, 0.4), 1.1)
 SHIFT = Vector((0.03, -0.08, 0.12))

@@ -1,7 +1,5 @@
 """What is captured at an event is captured from what is shown, whatever moves it."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from math import sin
 from typing import Any
@@ -14,8 +12,6 @@ from operating import click_bone, enter_pose_mode
 from rigs import activate, add_constraint, evaluated, go, make_armature, make_empty, update
 from spiders import key_body, make_spider, terrain, walk
 from walkers import LAST, make_ground, make_walker, stairs, stand
-
-pytestmark = pytest.mark.usefixtures("empty_file")
 
 END = 55
 MOST = 1e-5

@@ -1,7 +1,5 @@
 """What depends on more than one frame is found in one pass, and outdated by each of its inputs."""
 
-from __future__ import annotations
-
 import struct
 import tracemalloc
 import zlib

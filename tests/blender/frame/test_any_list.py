@@ -1,7 +1,5 @@
 """Lists of constraints of any kinds over the same bones, made at random from a seed."""
 
-from __future__ import annotations
-
 import random
 from math import isfinite
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Four times as much takes four times as many calls of our functions, whatever is done with it."""
 
-from __future__ import annotations
-
 import gc
 import sys
 from collections.abc import Callable
@@ -18,8 +16,6 @@ from rigs import add_constraint, drive, go, link, make_armature, make_empty, upd
 import addon
 from addon.features.hold import editing as holding
 from addon.frame import chain
-
-pytestmark = pytest.mark.usefixtures("empty_file")
 
 FEW = 12
 """How many of something there are, and then four times as many."""

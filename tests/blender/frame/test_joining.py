@@ -1,7 +1,5 @@
 """Armatures that are joined into another one keep what they have, as Blender keeps constraints."""
 
-from __future__ import annotations
-
 from threading import Thread
 from typing import Any
 

@@ -1,7 +1,5 @@
 """A method of solving is one row of a table: the menu, the solver and the messages ask the row."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from types import ModuleType
 from typing import Any

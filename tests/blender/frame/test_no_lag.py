@@ -4,8 +4,6 @@ Blender calls us once an update. What follows a chain is still in its old place 
 So each tip error here is read from the pose as Blender evaluates it afterwards.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 
 import bpy

@@ -1,7 +1,5 @@
 """Solutions are written ahead of the evaluation, which is the only one, and are never wrong."""
 
-from __future__ import annotations
-
 import random
 from collections.abc import Callable
 from itertools import product

@@ -1,7 +1,5 @@
 """State, error and message are those of the written pose, and targets in reach are reached."""
 
-from __future__ import annotations
-
 import random
 from collections.abc import Callable
 from importlib import import_module

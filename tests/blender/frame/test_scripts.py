@@ -1,7 +1,5 @@
 """What scripts do behind the interface's back is noticed, and what they get wrong is contained."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import bpy

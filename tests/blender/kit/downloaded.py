@@ -1,7 +1,5 @@
 """A character as downloaded ones are: names that Blender cannot flip, centimeters, no controls."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from mathutils import Vector

@@ -1,7 +1,5 @@
 """A human whose bones end anywhere, as importers guess them."""
 
-from __future__ import annotations
-
 import math
 
 import bpy

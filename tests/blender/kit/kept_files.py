@@ -1,7 +1,5 @@
 """Files that many tests begin with: what is slow to make is made once by a process, then opened."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Hashable
 from functools import cache
 from pathlib import Path

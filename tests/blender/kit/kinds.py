@@ -1,7 +1,5 @@
 """One armature of each kind of motion, which all have to keep the same promises."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from functools import wraps
 

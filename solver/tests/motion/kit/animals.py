@@ -1,7 +1,5 @@
 """Skeletons of creatures: `creatures.toml` has their joints, and what is to be recognized."""
 
-from __future__ import annotations
-
 import tomllib
 from pathlib import Path
 from typing import Any, NamedTuple

@@ -4,8 +4,6 @@
 the joints are placed by us.
 """
 
-from __future__ import annotations
-
 import tomllib
 from collections.abc import Callable
 from math import cos, radians, sin

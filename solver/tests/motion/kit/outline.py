@@ -4,8 +4,6 @@ A line is a run: each bone, behind a slash, is the child of the one before it. T
 below it are children of its last bone.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 
