@@ -115,9 +115,7 @@ def test_tail_and_head_stay_alive() -> None:
     for name in ("Tail 2", "Head"):
         bone = rig.pose.bones[name]
         bone.rotation_mode = "XYZ"
-        for frame, angle in ((1, -0.4), (20, 0.4), (40, -0.4)):
-            bone.rotation_euler.x = angle
-            bone.keyframe_insert("rotation_euler", frame=frame)
+        rigs.key(bone, "rotation_euler", {1: -0.4, 20: 0.4, 40: -0.4}, 0)
     walk(rig, 0.03, 40)
     simulate()
     sunk = 1.1 - rigs.tip_world(rig, "Hips", use_tail=False).z

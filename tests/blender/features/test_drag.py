@@ -473,9 +473,7 @@ def chain_scene() -> tuple[bpy.types.Object, str]:
 
 def keyed_chain_scene() -> tuple[bpy.types.Object, str]:
     rig, bone = chain_scene()
-    for frame, angle in ((1, 0.2), (10, -0.4)):
-        rig.pose.bones["B2"].rotation_euler.x = angle
-        rig.pose.bones["B2"].keyframe_insert("rotation_euler", frame=frame)
+    rigs.key(rig.pose.bones["B2"], "rotation_euler", {1: 0.2, 10: -0.4}, 0)
     rigs.go(5)
     return rig, bone
 

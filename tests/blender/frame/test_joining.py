@@ -65,9 +65,7 @@ def test_keys_stay_when_an_armature_without_an_action_is_joined(is_layered: bool
     """
     rig, other = figure("A", 0), figure("B", 5)
     bone = rig.pose.bones["B0"]
-    for frame, x in ((1, 0.0), (11, 0.5)):
-        bone.location.x = x
-        bone.keyframe_insert("location", frame=frame)
+    key(bone, "location", {1: 0.0, 11: 0.5}, 0)
     go(1)
     if is_layered:
         activate(rig, "POSE")

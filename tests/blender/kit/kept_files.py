@@ -41,3 +41,10 @@ def open_kept(key: Hashable, make: Callable[[], object]) -> None:
     file.write_bytes(_kept[key])
     bpy.ops.wm.open_mainfile(filepath=str(file))
     file.unlink()
+
+
+def reopen() -> None:
+    """Save the open file, and open what was saved."""
+    path = str(Path(bpy.app.tempdir) / "saved.blend")
+    bpy.ops.wm.save_as_mainfile(filepath=path)
+    bpy.ops.wm.open_mainfile(filepath=path)
