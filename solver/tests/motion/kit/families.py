@@ -71,20 +71,24 @@ class Layout(NamedTuple):
     parts: list[tuple[str, str, list[str]]]
 
 
+def _sides(row: dict[str, Any]) -> tuple[str, str]:
+    left, right = row.get("sides", ("L", "R"))
+    return left, right
+
+
 def _parts(row: dict[str, Any]) -> list[tuple[str, str, list[str]]]:
     spine, head = row["spine"].split(";"), row["head"].split(";")
     found = [("SPINE", spine[-1], spine)]
     for kind in ("ARM", "LEG"):
-        for side, word in zip(row["sides"], WORDS, strict=True):
+        for side, word in zip(_sides(row), WORDS, strict=True):
             *bones, end = row[kind.lower()].replace("*", side).replace("$", word).split(";")
             found.append((kind, end, bones))
     return [*found, ("HEAD", head[-1], head)]
 
 
 def _layout(row: dict[str, Any]) -> Layout:
-    left, right = row["sides"]
     space = FBX if row.get("is_fbx") else PLAIN
-    return Layout(row["bones"], (left, right), row["hang"], space, _parts(row))
+    return Layout(row["bones"], _sides(row), row.get("hang", 0.0), space, _parts(row))
 
 
 _ROWS = tomllib.loads((Path(__file__).parent / "people.toml").read_text(encoding="utf-8"))
