@@ -90,6 +90,7 @@ def test_the_target_moves_as_the_bone_is_dragged_and_the_tip_with_it() -> None:
     assert rigs.tip_error(rig, "B2", target) < 1e-3
 
 
+@pytest.mark.rows("how")
 @pytest.mark.parametrize("how", ["parent", "CHILD_OF"])
 def test_a_target_that_hangs_on_anything_moves_in_world_space(how: str) -> None:
     rig, target = reaching()
@@ -108,6 +109,8 @@ def test_a_target_that_hangs_on_anything_moves_in_world_space(how: str) -> None:
     assert (rigs.world_location(target) - before - WAY).length < 1e-5
 
 
+@pytest.mark.parametrize("is_own", (True, False))
+@pytest.mark.parametrize("is_local", (True, False))
 def test_a_bone_as_target_moves_in_world_space(is_own: bool, is_local: bool) -> None:
     bones = {
         "Root": ((0, 0, 0), (0.1, 0.4, 0.3), ""),

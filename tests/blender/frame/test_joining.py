@@ -95,6 +95,7 @@ def test_constraints_go_along(kept: int) -> None:
     assert items[1].state == "REACHED"
 
 
+@pytest.mark.rows("has_any")
 @pytest.mark.parametrize(("has_any", "bone"), [("joined", "B2.001"), ("kept", "B2")])
 def test_an_armature_without_any(has_any: str, bone: str) -> None:
     """Others are joined into it, or it is joined into another."""

@@ -42,6 +42,7 @@ def cosines(addon: ModuleType, monkeypatch: pytest.MonkeyPatch) -> Iterator[None
     addon.register()
 
 
+@pytest.mark.rows("count")
 @pytest.mark.parametrize("count", [2, 3])
 def test_a_method_is_a_row_of_the_table_and_refuses_chains_that_it_excludes(
     cosines: None, count: int

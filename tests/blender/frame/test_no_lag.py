@@ -337,6 +337,7 @@ def test_a_copy_of_a_rotation_that_cannot_be_foreseen_is_named() -> None:
     assert "“Copy Rotation”" in left.fabrik.constraints[0].message
 
 
+@pytest.mark.rows("by")
 @pytest.mark.parametrize("by", ["the user", "a handler"])
 def test_a_constraint_that_moves_a_bone_of_the_chain_itself_is_named_until_it_is_muted(
     by: str,

@@ -181,6 +181,7 @@ def test_a_solver_that_is_broken_on_purpose_is_seen(
     assert (item.state, item.message) == ("REACHED", "") and item.error < 1e-3
 
 
+@pytest.mark.rows("influence")
 @pytest.mark.parametrize(("influence", "state"), [(1.0, "OUT_OF_REACH"), (0.5, "REACHED")])
 def test_the_error_is_that_of_what_is_shown(
     influence: float, state: str, monkeypatch: pytest.MonkeyPatch
@@ -197,6 +198,7 @@ def test_the_error_is_that_of_what_is_shown(
     assert item.error > 0.1
 
 
+@pytest.mark.parametrize("is_tree", [False, True])
 def test_a_constraint_whose_tip_a_layer_moves_afterwards_says_so(is_tree: bool) -> None:
     rig, target = rigs.make_chain(3), rigs.make_empty(location=(0.5, 0.3, 1.4))
     item = rigs.add_constraint(
