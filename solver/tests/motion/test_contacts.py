@@ -1,7 +1,5 @@
 """When a foot stands, and with what: at any size, frame rate, and as captures tremble."""
 
-from __future__ import annotations
-
 import itertools
 from math import cos, sin, tau
 
