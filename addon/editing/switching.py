@@ -29,7 +29,7 @@ from ..body.rigify import (
     switched_below,
     use_fk,
 )
-from ..settings.properties import settings
+from ..settings.properties import followed_bone, settings
 from .animated_frames import animated_frames
 from .playing import go_to, returning, updated
 
@@ -89,32 +89,42 @@ def limbs_to_fk(
     return _switch(armature, limbs, frames if keeps_animation else [])
 
 
+def states_of(armature: bpy.types.Object, limbs: Iterable[Limb]) -> list[SwitchState]:
+    """Return the states of the limbs with a switch that aren't in FK yet.
+
+    Raises:
+        ProblemError: If a switch is animated.
+    """
+    limbs = [limb for limb in limbs if limb.switch and _is_to_switch(armature, limb)]
+    return [_state(armature, limb, _controls(armature, limb)) for limb in limbs]
+
+
 def restore_switch(armature: bpy.types.Object, state: SwitchState) -> None:
     """Undo `limbs_to_fk` for a limb, except for keys. Bones that no longer exist are skipped."""
     bones: Any = pose_bones(armature)
-    _set_hidden(armature, state, False)
-    if state.switch in bones:
-        bones[state.switch][SWITCH] = state.value
-        for name, matrix in state.poses.items():
-            if name in bones:
+    for name in filter(None, (followed_bone(armature, name) for name in state.visible)):
+        hiding(armature, name).hide = False
+    if switch := followed_bone(armature, state.switch):
+        bones[switch][SWITCH] = state.value
+        for stored, matrix in state.poses.items():
+            if name := followed_bone(armature, stored):
                 bones[name].matrix_basis = matrix
         armature.update_tag()
 
 
 def hide_switched(armature: bpy.types.Object, states: Iterable[SwitchState]) -> None:
     """Hide the rig's own IK controls of switched limbs: they move nothing, beside ours that do."""
+    bones: Any = pose_bones(armature)
     for state in states:
-        _set_hidden(armature, state, True)
-
-
-def _set_hidden(armature: bpy.types.Object, state: SwitchState, is_hidden: bool) -> None:
-    for name in state.visible:
-        if name in pose_bones(armature):
-            hiding(armature, name).hide = is_hidden
+        for name in (state.switch, *state.poses, *state.visible):
+            bones[name].fabrik_name = name  # By which it is found if renamed.
+        for name in state.visible:
+            hiding(armature, name).hide = True
 
 
 def remember_switches(armature: bpy.types.Object, states: Sequence[SwitchState]) -> None:
-    """Store the states of limbs that get IK, for `restore_unposed`, and hide their controls."""
+    """Switch limbs that get IK to FK, store their states, and hide their controls for IK."""
+    use_fk(armature, [state.switch for state in states])
     hide_switched(armature, states)
     fabrik = settings(armature)
     fabrik.switches = text_of([*states_in(fabrik.switches), *states])
@@ -130,9 +140,10 @@ def restore_unposed(armature: bpy.types.Object) -> None:
     used = {limb.switch for limb in limbs if not posed.isdisjoint((*limb.bones, limb.hand))}
     states = states_in(fabrik.switches)
     for state in states:
-        if state.switch not in used:
+        if followed_bone(armature, state.switch) not in used:
             restore_switch(armature, state)
-    fabrik.switches = text_of([state for state in states if state.switch in used])
+    kept = [state for state in states if followed_bone(armature, state.switch) in used]
+    fabrik.switches = text_of(kept)
 
 
 def text_of(states: Iterable[SwitchState]) -> str:

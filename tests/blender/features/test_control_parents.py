@@ -518,9 +518,9 @@ def test_a_limb_of_rigify_is_in_ik_again_once_ours_is_removed(tmp_path: Path) ->
     assert (heads(rig)["DEF-hand.L"] - before["DEF-hand.L"]).length > 0.05
 
 
-@pytest.mark.parametrize("whole", [True, False])
+@pytest.mark.parametrize("added", ["CHARACTER", "LIMBS", "WALK"])
 def test_controls_of_rigify_that_move_nothing_are_hidden_until_ours_are_removed(
-    whole: bool, tmp_path: Path
+    added: str, tmp_path: Path
 ) -> None:
     rig = generated_rig("basic_human", tmp_path)
     hidden_before = rig.pose.bones["foot_heel_ik.L"]
@@ -531,21 +531,31 @@ def test_controls_of_rigify_that_move_nothing_are_hidden_until_ours_are_removed(
 
     before = hidden()
     activate(rig)
-    if whole:
+    if added == "CHARACTER":
         assert bpy.ops.fabrik.character_set_up() == {"FINISHED"}
-    else:
+    elif added == "LIMBS":
         add_limbs(rig, "hand_fk.L", "foot_fk.L")
+    else:
+        assert bpy.ops.fabrik.gait_add() == {"FINISHED"}
     now = hidden()
-    assert {"hand_ik.L", "upper_arm_ik_target.L", "foot_ik.L", "thigh_ik.L", "toe_ik.L"} <= now
-    assert ("hand_ik.R" in now) == whole
+    assert {"foot_ik.L", "thigh_ik.L", "toe_ik.L"} <= now
+    assert ({"hand_ik.L", "upper_arm_ik_target.L"} <= now) == (added != "WALK")
+    assert (("hand_ik.R" in now), ("foot_ik.R" in now)) == (
+        added == "CHARACTER",
+        added != "LIMBS",
+    )
     assert not any("_fk" in name or "tweak" in name for name in now - before)
-    rig.data.bones["thigh_parent.L"].name = "Switch"  # Its limb stays in FK; its controls don't.
-    if whole:
+    switch = rig.pose.bones["thigh_parent.L"]
+    assert switch["IK_FK"] == 1.0
+    bones = rig.data.bones
+    bones["thigh_parent.L"].name, bones["foot_ik.L"].name = "Switch", "Foot"
+    if added == "CHARACTER":
         assert bpy.ops.fabrik.character_remove() == {"FINISHED"}
     else:
-        click_bones(rig, "hand_fk.L", "foot_fk.L")
+        click_bones(rig, *(("hand_fk.L",) if added == "LIMBS" else ("foot_fk.R",)), "foot_fk.L")
         assert bpy.ops.fabrik.ik_clear() == {"FINISHED"}
     assert hidden() == before
+    assert switch["IK_FK"] == 0.0
 
 
 def moving_root(rig: Any) -> None:
