@@ -397,10 +397,16 @@ def test_controls_are_drawn_and_picked_at_what_the_ground_lifts() -> None:
     assert bpy.ops.fabrik.ground_add() == {"FINISHED"}
     assert bpy.ops.fabrik.simulate() == {"FINISHED"}
     hands = {f"{part} IK.{side}": f"{part}.{side}" for part in ("hand", "foot") for side in "LR"}
-    assert drawn() == hands | {"chest IK": "neck"}
+    bent = {"hand": "forearm", "foot": "shin"}
+    poles = {f"{end} Pole.{side}": f"{bent[end]}.{side}" for end in bent for side in "LR"}
+    assert drawn() == hands | poles | {"chest IK": "neck"}
     go(12)
     bones = evaluated(rig).pose.bones
     assert (bones["hand IK.L"].head - bones["hand.L"].head).length > 0.3
+    elbow = bones["forearm.L"].head.copy()
+    rig.pose.bones["hand Pole.L"].location.x += 0.3  # Dragged there, it turns what it's drawn at.
+    update()
+    assert (evaluated(rig).pose.bones["forearm.L"].head - elbow).length > 0.01
     for item in rig.fabrik.constraints:
         item.ground.use = False
     assert drawn() == {}
