@@ -245,30 +245,56 @@ def snap_ik_controls(armature: bpy.types.Object) -> None:
     bones: Any = pose_bones(armature)
     limbs = [limb for _, limb in body_of(armature).limbs if limb.switch]
     limbs = [limb for limb in limbs if float(bones[limb.switch][SWITCH]) == 1.0]
-    moved: dict[str, str] = {}
+    if moved := _free_ik_controls(armature, limbs):
+        wanted = _shown(armature, {name: name for name in moved.values()})
+        use_fk(armature, [limb.switch for limb in limbs], 0.0)
+        _snap(armature, moved, wanted)
+        use_fk(armature, [limb.switch for limb in limbs])
+
+
+def _free_ik_controls(armature: bpy.types.Object, limbs: Iterable[Limb]) -> dict[str, str]:
+    """Return the original bones of the controls for IK of limbs that nothing else moves."""
+    bones = pose_bones(armature)
+    controls: dict[str, str] = {}
     for limb in limbs:
-        moved.update(_ik_controls(armature, _controls(armature, limb)))
-    levels: dict[int, list[Any]] = {}
-    for bone in [bones[name] for name in moved if not bones[name].constraints]:
-        level = sum(above.name in moved for above in bone.parent_recursive)
-        levels.setdefault(level, []).append(bone)
-    if not levels:
-        return
-    originals = {name: name for name in moved.values()}
-    wanted = aims = _shown(armature, originals)
-    use_fk(armature, [limb.switch for limb in limbs], 0.0)
+        controls.update(_ik_controls(armature, _controls(armature, limb)))
+    return {name: original for name, original in controls.items() if not bones[name].constraints}
+
+
+def _snap(
+    armature: bpy.types.Object, moved: Mapping[str, str], wanted: Mapping[str, Matrix]
+) -> None:
+    """Move controls until their original bones are where they are wanted, in armature space."""
+    aims = wanted
     for _ in range(SNAPS):
-        for level in sorted(levels):
-            for bone in levels[level]:
-                original = bones[moved[bone.name]]
-                at_rest = original.bone.matrix_local.inverted() @ bone.bone.matrix_local
-                bone.matrix = aims[original.name] @ at_rest
-                for i in range(3):
-                    bone.location[i] *= not bone.lock_location[i]
-            updated()
-        shown = _shown(armature, originals)
+        _follow(armature, moved, aims)
+        shown = _shown(armature, {name: name for name in wanted})
         aims = {name: wanted[name] @ shown[name].inverted() @ aims[name] for name in aims}
-    use_fk(armature, [limb.switch for limb in limbs])
+
+
+def _follow(
+    armature: bpy.types.Object, moved: Mapping[str, str], aims: Mapping[str, Matrix]
+) -> None:
+    """Move controls with their original bones, those above others first.
+
+    Args:
+        armature: The armature.
+        moved: The original bones by control.
+        aims: The matrices of the original bones, in armature space.
+    """
+    levels: dict[int, list[Any]] = {}
+    for bone in [pose_bones(armature)[name] for name in moved]:
+        levels.setdefault(sum(above.name in moved for above in bone.parent_recursive), []).append(
+            bone
+        )
+    for _, controls in sorted(levels.items()):
+        for bone in controls:
+            original = pose_bones(armature)[moved[bone.name]]
+            at_rest = original.bone.matrix_local.inverted() @ bone.bone.matrix_local
+            bone.matrix = aims[original.name] @ at_rest
+            for i in range(3):
+                bone.location[i] *= not bone.lock_location[i]
+        updated()
 
 
 def _shown(armature: bpy.types.Object, controls: Mapping[str, str]) -> dict[str, Matrix]:
