@@ -284,9 +284,8 @@ def _follow(
     """
     levels: dict[int, list[Any]] = {}
     for bone in [pose_bones(armature)[name] for name in moved]:
-        levels.setdefault(sum(above.name in moved for above in bone.parent_recursive), []).append(
-            bone
-        )
+        level = sum(above.name in moved for above in bone.parent_recursive)
+        levels.setdefault(level, []).append(bone)
     for _, controls in sorted(levels.items()):
         for bone in controls:
             original = pose_bones(armature)[moved[bone.name]]

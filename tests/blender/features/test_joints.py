@@ -15,12 +15,8 @@ from hinges import KEPT, PLACES, assert_in_hinge, hinge_angle, swing_and_twist, 
 from inside import forget, make_plan
 from layouts import Layout, classes
 from mathutils import Euler, Quaternion, Vector
-from operating import add_limbs, click_bones
 
 STRAIGHT = tuple((0, 0, i) for i in range(6))
-
-
-JOINT_PANELS = ("FABRIK_PT_joint", "FABRIK_PT_joint_sidebar")
 
 
 def assert_in_cone(rig: bpy.types.Object, name: str, center: Any = (0, 0, 0)) -> None:
@@ -536,14 +532,3 @@ def test_the_panels_need_a_bone(addon: ModuleType) -> None:
     joint, sidebar = (classes(addon)[n] for n in ("FABRIK_PT_joint", "FABRIK_PT_joint_sidebar"))
     assert (joint.bl_space_type, joint.bl_context) == ("PROPERTIES", "bone")
     assert sidebar.bl_parent_id == "FABRIK_PT_sidebar"
-
-
-def test_a_joint_is_shown_for_solved_bones_and_not_for_controls(addon: ModuleType) -> None:
-    rig = rigs.make_chain(3)
-    add_limbs(rig, "B2")
-    control = rig.fabrik.constraints[0].subtarget
-    panels = [cls for name, cls in classes(addon).items() if name in JOINT_PANELS]
-    assert len(panels) == len(JOINT_PANELS) and control
-    for bone, is_shown in (("B1", True), (control, False)):
-        click_bones(rig, bone)
-        assert {panel.poll(bpy.context) for panel in panels} == {is_shown}
