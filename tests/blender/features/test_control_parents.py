@@ -463,6 +463,23 @@ def test_a_limb_is_mirrored_with_its_controls(kind: str, controls: str) -> None:
         assert len([bone for bone in rig.data.bones if bone.fabrik_is_control]) == 4
 
 
+def test_a_pose_of_controls_is_pasted_flipped(tmp_path: Path) -> None:
+    rig = metarig("human", tmp_path)
+    activate(rig)
+    assert bpy.ops.fabrik.character_set_up() == {"FINISHED"}
+    for name in ("hand IK.L", "hand Pole.L", "foot IK.L", "foot Pole.L"):
+        rig.pose.bones[name].location = (0.03, -0.02, 0.05)
+    rig.pose.bones["foot IK Roll.L"].rotation_euler.x = 0.4
+    click_bones(rig, *(bone.name for bone in rig.data.bones if bone.name.endswith(".L")))
+    assert bpy.ops.pose.copy() == {"FINISHED"}
+    assert bpy.ops.pose.paste(flipped=True) == {"FINISHED"}
+    update()
+    joints = heads(rig)
+    for name in ("forearm", "hand", "shin", "foot", "toe"):
+        left, right = joints[f"{name}.L"], joints[f"{name}.R"]
+        assert (left - Vector((-right.x, right.y, right.z))).length < 1e-4
+
+
 def test_limbs_of_all_armatures_in_pose_mode_get_ik() -> None:
     rigs = [make_human(False), make_chain(3, "Arm")]
     enter_pose_mode(*rigs)
