@@ -63,7 +63,7 @@ def _draw_at(
 
 
 def _is_lifted(chain: ChainPlan) -> bool:
-    """Return whether a chain reaches for another point than its target."""
+    """Return whether a chain reaches for a point other than its target."""
     source = chain.goal_source
     return chain.target_tie is not None or (source is not None and not source.replaces_target)
 

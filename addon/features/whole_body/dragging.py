@@ -493,7 +493,7 @@ class WholeBodyDrag:
                 turning,
             )
         except (ValueError, ArithmeticError):
-            self._hold()  # What it learned may be infinite.
+            self._hold()  # Forgets the response, which may be infinite.
             raise ProblemError(
                 "Too far away (single precision overflows): drag a shorter distance"
             ) from None
