@@ -44,7 +44,7 @@ from ...blender.messages import msg
 from ...blender.skeleton import matrix3, matrix_frame, skeleton_of
 from ...body.carriers import Carriers
 from ...editing.playing import updated
-from ...editing.switching import limbs_to_fk, restore_switch
+from ...editing.switching import limbs_to_fk, restore_switch, snap_ik_controls
 from ..drag.mirrored import OtherSide
 from .balancing import added, corners_of, loads_of, support_of
 from .body import EXACT, BoneGoal, Load, response_of, root_of
@@ -91,10 +91,7 @@ RESTING = 0.1
 """The mouse movement that a tick of the resting mouse stands for, as a fraction of the body."""
 
 
-SWITCHED = msg(
-    "limbs were switched to FK and their IK controls stayed: snap those with Rigify's buttons "
-    "before you switch back"
-)
+SWITCHED = msg("limbs were switched to FK, and their IK controls were snapped to them")
 
 
 class WholeBodyDrag:
@@ -540,6 +537,8 @@ class WholeBodyDrag:
     def confirm(self) -> str:
         """Keep the pose, and key it if auto-keying is on; return a note on switched limbs.
 
+        A rig's own controls for IK are snapped to its limbs in FK, so that IK can be used again.
+
         Raises:
             ProblemError: If it couldn't be keyed; the pose is kept.
         """
@@ -555,6 +554,7 @@ class WholeBodyDrag:
                 for control in limb.controls:
                     for owner, name in control.channels():
                         auto_key(owner, name)
+        snap_ik_controls(self.object)
         return SWITCHED if self._switched else ""
 
     def _keyed(self) -> set[int]:

@@ -102,6 +102,14 @@ def test_the_leg_of_a_bird_is_what_is_recognized_of_it() -> None:
     assert parts["toes.L"] == 3
 
 
+@pytest.mark.parametrize("count", [2, 12])
+def test_only_a_limb_with_an_elbow_or_knee_is_said_to_have_no_hinge(count: int, capfd: Any) -> None:
+    """A tentacle needs none."""
+    rig = make_chain(count, joints=[(0.0, 0.0, 0.3 * i) for i in range(count + 1)])
+    add(rig, f"B{count - 1}")
+    assert ("No hinge" in capfd.readouterr().out) == (count == 2)
+
+
 def test_what_is_no_limb_is_refused() -> None:
     rig = make_mixamo()
     click_bones(rig, "mixamorig:Hips")
