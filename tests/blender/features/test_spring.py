@@ -94,7 +94,8 @@ def repeat(rig):
 
     root = type(rig.fabrik).__module__.split(".settings.")[0]
     simulating = import_module(f"{root}.features.simulation.simulate")
-    return simulating.repeat(bpy.context.scene, rig)
+    playing = import_module(f"{root}.editing.playing")
+    return playing.finish(simulating.repeat(bpy.context.scene, [rig]))
 
 
 def shown_at(rig, times, fps):
@@ -712,6 +713,20 @@ def test_animated_settings_count_at_their_frame():
     assert apart(shown[0][1], shown[1][1]) > 0.02
 
 
+def test_the_direction_of_gravity_may_be_keyed(simulated_springs):
+    rig = make_tail()
+    add_spring(rig, "T0", gravity=6.0)
+    spring = rig.fabrik.constraints[0].spring
+    for frame, direction in ((1, (0, 0, -1)), (5, (1, 0, 0))):
+        spring.gravity_direction = direction
+        spring.keyframe_insert("gravity_direction", frame=frame)
+    bpy.context.scene.frame_end = 5
+    simulate(rig)
+    first, _, middle, _, last, *_ = [springs[0].gravity for springs in simulated_springs]
+    assert first == pytest.approx((0.0, 0.0, -0.1)) and last == pytest.approx((0.1, 0.0, 0.0))
+    assert middle == pytest.approx((sqrt(0.005), 0.0, -sqrt(0.005)))
+
+
 def test_values_blend_along_the_strand():
     ends = []
     for tip in (1.0, 0.1):
@@ -732,13 +747,13 @@ def simulated_springs(monkeypatch, addon):
 
     recording = import_module(f"{addon.__name__}.features.spring.recording")
     springs = []
-    original = recording.simulate
+    original = recording.simulating
 
     def noted(instants, rate, mode, beyond):
         springs[:] = [instant.springs for instant in instants]
         return original(instants, rate, mode, beyond)
 
-    monkeypatch.setattr(recording, "simulate", noted)
+    monkeypatch.setattr(recording, "simulating", noted)
     return springs
 
 
@@ -1307,14 +1322,13 @@ def test_settings_are_tried_without_playing():
     wind.field.seed = 1
     add_spring(rig, "T0")
     root = type(rig.fabrik).__module__.split(".settings.")[0]
-    simulating = import_module(f"{root}.features.simulation.simulate")
     operators = import_module(f"{root}.features.simulation.operators")
-    scene, layer = bpy.context.scene, bpy.context.view_layer
+    scene = bpy.context.scene
     spring = rig.fabrik.constraints[0].spring
     frames = []
     scene_handler = lambda *_: frames.append(scene.frame_current)  # noqa: E731
     simulate(rig)
-    assert not operators.repeated(scene, layer)  # Nothing is outdated.
+    assert not is_repeated(operators)  # Nothing is outdated.
     bpy.app.handlers.frame_change_post.append(scene_handler)
     for name, value in (
         ("stiffness", 0.3),
@@ -1329,7 +1343,7 @@ def test_settings_are_tried_without_playing():
         setattr(spring, name, value)
         rigs.update()
         assert rig.fabrik.simulation.state == "STALE", name
-        assert operators.repeated(scene, layer), name
+        assert is_repeated(operators), name
         assert not frames
         rigs.update()
         assert rig.fabrik.simulation.state == "FRESH", name
@@ -1350,14 +1364,14 @@ def test_settings_are_tried_without_playing():
         before = stored(rig)
         edit()
         rigs.update()
-        assert not operators.repeated(scene, layer)
+        assert not is_repeated(operators)
         assert (stored(rig) == before).all()
         simulate(rig)
     spring.drag = 0.2
     rig.fabrik.simulation.use_auto = False
     rigs.update()
-    assert not operators.repeated(scene, layer)
-    assert simulating.repeat(scene, rig)
+    assert not is_repeated(operators)
+    assert repeat(rig)
     bpy.app.handlers.frame_change_post.remove(scene_handler)
 
 
@@ -1519,6 +1533,15 @@ def resting(rig, frame):
     return joints(rig)
 
 
+def is_repeated(operators):
+    """Let Automatic go on until it is done; return whether recordings were enough."""
+    scene, layer = bpy.context.scene, bpy.context.view_layer
+    done = operators.repeated(scene, layer)
+    while done is None:
+        done = operators.repeated(scene, layer)
+    return done
+
+
 def posed(rig, **channels):
     """The joints after an edit of the head's channels, without a change of the frame."""
     head = rig.pose.bones["Head"]
@@ -1589,6 +1612,68 @@ def test_a_preview_does_not_depend_on_the_speed_of_the_machine(monkeypatch, addo
     rig.update_tag()
     rigs.update()
     assert len(spans) >= 20 and {*spans} == {24}
+
+
+SETTINGS = (
+    ("stiffness", 0.2),
+    ("drag_tip", 0.2),
+    ("gravity", 4.0),
+    ("gravity_direction", (1.0, 0.0, 0.0)),
+    ("radius", 0.1),
+)
+
+
+@pytest.mark.parametrize("frame", [12, 30])
+@pytest.mark.parametrize(("name", "value"), SETTINGS)
+def test_a_setting_that_is_dragged_shows_at_once(frame, name, value):
+    """At the current frame, a strand shows what it will do, before anything is simulated."""
+    rig = make_tail()
+    swing_head(rig)
+    collider = rig.fabrik.colliders.add()
+    collider.bone, collider.radius, collider.offset = "Head", 0.05, (0.1, -0.5, 0.0)
+    add_spring(rig, "T0", gravity=9.81, drag=0.3)
+    simulate(rig)
+    stored_pose = resting(rig, frame)
+    spring = rig.fabrik.constraints[0].spring
+    was = getattr(spring, name)
+    was = was if isinstance(was, float) else tuple(was)
+    setattr(spring, name, value)
+    rigs.update()
+    live = joints(rig)
+    assert rig.fabrik.simulation.state == "STALE"
+    assert apart(live, stored_pose) > 1e-4
+    setattr(spring, name, was)
+    rigs.update()
+    assert joints(rig) == stored_pose and rig.fabrik.simulation.state == "FRESH"
+    setattr(spring, name, value)
+    simulate(rig)
+    simulated = resting(rig, frame)
+    off = apart(live, simulated) / apart(stored_pose, simulated)
+    assert off < (1e-4 if frame == 12 else 0.1), off
+
+
+def test_automatic_goes_on_in_slices_while_a_slider_is_dragged(monkeypatch):
+    """An edit gives up what isn't done, of which nothing is stored."""
+    from importlib import import_module
+
+    rig = make_tail()
+    swing_head(rig)
+    add_spring(rig, "T0", gravity=9.81)
+    root = type(rig.fabrik).__module__.split(".settings.")[0]
+    operators = import_module(f"{root}.features.simulation.operators")
+    monkeypatch.setattr(operators, "MIN_SLICE", 0.0)
+    simulate(rig)
+    before, spring = stored(rig), rig.fabrik.constraints[0].spring
+    scene, layer = bpy.context.scene, bpy.context.view_layer
+    for stiffness in (0.3, 0.4):
+        spring.stiffness = stiffness
+        rigs.update()
+        assert [operators.repeated(scene, layer) for _ in range(30)] == [None] * 30
+        assert (stored(rig) == before).all() and rig.fabrik.simulation.state == "STALE"
+    assert is_repeated(operators)
+    tried = stored(rig)
+    simulate(rig)
+    assert (stored(rig) == tried).all() and not (tried == before).all()
 
 
 @pytest.mark.parametrize(("frame", "most"), [(20, 0.4), (25, 0.3), (26, 1e-3), (40, 0.2)])

@@ -1,6 +1,6 @@
 """Strands of springs, simulated frame by frame (see `spring` for the law of a bone)."""
 
-from collections.abc import Sequence
+from collections.abc import Generator, Sequence
 from itertools import pairwise
 from math import ceil
 from typing import Final, NamedTuple, final
@@ -100,7 +100,20 @@ class Strand(NamedTuple):
 
 
 def simulate(instants: Sequence[Instant], rate: float, mode: Mode, beyond: int = 0) -> Strand:
-    """Return a strand simulated from its inputs at all frames.
+    """Return a strand simulated from its inputs at all frames; see `simulating`."""
+    work = simulating(instants, rate, mode, beyond)
+    while True:
+        try:
+            next(work)
+        except StopIteration as finished:
+            strand: Strand = finished.value
+            return strand
+
+
+def simulating(
+    instants: Sequence[Instant], rate: float, mode: Mode, beyond: int = 0
+) -> Generator[float, None, Strand]:
+    """Simulate a strand from its inputs at all frames.
 
     Args:
         instants: The inputs, frame by frame.
@@ -109,12 +122,16 @@ def simulate(instants: Sequence[Instant], rate: float, mode: Mode, beyond: int =
         beyond: The number of instants after the last frame. With `BEYOND`, each frame is as in any
             longer range. A loop doesn't use them: its last frame continues at the first one.
 
+    Yields:
+        After each frame, the progress from 0 to 1.
+
     Raises:
         ValueError: If the frames are missing, their bones or colliders differ in number, or a space
             is singular.
     """
     count = len(instants) - beyond
-    return _Simulation(instants[:count] if mode.is_loop else instants, rate, mode).run(count)
+    simulation = _Simulation(instants[:count] if mode.is_loop else instants, rate, mode)
+    return simulation.run(count)
 
 
 def simulate_on(
@@ -198,14 +215,14 @@ class _Simulation:
         self._forms = forms_of(instants)
         self._instant = instants[0]
 
-    def run(self, count: int) -> Strand:
-        """Simulate the first frames: the others are only inputs."""
+    def run(self, count: int) -> Generator[float, None, Strand]:
+        """Simulate the first frames, and yield the progress: the others are only inputs."""
         starts = {0, *self._cuts()}
         cuts = sorted(starts & {*range(1, count)})
         gap = 0.0
         self._start(0)
         if self.mode.is_loop and len(self.instants) > 1:
-            gap = self._run_in(starts)
+            gap = yield from self._run_in(starts)
         size = sum([length(tail.arm) for tail in self.tails])
         strand = Strand([], [], cuts, size, 0.0, 0, gap, [])
         for i in range(count):
@@ -218,6 +235,7 @@ class _Simulation:
             depth = self._depth(i) if self.mode.is_steady else 0.0
             if depth > strand.penetration:
                 strand = strand._replace(penetration=depth, deepest=i)
+            yield (i + 1) / count
         return strand
 
     def run_on(self, state: Sequence[Tail], start: int, end: int, starts: set[int]) -> list[float]:
@@ -242,8 +260,8 @@ class _Simulation:
             if i > 0 and (instant.is_reset or i in jumps)
         ]
 
-    def _run_in(self, starts: set[int]) -> float:
-        """Repeat the cycle until its ends agree; return their distance.
+    def _run_in(self, starts: set[int]) -> Generator[float, None, float]:
+        """Repeat the cycle until its ends agree; return their distance. It makes no progress.
 
         The strand ends as it started, in its parent: the character may have walked on.
         """
@@ -254,6 +272,7 @@ class _Simulation:
             start_joints = self._joints()
             for i in range(1, len(self.instants)):
                 self._advance(i, starts)
+                yield 0.0
             for tail in self.tails:
                 tail.carry(back)
             end_joints = self._joints()
