@@ -15,7 +15,6 @@ from .playing import Score, in_turns, split
 from .report import Bound, Section, Table, ms
 from .rigs import OURS, BoneRest, armature, make_armature
 
-
 STRANDS, BONES, FRAMES = 20, 10, 250
 
 WITHOUT, CURVES = "without", "F-curves"
