@@ -83,10 +83,12 @@ class ProgressOperator:
         return {"RUNNING_MODAL"}
 
     def modal(self, context: bpy.types.Context, event: bpy.types.Event) -> Outcome:
-        """Do a slice of the work, and block all events except Escape."""
+        """Do a slice of the work, and block all events except Escape and releases."""
         if event.type == "ESC" and event.value == "PRESS":
             self.cancel(context)
             return self.escaped()
+        if event.value == "RELEASE":  # Else a slider that began this would keep to the mouse.
+            return {"PASS_THROUGH"}
         if event.type != "TIMER" or self._work is None:
             return {"RUNNING_MODAL"}
         drawing = perf_counter() - self._paused
