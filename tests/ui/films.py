@@ -652,10 +652,12 @@ def simulation(window: Window) -> Path:
 
 def spring(window: Window) -> Path:
     """Drag Stiffness and Gravity of a ponytail: it answers; then play it."""
-    stage(window, "prepare_hair()", "timeline", "ponytail")
+    stage(window, "prepare_hair(); bpy.ops.fabrik.simulate()", "timeline", "ponytail")
+    window.ask("look_at(list(middle('Rig', 'Hair 3')), 1.5, 20, 8)")
+    window.settled()
     film = Film(window)
     film.take(4)
-    for name, way in (("stiffness", 90), ("gravity", 60)):
+    for name, way in (("stiffness", 120), ("drag", 60)):
         x, y = window.find(f"spring.{name}", is_wide=True)
         film.glide((x, y), steps=4)
         window.press()

@@ -170,7 +170,6 @@ def prepare_hair() -> None:
     select(rig, None, "Hair 1")
     rig.fabrik.active_index = [item.bone for item in rig.fabrik.constraints].index("Hair 6")
     bpy.context.scene.frame_set(20)
-    look_at(list(middle("Rig", "Hair 2")), 1.4, 10, 70)
 
 
 def chosen(rig: str) -> Any:

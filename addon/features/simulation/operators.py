@@ -24,7 +24,7 @@ from ...ui.refusing import Outcome, Refusing, Working, active_armature, armature
 from ...ui.registering import registering
 from ...ui.reporting import say
 from ...ui.sections import NOTES
-from ...ui.stepping import MIN_SLICE, DirectProgressOperator, is_busy
+from ...ui.stepping import MIN_SLICE, DirectProgressOperator, advance, is_busy
 from . import history
 from .settings import simulation_of
 from .timeline import redraw
@@ -268,9 +268,7 @@ def repeated(scene: bpy.types.Scene, layer: bpy.types.ViewLayer) -> bool | None:
     spent = _repeating if _work else 0.0
     work, _work, _repeating = _work or repeat(scene, _waiting(layer)), None, inf
     try:
-        done = next(work)
-        while perf_counter() - start < MIN_SLICE:
-            done = next(work)
+        done = advance(work, MIN_SLICE)
     except StopIteration as finished:
         show(None)
         redraw()
