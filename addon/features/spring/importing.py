@@ -1,4 +1,4 @@
-"""Import springs and colliders that the VRM add-on stores in an armature.
+"""Import springs and colliders that the VRM add-on stored in an armature.
 
 Only the names of its public properties are used. They are read as they stand in the file, so that
 the add-on needn't be installed.
@@ -26,7 +26,7 @@ from .recording import SOLVER
 from .settings import colliders_of, spring_of
 
 RATIO = 1e-9
-"""A value below this at the first joint has no ratio to that at the last one."""
+"""Below this, a value at the first joint gives no ratio for the last one."""
 
 Stored = Mapping[str, Any]
 """A group of properties; those at their defaults may be missing."""
@@ -79,7 +79,7 @@ def _stored_refusal(context: bpy.types.Context) -> str:
 
 
 class FABRIK_OT_springs_import(Working, bpy.types.Operator):
-    """Import the springs that the VRM add-on stores."""
+    """Import the springs that the VRM add-on stored."""
 
     bl_idname = "fabrik.springs_import"
     bl_label = "Import Springs"
@@ -183,7 +183,7 @@ def _add_spring(armature: bpy.types.Object, strand: _Strand) -> None:
 
 
 def _set_curve(spring: Any, name: str, along: list[float]) -> None:
-    """Set a value of a spring along its strand from that of each bone."""
+    """Set a spring's value along its strand from the values of its bones."""
     start, end = along[0], along[-1]
     setattr(spring, name, start)
     if start > RATIO and start != end:
@@ -193,7 +193,7 @@ def _set_curve(spring: Any, name: str, along: list[float]) -> None:
 
 
 def _length(rig: Skeleton, names: list[str]) -> int:
-    """Return the number of bones from the first to before the last joint; 0 if it isn't below."""
+    """Return how many bones lead from the first joint to the last; 0 if none do."""
     if len(names) < 2 or not {*names} <= rig.index.keys():
         return 0
     up = rig.chain_up(rig.index[names[-1]])
