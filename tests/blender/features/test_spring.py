@@ -1778,7 +1778,7 @@ def test_automatic_goes_on_in_slices_while_a_slider_is_dragged(monkeypatch):
     for stiffness in (0.3, 0.4):
         spring.stiffness = stiffness
         rigs.update()
-        assert [operators.repeated(scene, layer) for _ in range(30)] == [None] * 30
+        assert [operators.repeated(scene, layer) for _ in range(2)] == [None] * 2
         assert (stored(rig) == before).all() and rig.fabrik.simulation.state == "STALE"
     assert is_repeated(operators)
     tried = stored(rig)

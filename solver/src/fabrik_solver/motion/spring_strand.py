@@ -123,7 +123,7 @@ def simulating(
             first.
 
     Yields:
-        After each frame, the progress from 0 to 1.
+        After each second of the motion, the progress from 0 to 1.
 
     Raises:
         ValueError: If the frames are missing, their bones or colliders differ in number, or a space
@@ -211,6 +211,7 @@ class _Simulation:
         self.instants = instants
         self.steps = ceil(RATE / rate - 1e-9) if mode.is_steady else 1
         self.tails: list[Tail] = []
+        self._pause = ceil(rate)
         self._parents = [parent_of(instant) for instant in instants]
         self._forms = forms_of(instants)
         self._instant = instants[0]
@@ -235,7 +236,8 @@ class _Simulation:
             depth = self._depth(i) if self.mode.is_steady else 0.0
             if depth > strand.penetration:
                 strand = strand._replace(penetration=depth, deepest=i)
-            yield (i + 1) / count
+            if i % self._pause == 0:
+                yield (i + 1) / count
         return strand
 
     def run_on(self, state: Sequence[Tail], start: int, end: int, starts: set[int]) -> list[float]:
@@ -263,7 +265,8 @@ class _Simulation:
     def _run_in(self, starts: set[int]) -> Generator[float, None, float]:
         """Repeat the cycle until its ends agree; return how far apart they are.
 
-        This counts as no progress. The strand ends as it started in its parent's space: the character may have walked on.
+        This counts as no progress. The strand ends as it started in its parent's space: the
+        character may have walked on.
         """
         back = carrying(self._parents[-1], self._parents[0])
         size = sum([length(tail.arm) for tail in self.tails]) or 1.0
@@ -272,7 +275,8 @@ class _Simulation:
             start_joints = self._joints()
             for i in range(1, len(self.instants)):
                 self._advance(i, starts)
-                yield 0.0
+                if i % self._pause == 0:
+                    yield 0.0
             for tail in self.tails:
                 tail.carry(back)
             end_joints = self._joints()
