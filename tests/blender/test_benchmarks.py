@@ -43,6 +43,7 @@ TITLES = (
     "Baking",
     "Look-at",
     "Ropes and waves",
+    "Springs",
     "Feet on the ground",
     "Walking",
     "Long shots",
