@@ -473,7 +473,7 @@ class Evaluated:
         """The channels of its bones."""
         return PoseChannels(self.bones, self._rows)
 
-    def has_played(self, _evaluated: PoseChannels, _posed: Collection[int]) -> bool:
+    def has_played(self, _copy: bpy.types.Object, _posed: Collection[int]) -> bool:
         """Return whether evaluated channels match the F-curves; see `Unevaluated`."""
         return True
 
@@ -560,18 +560,19 @@ class Unevaluated(Evaluated):
             return super().columns()
         return [self.column(name) for name in settings_form().names]
 
-    def has_played(self, evaluated: PoseChannels, posed: Collection[int]) -> bool:
+    def has_played(self, copy: bpy.types.Object, posed: Collection[int]) -> bool:
         """Return whether evaluated channels match the F-curves.
 
         Args:
-            evaluated: The channels.
+            copy: The evaluated copy.
             posed: Slots to skip, as they show the solution.
         """
         played = cast(Sampler, self._played)
-        for name, size in self.channels.sizes().items():
+        evaluated = PoseChannels(pose_bones(copy), played.rows)
+        for name, size in cast(PatchedRows, self.channels).sizes.items():
             values = [*played.bone_values(name, size)]
             if not values:
-                continue  # Reading all bones of a large rig takes longer than comparing a few.
+                continue
             numbers, first = evaluated.buffer(name, size), self._rig.slot(KIND_OF[name], 0)
             for i, number in values:
                 if numbers[i] != number and first + i // size not in posed:

@@ -54,6 +54,7 @@ class Played:
         varying: By armature read during playback, what its animation changes.
         followers: By armature, its bones that follow something solved.
         still: The frames in world space of objects that animation doesn't move.
+        columns: By armature, the channels of its bones without the values of F-curves.
         frames: The frames at which all armatures were solved.
         shown: By frame and armature, what was shown of it, if its chains follow computed bones.
         copies: The armatures evaluated by `depsgraph`.
@@ -65,6 +66,7 @@ class Played:
         self.varying: dict[int, Varying] = {}
         self.followers: dict[int, Followers] = {}
         self.still: dict[int, Frame] = {}
+        self.columns: dict[int, dict[str, array[Any]]] = {}
         self.frames: set[float] = set()
         self.shown: dict[float, dict[int, ShownFrame]] = {}
         self.copies: dict[int, bpy.types.Object] = {}
@@ -87,6 +89,7 @@ class SceneSnapshot(ABC):
         played: The playback cache, if nothing was edited; else None.
         posed: By armature, its bones that follow something solved, if only bones may have been
             posed; else None.
+        settled: The armatures of which only bones were posed since their settings were read.
     """
 
     evaluated: Mapping[int, Evaluated]
@@ -112,6 +115,7 @@ class SceneSnapshot(ABC):
         self.locations: dict[int, Vec] = {}
         self.played = played
         self.posed: dict[int, Followers] | None = None
+        self.settled: Collection[int] = ()
         self._readers = readers
 
     def _read_all(self, touched: Collection[int]) -> None:
@@ -134,12 +138,15 @@ class SceneSnapshot(ABC):
 
     def _read(self, uid: int, reader: FkReader, is_touched: bool) -> tuple[Evaluated, FkPose]:
         """Read an armature."""
-        current, played = self._opened(uid, reader), self.played
+        played = self.played
         if played is not None and is_touched:
             played.varying.pop(uid, None)
             played.followers.pop(uid, None)
+            played.columns.pop(uid, None)
+        current = self._opened(uid, reader)
         if played is None or is_touched:
-            return current, reader.read(current, self._fk_channels(current, reader), is_touched)
+            channels, has_settings = self._fk_channels(current, reader), uid not in self.settled
+            return current, reader.read(current, channels, is_touched, is_touched and has_settings)
         varying = played.varying.get(uid)
         if varying is not None and not varying.is_any and reader.last is not None:
             return current, reader.last
@@ -336,7 +343,7 @@ class ChannelSnapshot(SceneSnapshot):
         super().__init__(plan, readers, depsgraph, scene, objects, played)
         self.objects: dict[int, bpy.types.Object] = {}
         self._frame_ahead = frame
-        self.posed = posed
+        self.posed, self.settled = posed, () if posed is None else [*posed]
         self.seen = {} if seen is None else seen
         self._seen_in = depsgraph if seen is None else None
         self._samplers: dict[int, Sampler | None] = {}
@@ -347,7 +354,10 @@ class ChannelSnapshot(SceneSnapshot):
     def _opened(self, uid: int, reader: FkReader) -> Evaluated:
         played = self._curves(uid) if uid in self.plan.lookahead.curves else None
         set_by = self._set_by(reader.rig) if self.plan.lookahead.driving else None
-        return Unevaluated(reader.rig, reader.rows, played, set_by)
+        opened = Unevaluated(reader.rig, reader.rows, played, set_by)
+        if self.played is not None and opened.has_animated_bones:
+            opened.channels.buffers = self.played.columns.setdefault(uid, {})
+        return opened
 
     def _set_by(self, rig: Skeleton) -> bpy.types.Object | None:
         """Return the evaluated copy of an armature with driven settings; None ahead of it."""
@@ -452,7 +462,7 @@ class ChannelSnapshot(SceneSnapshot):
             if read.has_animated_bones:
                 copy = self.rigs[uid].evaluated_get(depsgraph)
                 posed = self.plan.lookahead.animated[uid]
-                if copy.is_evaluated and not read.has_played(PoseChannels(pose_bones(copy)), posed):
+                if copy.is_evaluated and not read.has_played(copy, posed):
                     return False
         return True
 

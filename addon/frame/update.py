@@ -163,8 +163,10 @@ def _newly_driven(affected: Affected, early: Early) -> set[int]:
     stale: set[int] = set()
     for uid in driving.keys() & affected.evaluated.keys():
         values = [
-            value_at(cast(Any, block).evaluated_get(update.depsgraph), path)
-            for (_, path), block in driving[uid].items()
+            value_at(copy, path)
+            for block, paths in driving[uid].items()
+            for copy in [cast(Any, block).evaluated_get(update.depsgraph)]
+            for path in paths
         ]
         if values != early.driving.get(uid):
             stale |= {uid}

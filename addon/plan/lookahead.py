@@ -137,7 +137,7 @@ def _note_foreseen(
         _, present = lookahead.constrained.setdefault(rig.uid, (rig, set()))
         present |= {*bones} - plan.moved.get(rig.uid, set())
     for uid, driving in walk.driving.items():
-        lookahead.driving.setdefault(uid, {}).update(driving)
+        lookahead.driving[uid] = driving
     lookahead.constrained_objects |= walk.constrained_objects
     lookahead.curves |= walk.curves
     for animated, curves in walk.curves.items():
@@ -211,7 +211,7 @@ class _DependencyWalk:
         self._objects: dict[int, bool] = {}
         self._standing: dict[bpy.types.Object, bool] = {}
         self._poses: dict[bpy.types.Object, tuple[Skeleton, Any, set[str]]] = {}
-        self.driving: dict[int, dict[tuple[int, str], bpy.types.ID]] = {}
+        self.driving: dict[int, dict[bpy.types.ID, list[str]]] = {}
         self.constrained_objects: set[int] = set()
         self._followed: dict[Node, list[Node]] = {}
         self._starts: list[Node] = []
@@ -317,8 +317,9 @@ class _DependencyWalk:
             for variable in cast(Any, curve.driver).variables:
                 for target in variable.targets:
                     if target.id is not None:
-                        driving = self.driving.setdefault(ob.session_uid, {})
-                        driving[target.id.session_uid, target.data_path] = target.id
+                        paths = self.driving.setdefault(ob.session_uid, {})
+                        driving = paths.setdefault(target.id, [])
+                        driving += [target.data_path] if target.data_path not in driving else []
 
     def _knows(self, node: Node) -> bool:
         """Return whether a node's transform relative to its parent can be computed ahead."""

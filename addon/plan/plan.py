@@ -249,8 +249,7 @@ class Lookahead:
         constrained: By armature, the bones that chains follow through native constraints computed
             here, unless a solved bone moves them.
         visited: By armature whose chains follow such bones, all objects that may change its inputs.
-        driving: By armature, the custom properties that drive settings, as session UID and path,
-            each with its data-block.
+        driving: By armature, the paths of the custom properties that drive settings, by data-block.
         signatures: All examined objects, each with a signature of its animation.
         still: Armatures that can be solved ahead and whose inputs never change with the frame.
         is_early: Whether anything is solved or written ahead of a frame without edits.
@@ -275,7 +274,7 @@ class Lookahead:
     drivers: dict[int, int] = field(default_factory=dict)
     constrained: dict[int, tuple[Skeleton, set[int]]] = field(default_factory=dict)
     visited: dict[int, list[bpy.types.Object]] = field(default_factory=dict)
-    driving: dict[int, dict[tuple[int, str], bpy.types.ID]] = field(default_factory=dict)
+    driving: dict[int, dict[bpy.types.ID, list[str]]] = field(default_factory=dict)
     signatures: list[tuple[bpy.types.Object, object]] = field(default_factory=list)
     still: set[int] = field(default_factory=set)
     is_early: bool = False
