@@ -11,12 +11,13 @@ import bpy
 import pytest
 import rigs
 from bpy.app.handlers import persistent
-from inside import count, forget
+from inside import count, forget, replaced
 from mathutils import Matrix
 from rendering import bones_of, witnessed
 from rigs import update
 
 from addon.blender import animation
+from addon.blender.rotation import floats
 
 FRAMES = range(1, 11)
 
@@ -868,6 +869,53 @@ def test_while_bones_are_posed_constraints_are_as_if_they_were_read(
         forget()
         pose(amount)
         assert seen[-1] == bits
+
+
+def test_while_bones_are_posed_settings_are_read_only_if_one_changed(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    rig = constrained("COPY_TRANSFORMS")
+    update()
+    read: list[object] = []
+    count(monkeypatch, "read all settings", lambda *_: read.append(None))
+    counts, seen = [], []
+    for amount, influence in ((0.1, 1.0), (0.2, 1.0), (0.3, 0.5), (0.4, 0.5)):
+        if influence != rig.fabrik.constraints[0].influence:
+            rig.fabrik.constraints[0].influence = influence
+        rig.pose.bones["Source"].location.y = amount
+        read.clear()
+        update()
+        counts.append(len(read))
+        seen.append(rigs.pose_bits(rig))
+    assert counts == [1, 0, 1, 0]
+    forget()
+    update()
+    assert rigs.pose_bits(rig) == seen[-1]
+
+
+def test_channels_are_read_once_while_frames_are_played() -> None:
+    """All that frames change of them is in F-curves."""
+    rig = constrained("COPY_TRANSFORMS")
+    update()
+    read: list[str] = []
+
+    def noting(bones: bpy.types.bpy_prop_collection, name: str, size: int) -> object:
+        if not bones.id_data.is_evaluated:
+            read.append(name)
+        return floats(bones, name, size)
+
+    with replaced(floats, noting):
+        rigs.go(1, 2)
+        assert "location" in read
+        read.clear()
+        rigs.go(3, 4)
+        assert not read
+        rig.pose.bones["Hub"].location.z = 0.3
+        rigs.go(5)
+    shown = rigs.pose_bits(rig)
+    forget()
+    rigs.go(5)
+    assert rigs.pose_bits(rig) == shown
 
 
 def test_a_setting_that_is_driven_by_something_animated_is_as_blender_evaluates_it(
