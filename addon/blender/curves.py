@@ -129,7 +129,8 @@ class Curves:
         self.offsets = {}
         self._room = MOST_KEPT
         names = self.object.pose.bones.keys() if self.object.pose else []
-        bones, keyed = {name: i for i, name in enumerate(names)}, set[int]()
+        bones = {name: i for i, name in enumerate(names)}
+        keyed: set[int] = set()
         for nr, curves in enumerate(lists):
             for at, curve in enumerate(curves):
                 if not animation.has_effect(curve):

@@ -281,7 +281,8 @@ def _names_and_rests(armature: bpy.types.Object) -> tuple[object, ...]:
 
 def _rest_states(bones: Iterable[Any]) -> list[object]:
     """Return the rest poses of bones in a comparable form."""
-    numbers, states = array("f", bytes(64)), list[object]()
+    numbers = array("f", bytes(64))
+    states: list[object] = []
     for bone in bones:  # Asked for each bone in use, whenever any is posed.
         bone.path_resolve("matrix_local", False).foreach_get(numbers)
         flags = bone.inherit_scale, bone.use_inherit_rotation, bone.use_local_location

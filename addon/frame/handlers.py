@@ -55,6 +55,7 @@ from .update import (
     after_evaluation,
     before_evaluation,
     flush_switched,
+    follow_drivers,
     forget_removed_layers,
     unseen,
 )
@@ -371,10 +372,12 @@ def _follow(events: Events, updates: Updates, is_frame_change: bool, has_others:
     has_foreign_animation = is_foreign(depsgraph)
     if has_foreign_animation and is_frame_change:
         flush_switched(runs, depsgraph)
-    if plan_of.is_switched():
-        plan_of.discard(skeletons=True)
+    plan = plan_of.plan
+    driven = follow_drivers(plan_of, events.early, depsgraph)
     if depsgraph.mode == "VIEWPORT":
         plan_of.current_after_writes(edited)
+    if plan_of.plan is not plan:
+        driven = follow_drivers(plan_of, events.early, depsgraph)
     redeclared, plan_of.deferred.followed = plan_of.deferred.followed, set()
     if (redeclared or not plan_of.is_declared) and depsgraph.mode == "VIEWPORT":
         redeclared |= _declare_dependencies()
@@ -401,6 +404,7 @@ def _follow(events: Events, updates: Updates, is_frame_change: bool, has_others:
         redeclared,
         has_others,
         events.replaced or frozenset(),
+        driven,
     )
     if after_evaluation(runs, events.early, done) and started:
         timing.note(started)

@@ -175,7 +175,8 @@ class SceneSnapshot(ABC):
             return None
         followers = played.followers.get(rig.uid)
         if followers is None:
-            followers = played.followers[rig.uid] = Followers(rig, varying.bones, False)
+            animated = self.plan.lookahead.without_settled(rig, varying.bones)
+            followers = played.followers[rig.uid] = Followers(rig, animated, False)
         return followers
 
     def item(self, chain: ChainPlan) -> FabrikConstraint:

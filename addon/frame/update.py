@@ -7,7 +7,7 @@ the FK pose before and after both.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Set
+from collections.abc import Callable, Iterable, Mapping, Set
 from typing import Any, NamedTuple, cast
 
 import bpy
@@ -21,6 +21,7 @@ from ..blender.skeleton import skeleton_of
 from ..blender.updates import Updates, changed_in, geometry_in, is_foreign, tagged_in
 from ..plan import planner
 from ..plan.plan import Plan
+from ..plan.planner import Planner
 from .armature import Evaluated
 from .early import Coming, Early, chosen, compose_cached, write_early
 from .following import value_at
@@ -131,7 +132,11 @@ def after_evaluation(runs: Runs, early: Early, done: Update) -> bool:
     replayed: set[int] = set()
     if was_tried and done.frame in runs.played.shown:
         replayed = _replayed(affected, done.frame)
-    stale = _newly_driven(affected, early) if runs.plan.lookahead.driving else set()
+    stale = done.driven.keys() & affected.evaluated.keys()
+    for uid in stale:
+        runs.played.followers.pop(uid, None)
+        if not done.is_foreign:  # Else the original data keeps its own.
+            early.driving[uid] = done.driven[uid]
     wrong = affected.evaluated.keys() - ((right | replayed) - stale)
     if wrong and done.frame is None:
         wrong -= affected.untouched() if done.is_undo else affected.unchanged()
@@ -157,22 +162,29 @@ def after_evaluation(runs: Runs, early: Early, done: Update) -> bool:
     return True
 
 
-def _newly_driven(affected: Affected, early: Early) -> set[int]:
-    """Return the armatures whose settings drivers have changed unexpectedly."""
-    update, driving = affected.update, affected.runs.plan.lookahead.driving
-    stale: set[int] = set()
-    for uid in driving.keys() & affected.evaluated.keys():
-        values = [
-            value_at(copy, path)
-            for block, paths in driving[uid].items()
-            for copy in [cast(Any, block).evaluated_get(update.depsgraph)]
-            for path in paths
-        ]
+def follow_drivers(
+    plan_of: Planner, early: Early, depsgraph: bpy.types.Depsgraph
+) -> dict[int, list[object]]:
+    """Return the armatures whose settings drivers have changed unexpectedly, with their values.
+
+    The plan is discarded if animation or a driver switched a native constraint or a rotation mode.
+    """
+    changed: dict[int, list[object]] = {}
+    plan = plan_of.plan
+    if plan is None:
+        return changed
+    lookahead = plan.lookahead
+    for uid, driving in lookahead.driving.items():
+        values: list[object] = []
+        for block, paths in driving.items():
+            copy = block.evaluated_get(depsgraph)
+            values += [value_at(copy, path) for path in paths]
         if values != early.driving.get(uid):
-            stale |= {uid}
-            if not update.is_foreign:  # Else the original data keeps its own.
-                early.driving[uid] = values
-    return stale
+            changed[uid] = values
+    animated = lookahead.switched if changed else lookahead.unsettled
+    if (animated or plan.switched) and plan.has_switched(animated=animated):
+        plan_of.discard(skeletons=True)
+    return changed
 
 
 def _verified(affected: Affected, solved: SolvedScene | None) -> set[int]:
@@ -463,6 +475,7 @@ class Update(NamedTuple):
         redeclared: Armatures whose dependencies were just declared, so Blender evaluates them again
             anyway.
         has_others: Whether other handlers ran first, which may have set anything.
+        driven: The armatures whose settings drivers have changed unexpectedly (see `Early`).
     """
 
     depsgraph: bpy.types.Depsgraph
@@ -476,6 +489,7 @@ class Update(NamedTuple):
     redeclared: Set[int] = frozenset()
     has_others: bool = False
     replaced: Set[int] = frozenset()
+    driven: Mapping[int, list[object]] = {}
 
 
 class Affected(NamedTuple):

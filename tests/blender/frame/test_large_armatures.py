@@ -235,20 +235,23 @@ def test_a_rest_that_changes_is_noticed(name):
     assert rigs.pose_bits(rig) == rigs.pose_bits(twin)
 
 
-@pytest.mark.parametrize("by", ["mute", "influence", "driver"])
+@pytest.mark.parametrize("by", ["mute", "influence", "driver", "custom property"])
 def test_a_constraint_of_blender_is_noticed_as_it_is_turned_on_and_off(by):
     rig = make()
     con = rig.pose.bones["Arm 2"].constraints.new("LIMIT_SCALE")
     switch = rig.pose.bones["After 1"].location
     if by == "driver":
         rigs.drive(con.driver_add("influence"), rig, 'pose.bones["After 1"].location[0]')
+    if by == "custom property":
+        rig["amount"] = 0.0
+        rigs.drive(con.driver_add("influence"), rig, '["amount"]')
     plain(rig)
     for value in (0.0, 1.0, 0.0, 0.5):
         if by == "mute":
             con.mute = not value
         elif by == "influence":
             con.influence = value
-        switch.x = value
+        switch.x = rig["amount"] = value
         rigs.update()
         assert (con.name in state(rig)[1]) == bool(value)
 

@@ -918,6 +918,27 @@ def test_channels_are_read_once_while_frames_are_played() -> None:
     assert rigs.pose_bits(rig) == shown
 
 
+@pytest.mark.parametrize("amount", (0.0, 0.3))
+def test_a_property_that_drives_a_constraint_is_set_by_a_script_before_a_frame(
+    amount: float,
+) -> None:
+    """Blender isn't told of it, and looks at it once it copies the armature."""
+    rig = constrained("COPY_TRANSFORMS")
+    update()
+    before = played(rig)
+    rig.pose.bones["Root"]["amount"] = amount
+    rigs.go(3)
+    rig.update_tag()
+    rigs.go(4)
+    shown = {frame: rigs.pose_bits(rig) for frame in (4, 5, 6) if not rigs.go(frame)}
+    assert not set(shown.values()) & set(before.values())
+    anew = played_anew(rig)
+    assert shown == {frame: anew[frame] for frame in shown}
+    rig.pose.bones["Root"]["amount"] = 0.8
+    rig.update_tag()
+    assert played(rig) == before
+
+
 def test_a_setting_that_is_driven_by_something_animated_is_as_blender_evaluates_it(
     evaluations: list[float],
 ) -> None:
