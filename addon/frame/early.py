@@ -87,11 +87,7 @@ class Early:
 
     def forget(self) -> None:
         """Discard what refers to data that undo or redo may have replaced."""
-        self.plan = self.solved = None
-        self.seen.clear()
-        self.written.clear()
-        self.driving.clear()
-        self.differing.clear()
+        self.__dict__ = Early().__dict__
 
     def note_differing(self, coming: Coming, copied: Set[int]) -> None:
         """Note the armatures whose pose in a depsgraph differs from the original data.

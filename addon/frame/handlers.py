@@ -122,9 +122,12 @@ def _before(scene: bpy.types.Scene, is_frame_change: bool) -> None:
         if plan is not None or events.replaced is not None:
             if plan is None:
                 uncollected(runs.follow)()
-            is_undone = events.replaced is not None and not is_frame_change
-            foresee = _coming_after_undo if is_undone else _coming
-            coming = foresee(events, scene, graphs, is_frame_change, kinds)
+            if events.replaced is None or is_frame_change:
+                coming = _coming(events, scene, graphs, is_frame_change, kinds)
+            else:  # It follows undo or redo.
+                new, tagged = runs.follow(), events.tagged
+                forget_bones()
+                coming = Coming(new, scene, graphs, None, tagged, False, None, is_undone=True)
             before_evaluation(runs, events.early, coming)
     except ReferenceError:
         _give_up()  # Something was removed without notice.
@@ -187,20 +190,6 @@ def _coming(
     flushed = _flushed_of(events, graphs) if is_plain else None
     frame = scene.frame_current_final if is_frame_change else None
     return Coming(plan, scene, graphs, frame, events.tagged or set(), may_be_rebuilt, flushed)
-
-
-def _coming_after_undo(
-    events: Events,
-    scene: bpy.types.Scene,
-    graphs: list[bpy.types.Depsgraph],
-    _is_frame_change: bool,
-    _kinds: Set[str],
-) -> Coming:
-    """Return the evaluation that follows undo or redo."""
-    plan = events.runs.follow()
-    forget_bones()
-    tagged = events.tagged or set()
-    return Coming(plan, scene, graphs, None, tagged, False, None, is_undone=True)
 
 
 def _flushed_of(events: Events, graphs: list[bpy.types.Depsgraph]) -> bpy.types.Depsgraph | None:

@@ -129,18 +129,18 @@ def after_evaluation(runs: Runs, early: Early, done: Update) -> bool:
         done = done._replace(updates=Updates(done.depsgraph))
         affected = affected._replace(update=done, new=set(affected.evaluated))
     right = _verified(affected, solved) if was_tried else set()
+    stale = done.driven.keys() & affected.evaluated.keys()
     replayed: set[int] = set()
     if was_tried and done.frame in runs.played.shown:
-        replayed = _replayed(affected, done.frame)
-    stale = done.driven.keys() & affected.evaluated.keys()
+        replayed = _replayed(affected, done.frame) - stale
     for uid in stale:
         runs.played.followers.pop(uid, None)
         if not done.is_foreign:  # Else the original data keeps its own.
             early.driving[uid] = done.driven[uid]
-    wrong = affected.evaluated.keys() - ((right | replayed) - stale)
+    wrong = affected.evaluated.keys() - right - replayed
     if wrong and done.frame is None:
         wrong -= affected.untouched() if done.is_undo else affected.unchanged()
-    wrong |= differing
+    wrong |= differing | stale
     again = (affected.evaluated.keys() & done.redeclared) | differing
     if wrong:
         again |= _solved_again(affected, wrong, early.written)
@@ -158,7 +158,7 @@ def after_evaluation(runs: Runs, early: Early, done: Update) -> bool:
     if done.is_played and done.frame is not None:
         runs.played.frames.add(done.frame)
         if runs.plan.lookahead.visited:
-            _note_shown(affected, done.frame, replayed - stale)
+            _note_shown(affected, done.frame, replayed)
     return True
 
 
@@ -272,44 +272,25 @@ def _read_and_solve(affected: Affected, rigs: set[int]) -> dict[int, bool]:
     from_channels = rigs & plan.lookahead.known
     composed: dict[int, bool] = {}
     is_edit = done.frame is None and not done.is_foreign
-    if from_channels:
-        scene = _channels(affected, from_channels, touched)
-        solved, composed = update(runs, scene, done.frame, is_edit)
-        if not scene.came_true(done.depsgraph, solved.worlds, solved.frames):
-            from_channels = set()
-    from_evaluated = rigs - from_channels
-    if from_evaluated:
-        touched |= plan.lookahead.known
-        scene = _evaluated(affected, from_evaluated, touched)
-        _, again = update(runs, scene, done.frame, is_edit)
-        composed |= {uid: is_new or composed.get(uid, False) for uid, is_new in again.items()}
-    return composed
-
-
-def _channels(affected: Affected, rigs: set[int], touched: set[int]) -> ChannelSnapshot:
-    """Read armatures from the original data."""
-    runs, done = affected.runs, affected.update
+    # The frame whose animation Blender doesn't flush to the original data.
     frame = done.frame if done.is_foreign else None
     depsgraph: Any = done.depsgraph
-    scene = depsgraph.scene
-    played = runs.played if done.is_played else None
-    return ChannelSnapshot(
-        runs.plan, runs.readers, scene, rigs, touched, frame, depsgraph, played=played
-    )
-
-
-def _evaluated(affected: Affected, rigs: set[int], touched: set[int]) -> EvaluatedSnapshot:
-    """Read armatures from the evaluated data."""
-    runs, done = affected.runs, affected.update
-    return EvaluatedSnapshot(
-        runs.plan,
-        runs.readers,
-        done.depsgraph,
-        {uid: affected.evaluated[uid] for uid in rigs},
-        touched,
-        done.is_foreign and done.frame is not None,
-        runs.played if done.is_played else None,
-    )
+    given, played = (plan, runs.readers), runs.played if done.is_played else None
+    if from_channels:
+        scene = depsgraph.scene
+        ahead = ChannelSnapshot(
+            *given, scene, from_channels, touched, frame, depsgraph, played=played
+        )
+        solved, composed = update(runs, ahead, done.frame, is_edit)
+        if not ahead.came_true(depsgraph, solved.worlds, solved.frames):
+            from_channels = set()
+    copies = {uid: affected.evaluated[uid] for uid in rigs - from_channels}
+    if copies:
+        touched |= plan.lookahead.known
+        shown = EvaluatedSnapshot(*given, depsgraph, copies, touched, frame is not None, played)
+        _, again = update(runs, shown, done.frame, is_edit)
+        composed |= {uid: is_new or composed.get(uid, False) for uid, is_new in again.items()}
+    return composed
 
 
 TRIES = 2
